@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// slotPatience is how long a worker waits for a slot, of its process or of a source, before
-	// it gives the task up for a while.
+	// slotPatience is how long a worker waits for a slot of its process or of a source before it
+	// requeues the task.
 	slotPatience = time.Second
 	// slotPoll is how often it polls.
 	slotPoll = 50 * time.Millisecond
-	// freeTime is how long giving a slot back is worth a stop's patience.
+	// freeTime is the timeout for releasing a slot.
 	freeTime = 5 * time.Second
 )
 
 // slot takes one of the slots of a source, which all processes share, until release is called.
-func (r *Runner) slot(ctx context.Context, t *task, source string, place *place) (release func(), err error) {
+func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot) (release func(), err error) {
 	slots := r.o.Bounds[source].Parallel
 	if slots == 0 {
 		return func() {}, nil
@@ -28,7 +28,7 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, place *place)
 	who, lease := r.o.Consumer+"/"+t.Entry.Stream+"/"+t.Entry.ID, r.o.Limits.Lease
 	for end := time.Now().Add(slotPatience); ; {
 		var held bool
-		if err := place.without(func() error {
+		if err := own.without(func() error {
 			return r.insist(ctx, "take slot", func() (err error) {
 				held, err = r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
 				return err
@@ -46,8 +46,8 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, place *place)
 			return nil, err
 		}
 	}
-	// If the slot is lost meanwhile, to a pause of this process, the task goes on: it is one
-	// too many for a while.
+	// If the slot is lost because this process was paused, the task continues: it exceeds the limit
+	// by one for a while.
 	_, stop := step.Renew(ctx, lease, func(ctx context.Context) (bool, error) {
 		_, err := r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
 		return true, err
@@ -60,8 +60,8 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, place *place)
 	}, nil
 }
 
-// turn is Task.Turn for a source; nil where nothing bounds it.
-func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Duration) error {
+// rateLimit returns Task.RateLimit for a source; nil if it has no limit.
+func (r *Runner) rateLimit(source string, limit *limit) func(context.Context, time.Duration) error {
 	rate := r.o.Bounds[source].Rate
 	if rate.Count == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Du
 		var wait time.Duration
 		var mine bool
 		if err := limit.without(func() error {
-			return r.insist(ctx, "take turn", func() (err error) {
+			return r.insist(ctx, "reserve rate", func() (err error) {
 				wait, mine, err = r.o.Scripts.Gate.Reserve(ctx, source, rate.Distance(), patience)
 				return err
 			})
@@ -78,7 +78,7 @@ func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Du
 			return away(err)
 		}
 		if !mine {
-			return Wait(wait+rand.N(wait/8+1), fmt.Sprintf("a turn at %s, which is asked %d times in %s", source, rate.Count, rate.Per))
+			return Wait(wait+rand.N(wait/8+1), fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per))
 		}
 		return limit.Stopped(func() error { return step.Wait(ctx, wait) })
 	}

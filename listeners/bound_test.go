@@ -19,7 +19,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 		if try == 1 {
 			return Wait(time.Hour, "the runner of the test")
 		}
-		if err := task.Ask(ctx, AtFirst); err != nil {
+		if err := task.WaitForRate(ctx, PatienceFirst); err != nil {
 			return err
 		}
 		return one(out)
@@ -48,7 +48,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	if err := b.s.Gate.FreeSlot(ctx, "db", "somebody"); err != nil {
 		t.Fatal(err)
 	}
-	waits("a turn at db, which is asked 1 times in 1h0m0s")
+	waits("the rate limit of db: 1 in 1h0m0s")
 	if in := time.Until(b.delayed()); in < 30*time.Minute {
 		t.Errorf("it comes again in %v", in)
 	}
@@ -71,11 +71,11 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := &limit{place: &place{}, Patience: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
+	limit := &limit{slot: &taskSlot{}, Patience: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
 	defer limit.Stop()
-	turn := r.turn("db", limit)
+	wait := r.rateLimit("db", limit)
 	for range 2 {
-		if err := turn(t.Context(), InTheMiddle); err != nil {
+		if err := wait(t.Context(), PatienceLater); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,22 +10,22 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Canceler is a Source that can end what a task has begun elsewhere, such as a job of a
-// vendor, once nobody needs it any more. Of the task are known its ID, Attempt, Report,
-// Listener and Memo; its state may be gone. It is best effort: an error is tried again
-// a few times, unless it is Permanent. It may be called again for what it has ended.
+// Canceler is a Source that can end the work that a cancelled task has started elsewhere, such as a
+// vendor's job. The task has its ID, Attempt, Report, Listener and Memo; its state may be deleted.
+// Cancel is best effort: an error is retried a few times, unless it is Permanent. It may be called
+// again for work that has ended.
 type Canceler interface {
 	Cancel(ctx context.Context, task Task) error
 }
 
-// cancelPauses are those between the tries of a cancel.
+// cancelPauses are the delays between the tries of a cancel.
 var cancelPauses = []time.Duration{time.Second, 3 * time.Second}
 
-// cancelTime bounds one try.
+// cancelTime is the timeout of one try.
 const cancelTime = 10 * time.Second
 
-// cancel ends what a task has begun that was cancelled. Nothing depends on it, so its
-// entry is done whatever comes of it; one that a stop interrupts comes again.
+// cancel ends the work that a cancelled task has started elsewhere. Nothing depends on it, so the
+// entry is acknowledged even after an error. If the process stops, the entry is delivered again.
 func (r *Runner) cancel(ctx context.Context, t *scripts.Task, entry step.Entry) step.Result {
 	m := remembered([]byte(entry.Fields["memo"]))
 	err := r.tryCancel(ctx, t, m)
@@ -33,9 +33,9 @@ func (r *Runner) cancel(ctx context.Context, t *scripts.Task, entry step.Entry) 
 	case ctx.Err() != nil:
 		return step.Result{Kind: step.Elsewhere}
 	case err != nil:
-		r.log.Warn("what a cancelled task has begun could not be ended", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", err)
+		r.log.Warn("could not end the work that a cancelled task had started", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", err)
 	default:
-		r.log.Info("what a cancelled task has begun was ended", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
+		r.log.Info("ended the work that a cancelled task had started", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
 	}
 	return step.Result{Kind: step.Void}
 }

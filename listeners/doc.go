@@ -1,25 +1,23 @@
-// Package listeners answers one question: who runs queries?
+// Package listeners answers who runs queries: a Runner executes the tasks of listeners.
 //
-// A Runner reads the streams of all listeners that the reports name
-// (fanfold:task:<listener>), each with a step.Reader: runner.go. For each entry it claims the
-// task: a first delivery needs nothing, since the stream's pending list is its lease, and a
-// later one takes the task over: task.go. The listener's Source reads the data, which is
-// stored chunk by chunk; the last chunk completes the task, which counts the listener once:
-// work.go and writer.go. A worker whose task another one has taken over finds its next chunk
-// refused.
+// A Runner reads the stream of every listener in the reports (fanfold:task:<listener>) with a
+// step.Reader (runner.go). For every entry it claims the task (task.go): the first delivery needs
+// no command, because the pending list of the stream is its lease, and a later one takes the task
+// over. The Source of the listener reads the data, which is stored chunk by chunk. The last chunk
+// completes the task and counts the listener once (work.go, writer.go). If another worker has taken
+// the task over, the next chunk is refused.
 //
-// A task that fails is requeued. The error of its Source says whether it used a try: see
-// Permanent, Outage and Wait in source.go. After its last try the job fails, or goes on without
-// the listener, as its OnFailure says. What a task must know in its next try it remembers
-// (memo.go); what it has begun elsewhere can be ended (Canceler, cancel.go). Slots and rate
-// limits of a source, which all processes share, are in Redis: bound.go. How many tasks of a
-// listener run at once in a process, in all partitions together, is in slots.go.
+// A failed task is requeued. The error of its Source decides whether it used a try: see Permanent,
+// Outage and Wait in source.go. After the last try the job fails, or continues without the
+// listener, as its OnFailure says. A task stores what its next try needs in a memo (memo.go). Work
+// that it started elsewhere can be cancelled (Canceler, cancel.go). Redis has the slots and rate
+// limits of a source, which all processes share (bound.go). slots.go limits the tasks of a listener
+// in one process, over all partitions.
 //
-// The stream of an external listener is read by a service. What that says in fanfold:reply
-// (reply.go) is applied by the same scripts, with the service's worker as the owner:
-// external.go and worker.go. silence.go sees when a worker falls silent.
+// A service reads the stream of an external listener and sends replies to fanfold:reply (reply.go).
+// The same scripts apply them, with the worker of the service as the owner (external.go,
+// worker.go). silence.go detects silent workers.
 //
-// Source is what to implement for a new kind of data source: listeners/mysql is the one for
-// MySQL and MariaDB, listeners/http the one for HTTP APIs, and listeners/listenertest has, as
-// tests, what every one must do.
+// To add a kind of data source, implement Source and run the tests of listeners/listenertest over
+// it. listeners/mysql is the source for MySQL and MariaDB, listeners/http the one for HTTP APIs.
 package listeners

@@ -17,24 +17,23 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// external does what external listeners need: it applies what their workers say by
-// the scripts of tasks, so that all fences hold for them, too, and sees when they
-// fall silent (silence.go). A worker is the owner of its task, from the first of its
-// replies on.
+// external serves external listeners. It applies the replies of their workers with the scripts of
+// tasks, so that the same fences apply, and detects silent workers (silence.go). A worker owns its
+// task from its first reply on.
 type external struct{ *Runner }
 
 const (
-	// replySlots is how many replies are under way at once in one process: some MB.
+	// replySlots is the maximum number of concurrent replies in a process: some MB.
 	replySlots = 16
-	// replyIdle is after how long a reply is looked at again that had to wait, or whose
-	// process died. What is applied twice has no effect the second time.
+	// replyIdle is after how long a reply is read again that had to wait, or whose process died.
+	// Applying a reply twice has no further effect.
 	replyIdle = 2 * time.Second
-	// strangeLooks is how often a reply is tried whose job's definition is not in this
-	// process, or whose rows come too far before their turn, until it goes to the end.
-	strangeLooks = 4
+	// strangeTries is how often a reply is tried whose definition this process does not have, or
+	// whose rows come too early, before it moves to the end of the stream.
+	strangeTries = 4
 )
 
-// replies returns the reader of what workers say.
+// replies returns the reader of replies.
 func (e *external) replies() *step.Reader {
 	return step.New(step.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Reply(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
@@ -43,7 +42,7 @@ func (e *external) replies() *step.Reader {
 	})
 }
 
-// handleAll handles entries in their order, those of different jobs at the same time.
+// handleAll handles the entries of a job in order, and different jobs concurrently.
 func (e *external) handleAll(ctx context.Context, entries []step.Entry) []step.Result {
 	results := make([]step.Result, len(entries))
 	jobs := map[string][]int{}
@@ -62,13 +61,13 @@ func (e *external) handleAll(ctx context.Context, entries []step.Entry) []step.R
 	return results
 }
 
-// refused is the error of a reply that has no effect, since its worker is not the
-// task's owner. It is told in an event.
+// refused is the error of a reply without effect, because its worker does not own the task. An event
+// reports it.
 type refused struct{ why string }
 
 func (r refused) Error() string { return r.why }
 
-// errFar is the error of rows that come too far before their turn.
+// errFar is the error of rows that come too early.
 var errFar = errors.New("listeners: rows before these are missing")
 
 // handleReply applies a reply.
@@ -76,8 +75,8 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	a, err := parseReply(entry.Fields)
 	if !errors.Is(err, errNobody) {
 		if err = e.apply(ctx, a, entry, err); errors.Is(err, errFar) {
-			// It waits among the pending entries first: what is before it comes meanwhile.
-			if err = errLeft; entry.Deliveries > strangeLooks {
+			// It stays pending first: the rows before it may arrive meanwhile.
+			if err = errLeft; entry.Deliveries > strangeTries {
 				err = e.handOn(ctx, entry)
 			}
 		}
@@ -91,7 +90,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 		err = e.unlessFull(ctx, "append event", func() error {
 			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
 		})
-		if err == nil || errors.Is(err, scripts.ErrFull) { // that it was refused is in the log
+		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
 			return step.Result{Kind: step.Void}
 		}
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
@@ -102,7 +101,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	return step.Result{Kind: step.Elsewhere, Err: err}
 }
 
-// aside puts a reply into the quarantine.
+// aside quarantines a reply.
 func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
 	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply(), "entry", entry.ID, "err", why)
 	return e.unlessFull(ctx, "quarantine", func() error {
@@ -110,8 +109,8 @@ func (e *external) aside(ctx context.Context, entry step.Entry, why error) error
 	})
 }
 
-// unlessFull repeats what appends to Redis, and gives up with scripts.ErrFull where that
-// takes nothing: others must go on, so that it has room again.
+// unlessFull retries a write to Redis. If Redis is full, it returns scripts.ErrFull, so that others
+// can continue and free memory.
 func (e *external) unlessFull(ctx context.Context, what string, add func() error) error {
 	return e.insist(ctx, what, func() error {
 		err := add()
@@ -122,8 +121,8 @@ func (e *external) unlessFull(ctx context.Context, what string, add func() error
 	})
 }
 
-// apply does what a reply says. wrong is what is wrong with its fields: then its task
-// fails, if it is the worker's.
+// apply applies a reply. If wrong is not nil, the fields of the reply are not valid: the task fails if
+// the worker owns it.
 func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong error) error {
 	state, err := e.look(ctx, a)
 	if err != nil {
@@ -149,7 +148,7 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 		return err
 	}
 	if wrong != nil {
-		// People see what came; a service that sends this sends it with every try.
+		// The quarantine shows the reply. The service would send the same with every try.
 		if err := e.aside(ctx, entry, wrong); err != nil {
 			return err
 		}
@@ -158,25 +157,24 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	return w.apply(ctx)
 }
 
-// leave leaves a reply to a process that has its job's definition. Where none takes it
-// for a while, it goes to the end of the stream: what is behind it counts as heard.
+// leave leaves a reply to a process that has the definition of its job. If none takes it for a while,
+// it moves to the end of the stream, so that it does not delay the detection of silence.
 func (e *external) leave(ctx context.Context, a reply, entry step.Entry) error {
-	if entry.Deliveries <= strangeLooks {
+	if entry.Deliveries <= strangeTries {
 		return errLeft
 	}
 	e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener", a.Listener, "type", a.Type)
 	return e.handOn(ctx, entry)
 }
 
-// handOn puts a reply behind all others. It is no sign of life of its worker: one that
-// nothing else is heard of falls silent.
+// handOn moves a reply to the end of the stream. It does not renew the lease of its worker.
 func (e *external) handOn(ctx context.Context, entry step.Entry) error {
 	return e.unlessFull(ctx, "hand reply on", func() error {
 		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Keys.Reply(), Values: entry.Fields}).Err()
 	})
 }
 
-// look reads the state of a reply's job, as long as the reply can have an effect.
+// look reads the state of a reply's job. It refuses a reply that can have no effect.
 func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 	state, err := insist(ctx, e.Runner, "read state", func() (*job.State, error) {
 		state, err := e.o.Scripts.Jobs.Read(ctx, a.ID)
@@ -184,7 +182,7 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 	})
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
-		return nil, refused{"the job has ended, or there never was one"}
+		return nil, refused{"the job has ended, or never existed"}
 	case errors.Is(err, scripts.ErrBroken):
 		return nil, err
 	case err != nil:
@@ -197,7 +195,7 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 	case !ok:
 		return nil, refused{"the job has no such listener in its stages so far"}
 	case t.Done && t.Owner == a.Worker && a.Type != replyFailed:
-		return state, nil // the same once more
+		return state, nil // a repetition
 	case t.Done:
 		return nil, refused{"the task is done"}
 	case state.Status != job.StatusRun || t.Stage != state.Stage:
@@ -206,7 +204,7 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 	return state, nil
 }
 
-// pending tells whether a task's entry is still to be done.
+// pending reports whether a task's entry is pending.
 func (e *external) pending(ctx context.Context, of scripts.Entry) (bool, error) {
 	return insist(ctx, e.Runner, "look for entry", func() (bool, error) {
 		found, err := e.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
@@ -219,7 +217,7 @@ func (e *external) pending(ctx context.Context, of scripts.Entry) (bool, error) 
 	})
 }
 
-// broken marks the error of a key that is of another type: trying again does not help.
+// broken marks the error of a key with a wrong type: a retry does not help.
 func broken(err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return fmt.Errorf("%w: %w", scripts.ErrBroken, err)
@@ -227,8 +225,8 @@ func broken(err error) error {
 	return err
 }
 
-// ofAnother refuses a reply that names the entry of another task, which would end with it.
-// One that is not there any more is nobody's.
+// ofAnother refuses a reply that names the entry of another task, which it would acknowledge. A
+// deleted entry is no reason to refuse.
 func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) error {
 	return e.insist(ctx, "read entry", func() error {
 		found, err := e.o.Redis.XRangeN(ctx, named.Stream, named.ID, named.ID, 1).Result()
@@ -237,7 +235,7 @@ func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) 
 		}
 		id, attempt := fmt.Sprint(found[0].Values["id"]), fmt.Sprint(found[0].Values["attempt"])
 		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
-			return step.Final(refused{fmt.Sprintf("entry %s is that of job %s, attempt %s", named.ID, cut(id, 100), cut(attempt, 100))})
+			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID, cut(id, 100), cut(attempt, 100))})
 		}
 		return nil
 	})

@@ -277,8 +277,8 @@ func TestExternalFences(t *testing.T) {
 	w.says("failed", "error", "after the end") // too late
 	o.heard()
 	want := []string{
-		"w1 rows: attempt 1 runs, not 2", "w1 rows: the job has ended, or there never was one", "w1 rows: the job has no such listener in its stages so far",
-		"w1 rows: entry 1-1 is not pending in " + o.s.Keys.Task("a") + ": the task was given to another worker",
+		"w1 rows: attempt 1 runs, not 2", "w1 rows: the job has ended, or never existed", "w1 rows: the job has no such listener in its stages so far",
+		"w1 rows: entry 1-1 is not pending in " + o.s.Keys.Task("a") + ": another worker has the task",
 		"w2 rows: another worker has the task", "w2 failed: another worker has the task", "w3 alive: the task is done", "w1 failed: the task is done",
 	}
 	got := o.refusals()
@@ -312,7 +312,7 @@ func TestExternalEntryOfAnotherTask(t *testing.T) {
 		w.says(say[0], say[1:]...)
 		o.heard() // one after the other
 	}
-	why := "entry " + other + " is that of job 2, attempt 1"
+	why := "entry " + other + " belongs to job 2, attempt 1"
 	got := slices.Sorted(slices.Values(o.refusals())) // replies of one task can be heard at once
 	if want := []string{"w1 alive: " + why, "w1 done: " + why, "w1 failed: " + why, "w1 rows: " + why}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -362,7 +362,7 @@ func TestExternalWorkerThatKeepsItsName(t *testing.T) {
 	o.comes()
 	o.reads("host").says("alive")
 	o.until("a silent one", func(s *job.State) bool { return s.Tasks["a"].Tries == 2 && !o.delayed().IsZero() })
-	if got := fmt.Sprint(o.refusals()); got != "[host alive: this worker has given the task up: each entry that is read needs a new one]" {
+	if got := fmt.Sprint(o.refusals()); got != "[host alive: this worker has given up the task: use a new worker name for every entry]" {
 		t.Error(got)
 	}
 	o.ends()
@@ -465,7 +465,7 @@ func TestExternalKeysOfAnotherType(t *testing.T) {
 func TestExternalChunkThatNeverComes(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string][]string{
-		"done says 2 entries of rows, and number 1 did not come within 600ms": {"done", "chunks", "2"},
+		"done says 2 entries of rows, but number 1 did not arrive within 600ms": {"done", "chunks", "2"},
 		"worker w1 fell silent": {"rows", "number", "2", "rows", "[]"},
 	} {
 		t.Run(last[0], func(t *testing.T) {
@@ -505,7 +505,7 @@ func TestExternalChunkThatNeverComes(t *testing.T) {
 		o.heard()
 		w.says("done", "chunks", "1")
 		state := o.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
-		if want := "listener a: done says 1 entries of rows, and there were 2"; state.Reason != want {
+		if want := "listener a: done says 1 entries of rows, but there were 2"; state.Reason != want {
 			t.Errorf("%q", state.Reason)
 		}
 	})
@@ -533,7 +533,7 @@ func TestExternalSilence(t *testing.T) {
 	o.reads("w1").says("rows", "number", "0", "rows", `[[9,"left over"]]`)
 	for _, c := range []struct{ worker, want string }{
 		{"w2", "worker w1 fell silent"},
-		{"w3", "its entry was read, and nobody said anything for 300ms"},
+		{"w3", "a worker read its entry and sent no reply for 300ms"},
 	} {
 		o.until(c.want, func(s *job.State) bool {
 			return s.Tasks["a"].Error == c.want && s.Tasks["a"].Owner == "" && !o.delayed().IsZero()
@@ -543,7 +543,7 @@ func TestExternalSilence(t *testing.T) {
 		o.reads(c.worker)
 	}
 	state := o.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
-	if want := "listener a: given up after 3 tries: its entry was read, and nobody said anything for 300ms"; state.Reason != want {
+	if want := "listener a: given up after 3 tries: a worker read its entry and sent no reply for 300ms"; state.Reason != want {
 		t.Errorf("%q", state.Reason)
 	}
 	o.ends()

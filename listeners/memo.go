@@ -9,20 +9,20 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// memo is what is kept of a task: what its source remembers, and for which definition.
+// memo is a stored memo of a source, with the definition of its job.
 type memo struct {
 	Definition string          `json:"definition"`
 	Memo       json.RawMessage `json:"memo"`
 }
 
-// remember stores what a source has to say, until Redis is there.
+// remember stores the memo of a source. It waits while Redis is away.
 func (r *Runner) remember(ctx context.Context, t *task, definition string, text []byte) error {
 	whole, err := json.Marshal(memo{definition, text})
 	if err != nil {
-		return Permanent(fmt.Errorf("a memo must be JSON: %w", err))
+		return Permanent(fmt.Errorf("the memo is not JSON: %w", err))
 	}
 	if len(whole) > scripts.MaxMemo {
-		return Permanent(fmt.Errorf("a memo of %d bytes, more than the %d that it may have", len(whole), scripts.MaxMemo))
+		return Permanent(fmt.Errorf("the memo has %d bytes, more than the maximum of %d", len(whole), scripts.MaxMemo))
 	}
 	outcome, err := insist(ctx, r, "remember", func() (scripts.Outcome, error) { return t.Remember(ctx, whole) })
 	switch {
@@ -36,8 +36,7 @@ func (r *Runner) remember(ctx context.Context, t *task, definition string, text 
 	return nil
 }
 
-// remembered is what an earlier Read has remembered; nil where it is nothing, or not
-// ours.
+// remembered decodes a memo. It returns an empty one if there is none or it is not valid.
 func remembered(text []byte) memo {
 	var m memo
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -46,10 +45,10 @@ func remembered(text []byte) memo {
 	return m
 }
 
-// ErrTaken is matched by the error of Remember where another worker has the task.
+// ErrTaken is the error of Remember if another worker has the task.
 var ErrTaken = fmt.Errorf("%w: another worker has the task", errLeft)
 
-// Lost tells whether an error of Remember means that nothing is remembered, or that
-// this is not known: the task is not this worker's any more (ErrTaken), its job has
-// ended (ErrEnded), or Redis is away and the worker must stop.
+// Lost reports whether an error of Remember means that the memo is not stored, or may not be: another
+// worker has the task (ErrTaken), the job has ended (ErrEnded), or Redis is away and the worker must
+// stop.
 func Lost(err error) bool { return errors.Is(err, errLeft) || errors.Is(err, ErrEnded) }

@@ -12,15 +12,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// What an external worker says of its task; docs/guides/external-listeners.md is its contract.
+// The types of replies. docs/guides/external-listeners.md is the contract.
 const (
 	replyRows   = "rows"   // a chunk
-	replyDone   = "done"   // how many there were
-	replyFailed = "failed" // a try has failed
-	replyAlive  = "alive"  // it goes on
+	replyDone   = "done"   // the number of chunks
+	replyFailed = "failed" // the try has failed
+	replyAlive  = "alive"  // the worker continues
 )
 
-// The most that one entry of rows may have.
+// Maximum of one entry of rows.
 const (
 	maxReplyRows  = dataset.MaxChunkRows
 	maxReplyBytes = 1 << 20
@@ -45,12 +45,10 @@ var (
 	replyNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
 )
 
-// errNobody is the error of a reply that does not say which worker it is of: its task
-// cannot be told either.
+// errNobody is the error of a reply that does not name its worker or task.
 var errNobody = errors.New("listeners: not a reply")
 
-// parseReply reads an entry. Where the error is not errNobody, the fields up to
-// Consumer can be used.
+// parseReply reads an entry. If the error is not errNobody, the fields up to Consumer are valid.
 func parseReply(fields map[string]string) (reply, error) {
 	r := reply{
 		ID: fields["id"], Listener: fields["listener"], Worker: fields["worker"], Entry: fields["entry"],
@@ -76,8 +74,8 @@ func parseReply(fields map[string]string) (reply, error) {
 	return r, r.parseType(fields)
 }
 
-// isEntry tells whether Redis takes a text for the id of an entry: one that it refuses
-// would be asked for again and again.
+// isEntry reports whether Redis accepts a text as the id of an entry. Otherwise the reply would be
+// retried without end.
 func isEntry(id string) bool {
 	ms, number, ok := strings.Cut(id, "-")
 	_, err := strconv.ParseUint(ms, 10, 64)
@@ -85,7 +83,7 @@ func isEntry(id string) bool {
 	return ok && err == nil && wrong == nil && len(id) <= maxEntry
 }
 
-// maxEntry is how long that of the last entry is that there can be.
+// maxEntry is the length of the longest possible id of an entry.
 const maxEntry = len("18446744073709551615-18446744073709551615")
 
 // parseType reads the fields of a reply's type.
@@ -117,7 +115,7 @@ func (r *reply) parseType(fields map[string]string) error {
 		return nil
 	case replyRows:
 		if n := len(fields["rows"]); n > maxReplyBytes {
-			return fmt.Errorf("rows of %d bytes in one entry, more than %d: send them in several", n, maxReplyBytes)
+			return fmt.Errorf("rows of %d bytes in one entry, more than %d: send them in several entries", n, maxReplyBytes)
 		}
 		r.Rows = []byte(fields["rows"])
 		return number("number")

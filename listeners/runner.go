@@ -19,23 +19,24 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options configures a Runner. All fields but Only, Bounds, Slots, Log, Metrics and Trace are needed.
+// Options configures a Runner. All fields except Only, Bounds, Slots, Log, Metrics and Trace are
+// required.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads: one connection for some hundred listeners
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report  // by name
-	Only     func(listener string) bool // which listeners run here; nil: all. Replies of external ones are applied anyway
+	Only     func(listener string) bool // whether a listener runs here; nil: all. Replies of external ones are always applied
 	Sources  map[string]Source          // by report.Listener.Source
-	Bounds   map[string]report.Bound    // by report.Listener.Source; what is not in it is not bounded
+	Bounds   map[string]report.Bound    // by report.Listener.Source; a missing one is unlimited
 	Limits   report.Limits
-	Slots    *Slots                // of all Runners of this process; nil: of this one alone
+	Slots    *Slots                // shared by the Runners of this process; nil: not shared
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
 	Metrics  prometheus.Registerer // nil: none
 	Trace    *trace.Tracer         // nil: no job is traced
 }
 
-// Runner does the tasks of listeners. Run may be called once.
+// Runner executes the tasks of listeners. Run may be called once.
 type Runner struct {
 	o           Options
 	log         *slog.Logger
@@ -45,14 +46,14 @@ type Runner struct {
 	known       map[string][]string       // hashes of the definitions that have a listener
 	silences    map[string]time.Duration  // by external listener, the longest of all reports
 	takes       atomic.Int64              // makes owners unique
-	leases      step.Leases               // the tasks that are worked on
-	handed      sync.Map                  // definitions of tasks that were handed back, which is logged once
+	leases      step.Leases               // running tasks
+	handed      sync.Map                  // definitions whose handing back was logged
 }
 
 // New returns a Runner. It does no I/O.
 func New(o Options) (*Runner, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
-		return nil, errors.New("listeners: Redis, Scripts and Consumer are needed")
+		return nil, errors.New("listeners: Redis, Scripts and Consumer are required")
 	}
 	r := &Runner{
 		o: o, log: o.Log, slots: o.Slots, metrics: newMetrics(o.Metrics),
@@ -118,8 +119,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// shared starts what reads for n listeners, a connection for some hundred each. It works
-// until end is called, which waits for it.
+// shared starts the readers for n listeners, with one connection for some hundred listeners each. They
+// run until end is called, which waits for them.
 func (r *Runner) shared(ctx context.Context, listeners int) (all []*step.Shared, end func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup

@@ -17,19 +17,18 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// watchEvery is how often entries are looked for whose workers are silent.
+// watchEvery is how often entries of silent workers are searched.
 const watchEvery = time.Second
 
-// watchBatch is how many are looked at at once.
+// watchBatch is how many entries one search reads.
 const watchBatch = 100
 
-// watch ends the tries of external workers that fall silent, and of those that have
-// read an entry and never said anything. Entries that are idle for long enough are
-// claimed, so that one process looks at each, and again if that one dies.
+// watch ends the tries of external workers that fall silent, or that read an entry and never reply.
+// It claims entries that are idle for long enough, so that one process checks each of them, and
+// another one if that process dies.
 //
-// A worker is silent only where all is applied that was said until then: the oldest
-// reply that is left is added to the silence. And where Redis was away, workers get
-// the time to say something.
+// Replies that are not applied yet are no silence: the age of the oldest one is added to the limit.
+// After an outage of Redis, workers get the full time again.
 func (e *external) watch(ctx context.Context) error {
 	var away time.Time // when Redis was away last
 	failed := map[string]time.Time{}
@@ -84,8 +83,8 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 		if err != nil || len(idle) == 0 {
 			return err
 		}
-		// Only what is found is claimed: XAUTOCLAIM makes this process a consumer of the stream
-		// that nobody reads (from Redis 7.2 on).
+		// XCLAIM claims only these. XAUTOCLAIM would make this process a consumer of the stream,
+		// from Redis 7.2 on.
 		claim := &redis.XClaimArgs{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, MinIdle: silence + behind}
 		for _, p := range idle {
 			claim.Messages = append(claim.Messages, p.ID)
@@ -95,7 +94,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 			return err
 		}
 		if took := time.Since(began); took > watchEvery {
-			return fmt.Errorf("Redis took %s to answer", took.Round(time.Second)) // and workers had to wait, too
+			return fmt.Errorf("Redis took %s to answer", took.Round(time.Second)) // workers had to wait, too
 		}
 		for _, m := range messages {
 			fields := make(map[string]string, len(m.Values))
@@ -113,7 +112,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 	}
 }
 
-// behind is how old the oldest reply is that is not applied.
+// behind returns the age of the oldest reply that is not applied.
 func (e *external) behind(ctx context.Context) (time.Duration, error) {
 	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Keys.Reply(), "-", "+", 1).Result()
 	if err != nil || len(oldest) == 0 {
@@ -123,7 +122,7 @@ func (e *external) behind(ctx context.Context) (time.Duration, error) {
 	return max(0, now.Sub(scripts.EntryTime(oldest[0].ID))), err
 }
 
-// silent ends what an idle entry stands for, if it stands for anything.
+// silent ends the try of an idle entry, if the entry belongs to one.
 func (e *external) silent(ctx context.Context, listener, entry string, fields map[string]string) error {
 	from := e.o.Scripts.Keys.Task(listener)
 	ack := func() error { return e.o.Scripts.Streams.Ack(ctx, from, entry) }
@@ -154,7 +153,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 		later := job.Later{ID: a.ID, Attempt: attempt, Step: listener}
 		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Keys.Delayed(), later.String()).Err()
 		if err == nil {
-			return ack() // its try was given up, and the next one is on its way
+			return ack() // its try was given up, and the next one is scheduled
 		} else if !errors.Is(err, redis.Nil) {
 			return err
 		}
@@ -165,8 +164,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 	return e.endSilent(ctx, state, task)
 }
 
-// endSilent takes a task from its worker, unless that has spoken again, and gives it up:
-// that was a try.
+// endSilent takes a task from its worker, unless the worker has replied meanwhile, and ends the try.
 func (e *external) endSilent(ctx context.Context, state *job.State, t *scripts.Task) error {
 	rep := e.definitions[state.Definition]
 	if rep == nil {
@@ -187,14 +185,14 @@ func (e *external) endSilent(ctx context.Context, state *job.State, t *scripts.T
 	default:
 		return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 	}
-	// To be moved at once, and seen as on its way until then.
-	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence), Blame: job.BlameSource}
+	// A minimal delay: until it is moved, the retry is visible in the delayed set.
+	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", l.Silence), Blame: job.BlameSource}
 	tries := t.Tries
 	if state.Tasks[t.Listener].Owner != "" {
 		// The worker's own take has counted.
 		again.Counts, again.Error, tries = false, t.Failure, t.Tries-1
 		if was := state.Tasks[t.Listener]; was.Ends >= 0 {
-			again.Error = fmt.Sprintf("done says %d entries of rows, and number %d did not come within %s", was.Ends, was.Chunks, l.Silence)
+			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s", was.Ends, was.Chunks, l.Silence)
 		}
 	}
 	v := step.Verdict{Act: step.Requeue, Again: again}

@@ -10,21 +10,21 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 )
 
-// Slots bound how many tasks of one listener run at once in a process, in all partitions
-// together. They are safe for concurrent use.
+// Slots limits the concurrent tasks of every listener in a process, over all partitions. It is safe
+// for concurrent use.
 type Slots struct {
 	tasks int
 	mu    sync.Mutex
 	of    map[string]*slots // by listener
 }
 
-// slots are those of one listener.
+// slots are the slots of one listener.
 type slots struct {
 	taken  chan struct{}
 	wanted atomic.Int64 // tasks that have one or wait for one
 }
 
-// NewSlots returns Slots for that many tasks of each listener.
+// NewSlots returns Slots with a maximum number of tasks per listener.
 func NewSlots(tasks int) *Slots { return &Slots{tasks: tasks, of: map[string]*slots{}} }
 
 func (s *Slots) listener(name string) *slots {
@@ -38,20 +38,20 @@ func (s *Slots) listener(name string) *slots {
 	return of
 }
 
-// share is what one Runner has of the slots of a listener.
+// share is the part of a listener's slots that one Runner uses.
 type share struct {
 	*slots
-	wanted atomic.Int64 // as that of all
+	wanted atomic.Int64 // of this Runner
 }
 
-// free is how many tasks of this Runner may be under way: as many as the other Runners of the
-// process have left, and one that waits in line with theirs.
+// free returns how many tasks this Runner may have: the slots that the other Runners of the process
+// leave, and at least one, which waits with theirs.
 func (s *share) free() int {
 	others := s.slots.wanted.Load() - s.wanted.Load()
 	return max(1, cap(s.taken)-int(others))
 }
 
-// take waits for a slot until stop or ctx ends, or for patience if that is not 0.
+// take waits for a slot until stop is closed, ctx ends, or the patience (0: unlimited) is over.
 func (s *share) take(ctx context.Context, stop <-chan struct{}, patience time.Duration) (err error) {
 	s.want(1)
 	defer func() {
@@ -97,7 +97,7 @@ func (s *share) want(n int64) {
 	s.wanted.Add(n)
 }
 
-// try takes a slot that is free.
+// try takes a slot if one is free.
 func (s *share) try() bool {
 	select {
 	case s.taken <- struct{}{}:
@@ -108,24 +108,24 @@ func (s *share) try() bool {
 	}
 }
 
-// place is the slot of a task. It is used by one goroutine.
-type place struct {
+// taskSlot is the slot of a task. It is not safe for concurrent use.
+type taskSlot struct {
 	*share
 	held bool
 }
 
-// leave gives the slot back, if it is held.
-func (p *place) leave() {
+// leave releases the slot if the task has it.
+func (p *taskSlot) leave() {
 	if p.held {
 		p.held = false
 		p.share.leave()
 	}
 }
 
-// without runs f, which asks Redis. Where that is away, the slot is free meanwhile: the tasks of
-// other partitions can go on. Afterwards the task goes on, with a slot if one is free. It does not
-// wait for one: it can hold a connection for which all tasks that have slots wait.
-func (p *place) without(f func() error) error {
+// without runs f, which calls Redis. While Redis is away, the slot is released, so that tasks of
+// other partitions can continue. Afterwards the task continues, with a slot if one is free. It does
+// not wait for one: it may have a connection for which the tasks with slots wait.
+func (p *taskSlot) without(f func() error) error {
 	if !p.held {
 		return f()
 	}

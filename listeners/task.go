@@ -13,19 +13,19 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// tasks does the tasks of one listener: claim, query, and what follows from how that ended.
+// tasks executes the tasks of one listener: it claims a task, runs its query and applies the result.
 type tasks struct {
 	*Runner
 	share    *share
 	listener string
-	stop     <-chan struct{} // closed: none is begun any more
+	stop     <-chan struct{} // closed: no task begins any more
 }
 
-// task is one that is under way.
+// task is a running task.
 type task struct {
 	*scripts.Task
-	listener *report.Listener // nil: its definition does not have it
-	rows     int64            // that this try has stored
+	listener *report.Listener // nil: the definition does not have it
+	rows     int64            // stored by this try
 }
 
 var (
@@ -33,12 +33,12 @@ var (
 	_ step.Step           = (*task)(nil)
 )
 
-// tasks returns what does the tasks of a listener until ctx ends.
+// tasks returns the handler of a listener's tasks until ctx ends.
 func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
 	return &tasks{r, &share{slots: r.slots.listener(listener)}, listener, ctx.Done()}
 }
 
-// admit returns how many tasks may be under way here: none that is new while the listener is
+// admit returns the maximum number of running tasks: 0, so that none begins, while the listener is
 // paused.
 func (r *tasks) admit(ctx context.Context) (int, error) {
 	paused, err := r.paused(ctx, r.listener)
@@ -70,7 +70,7 @@ func (r *Runner) newTask(t *scripts.Task) *task {
 	return &task{Task: t, listener: listener}
 }
 
-// Claim reads an entry. A first delivery needs nothing more; any other task is taken over.
+// Claim claims the task of an entry. The first delivery needs no takeover, any other one does.
 func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result) {
 	from := r.o.Scripts.Keys.Task(r.listener)
 	message, ok := scripts.ParseMessage(entry.Fields)
@@ -112,7 +112,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 	return r.newTask(t), step.Result{}
 }
 
-// handOn runs a script that leaves a task to another process, and acknowledges its entry.
+// handOn runs a script that leaves a task to another process.
 func (r *Runner) handOn(ctx context.Context, what string, script func() error) step.Result {
 	if err := r.insist(ctx, what, script); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
@@ -120,7 +120,7 @@ func (r *Runner) handOn(ctx context.Context, what string, script func() error) s
 	return step.Result{Kind: step.Moved}
 }
 
-// Work runs the query, stores what it finds and completes the task.
+// Work runs the query, stores its rows and completes the task.
 func (r *tasks) Work(ctx context.Context, t *task) step.Result {
 	start := time.Now()
 	ctx, span := r.span(ctx, t)
@@ -137,7 +137,7 @@ func (r *tasks) Work(ctx context.Context, t *task) step.Result {
 	return result
 }
 
-// resultOf says what the error of a source, or of storing what it gave, means.
+// resultOf returns the result of a try from the error of the source or of storing its rows.
 func resultOf(err error) step.Result {
 	var waiting wait
 	switch {

@@ -13,16 +13,15 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// errLeft means that an entry is not done and is not to be acknowledged:
-// somebody else has the task, or Redis is away. It comes again.
+// errLeft means that an entry is not done and must not be acknowledged: another worker has the task,
+// or Redis is away. The entry is delivered again.
 var errLeft = errors.New("listeners: not done here")
 
-// ErrEnded is matched by an error that means that the job has ended or moved on: there
-// is nothing left to do for the entry.
+// ErrEnded means that the job has ended or moved on: nothing is left to do for the entry.
 var ErrEnded = errors.New("listeners: the job has ended")
 
-// errRedis marks the error of a task that Redis has kept from going on, errReport that of a
-// definition or of parameters that cannot be used.
+// errRedis marks an error that an outage of Redis caused, errReport one that the definition or the
+// parameters caused.
 var (
 	errRedis  = errors.New("listeners: Redis was away")
 	errReport = errors.New("listeners: report")
@@ -30,11 +29,11 @@ var (
 
 func ofReport(err error) error { return marked{err, errReport} }
 
-// read has the source read the task's data, stores it and completes the task.
+// read reads the task's data from its source, stores it and completes the task.
 func (r *tasks) read(ctx context.Context, t *task) error {
 	rep, listener := r.definitions[t.Definition], t.listener
 	if listener == nil {
-		return Permanent(ofReport(fmt.Errorf("report %s has no such listener", rep.Name)))
+		return Permanent(ofReport(fmt.Errorf("report %s does not have this listener", rep.Name)))
 	}
 	parameters, err := rep.Bind(t.Parameters)
 	if err != nil {
@@ -43,16 +42,16 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 	if err := r.share.take(ctx, r.stop, slotPatience); err != nil {
 		return err
 	}
-	place := &place{r.share, true}
-	defer place.leave()
-	release, err := r.slot(ctx, t, listener.Source, place)
+	slot := &taskSlot{r.share, true}
+	defer slot.leave()
+	release, err := r.slot(ctx, t, listener.Source, slot)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
+	var began atomic.Pointer[time.Time] // chunks are stored concurrently
 	began.Store(new(time.Now()))
-	limit, giveUp := &limit{place: place}, context.CancelFunc(nil)
+	limit, giveUp := &limit{slot: slot}, context.CancelFunc(nil)
 	if listener.Timeout > 0 {
 		limit.Patience = ask.NewPatience(ctx, listener.Timeout+patience, errLate)
 		ctx, giveUp = limit.Context(), limit.Stop
@@ -68,8 +67,8 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 			began.Store(new(time.Now()))
 			limit.Restart(listener.Timeout + patience)
 		},
-		Turn: r.turn(listener.Source, limit),
-		Memo: remembered(t.Memo).Memo, Before: t.Failure,
+		RateLimit: r.rateLimit(listener.Source, limit),
+		Memo:      remembered(t.Memo).Memo, Before: t.Failure,
 		Remember: func(ctx context.Context, memo []byte) error {
 			return limit.without(func() error { return r.remember(ctx, t, t.Definition, memo) })
 		},
@@ -77,7 +76,7 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 			return r.values(ctx, limit, t.ID, from, column)
 		},
 	}, out)
-	place.leave() // the last chunk is the work of Redis
+	slot.leave() // storing the last chunk needs no slot
 	if err == nil {
 		err = out.Close()
 	}
@@ -86,7 +85,7 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
 	case limit.away > 0 && !errors.Is(err, errLeft):
-		// Meanwhile the query stood still, and the server may have ended it.
+		// The query stood still meanwhile, and the server may have ended it.
 		return Outage(marked{fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err), errRedis})
 	case errors.Is(context.Cause(ctx), errLate):
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
@@ -94,36 +93,34 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 	return err
 }
 
-// patience is how much longer than its timeout a task may take, from the moment
-// that it was taken: a source that keeps to it by itself says more.
+// patience is how much longer than its timeout a task may take. The error of a source that keeps the
+// timeout itself says more.
 const patience = 3 * time.Second
 
-// errLate is the error of a task whose source has not kept to its timeout.
+// errLate is the error of a task whose source did not keep the timeout.
 var errLate = errors.New("listeners: timed out")
 
-// limit ends a task that takes too long. Time in which Redis is asked, or the task waits
-// for a turn, does not count: that is not the task's fault.
+// limit ends a task that takes too long. Time spent in Redis or on a rate limit does not count.
 type limit struct {
 	*ask.Patience // nil: no limit
-	place         *place
-	away          time.Duration // for how long Redis was
+	slot          *taskSlot
+	away          time.Duration // total time that Redis was away
 }
 
-// slow is how long an answer of Redis takes where it was away.
+// slow is the duration of a Redis call from which Redis counts as away.
 const slow = time.Second
 
-// without runs f, which asks Redis.
+// without runs f, which calls Redis, outside the time limit.
 func (l *limit) without(f func() error) error {
 	began := time.Now()
-	err := l.Stopped(func() error { return l.place.without(f) })
+	err := l.Stopped(func() error { return l.slot.without(f) })
 	if took := time.Since(began); took >= slow {
 		l.away += took
 	}
 	return err
 }
 
-// flush returns what stores the chunks of a task, and completes it with the last
-// one.
+// flush returns the function that stores the chunks of a task, and completes it with the last one.
 func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.Time]) FlushFunc {
 	var number int64
 	var compressor dataset.Compressor
@@ -144,7 +141,7 @@ func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.
 		})
 		switch {
 		case errors.Is(err, scripts.ErrFull):
-			// Waiting here would keep the memory that others need to end.
+			// Waiting here would keep memory that other jobs need to end.
 			return Outage(err)
 		case err != nil:
 			return away(err)
@@ -160,7 +157,7 @@ func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.
 	}
 }
 
-// away is the error of a task that Redis has kept from going on: it comes again.
+// away returns the error of a task that is retried because Redis is away.
 func away(err error) error {
 	if err == nil {
 		return errLeft

@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// worker is an external worker as it says one thing.
+// worker is an external worker with one of its replies.
 type worker struct {
 	*external
 	reply
@@ -24,9 +24,8 @@ type worker struct {
 	ended    bool // nothing is left to do for the reply
 }
 
-// take makes the worker the owner of its task, with the first of its replies that is
-// seen. It may be so once: who has given the task up takes it no more, and neither
-// does one whose entry was given to another.
+// take makes the worker the owner of its task, on its first reply. A worker that has given up the
+// task, or whose entry another worker has, cannot take it.
 func (w *worker) take(ctx context.Context) error {
 	switch {
 	case w.state.Done:
@@ -42,7 +41,7 @@ func (w *worker) take(ctx context.Context) error {
 		return w.lost(err)
 	}
 	if !pending {
-		return refused{fmt.Sprintf("entry %s is not pending in %s: the task was given to another worker", w.Entry, w.task.Entry.Stream)}
+		return refused{fmt.Sprintf("entry %s is not pending in %s: another worker has the task", w.Entry, w.task.Entry.Stream)}
 	}
 	outcome, err := insist(ctx, w.Runner, "take task", func() (scripts.Outcome, error) {
 		return w.task.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
@@ -67,21 +66,21 @@ func (w *worker) take(ctx context.Context) error {
 	return nil
 }
 
-// left is what becomes of what a worker says that has given its task up. Its entry ends,
-// which it had read before it took the task; a later one is somebody else's to do.
+// left handles the reply of a worker that has given up its task. It acknowledges the entry that the
+// worker read before it took the task, but not a later one, which another worker must do.
 func (w *worker) left(ctx context.Context) error {
 	w.ended = true
 	if scripts.EntryTime(w.Entry).After(w.state.Taken) {
-		return refused{"this worker has given the task up: each entry that is read needs a new one"}
+		return refused{"this worker has given up the task: use a new worker name for every entry"}
 	}
-	if err := w.acknowledge(ctx); err != nil || w.Type == replyFailed { // that was said, perhaps by this reply
+	if err := w.acknowledge(ctx); err != nil || w.Type == replyFailed { // a repetition, or this reply itself
 		return err
 	}
-	return refused{"this worker has given the task up"}
+	return refused{"this worker has given up the task"}
 }
 
-// over is what becomes of a reply whose task is not the worker's, which has changed just
-// now: it is done, the worker has given it up, or another one has it.
+// over handles a reply whose worker has just lost its task: the task is done, the worker has given it
+// up, or another one has it.
 func (w *worker) over(ctx context.Context) error {
 	w.ended = true
 	state, err := w.look(ctx, w.reply)
@@ -98,7 +97,7 @@ func (w *worker) over(ctx context.Context) error {
 	return refused{"another worker has the task"}
 }
 
-// lost is what becomes of an error of Redis.
+// lost returns the error of a reply after an error of Redis.
 func (w *worker) lost(err error) error {
 	if errors.Is(err, scripts.ErrBroken) {
 		return err
@@ -106,7 +105,7 @@ func (w *worker) lost(err error) error {
 	return away(err)
 }
 
-// apply does what an owner says.
+// apply applies the reply of the owner.
 func (w *worker) apply(ctx context.Context) error {
 	late := w.said.Sub(w.state.Taken)
 	if w.Type != replyDone && w.Type != replyFailed && late > w.listener.Timeout {
@@ -127,7 +126,7 @@ func (w *worker) apply(ctx context.Context) error {
 	return w.keep(ctx)
 }
 
-// keep renews the worker's lease, and keeps its entry from being idle.
+// keep renews the worker's lease and its entry.
 func (w *worker) keep(ctx context.Context) error {
 	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.task.Renew(ctx) })
 }
@@ -136,7 +135,7 @@ func (w *worker) keep(ctx context.Context) error {
 func (w *worker) store(ctx context.Context) error {
 	fields, rows, err := dataset.Rows(w.listener.Columns, w.listener.Types, w.Rows)
 	if err == nil && rows > maxReplyRows {
-		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several", rows, maxReplyRows)
+		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several entries", rows, maxReplyRows)
 	}
 	if err != nil {
 		return w.fail(ctx, Permanent(fmt.Errorf("rows number %d: %w", w.Number, err)))
@@ -157,7 +156,7 @@ func (w *worker) store(ctx context.Context) error {
 	return w.keep(ctx)
 }
 
-// chunk makes a chunk of the columns' JSON.
+// chunk makes a chunk from the JSON of the columns.
 func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 	columns := make([]dataset.Column, len(w.listener.Columns))
 	for i, name := range w.listener.Columns {
@@ -171,7 +170,7 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 	return chunk
 }
 
-// end notes how many chunks there are, and counts the listener where they are there.
+// end stores the number of chunks, and completes the task if all have arrived.
 func (w *worker) end(ctx context.Context) error {
 	var stored scripts.Stored
 	err := w.done(ctx, "note the end", func() (outcome scripts.Outcome, err error) {
@@ -184,13 +183,13 @@ func (w *worker) end(ctx context.Context) error {
 	return w.complete(ctx, stored)
 }
 
-// complete counts the listener, once all chunks are there.
+// complete counts the listener if all chunks have arrived.
 func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 	switch {
 	case stored.Last > stored.Ends:
-		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, and there were %d", stored.Ends, stored.Last)))
+		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, but there were %d", stored.Ends, stored.Last)))
 	case stored.Chunks < stored.Ends:
-		return w.keep(ctx) // whatever brings the last one of them comes here again
+		return w.keep(ctx) // the reply with the last chunk completes it
 	}
 	var last scripts.Chunk
 	if stored.Ends > 0 {
@@ -211,14 +210,14 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 	return err
 }
 
-// done runs a script for the owner, and says what its outcome means for the reply.
+// done runs a script for the owner, and handles its outcome.
 func (w *worker) done(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
 	outcome, err := insist(ctx, w.Runner, what, script)
 	switch {
 	case outcome == scripts.TooFar:
 		return errFar
 	case errors.Is(err, scripts.ErrFull):
-		// Waiting would keep the memory that others need to end.
+		// Waiting would keep memory that other jobs need to end.
 		return w.fail(ctx, Outage(err))
 	case err != nil:
 		return w.lost(err)
@@ -230,7 +229,7 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 	return nil
 }
 
-// fail ends the worker's try, as the error says, and then its entry.
+// fail ends the worker's try with an error, and acknowledges its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
 	w.ended = true
 	result := w.End(ctx, &task{Task: w.task, listener: w.listener}, step.Decide(resultOf(why), w.state.Tries, w.listener.Retry))
@@ -240,7 +239,7 @@ func (w *worker) fail(ctx context.Context, why error) error {
 	return w.acknowledge(ctx)
 }
 
-// acknowledge ends the task's entry, which external services never do.
+// acknowledge acknowledges the task's entry, which external services never do.
 func (w *worker) acknowledge(ctx context.Context) error {
 	if err := w.insist(ctx, "acknowledge task", func() error { return w.o.Scripts.Streams.Ack(ctx, w.task.Entry.Stream, w.Entry) }); err != nil {
 		return away(err)

@@ -111,7 +111,7 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 		}
 		n := len(vendor.Jobs()["fanfold:"+v.ID+"/1/"+name])
 		switch {
-		case name == "failing" && v.Status == report.Failed && strings.Contains(v.Error, "it is not known whether the job was made") && n <= 1:
+		case name == "failing" && v.Status == report.Failed && strings.Contains(v.Error, "it is not known whether the job was created") && n <= 1:
 			failures++
 		case v.Status != report.Success:
 			t.Errorf("%s %s is %s: %s", name, v.ID, v.Status, v.Error)

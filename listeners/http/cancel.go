@@ -14,9 +14,8 @@ import (
 
 var _ listeners.Canceler = (*Source)(nil)
 
-// Cancel implements listeners.Canceler: it ends the jobs that the memo of a task tells
-// of and that are not done, as far as the listener says how. One whose id nobody knows is looked for, if the
-// listener says how.
+// Cancel implements listeners.Canceler: it cancels the open jobs in the memo of a task, if the listener
+// says how. If the id of a job is not known, it looks the job up, if the listener says how.
 func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 	if task.Listener.HTTP == nil || task.Listener.HTTP.Cancel == nil || task.Memo == nil {
 		return nil
@@ -32,7 +31,7 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 		if j.ID == "" && j.Asked && task.Listener.HTTP.Submit.Unknown.Answer == report.LookUpJob {
 			id, err := r.lookUp(ctx)
 			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("the job of the key %s: %w", r.key(), err))
+				failed = errors.Join(failed, fmt.Errorf("the job with the key %s: %w", r.key(), err))
 			}
 			j.ID = id
 		}
@@ -43,8 +42,7 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 	return failed
 }
 
-// end ends the job that a reader works on. One that is not there, or at its end, needs
-// no end.
+// end cancels the current job. A job that does not exist or has ended is a success.
 func (s *Source) end(ctx context.Context, r *reader) error {
 	cancel := r.task.Listener.HTTP.Cancel
 	if cancel == nil {

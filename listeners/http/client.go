@@ -17,24 +17,24 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// request is one that is ready to go.
+// request is a complete request.
 type request struct {
-	what    string // for messages: the method, the path as it is configured, and the job that it is about
-	job     bool   // it is about a job
+	what    string // for messages: the method, the configured path, and the vendor's job
+	job     bool   // it is about a vendor's job
 	method  string
 	url     *url.URL
 	body    []byte // JSON; nil: none
 	headers http.Header
-	// alone keeps it from a connection that the API may have closed: whether that has
-	// taken it would not be known.
+	// alone uses a new connection. On an idle one that the API has closed it would not be known
+	// whether the API got the request.
 	alone bool
 }
 
-// target makes the URL of what is below the API's.
+// target makes a URL below that of the API.
 func (s *Source) target(below string) (*url.URL, error) {
 	base, err := url.Parse(s.api.URL)
 	if err != nil {
-		return nil, errors.New("the url of the API is none")
+		return nil, errors.New("the url of the API is not valid")
 	}
 	whole, err := url.Parse(s.api.URL + below)
 	if err != nil || !ask.SameHost(whole, base) {
@@ -43,8 +43,8 @@ func (s *Source) target(below string) (*url.URL, error) {
 	return whole, nil
 }
 
-// do sends a request. Its answer is a success, and is closed by the caller. The error of
-// another answer, or of none, has an *ask.Failure.
+// do sends a request and returns a successful answer, which the caller closes. Otherwise its error has
+// an *ask.Failure.
 func (s *Source) do(ctx context.Context, r request) (*ask.Answer, error) {
 	headers := http.Header{"Accept": {"application/json"}, "User-Agent": {"fanfold"}}
 	if r.body != nil {
@@ -67,12 +67,12 @@ func (s *Source) do(ctx context.Context, r request) (*ask.Answer, error) {
 	return answer, nil
 }
 
-// about says of an error which request it is of.
+// about adds the request to an error.
 func (s *Source) about(r request, err error) error {
 	return fmt.Errorf("API %s: %s: %w", s.api.Name, r.what, err)
 }
 
-// judge says what the error of a request means for its task.
+// judge converts the error of a request to the error of a task.
 func (s *Source) judge(r request, err error) error {
 	f := ask.As(err)
 	if f == nil {
@@ -89,10 +89,10 @@ func (s *Source) judge(r request, err error) error {
 	return s.about(r, f)
 }
 
-// unread is the error of an answer that could not be read to its end.
+// unread returns the error of an answer that could not be read completely.
 func (s *Source) unread(ctx context.Context, r request, answer *ask.Answer, err error) error {
 	if errors.Is(err, ask.ErrTooLong) {
-		return listeners.Permanent(fmt.Errorf("%w: raise max_bytes of the API, or ask for smaller pages", s.about(r, err)))
+		return listeners.Permanent(fmt.Errorf("%w: raise max_bytes of the API, or request smaller pages", s.about(r, err)))
 	}
 	if err = answer.Err(ctx, err); ctx.Err() != nil {
 		return err
@@ -100,23 +100,23 @@ func (s *Source) unread(ctx context.Context, r request, answer *ask.Answer, err 
 	return s.about(r, err)
 }
 
-// remedy says what to do about an answer that would come again, to a request that is
-// about a job or not.
+// remedy returns the remedy for a status that every try would repeat; job: the request is about a
+// vendor's job.
 func remedy(code int, job bool) string {
 	switch {
 	case code == http.StatusUnauthorized:
 		return "correct the headers of the API"
 	case code == http.StatusForbidden:
-		return "correct the headers of the API, or have it allow this to its user"
+		return "correct the headers of the API, or allow this to their user in the API"
 	case (code == http.StatusNotFound || code == http.StatusGone) && job:
 		return "correct the path, or run the record again if the API has forgotten the job"
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return "correct the url of the API, or the path"
 	}
-	return "correct what the listener asks for"
+	return "correct the request of the listener"
 }
 
-// patient is the error of a task for an answer that asks for another try.
+// patient returns the error of a task for a busy API.
 func (s *Source) patient(err error) error {
 	if f := ask.As(err); f != nil && f.Kind == ask.Busy {
 		return wait(f, err)
@@ -124,7 +124,7 @@ func (s *Source) patient(err error) error {
 	return err
 }
 
-// wait has a task come again when the API has asked for it, or else after an outage.
+// wait returns a Wait until the time that the API names, or else an Outage.
 func wait(f *ask.Failure, err error) error {
 	if f.After > 0 {
 		return listeners.Wait(f.After, err.Error())
@@ -132,16 +132,15 @@ func wait(f *ask.Failure, err error) error {
 	return listeners.Outage(err)
 }
 
-// excerpt cuts what an API says to one short line, without what is secret.
+// excerpt cuts a text of an API to one short line without secrets.
 func (s *Source) excerpt(text string) string { return ask.Excerpt([]byte(text), s.secrets) }
 
-// Connect proves that the API's name resolves, that its host takes connections, and
-// for https that its certificate is in order. It sends no request. Where a proxy stands
-// between, it is the proxy that takes the connection.
+// Connect checks that the API's name resolves, that its host accepts connections, and for https that
+// its certificate is valid. It sends no request. If there is a proxy, it connects to the proxy.
 func (s *Source) Connect(ctx context.Context) error {
 	u, err := url.Parse(s.api.URL)
 	if err != nil {
-		return fmt.Errorf("API %s: its url is none", s.api.Name)
+		return fmt.Errorf("API %s: its url is not valid", s.api.Name)
 	}
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy != nil {
 		u = &url.URL{Scheme: "http", Host: proxy.Host}
@@ -158,10 +157,10 @@ func (s *Source) Connect(ctx context.Context) error {
 	return conn.Close()
 }
 
-// shortAnswer bounds the answers that are held whole.
+// shortAnswer is the maximum size of answers that are read into memory.
 const shortAnswer = 1 << 20
 
-// short sends a request whose answer is held whole. Nothing at all is null.
+// short sends a request and reads its answer into memory. An empty answer is null.
 func (s *Source) short(ctx context.Context, asked request) (document any, header http.Header, err error) {
 	a, err := s.do(ctx, asked)
 	if err != nil {
@@ -175,7 +174,7 @@ func (s *Source) short(ctx context.Context, asked request) (document any, header
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	case len(text) > shortAnswer:
-		return nil, nil, listeners.Permanent(fmt.Errorf("API %s: %s: an answer of more than %d bytes, which is none to this question", s.api.Name, asked.what, shortAnswer))
+		return nil, nil, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has more than %d bytes", s.api.Name, asked.what, shortAnswer))
 	case len(text) == 0:
 		return nil, a.Header, nil
 	}
@@ -186,7 +185,7 @@ func (s *Source) short(ctx context.Context, asked request) (document any, header
 	return document, a.Header, nil
 }
 
-// request fills in a request of the job that is worked on.
+// request fills in a request for the current batch.
 func (r *reader) request(of report.HTTPRequest) (request, error) {
 	what := of.Method + " " + of.Path
 	about := of.UsesName("{id}") && r.memo != nil

@@ -1,28 +1,26 @@
-// Package http reads the data of listeners from HTTP APIs that speak JSON.
+// Package http reads the data of listeners from HTTP APIs with JSON: it is their listeners.Source.
 //
 // # One answer
 //
-// Rows are read one by one from the answer as it comes, so that memory does not grow
-// with it; after the API's max_bytes, decompressed, it is an error. An answer that ends
-// in its middle, a row that lacks a column, a page that comes twice: whatever is not
-// as it should be is an error, and nothing of the try is kept. Numbers keep all of
+// Rows are decoded one by one as the answer arrives, so that memory does not grow with it. More than
+// the API's max_bytes, decompressed, is an error. So is anything unexpected, such as a truncated
+// answer, a row without a column or a repeated page; nothing of the try is kept. Numbers keep all of
 // their digits.
 //
 // # Where requests go
 //
-// To the host of the API alone, whatever an answer says: a redirect elsewhere is not
-// followed, and a next page elsewhere is refused, since both would get the headers of
-// the API, which are secret. Values are escaped for their place; one that would change
-// the path, such as .., is refused.
+// Only to the host of the API: a redirect or a next page on another host is refused, because it would
+// get the secret headers of the API. Values are escaped for their position. One that would change the
+// path, such as .., is refused.
 //
 // # Errors
 //
-//	nobody answers the connection         an outage: no try is used
-//	429, 503                              the task comes again when Retry-After says, or
-//	                                      as after an outage
+//	no connection                         an outage: it does not count as a try
+//	429, 503                              the task is retried after Retry-After, or as after
+//	                                      an outage
 //	408, other 5xx, cut or late answers   a try is used
 //	other 4xx, a redirect                 permanent
 //
-// A page in the middle of a result is asked for again in place where it is not long
-// until then, since all pages before it would have to be read again otherwise.
+// After 429 or 503, a page in the middle of a result is requested again without a new try if the
+// delay is short. A new try would read all pages before it again.
 package http

@@ -13,15 +13,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// values gives the value for a name: a parameter's as Report.Bind makes it, a []any of
+// values returns the value for a name: a parameter's as Report.Bind makes it, a []any of
 // json.RawMessage for the values of an earlier stage, a string for {id} and {key}. False
 // if there is none.
 type values func(name string) (any, bool)
 
-// errValue is matched by the error for a value that cannot stand in its place.
+// errValue is the error of a value that cannot be used in its position.
 var errValue = errors.New("a value that cannot be used here")
 
-// fillRequest puts values into a request, each escaped for its place: the path and query
+// fillRequest puts values into a request, each escaped for its position: the path and query
 // of its URL, below the API's, and its body, nil if it has none.
 func fillRequest(r report.HTTPRequest, values values) (target string, body []byte, err error) {
 	segments := strings.Split(r.Path, "/")
@@ -60,7 +60,7 @@ func fillRequest(r report.HTTPRequest, values values) (target string, body []byt
 	return target, report.EncodeBound(tree), nil
 }
 
-// fillSegment fills a segment of a path. A value is one segment, whatever is in it.
+// fillSegment fills a segment of a path. A value never becomes several segments.
 func fillSegment(segment string, values values) (string, error) {
 	if !isName(segment) && !strings.HasPrefix(segment, "::") && !report.HTTPBrace.MatchString(segment) {
 		return segment, nil
@@ -75,8 +75,7 @@ func fillSegment(segment string, values values) (string, error) {
 	case !ok:
 		wrong = fmt.Errorf("%w: null in the path of a URL", errValue)
 	case text == "" || climbs(segment, text):
-		// A server, or a proxy that decodes %2F, would take these for a way to another
-		// place.
+		// For a server, or a proxy that decodes %2F, these would change the path.
 		wrong = fmt.Errorf("%w: %q in the path of a URL", errValue, text)
 	}
 	if isName(segment) {
@@ -90,8 +89,8 @@ func isName(text string) bool {
 	return ok
 }
 
-// climbs tells whether a segment leads to another place once its slashes are decoded.
-// Values of {id} and {key} are escaped in it already.
+// climbs reports whether a segment changes the path once its slashes are decoded. Values of {id} and
+// {key} are already escaped in it.
 func climbs(segment, text string) bool {
 	if !isName(segment) {
 		if plain, err := url.PathUnescape(text); err == nil {
@@ -127,10 +126,10 @@ func fillTree(value any, values values) (any, error) {
 	return value, nil
 }
 
-// fill gives the value of one text.
+// fill returns the value of one text.
 func fill(text string, values values) (any, error) { return fillWith(text, values, nil) }
 
-// fillWith is fill, in which what {id} and {key} stand for is escaped.
+// fillWith is fill with an escape function for {id} and {key}.
 func fillWith(text string, values values, escape func(string) string) (any, error) {
 	if name, ok := report.HTTPName(text); ok {
 		value, ok := values(name)
@@ -157,7 +156,7 @@ func fillWith(text string, values values, escape func(string) string) (any, erro
 	return text, wrong
 }
 
-// plainText writes a single value as it stands in a URL; false for null.
+// plainText returns a single value as it appears in a URL; false for null.
 func plainText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

@@ -13,30 +13,30 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 )
 
-// memo is what a task knows of its jobs, over all of its tries.
+// memo has the vendor's jobs of a task, over all of its tries.
 type memo struct {
 	Started int64 `json:"started"`       // Unix ms of the first try
 	All     bool  `json:"all,omitempty"` // every batch has its job
-	Jobs    []job `json:"jobs"`          // of each batch
+	Jobs    []job `json:"jobs"`          // by batch
 }
 
-// job is one of the API's.
+// job is a job of the API.
 type job struct {
 	ID    string `json:"id,omitempty"`
-	Asked bool   `json:"asked,omitempty"` // a request for it may be on its way: whether there is one is not known
+	Asked bool   `json:"asked,omitempty"` // a request was sent: the job may exist
 	Done  bool   `json:"done,omitempty"`
 }
 
-// errTotal is the cause of a task whose total is over.
+// errTotal is the cause of a task that exceeded its total.
 var errTotal = errors.New("the total of the listener is over")
 
-// job does a task whose rows a job of the API makes.
+// job reads the rows that a job of the API makes.
 func (r *reader) job(ctx context.Context) error {
 	l := r.task.Listener
 	m := memo{Started: time.Now().UnixMilli()}
 	if r.task.Memo != nil {
 		if err := json.Unmarshal(r.task.Memo, &m); err != nil {
-			return listeners.Permanent(fmt.Errorf("what an earlier try has remembered: %w", err))
+			return listeners.Permanent(fmt.Errorf("the memo of an earlier try: %w", err))
 		}
 	}
 	r.memo = &m
@@ -50,19 +50,19 @@ func (r *reader) job(ctx context.Context) error {
 	return err
 }
 
-// over is the error of a task whose total is over, with what happened last.
+// over returns the error of a task that exceeded its total, with its last state.
 func (r *reader) over(err error) error {
 	l, last := r.task.Listener, r.task.Before
 	if !errors.Is(err, errTotal) {
 		last = err.Error()
 	}
 	if last = strings.TrimPrefix(strings.TrimPrefix(last, "waits for "), "API "+l.Source+": "); last != "" {
-		last = "; at last: " + last
+		last = "; last: " + last
 	}
-	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or ask for less%s", l.Source, l.HTTP.Total, last))
+	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or request less%s", l.Source, l.HTTP.Total, last))
 }
 
-// abandon ends the jobs that are not done, as far as that can be done.
+// abandon cancels the open jobs, best effort.
 func (r *reader) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
@@ -73,11 +73,10 @@ func (r *reader) abandon(ctx context.Context) {
 	}
 }
 
-// abandonTime bounds how long that takes.
+// abandonTime is the timeout of abandon.
 const abandonTime = 10 * time.Second
 
-// jobs makes the jobs that are not made yet, looks at those that are not done, and
-// reads their rows once all are.
+// jobs creates missing jobs, polls open ones, and reads their rows when all are done.
 func (r *reader) jobs(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -106,16 +105,16 @@ func (r *reader) remember(ctx context.Context) error {
 	if err != nil {
 		return listeners.Permanent(err)
 	}
-	if len(text) > mostMemo {
-		return listeners.Permanent(fmt.Errorf("more jobs at API %s than can be remembered (%d): raise the batch of the listener", r.task.Listener.Source, len(r.memo.Jobs)))
+	if len(text) > maxMemo {
+		return listeners.Permanent(fmt.Errorf("more jobs at API %s than a memo can contain (%d): raise the batch of the listener", r.task.Listener.Source, len(r.memo.Jobs)))
 	}
 	return r.task.Remember(ctx, text)
 }
 
-// mostMemo leaves room for what a Runner adds.
-const mostMemo = 60 << 10
+// maxMemo leaves space for what a Runner adds.
+const maxMemo = 60 << 10
 
-// look looks at the jobs that are not done. It is a Wait while there is one.
+// look polls the open jobs. It returns a Wait while one is open.
 func (r *reader) look(ctx context.Context) error {
 	p := r.task.Listener.HTTP.Poll
 	var open []string
@@ -129,7 +128,7 @@ func (r *reader) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.turn(ctx); err != nil {
+		if err := r.waitForRate(ctx); err != nil {
 			return err
 		}
 		document, header, err := r.source.short(ctx, asked)
@@ -143,7 +142,7 @@ func (r *reader) look(ctx context.Context) error {
 		status, ok := scalar(value)
 		switch {
 		case !ok:
-			return listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is no status", r.source.api.Name, asked.what, p.Status, shown(value)))
+			return listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not a status", r.source.api.Name, asked.what, p.Status, shown(value)))
 		case slices.Contains(p.Done, status):
 			r.memo.Jobs[i].Done, changed = true, true
 		case slices.Contains(p.Failed, status):
@@ -174,7 +173,7 @@ func (r *reader) look(ctx context.Context) error {
 	return listeners.Wait(wait, what)
 }
 
-// failed says why a job has failed.
+// failed returns the error of a failed job.
 func (r *reader) failed(status string, document any) error {
 	why := ""
 	if value, ok := r.task.Listener.HTTP.Poll.Error.Find(document); ok && value != nil {
@@ -187,7 +186,7 @@ func (r *reader) failed(status string, document any) error {
 	return fmt.Errorf("API %s: job %s is %s%s", r.source.api.Name, r.name(), status, why)
 }
 
-// name is the id of the job that is worked on, for people: one short line.
+// name returns the id of the current job as one short line.
 func (r *reader) name() string {
 	text := r.source.excerpt(r.memo.Jobs[r.batch].ID)
 	if len(text) > nameBytes {
@@ -196,5 +195,5 @@ func (r *reader) name() string {
 	return text
 }
 
-// nameBytes is how much of an id is told.
+// nameBytes is the maximum length of name.
 const nameBytes = 100

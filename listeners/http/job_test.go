@@ -142,9 +142,9 @@ func TestExportWithoutEnd(t *testing.T) {
 	e.waits("queued")
 	e.memo = []byte(fmt.Sprintf(`{"started":%d,"all":true,"jobs":[{"id":"x-1"}]}`, time.Now().Add(-time.Hour).UnixMilli()))
 	for before, words := range map[string]string{
-		"":                                      "not done within 1h0m0s, the total of the listener: raise it, or ask for less",
-		`API vendor: job x-1 is "queued"`:       `or ask for less; at last: job x-1 is "queued"`,
-		"API vendor: GET /x: dial tcp: refused": "or ask for less; at last: GET /x: dial tcp: refused",
+		"":                                      "not done within 1h0m0s, the total of the listener: raise it, or request less",
+		`API vendor: job x-1 is "queued"`:       `or request less; last: job x-1 is "queued"`,
+		"API vendor: GET /x: dial tcp: refused": "or request less; last: GET /x: dial tcp: refused",
 	} {
 		e.task.Before = before
 		if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.HasSuffix(err.Error(), words) {
@@ -281,7 +281,7 @@ func TestWorkersThatDie(t *testing.T) {
 			die(nil)
 			n := len(e.Jobs()["p:1/1/l"])
 			switch {
-			case err != nil && unknown == report.FailJob && strings.Contains(err.Error(), "it is not known whether the job was made"):
+			case err != nil && unknown == report.FailJob && strings.Contains(err.Error(), "it is not known whether the job was created"):
 				failures++
 			case err != nil:
 				t.Errorf("%q, dead at effect %d: %v", unknown, dies, err)
@@ -485,7 +485,7 @@ func TestTurns(t *testing.T) {
 		e := newExports(t, unknown)
 		var patiences []time.Duration
 		refuse := true
-		e.task.Turn = func(_ context.Context, patience time.Duration) error {
+		e.task.RateLimit = func(_ context.Context, patience time.Duration) error {
 			if patiences = append(patiences, patience); refuse {
 				return listeners.Wait(time.Minute, "a turn")
 			}
@@ -497,12 +497,12 @@ func TestTurns(t *testing.T) {
 		}
 		patiences, refuse = nil, false
 		e.done()
-		if want := []time.Duration{listeners.AtFirst, listeners.InTheMiddle, listeners.InTheMiddle, listeners.InTheMiddle}; !cmp.Equal(patiences, want) {
+		if want := []time.Duration{listeners.PatienceFirst, listeners.PatienceLater, listeners.PatienceLater, listeners.PatienceLater}; !cmp.Equal(patiences, want) {
 			t.Errorf("a job, a look and two pages: %v", patiences)
 		}
 		e.memo, patiences = []byte(`{"started":`+fmt.Sprint(time.Now().UnixMilli())+`,"jobs":[{"asked":true}]}`), nil
 		e.done()
-		if len(patiences) != 4 || patiences[1] != listeners.InTheMiddle {
+		if len(patiences) != 4 || patiences[1] != listeners.PatienceLater {
 			t.Errorf("%q, with a job that is not known: %v", unknown, patiences)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// pauseInPlace is the longest that a page behind the first is waited for in place.
+	// pauseInPlace is the maximum delay after which a later page is requested again in the same try.
 	pauseInPlace = time.Minute
-	// pauses is how often, one after the other.
+	// pauses is the maximum number of such delays in a row.
 	pauses = 10
 )
 
@@ -40,7 +40,7 @@ func (r *reader) pages(ctx context.Context) error {
 		return err
 	}
 	first, what := asked.url, asked.what
-	seen := map[[sha256.Size]byte]int{sha256.Sum256([]byte(first.String())): 0} // pages, and what asks for them, by their digest
+	seen := map[[sha256.Size]byte]int{sha256.Sum256([]byte(first.String())): 0} // pages and their URLs, by digest
 	total := 0
 	for number := 0; ; number++ {
 		switch {
@@ -55,7 +55,7 @@ func (r *reader) pages(ctx context.Context) error {
 		}
 		total += p.rows
 		if before, twice := seen[p.digest]; twice && p.rows > 0 {
-			return fmt.Errorf("API %s: %s: page %d is page %d again", r.source.api.Name, what, number+1, before+1)
+			return fmt.Errorf("API %s: %s: page %d repeats page %d", r.source.api.Name, what, number+1, before+1)
 		}
 		seen[p.digest] = number
 		last := p.rows == 0
@@ -77,7 +77,7 @@ func (r *reader) pages(ctx context.Context) error {
 	}
 }
 
-// next makes the request for the page behind one; last is true where there is none.
+// next makes the request for the next page; last is true if there is none.
 func (r *reader) next(asked request, first *url.URL, p page) (after request, last bool, err error) {
 	result := r.task.Listener.HTTP.Result
 	text, ok := scalar(p.next)
@@ -85,14 +85,14 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 	case p.next == nil, p.next == false, ok && text == "":
 		return asked, true, nil
 	case !ok:
-		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which leads to no page", r.source.api.Name, asked.what, result.Next, shown(p.next)))
+		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which names no page", r.source.api.Name, asked.what, result.Next, shown(p.next)))
 	case result.NextAs.Query != "":
 		asked.url = with(first, result.NextAs.Query, text)
 		return asked, false, nil
 	}
 	to, err := p.url.Parse(text)
 	if err != nil || !ask.SameHost(to, first) {
-		text, _, _ = strings.Cut(text, "?") // behind which a token may stand
+		text, _, _ = strings.Cut(text, "?") // the query may contain a token
 		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: the next page is %.100q, which is not on the host of the API", r.source.api.Name, asked.what, text))
 	}
 	to.Fragment = ""
@@ -100,14 +100,14 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 	return asked, false, nil
 }
 
-// counted compares how many rows there were with how many the API says that there are.
+// counted compares the number of rows with the count in the API's answer.
 func (r *reader) counted(p page, total int) error {
 	path := r.task.Listener.HTTP.Result.Count
 	if !path.Given() {
 		return nil
 	}
 	if text, _ := scalar(p.count); text != strconv.Itoa(total) {
-		return fmt.Errorf("API %s: %d rows came, and %s says %s", r.source.api.Name, total, path, shown(p.count))
+		return fmt.Errorf("API %s: %d rows arrived, but %s says %s", r.source.api.Name, total, path, shown(p.count))
 	}
 	return nil
 }
@@ -121,10 +121,10 @@ func with(u *url.URL, name, value string) *url.URL {
 	return &changed
 }
 
-// page reads one page. One behind the first is waited for in place, if it is not long.
+// page reads one page. If the API is busy, it requests a later page again after a short delay.
 func (r *reader) page(ctx context.Context, asked request, number int) (page, error) {
 	for paused := 0; ; paused++ {
-		if err := r.turn(ctx); err != nil {
+		if err := r.waitForRate(ctx); err != nil {
 			return page{}, err
 		}
 		p, err := r.once(ctx, asked)
@@ -141,7 +141,7 @@ func (r *reader) page(ctx context.Context, asked request, number int) (page, err
 	}
 }
 
-// once asks for a page and reads it.
+// once requests a page and reads it.
 func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	result := r.task.Listener.HTTP.Result
 	answer, err := r.source.do(ctx, asked)

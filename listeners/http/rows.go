@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// A column without a type is a decimal where its first value is a number. So many rows,
-// and bytes of texts, are held at most until that is known of each column.
+// A column without a type is a decimal if its first value is a number. Until all types are known, at
+// most this many rows and bytes of texts are buffered.
 const (
 	unsureRows  = 1000
 	unsureBytes = 8 << 20
@@ -25,9 +25,9 @@ const (
 type rows struct {
 	listener *report.Listener
 	out      *listeners.Writer
-	kinds    []report.Kind // empty where it is not known yet
+	kinds    []report.Kind // empty: not known yet
 	guessed  []bool
-	held     [][]any // rows while one is not known
+	held     [][]any // rows until all kinds are known
 	bytes    int     // of the texts in them
 	begun    bool
 	count    int
@@ -41,7 +41,7 @@ func newRows(l *report.Listener, out *listeners.Writer) *rows {
 	return r
 }
 
-// add takes a row.
+// add adds a row.
 func (r *rows) add(row any) error {
 	r.count++
 	cells := make([]any, len(r.kinds))
@@ -73,7 +73,7 @@ func (r *rows) add(row any) error {
 	return r.begin()
 }
 
-// begin names the columns, and writes what was held.
+// begin writes the columns and the buffered rows.
 func (r *rows) begin() error {
 	r.begun = true
 	columns := make([]dataset.Column, len(r.kinds))
@@ -95,7 +95,7 @@ func (r *rows) begin() error {
 	return nil
 }
 
-// end writes what is left.
+// end writes the rest.
 func (r *rows) end() error {
 	if r.begun {
 		return nil
@@ -135,10 +135,10 @@ func put(b *dataset.Builder, column int, kind report.Kind, value any) error {
 	}
 	text, ok := scalar(value)
 	_, number := value.(json.Number)
-	wrong := fmt.Errorf("%s is no %s", shown(value), kind)
+	wrong := fmt.Errorf("%s is not a valid %s", shown(value), kind)
 	switch {
 	case !ok:
-		return fmt.Errorf("%s is no single value", shown(value))
+		return fmt.Errorf("%s is not a single value", shown(value))
 	case kind == report.KindText:
 		b.Text(column, []byte(text))
 	case kind == report.KindInteger:
@@ -177,8 +177,7 @@ func put(b *dataset.Builder, column int, kind report.Kind, value any) error {
 	return nil
 }
 
-// utc writes a time as Fanfold does: what has an offset becomes UTC, what has none
-// stays as it is.
+// utc formats a time as Fanfold does. A time with an offset becomes UTC, one without is unchanged.
 func utc(text string) (string, bool) {
 	m := datetime.FindStringSubmatch(text)
 	if m == nil {
@@ -195,7 +194,7 @@ func utc(text string) (string, bool) {
 	return at.Format(time.DateTime) + m[3], true
 }
 
-// scalar is the text of a single value.
+// scalar returns the text of a single value.
 func scalar(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -208,7 +207,7 @@ func scalar(value any) (string, bool) {
 	return "", false
 }
 
-// shown is a value for a message.
+// shown returns a value for a message.
 func shown(value any) string {
 	text, err := encode(value)
 	if err != nil || len(text) > 60 {

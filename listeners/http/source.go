@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Source asks one API. It is safe for concurrent use.
+// Source reads from one API. It is safe for concurrent use.
 type Source struct {
 	api     report.API
 	prefix  string
@@ -23,8 +23,8 @@ type Source struct {
 
 var _ listeners.Source = (*Source)(nil)
 
-// New returns the source of an API; prefix is what the idempotency keys of this
-// installation begin with. It does no I/O. Close ends its connections.
+// New returns the source of an API. prefix is the prefix of the idempotency keys of this installation.
+// It does no I/O. Close ends its connections.
 func New(api report.API, prefix string) *Source {
 	s := &Source{api: api, prefix: prefix, client: ask.New(api.Redirects)}
 	for _, value := range api.Headers {
@@ -33,14 +33,13 @@ func New(api report.API, prefix string) *Source {
 	return s
 }
 
-// Close closes the connections that nobody uses.
+// Close closes the idle connections.
 func (s *Source) Close() error {
 	s.client.Close()
 	return nil
 }
 
-// ErrTimeout is matched by the error of a task that took longer than its listener
-// allows.
+// ErrTimeout is the error of a task that exceeded the timeout of its listener.
 var ErrTimeout = errors.New("timed out")
 
 // Read implements listeners.Source.
@@ -50,7 +49,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	}
 	r := &reader{source: s, task: task, rows: newRows(task.Listener, out)}
 	if limit := task.Listener.Timeout; limit > 0 {
-		r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or have the API give less", ErrTimeout, limit))
+		r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or request less from the API", ErrTimeout, limit))
 		defer r.time.Stop()
 		ctx = r.time.Context()
 	}
@@ -64,7 +63,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	return err
 }
 
-// reader does one task.
+// reader reads the rows of one task.
 type reader struct {
 	source *Source
 	task   listeners.Task
@@ -72,11 +71,11 @@ type reader struct {
 	values []any         // the batch of an earlier stage
 	batch  int           // its number
 	memo   *memo         // nil without jobs
-	asked  bool          // something was asked in this try
+	asked  bool          // this try has sent a request
 	time   *ask.Patience // of the try; nil: no limit
 }
 
-// read asks for the rows, once for each batch of values.
+// read requests the rows, once for every batch of values.
 func (r *reader) read(ctx context.Context) error {
 	if r.task.Listener.HTTP.Submit != nil {
 		return r.job(ctx)
@@ -121,18 +120,18 @@ func (r *reader) batches(ctx context.Context) iter.Seq2[[]any, error] {
 	}
 }
 
-// turn waits for the turn of a request: not for long where it is the first one, since
-// nothing is lost yet.
-func (r *reader) turn(ctx context.Context) error {
-	patience := listeners.AtFirst
+// waitForRate waits for the rate limit before a request. Before the first request the patience is
+// short, because a new try loses nothing yet.
+func (r *reader) waitForRate(ctx context.Context) error {
+	patience := listeners.PatienceFirst
 	if r.asked {
-		patience = listeners.InTheMiddle
+		patience = listeners.PatienceLater
 	}
 	r.asked = true
-	return r.time.Stopped(func() error { return r.task.Ask(ctx, patience) })
+	return r.time.Stopped(func() error { return r.task.WaitForRate(ctx, patience) })
 }
 
-// bind gives the values of a request.
+// bind returns the value for a name in a request.
 func (r *reader) bind(name string) (any, bool) {
 	if from := r.task.Listener.From; from != nil && name == from.String() {
 		return r.values, r.values != nil

@@ -148,7 +148,7 @@ func TestTypes(t *testing.T) {
 			setup(t, says(`{"rows": [{"v": `+value+`}]}`), report.HTTPResult{}, "$.v "+of).fails("row 1, column a", true)
 		}
 	}
-	setup(t, says(`{"rows": [{"v": null}, {"v": 1}, {"v": "n/a"}]}`), report.HTTPResult{}, "$.v").fails(`row 3, column a: "n/a" is no decimal: its first value was a number`, true)
+	setup(t, says(`{"rows": [{"v": null}, {"v": 1}, {"v": "n/a"}]}`), report.HTTPResult{}, "$.v").fails(`row 3, column a: "n/a" is not a valid decimal: its first value was a number`, true)
 }
 
 // TestNoRows: a dataset without rows is one, too.
@@ -186,14 +186,14 @@ func TestBrokenAnswers(t *testing.T) {
 		text, words string
 		permanent   bool
 	}{
-		"no JSON":            {"<html>", "not the JSON that it should be: invalid character '<'", false},
-		"nothing":            {"", "it ends in its middle", false},
-		"the end is missing": {`{"rows": [{"v": 1}]`, "it ends in its middle", false},
-		"half a row":         {`{"rows": [{"v": 1}, {"v"`, "it ends in its middle", false},
+		"no JSON":            {"<html>", "not the expected JSON: invalid character '<'", false},
+		"nothing":            {"", "it is truncated", false},
+		"the end is missing": {`{"rows": [{"v": 1}]`, "it is truncated", false},
+		"half a row":         {`{"rows": [{"v": 1}, {"v"`, "it is truncated", false},
 		"broken in a row":    {`{"rows": [{"v": 1}, {"v": 01}]}`, "invalid character", false},
-		"something behind":   {`{"rows": []} {}`, "something comes after", false},
-		"rows twice":         {`{"rows": [], "rows": []}`, "the rows are there twice", false},
-		"rows are a text":    {`{"rows": "x"}`, "the rows are no array", false},
+		"something behind":   {`{"rows": []} {}`, "text after the document", false},
+		"rows twice":         {`{"rows": [], "rows": []}`, "the rows occur twice", false},
+		"rows are a text":    {`{"rows": "x"}`, "the rows are not an array", false},
 		"no rows":            {`{"row": []}`, "the answer has no $.rows: correct rows, the path to the array of rows", true},
 		"no object":          {`7`, "the answer has no $.rows", true},
 		"no value":           {`{"rows": [{"v": 1}, {"w": 1}]}`, "row 2 has no $.v, for column a", true},
@@ -247,14 +247,14 @@ func TestLongRow(t *testing.T) {
 		return `{"v":"` + strings.Repeat("x", length-frame) + `","w":[]}`
 	}
 	for name, text := range map[string]string{
-		"row 2 of it has more than 4194304 bytes": `{"rows": [` + row(100) + `, ` + row(mostValue+1) + `]}`,
-		"$.next has more than 4194304 bytes":      `{"rows": [], "next": [` + strings.Repeat("{},", mostValue/3) + `0]}`,
+		"row 2 of it has more than 4194304 bytes": `{"rows": [` + row(100) + `, ` + row(maxValue+1) + `]}`,
+		"$.next has more than 4194304 bytes":      `{"rows": [], "next": [` + strings.Repeat("{},", maxValue/3) + `0]}`,
 	} {
 		b := setup(t, says(text), report.HTTPResult{Next: path(t, "$.next"), NextAs: report.HTTPNext{Query: "cursor"}}, "$.v")
 		b.api.MaxBytes = 1 << 30
 		b.fails(name, true)
 	}
-	b := setup(t, says(`{"rows": [`+row(mostValue)+`]}`), report.HTTPResult{}, "$.w json")
+	b := setup(t, says(`{"rows": [`+row(maxValue)+`]}`), report.HTTPResult{}, "$.w json")
 	b.api.MaxBytes = 1 << 30
 	b.expect(`["[]"]`)
 }
@@ -269,9 +269,9 @@ func TestStatuses(t *testing.T) {
 		outage    bool
 		wait      bool
 	}{
-		400: {"", "400 Bad Request: no Bearer *** here; correct what the listener asks for", true, false, false},
+		400: {"", "400 Bad Request: no Bearer *** here; correct the request of the listener", true, false, false},
 		401: {"", "401 Unauthorized: no Bearer *** here; correct the headers of the API", true, false, false},
-		403: {"", "403 Forbidden: no Bearer *** here; correct the headers of the API, or have it allow this to its user", true, false, false},
+		403: {"", "403 Forbidden: no Bearer *** here; correct the headers of the API, or allow this to their user in the API", true, false, false},
 		404: {"", "GET /rows: 404 Not Found: no Bearer *** here; correct the url of the API, or the path", true, false, false},
 		408: {"", "408", false, false, false},
 		429: {"7", "429", false, false, true},
@@ -347,7 +347,7 @@ func TestNobodyThere(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprint(w, `{"rows": [{"v": 1},`)
 	}, report.HTTPResult{}, "$.v")
-	cut.fails("it ends in its middle", false)
+	cut.fails("it is truncated", false)
 }
 
 // TestRedirects: never to another host, nor to another scheme, and within the host
@@ -459,13 +459,13 @@ func TestPages(t *testing.T) {
 		return page == 1
 	}), paged(t, "cursor"), "$.v integer")
 	b.listener.HTTP.Result.Count = path(t, "$.total")
-	b.fails("3 rows came, and $.total says 9", false)
+	b.fails("3 rows arrived, but $.total says 9", false)
 }
 
 // TestPagesThatRepeat: an API that gives the same page again and again is found out.
 func TestPagesThatRepeat(t *testing.T) {
 	t.Parallel()
-	for how, words := range map[string]string{"page": "page 2 is page 1 again", "offset": "page 2 is page 1 again"} {
+	for how, words := range map[string]string{"page": "page 2 repeats page 1", "offset": "page 2 repeats page 1"} {
 		setup(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"rows": [{"v": 1}]}`) }, paged(t, how), "$.v").fails(words, false)
 	}
 	var n atomic.Int64
@@ -478,7 +478,7 @@ func TestPagesThatRepeat(t *testing.T) {
 	for _, next := range []string{`"http://127.0.0.2:1/x"`, `"//evil.example/x"`, `"https:rows"`, `"\u0000"`, `"mailto:x"`, `"//evil.example/x?token=` + secret + `"`} {
 		setup(t, says(`{"rows": [{"v": 1}], "url": `+next+`}`), paged(t, "url"), "$.v").fails("not on the host of the API", true)
 	}
-	setup(t, says(`{"rows": [{"v": 1}], "cursor": {}}`), paged(t, "cursor"), "$.v").fails("$.cursor is {}, which leads to no page", true)
+	setup(t, says(`{"rows": [{"v": 1}], "cursor": {}}`), paged(t, "cursor"), "$.v").fails("$.cursor is {}, which names no page", true)
 }
 
 // TestAPageThatIsToCome: one behind the first is waited for in place, and no row comes
@@ -559,7 +559,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t, says(`{"rows":[{"x":1}]}`), report.HTTPResult{}, "$.x")
 	b.listener.Timeout = 500 * time.Millisecond
-	b.task.Turn = func(ctx context.Context, _ time.Duration) error {
+	b.task.RateLimit = func(ctx context.Context, _ time.Duration) error {
 		turn := time.NewTimer(time.Second)
 		defer turn.Stop()
 		select {

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// submitAll makes the jobs of all batches.
+// submitAll creates the jobs of all batches.
 func (r *reader) submitAll(ctx context.Context) error {
 	if r.task.Listener.From == nil {
 		if err := r.submit(ctx, 0); err != nil {
@@ -35,8 +35,8 @@ func (r *reader) submitAll(ctx context.Context) error {
 	return r.remember(ctx)
 }
 
-// submit makes the job of a batch, unless it is there. That a request goes out is
-// remembered before it does: whoever comes after a crash knows that there may be a job.
+// submit creates the job of a batch, unless it exists. It stores in the memo that a request will be
+// sent before it sends it, so that after a crash it is known that the job may exist.
 func (r *reader) submit(ctx context.Context, batch int) error {
 	for len(r.memo.Jobs) <= batch {
 		r.memo.Jobs = append(r.memo.Jobs, job{})
@@ -59,10 +59,10 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 		}
 	}
 	if !again {
-		r.asked = false // what the batches before this one have is not lost
+		r.asked = false // a new try keeps the jobs of the batches before
 	}
-	if err := r.turn(ctx); err != nil {
-		return err // before it is stored that a request goes out
+	if err := r.waitForRate(ctx); err != nil {
+		return err // before the memo says that a request was sent
 	}
 	if !j.Asked {
 		j.Asked = true
@@ -75,9 +75,9 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	switch f := ask.As(err); {
 	case err == nil:
 	case again && r.keyed() && f != nil && f.Code == http.StatusConflict:
-		// It still works on the first request of this key. Any other 409 is for good.
+		// The API still works on the first request with this key. Any other 409 is permanent.
 		return wait(f, r.source.about(asked, f))
-	case again: // whatever became of this one, there may be the job of an earlier one
+	case again: // an earlier request may have created the job
 		return r.source.patient(err)
 	case refused(err):
 		j.Asked = false
@@ -89,7 +89,7 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	}
 	id, ok := identity(s.ID.Find(document))
 	if !ok {
-		return listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s, which is to be the job's id", r.source.api.Name, asked.what, s.ID))
+		return listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s, which should be the job's id", r.source.api.Name, asked.what, s.ID))
 	}
 	*j = job{ID: id}
 	if err := r.remember(ctx); err != nil {
@@ -99,9 +99,8 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	return nil
 }
 
-// refused tells whether an error of submit says for certain that no job was made. A 503
-// that does not say when to come again does not: it may be that of a gateway whose
-// connection to the API broke off.
+// refused reports whether an error of submit proves that no job was created. A 503 without Retry-After
+// does not: it may come from a gateway that lost its connection to the API.
 func refused(err error) bool {
 	f := ask.As(err)
 	if f == nil {
@@ -116,32 +115,31 @@ func refused(err error) bool {
 	return false
 }
 
-// orphan ends a job that was made, but not remembered, where nobody else finds it.
+// orphan cancels a job that was created, but not stored in the memo, if no later try can find it.
 func (r *reader) orphan(ctx context.Context, why error) {
-	// By its key whoever has the task now finds it.
+	// A later try finds it by its key.
 	if errors.Is(why, listeners.ErrEnded) || errors.Is(why, listeners.ErrTaken) && !r.keyed() {
 		_ = r.source.end(context.WithoutCancel(ctx), r)
 	}
 }
 
-// idempotent tells whether the API tells a request from its repetition.
+// idempotent reports whether the API recognises repeated requests.
 func (r *reader) idempotent() bool {
 	name := r.source.api.Idempotency
 	return name != "" && name != report.NotIdempotent
 }
 
-// keyed tells whether the API has got the key with a request for a job.
+// keyed reports whether requests for a job contain the key.
 func (r *reader) keyed() bool {
 	return r.idempotent() || r.task.Listener.HTTP.Submit.Unknown.Answer == report.LookUpJob
 }
 
-// unknown decides what comes where a request for a job went out, and its answer did
-// not come back.
+// unknown handles a request for a job that was sent without an answer.
 func (r *reader) unknown(ctx context.Context, j *job) error {
 	s := r.task.Listener.HTTP.Submit
 	switch s.Unknown.Answer {
 	case report.FailJob:
-		return r.doubtful(errors.New("the worker that asked for it did not live to hear the answer"))
+		return r.doubtful(errors.New("the worker died before it got the answer"))
 	case report.LookUpJob:
 		id, err := r.lookUp(ctx)
 		if err != nil || id == "" {
@@ -153,17 +151,17 @@ func (r *reader) unknown(ctx context.Context, j *job) error {
 	return nil
 }
 
-// doubtful is the error of a job of which nobody knows whether it is there.
+// doubtful returns the error of a job that may exist.
 func (r *reader) doubtful(err error) error {
-	return listeners.Permanent(fmt.Errorf("API %s: it is not known whether the job was made: %w; look for it there, and run the record again if it is not needed", r.source.api.Name, err))
+	return listeners.Permanent(fmt.Errorf("API %s: it is not known whether the job was created: %w; look for the job in the API, and run the record again if the job does not exist or is not needed", r.source.api.Name, err))
 }
 
-// lookUp finds a job by its key; empty where there is none.
+// lookUp finds a job by its key; empty: there is none.
 func (r *reader) lookUp(ctx context.Context) (id string, err error) {
 	look := r.task.Listener.HTTP.Submit.Unknown.LookUp
 	asked, err := r.request(look.HTTPRequest)
 	if err == nil {
-		err = r.turn(ctx)
+		err = r.waitForRate(ctx)
 	}
 	if err != nil {
 		return "", err
@@ -180,12 +178,12 @@ func (r *reader) lookUp(ctx context.Context) (id string, err error) {
 		return "", nil
 	}
 	if id, ok = identity(value, true); !ok {
-		return "", listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is no id", r.source.api.Name, asked.what, look.ID, shown(value)))
+		return "", listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not an id", r.source.api.Name, asked.what, look.ID, shown(value)))
 	}
 	return id, nil
 }
 
-// key is the same in every try of a batch.
+// key returns the idempotency key of a batch, the same in every try.
 func (r *reader) key() string {
 	key := fmt.Sprintf("%s%s/%d/%s", r.source.prefix, r.task.ID, r.task.Attempt, r.task.Listener.Name)
 	if r.task.Listener.From != nil {
@@ -194,7 +192,7 @@ func (r *reader) key() string {
 	return key
 }
 
-// identity is the text of a job's id.
+// identity returns the text of a job's id.
 func identity(value any, ok bool) (string, bool) {
 	text, single := scalar(value)
 	if _, boolean := value.(bool); !ok || !single || boolean || text == "" || len(text) > 500 {

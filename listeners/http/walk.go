@@ -12,25 +12,24 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// walk reads a JSON document once, from its beginning to its end: rows go to row one
-// by one, and what is to be found beside them is kept.
+// walk reads a JSON document once from beginning to end. It passes rows to row one by one, and keeps
+// the other values that it should find.
 type walk struct {
 	decoder *json.Decoder
 	row     func(any) error
-	there   bool // the rows
+	there   bool // the rows were found
 	found   []found
 }
 
-// found is a value that is looked for.
+// found is a value to find.
 type found struct {
 	path  report.JSONPath
 	value any
 	there bool
 }
 
-// errDocument is matched by the error for an answer that is not the JSON that it
-// should be.
-var errDocument = errors.New("not the JSON that it should be")
+// errDocument is the error of an answer that is not the expected JSON.
+var errDocument = errors.New("not the expected JSON")
 
 func newWalk(from io.Reader, row func(any) error, others ...report.JSONPath) *walk {
 	w := &walk{decoder: json.NewDecoder(from), row: row}
@@ -52,27 +51,27 @@ func (w *walk) run(rows report.JSONPath) error {
 	}
 	if _, err := w.decoder.Token(); !errors.Is(err, io.EOF) {
 		if err == nil {
-			err = fmt.Errorf("%w: something comes after the document", errDocument)
+			err = fmt.Errorf("%w: text after the document", errDocument)
 		}
 		return cut(err)
 	}
 	return nil
 }
 
-// cut says what an end in the middle is.
+// cut explains errors of syntax and truncated documents.
 func cut(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: it ends in its middle", errDocument)
+		return fmt.Errorf("%w: it is truncated", errDocument)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("%w: %w (byte %d)", errDocument, err, syntax.Offset)
 	}
 	return err
 }
 
-// value reads the next value. rows and ways are what is left of the ways to what is
-// looked for: nil where it is not on the way, empty where it is the thing itself.
+// value reads the next value. rows and ways are the remaining steps to the values to find: nil if this
+// value is not on the way, empty if it is the value to find.
 func (w *walk) value(rows []report.JSONStep, ways [][]report.JSONStep) error {
 	if rows != nil && len(rows) == 0 {
 		return w.array()
@@ -133,17 +132,17 @@ func nexts(ways [][]report.JSONStep, is func(report.JSONStep) bool) [][]report.J
 	return left
 }
 
-// keep decodes a value that is looked for.
+// keep decodes a value to find.
 func (w *walk) keep(i int) error {
 	if w.found[i].there {
-		return fmt.Errorf("%w: %s is there twice", errDocument, w.found[i].path)
+		return fmt.Errorf("%w: %s occurs twice", errDocument, w.found[i].path)
 	}
 	w.found[i].there = true
 	var raw json.RawMessage
 	if err := w.decoder.Decode(&raw); err != nil {
 		return err
 	}
-	if len(raw) > mostValue {
+	if len(raw) > maxValue {
 		return tooLong(w.found[i].path.String())
 	}
 	value, err := decode(raw)
@@ -151,10 +150,10 @@ func (w *walk) keep(i int) error {
 	return err
 }
 
-// deepest is how many levels encoding/json goes down in a value that it decodes.
-const deepest = 10_000
+// maxDepth is how many levels encoding/json goes down in a value that it decodes.
+const maxDepth = 10_000
 
-// skip passes over a value, without keeping it.
+// skip skips a value.
 func (w *walk) skip() error {
 	for depth := 0; ; {
 		token, err := w.decoder.Token()
@@ -170,25 +169,25 @@ func (w *walk) skip() error {
 		switch {
 		case depth == 0:
 			return nil
-		case depth > deepest: // the decoder remembers each of them
-			return fmt.Errorf("%w: more than %d levels", errDocument, deepest)
+		case depth > maxDepth: // the decoder keeps every level in memory
+			return fmt.Errorf("%w: more than %d levels", errDocument, maxDepth)
 		}
 	}
 }
 
-// array reads the rows. null are none.
+// array reads the rows. null means no rows.
 func (w *walk) array() error {
 	token, err := w.decoder.Token()
 	switch {
 	case err != nil:
 		return err
 	case w.there:
-		return fmt.Errorf("%w: the rows are there twice", errDocument)
+		return fmt.Errorf("%w: the rows occur twice", errDocument)
 	case token == nil:
 		w.there = true
 		return nil
 	case token != json.Delim('['):
-		return fmt.Errorf("%w: the rows are no array", errDocument)
+		return fmt.Errorf("%w: the rows are not an array", errDocument)
 	}
 	w.there = true
 	var raw json.RawMessage
@@ -196,7 +195,7 @@ func (w *walk) array() error {
 		if err := w.decoder.Decode(&raw); err != nil {
 			return err
 		}
-		if len(raw) > mostValue {
+		if len(raw) > maxValue {
 			return tooLong(fmt.Sprintf("row %d of it", number))
 		}
 		row, err := decode(raw)
@@ -224,15 +223,15 @@ func whole(text []byte) (any, error) {
 	return w.found[0].value, nil
 }
 
-// mostValue is how many bytes a row, or a value beside the rows, may have: decoded it
+// maxValue is how many bytes a row, or a value beside the rows, may have: decoded it
 // can have 50 times as many.
-const mostValue = 4 << 20
+const maxValue = 4 << 20
 
 func tooLong(what string) error {
-	return listeners.Permanent(fmt.Errorf("%w: %s has more than %d bytes", errDocument, what, mostValue))
+	return listeners.Permanent(fmt.Errorf("%w: %s has more than %d bytes", errDocument, what, maxValue))
 }
 
-// decode decodes one value, whose numbers keep their digits.
+// decode decodes one value. Numbers keep their digits.
 func decode(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("%w: not UTF-8", errDocument)

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// kindOf is the kind of a column for the driver's name of its type.
+// kindOf returns the kind of a column from the driver's name of its type.
 func kindOf(name string) report.Kind {
 	switch name = strings.TrimPrefix(name, "UNSIGNED "); name {
 	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR", "BIT":
@@ -34,17 +34,16 @@ func kindOf(name string) report.Kind {
 	return report.KindText
 }
 
-// cell puts the values of one column into a builder, without a copy in between.
+// cell adds the values of one column to a builder, without a copy.
 type cell struct {
 	column   int
 	kind     report.Kind
 	bits     bool // a BIT, whose value comes as bytes
-	fixed    bool // a FLOAT(M,D), or what is calculated from some
+	fixed    bool // a FLOAT(M,D), or calculated from some
 	decimals int  // of it
 }
 
-// decimalsOf tells how many decimals the server shows a float with, if it is always
-// so many.
+// decimalsOf returns the number of decimals of a float column, if it is fixed.
 func decimalsOf(rows driver.Rows, column int) (decimals int, fixed bool) {
 	types, ok := rows.(driver.RowsColumnTypePrecisionScale)
 	if !ok {
@@ -54,13 +53,12 @@ func decimalsOf(rows driver.Rows, column int) (decimals int, fixed bool) {
 	return int(scale), ok && scale < notFixed
 }
 
-// notFixed is what the protocol has for a float with any number of decimals.
+// notFixed is the protocol's number of decimals for a float without a fixed number.
 const notFixed = 31
 
-// zerosOf tells how many characters the server shows a number with at least, by zeros
-// before it: ZEROFILL, and YEAR. The driver reads that and has no method that gives
-// it, so it is taken from its fields; TestZerofill fails where another version of the
-// driver names them otherwise.
+// zerosOf returns the width to which the server pads a number with zeros: of ZEROFILL and YEAR. The
+// driver has no method for it, so it is read from its fields by reflection. TestZerofill fails if
+// another version of the driver renames them.
 func zerosOf(rows driver.Rows, column int) int {
 	const zerofill = 1 << 6 // in the protocol
 	fields := member(member(reflect.Indirect(reflect.ValueOf(rows)), "rs"), "columns")
@@ -74,7 +72,7 @@ func zerosOf(rows driver.Rows, column int) int {
 	return int(length.Uint())
 }
 
-// member is a field of a struct, or nothing.
+// member returns a field of a struct, or the zero Value.
 func member(v reflect.Value, name string) reflect.Value {
 	if v.Kind() != reflect.Struct {
 		return reflect.Value{}
@@ -82,7 +80,7 @@ func member(v reflect.Value, name string) reflect.Value {
 	return v.FieldByName(name)
 }
 
-// put takes one value as the driver gives it.
+// put adds one value of the driver.
 func (c *cell) put(b *dataset.Builder, value driver.Value) error {
 	switch v := value.(type) {
 	case nil:
@@ -100,7 +98,7 @@ func (c *cell) put(b *dataset.Builder, value driver.Value) error {
 	case string:
 		return c.bytes(b, []byte(v))
 	default:
-		return fmt.Errorf("a value of Go type %T, which no setting of mysqldb gives", value)
+		return fmt.Errorf("unexpected value of Go type %T from the driver", value)
 	}
 	return nil
 }

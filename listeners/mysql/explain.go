@@ -12,17 +12,16 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// ErrTimeout is matched by the error of a query that took longer than its
-// listener allows. It is not permanent: the next time the server may be faster.
+// ErrTimeout is the error of a query that exceeded the timeout of its listener. It is not permanent:
+// the server may be faster next time.
 var ErrTimeout = errors.New("query timed out")
 
 func timedOut(l *report.Listener) error {
 	return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", ErrTimeout, l.Timeout)
 }
 
-// remedies are the errors of a server that come again until somebody changes the
-// query, the schema or the grants. A login that is refused is not one of them: a
-// password that is being rotated is right again soon.
+// remedies has the permanent errors of a server: the query, the schema or the grants must change. A
+// refused login is not permanent, because the password may be in rotation.
 var remedies = map[uint16]string{
 	1044: "grant the account SELECT on this database",
 	1049: "correct the database in the query or in the DSN",
@@ -55,8 +54,7 @@ var remedies = map[uint16]string{
 	1792: "use a query that does not write: listeners read in a read-only transaction",
 }
 
-// explainLogin is explain for a connection that cannot be made. A server that refuses the
-// login answers: it uses tries, unlike one that is away.
+// explainLogin is explain for a failed connection. A refused login is not an outage: it uses tries.
 func explainLogin(ctx context.Context, l *report.Listener, err error) error {
 	if ctx.Err() == nil && mysqldb.Refused(err) {
 		return fmt.Errorf("database %s refuses the login: %w: correct the DSN of database %s", l.Source, err, l.Source)
@@ -64,16 +62,16 @@ func explainLogin(ctx context.Context, l *report.Listener, err error) error {
 	return explain(ctx, l, err)
 }
 
-// explain says what an error of the driver means for a listener.
+// explain converts an error of the driver to an error of a listener.
 func explain(ctx context.Context, l *report.Listener, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var server *mysql.MySQLError
 	if !errors.As(err, &server) {
-		return listeners.Outage(fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Source, err))
+		return listeners.Outage(fmt.Errorf("the connection to database %s failed: %w", l.Source, err))
 	}
-	// A query reads, so a server that takes no changes is none that is away.
+	// A query only reads, so a read-only server is not away.
 	if server.Number != mysqldb.ReadOnly && mysqldb.Away(err) {
 		return listeners.Outage(err)
 	}

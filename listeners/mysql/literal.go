@@ -14,9 +14,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// literals reads the values of an earlier stage as one list of SQL literals, so that
-// the query runs once, whatever it makes of them, and the server compares them as it
-// compares constants. packet is the longest statement that the server takes.
+// literals returns the values of an earlier stage as one list of SQL literals, so that the query runs
+// once and the server compares them as constants. packet is the maximum length of a statement.
 //
 // Literals, and not placeholders, of which a statement has 65,535; nor a temporary
 // table, which needs a grant, and whose column has a collation that can be at odds with
@@ -28,12 +27,12 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 	if err != nil {
 		return "", err
 	}
-	limit, remedy := mostStatement, fmt.Sprintf("let %s find less", from.Listener)
+	limit, remedy := maxStatement, fmt.Sprintf("reduce the result of %s", from.Listener)
 	if packet < limit {
-		limit, remedy = packet, fmt.Sprintf("raise max_allowed_packet of database %s, up to %d MiB, or %s", r.task.Listener.Source, mostStatement>>20, remedy)
+		limit, remedy = packet, fmt.Sprintf("raise max_allowed_packet of database %s, up to %d MiB, or %s", r.task.Listener.Source, maxStatement>>20, remedy)
 	}
 	uses := r.task.Listener.Query.Uses(from.String())
-	room := (limit - len(text) - packetMargin) / max(1, uses)
+	budget := (limit - len(text) - packetMargin) / max(1, uses)
 	var list strings.Builder
 	count := 0
 	for raw, err := range values {
@@ -46,19 +45,19 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 		if err := writeLiteral(&list, column, raw); err != nil {
 			return "", listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
 		}
-		if list.Len() > room {
-			return "", listeners.Permanent(fmt.Errorf("the first %d values of %s need more than the %d MiB that one statement can have: %s", count, from, limit>>20, remedy))
+		if list.Len() > budget {
+			return "", listeners.Permanent(fmt.Errorf("the first %d values of %s need more than the maximum of %d MiB of a statement: %s", count, from, limit>>20, remedy))
 		}
 	}
 	return report.Literals(list.String()), nil
 }
 
 const (
-	// packetMargin is for what the protocol puts before a statement.
+	// packetMargin is for the header of a statement in the protocol.
 	packetMargin = 1024
-	// mostStatement bounds a statement whatever the server takes: making and sending one
-	// takes about six times its length (measured).
-	mostStatement = 64 << 20
+	// maxStatement is the maximum length of a statement on any server: sending one takes about
+	// six times its length in memory (measured).
+	maxStatement = 64 << 20
 )
 
 // writeLiteral writes the JSON scalar of a column as the SQL constant that compares as
@@ -75,7 +74,7 @@ func writeLiteral(out *strings.Builder, column dataset.Column, raw []byte) error
 		return writeString(out, column.Kind, raw)
 	}
 	if !json.Valid(raw) {
-		return fmt.Errorf("no JSON: %.40q", raw)
+		return fmt.Errorf("not JSON: %.40q", raw)
 	}
 	if column.Kind != report.KindFloat {
 		out.Write(raw) // a JSON number is an SQL number, with all of its digits
@@ -118,7 +117,7 @@ func writeString(out *strings.Builder, kind report.Kind, raw []byte) error {
 	return nil
 }
 
-// isDecimal tells whether a text is an exact number in SQL.
+// isDecimal reports whether a text is an exact number in SQL.
 func isDecimal(text string) bool {
 	whole, fraction, dot := strings.Cut(strings.TrimPrefix(text, "-"), ".")
 	return digits(whole) && (!dot || digits(fraction))

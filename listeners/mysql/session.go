@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	farewell = 5 * time.Second // for cleaning a connection, and for killing its query
-	patience = 2 * time.Second // for a server that ends a query at its timeout by itself
+	cleanupTime = 5 * time.Second // for resetting a connection, and for killing its query
+	patience    = 2 * time.Second // for a server that ends a query at its timeout itself
 )
 
-// serverName is SQL for what tells one server from another.
+// serverName is an SQL expression that identifies a server.
 const serverName = "CONCAT_WS(':', @@hostname, @@port, @@server_id)"
 
 // session is a connection with a transaction, for one task.
@@ -32,17 +32,17 @@ type session struct {
 	conn      *sql.Conn
 	id        int64    // of the connection, on the server
 	server    string   // its name and port
-	limit     string   // name of the variable that limits a query; empty where the server has none
-	changed   []string // variables of the session that go back to their defaults
-	packet    int      // bytes of the longest statement that the server takes
+	limit     string   // name of the variable that limits a query; empty: the server has none
+	changed   []string // session variables to reset
+	packet    int      // maximum bytes of a statement
 	statement driver.Stmt
-	spoilt    bool // not to be used again
+	spoilt    bool // must not be reused
 }
 
 func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil && ctx.Err() != nil {
-		// The query has not begun: that is not its fault.
+		// The query has not begun: this is an outage.
 		if stats := s.db.Stats(); stats.InUse >= stats.MaxOpenConnections {
 			return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
 				stats.MaxOpenConnections, l.Source))
@@ -96,7 +96,7 @@ func (s *session) begin(ctx context.Context) error {
 	return s.exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 }
 
-// set changes a variable of the session; false where the server has none of that name.
+// set changes a session variable. It returns false if the server does not have it.
 func (s *session) set(ctx context.Context, name, value string) (bool, error) {
 	switch err := s.exec(ctx, "SET SESSION "+name+" = "+value); {
 	case err == nil:
@@ -116,11 +116,10 @@ func (s *session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// leavesTraces finds queries that change their connection for those after them.
+// leavesTraces matches queries that change the session for later queries.
 var leavesTraces = regexp.MustCompile(`(?i)@|_lock\s*\(`)
 
-// start runs the query on the driver's own connection: what database/sql does with
-// each value is not needed here.
+// start runs the query on the driver's connection, without the conversions of database/sql.
 func (s *session) start(ctx context.Context, conn any, text string, args []any) (driver.Rows, error) {
 	statement, err := s.prepare(ctx, conn, text)
 	if err != nil {
@@ -152,10 +151,9 @@ func (s *session) prepare(ctx context.Context, conn any, text string) (driver.St
 	return statement, nil
 }
 
-// query is a context for one execution of the query. When it ends before done
-// was called, because its parent ends, abort is called, or the timeout has
-// passed, the query is killed on the server as well. done waits for that, so
-// that no late KILL meets the next user of the connection.
+// query returns a context for one execution of the query. If it ends before done is called, by its
+// parent, abort or the timeout, the query is also killed on the server. done waits for the kill, so
+// that a late KILL cannot hit the next user of the connection.
 func (s *session) query(parent context.Context) (ctx context.Context, abort, done func()) {
 	switch timeout := s.listener.Timeout; {
 	case timeout <= 0:
@@ -179,18 +177,17 @@ func (s *session) query(parent context.Context) (ctx context.Context, abort, don
 	}
 }
 
-// kill ends the query on the server. It is a favour to the server: that it
-// fails is nobody's error.
+// kill ends the query on the server, best effort.
 func (s *session) kill(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, farewell)
+	ctx, cancel := context.WithTimeout(ctx, cleanupTime)
 	defer cancel()
 	conn, err := s.source.side.Conn(ctx)
 	if err != nil {
 		return
 	}
 	defer conn.Close()
-	// Behind a proxy or balancer this may be another server, where the number
-	// belongs to somebody else.
+	// Behind a proxy or load balancer this may be another server, where the number is another
+	// connection's.
 	var server string
 	if err := conn.QueryRowContext(ctx, "SELECT "+serverName).Scan(&server); err == nil && server == s.server {
 		_, _ = conn.ExecContext(ctx, "KILL QUERY "+strconv.FormatInt(s.id, 10))
@@ -199,7 +196,7 @@ func (s *session) kill(ctx context.Context) {
 
 // close gives the connection back as it was, or closes it.
 func (s *session) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	if s.spoilt || s.restore(ctx) != nil {
 		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })

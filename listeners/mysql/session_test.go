@@ -272,7 +272,7 @@ func TestAConnectionThatBreaksInAResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := b.read(t.Context(), task(t, "SELECT seq, 'text' AS text FROM seq_1_to_1000000", "seq text"))
-		if !errors.Is(err, listeners.ErrOutage) || !strings.Contains(err.Error(), "the connection to database d broke") {
+		if !errors.Is(err, listeners.ErrOutage) || !strings.Contains(err.Error(), "the connection to database d failed") {
 			t.Errorf("after %d bytes: %v", bytes, err)
 		}
 		if d.columns == nil && bytes > 500_000 {

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Source runs the queries of listeners on one database. All methods are safe for
-// concurrent use; as many tasks run at once as the pool has connections.
+// Source runs the queries of listeners on one database. It is safe for concurrent use. The size of the
+// pool limits the concurrent tasks.
 type Source struct {
 	db   *sql.DB
 	side *sql.DB
@@ -17,17 +17,16 @@ type Source struct {
 
 var _ listeners.Source = (*Source)(nil)
 
-// New returns the source of a database. Both pools are of internal/mysqldb and
-// of the same server and account; side is only for ending queries while all
-// connections of db may be in use, and one or two connections are enough for it.
-// The caller closes both when no Read is running any more.
+// New returns the source of a database. Both pools are from internal/mysqldb, for the same server and
+// account. Only KILL QUERY uses side, for which one or two connections are enough. The caller closes
+// both pools after the last Read.
 func New(db, side *sql.DB) *Source { return &Source{db: db, side: side} }
 
-// Read implements listeners.Source. Its errors that would come again are marked with listeners.Permanent. A query that took too
-// long is ErrTimeout.
+// Read implements listeners.Source. Errors that every try would repeat are marked with
+// listeners.Permanent. The error of a query that took too long is ErrTimeout.
 func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
 	r := &reader{task: task, out: out}
-	if err := task.Ask(ctx, listeners.AtFirst); err != nil {
+	if err := task.WaitForRate(ctx, listeners.PatienceFirst); err != nil {
 		return err
 	}
 	session, err := s.open(ctx, task.Listener)
@@ -47,8 +46,8 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	return r.run(ctx, session, list)
 }
 
-// Prepare has the server parse a listener's query and look for its tables,
-// columns and grants, without running it. The errors are those of Read.
+// Prepare lets the server parse a listener's query and check its tables, columns and grants, without
+// running it. The errors are those of Read.
 func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	text, _, err := l.Query.Bind(func(string) (any, bool) { return nil, true })
 	if err != nil {
