@@ -92,11 +92,11 @@ func New(o Options) *API {
 		}
 		a.mux.HandleFunc(Root+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			a.problem(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: r.Method + " does nothing here", Remedy: "Use " + strings.Join(allowed, " or ")})
+			a.problem(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: r.Method + " is not allowed here", Remedy: "Use " + strings.Join(allowed, " or ")})
 		})
 	}
 	a.mux.HandleFunc(Root+"/", func(w http.ResponseWriter, r *http.Request) {
-		a.problem(w, r, problem{Status: http.StatusNotFound, Code: "path", Detail: "there is nothing at this path", Remedy: "GET " + o.Prefix + Root + "/openapi.json lists what there is"})
+		a.problem(w, r, problem{Status: http.StatusNotFound, Code: "path", Detail: "this path does not exist", Remedy: "GET " + o.Prefix + Root + "/openapi.json lists the paths"})
 	})
 	return a
 }
@@ -116,7 +116,7 @@ func (a *API) handler(of route) http.Handler {
 			r = r.WithContext(ctx)
 		}
 		if id := r.PathValue("id"); strings.Contains(of.path, "{id}") && !report.ValidID(id) {
-			a.problem(w, r, problem{Status: http.StatusBadRequest, Code: "id", Detail: fmt.Sprintf("%.80q is no id", id), Remedy: "An id is 1 to 64 of 0-9, A-Z, a-z, _ and -"})
+			a.problem(w, r, problem{Status: http.StatusBadRequest, Code: "id", Detail: fmt.Sprintf("%.80q is not a valid id", id), Remedy: "An id is 1 to 64 of 0-9, A-Z, a-z, _ and -"})
 			return
 		}
 		if err := of.handle(a, w, r); err != nil {

@@ -100,9 +100,9 @@ func TestCreateRefuses(t *testing.T) {
 		{"/reports/Plain/jobs", "", nil, 404, "The reports are plain, typed"},
 		{"/reports/..%2f..%2fplain/jobs", "", nil, 404, "The reports are"},
 		{"/reports//jobs", "", nil, 404, ""},
-		{"/jobs/1%2Fcancel/cancel", "", nil, 400, "is no id"},
-		{"/jobs/%00/retry", "", nil, 400, "is no id"},
-		{"/jobs/" + strings.Repeat("1", 65) + "/retry", "", nil, 400, "is no id"},
+		{"/jobs/1%2Fcancel/cancel", "", nil, 400, "is not a valid id"},
+		{"/jobs/%00/retry", "", nil, 400, "is not a valid id"},
+		{"/jobs/" + strings.Repeat("1", 65) + "/retry", "", nil, 400, "is not a valid id"},
 		{"/nothing", "", nil, 404, "openapi.json"},
 	} {
 		answer, text := b.ask("POST", c.path, c.body, c.header...)

@@ -98,11 +98,11 @@ func jsonBody(r *http.Request) ([]byte, error) {
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			return nil, err
 		}
-		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body did not arrive whole", Remedy: "Send the request again"}
+		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is incomplete", Remedy: "Send the request again"}
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if len(body) > 0 && (err != nil || kind != "application/json") {
-		return nil, problem{Status: http.StatusUnsupportedMediaType, Code: "type", Detail: "the body is not said to be JSON", Remedy: "Send it with Content-Type: application/json"}
+		return nil, problem{Status: http.StatusUnsupportedMediaType, Code: "type", Detail: "the Content-Type of the body is not JSON", Remedy: "Send it with Content-Type: application/json"}
 	}
 	return body, nil
 }
@@ -117,7 +117,7 @@ func checked(of *report.Report, body []byte) ([]byte, error) {
 	if len(wrong) == 0 {
 		return report.EncodeBound(values), nil
 	}
-	p := problem{Status: http.StatusUnprocessableEntity, Code: "parameters", Detail: fmt.Sprintf("report %s does not take these parameters", of.Name), Remedy: "Correct each one of them"}
+	p := problem{Status: http.StatusUnprocessableEntity, Code: "parameters", Detail: fmt.Sprintf("report %s does not take these parameters", of.Name), Remedy: "Correct all of them"}
 	for _, m := range wrong {
 		p.Parameters = append(p.Parameters, badParameter{report.Shorten(m.Name), "it is " + m.Message, m.Remedy})
 	}

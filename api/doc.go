@@ -1,10 +1,10 @@
-// Package api answers one question: what can a service ask over HTTP?
+// Package api answers what a service can do over HTTP: it is the API below /api/v1/.
 //
-// New makes a handler of everything below /api/v1/: create a job (create.go), read, cancel and
-// retry one, and get its file (job.go), follow one as server-sent events (events.go), and list
-// the reports (reports.go). openapi.yaml describes all of it for people and programs, and is served as
-// openapi.json; a test sends every request that it describes and checks the answers by it.
+// New makes the handler. It creates jobs (create.go), reads, cancels and retries them and sends
+// their files (job.go), follows them as server-sent events (events.go), and lists the reports
+// (reports.go). openapi.yaml describes the API and is served as openapi.json; a test sends every
+// request in it and checks the answers.
 //
-// Every error is a problem of RFC 9457 that says what is wrong and what to do (problem.go).
-// Problems of servers name no server, and quote nothing that one has said: the log does.
+// Every error is a problem of RFC 9457 that says what is wrong and what to do (problem.go). A
+// problem never contains the name or the text of a server: these are in the log.
 package api

@@ -14,10 +14,10 @@ import (
 const (
 	// MaxStreams is how many clients follow jobs at once.
 	MaxStreams = 64
-	// streamTime is how long a client follows a job before it has to come again: one that was
-	// forgotten leaves room for others.
+	// streamTime is the maximum duration of a stream. After it a client must connect again, so that
+	// forgotten streams end.
 	streamTime = time.Hour
-	// beat is how often a stream that has nothing to say shows that it is there.
+	// beat is how often an idle stream sends a comment.
 	beat = 15 * time.Second
 	// writeTime is how long a client may take to receive a message.
 	writeTime = 10 * time.Second
@@ -29,7 +29,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	case a.streams <- struct{}{}:
 		defer func() { <-a.streams }()
 	default:
-		return problem{Status: http.StatusServiceUnavailable, Code: "streams", Detail: fmt.Sprintf("%d clients follow jobs already", MaxStreams), Remedy: "GET …/jobs/{id} every few seconds, or try again"}
+		return problem{Status: http.StatusServiceUnavailable, Code: "streams", Detail: fmt.Sprintf("%d clients already follow jobs", MaxStreams), Remedy: "GET …/jobs/{id} every few seconds, or try again"}
 	}
 	id := r.PathValue("id")
 	if _, err := a.record(r, id); err != nil {
@@ -61,10 +61,10 @@ type stream struct {
 
 var _ inspect.Watcher = (*stream)(nil)
 
-// Look implements inspect.Watcher: it shows the job if it has changed.
+// Show implements inspect.Watcher. It sends the job if it has changed.
 func (s *stream) Show(v inspect.Job) error {
 	same := v
-	same.Changed, same.Created, same.Ended = nil, nil, nil // they are counted back from now, and are never quite the same
+	same.Changed, same.Created, same.Ended = nil, nil, nil // they are computed from ages, and differ a little every time
 	text, err := json.Marshal(same)
 	switch {
 	case err != nil:
@@ -80,7 +80,7 @@ func (s *stream) Show(v inspect.Job) error {
 	return nil
 }
 
-// Event implements inspect.Watcher: what it says a look at the job shows.
+// Event implements inspect.Watcher. It does nothing: Show shows the change.
 func (s *stream) Event(inspect.Event) error { return nil }
 
 func (s *stream) send(event string, v any) error {

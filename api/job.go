@@ -32,7 +32,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case !of.Status.Final():
-		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status), Remedy: "GET " + a.url(id, "/events") + " tells when it has"}
+		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status), Remedy: "GET " + a.url(id, "/events") + " tells when it has one"}
 	case !of.Status.HasFile():
 		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")), Remedy: "POST " + a.url(id, "/retry") + " runs it again"}
 	}
@@ -66,7 +66,7 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &asked); err != nil {
-			return problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is no JSON object with a reason", Remedy: `Send an object such as {"reason": "asked for by mistake"}, or no body`}
+			return problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is not a JSON object with a reason", Remedy: `Send an object such as {"reason": "asked for by mistake"}, or no body`}
 		}
 	}
 	if len(asked.Reason) > maxReason {

@@ -66,15 +66,15 @@ func (a *API) judge(r *http.Request, err error) problem {
 		return problem{Status: http.StatusRequestEntityTooLarge, Code: "body", Detail: fmt.Sprintf("the body has more than %d bytes", long.Limit),
 			Remedy: "Put long lists into a table that the queries read, or raise limits.parameters"}
 	case errors.Is(err, engine.ErrNoRecord):
-		return problem{Status: http.StatusNotFound, Code: "record", Detail: "there is no record " + r.PathValue("id"), Remedy: "Use the id that was answered when the job was created"}
+		return problem{Status: http.StatusNotFound, Code: "record", Detail: "there is no record " + r.PathValue("id"), Remedy: "Use the id in the answer that created the job"}
 	case errors.Is(err, sink.ErrNoObject):
-		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes it again"}
+		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes the file again"}
 	case errors.Is(err, record.ErrOtherRequest):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}
 	case errors.Is(err, operate.ErrGone):
 		return problem{Status: http.StatusGone, Code: "record", Detail: engine.Reason(err), Remedy: "Use a new Idempotency-Key for a new job"}
 	case errors.Is(err, operate.ErrRefused):
-		return problem{Status: http.StatusConflict, Code: "state", Detail: engine.Reason(err), Remedy: "GET …/jobs/{id} says how a job stands"}
+		return problem{Status: http.StatusConflict, Code: "state", Detail: engine.Reason(err), Remedy: "GET …/jobs/{id} shows the state of the job"}
 	case errors.Is(err, operate.ErrInput):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: engine.Reason(err), Remedy: "Correct the request"}
 	}
@@ -82,9 +82,9 @@ func (a *API) judge(r *http.Request, err error) problem {
 		a.o.Log.Error("api", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	if refused(err) {
-		return problem{Status: http.StatusInternalServerError, Code: "failed", Detail: "a server refused what this request needs", Remedy: "The log of the process says what"}
+		return problem{Status: http.StatusInternalServerError, Code: "failed", Detail: "a server refused an operation that this request needs", Remedy: "Read the log of the process"}
 	}
-	return problem{Status: http.StatusServiceUnavailable, Code: "away", Detail: "the request could not be done now", Remedy: "Send it again; if it creates a job, with the same Idempotency-Key. The log of the process says more"}
+	return problem{Status: http.StatusServiceUnavailable, Code: "away", Detail: "the request cannot be completed now", Remedy: "Send it again, with the same Idempotency-Key if it creates a job. The log of the process has details"}
 }
 
 // refused tells whether a server has answered, and would answer the same again.

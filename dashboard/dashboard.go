@@ -203,7 +203,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	case d.streams <- struct{}{}:
 		defer func() { <-d.streams }()
 	default:
-		http.Error(w, fmt.Sprintf("%d browsers are told of changes already: reload the page by hand.", maxStreams), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d browsers already receive updates: reload the page yourself.", maxStreams), http.StatusServiceUnavailable)
 		return
 	}
 	to := http.NewResponseController(w)

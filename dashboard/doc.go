@@ -1,12 +1,12 @@
-// Package dashboard answers one question: what does a browser see?
+// Package dashboard answers what an operator sees in a browser.
 //
-// New makes a handler of pages for operators: the jobs that run, one job, dead jobs by their
-// error, listeners, what is due, reports. All pages are made on the server (pages/) and
-// work without JavaScript, which only keeps them up to date (assets/live.js).
+// New makes a handler of pages: running jobs, one job, dead jobs by error, listeners, due ids and
+// timers, and reports. The server renders all pages (pages/). They work without JavaScript, which only
+// keeps them up to date (assets/live.js).
 //
-// One sampler reads Redis for all browsers (sampler.go): at most every 2 seconds, and it rests twenty
-// times as long as it has worked. While no browser looks it reads figures for the charts alone. The
-// page of one job asks at once.
+// One sampler reads Redis for all browsers (sampler.go), at most every 2 seconds. After each sample it
+// rests twenty times as long as the sample took. Without a browser it reads only the figures of the
+// charts. The page of one job asks Redis directly.
 //
-// Who may see a page is decided before a request comes here, by package internal/access.
+// The package internal/access decides who may see a page.
 package dashboard

@@ -54,7 +54,7 @@ var views = []struct {
 	{"late", "more than half of the time to the deadline has passed", func(_ *Dashboard, _ *sample, r row) bool {
 		return !r.Started.IsZero() && r.Left < r.Deadline.Sub(r.Started)/2
 	}},
-	{"stuck", "it waits for what is paused, for a listener that nobody runs, or has lost its state", func(d *Dashboard, s *sample, r row) bool {
+	{"stuck", "it waits for something paused or a listener without workers, or has lost its state", func(d *Dashboard, s *sample, r row) bool {
 		return r.Status == "" || r.Status == job.StatusRun && slices.ContainsFunc(r.Chips, func(c chip) bool {
 			return c.State == "paused" || c.State == "open" && s.Figures.Of("tasks_workers", c.Name) == 0
 		})

@@ -70,7 +70,7 @@ func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 		drawn.Says = "waited " + inspect.Short(began.Sub(begin)) + ", took " + inspect.Short(l.Ended.Sub(began))
 	case l.Next != nil:
 		add("retry", begin, now, true)
-		drawn.Says = "comes again " + inspect.When(*l.Next, now)
+		drawn.Says = "is retried " + inspect.When(*l.Next, now)
 	case l.Began != nil:
 		began := later(begin, *l.Began)
 		add("wait", begin, began, true)

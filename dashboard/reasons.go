@@ -19,7 +19,7 @@ const (
 	reasonAge = time.Minute
 )
 
-// reasons are what keeps the jobs that pages show. They are asked aside, for one page at a time.
+// reasons has why the jobs on pages are not done. It asks in the background, for one page at a time.
 type reasons struct {
 	mu     sync.Mutex
 	known  map[string]reason // by id

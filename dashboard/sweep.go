@@ -104,7 +104,7 @@ func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) 
 		}
 	}
 	if s.ctx == nil || s.ctx.Err() != nil || n >= maxRunning {
-		return operate.ErrRefused.Because("%d changes of many jobs run already: try again when one has ended", n)
+		return operate.ErrRefused.Because("%d changes of many jobs are already running: try again when one has ended", n)
 	}
 	s.number++
 	one.Number = s.number
@@ -162,7 +162,7 @@ func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, cha
 		first = slices.IndexFunc(listed, isOf)
 	}
 	if first < 0 {
-		return done{}, operate.ErrNotFound.Because("there is no such group of dead jobs: they have run again, or were discarded")
+		return done{}, operate.ErrNotFound.Because("this group of dead jobs no longer exists: its jobs were retried or discarded")
 	}
 	one := sweep{What: what, Group: listed[first].Report + ": " + cmp.Or(listed[first].Error, listed[first].Note), DryRun: r.PostFormValue("dry") != ""}
 	for _, j := range listed {

@@ -1,11 +1,10 @@
-// Package waiting answers one question: what does the person see who waits for a report?
+// Package waiting answers what a person who waits for a report sees: a page without a login.
 //
-// A link /r/<token> is the permission: token.go seals an id, an end and, where the installation
-// knows it, the person. Page serves what stands behind it, without a login: the state in words
-// (words.go), the place in the queue (queue.go), the time that is probably left (left.go) and the
-// parts that are missing; then the file, with what is known of it (look.go), and the
-// person's past exports (past.go). It works without
-// JavaScript; with it a stream keeps the page up to date (live.go).
+// The link /r/<token> is the permission. A token contains an id, an expiry and, if the installation
+// knows it, the person (token.go). The page shows the state in words (words.go), the position in the
+// queue (queue.go), the estimated time left (left.go) and the missing parts, then the file and its
+// details (look.go), and the person's past exports (past.go). It works without JavaScript; with
+// JavaScript, a stream keeps it up to date (live.go).
 //
-// The person is no operator: the text of an error, a query, a host or a key is on no page.
+// The person is not an operator: no page contains the text of an error, a query, a host or a key.
 package waiting

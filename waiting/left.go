@@ -65,7 +65,7 @@ func next(before *promise, r run, now time.Time) *promise {
 		p.Why = "It was started again."
 	}
 	if p.paused = r.paused; r.paused {
-		p.Left = Left{Why: "Nothing is said of the time that is left while it is paused."}
+		p.Left = Left{Why: "The time left is not known while it is paused."}
 		return &p
 	}
 	took := p.took
@@ -81,14 +81,14 @@ func next(before *promise, r run, now time.Time) *promise {
 	case before != nil && before.attempt == r.attempt && before.paused:
 		p.Early, p.Late, p.Why = now.Add(took.At(0.25)), now.Add(took.At(0.9)), "It was paused for a while."
 	case r.again.After(now) && r.again.Add(usual).After(p.Late.Add(slack)):
-		p.Early, p.Late, p.Why = r.again, r.again.Add(usual), "A source did not answer, and is asked again."
+		p.Early, p.Late, p.Why = r.again, r.again.Add(usual), "A data source did not answer and is retried."
 	}
 	if !p.Late.After(now) { // also where nothing is promised any more
 		longest := r.started.Add(took.At(1))
 		p.Early, p.Late = now, longest
 		p.Why = fmt.Sprintf("It takes longer than most of the last %d runs.", len(took))
 		if !longest.After(now) {
-			p.Left = Left{Why: fmt.Sprintf("It takes longer than each of the last %d runs.", len(took))}
+			p.Left = Left{Why: fmt.Sprintf("It takes longer than all of the last %d runs.", len(took))}
 		}
 	}
 	return &p

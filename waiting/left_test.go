@@ -45,17 +45,17 @@ func TestLeft(t *testing.T) {
 	step(10, nil, "20 s to 2 min", "")
 	step(40, nil, "up to 60 s", "")
 	step(50, func(r *run) { r.took = seconds(500, 600, 700) }, "up to 50 s", "") // others have ended
-	step(60, func(r *run) { r.again = at(120) }, "60 s to 2 min", "is asked again")
-	step(90, func(r *run) { r.again = at(120) }, "30 s to 2 min", "is asked again")
-	step(130, nil, "up to 50 s", "is asked again")
+	step(60, func(r *run) { r.again = at(120) }, "60 s to 2 min", "and is retried")
+	step(90, func(r *run) { r.again = at(120) }, "30 s to 2 min", "and is retried")
+	step(130, nil, "up to 50 s", "and is retried")
 	step(140, func(r *run) { r.paused = true }, "", "paused")
 	step(200, nil, "30 s to 2 min", "It was paused")
-	step(301, nil, "", "longer than each of the last 10 runs")
-	step(302, nil, "", "longer than each of the last 10 runs")
+	step(301, nil, "", "longer than all of the last 10 runs")
+	step(302, nil, "", "longer than all of the last 10 runs")
 	step(310, func(r *run) { r.attempt, r.started = 2, at(310) }, "30 s to 2 min", "It was started again.")
 	before = nil
 	step(0, nil, "30 s to 2 min", "")
-	step(100, nil, "", "longer than each")
+	step(100, nil, "", "longer than all")
 	before = nil
 	took = seconds(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 60)
 	step(0, nil, "about 10 s", "")

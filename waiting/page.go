@@ -106,10 +106,10 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 
 // refuse says that a link is not good, and nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	code, v := http.StatusNotFound, view{Class: "bad", Title: "This link is not valid", Ended: true, Says: []string{"Perhaps a part of it is missing. Open it again from where you got it, or ask for a new one."}}
+	code, v := http.StatusNotFound, view{Class: "bad", Title: "This link is not valid", Ended: true, Says: []string{"Part of it may be missing. Open it again from where you got it, or request a new one."}}
 	if errors.Is(err, ErrExpired) {
 		code, v.Class, v.Title = http.StatusGone, "warn", "This link has expired"
-		v.Says = []string{"Ask for a new one."}
+		v.Says = []string{"Request a new one."}
 	}
 	p.write(w, r, code, shown{view: v})
 }
@@ -142,7 +142,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) away(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
 	p.o.Log.Warn("waiting page", "job", pass.ID, "err", err)
 	w.Header().Set("Retry-After", "5")
-	p.write(w, r, http.StatusServiceUnavailable, shown{view: view{Class: "warn", Title: "Not known at the moment", Says: []string{"How far your report is cannot be seen now. That does not harm it. This page tries again by itself."}}})
+	p.write(w, r, http.StatusServiceUnavailable, shown{view: view{Class: "warn", Title: "Not known at the moment", Says: []string{"The state of your report is not available right now. The report itself is not affected. This page tries again automatically."}}})
 }
 
 // file brings the file, which the record names now.
@@ -162,7 +162,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
-		p.write(w, r, http.StatusGone, shown{ID: pass.ID, view: view{Class: "warn", Title: "The file is no longer there", Ended: true, Help: true, Says: []string{"It was made, and has been deleted since. Ask for the report again."}}})
+		p.write(w, r, http.StatusGone, shown{ID: pass.ID, view: view{Class: "warn", Title: "The file no longer exists", Ended: true, Help: true, Says: []string{"It was created, but has been deleted since. Request the report again."}}})
 	case err != nil:
 		p.away(w, r, pass, err)
 	}

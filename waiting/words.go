@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// facts are what is known of a record.
+// facts are the known facts about a record.
 type facts struct {
 	inspect.Job
 	Now   time.Time
@@ -21,7 +21,7 @@ type facts struct {
 	Made  *sink.Manifest // what the file was made from; nil: there is none, or it cannot be read
 }
 
-// view is a page in words.
+// view is the content of a page.
 type view struct {
 	Class  string // waiting, good, warn or bad
 	Title  string
@@ -38,7 +38,7 @@ type view struct {
 // part is what one source gives.
 type part struct{ Name, Class, Says string }
 
-// describe says in words how a record stands. Reports are those of the configuration.
+// describe describes the state of a record in words. Reports are those of the configuration.
 func describe(f facts, reports map[string]*report.Report) view {
 	v := view{Class: "waiting"}
 	of := reports[f.Report]
@@ -57,7 +57,7 @@ func describe(f facts, reports map[string]*report.Report) view {
 		v.Says = []string{"This report was deleted."}
 	default:
 		v.Class, v.Title, v.Ended, v.Help = "bad", "This report could not be made", true, true
-		v.Says = []string{"Something went wrong on our side. Support can find out what it was, and run it again."}
+		v.Says = []string{"Something went wrong on our side. Support can find the cause and run the report again."}
 	}
 	return v
 }
@@ -68,18 +68,18 @@ func (v *view) queued(f facts) {
 	switch p := f.Place; {
 	case len(f.Paused) > 0:
 		v.Title = "Paused"
-		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts by itself when the pause is over."}
+		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts automatically when the pause ends."}
 	case p.Due.After(f.Now):
-		v.Title = "Planned"
-		v.Says = []string{"It starts by itself in " + job.Span(p.Due.Sub(f.Now)) + "."}
+		v.Title = "Scheduled"
+		v.Says = []string{"It starts in " + job.Span(p.Due.Sub(f.Now)) + "."}
 	case p.Known && p.Exact && p.Before == 0:
 		v.Says = []string{"It is the next one to start."}
 	case p.Known && p.Exact && p.Before == 1:
-		v.Says = []string{"One other report is before it."}
+		v.Says = []string{"One other report is ahead of it."}
 	case p.Known && p.Exact:
-		v.Says = []string{job.Grouped(int64(p.Before)) + " other reports are before it."}
+		v.Says = []string{job.Grouped(int64(p.Before)) + " other reports are ahead of it."}
 	case p.Known:
-		v.Says = []string{"More than " + job.Grouped(int64(p.Before)) + " other reports are before it."}
+		v.Says = []string{"More than " + job.Grouped(int64(p.Before)) + " other reports are ahead of it."}
 	default:
 		v.Says = []string{"It has not started yet."}
 	}
@@ -87,33 +87,33 @@ func (v *view) queued(f facts) {
 
 // running is a record whose job runs, or is about to.
 func (v *view) running(f facts, of *report.Report) {
-	v.Title, v.Left, v.Why = "Being made", f.Left.Says(f.Now), f.Left.Why
+	v.Title, v.Left, v.Why = "In progress", f.Left.Says(f.Now), f.Left.Why
 	v.parts(f, of)
-	all := fmt.Sprintf("%d of %d parts are there.", v.Done, len(v.Parts))
+	all := fmt.Sprintf("%d of %d parts are ready.", v.Done, len(v.Parts))
 	switch f.Job.Job {
 	case "":
 		v.Says, v.Parts = []string{"It is about to start."}, nil
 	case job.StatusRun:
 		v.Says = []string{all}
 		if len(f.Paused) > 0 {
-			v.Title, v.Says = "Paused", []string{all, "A part that it needs is paused at the moment. It goes on by itself when the pause is over."}
+			v.Title, v.Says = "Paused", []string{all, "A part that it needs is paused at the moment. It continues automatically when the pause ends."}
 		}
 	case job.StatusReady, job.StatusFold:
-		v.Title, v.Says = "Being put together", []string{"All parts are there. The file is being made."}
+		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
 		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
-			v.Says = append(v.Says, "That did not work yet, and is tried again in "+job.Span(l.Next.Sub(f.Now))+".")
+			v.Says = append(v.Says, "That has failed and is tried again in "+job.Span(l.Next.Sub(f.Now))+".")
 		}
 	case job.StatusPublishing:
 		v.Title, v.Says = "Almost there", []string{"The file is being stored."}
 	default:
-		v.Title, v.Says, v.Left, v.Why = "Coming to an end", []string{"It ends without a file."}, "", ""
+		v.Title, v.Says, v.Left, v.Why = "Ending", []string{"It ends without a file."}, "", ""
 	}
 }
 
-// parts are those of all stages: what is missing is one that is not done.
+// parts returns the parts of all stages.
 func (v *view) parts(f facts, of *report.Report) {
 	for _, l := range f.Listeners {
-		p := part{Name: label(of, l.Name), Class: "open", Says: "not there yet"}
+		p := part{Name: label(of, l.Name), Class: "open", Says: "not ready yet"}
 		rows := job.Rows(l.Rows)
 		switch {
 		case l.State == "done":
@@ -121,7 +121,7 @@ func (v *view) parts(f facts, of *report.Report) {
 			p.Class, p.Says = "done", rows
 		case l.State == "omitted":
 			v.Done++
-			p.Class, p.Says = "omitted", "left out: it could not be had"
+			p.Class, p.Says = "omitted", "left out: not available"
 		case l.State == "failed", l.State == "stopped":
 			p.Class, p.Says = "omitted", "not finished"
 		case slices.Contains(f.Paused, "listener/"+l.Name):
@@ -129,9 +129,9 @@ func (v *view) parts(f facts, of *report.Report) {
 		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
 			p.Class, p.Says = "held", "waits for another system"
 		case l.Next != nil && l.Next.After(f.Now):
-			p.Class, p.Says = "held", "did not answer; asked again in "+job.Span(l.Next.Sub(f.Now))
+			p.Class, p.Says = "held", "did not answer; retried in "+job.Span(l.Next.Sub(f.Now))
 		case l.Stage > f.Stage:
-			p.Says = "comes after the others"
+			p.Says = "starts after the others"
 		case l.Rows > 0:
 			p.Says = rows + " so far"
 		}
@@ -139,7 +139,7 @@ func (v *view) parts(f facts, of *report.Report) {
 	}
 }
 
-// label is what people read in place of a listener's name.
+// label returns the label of a listener for people.
 func label(of *report.Report, name string) string {
 	if of != nil {
 		if l, _, ok := of.Listener(name); ok && l.Label != "" {
@@ -152,7 +152,7 @@ func label(of *report.Report, name string) string {
 // plain is a name as words.
 func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// title is what people read in place of a report's name.
+// title returns the label of a report for people.
 func title(reports map[string]*report.Report, name string) string {
 	if of := reports[name]; of != nil && of.Label != "" {
 		return of.Label
@@ -182,9 +182,9 @@ func (v *view) done(f facts, of *report.Report) {
 	}
 	if f.Status == report.Partial {
 		v.Class, v.Title, v.Help = "warn", "Ready, but not complete", true
-		v.Says = []string{"Some data could not be had, and the file was made without it."}
+		v.Says = []string{"Some data was not available, and the file was created without it."}
 		if missing := v.Result.Missing; len(missing) > 0 {
-			v.Says = []string{"The file was made without: " + strings.Join(missing, ", ") + ". Their columns are empty, or have a fixed value."}
+			v.Says = []string{"The file was created without: " + strings.Join(missing, ", ") + ". Their columns are empty, or have a fixed value."}
 		}
 	}
 }
@@ -206,7 +206,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", float64(n)/float64(of), unit)
 }
 
-// stamp writes a time for people wherever they are.
+// stamp formats a time in UTC.
 func stamp(t time.Time) string {
 	return t.UTC().Format("2 January 2006, 15:04 UTC")
 }

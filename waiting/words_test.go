@@ -54,35 +54,35 @@ func TestWords(t *testing.T) {
 		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", OnFailure: "optional", Error: "SELECT secret"},
 	}}
 	for want, f := range map[string]facts{
-		"Waiting to start: It has not started yet.":                                                                           queued(place{}),
-		"Waiting to start: It is the next one to start.":                                                                      queued(place{Known: true, Exact: true}),
-		"Waiting to start: One other report is before it.":                                                                    queued(place{Known: true, Exact: true, Before: 1}),
-		"Waiting to start: 999 other reports are before it.":                                                                  queued(place{Known: true, Exact: true, Before: 999}),
-		"Waiting to start: More than 1,000 other reports are before it.":                                                      queued(place{Known: true, Before: 1000}),
-		"Planned: It starts by itself in 40 s.":                                                                               queued(place{Due: later}),
-		"Paused: Reports of this kind are paused at the moment. Yours starts by itself when the pause is over.":               queued(place{}, "report/r"),
-		"Being made: It is about to start.":                                                                                   running("", nil),
-		"Being put together: All parts are there. The file is being made.":                                                    running(job.StatusFold, nil),
-		"Being put together: All parts are there. The file is being made. That did not work yet, and is tried again in 40 s.": running(job.StatusReady, func(f *facts) { f.FanIn = &inspect.Listener{Next: &later, Why: "secret"} }),
-		"Almost there: The file is being stored.":                                                                             running(job.StatusPublishing, nil),
-		"Coming to an end: It ends without a file.":                                                                           running(job.StatusFailing, func(f *facts) { f.Left = Left{now, later, "because"} }),
-		"Being made: 1 of 3 parts are there. [Withdrawals: 41,000 rows] [some tags: not there yet] [last: comes after the others] Left about 40 s. because": running(
+		"Waiting to start: It has not started yet.":                                                                      queued(place{}),
+		"Waiting to start: It is the next one to start.":                                                                 queued(place{Known: true, Exact: true}),
+		"Waiting to start: One other report is ahead of it.":                                                             queued(place{Known: true, Exact: true, Before: 1}),
+		"Waiting to start: 999 other reports are ahead of it.":                                                           queued(place{Known: true, Exact: true, Before: 999}),
+		"Waiting to start: More than 1,000 other reports are ahead of it.":                                               queued(place{Known: true, Before: 1000}),
+		"Scheduled: It starts in 40 s.":                                                                                  queued(place{Due: later}),
+		"Paused: Reports of this kind are paused at the moment. Yours starts automatically when the pause ends.":         queued(place{}, "report/r"),
+		"In progress: It is about to start.":                                                                             running("", nil),
+		"Creating the file: All parts are ready. The file is being created.":                                             running(job.StatusFold, nil),
+		"Creating the file: All parts are ready. The file is being created. That has failed and is tried again in 40 s.": running(job.StatusReady, func(f *facts) { f.FanIn = &inspect.Listener{Next: &later, Why: "secret"} }),
+		"Almost there: The file is being stored.":                                                                        running(job.StatusPublishing, nil),
+		"Ending: It ends without a file.":                                                                                running(job.StatusFailing, func(f *facts) { f.Left = Left{now, later, "because"} }),
+		"In progress: 1 of 3 parts are ready. [Withdrawals: 41,000 rows] [some tags: not ready yet] [last: starts after the others] Left about 40 s. because": running(
 			job.StatusRun, func(f *facts) { f.Left = Left{later, later, "because"} },
 			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "done", Rows: 41_000}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running"}, inspect.Listener{Name: "last", Stage: 2, State: "waiting"}),
-		"Being made: 1 of 3 parts are there. [Withdrawals: did not answer; asked again in 40 s] [some tags: left out: it could not be had] [last: waits for another system]": running(
+		"In progress: 1 of 3 parts are ready. [Withdrawals: did not answer; retried in 40 s] [some tags: left out: not available] [last: waits for another system]": running(
 			job.StatusRun, nil,
 			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "waiting", Next: &later, Why: "secret"}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "omitted", Why: "secret"},
 			inspect.Listener{Name: "last", Stage: 1, State: "waiting", Next: &later, Waits: true, Why: "secret"}),
-		"Paused: 0 of 2 parts are there. A part that it needs is paused at the moment. It goes on by itself when the pause is over. [Withdrawals: paused] [some tags: 7 rows so far]": running(
+		"Paused: 0 of 2 parts are ready. A part that it needs is paused at the moment. It continues automatically when the pause ends. [Withdrawals: paused] [some tags: 7 rows so far]": running(
 			job.StatusRun, func(f *facts) { f.Paused = []string{"listener/plt_fund.vs_withdraw"} },
 			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "waiting"}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running", Rows: 7}),
-		"Cancelled: This report was cancelled. It will not be made.":                                                                  ended(report.Cancelled, nil),
-		"No longer available: This report was deleted.":                                                                               ended(inspect.Deleted, nil),
-		"This report could not be made: Something went wrong on our side. Support can find out what it was, and run it again. (help)": ended(report.Failed, nil),
-		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC":                                                                       ended(report.Success, made),
+		"Cancelled: This report was cancelled. It will not be made.":                                                                   ended(report.Cancelled, nil),
+		"No longer available: This report was deleted.":                                                                                ended(inspect.Deleted, nil),
+		"This report could not be made: Something went wrong on our side. Support can find the cause and run the report again. (help)": ended(report.Failed, nil),
+		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC":                                                                        ended(report.Success, made),
 		"Ready:": ended(report.Success, nil),
-		"Ready, but not complete: Some data could not be had, and the file was made without it.     (help)":                                                                    ended(report.Partial, nil),
-		"Ready, but not complete: The file was made without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),
+		"Ready, but not complete: Some data was not available, and the file was created without it.     (help)":                                                                   ended(report.Partial, nil),
+		"Ready, but not complete: The file was created without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),
 	} {
 		got := words(describe(f, reports))
 		if got != want {

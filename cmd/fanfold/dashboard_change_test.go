@@ -131,7 +131,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/dead/discard", 200, "Discard: begun.", "group", group)
 	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 0 })
 	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "No job is dead.") })
-	b.does("/dead/retry", 404, "no such group", "group", group)
+	b.does("/dead/retry", 404, "no longer exists", "group", group)
 
 	// Quarantined entries.
 	aside := func(fields string) string {

@@ -104,7 +104,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	w.says(links[0], "Waiting to start", "It has not started yet.")
 	w.push(ids[0])
-	text := w.says(links[0], "Being made", "1 of 2 parts are there.", "Weekly &lt;withdrawals&gt;", "Gated payments", "not there yet", "1 row<")
+	text := w.says(links[0], "In progress", "1 of 2 parts are ready.", "Weekly &lt;withdrawals&gt;", "Gated payments", "not ready yet", "1 row<")
 	for _, not := range []string{"Download", "<withdrawals>", "SELECT", "slow.gate"} {
 		if strings.Contains(text, not) {
 			t.Errorf("the page has %q:\n%s", not, text)
@@ -115,7 +115,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	w.push(ids[1], ids[2])
 	w.says(links[1], "Waiting to start", "It is the next one to start.")
-	w.says(links[2], "One other report is before it.")
+	w.says(links[2], "One other report is ahead of it.")
 	if code, _, header := w.get(links[0] + "/file"); code != http.StatusSeeOther || !strings.HasSuffix(links[0], strings.TrimPrefix(header.Get("Location"), "../")) {
 		t.Errorf("a file that is not made: %d %v", code, header)
 	}
@@ -129,7 +129,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
-	for lines.Scan() && !strings.Contains(lines.Text(), "Being made") {
+	for lines.Scan() && !strings.Contains(lines.Text(), "In progress") {
 	}
 	if _, err := holder.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestWaitingPage(t *testing.T) {
 	w.exec("UPDATE file_download_record SET file = REPLACE(file, 'weekly', 'gone') WHERE id = ?", ids[1])
 	w.eventually("the file is gone", func() bool {
 		code, text, _ := w.get(links[1] + "/file")
-		return code == http.StatusGone && strings.Contains(text, "no longer there") && strings.Contains(text, `href="../-/style.css"`)
+		return code == http.StatusGone && strings.Contains(text, "no longer exists") && strings.Contains(text, `href="../-/style.css"`)
 	})
 	w.exec("DELETE FROM file_download_record WHERE id = ?", ids[2])
 	w.says(links[2], "No longer available")
@@ -187,7 +187,7 @@ func TestWaitingPageOfAFailure(t *testing.T) {
 	w.wait(failed, halved)
 	for link, words := range map[string][]string{
 		w.link(failed):    {"could not be made", "give support this number: <strong>" + failed},
-		w.link(halved):    {"not complete", "The file was made without: user tags.", "Download"},
+		w.link(halved):    {"not complete", "The file was created without: user tags.", "Download"},
 		w.link(cancelled): {"Cancelled"},
 	} {
 		text := w.says(link, words...)

@@ -454,7 +454,7 @@ func TestWaitingPage(t *testing.T) {
 	person.check("waiting")
 	eval[bool](person, "window.loadedOnce = true")
 	s.fanfold("submit", id)
-	person.sees("Being made")
+	person.sees("In progress")
 	person.check("waiting-running")
 	open()
 	person.sees("Download")

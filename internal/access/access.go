@@ -16,7 +16,7 @@ import (
 // Role is what a user may do.
 type Role int
 
-// The roles; each may do what the one before it may.
+// The roles. Each includes the rights of the one before it.
 const (
 	Viewer   Role = iota + 1 // reads
 	Operator                 // makes changes
@@ -28,26 +28,26 @@ type Who struct {
 	Role Role
 }
 
-// May tells whether the user has a role.
+// May reports whether the user has a role.
 func (w Who) May(r Role) bool { return w.Role >= r }
 
-// Operator tells whether the user may make changes.
+// Operator reports whether the user may make changes.
 func (w Who) Operator() bool { return w.May(Operator) }
 
 type key struct{}
 
-// Of returns the user of a request that Login has let in.
+// Of returns the user of a request that Login has accepted.
 func Of(ctx context.Context) Who {
 	who, _ := ctx.Value(key{}).(Who)
 	return who
 }
 
-// Site lets requests in.
+// Site decides which requests are accepted.
 type Site struct {
-	hosts     map[string]bool // that browsers may name, beside addresses of this machine
+	hosts     map[string]bool // host names that requests may have, besides addresses of this machine
 	path      string          // before every path, such as /fanfold; empty: none
 	users     *users          // nil: none
-	header    string          // in which a proxy says who asks; empty: none does
+	header    string          // in which a proxy names the user; empty: none does
 	proxies   []netip.Prefix
 	operators map[string]bool
 	readOnly  bool
@@ -55,7 +55,7 @@ type Site struct {
 	log       *slog.Logger
 }
 
-// New makes the Site of a configuration, which has been proved.
+// New makes the Site of a validated configuration.
 func New(c report.Site, log *slog.Logger) (*Site, error) {
 	s := &Site{hosts: map[string]bool{"localhost": true}, operators: map[string]bool{}, readOnly: c.ReadOnly, header: c.TrustedHeader.Name, log: log}
 	if c.URL != "" {
@@ -91,16 +91,16 @@ func New(c report.Site, log *slog.Logger) (*Site, error) {
 	return s, nil
 }
 
-// Path comes before every path of the server, such as /fanfold; empty: nothing does.
+// Path returns the prefix of all paths of the server, such as /fanfold, or nothing.
 func (s *Site) Path() string { return s.path }
 
-// Public tells whether people reach the server under a name of another machine, through a proxy.
+// Public reports whether people reach the server under another host name, through a proxy.
 func (s *Site) Public() bool { return s.public }
 
-// HasLogin tells whether the Site knows who asks.
+// HasLogin reports whether the Site identifies users.
 func (s *Site) HasLogin() bool { return s.users != nil || s.header != "" }
 
-// Loopback tells whether an address, with or without a port, is on the loopback interface.
+// Loopback reports whether an address, with or without a port, is on the loopback interface.
 func Loopback(address string) bool {
 	at, ok := parse(host(address))
 	return ok && at.IsLoopback()
@@ -119,8 +119,8 @@ func parse(host string) (netip.Addr, bool) {
 	return at.Unmap(), err == nil
 }
 
-// known tells whether a request names a host of this server. Another one comes from a page whose
-// own name was pointed at this machine (DNS rebinding).
+// known reports whether a request names a host of this server. If not, it may come from a page whose
+// name was redirected to this machine (DNS rebinding).
 func (s *Site) known(r *http.Request) bool {
 	name := strings.ToLower(host(r.Host))
 	if s.hosts[name] {

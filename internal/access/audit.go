@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notes are what a handler adds to the line of its change.
+// notes are attributes that a handler adds to the log line of its change.
 type notes struct {
 	mu   sync.Mutex
 	list []any
@@ -16,7 +16,7 @@ type notes struct {
 
 type noteKey struct{}
 
-// Note adds to the line that the log has of a change: keys and values, as slog takes them.
+// Note adds keys and values, as for slog, to the log line of a change.
 func Note(ctx context.Context, args ...any) {
 	if n, ok := ctx.Value(noteKey{}).(*notes); ok {
 		n.mu.Lock()
@@ -25,11 +25,11 @@ func Note(ctx context.Context, args ...any) {
 	}
 }
 
-// changeTime bounds a change.
+// changeTime is the timeout of a change.
 const changeTime = 30 * time.Second
 
-// change runs the handler of a change, and writes its line. A change goes on when its client leaves or the process is
-// told to stop: it may consist of several steps.
+// change runs the handler of a change and writes its log line. A change may have several steps, so it
+// continues if its client disconnects or the process is told to stop.
 func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http.Handler) {
 	n := &notes{}
 	seen := &answer{ResponseWriter: w}
@@ -44,7 +44,7 @@ func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http
 	seen.code = cmp.Or(seen.code, http.StatusOK)
 }
 
-// audit writes the line of a change, made or refused.
+// audit writes the log line of a change, accepted or refused.
 func (s *Site) audit(r *http.Request, who Who, code int, more []any) {
 	args := append([]any{"user", who.Name, "from", r.RemoteAddr, "method", r.Method, "path", shown(r.URL.Path), "answer", code}, more...)
 	s.log.Info("change", args...)

@@ -1,7 +1,8 @@
-// Package access answers: who may do what over HTTP?
+// Package access answers who may do what over HTTP.
 //
-// A Site wraps the handlers of one server. Guard (guard.go) refuses what no page or service of ours
-// sends: names of other hosts, requests of other sites, and bodies that are too long; it tells browsers what pages may
-// do. Login (login.go) finds out who asks, by a password (users.go) or the header of a proxy, and lets
-// viewers read and operators make changes; every change is a line in the log (audit.go).
+// A Site wraps the handlers of one server. Guard (guard.go) refuses requests with the names of other
+// hosts, requests from other sites, and bodies that are too long, and sets the security headers of
+// pages. Login (login.go) identifies the user by a password (users.go) or the header of a proxy.
+// Viewers may read, operators may also make changes, and the log has a line for every change
+// (audit.go).
 package access

@@ -5,15 +5,16 @@ import (
 	"net/http"
 )
 
-// policy lets a page load what this server sends, and nothing else: no inline code runs.
+// policy allows pages to load resources of this server only, and no inline code.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// MaxBody is how long the body of a request may be, in bytes: longer than any parameters that
-// limits.parameters allows by default.
+// MaxBody is the maximum size of the body of a request, in bytes. It is larger than the default of
+// limits.parameters.
 const MaxBody = 1 << 20
 
-// Guard refuses what no page or service of this server sends, and tells browsers what pages may do.
+// Guard refuses requests that no page or service of this server sends, and sets the security headers
+// of pages.
 func (s *Site) Guard(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
