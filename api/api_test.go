@@ -89,7 +89,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"/reports/typed/jobs", "", nil, 422, `{"name":"s","detail":"it is missing","remedy":"Give a JSON string"}`},
 		{"/reports/typed/jobs", `{"i": "x", "z\u0000": [], "s": null}`, nil, 422, `{"name":"i","detail":"it is not an integer","remedy":"Give a whole number, or a string of its digits"},{"name":"z\u0000","detail":"it is not known","remedy":"The report has`},
 		{"/reports/typed/jobs", `{"s": "x", "s": "y"}`, nil, 400, "given twice"},
-		{"/reports/typed/jobs", `{"s": "x"} {}`, nil, 400, "something after the JSON object"},
+		{"/reports/typed/jobs", `{"s": "x"} {}`, nil, 400, "unexpected text after the JSON object"},
 		{"/reports/typed/jobs", `"s"`, nil, 400, "not a JSON object"},
 		{"/reports/typed/jobs", strings.Repeat("[", 70_000), nil, 400, "not a JSON object"},
 		{"/reports/typed/jobs", `{"s": "` + strings.Repeat("x", 66_000) + `"}`, nil, 422, "limits.parameters is 65536"},
