@@ -16,21 +16,20 @@ import (
 )
 
 const (
-	// newKeys is how long the starts of jobs are gathered until the next deadline is read: one
+	// newKeys is how long starts of jobs are gathered before the next deadline is read: one of them
 	// might be within the second of the sleep.
 	newKeys = 20 * time.Millisecond
-	// deaf is how long after a deadline its event is waited for: then the sweep decides.
+	// deaf is how long after a deadline its event is awaited before the sweep fails the job.
 	deaf = 100 * time.Millisecond
-	// atOnce is how many jobs are failed at once.
+	// atOnce is how many jobs are failed concurrently.
 	atOnce = 32
 	// lockTime is how long an expired event belongs to the process that took its lock.
 	lockTime = time.Second
 )
 
-// touchWake ends the wake key once the next deadline has passed, so that Redis publishes that
-// it has expired: by itself Redis does so when it happens to find the key. Then the key is
-// set for the deadline after it. touchWake returns how long it is until that one. The sweep
-// makes up for what goes wrong here.
+// touchWake touches the wake key once the next deadline has passed, so that Redis publishes its
+// expiry at once instead of when it happens to find the key. Then the key is set for the next
+// deadline. touchWake returns the time until that. The sweep compensates for its failures.
 func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
 	t, err := s.scripts.Clock.Passed(ctx, s.passed, most)
 	if err != nil {
@@ -50,9 +49,9 @@ func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
 	return t.Wait, nil
 }
 
-// failExpired decides that the jobs fail whose deadline has passed, after the expired event of
-// the wake key. One scheduler does so of those that heard the same event: the lock only saves
-// work, and ends by itself; the script decides once.
+// failExpired fails the jobs whose deadline has passed, after the wake key's expired event. Of the
+// schedulers that receive an event, one does so: the lock only saves work and expires on its own;
+// the script decides once.
 func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 	if !s.expired.Swap(false) {
 		return pause, nil
@@ -67,7 +66,7 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 		}
 		last := jobs[len(jobs)-1]
 		key := s.scripts.Keys.Lock(fmt.Sprintf("timeout:%v:%d", last.Member, int64(last.Score)))
-		// A Redis that is full has no room for a lock, but for the decision.
+		// A full Redis cannot store the lock, but accepts the decision.
 		if _, err := s.locks.Obtain(ctx, key, lockTime, nil); errors.Is(err, redislock.ErrNotObtained) {
 			continue
 		}
@@ -78,13 +77,12 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 	return pause, nil
 }
 
-// failOverdue decides that the jobs fail whose deadline has passed and whose event was not
-// heard. The engine gives the records their status; until it has settled a job, the deadline
-// stays.
+// failOverdue fails the jobs whose deadline has passed and whose event was missed. The engine gives
+// the records their status; the deadline stays until the job is settled.
 func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 	by := time.Duration(0)
 	if s.hears.Load() {
-		by = deaf // their event is on its way
+		by = deaf // their event may still arrive
 	}
 	for jobs, err := range s.scripts.Clock.Overdue(ctx, by) {
 		if err != nil {
@@ -97,8 +95,7 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 	return pause, nil
 }
 
-// failAll fails jobs whose deadline has passed. One that cannot be failed must not keep the
-// others from it.
+// failAll fails jobs whose deadline has passed. An error of one job does not affect the others.
 func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) error {
 	ids := make([]string, len(jobs))
 	for i, j := range jobs {
@@ -116,7 +113,7 @@ func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) e
 		}
 		group.Go(func() error {
 			if err := s.fail(ctx, id, found); err != nil && ctx.Err() == nil {
-				s.log.Warn("fail overdue job", "job", id, "err", err)
+				s.log.Warn("could not fail a job that passed its deadline; will try again", "job", id, "err", err)
 			}
 			return nil
 		})
@@ -124,7 +121,7 @@ func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) e
 	return group.Wait()
 }
 
-// fail decides that a job fails, if its deadline has passed.
+// fail fails a job if its deadline has passed.
 func (s *Scheduler) fail(ctx context.Context, id, found string) error {
 	outcome, late, err := s.scripts.Jobs.Expire(ctx, id)
 	switch {
@@ -132,20 +129,20 @@ func (s *Scheduler) fail(ctx context.Context, id, found string) error {
 		return err
 	case outcome == scripts.OK:
 		s.metrics.timeout(found, late)
-		s.log.Info("job is over its deadline", "job", id, "late", late, "found", found)
+		s.log.Info("the job passed its deadline", "job", id, "late", late, "found", found)
 	case outcome == scripts.Gone && found == bySweep:
-		// A job that has ended has no deadline: this one has lost its hash.
+		// An ended job has no deadline, so this job has lost its hash.
 		if outcome, err = s.scripts.Clock.PushAgain(ctx, id); outcome == scripts.OK {
-			s.log.Warn("the hash of an overdue job is lost", "job", id)
+			s.log.Warn("a job that passed its deadline has lost its hash; pushing its id again", "job", id)
 		}
 	}
 	return err
 }
 
-// touches bounds how often a key is touched until it is gone, a millisecond apart.
+// touches is how often a key is touched at most, a millisecond apart.
 const touches = 10
 
-// touchKeys touches keys until they are gone.
+// touchKeys touches keys until they are deleted.
 func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
 	for range touches {
 		var err error
@@ -159,7 +156,7 @@ func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// mayExpire tells whether a deadline means something to a job: later, it is being
+// mayExpire tells whether a deadline applies to a job with this status: later, it is being
 // finished.
 func mayExpire(status string) bool {
 	return status == job.StatusRun || status == job.StatusReady || status == job.StatusFold

@@ -11,13 +11,12 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// moveDue moves what is due in the delayed set to the streams where it belongs,
-// and returns how long it is until the next one. What cannot be moved does not
-// count: the loop tries it again every second.
+// moveDue moves due members of the delayed set to their streams, and returns the time until the
+// next one. Members that cannot be moved do not count: the loop retries them every second.
 func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 	var failed error
 	moved := 0
-	broken := map[string]bool{} // streams that take nothing
+	broken := map[string]bool{} // streams that cannot be appended to
 	for stuck := 0; ; {
 		page := most
 		if stuck > 0 {
@@ -35,7 +34,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 		moved += len(due.Members) - left
 		switch {
 		case failed != nil && len(due.Members) >= page:
-			continue // those that are stuck hide the ones after them
+			continue // members that are stuck hide the ones after them
 		case failed == nil && moved+len(due.Timeless) > 0:
 			return 0, nil // more may be due by now
 		case due.Wait < 0:
@@ -45,8 +44,8 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// move moves members, and tells how many of those that are due are still there.
-// What cannot be moved keeps no other from it.
+// move moves members, and returns how many due ones remain. A member that cannot be moved does not
+// block others.
 func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string]bool) (left int, failed error) {
 	var senseless []scripts.Refusal
 	streams, listeners := map[string][]scripts.Move{}, map[string]string{}
@@ -80,8 +79,8 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 	return left, failed
 }
 
-// target says to which stream a member goes, whose that is, if it is a listener's, and
-// as what it goes.
+// target returns the stream of a member, the listener if it is a listener's stream, and the entry
+// to append.
 func (s *Scheduler) target(member string, l job.Later) (stream, listener string, move scripts.Move) {
 	n := strconv.FormatInt(l.Attempt, 10)
 	switch l.Step {
@@ -96,14 +95,14 @@ func (s *Scheduler) target(member string, l job.Later) (stream, listener string,
 	}
 }
 
-// refuse puts members aside that mean nothing.
+// refuse quarantines unusable members.
 func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, timeless bool) error {
 	if len(refused) == 0 {
 		return nil
 	}
 	n, err := s.scripts.Clock.Refuse(ctx, refused, timeless)
 	if n > 0 {
-		s.log.Warn("quarantined", "key", s.scripts.Keys.Delayed(), "members", n, "why", refused[0].Reason)
+		s.log.Warn("quarantined members of the delayed set", "key", s.scripts.Keys.Delayed(), "members", n, "why", refused[0].Reason)
 	}
 	return err
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// events knows the channels of the keyspace notifications, and whom each of them
-// is for. What they say only wakes others up: while work was done here, Redis
-// would have to keep what comes, and cut the connection at last.
+// events knows the channels of keyspace notifications and their receivers. It only wakes others: if
+// it did the work, Redis would buffer notifications and finally close the connection.
 type events struct {
 	s      *Scheduler
 	prefix string    // of each channel
@@ -37,7 +36,7 @@ func (s *Scheduler) events(db int) *events {
 	return &events{s: s, prefix: "__keyspace@" + strconv.Itoa(db) + "__:", canary: step.NewBell()}
 }
 
-// channels are those of single keys, patterns those of many.
+// channels are the channels of single keys; patterns match those of many keys.
 func (e *events) channels() (channels, patterns []string) {
 	k := e.s.scripts.Keys
 	for _, key := range []string{k.Delayed(), k.Timers(), k.Wake(), k.Canary(e.s.name)} {
@@ -48,8 +47,8 @@ func (e *events) channels() (channels, patterns []string) {
 	}
 }
 
-// literal takes the meaning from the characters that have one in a pattern. A
-// configuration does not let them into keys; who uses this package might.
+// literal escapes characters with a meaning in patterns. The configuration does not allow them in
+// keys, but other users of this package might.
 var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
 // subscribe returns a subscription that Redis has confirmed.
@@ -76,9 +75,9 @@ func (e *events) subscribe(ctx context.Context, client *redis.Client, patience t
 	return pubsub, nil
 }
 
-// receive tells what comes until the connection breaks, or is silent for longer
-// than the canary ever is. A read that has timed out may have lost the half of a
-// message, so it is not gone on with.
+// receive dispatches notifications until the connection breaks, or is silent for longer than a
+// working canary allows. After a read timeout it does not continue, because half of a message may
+// be lost.
 func (e *events) receive(ctx context.Context, pubsub *redis.PubSub, silence time.Duration) error {
 	for {
 		m, err := pubsub.ReceiveTimeout(ctx, silence)
@@ -86,16 +85,16 @@ func (e *events) receive(ctx context.Context, pubsub *redis.PubSub, silence time
 			return fmt.Errorf("receive: %w", err)
 		}
 		if _, ok := m.(*redis.Subscription); ok {
-			// The connection is another one than it was.
+			// The connection was replaced.
 			return errReconnected
 		}
 		e.tell(m)
 	}
 }
 
-var errReconnected = errors.New("scheduler: the connection was made anew")
+var errReconnected = errors.New("scheduler: the connection was replaced")
 
-// tell wakes whom a message is for.
+// tell wakes the receiver of a message.
 func (e *events) tell(message any) {
 	m, ok := message.(*redis.Message)
 	if !ok {
@@ -105,7 +104,7 @@ func (e *events) tell(message any) {
 	s, k := e.s, e.s.scripts.Keys
 	switch {
 	case key == k.Delayed():
-		if event != "zrem" { // what goes away makes nothing due
+		if event != "zrem" { // a removed member makes nothing due
 			s.delayed.Ring()
 		}
 	case key == k.Canary(s.name):

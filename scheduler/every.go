@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// wallForm is how the time is kept from which the periods of a timer count.
+// wallForm is the form of the time from which the periods of a timer count.
 const wallForm = "2006-01-02T15:04:05.000"
 
 // nextTime returns the first time after now that is a whole number of periods after
@@ -43,7 +43,7 @@ func nextTime(e report.Every, due time.Time, wall string, now time.Time) (next t
 	}
 }
 
-// addMonths keeps the day, or takes the last one of a shorter month.
+// addMonths adds months and keeps the day, or takes the last day of a shorter month.
 func addMonths(t time.Time, months int) time.Time {
 	first := t.AddDate(0, months, 1-t.Day())
 	last := first.AddDate(0, 1, -1).Day()

@@ -288,7 +288,7 @@ func TestAHalfOpenConnection(t *testing.T) {
 	if n := value(t, registry, "fanfold_resubscriptions_total", ""); n == 0 {
 		t.Error("it hears over the old connection")
 	}
-	if b.said("canary is not heard any more") == 0 {
+	if b.said("canary no longer arrives") == 0 {
 		t.Errorf("not the canary found it:\n%s", &b.log)
 	}
 }

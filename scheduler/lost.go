@@ -11,11 +11,10 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// findLost finds, in one process at a time, jobs that wait for what Redis has lost,
-// after a foreign XDEL, XTRIM, SET or DEL of a stream or an eviction. A step that nobody
-// works on, that waits nowhere and that no entry leads to gets its message again: if it
-// was not lost after all, the second one does nothing. A job without its data or state is
-// pushed again, and starts with its next attempt.
+// findLost finds, in one process at a time, jobs that wait for data that Redis has lost, after a
+// foreign XDEL, XTRIM, SET or DEL, or an eviction. A step without a worker, a due time or an entry
+// gets its message again: if the message was not lost after all, the second one does nothing. A job
+// without data or state is pushed again, and starts with its next attempt.
 func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	if time.Since(s.lost) < s.pace.lost {
 		return pause, nil
@@ -35,7 +34,7 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return pause, err
 	}
-	// The time says which of the jobs it is the turn of, whichever process does it.
+	// The time decides which jobs are checked now, in every process.
 	pages := max(1, (running+scripts.LostJobs-1)/scripts.LostJobs)
 	found, err := s.scripts.Jobs.List(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*scripts.LostJobs, scripts.LostJobs)
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	return pause, failed
 }
 
-// idleSteps are those that a job waits for and no worker holds.
+// idleSteps returns the steps that a job waits for and that no worker has.
 func idleSteps(state *job.State, now time.Time) (steps []string) {
 	if state.Status == job.StatusRun {
 		for _, name := range state.Listeners {
@@ -74,7 +73,7 @@ func idleSteps(state *job.State, now time.Time) (steps []string) {
 	return steps
 }
 
-// resend sends the messages again that a stream has not, and that do not wait.
+// resend sends messages again that are missing in the stream and not delayed.
 func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.Message) error {
 	var members []string
 	for _, m := range messages {
@@ -103,17 +102,17 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 			return err
 		}
 		if outcome == scripts.OK {
-			s.log.Warn("a lost message is sent again", "job", m.ID, "attempt", m.Attempt, "step", step, "stream", entry.Stream)
+			s.log.Warn("resent a lost message", "job", m.ID, "attempt", m.Attempt, "step", step, "stream", entry.Stream)
 		}
 	}
 	return nil
 }
 
-// pushLost pushes a job again whose state or data is lost.
+// pushLost pushes a job again that has lost its state or data.
 func (s *Scheduler) pushLost(ctx context.Context, id string) error {
 	outcome, err := s.scripts.Clock.PushAgain(ctx, id)
 	if err == nil && outcome == scripts.OK {
-		s.log.Warn("state or data of a running job is lost: its id is pushed again", "job", id)
+		s.log.Warn("a running job has lost its state or data; pushed its id again", "job", id)
 	}
 	return err
 }

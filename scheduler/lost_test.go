@@ -62,7 +62,7 @@ func TestALostMessageIsSentAgain(t *testing.T) {
 			if err := lose(b); err != nil {
 				t.Fatal(err)
 			}
-			b.until("the message is there again", func() bool { return b.said("a lost message is sent again") > 0 })
+			b.until("the message is there again", func() bool { return b.said("resent a lost message") > 0 })
 			for i := range 2 { // and two passes more
 				b.client.Del(t.Context(), b.s.Keys.Lock("lost"))
 				b.options.Metrics = nil
@@ -76,7 +76,7 @@ func TestALostMessageIsSentAgain(t *testing.T) {
 					got = append(got, fmt.Sprint(e.Values["attempt"]))
 				}
 			}
-			if n := b.said("a lost message is sent again"); n != 1 || len(got) != 1 || got[0] != "1" {
+			if n := b.said("resent a lost message"); n != 1 || len(got) != 1 || got[0] != "1" {
 				t.Errorf("sent %d times; the stream has %v", n, got)
 			}
 		})

@@ -7,13 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// What found a timeout.
+// What detected a timeout.
 const (
-	byEvent = "event" // Redis told of the key's end
-	bySweep = "sweep" // the deadlines were polled
+	byEvent = "event" // the key's expired event
+	bySweep = "sweep" // a poll of the deadlines
 )
 
-// metrics tell how punctual a Scheduler is.
+// metrics measure how punctual a Scheduler is.
 type metrics struct {
 	timeouts *prometheus.HistogramVec // by what found it
 	delayed  prometheus.Histogram

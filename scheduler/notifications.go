@@ -10,17 +10,16 @@ import (
 
 const (
 	notifySetting = "notify-keyspace-events"
-	// notifyFlags are those that are needed: by key; of sorted sets, strings, generic
-	// commands, and expired keys.
+	// notifyFlags are the required flags: by key; sorted sets, strings, generic commands, and
+	// expired keys.
 	notifyFlags = "Kzg$x"
-	// notifyAll is what the flag A stands for.
+	// notifyAll is the meaning of the flag A.
 	notifyAll = "g$lshzxetd"
 )
 
-// enable makes Redis publish keyspace notifications, beside those that it publishes
-// already, and tells whether it did not publish all of them until now. Where that is
-// refused, or the command is not there, the canary tells what that means. An error is one of the
-// connection.
+// enable makes Redis publish the required keyspace notifications in addition to others, and tells
+// whether some were missing. If Redis refuses or does not know the command, the canary finds out
+// whether they are on. An error is one of the connection.
 func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed bool, err error) {
 	settings, err := client.ConfigGet(ctx, notifySetting).Result()
 	if err == nil {
@@ -36,12 +35,12 @@ func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed b
 	}
 	if !s.refused {
 		s.refused = true
-		s.log.Info("Redis does not let its notifications be switched on: set them by hand, unless they are on", "setting", notifySetting, "needed", notifyFlags, "err", err)
+		s.log.Info("Redis does not allow Fanfold to enable keyspace notifications: enable them in its configuration", "setting", notifySetting, "needed", notifyFlags, "err", err)
 	}
 	return false, nil
 }
 
-// withFlags adds to flags what is missing there.
+// withFlags adds the missing flags.
 func withFlags(flags string) string {
 	have := strings.ReplaceAll(flags, "A", notifyAll)
 	for _, f := range notifyFlags {
@@ -52,8 +51,8 @@ func withFlags(flags string) string {
 	return flags
 }
 
-// isReply tells whether an error is an answer of Redis that would be the same
-// again, and not one of the connection or of a Redis that is starting.
+// isReply tells whether an error is a permanent answer of Redis, not an error of the connection or
+// of a Redis that is starting.
 func isReply(err error) bool {
 	_, ok := errors.AsType[redis.Error](err)
 	return ok && !redis.HasErrorPrefix(err, "LOADING")

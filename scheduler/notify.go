@@ -27,7 +27,7 @@ import (
 // firing to a stream of its own, whose name job.EndOf has made. The firing says only which attempt of which record
 // has ended; what is told is read from the record.
 
-// Ended is what a record says of the job that ran last.
+// Ended is what a record says of its last job.
 type Ended struct {
 	ID      string        `json:"id"`
 	Report  string        `json:"report"`
@@ -38,26 +38,26 @@ type Ended struct {
 	Error   string        `json:"error,omitempty"`
 }
 
-// Records reads records, for those who are told of their ends.
+// Records reads records for notifications.
 type Records interface {
-	// Ended reads a record; false where there is none. It must be safe for concurrent use.
+	// Ended reads a record; false if it does not exist. It must be safe for concurrent use.
 	Ended(ctx context.Context, id string) (Ended, bool, error)
 }
 
-// notice is what is told to whom.
+// notice is a notification and its receiver.
 type notice struct {
 	*report.Notify
 	Ended
 }
 
-// unfinishedWait is when a record is read again that is not final yet.
+// unfinishedWait is the delay before a record that is not final is read again.
 const unfinishedWait = time.Second
 
-// end reads what is to be told of the end of an attempt. Nothing is if the record is gone or runs
-// again, since its next end is told, or if its report tells nobody.
+// end reads the notification of an attempt's end. There is none if the record was deleted, if it
+// runs again, because its next end is reported, or if its report has no notify.
 func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) step.Result {
 	if t.o.Records == nil {
-		return t.failed(ctx, f, fmt.Errorf("no report tells of its jobs"))
+		return t.failed(ctx, f, fmt.Errorf("no report has notify"))
 	}
 	r, ok, err := t.o.Records.Ended(ctx, id)
 	if err != nil {
@@ -68,7 +68,7 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 		return step.Result{Kind: step.Void}
 	}
 	of := t.o.Reports[r.Report]
-	// After an outage of the records, who changes them is given the same time.
+	// After an outage of the records, give the engine the same time to change them.
 	switch left := t.leaves(min(f.age(), time.Since(time.Unix(0, t.unread.Load())))); {
 	case !left && (of == nil || !r.Status.Final()):
 		return step.Result{Kind: step.Void}
@@ -83,12 +83,12 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 	return step.Result{}
 }
 
-// notify sends the request that tells of the end of a job, in the form of Standard Webhooks.
+// notify sends the request for the end of a job in the form of Standard Webhooks.
 func (t *Timers) notify(ctx context.Context, f *firing) error {
 	n := f.notice
 	key, err := n.Key()
 	if err != nil {
-		return backoff.Permanent(fmt.Errorf("notify.secret: %w", err)) // not reached: the configuration was proved
+		return backoff.Permanent(fmt.Errorf("notify.secret: %w", err)) // unreachable: the configuration was checked
 	}
 	to, err := url.Parse(n.URL)
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *Timers) notify(ctx context.Context, f *firing) error {
 	})
 }
 
-// sign is the signature of a request.
+// sign returns the signature of a request.
 func sign(key []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	_, _ = io.WriteString(mac, id+"."+timestamp+".")

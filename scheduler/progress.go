@@ -12,11 +12,12 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// maxTold is how many jobs a pass reads. Of more, each has its turn.
+// maxTold is how many jobs a pass reads at most; further jobs are read in later passes.
 const maxTold = 200
 
-// tellProgress writes, in one process at a time, into the hash of each job that has run for a while
-// how far it is. It is for people: no other part of Fanfold reads it, and a short job never has it.
+// tellProgress writes, in one process at a time, how far a job is into the hash of every job that
+// has run for a while. The text is for people: no other part of Fanfold reads it, and short jobs
+// never have it.
 func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
 	every := s.pace.progress
 	switch _, err := s.locks.Obtain(ctx, s.scripts.Keys.Lock("progress"), every*9/10, nil); {
@@ -56,7 +57,7 @@ func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
 	return every, errors.Join(unknown, full(err))
 }
 
-// full is nil for a Redis that is full: it takes what ends jobs, and no line for people.
+// full hides the error of a full Redis, which accepts only what ends jobs.
 func full(err error) error {
 	if errors.Is(err, scripts.ErrFull) || redis.HasErrorPrefix(err, "OOM") {
 		return nil

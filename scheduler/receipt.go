@@ -19,10 +19,10 @@ import (
 // deleted is the status of a final receipt if the record no longer exists.
 const deleted = "DELETED"
 
-// receiptTime bounds an append to the stream of a service, which may be on a server that does not answer.
+// receiptTime bounds an append to the stream of a service, whose server may not answer.
 const receiptTime = 2 * time.Second
 
-// receipt tells a service of its push.
+// receipt sends a service the receipt of its push.
 func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Result {
 	if keys := t.scripts.Keys; !job.ValidReplyTo(r.Stream, keys.Prefix, keys.Hash) { // a timer can have such a name
 		return t.failed(ctx, f, fmt.Errorf("%s cannot be the stream of a service", r.Stream))
@@ -32,7 +32,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 		return t.deliver(ctx, f, r.Stream, accepted)
 	}
 	if t.o.Records == nil {
-		return t.failed(ctx, f, errors.New("this process reads no records"))
+		return t.failed(ctx, f, errors.New("this process cannot read records"))
 	}
 	record, exists, err := t.o.Records.Ended(ctx, r.ID)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 	case !exists:
 		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", deleted, "reason", "the record was deleted"}
 	case !record.Status.Final():
-		// It is about to be, or it runs again: its end is what the service waits for.
+		// It is not final yet, or runs again: the service waits for its end.
 		return t.later(ctx, f, scripts.Again{Delay: min(max(unfinishedWait, f.age()/4), maxUnfinishedWait), Error: "the record is not final"})
 	default:
 		fields = append([]any{"event", "finished", "id", r.ID, "attempt", record.Attempt, "report", record.Report}, outcome(record)...)
@@ -56,7 +56,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 			fields = append(fields, "reason", cut(record.Error))
 		}
 	}
-	if started { // first, if it was not sent yet
+	if started { // first, unless it was sent
 		return t.deliver(ctx, f, r.Stream, accepted, r.Final(fields...))
 	}
 	return t.deliver(ctx, f, r.Stream, r.Final(fields...))
@@ -65,7 +65,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 // maxUnfinishedWait is the maximum time between two reads of a record that runs again.
 const maxUnfinishedWait = time.Minute
 
-// outcome is what a receipt says of a record that is.
+// outcome returns the fields of a receipt for a final record.
 func outcome(r Ended) []any {
 	fields := []any{"status", string(r.Status)}
 	if r.Status.HasFile() {
@@ -77,7 +77,7 @@ func outcome(r Ended) []any {
 	return fields
 }
 
-// deliver appends entries to the stream of a service, each once.
+// deliver appends entries to the stream of a service, every one once.
 func (t actions) deliver(ctx context.Context, f *firing, stream string, entries ...job.Entry) step.Result {
 	limited, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()

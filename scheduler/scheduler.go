@@ -18,25 +18,24 @@ import (
 )
 
 const (
-	// most is how much one pass of a loop takes.
+	// most is the maximum number of members per pass of a loop.
 	most = 100
-	// pause is the longest sleep of a loop.
+	// pause is the maximum sleep of a loop.
 	pause = time.Second
 )
 
-// TimerEvents is told what happens to timers in Redis. Its methods must not
-// block: they are called in the order of what happened, and the next event waits.
+// TimerEvents receives events of timers in Redis. Its methods must not block: they are called in
+// order, and the next event waits.
 type TimerEvents interface {
-	// Touched says that something happened to a timer's key: the event, as Redis
-	// names it.
+	// Touched reports an event of a timer's key, by Redis's name of the event.
 	Touched(name, event string)
-	// Changed says that the set of timers was changed.
+	// Changed reports a change of the set of timers.
 	Changed()
-	// Subscribed says that the others are called from now on, and that what
-	// happened before may have been missed. Where all is false, Touched is not called
-	// for each event: Redis does not publish all that can happen to a timer's key.
+	// Subscribed says that events arrive from now on and that earlier ones may have been missed. If
+	// all is false, Touched is not called for every event, because Redis does not publish all
+	// events of a timer's key.
 	Subscribed(all bool)
-	// Deaf says that they are not called any more, until Subscribed is.
+	// Deaf says that no events arrive until Subscribed is called.
 	Deaf()
 }
 
@@ -52,7 +51,7 @@ type Options struct {
 	Log      *slog.Logger          // nil: silent
 }
 
-// Scheduler does what time asks for. Run may be called once.
+// Scheduler does what becomes due. Run may be called once.
 type Scheduler struct {
 	redis   redis.UniversalClient
 	scripts *scripts.Scripts
@@ -81,7 +80,7 @@ type Scheduler struct {
 // New returns a Scheduler. It does no I/O.
 func New(o Options) (*Scheduler, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
-		return nil, errors.New("scheduler: Redis, Scripts and Consumer are needed")
+		return nil, errors.New("scheduler: Redis, Scripts and Consumer are required")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -94,8 +93,7 @@ func New(o Options) (*Scheduler, error) {
 	}, nil
 }
 
-// Run works until ctx ends, and returns nil then. An outage of Redis is waited
-// out.
+// Run works until ctx ends, and then returns nil. It waits for the end of an outage of Redis.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { return step.Loop(ctx, s.log, "move what is due", pause, s.delayed, s.moveDue) })
@@ -110,8 +108,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// wakeAll has each loop look, as after a time in which nothing was heard. Timers
-// look through the whole db, and are told only once something is heard.
+// wakeAll makes every loop poll, as after a time without events. Timers scan the whole db, and are
+// woken only when events arrive.
 func (s *Scheduler) wakeAll() {
 	s.delayed.Ring()
 	s.deadlines.Ring()

@@ -14,13 +14,12 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// pace is how often and how patiently a subscription is proved, and how often lost
-// messages are looked for.
+// pace is the timing of a subscription and of the loops for lost messages and progress.
 type pace struct {
 	canary   time.Duration // between two canaries
 	patience time.Duration // for an answer, and for a canary to be heard
-	again    time.Duration // before the next try where Redis is away
-	slow     time.Duration // before the next try where Redis tells nothing
+	again    time.Duration // before the next try while Redis is unavailable
+	slow     time.Duration // before the next try if Redis publishes nothing
 	lost     time.Duration // between two passes over running jobs
 	progress time.Duration // between two lines that tell how far a job is, and before the first one
 }
@@ -29,20 +28,20 @@ var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 50
 
 var (
 	// errDeaf ends a subscription that has become silent.
-	errDeaf = errors.New("scheduler: the canary is not heard any more")
-	// errMute ends a subscription that has never heard anything.
+	errDeaf = errors.New("scheduler: the event of the canary no longer arrives")
+	// errMute ends a subscription that has never received anything.
 	errMute = errors.New("scheduler: Redis publishes no keyspace notifications: they are off or forbidden")
 )
 
-// subscribe keeps a subscription to keyspace notifications until ctx ends. Each
-// new one wakes all loops, since what happened before it was not heard.
+// subscribe keeps a subscription to keyspace notifications until ctx ends. Every new subscription
+// wakes all loops, because earlier events were missed.
 //
-// go-redis makes a broken connection anew by itself, but does not say so, and it
-// does not see one that is open and silent. So a subscription here is one
-// connection: what is wrong with it, or a canary that is not heard, ends it.
+// go-redis replaces a broken connection silently, and does not detect one that is open but dead. So
+// a subscription here is one connection: an error, or a canary whose event does not arrive, ends
+// it.
 func (s *Scheduler) subscribe(ctx context.Context) error {
 	said := error(nil)
-	mute := mostMute // tries in a row that have heard nothing, since something was heard
+	mute := maxMute // tries in a row that have heard nothing, since something was heard
 	for {
 		heard, err := s.session(ctx)
 		s.hears.Store(false)
@@ -54,17 +53,17 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 			return nil
 		}
 		if heard {
-			s.log.Info("subscription is made anew", "err", err)
+			s.log.Info("subscribing to Redis again", "err", err)
 			said, mute = nil, 0
 			continue
 		}
-		// Said once: the same goes on until something is heard.
+		// Log this once, until events arrive.
 		if said == nil || errors.Is(said, errMute) != errors.Is(err, errMute) {
-			s.log.Warn("no keyspace notifications: what is due is polled every second", "err", err)
+			s.log.Warn("no keyspace notifications arrive; polling every second instead", "err", err)
 		}
 		said = err
 		wait := s.pace.again
-		if mute++; mute > mostMute && (errors.Is(err, errMute) || isReply(err)) {
+		if mute++; mute > maxMute && (errors.Is(err, errMute) || isReply(err)) {
 			wait = s.pace.slow
 		}
 		if step.Wait(ctx, wait) != nil {
@@ -73,26 +72,26 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 	}
 }
 
-// mostMute is how often a subscription that hears nothing is soon tried again after one that did:
-// during a failover it can be to a server that is no longer the master.
-const mostMute = 10
+// maxMute is how often a silent subscription is soon retried after one that worked: during a
+// failover it can be to a server that is no longer the master.
+const maxMute = 10
 
-// connection returns the options of the connections for the subscription: they
-// give up soon, and one broken connection is not hidden by another.
+// connection returns the options of the subscription's connections: they time out soon, and do not
+// hide a broken connection behind another one.
 func (s *Scheduler) connection(given *redis.Client) *redis.Options {
 	o := *given.Options()
 	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = 2, 0, 0
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = s.pace.patience, s.pace.patience, s.pace.patience
 	o.ContextTimeoutEnabled = true
-	// These belong to the client that was given.
+	// These belong to the given client.
 	o.PushNotificationProcessor = nil
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &o
 }
 
-// session holds one subscription until it breaks or ctx ends. It tells whether
-// anything was heard, and why it ended.
+// session runs one subscription until it breaks or ctx ends. It tells whether events arrived, and
+// why it ended.
 func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -119,7 +118,7 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 		cancel(e.receive(ctx, pubsub, s.pace.canary+3*s.pace.patience))
 	}()
 	defer func() {
-		cancel(nil) // also what go-redis does to connect again
+		cancel(nil) // also ends go-redis's attempts to reconnect
 		_ = pubsub.Close()
 		<-received
 	}()
@@ -134,7 +133,7 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 		}
 		chirp, err := s.proves(ctx, e.canary)
 		if chirp && !e.all.Load() {
-			// It can be the end of one that an earlier subscription has set.
+			// It can be the event of an earlier subscription's canary.
 			chirp, err = s.proves(ctx, e.canary)
 		}
 		switch {
@@ -157,7 +156,7 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 			if info, err := client.ClientInfo(ctx).Result(); err == nil {
 				server = info.LAddr
 			}
-			s.log.Log(ctx, level, "keyspace notifications are heard", "server", server, "all", all)
+			s.log.Log(ctx, level, "keyspace notifications arrive", "server", server, "all", all)
 		}
 		if step.Wait(ctx, s.pace.canary) != nil {
 			return heard, context.Cause(ctx)
@@ -165,17 +164,16 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 	}
 }
 
-// tellTimers says that something is heard, and whether that is all. That it is not is
-// logged once.
+// tellTimers says that events arrive, and whether all kinds do. Missing kinds are logged once.
 func (s *Scheduler) tellTimers(all bool) {
 	s.timers.Subscribed(all)
 	if !all && !s.part {
-		s.log.Warn("Redis publishes only a part of the keyspace notifications: a scan finds the keys of timers", "setting", notifySetting, "needed", notifyFlags)
+		s.log.Warn("Redis publishes only some of the required keyspace notifications; scanning for keys of timers instead", "setting", notifySetting, "needed", notifyFlags)
 	}
 	s.part = !all
 }
 
-// proves tells whether the end of the canary is heard.
+// proves tells whether the event of the canary arrives.
 func (s *Scheduler) proves(ctx context.Context, heard step.Bell) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, s.pace.patience)
 	defer cancel()

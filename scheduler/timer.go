@@ -17,22 +17,19 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Submitter inserts records for timers, each once.
+// Submitter inserts records for timers, every record once.
 type Submitter interface {
-	// Submit inserts a PENDING record for a firing, whose name and due time (ms) are
-	// its identity, and returns the record's id. Where it was called for this firing
-	// before, it inserts nothing and returns that id. An error that matches
-	// ErrOutage is not the timer's fault, and one that matches ErrRefused comes again
-	// whenever it is tried. It must be safe for concurrent use.
+	// Submit inserts a PENDING record for a firing, identified by name and due time (ms), and
+	// returns the record's id. Another call for the same firing inserts nothing and returns the
+	// same id. An error that matches ErrOutage is not the timer's fault; one that matches
+	// ErrRefused is permanent. It must be safe for concurrent use.
 	Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error)
 }
 
-// ErrOutage is matched by errors that say nothing but that a server is away: the
-// same is tried until it works.
-var ErrOutage = errors.New("scheduler: a server is away")
+// ErrOutage matches errors of an unavailable server: the action is retried until it works.
+var ErrOutage = errors.New("scheduler: a server is unavailable")
 
-// ErrRefused is matched by errors that come back until something is changed:
-// the same is not tried again.
+// ErrRefused matches permanent errors: the action is not retried.
 var ErrRefused = errors.New("scheduler: the same would fail again")
 
 // TimerOptions configures Timers.
@@ -50,9 +47,8 @@ type TimerOptions struct {
 	Log       *slog.Logger  // nil: silent
 }
 
-// Timers fires timers and does what their definitions say. Run may be called
-// once; the methods of TimerEvents may be called at any time, by
-// whoever hears of changes in Redis, and never block.
+// Timers fires timers and executes their actions. Run may be called once. The methods of
+// TimerEvents may be called at any time and never block.
 type Timers struct {
 	o          TimerOptions
 	scripts    *scripts.Scripts
@@ -76,11 +72,11 @@ var _ TimerEvents = (*Timers)(nil)
 // NewTimers returns Timers. It does no I/O.
 func NewTimers(o TimerOptions) (*Timers, error) {
 	if o.Scripts == nil || o.Redis == nil || o.Consumer == "" {
-		return nil, errors.New("scheduler: Scripts, Redis and Consumer are needed")
+		return nil, errors.New("scheduler: Scripts, Redis and Consumer are required")
 	}
 	for _, t := range o.Timers {
 		if t.Submit != nil && o.Submitter == nil {
-			return nil, errors.New("scheduler: a Submitter is needed for timer " + t.Name)
+			return nil, errors.New("scheduler: a Submitter is required for timer " + t.Name)
 		}
 	}
 	if o.Slots == 0 {
@@ -98,8 +94,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 	}, nil
 }
 
-// Run works until ctx ends, and returns nil then. An outage of Redis is waited
-// out.
+// Run works until ctx ends, and then returns nil. It waits for the end of an outage of Redis.
 func (t *Timers) Run(ctx context.Context) error {
 	defer t.client.Close()
 	var group errgroup.Group
@@ -112,8 +107,8 @@ func (t *Timers) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// reader reads a stream of firings. Each has slots of its own, so that a service that is slow to be told of
-// ends delays no timer.
+// reader reads a stream of firings. Every stream has its own slots, so that a service that is slow
+// to receive notifications delays no timer.
 func (t *Timers) reader(stream string, slots int) *step.Reader {
 	return step.New(step.Options{
 		Redis: t.o.Redis, Scripts: t.scripts, Stream: stream, Consumer: t.o.Consumer,
@@ -122,15 +117,14 @@ func (t *Timers) reader(stream string, slots int) *step.Reader {
 	})
 }
 
-// Touched says that something happened to a timer's key: the event, as Redis
-// names it.
+// Touched implements TimerEvents.
 func (t *Timers) Touched(name, event string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if event == "expired" && t.clock.doubtful(time.Now()) {
 		return
 	}
-	if len(t.events) >= mostHeard {
+	if len(t.events) >= maxHeard {
 		t.scan.Ring()
 		return
 	}
@@ -142,13 +136,13 @@ func (t *Timers) Touched(name, event string) {
 	t.heard.Ring()
 }
 
-// touched is the last that was heard of a key.
+// touched is the last event of a key.
 type touched struct {
 	event string
 	set   time.Time // when it was heard last that the key was set; zero: not since the last scan
 }
 
-// sets tells whether an event can be the beginning of a key's TTL.
+// sets tells whether an event may start a key's TTL.
 func sets(event string) bool {
 	switch event {
 	case "set", "expire", "rename_to", "restore", "copy_to":
@@ -157,20 +151,17 @@ func sets(event string) bool {
 	return false
 }
 
-// Changed says that the set of timers was changed.
+// Changed implements TimerEvents.
 func (t *Timers) Changed() { t.fire.Ring() }
 
-// Subscribed says that Touched is called from now on, and that what happened
-// before may have been missed. Only where it is called for all that can happen to
-// a timer's key may a scan be slow.
+// Subscribed implements TimerEvents. A scan may be slow only if all events arrive.
 func (t *Timers) Subscribed(all bool) {
 	t.hears.Store(all)
 	t.scan.Ring()
 }
 
-// Deaf says that Touched is not called for a while.
+// Deaf implements TimerEvents.
 func (t *Timers) Deaf() { t.hears.Store(false) }
 
-// mostHeard bounds the events that wait; beyond, a scan finds what they were
-// about.
-const mostHeard = 100_000
+// maxHeard is the maximum number of events that wait; a scan finds the keys of further ones.
+const maxHeard = 100_000

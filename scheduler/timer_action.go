@@ -20,13 +20,13 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// actions does what the firings of a stream ask for: timers that have fired, or ends of jobs.
+// actions executes the firings of a stream: fired timers, or ends of jobs.
 type actions struct {
 	*Timers
 	stream string
 }
 
-// firing is a timer that has fired, with its definition.
+// firing is a fired timer with its definition.
 type firing struct {
 	*report.Timer
 	name   string
@@ -43,7 +43,7 @@ var (
 	_ step.Step             = (*firing)(nil)
 )
 
-// id is the firing's identity: the same for every try of its action.
+// id identifies the firing, in every try of its action.
 func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10) }
 
 func (f *firing) Job() string { return f.name }
@@ -54,14 +54,13 @@ func (f *firing) Renew(ctx context.Context) (bool, error) {
 
 func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) + 1, f.Retry, "" }
 
-// Claim reads an entry. A firing that no definition here matches is left to other processes
-// for a while.
+// Claim reads an entry. A firing without a definition here is left to other processes for a while.
 func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Result) {
 	f := &firing{name: entry.Fields["name"], entry: entry, of: t}
 	var err error
 	receipt, ok := job.ParseReceipt(f.name)
 	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !ok && !report.ValidTimer(f.name) {
-		return f, t.failed(ctx, f, errors.New("not a firing: name and due are needed"))
+		return f, t.failed(ctx, f, errors.New("not a firing: the fields name and due are required"))
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
 	if ok {
@@ -79,14 +78,14 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 	return f, t.later(ctx, f, scripts.Again{Delay: strangeWait + rand.N(strangeWait), Error: reasonNoMatch})
 }
 
-// Work does the action once.
+// Work executes the action.
 func (t actions) Work(ctx context.Context, f *firing) step.Result {
 	more, err := t.act(ctx, f)
 	if err == nil {
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), doneTime)
 		defer cancel()
 		if err := t.scripts.Timers.Done(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); errors.Is(err, scripts.ErrFull) {
-			t.log.Warn("no event of a timer: Redis is full", "timer", f.name) // the action must not be repeated
+			t.log.Warn("could not record the event of a timer: Redis is full", "timer", f.name) // the action must not be repeated
 		} else if err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
@@ -105,7 +104,7 @@ func (t actions) Work(ctx context.Context, f *firing) step.Result {
 	return r
 }
 
-// End puts a firing where it waits for its next try, or gives it up.
+// End requeues a firing, or gives it up.
 func (t actions) End(ctx context.Context, f *firing, v step.Verdict) step.Result {
 	if v.Act == step.GiveUp {
 		return t.failed(ctx, f, v.Err)
@@ -113,10 +112,10 @@ func (t actions) End(ctx context.Context, f *firing, v step.Verdict) step.Result
 	return t.later(ctx, f, v.Again)
 }
 
-// doneTime is how long the event of an action is worth a stop's patience.
+// doneTime bounds the event of an action in a process that is stopping.
 const doneTime = 5 * time.Second
 
-// failed tells that an action is given up; its entry is quarantined after that.
+// failed reports that an action is given up; its entry is quarantined then.
 func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
 	reason := cut(why.Error())
 	name, due := cut(f.entry.Fields["name"]), cut(f.entry.Fields["due"])
@@ -127,8 +126,8 @@ func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
 	return step.Result{Kind: step.Unusable, Err: errors.New(reason)}
 }
 
-// later puts a firing where it waits without a slot, and acknowledges its entry. If that
-// fails, it is taken over after the lease.
+// later moves a firing to the set of waiting firings, where it uses no slot, and acknowledges its
+// entry. If that fails, the entry is taken over after the lease.
 func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Result {
 	e := scripts.FiredEntry{Name: f.name, Due: f.entry.Fields["due"], Late: f.entry.Fields["late"], Try: f.tries}
 	if a.Counts {
@@ -137,16 +136,15 @@ func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Res
 	if _, err := t.scripts.Timers.FireLater(ctx, t.stream, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	t.log.Debug("timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
+	t.log.Debug("the action of a timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
 	t.bringLater.Ring()
 	return step.Result{Kind: step.Moved}
 }
 
-// cut keeps so much of a foreign text as an event has room for.
+// cut shortens a foreign text for an event.
 func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 1024)], "\uFFFD") }
 
-// age is how long ago the timer fired, by the clock of Redis, which has just put
-// the time into the entry's id.
+// age is the time since the firing, by the clock of Redis, which is in the entry's id.
 func (f *firing) age() time.Duration {
 	text, _, _ := strings.Cut(f.entry.ID, "-")
 	now, _ := strconv.ParseInt(text, 10, 64)
@@ -154,7 +152,7 @@ func (f *firing) age() time.Duration {
 	return time.Duration(now-f.due-late) * time.Millisecond
 }
 
-// act does the action. It returns what the event tells of it.
+// act executes the action. It returns fields for the event.
 func (t *Timers) act(ctx context.Context, f *firing) (more []string, err error) {
 	switch {
 	case f.notice != nil:
@@ -167,7 +165,7 @@ func (t *Timers) act(ctx context.Context, f *firing) (more []string, err error) 
 	return nil, t.call(ctx, f)
 }
 
-// submit inserts a record, once for each firing, and pushes its id.
+// submit inserts a record, once per firing, and pushes its id.
 func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
 	parameters := map[string]string{}
 	for name, template := range f.Submit.Parameters {
@@ -187,7 +185,7 @@ func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
 	return []string{"record", id}, err
 }
 
-// appended is about how many entries a stream keeps to which timers append.
+// appended is the approximate cap of a stream to which timers append.
 const appended = 100_000
 
 func (t *Timers) append(ctx context.Context, f *firing) error {
@@ -202,11 +200,11 @@ func (t *Timers) append(ctx context.Context, f *firing) error {
 	case errors.Is(err, scripts.ErrBroken):
 		return backoff.Permanent(err)
 	}
-	// The stream may be on another server: what waits for that keeps no slot.
+	// The stream may be on another server: an action that waits for it uses no slot.
 	return fmt.Errorf("%w: %w", ErrOutage, err)
 }
 
-// final says of an error of Redis whether the same would fail again.
+// final marks an error of Redis that would repeat.
 func final(err error) error {
 	if errors.Is(err, scripts.ErrBroken) {
 		return step.Final(backoff.Permanent(err))
@@ -215,7 +213,7 @@ func final(err error) error {
 }
 
 const (
-	// outageWait is the time between two tries where a server is away.
+	// outageWait is the time between two tries while a server is unavailable.
 	outageWait = 3 * time.Second
 	// strangeWait is the minimum time after which another process may read a firing
 	// that no definition here matches, and a half of the most: with the same time
@@ -223,8 +221,8 @@ const (
 	strangeWait = time.Second
 )
 
-// bringBack brings firings back that have waited long enough, and returns how
-// long it is until the next one.
+// bringBack returns firings to their stream that have waited long enough, and returns the time
+// until the next one.
 func (t *Timers) bringBack(ctx context.Context) (time.Duration, error) {
 	wait, err := t.scripts.Timers.FireAgain(ctx, most)
 	if wait < 0 {

@@ -21,8 +21,7 @@ const (
 	heardCount, heardPause = 500, 5 * time.Second
 )
 
-// adoptHeard brings the set of timers in line with the keys of which something
-// was heard.
+// adoptHeard synchronizes the set of timers with the keys whose events arrived.
 func (t *Timers) adoptHeard(ctx context.Context) (time.Duration, error) {
 	t.mu.Lock()
 	heard := t.events
@@ -63,13 +62,12 @@ func (t *Timers) adopt(ctx context.Context, events []scripts.TimerEvent) error {
 	return nil
 }
 
-// refuse quarantines timers at once whose names cannot be used, and removes their
-// keys.
+// refuse quarantines timers with invalid names, and removes their keys.
 func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcomes []scripts.Outcome) error {
 	var refused []scripts.Firing
 	for i, e := range events {
 		if outcomes[i] == scripts.OK && !report.ValidTimer(e.Name) {
-			t.log.Warn("quarantined", "key", t.scripts.Keys.Timers(), "why", reasonName)
+			t.log.Warn("quarantined timers", "key", t.scripts.Keys.Timers(), "why", reasonName)
 			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name}, Verdict: scripts.TimerRefused, Reason: reasonName})
 		}
 	}
@@ -77,8 +75,8 @@ func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcom
 	return err
 }
 
-// scanAll finds timers' keys whose events were not heard: slowly all the time,
-// and without a pause up to the end when it is woken.
+// scanAll finds timers' keys whose events were missed: slowly all the time, and without pauses
+// until its end when it is woken.
 func (t *Timers) scanAll(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -95,14 +93,14 @@ func (t *Timers) scanAll(ctx context.Context) error {
 	}
 }
 
-// scanRound is where a scan is on its way through all keys.
+// scanRound is the position of a scan over all keys.
 type scanRound struct {
 	cursor uint64
 	fast   bool // until its end: the scan was woken
 }
 
-// scanTurn visits the next keys of a round, and returns the time until the next
-// turn. A round that is fast is so whatever is heard: it is about what was not.
+// scanTurn visits the next keys of a round, and returns the time until the next turn. A fast round
+// stays fast whatever events arrive: it is for events that were missed.
 func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 	count, pages, rest := int64(scanCount), scanPages, scanPause
 	if t.hears.Load() && !r.fast {
@@ -111,7 +109,7 @@ func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 	var err error
 	if r.cursor, err = t.scanSome(ctx, r.cursor, count, pages); err != nil {
 		if ctx.Err() == nil {
-			t.log.Debug("scan for timers", "err", err)
+			t.log.Debug("could not scan for timers", "err", err)
 		}
 		return scanPause
 	}
@@ -121,8 +119,7 @@ func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 	return rest
 }
 
-// scanSome visits the next keys, and returns the cursor for the ones that
-// follow, 0 at the end.
+// scanSome visits the next keys, and returns the cursor for the following ones, 0 at the end.
 func (t *Timers) scanSome(ctx context.Context, cursor uint64, count int64, pages int) (uint64, error) {
 	for range pages {
 		names, next, err := t.scripts.Timers.Scan(ctx, cursor, count)

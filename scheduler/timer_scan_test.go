@@ -183,7 +183,7 @@ func TestPartOfTheNotifications(t *testing.T) {
 			if count == scanCount {
 				want = 1
 			}
-			if said := b.said("only a part"); said != want {
+			if said := b.said("only some of the required"); said != want {
 				t.Errorf("said %d times:\n%s", said, &b.log)
 			}
 		})
@@ -215,7 +215,7 @@ func TestNotificationsThatChange(t *testing.T) {
 		want = append(want, c.all)
 		b.until("timers are told of "+c.flags, func() bool { return slices.Equal(events.said(), want) })
 	}
-	if said := b.said("only a part"); said != 3 {
+	if said := b.said("only some of the required"); said != 3 {
 		t.Errorf("said %d times:\n%s", said, &b.log)
 	}
 	if n := value(t, registry, "fanfold_resubscriptions_total", ""); n != 0 {
