@@ -27,11 +27,10 @@ func sets(k scripts.Keys) [][2]string {
 	return [][2]string{{setPaused, k.PausedSet()}, {setPausedTimers, k.PausedTimers()}, {setTimers, k.Timers()}, {setDelayed, k.Delayed()}}
 }
 
-// partMembers is how many members a part has, about: some 300 KB when it is compressed.
+// partMembers is the approximate number of members in a part: some 300 KB when it is compressed.
 const partMembers = 50_000
 
-// Part is a part of a snapshot: members with their scores, by set, as JSON in a zstd
-// frame, such as
+// Part is a part of a snapshot: members with their scores, by set, as JSON in a zstd frame, such as
 //
 //	{"timers": {"send_message-42-welcome": 1763773822000}}
 type Part struct {
@@ -39,18 +38,18 @@ type Part struct {
 	Data    []byte
 }
 
-// members are those of a part, by set.
+// members are the members of a part, by set.
 type members map[string]map[string]int64
 
-// add adds members of a set; not the steps of jobs, which are lost with the state of
-// their job, nor what is no name, or has a score that is no time.
+// add adds members of a set, except steps of jobs, which are lost with the state of their job,
+// invalid names, and scores that are not times.
 func (m members) add(set string, all []redis.Z) {
 	if m[set] == nil {
 		m[set] = map[string]int64{}
 	}
 	for _, z := range all {
 		member, _ := z.Member.(string)
-		at := math.Ceil(z.Score) // nothing comes back before its time
+		at := math.Ceil(z.Score) // nothing becomes due too early
 		if report.ValidTimer(member) && (set != setDelayed || report.ValidID(member)) && math.Abs(at) < 1<<53 {
 			m[set][member] = int64(at)
 		}
@@ -69,8 +68,7 @@ var (
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 )
 
-// encode makes a part. Members that come in order are compressed best, and JSON has them
-// in order.
+// encode returns a part. JSON sorts the members, which compresses best.
 func (m members) encode() (Part, error) {
 	text, err := json.Marshal(m)
 	return Part{m.count(), encoder.EncodeAll(text, nil)}, err

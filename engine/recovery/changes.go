@@ -10,17 +10,17 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
-// changes tells whether keys have changed, at a cost that does not depend on what is in
-// them. Redis notes with each connection that watches keys (WATCH) that one of them was
-// changed, whoever did so, and CLIENT INFO shows it as the flag d. Nobody else uses the
-// connection; one that is lost counts as a change.
+// changes tells whether keys have changed, at a cost that does not depend on their content. Redis
+// marks a connection that watches keys (WATCH) when one of them changes, whoever changes it, and
+// CLIENT INFO shows it as the flag d. The connection has no other use; losing it counts as a
+// change.
 type changes struct {
 	client redis.UniversalClient // nil: nothing can be told
 	conn   *redis.Conn           // nil: it does not watch
 	id     string                // of the connection
 }
 
-// begin watches from now on.
+// begin starts to watch.
 func (c *changes) begin(ctx context.Context, keys []string) {
 	c.end(ctx)
 	if c.client == nil {
@@ -53,7 +53,7 @@ func (c *changes) seen(ctx context.Context) bool {
 	return err != nil || changed || id != c.id
 }
 
-// info returns the id of the connection and whether a key that it watches has changed.
+// info returns the id of the connection and whether a watched key has changed.
 func (c *changes) info(ctx context.Context) (id string, changed bool, err error) {
 	text, err := c.conn.Do(ctx, "client", "info").Text()
 	for field := range strings.FieldsSeq(text) {
@@ -74,7 +74,7 @@ func (c *changes) end(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = c.conn.Do(ctx, "unwatch").Err() // where it fails the connection is not used again
+	_ = c.conn.Do(ctx, "unwatch").Err() // if it fails, the connection is not used again
 	_ = c.conn.Close()
 	c.conn = nil
 }

@@ -118,7 +118,7 @@ func TestAnotherProcessHasASnapshot(t *testing.T) {
 	b.tables.meanwhile = func() {
 		b.client.ZRem(t.Context(), b.scripts.Keys.Delayed(), "cancelled")
 		other.epoch, _ = other.agreed()
-		other.held, other.unlock = t.Context(), func() {} // the lock of the one that hangs has ended
+		other.leased, other.unlock = t.Context(), func() {} // the lock of the one that hangs has ended
 		b.snapshot(other)
 		other.release(t.Context())
 	}

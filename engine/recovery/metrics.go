@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics counts what a Recovery does.
+// metrics count the work of a Recovery.
 type metrics struct{ started, lost, snapshots prometheus.Counter }
 
 // newMetrics registers the metrics; with a nil registerer they only count.

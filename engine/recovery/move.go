@@ -16,12 +16,12 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Move moves all that waits from partitions to others, which may be in another Redis, or have some
-// of the same keys: pushed and delayed ids and those of paused reports, timers, timers that have
-// fired and whose action is not done, ends of which services are to be told, pauses, the list of dead jobs and the quarantine. What else
-// is in the old partitions is removed. Jobs that run are not moved: the next pass over the records
-// starts their next attempts. No process may work on either; Move may be repeated after an error,
-// also where something was added meanwhile. It returns how many ids and timers it has moved.
+// Move moves all waiting work from partitions to others, which may be in another Redis or have some
+// of the same keys: pushed and delayed ids and those of paused reports, timers, firings whose
+// action is not done, notifications, pauses, dead jobs and the quarantine. Other keys of the old
+// partitions are removed. Running jobs are not moved: the next pass over the records starts their
+// next attempts. No process may be running on either side. Move may be repeated after an error,
+// even if something was added meanwhile. It returns how many ids and timers it moved.
 func Move(ctx context.Context, from, to scripts.Partitions, source, target redis.UniversalClient) (moved int, err error) {
 	same, err := isSame(ctx, source, target, from.Home().Keys.Lock("move"))
 	if err != nil {
@@ -43,7 +43,7 @@ func Move(ctx context.Context, from, to scripts.Partitions, source, target redis
 	return moved, nil
 }
 
-// isSame tells whether two clients are of one Redis: one sees what the other writes.
+// isSame tells whether two clients use the same Redis: one sees what the other writes.
 func isSame(ctx context.Context, source, target redis.UniversalClient, key string) (bool, error) {
 	token := rand.Text()
 	if err := source.Set(ctx, key, token, time.Minute).Err(); err != nil {
@@ -56,7 +56,7 @@ func isSame(ctx context.Context, source, target redis.UniversalClient, key strin
 	return found == token, err
 }
 
-// mover moves what waits in one partition. It adds first, and removes then.
+// mover moves the work of one partition. It adds before it removes.
 type mover struct {
 	source, target redis.UniversalClient
 	same           bool // they are of one Redis
@@ -113,8 +113,8 @@ func (m *mover) move(ctx context.Context) error {
 	)
 }
 
-// adopt brings the set of timers in line with the keys that services have set, as a scheduler does.
-// It returns the sets of ids of paused reports, and the names of the timers that have a key.
+// adopt synchronizes the set of timers with the keys that services have set, like a scheduler. It
+// returns the sets of ids of paused reports, and the names of the timers that have a key.
 func (m *mover) adopt(ctx context.Context) (waiting, timers []string, err error) {
 	k := m.from.Keys
 	keys, err := known(ctx, m.source, k)
@@ -160,10 +160,10 @@ func (m *mover) timerKeys(ctx context.Context, names []string) error {
 	return nil
 }
 
-// stays tells whether a key is in the new partitions what it was in the old ones.
+// stays tells whether a key has the same meaning in the new partitions.
 func (m *mover) stays(from, to string) bool { return m.same && from == to }
 
-// set moves the members of a sorted set to other ones; an empty name removes a member.
+// set moves the members of a sorted set and renames them; an empty name removes a member.
 func (m *mover) set(ctx context.Context, key string, to func(member string) string) error {
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		page, next, err := m.from.Epoch.ScanSet(ctx, key, cursor, scanPage)
@@ -197,7 +197,7 @@ func (m *mover) set(ctx context.Context, key string, to func(member string) stri
 	return nil
 }
 
-// pauses moves what is paused to all partitions.
+// pauses copies the pauses to all partitions.
 func (m *mover) pauses(ctx context.Context) error {
 	found, err := m.source.ZRangeWithScores(ctx, m.from.Keys.PausedSet(), 0, -1).Result()
 	if err != nil || len(found) == 0 {
@@ -216,7 +216,7 @@ func (m *mover) pauses(ctx context.Context) error {
 	return m.source.Del(ctx, m.from.Keys.PausedSet()).Err()
 }
 
-// hash moves the fields of a hash to other ones.
+// hash moves the fields of a hash.
 func (m *mover) hash(ctx context.Context, key string, of func(field string) string) error {
 	all, err := m.source.HGetAll(ctx, key).Result()
 	if err != nil {
@@ -237,7 +237,7 @@ func (m *mover) hash(ctx context.Context, key string, of func(field string) stri
 	return nil
 }
 
-// stream moves the entries of a stream to others. What is appended meanwhile stays.
+// stream moves the entries of a stream. Entries that are appended meanwhile stay.
 func (m *mover) stream(ctx context.Context, key string, to func(redis.XMessage) string) error {
 	last, err := m.source.XRevRangeN(ctx, key, "+", "-", 1).Result()
 	if err != nil || len(last) == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 )
 
-// errForgotten ends a pass in whose middle Redis has lost its memory: what is
-// due later is not known until it is restored.
-var errForgotten = errors.New("recovery: Redis has lost its memory")
+// errForgotten ends a pass during which Redis has lost its data: delayed ids are unknown until they
+// are restored.
+var errForgotten = errors.New("recovery: Redis has lost its data")
 
 const (
 	// passPoll is how often it is decided whether a pass is to be made.
@@ -27,15 +27,14 @@ const (
 	roomRetry = 200 * time.Millisecond
 )
 
-// passes walks over the records: at the start and when Redis has lost its
-// memory, once more when all that was young then is older than the grace time,
-// and slowly all the time.
+// passes walks over the records: at the start and when Redis has lost its data, once more when all
+// records that were too young then have reached the grace time, and slowly all the time.
 func (r *Recovery) passes(ctx context.Context) error {
 	p := &passer{Recovery: r}
 	return step.Every(ctx, r.log, min(passPoll, r.o.PassEvery/10), "pass over the records", p.once)
 }
 
-// passer is what the loop of passes remembers.
+// passer is the state of the loop of passes.
 type passer struct {
 	*Recovery
 	urgent bool      // a pass is to be made at once
@@ -43,7 +42,7 @@ type passer struct {
 	asked  time.Time // when it was found out last whether a regular one is
 }
 
-// once makes a pass if it is time, as the only process.
+// once makes a pass if it is time, in one process.
 func (p *passer) once(ctx context.Context) error {
 	select {
 	case <-p.want:
@@ -78,7 +77,7 @@ func (p *passer) once(ctx context.Context) error {
 	}
 	err = w.run(held)
 	if w.started+w.failed+w.skipped > 0 {
-		p.log.Warn("records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", w.first)
+		p.log.Warn("restored records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", w.first)
 	}
 	if errors.Is(err, errForgotten) {
 		err = nil // another pass is wanted once it is restored
@@ -97,8 +96,8 @@ type walk struct {
 	first   string // of these
 }
 
-// run goes over the records page by page, and rests after each one: for the rate, and at
-// least for as long as MySQL has worked.
+// run reads the records page by page. After every page it rests, to limit the rate, and at least as
+// long as MySQL has worked.
 func (w *walk) run(ctx context.Context) error {
 	for after := ""; ; {
 		began := time.Now()
@@ -121,7 +120,7 @@ func (w *walk) run(ctx context.Context) error {
 	}
 }
 
-// page starts what Redis does not know of a page, as there is room.
+// page starts the records of a page that Redis does not know, within the capacity.
 func (w *walk) page(ctx context.Context, page []engine.Record) error {
 	for {
 		lost, err := w.o.Jobs.StartLost(ctx, page, w.epoch, w.valid)
@@ -139,7 +138,7 @@ func (w *walk) page(ctx context.Context, page []engine.Record) error {
 	}
 }
 
-// valid returns errForgotten where Redis has another memory than when the pass began.
+// valid returns errForgotten if Redis has lost its data since the pass began.
 func (w *walk) valid(ctx context.Context) error {
 	return step.Insist(ctx, w.log, "read the epoch", func() error {
 		agreed, stored := w.agreed()

@@ -25,12 +25,12 @@ const (
 	lease = 10 * time.Second
 )
 
-// Jobs starts records that Redis has lost. *engine.Engine is one.
+// Jobs starts records that Redis has lost. *engine.Engine implements it.
 type Jobs interface {
 	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (engine.Lost, error)
 }
 
-// Options configures a Recovery. The fields up to Rate are needed.
+// Options configures a Recovery. The fields up to Rate are required.
 type Options struct {
 	Scripts *scripts.Scripts
 	Jobs    Jobs
@@ -46,8 +46,8 @@ type Options struct {
 	Log           *slog.Logger          // nil: silent
 }
 
-// Recovery gives back to Redis what it has lost. Any number of processes may run one:
-// locks see to it that one of them works. Run may be called once.
+// Recovery restores what Redis has lost. Any number of processes may run one: with locks, one of
+// them works at a time. Run may be called once.
 type Recovery struct {
 	o       Options
 	log     *slog.Logger
@@ -63,7 +63,7 @@ type Recovery struct {
 // New returns a Recovery. It does no I/O.
 func New(o Options) (*Recovery, error) {
 	if o.Scripts == nil || o.Jobs == nil || o.Records == nil || o.Grace <= 0 || o.Rate <= 0 {
-		return nil, errors.New("recovery: Scripts, Jobs, Records, Grace and Rate are needed")
+		return nil, errors.New("recovery: Scripts, Jobs, Records, Grace and Rate are required")
 	}
 	o.PassEvery, o.SnapshotEvery = cmp.Or(o.PassEvery, passEvery), cmp.Or(o.SnapshotEvery, snapshotEvery)
 	r := &Recovery{o: o, log: o.Log, locks: o.Scripts.Locker(), metrics: newMetrics(o.Metrics), want: make(chan struct{}, 1)}
@@ -73,8 +73,8 @@ func New(o Options) (*Recovery, error) {
 	return r, nil
 }
 
-// Run works until ctx ends, and returns nil then. An outage of Redis or MySQL is waited
-// out.
+// Run works until ctx ends, and then returns nil. It waits for the end of an outage of Redis or
+// MySQL.
 func (r *Recovery) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { return r.watch(ctx) })
@@ -83,15 +83,15 @@ func (r *Recovery) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// agreed returns the epoch that Redis and MySQL agree on, empty where they do not, and
-// whether MySQL has the tables of the store.
+// agreed returns the epoch that Redis and MySQL agree on, empty if they do not, and whether MySQL
+// has the tables of the store.
 func (r *Recovery) agreed() (epoch string, stored bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.epoch, r.stored
 }
 
-// agree notes an epoch. One that was not agreed on before wants a pass.
+// agree sets the agreed epoch. A new one requests a pass.
 func (r *Recovery) agree(epoch string, stored bool) {
 	r.mu.Lock()
 	fresh := epoch != r.epoch
@@ -105,16 +105,16 @@ func (r *Recovery) agree(epoch string, stored bool) {
 	}
 }
 
-// doubt has the watch compare Redis with MySQL again; until then they agree on nothing.
+// doubt makes the watch compare Redis with MySQL again; until then they agree on nothing.
 func (r *Recovery) doubt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.epoch = ""
 }
 
-// lock takes a lock that is renewed until release is called. The context that it
-// returns ends where the lock is lost. Without the lock it is nil.
-func (r *Recovery) lock(ctx context.Context, what string) (held context.Context, release func(), err error) {
+// lock takes a lock that is renewed until release is called. The context that it returns ends if
+// the lock is lost; it is nil if another process has the lock.
+func (r *Recovery) lock(ctx context.Context, what string) (leased context.Context, release func(), err error) {
 	lock, err := r.locks.Obtain(ctx, r.o.Scripts.Keys.Lock(what), lease, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return nil, nil, nil

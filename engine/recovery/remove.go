@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// known returns the keys of a partition that Fanfold has names for, without the hashes of jobs. The
-// keys of another installation whose prefix begins with this one are not among them.
+// known returns the keys of a partition whose names belong to Fanfold, except the hashes of jobs,
+// and except keys of another installation whose prefix begins with this one.
 func known(ctx context.Context, client redis.UniversalClient, k scripts.Keys) (found []string, err error) {
 	node, err := redisdb.Master(ctx, client, k.Jobs())
 	if err != nil {
@@ -48,8 +48,8 @@ func known(ctx context.Context, client redis.UniversalClient, k scripts.Keys) (f
 	}), keys.Err()
 }
 
-// remove removes the jobs that run in a partition, and its keys. Those that hold work stay if that
-// stays in this partition, and must be empty otherwise. The hashes of jobs that have ended expire.
+// remove removes the running jobs of a partition and its keys. Keys with work stay if the work
+// stays in this partition, and must be empty otherwise. Hashes of ended jobs expire.
 func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, stays bool) error {
 	for {
 		ids, err := client.ZRange(ctx, k.Deadlines(), 0, scanPage-1).Result()
@@ -89,9 +89,9 @@ func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, s
 	return nil
 }
 
-// removeEmpty removes a key that holds no work any more.
+// removeEmpty removes a key that holds no more work.
 func removeEmpty(ctx context.Context, client redis.UniversalClient, key, kind string) error {
-	added := fmt.Errorf("something was added to %s meanwhile: stop what pushes there, and repeat this", key)
+	added := fmt.Errorf("something was added to %s meanwhile: stop the services that push there, and run the command again", key)
 	err := client.Watch(ctx, func(tx *redis.Tx) error {
 		n, err := size(ctx, tx, key, kind)
 		if err != nil {

@@ -8,13 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// restoreBatch is how many members are restored at once.
+// restoreBatch is how many members are restored per round trip.
 const restoreBatch = 1000
 
-// mend gives the snapshot back to a Redis that has lost its memory, or is an older copy
-// of itself. One that has lost it gets a new epoch, which is written to Redis first and
-// to MySQL last: as long as the two differ, the work is not done, and a crash, or one
-// more loss in the middle, begins it again.
+// mend restores the snapshot in a Redis that has lost its data or is an older copy of itself. After
+// a loss Redis gets a new epoch, which is written to Redis first and to MySQL last: while the two
+// differ, the work is not done, and after a crash or another loss it begins again.
 func (r *Recovery) mend(ctx context.Context) error {
 	ctx, release, err := r.lock(ctx, "rebuild")
 	if err != nil || ctx == nil {
@@ -37,12 +36,12 @@ func (r *Recovery) mend(ctx context.Context) error {
 	switch {
 	case lost:
 		now = rand.Text()
-		r.log.Warn("Redis has lost its memory", "epoch", noted, "found", found)
+		r.log.Warn("Redis has lost its data; restoring it from MySQL", "epoch", noted, "found", found)
 		if err := r.o.Scripts.Epoch.Write(ctx, now); err != nil {
 			return err
 		}
 	case older:
-		r.log.Warn("Redis is an older copy of itself", "epoch", noted)
+		r.log.Warn("Redis is an older copy of itself; restoring later changes from MySQL", "epoch", noted)
 	default:
 		return nil // another process has done it: the next poll agrees
 	}
@@ -56,15 +55,14 @@ func (r *Recovery) mend(ctx context.Context) error {
 		}
 	}
 	r.metrics.lost.Inc()
-	r.log.Warn("due times and timers are restored", "epoch", now, "restored", restored)
+	r.log.Warn("restored due times and timers", "epoch", now, "restored", restored)
 	r.agree(now, true)
 	return nil
 }
 
-// restore gives the snapshot back, and then its version: after a crash in the middle, or
-// where another snapshot was saved meanwhile, it begins again. In an older copy the later
-// time of a member counts; in a Redis that has lost its memory the one that a service has
-// set since.
+// restore restores the snapshot and then its version: after a crash in the middle, or if another
+// snapshot was saved meanwhile, it begins again. In an older copy the later time of a member wins;
+// in a Redis that has lost its data, a time that a service has set since.
 func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err error) {
 	version, all, err := r.o.Store.Snapshot(ctx)
 	if err != nil {
@@ -91,8 +89,8 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 	return restored, r.o.Scripts.Epoch.WriteSnapshot(ctx, version)
 }
 
-// restoreMembers gives members of a set back, but no timer that is paused in Redis, or
-// set where it must not be paused.
+// restoreMembers restores members of a set, except timers that are paused in Redis, and paused
+// timers that are set in Redis.
 func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members []redis.Z, older bool) (restored int, err error) {
 	other := ""
 	switch {

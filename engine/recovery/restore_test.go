@@ -226,7 +226,7 @@ func TestTwoProcessesMakeSnapshots(t *testing.T) {
 	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
 	b.snapshot(first)
 	first.unlock()
-	first.held, first.unlock = t.Context(), func() {}
+	first.leased, first.unlock = t.Context(), func() {}
 	want := map[string]int64{"1": 2e12}
 	for i, s := range []*snapshotter{second, first, second, first} {
 		member := fmt.Sprint("more-", i)

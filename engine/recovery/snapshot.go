@@ -31,19 +31,19 @@ const (
 	scanPage = 1000
 )
 
-// snapshots keeps the snapshot of what is due later in MySQL, in one process at a time.
+// snapshots saves delayed ids, timers and pauses in MySQL, in one process at a time.
 func (r *Recovery) snapshots(ctx context.Context) error {
 	s := newSnapshotter(r)
 	defer func() { s.release(ctx) }()
 	return step.Every(ctx, r.log, r.o.SnapshotEvery, "save a snapshot of due times and timers", s.once)
 }
 
-// snapshotter is what the process that makes the snapshots remembers.
+// snapshotter is the state of the process that makes the snapshots.
 type snapshotter struct {
 	*Recovery
 	changes changes
 
-	held    context.Context // ends when the lock is lost; nil without it
+	leased  context.Context // ends when the lock is lost; nil without it
 	unlock  func()
 	epoch   string    // in which the lock was taken
 	next    time.Time // before which no snapshot is made
@@ -56,36 +56,36 @@ func newSnapshotter(r *Recovery) *snapshotter {
 	return &snapshotter{Recovery: r, changes: changes{client: r.o.Redis}}
 }
 
-// release gives the lock back.
+// release releases the lock.
 func (s *snapshotter) release(ctx context.Context) {
-	if s.held != nil {
+	if s.leased != nil {
 		s.unlock()
 	}
 	s.changes.end(ctx)
-	s.held, s.taken = nil, time.Time{}
+	s.leased, s.taken = nil, time.Time{}
 }
 
 // once makes a snapshot if it is time and something has changed.
 func (s *snapshotter) once(ctx context.Context) error {
 	epoch, stored := s.agreed()
-	if s.held != nil && (s.held.Err() != nil || epoch != s.epoch || !stored) {
+	if s.leased != nil && (s.leased.Err() != nil || epoch != s.epoch || !stored) {
 		s.release(ctx)
 	}
 	if epoch == "" || !stored || time.Now().Before(s.next) {
 		return nil
 	}
-	if s.held == nil {
+	if s.leased == nil {
 		held, unlock, err := s.lock(ctx, "snapshot")
 		if err != nil || held == nil {
 			return err
 		}
-		s.held, s.unlock, s.epoch = held, unlock, epoch
+		s.leased, s.unlock, s.epoch = held, unlock, epoch
 	}
 	if time.Since(s.taken) < snapshotAnyway && !s.changes.seen(ctx) {
 		return nil
 	}
 	began := time.Now()
-	bytes, done, err := s.take(s.held)
+	bytes, done, err := s.take(s.leased)
 	s.next = began.Add(max(snapshotShare*time.Since(began), time.Duration(bytes)*time.Second/snapshotRate))
 	if s.taken = began; !done {
 		s.taken = time.Time{}
@@ -96,10 +96,10 @@ func (s *snapshotter) once(ctx context.Context) error {
 	return err
 }
 
-// take makes a snapshot, unless Redis has not the memory that MySQL knows, or not the
-// last of it: what is missing then was lost, and not removed. Redis notes the version of
-// the snapshot after its sets were read, and before it is saved: so a Redis that knows
-// the version of the snapshot in MySQL, or a later one, knows all that is in it.
+// take makes a snapshot, unless Redis has other data than MySQL expects, or older data: missing
+// members were then lost, not removed. Redis stores the version of the snapshot after its sets were
+// read and before it is saved. So a Redis that knows the version of the snapshot in MySQL, or a
+// later one, knows all of its content.
 func (s *snapshotter) take(ctx context.Context) (bytes int, done bool, err error) {
 	saved, known, older, err := s.versions(ctx)
 	if err != nil || older {
@@ -138,7 +138,7 @@ func (s *snapshotter) take(ctx context.Context) (bytes int, done bool, err error
 	return bytes, true, nil
 }
 
-// read reads the sets. What changes meanwhile is in the next snapshot, too.
+// read reads the sets. Changes during the read are in the next snapshot.
 func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
 	var keys []string
 	for _, set := range sets(s.o.Scripts.Keys) {
@@ -168,8 +168,8 @@ func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
 	return all, flush()
 }
 
-// versions returns the version of the snapshot in MySQL and of the one that Redis knows,
-// and whether this Redis is an older copy of itself.
+// versions returns the version of the snapshot in MySQL and the one that Redis knows, and whether
+// this Redis is an older copy of itself.
 func (r *Recovery) versions(ctx context.Context) (saved, known string, older bool, err error) {
 	if saved, err = r.o.Store.SnapshotVersion(ctx); err != nil { // read first, since it is written last
 		return "", "", false, err
@@ -180,13 +180,13 @@ func (r *Recovery) versions(ctx context.Context) (saved, known string, older boo
 	return saved, known, saved != known && versionNumber(saved) >= max(versionNumber(known), 1), nil
 }
 
-// nextVersion is later than both. No two are the same, even if two copies of a Redis
-// make one at once.
+// nextVersion returns a version later than both. It is unique, even if two copies of a Redis make a
+// snapshot at once.
 func nextVersion(saved, known string) string {
 	return fmt.Sprintf("%d.%s", max(versionNumber(saved), versionNumber(known))+1, rand.Text()[:10])
 }
 
-// versionNumber counts the snapshots; 0 without any.
+// versionNumber returns the number of a snapshot; 0: none.
 func versionNumber(version string) int64 {
 	number, _, _ := strings.Cut(version, ".")
 	n, _ := strconv.ParseInt(number, 10, 64)

@@ -8,13 +8,12 @@ import (
 	"github.com/fanfold/fanfold/engine"
 )
 
-// ErrNoTables is returned where the tables of a Store do not exist or may not
-// be used.
-var ErrNoTables = errors.New("recovery: the tables that outlive Redis are missing")
+// ErrNoTables is returned if the tables of a Store do not exist or may not be used.
+var ErrNoTables = errors.New("recovery: the tables for snapshots are missing")
 
-// Store keeps in the database what only Redis knows otherwise: which memory it is, and a
-// snapshot of what is due later. All methods are safe for concurrent use, and return
-// ErrNoTables where there are no tables.
+// Store keeps in the database what otherwise only Redis knows: its epoch, and a snapshot of delayed
+// ids, timers and pauses. All methods are safe for concurrent use, and return ErrNoTables if there
+// are no tables.
 type Store interface {
 	// Epoch returns what was noted last; empty where nothing was.
 	Epoch(ctx context.Context) (string, error)

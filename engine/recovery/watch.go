@@ -17,13 +17,13 @@ const (
 	tablesEvery = time.Minute
 )
 
-// watch polls whether Redis has its memory: one GET and one INFO.
+// watch polls whether Redis still has its data: one GET and one INFO.
 func (r *Recovery) watch(ctx context.Context) error {
 	w := &watcher{Recovery: r}
-	return step.Every(ctx, r.log, watchEvery, "compare the memory of Redis with MySQL", w.poll)
+	return step.Every(ctx, r.log, watchEvery, "compare the epoch of Redis with MySQL", w.poll)
 }
 
-// watcher is what the loop of watch remembers.
+// watcher is the state of the loop of watch.
 type watcher struct {
 	*Recovery
 	run    string    // of the server
@@ -31,16 +31,16 @@ type watcher struct {
 	asked  time.Time // for the tables, when they were missing
 }
 
-// poll compares the epoch in Redis with the one that is noted in MySQL, and where
-// nothing is agreed on (at first, after a restart of Redis, and when a snapshot or a pass
-// doubts it) the versions of the snapshot.
+// poll compares the epoch in Redis with the one in MySQL. If nothing is agreed on (at first, after
+// a restart of Redis, and when a snapshot or a pass doubts it), it also compares the versions of
+// the snapshot.
 func (w *watcher) poll(ctx context.Context) error {
 	found, err := w.o.Scripts.Epoch.Read(ctx)
 	if err != nil {
 		return err
 	}
 	before, _ := w.agreed()
-	// INFO may be forbidden: then only the next snapshot finds that writes are lost.
+	// INFO may be denied: then only the next snapshot detects lost writes.
 	if run, err := w.o.Scripts.Epoch.ReadRun(ctx); err == nil && run != w.run {
 		if w.run != "" {
 			w.doubt() // what was not on its disk is lost, and it may be a copy
@@ -87,12 +87,12 @@ func (w *watcher) poll(ctx context.Context) error {
 	return nil
 }
 
-// pollAlone does without tables: nothing can be restored, but the records tell
-// which jobs are lost.
+// pollAlone polls without tables: nothing can be restored, but the records tell which jobs are
+// lost.
 func (w *watcher) pollAlone(ctx context.Context, found, before string, why error) error {
 	if w.o.Store != nil && !w.warned {
 		w.warned = true
-		w.log.Warn("due times and timers do not outlive Redis: fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them", "err", why)
+		w.log.Warn("due times and timers are lost if Redis loses its data: create the tables with fanfold migrate, and grant the account SELECT, INSERT, UPDATE and DELETE on them", "err", why)
 	}
 	w.asked = time.Now()
 	if found == "" {
@@ -103,7 +103,7 @@ func (w *watcher) pollAlone(ctx context.Context, found, before string, why error
 		}
 		if before != "" {
 			w.metrics.lost.Inc()
-			w.log.Warn("Redis has lost its memory", "epoch", before)
+			w.log.Warn("Redis has lost its data", "epoch", before)
 		}
 	}
 	w.agree(found, false)

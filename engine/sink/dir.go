@@ -13,22 +13,20 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Dir is a sink that keeps its objects as files below one directory. The
-// directory may be shared by processes and machines, as long as its file system
-// has hard links. What is being written lies in hidden folders named .tmp, beside
-// the objects.
+// Dir is a sink that stores its objects as files below one directory. Processes and machines may
+// share the directory if its file system has hard links. Files that are being written are in hidden
+// folders named .tmp beside the objects.
 //
-// It keeps neither content type nor metadata: adoption compares size and
-// checksum only. Symbolic links below the root are followed, since only those
-// who own the directory can have made them.
+// It stores neither content type nor metadata: adoption compares only size and checksum. Symbolic
+// links below the root are followed, because only the owner of the directory can create them.
 type Dir struct {
 	root string
 }
 
 var _ Sink = (*Dir)(nil)
 
-// NewDir returns the sink of that directory, an absolute path, without any I/O: Make
-// makes it.
+// NewDir returns the sink of a directory, an absolute path. It does no I/O: Make creates the
+// directory.
 func NewDir(root string) (*Dir, error) {
 	if !filepath.IsAbs(root) {
 		return nil, fmt.Errorf("sink: directory %q is not an absolute path", root)
@@ -36,7 +34,7 @@ func NewDir(root string) (*Dir, error) {
 	return &Dir{root: filepath.Clean(root)}, nil
 }
 
-// Make makes the directory if it is missing, and the folders above it.
+// Make creates the directory, and missing folders above it.
 func (d *Dir) Make() error {
 	if err := makeFolders(d.root); err != nil {
 		return d.failed("make "+d.root, err)
@@ -69,7 +67,7 @@ func (d *Dir) Name(text string) (string, bool) {
 	return name, true
 }
 
-// Path returns the file of an object that is there.
+// Path returns the path of an existing object.
 func (d *Dir) Path(name string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
@@ -83,7 +81,7 @@ func (d *Dir) Path(name string) (string, error) {
 	return path, nil
 }
 
-// Open opens the file of an object. What is no file is refused: reading a pipe would wait.
+// Open opens the file of an object. Other kinds of files are refused: reading a pipe would block.
 func (d *Dir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -121,8 +119,8 @@ func (r *dirReader) Read(p []byte) (int, error) {
 
 func (r *dirReader) Close() error { return r.file.Close() }
 
-// Check writes and removes a hidden file. So it proves hard links, too. Where there is no
-// directory it makes none, and its error matches fs.ErrNotExist.
+// Check writes and removes a hidden file, which also tests hard links. It does not create a missing
+// directory; the error then matches fs.ErrNotExist.
 func (d *Dir) Check(ctx context.Context) error {
 	name := ".fanfold-check-" + randomHex()
 	w, err := d.create(ctx, name)
@@ -150,8 +148,8 @@ func (d *Dir) Check(ctx context.Context) error {
 // Close does nothing.
 func (d *Dir) Close() error { return nil }
 
-// Remove deletes the file and the temporary files of interrupted writes, or one of
-// these. The folder stays, even if it is empty.
+// Remove deletes the file and the temporary files of interrupted writes, or one of these. The
+// folder stays, even if it is empty.
 func (d *Dir) Remove(ctx context.Context, name string) error {
 	remove := d.remove
 	object, temporary := objectOf(name)
@@ -180,7 +178,7 @@ func (d *Dir) remove(name string) error {
 		return err
 	}
 	if what := foreign(info); what != "" {
-		return Refused(fmt.Errorf("%s lies there, which Fanfold has not made: remove it by hand", what))
+		return Refused(fmt.Errorf("%s exists there, which Fanfold has not created: remove it by hand", what))
 	}
 	return d.removeFile(name)
 }
@@ -195,7 +193,7 @@ func (d *Dir) removeFile(name string) error {
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }
 
-// foreign says what Fanfold never makes in an object's place; empty for a file.
+// foreign describes what Fanfold never creates in an object's place; empty for a file.
 func foreign(info fs.FileInfo) string {
 	switch {
 	case info.Mode().IsRegular():
@@ -208,8 +206,7 @@ func foreign(info fs.FileInfo) string {
 	return "something that is no file"
 }
 
-// missing tells whether nothing can be at a path, be it that a part of it is a
-// file.
+// missing tells whether nothing can exist at a path, for example because a part of it is a file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// makeFolders makes a folder and what is missing above it, so that a power cut
-// does not take them away again.
+// makeFolders creates a folder and missing folders above it, durably.
 func makeFolders(folder string) error {
 	if _, err := os.Stat(folder); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -27,8 +26,8 @@ func makeFolders(folder string) error {
 	return syncFolder(parent)
 }
 
-// syncFolders makes the entries of a folder and of those above it, up to root,
-// durable. Another process may have made them and not yet got so far.
+// syncFolders makes the entries of a folder and of those above it, up to root, durable. Another
+// process may have created them without syncing them yet.
 func syncFolders(root, folder string) error {
 	for {
 		if err := syncFolder(folder); err != nil || folder == root {
@@ -45,7 +44,7 @@ func syncFolder(folder string) error {
 	}
 	err = f.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-		err = nil // a file system that has no such thing
+		err = nil // the file system does not support it
 	}
 	return errors.Join(err, f.Close())
 }

@@ -14,8 +14,8 @@ import (
 // listPage is how many entries of a folder are read at once.
 const listPage = 1000
 
-// List reads the folder of the prefix, or the root and the folders in it; none below
-// these, since no object of Fanfold is there. It reads a folder as a whole.
+// List reads the folder of the prefix, or the root and the folders in it, but none below, because
+// Fanfold has no objects there. It reads a folder as a whole.
 func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
 		folders := []string{path.Dir(prefix)}

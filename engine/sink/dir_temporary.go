@@ -23,14 +23,14 @@ const temporaryFolder = ".tmp"
 
 var temporaryFile = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
 
-// temporary returns a path for a new temporary file.
+// temporary returns the path of a new temporary file.
 func (d *Dir) temporary(name string) string {
 	folder, file := filepath.Split(d.path(name))
 	return filepath.Join(folder, temporaryFolder, file+"."+randomHex()+".tmp")
 }
 
-// objectOf returns the name of the object to which a name belongs, and whether it is
-// that of a temporary file.
+// objectOf returns the object to which a name belongs, and whether the name is that of a temporary
+// file.
 func objectOf(name string) (object string, temporary bool) {
 	folder, file := path.Split(name)
 	if path.Base(folder) != temporaryFolder {
@@ -43,8 +43,7 @@ func objectOf(name string) (object string, temporary bool) {
 	return path.Join(path.Dir(path.Clean(folder)), of[1]), true
 }
 
-// sweep removes all temporary files of that name, so that a power cut does not
-// bring them back.
+// sweep removes all temporary files of an object, durably.
 func (d *Dir) sweep(name string) error {
 	folder, file := filepath.Split(d.path(name))
 	folder += temporaryFolder

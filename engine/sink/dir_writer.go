@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// dirUpload writes a temporary file, and links it to the object's name in the
-// end: link(2) fails where that name is taken, and shows the whole file or none.
+// dirUpload writes a temporary file, and finally links it to the object's name: link(2) fails if
+// that name exists, and shows the whole file or nothing.
 type dirUpload struct {
 	dir    *Dir
 	ctx    context.Context
@@ -21,8 +21,8 @@ type dirUpload struct {
 	unhook func() bool // takes the discard back that the end of ctx would cause
 }
 
-// Create makes the temporary file, and the folders of the name below the root;
-// in the innermost of them, or in the root, it makes the folder .tmp.
+// Create creates the temporary file, the folders of the name below the root, and the folder .tmp in
+// the innermost of them.
 func (d *Dir) Create(ctx context.Context, o Object) (Writer, error) {
 	if err := CheckName(o.Name); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (d *Dir) create(ctx context.Context, name string) (Writer, error) {
 	return NewWriter(ctx, u), nil
 }
 
-// discard may run beside any other method, since ctx may end at any time.
+// discard may run concurrently with any other method, because ctx may end at any time.
 func (u *dirUpload) discard() {
 	u.file.Close()
 	os.Remove(u.file.Name())
@@ -74,7 +74,7 @@ func (u *dirUpload) End() {
 	u.discard()
 }
 
-// Failed says what helps.
+// Failed adds the remedy to an error.
 func (u *dirUpload) Failed(what string, err error) error { return u.dir.failed(what+" "+u.name, err) }
 
 // Publish links the file to its name.
@@ -101,8 +101,7 @@ func (u *dirUpload) Publish(size int64, crc32c uint32) (adopted bool, err error)
 	return adopted, syncFolders(u.dir.root, filepath.Dir(path))
 }
 
-// compare returns nil where the file there has our bytes, ErrConflict where it
-// has others.
+// compare returns nil if the file has our bytes, otherwise ErrConflict.
 func (u *dirUpload) compare(path string, size int64, crc32c uint32) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -130,7 +129,7 @@ func (u *dirUpload) compare(path string, size int64, crc32c uint32) error {
 	return nil
 }
 
-// cancelledReader ends with ctx, since a large file takes its time.
+// cancelledReader stops when ctx ends, because reading a large file takes time.
 type cancelledReader struct {
 	ctx context.Context
 	r   io.Reader

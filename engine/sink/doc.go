@@ -1,35 +1,31 @@
-// Package sink answers one question: how does a file come to its place?
+// Package sink answers one question: how does a file get to its destination?
 //
-// The rule is: a file is visible only through its record. Whoever wants a file
-// reads the record and goes where it points; nobody looks into the folder. Four
-// things make that hold, whatever crashes:
+// A file is visible only through its record: readers follow the record, and do not list the folder.
+// Four rules make that hold after any crash:
 //
-//   - Names hold id, attempt and the tag of the installation
-//     (withdrawals/1111-2-k7m2qx.csv), so two jobs never want the same name, nor do
-//     two installations, and a job that runs again never touches what the record of
-//     an earlier attempt points to.
-//   - An object is created under a precondition: only if none of its name is
-//     there. Nothing is ever overwritten.
-//   - An object is there whole or not at all. Until Commit returns, nothing can
-//     be seen; after an Abort, or when ctx ends before, nothing was.
-//   - What is there already and is the same is adopted. A fold that runs again
-//     after a crash makes the same bytes, finds its own object and goes on. If
-//     the object is another, that is ErrConflict, and it stays as it is.
+//   - Names contain id, attempt and the tag of the installation
+//     (withdrawals/1111-2-k7m2qx.csv). So no two jobs and no two installations share a name, and
+//     a job that runs again never touches the file of an earlier attempt.
+//   - An object is created under a precondition: that no object of its name exists. Nothing is
+//     ever overwritten.
+//   - An object exists whole or not at all. Nothing is visible until Commit returns, nor after
+//     an Abort or the end of ctx.
+//   - An object that exists and is the same is adopted. A fold that runs again after a crash
+//     makes the same bytes, finds its own object and continues. A different object is
+//     ErrConflict, and stays.
 //
-// So of two processes that fold the same job at once, one creates, the other
-// adopts, and both have a right to say SUCCESS:
+// So if two processes fold the same job at once, one creates the object, the other adopts it, and
+// both may set SUCCESS:
 //
-//	Create ──Write…──▶ Commit ──none there──▶ created ──────▶ Committed
-//	                      └────there─▶ same bytes? ──yes──▶ Committed, Adopted
-//	                                        └───────no────▶ ErrConflict
+//	Create ──Write…──▶ Commit ──none exists──▶ created ────▶ Committed
+//	                      └────exists─▶ same bytes? ──yes──▶ Committed, Adopted
+//	                                        └────────no────▶ ErrConflict
 //
-// What no record points to is found with List and deleted with Remove, and so is what a
-// crash left of a write that never became an object.
+// Orphaned objects and leftovers of interrupted writes are found with List and deleted with Remove.
 //
-// Beside each object lies its manifest, which says what the object was made
-// from; it is for people and for other programs, and decides nothing.
+// Beside every object is its manifest, which says what the object was made from. It is for people
+// and other programs; Fanfold makes no decision by it.
 //
-// This package has the directory (NewDir); engine/sink/gcs has Google Cloud
-// Storage, which is apart because its SDK is heavy. Both pass
-// engine/sink/sinktest.
+// This package has the directory (NewDir); engine/sink/gcs has Google Cloud Storage, in its own
+// package because its SDK is heavy. Both pass engine/sink/sinktest.
 package sink

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// failure is an error whose text is one sentence for people, and that is matched as it
-// says.
+// failure is an error with one sentence for people as its text, and the errors that it matches.
 type failure struct {
 	text string
 	as   []error
@@ -17,17 +16,15 @@ type failure struct {
 func (f *failure) Error() string   { return f.text }
 func (f *failure) Unwrap() []error { return f.as }
 
-// Refused marks an error as one that ErrRefused matches. Its text stays.
+// Refused makes an error match ErrRefused. Its text stays.
 func Refused(err error) error { return &failure{err.Error(), []error{ErrRefused, err}} }
 
-// Taken is the error of a commit whose place has something else: what says which, and
-// where. ErrConflict matches it.
+// Taken is the error of a commit to a place where something else exists. ErrConflict matches it.
 func Taken(place, what string) error {
 	return &failure{fmt.Sprintf("sink: %s is taken: %s lies there and was not changed", place, what), []error{ErrConflict}}
 }
 
-// remedies are what helps, by what a file system says. What is no outage, and stays the
-// same until somebody changes it, is refused.
+// remedies are by the error of the file system. Permanent errors are refused.
 var remedies = []struct {
 	err     error
 	refused bool
@@ -41,7 +38,7 @@ var remedies = []struct {
 	{syscall.ENAMETOOLONG, true, "use a file system for %s that takes longer names"},
 }
 
-// failed is the error of what the file system has not done, with what helps.
+// failed wraps an error of the file system with its remedy.
 func (d *Dir) failed(what string, err error) error {
 	for _, r := range remedies {
 		if !errors.Is(err, r.err) {

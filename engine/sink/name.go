@@ -9,8 +9,7 @@ import (
 // ErrName is matched by the errors of CheckName.
 var ErrName = errors.New("sink: bad name")
 
-// maxPart leaves room in a file system's 255 bytes for what a temporary file's
-// name adds.
+// maxPart leaves space in a file system's 255 bytes for the additions of a temporary file's name.
 const maxPart = 200
 
 // CheckName tells whether an object may have that name: parts of 1 to 200

@@ -29,15 +29,15 @@ type Listed struct {
 	Modified time.Time // when it was written
 }
 
-// ErrConflict is returned by Commit where an object of that name is there and
-// is not the same: other bytes or other metadata. Nothing was changed.
+// ErrConflict is returned by Commit if an object of that name exists and has other bytes or other
+// metadata. Nothing was changed.
 var ErrConflict = errors.New("sink: another object of this name exists")
 
-// ErrRefused is matched by errors of a sink that is there and does not let us in,
-// or does not know the bucket or folder: trying again soon does not help.
+// ErrRefused matches errors of a sink that denies access, or does not know the bucket or folder:
+// retrying soon does not help.
 var ErrRefused = errors.New("sink: refused")
 
-// ErrNoObject is matched by the errors of what needs an object that is not there.
+// ErrNoObject matches errors of operations on an object that does not exist.
 var ErrNoObject = errors.New("sink: no such object")
 
 // Sink is where files go. All methods are safe for concurrent use.
@@ -70,9 +70,9 @@ type Sink interface {
 	Close() error
 }
 
-// Writer is an object that is being written. It is used by one goroutine, and
-// ends with Commit or Abort; defer Abort is right beside Commit. After an error
-// of Write only Abort makes sense: Commit answers with that same error.
+// Writer is an object that is being written. It is used by one goroutine, and ends with Commit or
+// Abort; defer Abort even if you call Commit. After an error of Write call only Abort: Commit
+// returns that same error.
 type Writer interface {
 	io.Writer
 	// Commit makes the object visible, whole, if none of its name exists. If one

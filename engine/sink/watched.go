@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// checkAgain is how long what a failed write said is believed, before Check finds out
-// whether it is still so.
+// checkAgain is how long the error of a write is assumed to persist before Check tests it.
 const checkAgain = 5 * time.Second
 
-// Watched is a sink that knows how its last write ended.
+// Watched is a sink that remembers how its last write ended.
 type Watched struct {
 	Sink
 
@@ -25,9 +24,8 @@ var _ Sink = (*Watched)(nil)
 // Watch returns a sink with the same objects.
 func Watch(s Sink) *Watched { return &Watched{Sink: s} }
 
-// State returns nil where the last write went well, and otherwise its error. Nothing is
-// written as long as all goes well; after a failure Check finds out, at most once in 5
-// seconds, whether it is over.
+// State returns the error of the last write, nil if it succeeded. After a failure Check tests, at
+// most once in 5 seconds, whether it persists; otherwise nothing is written.
 func (w *Watched) State(ctx context.Context) error {
 	w.mu.Lock()
 	failed, stale := w.failed, time.Since(w.at) > checkAgain
@@ -44,8 +42,8 @@ func (w *Watched) State(ctx context.Context) error {
 // Check is that of the sink, and counts as a write.
 func (w *Watched) Check(ctx context.Context) error { return w.note(ctx, w.Sink.Check(ctx)) }
 
-// note remembers how a write ended, and returns that. One that its caller gave up says
-// nothing.
+// note remembers how a write ended, and returns its error. Writes that the caller gave up do not
+// count.
 func (w *Watched) note(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return err

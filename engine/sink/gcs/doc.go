@@ -1,4 +1,4 @@
-// Package gcs answers one question: how does a file come into Google Cloud
+// Package gcs answers one question: how does a file get into Google Cloud
 // Storage?
 //
 // It is apart from engine/sink because it is the only one that links Google's

@@ -96,8 +96,7 @@ func (s *Sink) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// List returns objects alone: an upload that was not finished cannot be seen, and the
-// service drops it by itself.
+// List returns only objects: an unfinished upload is invisible, and the service deletes it.
 func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, error] {
 	return func(yield func(sink.Listed, error) bool) {
 		query := &storage.Query{Prefix: s.prefix + prefix}
@@ -118,8 +117,7 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 	}
 }
 
-// Check writes, looks at, and deletes an object of a random name. After an error
-// it may have stayed.
+// Check writes, reads and deletes an object with a random name. After an error it may remain.
 func (s *Sink) Check(ctx context.Context) error {
 	if err := s.check(ctx, "fanfold-check-"+strings.ToLower(rand.Text())); err != nil {
 		return fmt.Errorf("sink: write, read and delete below %s: %w", s.root, err)
@@ -150,14 +148,14 @@ func (s *Sink) object(name string) *storage.ObjectHandle {
 	return s.bucket.Object(s.prefix + name)
 }
 
-// look returns what the service says about an object.
+// look returns the attributes of an object.
 func look(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	return o.Attrs(ctx)
 }
 
-// remove deletes an object, if it is there.
+// remove deletes an object if it exists.
 func remove(ctx context.Context, o *storage.ObjectHandle) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

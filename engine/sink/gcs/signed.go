@@ -12,17 +12,16 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 )
 
-// LongestLink is how long a signed URL can be good.
+// LongestLink is the maximum validity of a signed URL.
 const LongestLink = 7 * 24 * time.Hour
 
 // ErrNoSigner is matched by the error of credentials that cannot sign.
 var ErrNoSigner = errors.New("sink: these credentials cannot sign")
 
-// SignedURL returns a URL (signature V4) by which anybody can read the object until
-// then, and nothing else. It is signed with the key of the service account, or, where
-// the credentials have none, by IAM, for which the account needs
-// iam.serviceAccounts.signBlob on itself. That the object is not there is
-// sink.ErrNoObject.
+// SignedURL returns a URL (signature V4) with which anyone can read the object until the given
+// time, and nothing else. It is signed with the key of the service account or, if the credentials
+// have none, by IAM; then the account needs iam.serviceAccounts.signBlob on itself. If the object
+// does not exist, the error is sink.ErrNoObject.
 func (s *Sink) SignedURL(ctx context.Context, name string, until time.Time) (string, error) {
 	if err := errors.Join(sink.CheckName(name), context.Cause(ctx)); err != nil {
 		return "", err

@@ -89,8 +89,7 @@ func taken(err error) bool {
 	return ok && answer.Code == http.StatusPreconditionFailed
 }
 
-// refused marks an answer of the service that stays the same until somebody
-// changes the bucket or the grants.
+// refused marks an answer of the service that stays the same until the bucket or the grants change.
 func refused(err error) error {
 	final := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
 	if answer, ok := errors.AsType[*googleapi.Error](err); ok && slices.Contains(final, answer.Code) {
@@ -108,8 +107,8 @@ func (u *upload) Failed(what string, err error) error {
 	return fmt.Errorf("sink: %s %s: %w", what, u.url, err)
 }
 
-// Publish finishes the upload. It takes up to 2 minutes, and half a minute more
-// where it has to look what became of it.
+// Publish finishes the upload. It takes up to 2 minutes, and half a minute more if it must find out
+// the outcome.
 func (u *upload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
 	if err := u.close(); err != nil {
 		return true, u.adopt(u.because(err), size, crc32c)
@@ -133,8 +132,8 @@ func (u *upload) close() error {
 	return u.out.Close()
 }
 
-// adopt looks what is there after the upload failed, and returns nil where it
-// has our bytes and metadata, and failed where nothing is there or nobody knows.
+// adopt checks what exists after the upload failed. It returns nil if the object has our bytes and
+// metadata, and failed if nothing exists or the outcome is unknown.
 func (u *upload) adopt(failed error, size int64, crc32c uint32) error {
 	if u.ctx.Err() != nil {
 		return failed
