@@ -99,7 +99,7 @@ func TestDelay(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	for i, want := range []struct{ what, bad string }{
-		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"poll of the record", ""}, {"retry of fan-in", ""}, {"?", "means nothing"}, {"job", "not a time"},
+		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"poll of the record", ""}, {"retry of fan-in", ""}, {"?", "not a valid member"}, {"job", "not a valid time"},
 	} {
 		if d := found[i]; d.What != want.what || !strings.Contains(d.Bad, want.bad) || (want.bad == "") != (d.Bad == "") {
 			t.Errorf("%d: %+v", i, d)
@@ -111,7 +111,7 @@ func TestDelay(t *testing.T) {
 	if got := list("--match", "*/@*", "--limit", "1"); len(got) != 1 || got[0].Member != "7/1/@trigger" {
 		t.Errorf("%+v", got)
 	}
-	if out, code := s.fanfold("delay", "ls"); code != exitOK || !strings.Contains(out, "its score is not a time") {
+	if out, code := s.fanfold("delay", "ls"); code != exitOK || !strings.Contains(out, "its score is not a valid time") {
 		t.Errorf("%d %s", code, out)
 	}
 	if out, code := s.fanfold("delay", "run", id, "9"); code != exitOK || !strings.Contains(out, id+"/1/one") {

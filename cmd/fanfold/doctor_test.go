@@ -272,7 +272,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	t.Parallel()
 	s, cluster := newStackOnCluster(t, 3, oneReport)
 	if f := s.finding("redis partitions"); f.Result != doctor.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
-		!strings.HasSuffix(f.Hint, "take 5 partitions, of which no master has more than 2") {
+		!strings.HasSuffix(f.Hint, "configure 5 partitions, of which no master has more than 2") {
 		t.Errorf("%+v", f)
 	}
 	if err := cluster.MoveSlotTo(t.Context(), "{fanfold:2}", cluster.Servers[2]); err != nil {

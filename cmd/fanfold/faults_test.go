@@ -202,7 +202,7 @@ func TestAFileColumnThatIsTooShort(t *testing.T) {
 	s := newStack(t, oneReport)
 	s.exec("ALTER TABLE file_download_record MODIFY file VARCHAR(20) NULL")
 	s.serve(s.config)
-	if v := s.run("slow", ""); v.Status != report.Failed || !strings.Contains(v.Error, "takes 20 characters") {
+	if v := s.run("slow", ""); v.Status != report.Failed || !strings.Contains(v.Error, "has 20 characters") {
 		t.Errorf("%+v", v)
 	}
 	s.idle()

@@ -157,7 +157,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		})
 		sub("no row at all is quarantined after three more looks", func(s *stack) {
 			s.push("888001")
-			quarantine(s, "there is no record with this id")
+			quarantine(s, "no record with this id was found")
 		})
 		sub("not exactly the id is quarantined", func(s *stack) {
 			id := s.insert("slow", "")

@@ -247,7 +247,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	s.because(id, inspect.KindNoWorker)
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive")
 	v = s.because(id, inspect.KindLost, "Redis has lost the message")
-	s.redisCLI(strings.Split(v.Remedies[0], " does it")[0])
+	s.redisCLI(strings.Split(v.Remedies[0], " sends it")[0])
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive too")
 	s.because(id, inspect.KindQueued, "0 tasks are ahead of it")
 	s.setJob(id, 4, "1")

@@ -417,11 +417,11 @@ func TestDashboard(t *testing.T) {
 		oncall.check(map[string]string{"/": "overview", "/listeners": "listeners", "/due": "due", "/records": "records"}[path])
 	}
 
-	if err := s.redis.XAdd(t.Context(), &redis.XAddArgs{Stream: "fanfold:quarantine", Values: []string{"stream", "fanfold:jobs", "entry", "1700000000000-0", "reason", "there is no record with this id", "fields", "id=999999"}}).Err(); err != nil {
+	if err := s.redis.XAdd(t.Context(), &redis.XAddArgs{Stream: "fanfold:quarantine", Values: []string{"stream", "fanfold:jobs", "entry", "1700000000000-0", "reason", "no record with this id was found", "fields", "id=999999"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	oncall.goTo("/quarantine")
-	oncall.sees("there is no record with this id")
+	oncall.sees("no record with this id was found")
 	oncall.check("quarantine")
 	oncall.click("button[value='remove']")
 	oncall.sees("No entry is quarantined.")
