@@ -55,7 +55,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			return code == http.StatusOK && !strings.Contains(text, "do not answer")
 		})
 	}
-	has("/", "every listener has some", "1 running", "answer")
+	has("/", "every listener has workers", "1 running", "answer")
 	has("/", "Events of Redis", "are heard")
 	done := s.insert("slow", `{"seconds": 0}`)
 	running := s.insert("slow", `{"seconds": 300}`)

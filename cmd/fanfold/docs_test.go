@@ -220,7 +220,7 @@ func look(t *testing.T, out *keptLog) {
 	if len(found) != 2 {
 		t.Fatalf("addresses: %v in %s", found, out.lines(""))
 	}
-	for i, want := range []string{"every listener has some", "Download"} {
+	for i, want := range []string{"every listener has workers", "Download"} {
 		answer, err := http.Get(found[i][1])
 		if err != nil {
 			t.Fatal(err)

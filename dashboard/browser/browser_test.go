@@ -411,7 +411,7 @@ func TestDashboard(t *testing.T) {
 	if err := s.redis.ZAdd(t.Context(), "fanfold:delayed", redis.Z{Score: float64(time.Now().Add(3 * time.Hour).UnixMilli()), Member: "77"}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{"/": "every listener has some", "/listeners": "plt_fund.vs_withdraw", "/due": "reminder-7", "/records": "SUCCESS"} {
+	for path, text := range map[string]string{"/": "every listener has workers", "/listeners": "plt_fund.vs_withdraw", "/due": "reminder-7", "/records": "SUCCESS"} {
 		oncall.goTo(path)
 		oncall.sees(text)
 		oncall.check(map[string]string{"/": "overview", "/listeners": "listeners", "/due": "due", "/records": "records"}[path])
