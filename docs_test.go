@@ -70,3 +70,32 @@ func TestLinks(t *testing.T) {
 		t.Errorf("only %d links were found", checked)
 	}
 }
+
+var (
+	generated  = regexp.MustCompile(`(?s)<!-- (?:fields|begin|metrics|spans)[^>]*-->.*?<!-- end`)
+	testNames  = regexp.MustCompile("`Test\\w+`,?")
+	tableRules = regexp.MustCompile(`\||-{3,}`)
+)
+
+// TestPagesAreShort: the README, the tutorial, the guides and the explanations have fewer than 16,000 words
+// together. Generated tables and names of tests do not count, and neither does the reference.
+func TestPagesAreShort(t *testing.T) {
+	const most = 16_000
+	words := 0
+	for page := range pages(t) {
+		if page != "README.md" && !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/reference/") {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, not := range []*regexp.Regexp{generated, testNames, tableRules} {
+			text = not.ReplaceAll(text, []byte(" "))
+		}
+		words += len(strings.Fields(string(text)))
+	}
+	if words == 0 || words >= most {
+		t.Errorf("the pages have %d words: shorten them below %d", words, most)
+	}
+}
