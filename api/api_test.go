@@ -71,7 +71,7 @@ func TestCreateOnceForAKey(t *testing.T) {
 		t.Errorf("a record that was deleted: %d %s, %d pushed", answer.StatusCode, text, b.pushed())
 	}
 	b.exec("DROP TABLE fanfold_request")
-	if _, text := b.ask("POST", "/reports/plain/jobs", "", "Idempotency-Key", "n"); !strings.Contains(text, "fanfold migrate makes it") || b.records() != 1 {
+	if _, text := b.ask("POST", "/reports/plain/jobs", "", "Idempotency-Key", "n"); !strings.Contains(text, "create it with fanfold migrate") || b.records() != 1 {
 		t.Errorf("without the table: %s", text)
 	}
 }

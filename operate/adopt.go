@@ -45,7 +45,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
-	const goesOn = "goes on: a process has its definition"
+	const goesOn = "continues: a process has its definition"
 	r, err := j.o.Inspect.Record(ctx, id)
 	switch {
 	case err != nil:
@@ -81,7 +81,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 		return "", err
 	}
 	if seen, err = j.settled(ctx, old); errors.Is(err, errDefinitionLives) {
-		return "", Needless{refuse("%v; it goes on there. To restart it nevertheless, use fanfold cancel %s and fanfold retry %s", err, id, id), goesOn}
+		return "", Needless{refuse("%v; it continues there. To restart it anyway, use fanfold cancel %s and fanfold retry %s", err, id, id), goesOn}
 	} else if err != nil {
 		return "", err
 	}

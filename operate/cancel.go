@@ -61,7 +61,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 		}
 		return outcome, j.o.Redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
 	}
-	return "", notCancelled(id, "it changes all the time")
+	return "", notCancelled(id, "it keeps changing")
 }
 
 // stop stops the job of a record, if there is one, and tells whether there is.
@@ -71,9 +71,9 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 	case err != nil:
 		return false, err
 	case outcome == scripts.Busy && status == job.StatusPublishing:
-		return true, notCancelled(r.ID, "its file is being committed: it waits for the sink, and ends with its file or as FAILED; fanfold why %s says more", r.ID)
+		return true, notCancelled(r.ID, "its file is being committed, so it ends with its file or as FAILED; see fanfold why %s", r.ID)
 	case outcome == scripts.Busy:
-		return true, notCancelled(r.ID, "its job fails already")
+		return true, notCancelled(r.ID, "its job is already failing")
 	}
 	return outcome != scripts.Gone, nil
 }

@@ -29,7 +29,7 @@ func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again, each counts once", err)
+			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again; repeated ids have no effect", err)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		return "", false, err
 	}
 	if n, limit := len(parameters), j.o.Config.Limits.Parameters; int64(n) > limit {
-		return "", false, ErrInput.Because("%d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
+		return "", false, ErrInput.Because("the parameters have %d bytes, but limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
 	}
 	id, before, err = insert(r.Name)
 	switch {
@@ -57,7 +57,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 	case errors.Is(err, record.ErrOtherRequest):
 		return "", false, ErrRefused.Because("%w", err)
 	case errors.Is(err, record.ErrNoRequests):
-		return "", false, ErrRefused.Because("%w; fanfold migrate makes it", err)
+		return "", false, ErrRefused.Because("%w; create it with fanfold migrate", err)
 	case err != nil:
 		return "", false, err
 	}
@@ -65,7 +65,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		// A push too many would do nothing but tell so, unless the record waits for one.
 		switch was, err := j.o.Inspect.Record(ctx, id); {
 		case errors.Is(err, engine.ErrNoRecord):
-			return "", true, ErrGone.Because("record %s, which this key made, was deleted; use a new key for a new record", id)
+			return "", true, ErrGone.Because("record %s, which this key created, was deleted; use a new key for a new record", id)
 		case err != nil:
 			return "", true, err // it may be pushed and done, or gone: the same request asks again
 		case was.Status != report.Pending:
@@ -116,7 +116,7 @@ func (j Jobs) Push(ctx context.Context, ids ...string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again, each counts once", err)
+		return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have no effect", err)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if v, readErr := j.o.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
-		return ErrRefused.Because("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
+		return ErrRefused.Because("%w, and no process has the definition that the job was started with: fanfold adopt %s restarts it with the current one", err, id)
 	}
 	return ErrRefused.Because("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
 }

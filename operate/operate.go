@@ -43,7 +43,7 @@ func New(o Options) *Operator {
 type Kind string
 
 const (
-	ErrInput    Kind = "what was asked for is not possible"
+	ErrInput    Kind = "the request is not valid"
 	ErrNotFound Kind = "it does not exist"
 	ErrRefused  Kind = "its state does not allow it"
 	ErrGone     Kind = "it was deleted"
@@ -79,7 +79,7 @@ func Refused(err error) bool {
 // CheckID proves that a text can be the id of a record.
 func CheckID(id string) error {
 	if !report.ValidID(id) {
-		return ErrInput.Because("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id)
+		return ErrInput.Because("%.80q is not an id: use 1 to 64 of 0-9, A-Z, a-z, _ and -", id)
 	}
 	return nil
 }

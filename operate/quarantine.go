@@ -82,7 +82,7 @@ func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, er
 func (q Quarantine) check(names []string) error {
 	for _, name := range names {
 		if s, _ := q.of(name); !entryName.MatchString(name) || s == nil {
-			return ErrInput.Because("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", name)
+			return ErrInput.Because("%.80q is not an entry: fanfold quarantine ls lists entries, such as 1700000000000-0", name)
 		}
 	}
 	return nil

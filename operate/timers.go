@@ -15,7 +15,7 @@ type Timers struct{ o Options }
 // matches it.
 func (t Timers) Check(name string, defined bool) error {
 	if !report.ValidTimer(name) {
-		return ErrInput.Because("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name)
+		return ErrInput.Because("%.80q is not a valid timer name: use 1 to 200 printable ASCII characters without spaces", name)
 	}
 	if _, _, ok := t.o.Config.Timers.Match(name); defined && !ok {
 		return ErrInput.Because("timer %s: no definition in timers matches this name", name)

@@ -147,7 +147,7 @@ func TestAdoptAll(t *testing.T) {
 		seen, err := s.b.Partitions.Home().Definitions.Seen(t.Context())
 		return err == nil && seen.Live(scripts.DefinitionMember("mended", state.Definition))
 	})
-	refused("it goes on there", exitFailure, pending)
+	refused("it continues there", exitFailure, pending)
 }
 
 // TestOnChangeRestart restarts jobs by itself that a change of their report has left
@@ -266,7 +266,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	if ended != exitOK {
 		t.Errorf("code %d", ended)
 	}
-	for i, want := range []string{"adopted, attempt 2, but not yet in Redis", "goes on: a process has its definition", "has ended: SUCCESS", "adopted, attempt 2"} {
+	for i, want := range []string{"adopted, attempt 2, but not yet in Redis", "continues: a process has its definition", "has ended: SUCCESS", "adopted, attempt 2"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("record %s: no %q in\n%s", ids[i], want, out.String())
 		}

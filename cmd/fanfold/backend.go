@@ -69,7 +69,7 @@ func (b *backend) explain(err error) error {
 	case mysqldb.Refused(err):
 		return fmt.Errorf("%w\nDatabase %s refuses the login: correct databases.%s in the configuration, or the account's grants", err, name, name)
 	case errors.As(err, &server) && server.Number == noSuchTable && !strings.Contains(err.Error(), "fanfold migrate"):
-		return fmt.Errorf("%w\nTable %s is not in database %s: fanfold migrate makes Fanfold's own table, and records.table names one of yours", err, b.Config.Records.Table, name)
+		return fmt.Errorf("%w\nTable %s does not exist in database %s: create it with fanfold migrate, or name your own table in records.table", err, b.Config.Records.Table, name)
 	}
 	return err
 }

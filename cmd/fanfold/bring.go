@@ -34,14 +34,14 @@ func newTarget(c *cobra.Command, path string) (*target, error) {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
-		return nil, errors.New("it has no name")
+		return nil, errors.New("the name is empty")
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
 	case info.IsDir():
 		return nil, errors.New("it is a folder: name a file in it")
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no plain file: use --file - and redirect it")
+		return nil, errors.New("it is not a regular file: use --file - and redirect the output")
 	default:
 		mode = info.Mode().Perm()
 		if path, err = filepath.EvalSymlinks(path); err != nil {

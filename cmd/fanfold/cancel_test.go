@@ -212,7 +212,7 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	if err := s.b.Redis.HSet(t.Context(), s.b.Partitions.Home().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed: it waits for the sink") {
+	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed, so it ends") {
 		t.Errorf("%d %s", code, out)
 	}
 }

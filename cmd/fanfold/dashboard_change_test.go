@@ -90,7 +90,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("no reason: %s", text)
 	}
 	b.does("/jobs/999999/cancel", 404, "no such record")
-	b.does("/jobs/"+url.PathEscape("../x")+"/cancel", 400, "is no id")
+	b.does("/jobs/"+url.PathEscape("../x")+"/cancel", 400, "is not an id")
 
 	b.does("/listeners/sleeper/pause", 400, "unknown listener")
 	b.does("/listeners/broken/pause", 200, "is paused")
@@ -153,7 +153,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.wait(pushed)
 	b.does("/quarantine", 409, "there is no record with exactly this id", "entry", unknown, "action", "requeue")
 	b.does("/quarantine", 400, "no such action", "entry", unknown, "action", "explode")
-	b.does("/quarantine", 400, "is no entry", "entry", "x", "action", "remove")
+	b.does("/quarantine", 400, "is not an entry", "entry", "x", "action", "remove")
 	b.does("/quarantine", 200, "No entry is quarantined.", "entry", unknown, "action", "remove")
 	b.does("/quarantine", 404, "is not in", "entry", unknown, "action", "remove")
 
@@ -242,7 +242,7 @@ http: {url: "https://reports.example.com", key: "a key of a test, which nobody n
 	at := address(t)
 	var log keptLog
 	s.serveInto(&log, at)
-	s.eventually("it says so", func() bool { return len(log.lines("only the pages of those who wait are served")) == 1 })
+	s.eventually("it says so", func() bool { return len(log.lines("serving waiting pages only")) == 1 })
 	b := browser{s: s, base: "http://" + at}
 	page, code := s.fanfold("url", "--page", s.insert("slow", ""))
 	if code != exitOK {

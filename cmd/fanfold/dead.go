@@ -70,7 +70,7 @@ still run them again with fanfold retry.`,
 			}
 			for _, id := range ids {
 				if err := b.Operate.Dead.Remove(c.Context(), id); errors.Is(err, operate.ErrNotFound) {
-					return fmt.Errorf("%w; those before it are discarded", err)
+					return fmt.Errorf("%w; the ids before it were discarded", err)
 				} else if err != nil {
 					return err
 				}
@@ -96,7 +96,7 @@ func (d *deadSweep) flags(c *cobra.Command, what string) {
 	c.Flags().StringVar(&d.match, "match", "", deadMatch)
 	c.Flags().StringVar(&d.report, "report", "", deadReport)
 	c.Flags().BoolVar(&d.all, "all", false, what)
-	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: change nothing, and say what would change")
+	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: print what would change, and change nothing")
 	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: maximum number of jobs; 0 means all")
 }
 
@@ -108,7 +108,7 @@ func (d *deadSweep) check(ids []string) error {
 	case !d.all && len(ids) == 0:
 		return usage(errors.New("give ids, or --all"))
 	case !d.all && (d.match != "" || d.report != "" || d.dryRun || d.limit != 0):
-		return usage(errors.New("--match, --report, --dry-run and --limit go with --all"))
+		return usage(errors.New("--match, --report, --dry-run and --limit require --all"))
 	case d.limit < 0:
 		return usage(fmt.Errorf("--limit: %d is less than 0", d.limit))
 	}

@@ -70,7 +70,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return err
 	}
-	d.say("Starting a private redis-server and mariadbd, and filling plt_user and plt_fund …")
+	d.say("Starting a private redis-server and mariadbd, with sample data in plt_user and plt_fund …")
 	servers, err := demo.Start(ctx, d.dir, d.full)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (d *demoRun) show(v inspect.Job) error {
 			d.say("  %s", strings.TrimSpace(line))
 		}
 	}
-	d.say("  …\n\n%d rows, with the header, in\n  %s", n, path)
+	d.say("  …\n\n%d rows, including the header, in\n  %s", n, path)
 	return nil
 }
 
@@ -185,13 +185,13 @@ func (d *demoRun) explain(ctx context.Context, b *backend, servers *demo.Servers
 		return err
 	}
 	d.say(`
-Fanfold and its servers stay up until Ctrl-C. Look, in a browser:
-  http://%[5]s/     # what operators see
-  %[6]s     # what the person sees who waits for this report
-Try, in another terminal:
-  %[1]s XRANGE fanfold:events - +                         # starts and ends, and what is rare
-  %[1]s GET FileDownloadRecordEntity-%[2]s:ended             # how the job ended, for a minute
-  %[1]s XINFO GROUPS fanfold:jobs                         # who reads
+Fanfold and its servers run until you press Ctrl-C. Open in a browser:
+  http://%[5]s/     # the dashboard for operators
+  %[6]s     # the page for the person who waits for this report
+Try in another terminal:
+  %[1]s XRANGE fanfold:events - +                         # started and finished attempts, and rare events
+  %[1]s GET FileDownloadRecordEntity-%[2]s:ended             # how the job ended (deleted after a minute)
+  %[1]s XINFO GROUPS fanfold:jobs                         # the consumer group of pushed ids
   %[4]s -c %[3]s list
   %[4]s -c %[3]s retry %[2]s --wait                     # run it again
   %[4]s -c %[3]s doctor`, cli, id, servers.Config, os.Args[0], servers.Site, page.URL)

@@ -211,12 +211,12 @@ func TestDemo(t *testing.T) {
 func look(t *testing.T, out *keptLog) {
 	t.Helper()
 	var found [][]string
-	for deadline := time.Now().Add(2 * time.Minute); len(out.lines("Try, in another terminal")) == 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(out.lines("Try in another terminal")) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not say what to try: %s", out.lines(""))
 		}
 	}
-	found = regexp.MustCompile(`(?m)^  (http://\S+) +# what`).FindAllStringSubmatch(strings.Join(out.lines(""), "\n"), -1)
+	found = regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:page|dashboard)`).FindAllStringSubmatch(strings.Join(out.lines(""), "\n"), -1)
 	if len(found) != 2 {
 		t.Fatalf("addresses: %v in %s", found, out.lines(""))
 	}

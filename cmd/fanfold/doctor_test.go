@@ -189,7 +189,7 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("1 of %d entries are not in %s; the others are removed", len(entries), key)
+	want := fmt.Sprintf("1 of %d entries are not in %s; the others were removed", len(entries), key)
 	if out, code := s.fanfold(append([]string{"quarantine", "rm"}, entries...)...); code != exitNotFound || !strings.Contains(out, want) {
 		t.Errorf("%d %s", code, out)
 	}

@@ -288,7 +288,7 @@ func TestScratchFiles(t *testing.T) {
 	}
 	s.idle()
 	end(t, p, syscall.SIGTERM)
-	if log := p.Stderr.(*bytes.Buffer).String(); !strings.Contains(log, "no scratch file can be written") || !strings.Contains(log, "set TMPDIR") {
+	if log := p.Stderr.(*bytes.Buffer).String(); !strings.Contains(log, "cannot write a scratch file") || !strings.Contains(log, "set TMPDIR") {
 		t.Errorf("no warning at the start: %s", log)
 	}
 	check := command("-c", s.config, "doctor", "-o", "json")

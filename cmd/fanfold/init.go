@@ -75,7 +75,7 @@ func writeNew(name string, text []byte) error {
 }
 
 func exists(name string) error {
-	return fmt.Errorf("--out %s: the file exists and is not overwritten: name another one, or remove it", name)
+	return fmt.Errorf("--out %s: the file exists: name another one, or remove it", name)
 }
 
 // printProposal says what was written, and what to do next.
@@ -103,23 +103,23 @@ func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal
 	var b strings.Builder
 	fmt.Fprintf(&b, "Wrote %s. Its report %s shows %s.\n", file, p.Report, p.Joins)
 	if p.Exists {
-		fmt.Fprintf(&b, "The records are in the table %s, which exists.\n", p.Records)
+		fmt.Fprintf(&b, "The records are in the existing table %s.\n", p.Records)
 	}
 	if len(p.Similar) > 0 {
-		fmt.Fprintf(&b, "These tables look like one of records, too, and --records takes one: %s.\n", strings.Join(p.Similar, ", "))
+		fmt.Fprintf(&b, "These tables look like tables of records, too; choose one with --records: %s.\n", strings.Join(p.Similar, ", "))
 	}
 	if len(p.Variables) > 0 {
-		fmt.Fprintf(&b, "It names environment variables, which every fanfold command needs: %s.\n", strings.Join(p.Variables, ", "))
+		fmt.Fprintf(&b, "Every fanfold command needs these environment variables: %s.\n", strings.Join(p.Variables, ", "))
 	}
-	tables := "the table " + p.Records + ", and Fanfold's other tables"
+	tables := "the table " + p.Records + " and Fanfold's other tables"
 	if p.Exists {
-		tables = "Fanfold's own tables beside it"
+		tables = "Fanfold's other tables"
 	}
 	fmt.Fprintf(&b, `
-Look at the file. Then:
-  %s    # makes %s
+Review the file. Then:
+  %s    # creates %s
   %s     # checks Redis, the databases, the queries and the sink
-  %s      # does the work; leave it running, and go on in another terminal
+  %s      # runs jobs; leave it running, and continue in another terminal
   %s
 `, next[0], tables, next[1], next[2], next[3])
 	_, err := fmt.Fprint(c.OutOrStdout(), b.String())

@@ -67,10 +67,10 @@ func message(err error) string {
 	}
 	text := engine.Reason(err)
 	if redis.HasErrorPrefix(err, "OOM") {
-		text += "\nRedis is full and takes nothing new until running jobs have made room or its maxmemory is raised: see fanfold doctor"
+		text += "\nRedis is full: it accepts no new data until running jobs end or maxmemory is raised; see fanfold doctor"
 	}
 	if strings.Contains(text, "redis: invalid reply") {
-		text += "\nThe server that redis names in the configuration is no Redis: is it the port of another one?"
+		text += "\nThe server in redis of the configuration is not Redis: check its host and port"
 	}
 	return text
 }

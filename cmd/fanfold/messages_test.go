@@ -39,7 +39,7 @@ func TestMessages(t *testing.T) {
 		want string
 		not  string
 	}{
-		{exitFailure, "list -c " + empty, "Table not_migrated is not in database db: fanfold migrate makes", ""},
+		{exitFailure, "list -c " + empty, "Table not_migrated does not exist in database db: create it with fanfold migrate", ""},
 		{exitUnreachable, "list -c " + login, "Database db refuses the login: correct databases.db", "topsecret"},
 		{exitUnreachable, "migrate -c " + login, "Database db refuses the login: correct databases.db", "topsecret"},
 		{exitUnreachable, "serve -c " + login, "Database db refuses the login: correct databases.db", "topsecret"},
@@ -55,7 +55,7 @@ func TestMessages(t *testing.T) {
 		{exitUsage, "serve -c " + open, "admin_public: true", ""},
 		{exitUsage, "serve -c " + public, "cannot listen on 203.0.113.7:1", ""},
 		{exitUsage, "serve --admin 203.0.113.7:1", "cannot listen on 203.0.113.7:1", ""},
-		{exitFailure, "status " + id + " -c " + wrongServer, "is no Redis", ""},
+		{exitFailure, "status " + id + " -c " + wrongServer, "is not Redis", ""},
 	} {
 		if out, code := s.fanfold(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) || c.not != "" && strings.Contains(out, c.not) {
 			t.Errorf("fanfold %s: %d, not %d with %q:\n%s", c.args, code, c.code, c.want, out)

@@ -118,7 +118,7 @@ func glob(pattern string) (func(text string) bool, error) {
 	plain := func(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 	pattern = plain(pattern)
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, usage(fmt.Errorf("--match: a pattern has *, ? and [a-z]: %w", err))
+		return nil, usage(fmt.Errorf("--match: not a valid pattern of *, ? and [a-z]: %w", err))
 	}
 	return func(text string) bool {
 		ok, _ := path.Match(pattern, plain(text))

@@ -324,7 +324,7 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	stop = first.serveInto(log)
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	stop()
-	if whose := log.lines("whose keys"); len(whose) > 0 {
+	if whose := log.lines("owner of the keys"); len(whose) > 0 {
 		t.Error(whose)
 	}
 	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "0")

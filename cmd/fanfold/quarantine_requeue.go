@@ -37,7 +37,7 @@ func newQuarantineShow(f *flags) *cobra.Command {
 				rows = append(rows, table.Row{"kept", "only a part: " + v.Fields})
 			}
 			if v.Again != "" {
-				rows = append(rows, table.Row{"still so", v.Again})
+				rows = append(rows, table.Row{"still wrong", v.Again})
 			}
 			for _, next := range v.Next {
 				rows = append(rows, table.Row{"next", next})

@@ -46,7 +46,7 @@ limits.grace, when a process runs with the new configuration.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers are moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Divided(), b.Divided())
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers were moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Divided(), b.Divided())
 			return err
 		}),
 	}
@@ -72,7 +72,7 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 		return 0, err
 	}
 	if len(processes) > 0 {
-		return 0, fmt.Errorf("processes still run with the earlier configuration: stop them and repeat this, 10 seconds later if one was killed: %s", strings.Join(processes, ", "))
+		return 0, fmt.Errorf("processes still run with the earlier configuration: stop them and run this again, 10 seconds later if one was killed: %s", strings.Join(processes, ", "))
 	}
 	for _, p := range old.Partitions {
 		running, err := p.Jobs.Running(ctx)

@@ -29,7 +29,7 @@ Redis and is lost with its memory; fanfold list --status failed shows the record
 				return err
 			}
 			if sweep.all && wait {
-				return usage(errors.New("--wait goes with ids"))
+				return usage(errors.New("--wait requires ids"))
 			}
 			if sweep.all {
 				return sweep.run(f, c, b.Operate.Dead.Retry)

@@ -74,7 +74,7 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 				return err
 			}
 			if err := b.bring(c.Context(), views[0], to); err != nil {
-				return fmt.Errorf("record %s is %s, but its file was not brought: %w\nfanfold url %s prints where it is", id, views[0].Status, err, id)
+				return fmt.Errorf("record %s is %s, but its file was not copied: %w\nfanfold url %s prints its place", id, views[0].Status, err, id)
 			}
 			return nil
 		}),
@@ -122,7 +122,7 @@ func typed(r *report.Report, given []string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		p, given := types[name], texts[name]
 		if object[name] = p.FromTexts(given); len(given) > 1 && p.Name != "" && !p.List {
-			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times and is no list: give it once", name, len(given)))
+			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times, but is not a list: give it once", name, len(given)))
 		}
 	}
 	values, mistakes := r.Check(object)

@@ -172,7 +172,7 @@ func TestRunRefuses(t *testing.T) {
 		{[]string{"type"}, `unknown report "type". Did you mean "typed"? Available: broken, large, typed`},
 		{[]string{"typed"}, "parameter s (string) is missing: give --param s=VALUE"},
 		{[]string{"typed", "--param", "s"}, "--param s: no value: write --param NAME=VALUE\nparameter s"},
-		{[]string{"typed", "--param", "s=a", "--param", "s=b"}, "--param s is given 2 times and is no list: give it once"},
+		{[]string{"typed", "--param", "s=a", "--param", "s=b"}, "--param s is given 2 times, but is not a list: give it once"},
 		{[]string{"typed", "--param", "s=a", "--param", "i=1.5"}, "--param i=1.5: it is not an integer: give a whole number"},
 		{[]string{"typed", "--param", "s=a", "--param", "b=yes"}, "--param b=yes: it is not a boolean: give true or false"},
 		{[]string{"typed", "--param", "s=a", "--param", "d=today"}, `--param d=today: it is not a date: give a string such as "2006-01-02"`},
@@ -181,8 +181,8 @@ func TestRunRefuses(t *testing.T) {
 		{[]string{"large", "--param", "s=a"}, "report large has no such parameter: it has no parameters"},
 		{[]string{"typed", "--param", "s=" + strings.Repeat("x", 2000)}, "limits.parameters is 1024"},
 		{[]string{"large", "--file", folder}, "it is a folder"},
-		{[]string{"large", "--file", ""}, "it has no name"},
-		{[]string{"large", "--file", os.DevNull}, "it is no plain file"},
+		{[]string{"large", "--file", ""}, "the name is empty"},
+		{[]string{"large", "--file", os.DevNull}, "it is not a regular file"},
 		{[]string{"large", "--file", folder + "/no/x.csv"}, "no such file or directory"},
 	} {
 		if out, code := s.fanfold(append([]string{"run"}, c.args...)...); code != exitUsage || !strings.Contains(out, c.text) {

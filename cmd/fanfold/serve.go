@@ -39,11 +39,11 @@ the configuration.
 With --admin, serve offers /livez, /readyz (503 from the first signal on) and /metrics.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if len(chosen) == 0 {
-				return usage(fmt.Errorf("--roles: none given: name some of %s", strings.Join(process.Roles, ", ")))
+				return usage(fmt.Errorf("--roles: none given: name one or more of %s", strings.Join(process.Roles, ", ")))
 			}
 			for _, r := range chosen {
 				if !slices.Contains(process.Roles, r) {
-					return usage(fmt.Errorf("--roles: %q is none of %s", r, strings.Join(process.Roles, ", ")))
+					return usage(fmt.Errorf("--roles: %q is not one of %s", r, strings.Join(process.Roles, ", ")))
 				}
 			}
 			if err := b.Restrict(only, chosen); err != nil {

@@ -81,7 +81,7 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"job", job})
 	}
 	if v.Orphan {
-		rows = append(rows, table.Row{"waits", "no process has the definition that it was started with: fanfold adopt " + v.ID + " restarts it with today's"})
+		rows = append(rows, table.Row{"waits", "no process has the definition that the job was started with: fanfold adopt " + v.ID + " restarts it with the current one"})
 	}
 	for _, p := range v.Paused {
 		rows = append(rows, table.Row{"paused", p})
@@ -121,24 +121,28 @@ func newList(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List records, most recently changed first",
-		Long: `List shows records, most recently changed first, with their parameters. A column without
-values is left out: rows and created are known if the table has such columns, started and
-duration of jobs that run and of those that have ended recently. A
-terminal of less than 160 columns shows neither created nor started. -o json has all of it, and
-fanfold status the size of a file in a directory. Several filters must all be fulfilled:
+		Long: `List shows records, most recently changed first, with their parameters. It omits columns
+without values: rows and created need such columns in the table, and started and duration
+are known for jobs that run or ended recently. A terminal with less than 160 columns shows
+neither created nor started. -o json prints everything. fanfold status also shows the size
+of a file.
 
-  fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
+A record must match all filters:
 
---since and --until are about the last change of a record: a time, or how long ago it was.
---param compares the text of a value, of a list its JSON as the database writes it.
---why lists records that are not final and that fanfold why gives that kind, and says why. It
-asks about the 1000 records that were changed last. The kinds are:
+    fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
+
+--since and --until take a time or a duration before now, and compare it with the last
+change of a record. --param compares the text of a value, and of a list the JSON as the
+database writes it.
+
+--why lists the records without a final status for which fanfold why gives this kind, with
+the reason. It checks the 1,000 most recently changed records. The kinds are:
 
   ` + strings.Join(kindLines(), "\n  "),
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
 			of.Status = report.Status(strings.ToUpper(status))
 			if of.Status != "" && !slices.Contains(report.Statuses, of.Status) {
-				return usage(fmt.Errorf("--status: %q is none of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED and CANCELLED", status))
+				return usage(fmt.Errorf("--status: %q is not one of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED", status))
 			}
 			if of.Since, err = ago("--since", since); err != nil {
 				return usage(err)
@@ -159,7 +163,7 @@ asks about the 1000 records that were changed last. The kinds are:
 			}
 			kind, asked := inspect.Kind(why), limit
 			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
-				return usage(fmt.Errorf("--why: %q is none of %s", why, strings.Join(kinds(), ", ")))
+				return usage(fmt.Errorf("--why: %q is not one of %s", why, strings.Join(kinds(), ", ")))
 			} else if why != "" {
 				of.Open, asked = true, maxWhy
 			}
@@ -194,9 +198,9 @@ asks about the 1000 records that were changed last. The kinds are:
 	offer(c, "status", statuses...)
 	c.Flags().StringVar(&of.Report, "report", "", "only records of this report")
 	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
-	c.Flags().StringVar(&until, "until", "", "only records not changed since then")
+	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
-	c.Flags().StringVar(&why, "why", "", "only those that are kept by this: no-worker, retry-waiting, …")
+	c.Flags().StringVar(&why, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
 	offer(c, "why", kinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
 	return c

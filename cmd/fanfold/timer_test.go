@@ -124,9 +124,9 @@ func TestTimerCommands(t *testing.T) {
 		t.Errorf("due %v, then %v", due, now)
 	}
 	do(exitUsage, "no definition", "set", "unknown", "--in", "1h")
-	do(exitUsage, "no timer's name", "set", "a b", "--in", "1h")
+	do(exitUsage, "is not a valid timer name", "set", "a b", "--in", "1h")
 	do(exitUsage, "one of --in and --at", "set", one)
-	do(exitUsage, "is none of", "set", one, "--at", "tomorrow")
+	do(exitUsage, "is not a time", "set", one, "--at", "tomorrow")
 	do(exitUsage, "limit", "ls", "--limit", "0")
 	do(exitUsage, "NAME is missing", "pause")
 }

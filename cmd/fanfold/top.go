@@ -53,7 +53,7 @@ Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
 func (b *backend) frame(ctx context.Context, width, height int) []string {
 	t, err := b.Inspect.Top(ctx, b.Config.ListenerNames(), height)
 	if err != nil {
-		text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nIt is tried again.")
+		text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nRetrying.")
 		return strings.Split(screen.Wrap(text, max(1, width)), "\n")
 	}
 	return show.Top(t, width, height, screen.Colours())

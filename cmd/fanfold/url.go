@@ -37,7 +37,7 @@ http.key in the configuration.`,
 				expires = usual
 			}
 			if expires < time.Second || expires > longest {
-				return usage(fmt.Errorf("--expires %s is not from 1s to %s", expires, longest))
+				return usage(fmt.Errorf("--expires %s is not between 1s and %s", expires, longest))
 			}
 			l, err := of(c.Context(), ids[0], expires)
 			switch {

@@ -40,8 +40,8 @@ func TestURL(t *testing.T) {
 		{exitJobFailed, []string{failed.ID}, "is FAILED and has no file: "},
 		{exitFailure, []string{elsewhere}, `has the file "gs://other/1.csv", which is not in file://`},
 		{exitNotFound, []string{"99999"}, "99999"},
-		{exitUsage, []string{"a/b"}, "is no id"},
-		{exitUsage, []string{v.ID, "--expires", "169h"}, "is not from 1s to 168h"},
+		{exitUsage, []string{"a/b"}, "is not an id"},
+		{exitUsage, []string{v.ID, "--expires", "169h"}, "is not between 1s and 168h"},
 		{exitUsage, []string{v.ID, "--expires", "soon"}, "soon"},
 	} {
 		if out, code := s.fanfold(append([]string{"url"}, c.args...)...); code != c.code || !strings.Contains(out, c.text) {

@@ -24,7 +24,7 @@ func (l *level) Set(text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it is none of debug, info, warn and error")
+	return fmt.Errorf("it is not one of debug, info, warn or error")
 }
 
 // String implements pflag.Value.
@@ -94,7 +94,7 @@ const past = time.Minute
 func (l *later) check(wait bool) (err error) {
 	switch {
 	case l.given() && wait:
-		return usage(errors.New("--wait waits for jobs that run now: leave it out with --in and --at"))
+		return usage(errors.New("--wait cannot be combined with --in or --at"))
 	case l.in != 0 && l.at != "":
 		return usage(errors.New("--in and --at: give one of them"))
 	case l.in < 0:
@@ -123,12 +123,12 @@ func parseTime(text string, zone *time.Location) (time.Time, error) {
 		case 13:
 			return time.UnixMilli(n), nil
 		}
-		return time.Time{}, fmt.Errorf("--at: %s is no time: unix seconds have 10 digits, milliseconds 13", text)
+		return time.Time{}, fmt.Errorf("--at: %s is not a time: unix seconds have 10 digits, milliseconds 13", text)
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", time.DateTime} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--at: %q is none of 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local) and unix seconds or milliseconds", text)
+	return time.Time{}, fmt.Errorf("--at: %q is not a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), or unix seconds or milliseconds", text)
 }

@@ -306,7 +306,7 @@ func TestURLOfAPage(t *testing.T) {
 		text string
 	}{
 		{exitNotFound, []string{"99999"}, "99999"},
-		{exitUsage, []string{id, "--expires", "91d"}, "is not from 1s to 2160h"},
+		{exitUsage, []string{id, "--expires", "91d"}, "is not between 1s and 2160h"},
 		{exitUsage, []string{id, "-c", bare}, "http.key: not set"},
 		{exitUsage, []string{id, "-c", keyed}, "http.url: not set"},
 	} {

@@ -113,5 +113,5 @@ func goOn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err)
+	return fmt.Errorf("%w\nThe jobs continue; check them with fanfold status", err)
 }

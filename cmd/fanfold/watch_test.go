@@ -173,10 +173,10 @@ func TestWatchThatIsEnded(t *testing.T) {
 		if event {
 			end(signal)
 		}
-		if _, err := s.b.watched(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
+		if _, err := s.b.watched(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.b.awaited(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
+		if _, err := s.b.awaited(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
 			t.Errorf("%v", err)
 		}
 	}

@@ -4,8 +4,8 @@ package process
 type Kind string
 
 const (
-	ErrConfig      Kind = "the configuration or what was asked for is wrong"
-	ErrUnreachable Kind = "a server cannot be reached, or does not let this account in"
+	ErrConfig      Kind = "the configuration or the command line is wrong"
+	ErrUnreachable Kind = "a server cannot be reached or refuses the login"
 )
 
 func (k Kind) Error() string { return string(k) }

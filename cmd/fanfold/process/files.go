@@ -15,7 +15,7 @@ import (
 // openTime bounds how long the sink of those who bring files is opened.
 const openTime = 10 * time.Second
 
-var errOpenTime = errors.New("it was not opened in " + openTime.String())
+var errOpenTime = errors.New("it did not open within " + openTime.String())
 
 // opened is a sink that is opened when it is needed first. It is safe for concurrent use.
 type opened struct {

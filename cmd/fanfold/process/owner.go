@@ -79,7 +79,7 @@ func (p *Process) claim(ctx context.Context, log *slog.Logger) error {
 	}
 	owner, err := p.Partitions.Home().Epoch.Claim(ctx, tag)
 	if err != nil {
-		log.Warn("whose keys these are is not known: another installation may use them", "key", p.Partitions.Home().Keys.Installation(), "err", err)
+		log.Warn("the owner of the keys is unknown: another installation may use them", "key", p.Partitions.Home().Keys.Installation(), "err", err)
 		return nil
 	}
 	if owner != tag {

@@ -86,7 +86,7 @@ type partition struct {
 // beforeEngine opens what all engines of this process share, and checks it.
 func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	if err := p.Records.Check(ctx); err != nil {
-		return fmt.Errorf("%w; fanfold migrate makes the table, fanfold doctor says more", err)
+		return fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
 	}
 	files, err := p.OpenSink(ctx)
 	if err != nil {
@@ -99,14 +99,14 @@ func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	}
 	p.files = sink.Watch(files)
 	if err := p.files.Check(ctx); err != nil {
-		log.Warn("the sink does not take files now: jobs will fail", "sink", p.Config.Sink.String(), "err", err)
+		log.Warn("the sink does not accept files: jobs will fail", "sink", p.Config.Sink.String(), "err", err)
 	}
 	if _, err := engine.CheckScratch(ctx); err != nil {
-		log.Warn("no scratch file can be written: large joins will fail", "hint", engine.ScratchHint, "err", err)
+		log.Warn("cannot write a scratch file: large joins will fail", "hint", engine.ScratchHint, "err", err)
 	}
 	p.tag, err = p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
-		log.Warn("no file is ever deleted from the sink, since nothing tells whose it is: fanfold migrate makes the tables that name this installation", "err", err)
+		log.Warn("orphaned files stay in the sink: run fanfold migrate, which creates the tables that identify this installation", "err", err)
 		return nil
 	}
 	return err
@@ -161,7 +161,7 @@ func (p *Process) scheduler(ctx context.Context, of partition, consumer string) 
 	if p.Config.Timers.Submit() {
 		// A database that is away now proves nothing.
 		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
-			return nil, fmt.Errorf("a timer submits a report: %w; fanfold migrate makes what it needs, fanfold doctor says more", err)
+			return nil, fmt.Errorf("a timer submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
 		}
 	}
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{

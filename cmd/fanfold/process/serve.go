@@ -28,7 +28,7 @@ func (p *Process) Restrict(patterns, roles []string) error {
 		return nil
 	}
 	if !slices.Contains(roles, "listeners") {
-		return ErrConfig.of(errors.New("--listeners: --roles has no listeners"))
+		return ErrConfig.of(errors.New("--listeners requires the role listeners"))
 	}
 	matches := func(pattern, name string) bool {
 		ok, err := path.Match(pattern, name)
@@ -65,7 +65,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		if _, refused := errors.AsType[redis.Error](err); refused {
 			return ErrUnreachable.of(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
 		} else if err != nil {
-			log.Warn("the server of a partition is away: its jobs wait", "partition", i, "err", err)
+			log.Warn("the server of a partition does not answer: its jobs wait", "partition", i, "err", err)
 		}
 	}
 	defer p.seen.Tell(nil)
@@ -110,7 +110,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		})
 	}
 	defer context.AfterFunc(ctx, func() {
-		log.Info("stopping: what is under way may end; a second signal ends it at once", "within", p.Config.Limits.Stop)
+		log.Info("stopping: running work may finish; a second signal ends the process at once", "within", p.Config.Limits.Stop)
 	})()
 	if slices.Contains(roles, "listeners") || slices.Contains(roles, "engine") {
 		group.Go(func() error { return p.announce(ctx, log) })
@@ -173,7 +173,7 @@ func (p *Process) announceProcess(ctx context.Context, log *slog.Logger, process
 	if _, refused := errors.AsType[redis.Error](err); refused {
 		return nil, ErrUnreachable.of(err)
 	} else if err != nil {
-		log.Warn("this process is not announced yet: it tries again", "err", err)
+		log.Warn("cannot announce this process yet: retrying", "err", err)
 	}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

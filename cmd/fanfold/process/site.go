@@ -37,7 +37,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		return nil, errors.Join(ErrConfig.of(err), listener.Close())
 	}
 	if !site.HasLogin() && !access.Loopback(listener.Addr().String()) {
-		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and come through a tunnel such as ssh -L", p.HTTP)), listener.Close())
+		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L", p.HTTP)), listener.Close())
 	}
 	in, err := p.inspectAside()
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		mux.Handle(folder, http.NotFoundHandler()) // and no redirect, which would not know what is before the path
 	}
 	if site.Public() && !site.HasLogin() {
-		log.Warn("only the pages of those who wait are served: http.url can be reached from other machines, and without http.users_file or http.trusted_header everyone could make changes")
+		log.Warn("serving waiting pages only: other machines can reach http.url, and without http.users_file or http.trusted_header everyone could make changes")
 	} else {
 		mux.Handle("/", site.Login(d))
 		mux.Handle(api.Root+"/", site.Login(service))
@@ -83,7 +83,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}()
 	log.Info("dashboard", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
 	if !access.Loopback(listener.Addr().String()) {
-		log.Info("pages and passwords are not encrypted on this address: put a proxy with TLS before it")
+		log.Info("pages and passwords are not encrypted on this address: put a TLS proxy in front of it")
 	}
 	return func() {
 		cut()

@@ -43,7 +43,7 @@ func (p *Process) page(log *slog.Logger) func(ctx context.Context, id string) st
 	return func(ctx context.Context, id string) string {
 		url, err := p.PageURL(ctx, id, time.Now().Add(pageTime))
 		if err != nil {
-			log.Error("no link to a waiting page", "err", err)
+			log.Error("cannot create a link to a waiting page", "err", err)
 		}
 		return url
 	}
@@ -56,9 +56,9 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	site := p.Config.HTTP
 	switch {
 	case site.Key == "":
-		return "", ErrConfig.of(errors.New("http.key: not set, so no link to a waiting page can be made: write openssl rand -base64 32 > FILE, and http: {key_file: FILE} into the configuration of every process"))
+		return "", ErrConfig.of(errors.New("http.key: not set, but links to waiting pages need it: run openssl rand -base64 32 > FILE, and write http: {key_file: FILE} into the configuration of every process"))
 	case site.URL == "":
-		return "", ErrConfig.of(errors.New("http.url: not set: write the address under which people reach serve --http, such as https://reports.example.com"))
+		return "", ErrConfig.of(errors.New("http.url: not set: write the address at which people reach serve --http, such as https://reports.example.com"))
 	}
 	seal, err := waiting.NewSealer(site.Key, p.Config.Keys)
 	if err != nil {

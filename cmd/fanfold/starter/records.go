@@ -164,7 +164,7 @@ func findRecords(sources []*source, in *source, named string) (*records, error) 
 	r.of, r.table = search[0], report.DefaultTable
 	for _, t := range r.of.tables {
 		if strings.EqualFold(t.name, r.table) {
-			return nil, fmt.Errorf("--records: database %s has a table %s that is not as fanfold migrate makes it: name another table, such as --records %[1]s.fanfold_record, or another database", r.of.name, r.table)
+			return nil, fmt.Errorf("--records: database %s has a table %s that fanfold migrate has not created: name another table, such as --records %[1]s.fanfold_record, or another database", r.of.name, r.table)
 		}
 	}
 	return r, nil
@@ -175,7 +175,7 @@ func (r *records) take(t *table) error {
 	wrong := func(what string) error { return fmt.Errorf("--records %s.%s: %s", r.of.name, t.name, what) }
 	var missing []string
 	if r.columns, missing = t.recordColumns(); len(missing) > 0 {
-		return wrong("the table has no column for " + strings.Join(missing, ", ") + ": add them as docs/reference/configuration.md says under Records, or leave the table out: then fanfold migrate makes one")
+		return wrong("the table has no column for " + strings.Join(missing, ", ") + ": add them (see Records in docs/reference/configuration.md), or omit the table: fanfold migrate then creates one")
 	}
 	name := r.columns["status"]
 	if name == "" {
@@ -183,7 +183,7 @@ func (r *records) take(t *table) error {
 	}
 	status := t.find(name)
 	if strings.HasSuffix(status.kind, "int") {
-		return wrong("its column " + name + " is an integer, and what the numbers mean is not known here: leave the table out, and write records.table and records.statuses yourself (docs/reference/configuration.md)")
+		return wrong("its column " + name + " is an integer, and init cannot know what the numbers mean: omit the table, and write records.table and records.statuses yourself (docs/reference/configuration.md)")
 	}
 	var err error
 	if r.statuses, err = t.recordStatuses(status); err != nil {

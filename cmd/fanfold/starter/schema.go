@@ -159,7 +159,7 @@ func (s *source) explain(err error) error {
 	case mysqldb.Refused(err):
 		remedy = "\nThe server refuses this login or schema: correct the address, or the password in " + s.variable
 	case mysqldb.Away(err):
-		remedy = "\nNo answer from " + s.at + ": is the server up, and are host and port right?"
+		remedy = "\nNo answer from " + s.at + ": check that the server runs, and its host and port"
 	}
 	return fmt.Errorf("--database %s: %w%s", s.name, err, remedy)
 }

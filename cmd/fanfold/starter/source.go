@@ -39,7 +39,7 @@ const databaseForm = "write NAME=mysql://user@host:3306/schema"
 func newSource(text string, lookup func(string) (string, bool)) (*source, error) {
 	name, address, ok := strings.Cut(text, "=")
 	if !ok || !sourceName.MatchString(name) {
-		return nil, fmt.Errorf("--database: an address without a name: %s, with a name of up to 64 letters, digits, _ and -", databaseForm)
+		return nil, fmt.Errorf("--database: the address has no name: %s, with a name of up to 64 letters, digits, _ and -", databaseForm)
 	}
 	s := &source{name: name}
 	wrong := func(what string) error { return fmt.Errorf("--database %s: %s", name, what) }
@@ -58,7 +58,7 @@ func newSource(text string, lookup func(string) (string, bool)) (*source, error)
 	case err != nil:
 		return nil, wrong(err.Error() + ": " + databaseForm)
 	case given:
-		return nil, wrong("a password in an address is seen by all users of this machine: leave it out, and put it into the environment variable " + s.usual())
+		return nil, wrong("every user of this machine can see a password in an address: remove it, and put it into the environment variable " + s.usual())
 	case s.user == "":
 		return nil, wrong("no user: " + databaseForm)
 	case s.schema == "":
@@ -85,7 +85,7 @@ func (s *source) usual() string {
 func (s *source) fromURL(text string) (bool, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "mysql" && u.Scheme != "mariadb" || u.Hostname() == "" {
-		return false, errors.New("not the URL of a MySQL or MariaDB server") // the parser's own error shows all of it
+		return false, errors.New("not a MySQL or MariaDB URL") // the parser's own error shows all of it
 	}
 	port := u.Port()
 	if port == "" {
@@ -151,10 +151,10 @@ func redisURL(text string, lookup func(string) (string, bool)) (inFile, variable
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || u.Scheme == "" || u.Host == "" && u.Path == "" {
-		return wrong("not the URL of a Redis server: write redis://host:port/db, rediss:// for TLS")
+		return wrong("not a valid Redis URL: write redis://host:port/db, rediss:// for TLS")
 	}
 	if _, given := u.User.Password(); given {
-		return wrong("a password in a URL is seen by all users of this machine: leave it out, and put it into the environment variable REDIS_PASSWORD")
+		return wrong("every user of this machine can see a password in a URL: remove it, and put it into the environment variable REDIS_PASSWORD")
 	}
 	variable, value, err := password(named, "REDIS_PASSWORD", lookup)
 	if err != nil {
@@ -164,7 +164,7 @@ func redisURL(text string, lookup func(string) (string, bool)) (inFile, variable
 		return escape(text), "", nil
 	}
 	if whole, err := url.Parse("redis://:" + value + "@host"); err != nil || whole.Host != "host" {
-		return wrong("the password in " + variable + " has characters that a URL cannot have: write %40 for @, %2F for /, %23 for #, %25 for % and so on")
+		return wrong("the password in " + variable + " contains characters that a URL does not allow: write %40 for @, %2F for /, %23 for #, %25 for % and so on")
 	}
 	user := ""
 	if u.User != nil {

@@ -55,7 +55,7 @@ type Proposal struct {
 // New reads what was given. Its errors are wrong usage, with the remedy.
 func New(o Options) (*Starter, error) {
 	if len(o.Databases) == 0 {
-		return nil, errors.New("--database is missing: name each database that queries read, as --database NAME=mysql://user@host:3306/schema")
+		return nil, errors.New("--database is missing: name every database that queries read, as --database NAME=mysql://user@host:3306/schema")
 	}
 	file, err := filepath.Abs(o.File)
 	if err != nil {
@@ -76,7 +76,7 @@ func New(o Options) (*Starter, error) {
 		}
 		_ = db.Close() // New does no I/O: the options were proved
 		if s.source(one.name) != nil {
-			return nil, fmt.Errorf("--database %s: given twice: give each a name of its own", one.name)
+			return nil, fmt.Errorf("--database %s: given twice: give every database a unique name", one.name)
 		}
 		s.sources = append(s.sources, one)
 	}
@@ -86,7 +86,7 @@ func New(o Options) (*Starter, error) {
 			return nil, fmt.Errorf("--records %s: no database has this name: write DATABASE or DATABASE.TABLE, with the name of a --database", report.Shorten(o.Records))
 		}
 		if table != "" && !identifier.MatchString(table) {
-			return nil, fmt.Errorf("--records %s: not a valid name of a table: use letters, digits, _ and $", report.Shorten(o.Records))
+			return nil, fmt.Errorf("--records %s: not a valid table name: use letters, digits, _ and $", report.Shorten(o.Records))
 		}
 	}
 	s.sink = report.SinkURL{Scheme: report.SchemeFile, Place: filepath.Join(filepath.Dir(file), "fanfold-files")}
@@ -178,7 +178,7 @@ func (s *Starter) proposal(d *draft, rec *records) (*Proposal, error) {
 	}
 	c, err := config.Load(s.file, p.Text, decode.Environment{Lookup: s.lookup})
 	if err != nil {
-		return nil, fmt.Errorf("what was given makes no valid configuration: %w", err)
+		return nil, fmt.Errorf("the options do not make a valid configuration: %w", err)
 	}
 	if _, ok := c.Reports[p.Report]; !ok {
 		return nil, fmt.Errorf("the configuration has no report %s", p.Report)

@@ -54,22 +54,22 @@ func TestWhatIsGivenWrong(t *testing.T) {
 	env := environment(map[string]string{"ODD": "s3cr3t/#"})
 	good := []string{"a=mysql://app@h/s"}
 	for want, o := range map[string]Options{
-		"--database is missing":                              {Redis: "redis://h"},
-		"--database: an address without a name: write NAME=": {Redis: "redis://h", Databases: []string{"mysql://app:s3cr3t@h/s"}},
-		"not the URL of a MySQL":                             {Redis: "redis://h", Databases: []string{"a=postgres://app:s3cr3t@h/s"}},
-		"neither a URL nor a DSN":                            {Redis: "redis://h", Databases: []string{"a=app:s3cr3t@h"}},
-		"environment variable A_PASSWORD":                    {Redis: "redis://h", Databases: []string{"a=mysql://app:s3cr3t@h/s"}},
-		"put it into the environment variable B_C_PASSWORD":  {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
+		"--database is missing":                             {Redis: "redis://h"},
+		"--database: the address has no name: write NAME=":  {Redis: "redis://h", Databases: []string{"mysql://app:s3cr3t@h/s"}},
+		"not a MySQL or MariaDB URL":                        {Redis: "redis://h", Databases: []string{"a=postgres://app:s3cr3t@h/s"}},
+		"neither a URL nor a DSN":                           {Redis: "redis://h", Databases: []string{"a=app:s3cr3t@h"}},
+		"environment variable A_PASSWORD":                   {Redis: "redis://h", Databases: []string{"a=mysql://app:s3cr3t@h/s"}},
+		"put it into the environment variable B_C_PASSWORD": {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
 		"no user":   {Redis: "redis://h", Databases: []string{"a=mysql://h/s"}},
 		"no schema": {Redis: "redis://h", Databases: []string{"a=mysql://app@h"}},
 		"the environment variable NONE is not set":             {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
 		"not a valid data source name":                         {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=s3cr3t"}},
 		"given twice":                                          {Redis: "redis://h", Databases: []string{good[0], good[0]}},
 		"environment variable REDIS_PASSWORD":                  {Redis: "redis://:s3cr3t@h", Databases: good},
-		"not the URL of a Redis server":                        {Redis: "s3cr3t", Databases: good},
-		"the password in ODD has characters":                   {Redis: "redis://:${ODD}@h", Databases: good},
+		"not a valid Redis URL":                                {Redis: "s3cr3t", Databases: good},
+		"the password in ODD contains characters":              {Redis: "redis://:${ODD}@h", Databases: good},
 		"--records b: no database has this name":               {Redis: "redis://h", Databases: good, Records: "b"},
-		"--records a.x-y: not a valid name of a table":         {Redis: "redis://h", Databases: good, Records: "a.x-y"},
+		"--records a.x-y: not a valid table name":              {Redis: "redis://h", Databases: good, Records: "a.x-y"},
 		"--sink: neither gs:// nor file://. Write gs://bucket": {Redis: "redis://h", Databases: good, Sink: "s3://s3cr3t"},
 	} {
 		o.File, o.Lookup = "fanfold.yaml", env
