@@ -77,7 +77,7 @@ func TestInit(t *testing.T) {
 			t.Error("a password was written")
 		}
 	}
-	if out, errOut, code := s.runApart(arguments...); code != exitUsage || !strings.Contains(errOut, "is not overwritten") || read(t, s.config) != text {
+	if out, errOut, code := s.runApart(arguments...); code != exitUsage || !strings.Contains(errOut, "the file exists") || read(t, s.config) != text {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	for _, command := range []string{"validate", "migrate", "doctor"} {
