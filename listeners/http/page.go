@@ -29,6 +29,7 @@ type page struct {
 	digest [sha256.Size]byte
 	next   any // nil: none
 	count  any
+	counts bool // the response has it
 	url    *url.URL
 }
 
@@ -102,14 +103,17 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 
 // counted compares the number of rows with the count in the API's answer.
 func (r *reader) counted(p page, total int) error {
-	path := r.task.Listener.HTTP.Result.Count
-	if !path.Given() {
+	result := r.task.Listener.HTTP.Result
+	text, _ := scalar(p.count)
+	switch {
+	case !result.Count.Given() || text == strconv.Itoa(total):
 		return nil
+	case !p.counts:
+		return fmt.Errorf("API %s: count: the answer has no %s: correct result.count", r.source.api.Name, result.Count)
+	case result.Page == "" && result.Offset == "":
+		return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s: is result.next right?", r.source.api.Name, total, result.Count, shown(p.count))
 	}
-	if text, _ := scalar(p.count); text != strconv.Itoa(total) {
-		return fmt.Errorf("API %s: %d rows arrived, but %s says %s", r.source.api.Name, total, path, shown(p.count))
-	}
-	return nil
+	return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s", r.source.api.Name, total, result.Count, shown(p.count))
 }
 
 // with sets a value in the query of a URL.
@@ -166,9 +170,11 @@ func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	case err != nil:
 		return p, err
 	case !w.there:
-		return p, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s: correct rows, the path to the array of rows", r.source.api.Name, asked.what, result.Rows))
+		return p, listeners.Permanent(fmt.Errorf("API %s: %s: rows: the answer has no %s: correct result.rows, the path to the array of rows", r.source.api.Name, asked.what, result.Rows))
+	case w.odd:
+		return p, listeners.Permanent(fmt.Errorf("API %s: %s: rows: %s is not an array: correct result.rows", r.source.api.Name, asked.what, result.Rows))
 	}
 	digest.Sum(p.digest[:0])
-	p.next, p.count = w.found[0].value, w.found[1].value
+	p.next, p.count, p.counts = w.found[0].value, w.found[1].value, w.found[1].there
 	return p, nil
 }

@@ -193,8 +193,10 @@ func TestBrokenAnswers(t *testing.T) {
 		"broken in a row":    {`{"rows": [{"v": 1}, {"v": 01}]}`, "invalid character", false},
 		"something behind":   {`{"rows": []} {}`, "text after the document", false},
 		"rows twice":         {`{"rows": [], "rows": []}`, "the rows occur twice", false},
-		"rows are a text":    {`{"rows": "x"}`, "the rows are not an array", false},
-		"no rows":            {`{"row": []}`, "the answer has no $.rows: correct rows, the path to the array of rows", true},
+		"rows are a text":    {`{"rows": "x"}`, "rows: $.rows is not an array: correct result.rows", true},
+		"rows are an object": {`{"rows": {"a": [1, {}]}}`, "rows: $.rows is not an array: correct result.rows", true},
+		"and it is broken":   {`{"rows": {"a": [1, {}]}`, "it is truncated", false},
+		"no rows":            {`{"row": []}`, "rows: the answer has no $.rows: correct result.rows, the path to the array of rows", true},
 		"no object":          {`7`, "the answer has no $.rows", true},
 		"no value":           {`{"rows": [{"v": 1}, {"w": 1}]}`, "row 2 has no $.v, for column a", true},
 		"a row is a text":    {`{"rows": ["x"]}`, "row 1 has no $.v", true},
@@ -459,7 +461,9 @@ func TestPages(t *testing.T) {
 		return page == 1
 	}), paged(t, "cursor"), "$.v integer")
 	b.listener.HTTP.Result.Count = path(t, "$.total")
-	b.fails("3 rows arrived, but $.total says 9", false)
+	b.fails("3 rows arrived, but count ($.total) says 9: is result.next right?", false)
+	b.listener.HTTP.Result.Count = path(t, "$.totals")
+	b.fails("count: the answer has no $.totals: correct result.count", false)
 }
 
 // TestPagesThatRepeat: an API that gives the same page again and again is found out.

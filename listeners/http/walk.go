@@ -18,6 +18,7 @@ type walk struct {
 	decoder *json.Decoder
 	row     func(any) error
 	there   bool // the rows were found
+	odd     bool // they are no array
 	found   []found
 }
 
@@ -84,7 +85,7 @@ func (w *walk) value(rows []report.JSONStep, ways [][]report.JSONStep) error {
 		on = on || way != nil
 	}
 	if !on {
-		return w.skip()
+		return w.skip(0)
 	}
 	token, err := w.decoder.Token()
 	if err != nil {
@@ -153,9 +154,9 @@ func (w *walk) keep(i int) error {
 // maxDepth is how many levels encoding/json goes down in a value that it decodes.
 const maxDepth = 10_000
 
-// skip skips a value.
-func (w *walk) skip() error {
-	for depth := 0; ; {
+// skip skips a value; depth is the number of its levels that were entered.
+func (w *walk) skip(depth int) error {
+	for {
 		token, err := w.decoder.Token()
 		if err != nil {
 			return err
@@ -187,7 +188,11 @@ func (w *walk) array() error {
 		w.there = true
 		return nil
 	case token != json.Delim('['):
-		return fmt.Errorf("%w: the rows are not an array", errDocument)
+		w.there, w.odd = true, true
+		if token == json.Delim('{') {
+			return w.skip(1)
+		}
+		return nil
 	}
 	w.there = true
 	var raw json.RawMessage
