@@ -10,6 +10,24 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 )
 
+// TestListsOfNothing: list is ls, and a list of no records says so.
+func TestListsOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	for _, of := range []string{"dead", "delay", "timer", "pause", "quarantine"} {
+		out, code := s.fanfold(of, "list")
+		if same, _ := s.fanfold(of, "ls"); code != exitOK || out != same {
+			t.Errorf("%s list: %d %s", of, code, out)
+		}
+	}
+	if out, code := s.fanfold("list"); code != exitOK || out != "no records match\n" {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("list", "-o", "json"); code != exitOK || out != "[]\n" {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
 // TestListOfSome lists the records that fulfil all filters, with parameters and times.
 func TestListOfSome(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,7 @@ func listing(f *flags, short, help string, print func(c *cobra.Command, b *backe
 	var match string
 	var limit int
 	c := &cobra.Command{
-		Use:   "ls",
+		Use: "ls", Aliases: []string{"list"},
 		Short: short,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			matches, err := glob(match)

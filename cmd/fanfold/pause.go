@@ -35,7 +35,7 @@ listener still applies, unless its report has paused_deadline: waits.`,
 			return f.printPaused(c, scripts.PausedReport(name), since, err)
 		}),
 		&cobra.Command{
-			Use: "ls", Short: "List paused listeners and reports",
+			Use: "ls", Aliases: []string{"list"}, Short: "List paused listeners and reports",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 				list, err := b.Inspect.Pauses(c.Context())
 				if err != nil {

@@ -181,6 +181,10 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 				}
 			}
 			_, width := screen.Terminal(c.OutOrStdout())
+			if len(views) == 0 && f.output != "json" {
+				_, err := fmt.Fprintln(c.OutOrStdout(), "no records match")
+				return err
+			}
 			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why"}, func(v listed) table.Row {
 				rows := ""
 				if v.Rows != nil {
