@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,10 +44,16 @@ func (in *Inspector) QuarantinedEntry(ctx context.Context, s *scripts.Scripts, i
 // quarantined decodes an entry of a partition.
 func (in *Inspector) quarantined(s *scripts.Scripts, m redis.XMessage) Quarantined {
 	q := newQuarantined(m)
-	if len(in.o.Scripts) > 1 {
-		q.Entry = strconv.Itoa(slices.Index(in.o.Scripts, s)) + ":" + q.Entry
-	}
+	q.Entry = in.entryName(s, q.Entry)
 	return q
+}
+
+// entryName returns the name of an entry of a partition's quarantine.
+func (in *Inspector) entryName(s *scripts.Scripts, entry string) string {
+	if len(in.o.Scripts) == 1 {
+		return entry
+	}
+	return strconv.Itoa(slices.Index(in.o.Scripts, s)) + ":" + entry
 }
 
 func newQuarantined(m redis.XMessage) Quarantined {
@@ -72,6 +79,17 @@ func searchQuarantine(ctx context.Context, rdb redis.UniversalClient, key, id st
 		}
 	}
 	return nil, true, nil
+}
+
+// otherForm is the reason of an id that was pushed in another form than its record has it.
+var otherForm = regexp.MustCompile(`^the record's id is "([^"]+)": push exactly that$`)
+
+// exactID returns the id of the record if the entry has it in another form.
+func (q Quarantined) exactID() string {
+	if m := otherForm.FindStringSubmatch(q.Reason); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // names reports whether the fields of an entry contain an id.

@@ -33,6 +33,8 @@ func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v Q
 		v.Next = append(v.Next, "it was too long to be stored: send it again from its source")
 	case origin == "delayed" || origin == "timers":
 		v.Next = append(v.Next, requeue+" --at TIME puts it back with a correct time")
+	case q.exactID() != "":
+		v.Next = append(v.Next, "fanfold submit "+q.exactID()+" pushes the id as the record has it; then remove this entry")
 	case v.Again != "":
 		v.Next = append(v.Next, "correct the cause; then "+requeue+" puts it back")
 	default:

@@ -147,6 +147,9 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
 		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, s.Keys.Quarantined(), f.ID)
+		if f.Aside != nil {
+			f.Aside.Entry = in.entryName(s, f.Aside.Entry)
+		}
 	}
 	return err
 }

@@ -129,7 +129,7 @@ func (j *judged) known() *known {
 		}
 		k.is["other-id"], k.is["final"], k.is["record-error"], k.is["report-paused"] = r.ID != j.ID, r.Status.Final(), r.Error != "", !paused.IsZero()
 		k.is["overtaken"], k.is["in-grace"] = job != nil && job.Attempt > r.Attempt, r.Age < j.Limits.Grace
-		k.text["record-id"], k.text["record-status"], k.text["report-quoted"] = strconv.Quote(r.ID), strconv.Quote(string(r.Status)), strconv.Quote(r.Report)
+		k.text["exact-id"], k.text["record-id"], k.text["record-status"], k.text["report-quoted"] = r.ID, strconv.Quote(r.ID), strconv.Quote(string(r.Status)), strconv.Quote(r.Report)
 		k.text["file"], k.text["record-error"], k.text["record-attempt"], k.text["record-age"] = r.File, r.Error, integer(r.Attempt), Short(r.Age)
 		k.text["report"], k.text["report-paused"], k.at["grace-over"] = r.Report, Stamp(paused), j.Now.Add(j.Limits.Grace-r.Age)
 	}
@@ -163,6 +163,11 @@ func (j *judged) known() *known {
 	}
 	if a := j.Aside; a != nil {
 		k.text["aside-at"], k.text["aside-reason"], k.text["aside-stream"] = When(a.At, j.Now), a.Reason, a.Stream
+		k.is["entry-known"], k.text["aside-entry"] = true, a.Entry
+		if id := a.exactID(); id != "" {
+			k.text["exact-id"] = id
+		}
+		k.is["other-form"] = a.exactID() != ""
 	}
 	return k
 }

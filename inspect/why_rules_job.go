@@ -10,7 +10,7 @@ var jobRule = rule{
 		more: []string{"All jobs stand still until it answers. Workers wait for it, and outages do not count as tries."}},
 
 	// The record is final, or not this one.
-	{when: "other-id", kind: KindOtherID, says: "The database finds the record {record-id} for this id: push exactly that id."},
+	{when: "other-id", kind: KindOtherID, says: "The database finds the record {record-id} for this id: push exactly that id.", do: []string{"{submit-exact}"}},
 	{when: "success", kind: KindEnded, says: "It is done: {file}"},
 	{when: "partial", kind: KindEnded, says: "It is done in part: {file}", more: []string{"The file is {without}."}, do: []string{"fanfold retry {id} makes the file again"}},
 	{when: "failed", kind: KindEnded, says: "It has failed: {why-failed}", do: []string{"{retry}"}},
@@ -50,6 +50,8 @@ var jobRule = rule{
 	{when: "queued full", kind: KindNoRoom, says: "{in-jobs} until a running job ends: {jobs-run}, the maximum that limits.running_jobs allows.",
 		more: []string{"Its deadline is set when it starts."}, do: []string{"wait, or raise limits.running_jobs"}},
 	{when: "queued", kind: KindQueued, says: "{in-jobs}.", more: []string{"{running}"}},
+	{when: "aside other-form", kind: KindQuarantined, says: "It was quarantined {aside-at}: {aside-reason}.",
+		more: []string{"It came from {aside-stream}. The record was not changed."}, do: []string{"{submit-exact}"}},
 	{when: "aside", kind: KindQuarantined, says: "It was quarantined {aside-at}: {aside-reason}.",
 		more: []string{"It came from {aside-stream}. The record was not changed."}, do: []string{"correct the cause, then run {submit}"}},
 	{when: "records-away", kind: KindRecordsAway},
@@ -69,7 +71,7 @@ var jobRule = rule{
 	{when: "processing", kind: KindStateless, says: "The record is PROCESSING, but Redis has no state of attempt {record-attempt}.",
 		more: []string{"Redis lost its data, or a process died after it changed the record and before it wrote the state."}, do: []string{"{submit} starts it once its grace time is over"}},
 	{when: "!jobs-whole", kind: KindQueued, says: "The record is PENDING; if its id was pushed, at least {jobs-searched} others are ahead of it.", more: []string{"{running}"}},
-	{when: "", kind: KindNotPushed, says: "The record is PENDING, and its id was not pushed.", do: []string{"{submit}"}, more: []string{
+	{when: "", kind: KindNotPushed, says: "The record is PENDING, and its id was not pushed.", do: []string{"{submit}", "fanfold quarantine ls shows whether its id was pushed in another form, such as 0{id}"}, more: []string{
 		"It has not changed for {record-age}; the id is neither in {jobs} nor in {delayed}.",
 		"After {grace} without a change, a rebuild starts it, unless records.filter excludes it. A rebuild runs every few minutes.",
 	}},

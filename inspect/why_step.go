@@ -18,7 +18,7 @@ const Missed = 5 * time.Second
 const (
 	SchedulerMissing = "start fanfold serve --roles scheduler, or look at its log"
 	engineMissing    = "start fanfold serve --roles engine, or look at its log"
-	listenersMissing = "start fanfold serve --roles listeners, or look at its log"
+	listenersMissing = "start fanfold serve --roles listeners --listeners {name}, or check the --listeners of the running processes and their logs"
 )
 
 // step has the facts of an open step of a job, a listener's task or fan-in, and the answer.
@@ -88,7 +88,7 @@ func (s *step) known(back bool) *known {
 		"stream": s.queue.Key, "stream-in-shell": shell(s.queue.Key), "length": integer(s.queue.Length), "workers": strconv.Itoa(s.live(s.queue)),
 		"stream-searched": integer(s.queue.Searched), "source-error": text(s.away), "lost-every": scripts.LostEvery.String(), "lost-jobs": strconv.Itoa(scripts.LostJobs),
 	}
-	k.at = map[string]time.Time{"next": s.Next, "takeover": now.Add(s.Limits.Lease)}
+	k.at = map[string]time.Time{"next": s.Next, "takeover": now.Add(s.Limits.Lease), "timeout": s.timesOut()}
 	if e != nil {
 		k.text["entries-before"] = integer(e.Ahead)
 	}
@@ -96,6 +96,14 @@ func (s *step) known(back bool) *known {
 		k.text["source-name"] = l.Source
 	}
 	return k
+}
+
+// timesOut returns when the running query ends at the latest; zero: that is not known, or it is none.
+func (s *step) timesOut() time.Time {
+	if l := s.listener; l != nil && l.Kind == report.FromMySQL && l.Timeout > 0 && !s.Taken.IsZero() {
+		return s.Taken.Add(l.Timeout)
+	}
+	return time.Time{}
 }
 
 // fold reports whether the step is fan-in.

@@ -226,7 +226,12 @@ var beforeTheStart = map[string]meaning{
 	"many run":                  {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
 	"in the queue":              {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
 	"quarantined before a push": {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Aside = &Quarantined{} }), KindQueued, "as the next one"},
-	"quarantined":               {recorded(report.Pending, func(f *facts) { f.Aside = &Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 prevents that"},
+	"in another form":           {recorded(report.Pending, func(f *facts) { f.Record.ID, f.Aside = "01", &Quarantined{Entry: "5-1"} }), KindOtherID, "fanfold submit 01, then fanfold quarantine rm 5-1"},
+	"quarantined in that form": {recorded(report.Pending, func(f *facts) {
+		f.Aside = &Quarantined{Entry: "5-1", Reason: `the record's id is "01": push exactly that`}
+	}), KindQuarantined, "fanfold submit 01, then fanfold quarantine rm 5-1"},
+	"pushed in another form?": {recorded(report.Pending), KindNotPushed, "fanfold quarantine ls shows whether its id was pushed in another form, such as 01"},
+	"quarantined":             {recorded(report.Pending, func(f *facts) { f.Aside = &Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 prevents that"},
 
 	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = now }), KindPaused, "fanfold resume report r"},
 	"report unknown":             {recorded(report.Pending, func(f *facts) { f.Report = nil }), KindUnknownReport, "add the report"},
@@ -278,6 +283,11 @@ var ofSteps = map[string]meaning{
 	"source away, in work":      {querying(owned("a", time.Second), source(away)), KindSourceAway, "worker w/1 has it, and database da does not answer from here: connection refused"},
 	"source away, retried":      {querying(fails("a", time.Second, "x", ""), source(away)), KindSourceAway, "(connection refused); it is tried again in 1s"},
 	"waits for a vendor, away":  {querying(waits("a", time.Second), source(away)), KindSourceAway, "it waits for API vendor: job 5 is queued; the next poll is in 1s"},
+	"listener paused, failing":  {querying(fails("a", time.Second, "no table", ""), pauses("a"), func(f *facts) { f.Job.Steps[0].Tries = 1 }), KindPaused, "; its last try failed (1 of 3 tries are used): no table"},
+	"running, to be cancelled":  {querying(owned("a", time.Second)), KindBarrier, "wait, or end the job with fanfold cancel 1"},
+	"retry uses a try":          {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "correct the cause; then fanfold delay run 1 tries it now, which uses a try"},
+	"refused, to be paused":     {querying(owned("a", time.Second), source(refuses)), KindSourceRefuses, "fanfold pause listener a, so that no more tries are used\nthen correct"},
+	"nobody reads, listeners":   {querying(unattended("a")), KindNoWorker, "--roles listeners --listeners a, or check"},
 	"listener paused":           {querying(fails("a", time.Second, "x", ""), source(away), pauses("a")), KindPaused, "fanfold resume listener a"},
 	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query has been running"},
 	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m0s ago, and no scheduler has moved it; the last try failed: x"},

@@ -53,7 +53,7 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 	detail, alive := fmt.Sprintf("%s, %d of them in work, %s", inspect.Count(length, "entry"), group.Pending, inspect.Count(group.Consumers, "consumer")), slices.ContainsFunc(consumers, by.Alive)
 	switch {
 	case serving && !alive && by.Listener != "" && !by.External:
-		return newFinding(check, Warn, "", errors.New("processes run, but none of them runs this listener"), "start fanfold serve with this listener: --listeners may exclude it in every process")
+		return newFinding(check, Warn, "", errors.New("processes run, but none of them runs this listener"), "restart fanfold serve if you have just added it; otherwise start it with this listener: --listeners may exclude it in every process")
 	case missing:
 		return pass(check, "it does not exist yet: fanfold serve makes it")
 	case i < 0:

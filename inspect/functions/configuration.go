@@ -33,6 +33,7 @@ type listener struct {
 	Source  string              `json:"source"`
 	Tries   int                 `json:"tries"`
 	Silence int64               `json:"silence"`
+	Timeout int64               `json:"timeout"` // of a try
 }
 
 // describe returns the configuration of a partition as JSON. The same configuration always gives the
@@ -45,7 +46,7 @@ func describe(k scripts.Keys, limits report.Limits, reports map[string]*report.R
 	for name, r := range reports {
 		d := definition{Hash: r.Hash(), Tries: r.Retry.Retries + 1, DeadlineWaits: r.DeadlineWaits, Restarts: r.RestartOnChange, Listeners: map[string]listener{}}
 		for _, l := range r.Listeners() {
-			d.Listeners[l.Name] = listener{l.Kind, l.Source, l.Retry.Retries + 1, ms(l.Silence)}
+			d.Listeners[l.Name] = listener{l.Kind, l.Source, l.Retry.Retries + 1, ms(l.Silence), ms(l.Timeout)}
 		}
 		c.Reports[name] = d
 	}

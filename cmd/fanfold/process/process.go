@@ -54,18 +54,19 @@ type Process struct {
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program
 
-	trace   *trace.Tracer // nil: no job is traced
-	seen    *quiet.Watch  // what becomes of the clients of Redis
-	apis    map[string]*http.Source
-	files   *sink.Watched               // of an engine; nil: this process makes no files
-	reads   opened                      // the sink of those who bring files
-	sources map[string]listeners.Source // of listeners; nil: this process runs none
-	only    func(listener string) bool  // which listeners run here; nil: all
-	slots   *listeners.Slots            // of tasks
-	tag     string                      // of the files of this installation; empty: not known
-	zone    *time.Location              // of the records' server; nil: its own
-	closing sync.Mutex                  // of closers
-	closers []io.Closer
+	trace    *trace.Tracer // nil: no job is traced
+	seen     *quiet.Watch  // what becomes of the clients of Redis
+	apis     map[string]*http.Source
+	files    *sink.Watched               // of an engine; nil: this process makes no files
+	reads    opened                      // the sink of those who bring files
+	sources  map[string]listeners.Source // of listeners; nil: this process runs none
+	only     func(listener string) bool  // which listeners run here; nil: all
+	patterns []string                    // of --listeners
+	slots    *listeners.Slots            // of tasks
+	tag      string                      // of the files of this installation; empty: not known
+	zone     *time.Location              // of the records' server; nil: its own
+	closing  sync.Mutex                  // of closers
+	closers  []io.Closer
 }
 
 // patience is how long a short statement may take in MySQL.

@@ -39,6 +39,7 @@ func (p *Process) Restrict(patterns, roles []string) error {
 			return ErrConfig.of(fmt.Errorf("--listeners: no listener matches %q: the listeners are %s", pattern, strings.Join(p.Config.ListenerNames(), ", ")))
 		}
 	}
+	p.patterns = patterns
 	p.only = func(listener string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, listener) })
 	}
@@ -121,7 +122,11 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	library := functions.New(functions.Options{Redis: p.Redis, Partitions: p.Partitions, Config: p.InspectConfig(), Log: log})
 	group.Go(func() error { return library.Run(ctx) })
 	a.setRunning(true)
-	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(p.Config.Reports), "consumer", consumer)
+	about := []any{"roles", strings.Join(roles, ","), "reports", len(p.Config.Reports), "consumer", consumer}
+	if len(p.patterns) > 0 {
+		about = append(about, "listeners", strings.Join(p.patterns, ","))
+	}
+	log.Info("serving", about...)
 	err = group.Wait()
 	log.Info("stopped", "consumer", consumer)
 	return err

@@ -81,6 +81,8 @@ local function waiting(all, job, known)
   if e then
     is.aside, text['aside-at'] = true, far(e.at, all.now)
     text['aside-reason'], text['aside-stream'] = e.reason or '', e.stream or ''
+    text['exact-id'] = string.match(text['aside-reason'], '^the record\'s id is "([^"]+)": push exactly that$')
+    is['other-form'] = text['exact-id'] ~= nil
   end
 end
 

@@ -52,6 +52,7 @@ local function judge(all, job, step)
     stream = s.key, ['stream-in-shell'] = shell(s.key), length = tostring(s.length), workers = tostring(s.live),
     ['stream-searched'] = tostring(s.searched), ['entries-before'] = tostring(e and e.ahead or 0), ['source-name'] = of and of.source or '',
   }}
+  if of and of.kind == 'mysql' and (of.timeout or 0) > 0 and taken ~= 0 then known.at.timeout = taken + of.timeout end
   if fact(known, 'retries') then tries = tries + 1 end
   known.is.tries, known.text.tries = tries ~= 0, tostring(tries)
   local branch = first(known, RULES.step)
