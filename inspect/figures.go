@@ -91,6 +91,15 @@ func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure
 	return found, failed
 }
 
+// Measured returns what Figures returns, without values.
+func (in *Inspector) Measured() []Figure {
+	var all []Figure
+	for _, m := range slices.Concat(measures(in)...) {
+		all = append(all, m.Figure)
+	}
+	return all
+}
+
 // measures returns the measures of every partition.
 func measures(in *Inspector) [][]measure {
 	parts := make([][]measure, len(in.o.Scripts))

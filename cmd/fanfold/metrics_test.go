@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/gauges"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
 )
@@ -236,7 +236,7 @@ func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "traces: {url: 'http://127.0.0.1:1'}")
 	d := described{metrics: map[string]string{}}
-	d.MustRegister(inspect.NewGauges(s.b.Inspect))
+	d.MustRegister(gauges.New(s.b.Inspect))
 	s.b.Metrics = d
 	end, err := s.b.Traces(t.Context(), "c", slog.New(slog.DiscardHandler))
 	if err != nil {

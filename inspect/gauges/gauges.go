@@ -1,19 +1,21 @@
-package inspect
+// Package gauges answers one question: how do the figures of Redis become metrics of Prometheus?
+package gauges
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
-// NewGauges returns a collector of the Figures. All processes export the same values: use their
+// New returns a collector of the Figures. All processes export the same values: use their
 // maximum, not their sum.
-func NewGauges(in *Inspector) prometheus.Collector {
+func New(in *inspect.Inspector) prometheus.Collector {
 	g := &gauges{in: in, descs: map[string]*prometheus.Desc{}}
 	g.up = prometheus.NewDesc("fanfold_redis_up", "1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.", nil, nil)
-	for _, f := range slices.Concat(measures(in)...) {
+	for _, f := range in.Measured() {
 		var labels []string
 		if f.Label != "" {
 			labels = append(labels, f.Label)
@@ -27,7 +29,7 @@ func NewGauges(in *Inspector) prometheus.Collector {
 }
 
 type gauges struct {
-	in    *Inspector
+	in    *inspect.Inspector
 	up    *prometheus.Desc
 	descs map[string]*prometheus.Desc // by name
 }
