@@ -39,7 +39,7 @@ func TestNotificationsOff(t *testing.T) {
 		t.Errorf("%v by event, %v by sweep", events, sweeps)
 	}
 	b.until("it has tried again", func() bool { return value(t, registry, "fanfold_resubscriptions_total", "") >= 2 })
-	if said := b.said("level=WARN") + b.said("switched on"); said != 2 || value(t, registry, "fanfold_notifications_heard", "") != 0 {
+	if said := b.said("level=WARN") + b.said("to enable keyspace notifications"); said != 2 || value(t, registry, "fanfold_notifications_heard", "") != 0 {
 		t.Errorf("said %d times:\n%s", said, &b.log)
 	}
 }

@@ -441,7 +441,7 @@ func TestWithoutTheTables(t *testing.T) {
 	s.eventually("the job runs", func() bool { return s.reads("one") == 1 })
 	s.flushAll()
 	s.checkFinals([]string{id})
-	if n := strings.Count(lines.String(), "fanfold migrate makes the tables"); n != 1 {
+	if n := strings.Count(lines.String(), "create the tables with fanfold migrate"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, lines.String())
 	}
 }

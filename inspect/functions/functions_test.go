@@ -196,7 +196,7 @@ func TestTop(t *testing.T) {
 	if len(got) != 2+maxJobs || got[0] != "54 jobs run; limits.running_jobs is 100." || got[len(got)-1] != "... and 4 more" {
 		t.Errorf("%d: %q", len(got), got)
 	}
-	if !strings.HasPrefix(got[1], "lost  Redis has no job of lost") || !strings.HasPrefix(got[2], "100  r  attempt 1  RUN 1/2  deadline in 1h0m0s   It waits for b: no worker reads") {
+	if !strings.HasPrefix(got[1], "lost  Redis has no job of lost") || !strings.HasPrefix(got[2], "100  r  attempt 1  RUN 1/2  deadline in ") || !strings.Contains(got[2], "   It waits for b: no worker reads") {
 		t.Errorf("%q", got[1:3])
 	}
 }
