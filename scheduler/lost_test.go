@@ -126,7 +126,7 @@ func TestAnEntryThatIsPendingIsNotLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(t.Context(), b.s.Keys.Task("l")).Val(); n != 2 || b.said("sent again") > 0 {
+	if n := b.client.XLen(t.Context(), b.s.Keys.Task("l")).Val(); n != 2 || b.said("resent a lost message") > 0 {
 		t.Errorf("%d entries of two tasks, one of which is worked on:\n%s", n, &b.log)
 	}
 }
