@@ -173,7 +173,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/due/timers", 200, "was fired", "name", "beep-1", "action", "fire")
 	s.eventually("the message is there", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 1 })
 	b.does("/due/timers", 404, "no such timer", "name", "beep-2", "action", "remove")
-	b.does("/due/timers", 400, "no timer", "name", "a b", "action", "remove")
+	b.does("/due/timers", 400, "not a valid timer name", "name", "a b", "action", "remove")
 	b.does("/due/timers", 400, "no such action", "name", "beep-1", "action", "explode")
 }
 
