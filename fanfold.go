@@ -10,7 +10,9 @@
 //   - dataset: what listeners write; fold: how datasets meet; format: what the file
 //     looks like
 //   - scheduler: what happens because time passed
-//   - inspect: what an operator sees
+//   - inspect: what an operator sees; operate: what an operator changes
+//   - dashboard, waiting, api: what a browser or a client sees
+//   - internal/access: who may do what over HTTP; internal/trace: traces of jobs
 //   - cmd/fanfold: the command
 package fanfold
 

@@ -74,7 +74,6 @@ type mEntry struct {
 	with   string // the worker for which it is pending; empty: it is unread
 }
 
-func (e *mEntry) first() bool  { return e.fields["of"] != "" }
 func (e *mEntry) cancel() bool { return e.fields["cancel"] != "" }
 
 // mStep is what the state says of the tries of a step.

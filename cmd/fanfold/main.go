@@ -131,9 +131,8 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-func usage(err error) error       { return coded{err, exitUsage} }
-func jobFailed(err error) error   { return coded{err, exitJobFailed} }
-func unreachable(err error) error { return coded{err, exitUnreachable} }
+func usage(err error) error     { return coded{err, exitUsage} }
+func jobFailed(err error) error { return coded{err, exitJobFailed} }
 
 // exitCode finds the code that an error stands for.
 func exitCode(err error) int {

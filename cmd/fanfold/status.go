@@ -1,23 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/download"
-	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -111,199 +107,6 @@ func stands(l inspect.Listener, reads bool) string {
 		text += ": " + l.Why
 	}
 	return text
-}
-
-func newList(f *flags) *cobra.Command {
-	var status, since, until, why string
-	var parameters []string
-	var of record.Filter
-	var limit int
-	c := &cobra.Command{
-		Use:   "list",
-		Short: "List records, most recently changed first",
-		Long: `List shows records, most recently changed first, with their parameters. It omits columns
-without values: rows and created need such columns in the table, and started and duration
-are known for jobs that run or ended recently. A terminal with less than 160 columns shows
-neither created nor started. -o json prints everything. fanfold status also shows the size
-of a file.
-
-A record must match all filters:
-
-    fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
-
---since and --until take a time or a duration before now, and compare it with the last
-change of a record. --param compares the text of a value, and of a list the JSON as the
-database writes it.
-
---why lists the records without a final status for which fanfold why gives this kind, with
-the reason. It checks the 1,000 most recently changed records. The kinds are:
-
-  ` + strings.Join(kindLines(), "\n  "),
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
-			of.Status = report.Status(strings.ToUpper(status))
-			if of.Status != "" && !slices.Contains(report.Statuses, of.Status) {
-				return usage(fmt.Errorf("--status: %q is not one of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED", status))
-			}
-			if of.Since, err = ago("--since", since); err != nil {
-				return usage(err)
-			}
-			if of.Until, err = ago("--until", until); err != nil {
-				return usage(err)
-			}
-			of.Parameters = map[string]string{}
-			for _, text := range parameters {
-				name, value, ok := strings.Cut(text, "=")
-				if !ok || name == "" {
-					return usage(fmt.Errorf("--param %s: write NAME=VALUE", report.Shorten(text)))
-				}
-				of.Parameters[name] = value
-			}
-			if err := positive(limit); err != nil {
-				return err
-			}
-			kind, asked := inspect.Kind(why), limit
-			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
-				return usage(fmt.Errorf("--why: %q is not one of %s", why, strings.Join(kinds(), ", ")))
-			} else if why != "" {
-				of.Open, asked = true, maxWhy
-			}
-			jobs, err := b.Inspect.List(c.Context(), of, asked)
-			if err != nil {
-				return err
-			}
-			views := make([]listed, len(jobs))
-			for i, j := range jobs {
-				views[i].Job = j
-			}
-			if why != "" {
-				if views, err = because(c.Context(), b, views, kind, limit); err != nil {
-					return err
-				}
-			}
-			_, width := screen.Terminal(c.OutOrStdout())
-			if len(views) == 0 && f.output != "json" {
-				_, err := fmt.Fprintln(c.OutOrStdout(), "no records match")
-				return err
-			}
-			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why"}, func(v listed) table.Row {
-				rows := ""
-				if v.Rows != nil {
-					rows = strconv.FormatInt(*v.Rows, 10)
-				}
-				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, clock(v.Created), clock(v.Started), clock(v.Ended), took(v.Job), parametersText(v.Job), show.About(v.Job), v.Why}
-			}, hidden(views, width)...)
-		}),
-	}
-	c.Flags().StringVar(&status, "status", "", "only records with this status: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
-	var statuses []string
-	for _, s := range report.Statuses {
-		statuses = append(statuses, string(s))
-	}
-	offer(c, "status", statuses...)
-	c.Flags().StringVar(&of.Report, "report", "", "only records of this report")
-	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
-	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
-	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
-	c.Flags().StringVar(&why, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
-	offer(c, "why", kinds()...)
-	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
-	return c
-}
-
-// listed is a record in a list.
-type listed struct {
-	inspect.Job
-	Why string `json:"why,omitempty"` // what keeps it, with --why
-}
-
-// because returns the records that something keeps, up to a limit.
-func because(ctx context.Context, b *backend, views []listed, kind inspect.Kind, limit int) ([]listed, error) {
-	of, ids := map[string]listed{}, make([]string, len(views))
-	for i, v := range views {
-		of[v.ID], ids[i] = v, v.ID
-	}
-	verdicts, err := b.Inspect.Because(ctx, ids, kind, limit)
-	var found []listed
-	for _, v := range verdicts {
-		found = append(found, listed{of[v.ID].Job, v.Summary})
-	}
-	return found, err
-}
-
-// maxWhy is how many records list --why asks about.
-const maxWhy = 1000
-
-// kinds are the words of list --why.
-func kinds() (names []string) {
-	for _, k := range inspect.Kinds() {
-		names = append(names, string(k))
-	}
-	return names
-}
-
-// kindLines are the kinds, some in each line.
-func kindLines() (lines []string) {
-	for some := range slices.Chunk(slices.Sorted(slices.Values(kinds())), 6) {
-		lines = append(lines, strings.Join(some, ", "))
-	}
-	return lines
-}
-
-// roomy is how wide a terminal must be to show all columns of a list.
-const roomy = 160
-
-// hidden are the columns of a list that have no value, or no room on a terminal.
-func hidden(views []listed, width int) (columns []table.ColumnConfig) {
-	narrow := width > 0 && width < roomy
-	for number, has := range map[int]func(v listed) bool{
-		5:  func(v listed) bool { return v.Rows != nil },
-		6:  func(v listed) bool { return v.Created != nil && !narrow },
-		7:  func(v listed) bool { return v.Started != nil && !narrow },
-		8:  func(v listed) bool { return v.Ended != nil },
-		9:  func(v listed) bool { return v.Duration != nil },
-		12: func(v listed) bool { return v.Why != "" },
-	} {
-		if !slices.ContainsFunc(views, has) {
-			columns = append(columns, table.ColumnConfig{Number: number, Hidden: true})
-		}
-	}
-	return columns
-}
-
-// clock is a time in a list: without its zone, which is that of this machine.
-func clock(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return at.Local().Format(time.DateTime)
-}
-
-// took is how long the last attempt of a job took, or has run.
-func took(v inspect.Job) string {
-	if v.Duration == nil {
-		return ""
-	}
-	d := time.Duration(*v.Duration) * time.Millisecond
-	if d < time.Second {
-		return d.String()
-	}
-	return inspect.Short(d)
-}
-
-// ago is how long ago a time was that is given as such, or as a duration; 0 for an empty text.
-func ago(flag, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	var d span
-	if d.Set(text) == nil && d > 0 {
-		return time.Duration(d), nil
-	}
-	at, err := parseTime(text, time.Local)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %q is neither a duration such as 90s, 10m or 1d, nor a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds", flag, text)
-	}
-	return max(time.Since(at), time.Microsecond), nil
 }
 
 // parametersText are the parameters of a record as one types them.

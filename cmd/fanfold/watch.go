@@ -101,7 +101,7 @@ func (b *backend) awaited(ctx context.Context, ids []string, w io.Writer) (jobVi
 // silent shows nothing.
 type silent struct{}
 
-// Look implements inspect.Watcher.
+// Show implements inspect.Watcher.
 func (silent) Show(inspect.Job) error { return nil }
 
 // Event implements inspect.Watcher.
