@@ -240,6 +240,12 @@ func TestExternalExamples(t *testing.T) {
 			if got := s.succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
 				t.Errorf("nothing is %q", got)
 			}
+			// A value that repeats is sent once, and null is not sent.
+			s.exec("ALTER TABLE users DROP PRIMARY KEY, MODIFY user_id INT NULL")
+			s.exec("INSERT INTO users VALUES (8, 'twice', '2050-01-01'), (8, 'twice', '2050-01-01'), (NULL, 'nobody', '2050-01-01')")
+			if got := s.succeed("scored", `{"from": "2050-01-01"}`); got != "user_id,name,score\r\n8,twice,12.00\r\n8,twice,12.00\r\n" {
+				t.Errorf("repeated values are %q", got)
+			}
 			s.exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
 			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
