@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -17,12 +19,13 @@ type Lost struct {
 }
 
 // StartLost starts those of the records that Redis does not know: without a job and without a
-// member of the delayed set. It fails records with invalid parameters. Jobs start only in a Redis
+// member of the delayed set. It fails records with invalid parameters, and puts the deadline of a
+// running job back that has lost it: no scheduler sees such a job. Jobs start only in a Redis
 // of this epoch, and use half of the free capacity, so that the trigger keeps the rest. Valid is
 // called after Redis was read and before anything changes; StartLost returns its error.
 func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, valid func(context.Context) error) (l Lost, err error) {
 	var pushes, start []*push
-	var places []string
+	var places, running []string
 	for _, r := range records {
 		if !report.ValidID(r.ID) {
 			l.Skipped = append(l.Skipped, r.ID)
@@ -61,6 +64,8 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 			start = append(start, p)
 		case d.act == actStart:
 			l.Left = append(l.Left, *p.record)
+		case d.act == actIgnore:
+			running = append(running, p.id)
 		case d.act == actQuarantine: // a pass must not fill the quarantine
 			l.Skipped = append(l.Skipped, p.id)
 		case d.act == actFail:
@@ -73,7 +78,28 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	if len(start) > 0 {
 		l.Started = e.start(ctx, start, epoch)
 	}
-	return l, ctx.Err()
+	return l, e.insist(ctx, "put lost deadlines back", func() error { return e.mend(ctx, running) })
+}
+
+// mend puts the deadlines back that running jobs have lost.
+func (e *Engine) mend(ctx context.Context, ids []string) error {
+	deadlines, err := e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Deadlines(), ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, ok := deadlines[id]; ok {
+			continue
+		}
+		outcome, err := e.o.Scripts.Clock.Mend(ctx, id)
+		if err != nil && !errors.Is(err, scripts.ErrBroken) {
+			return err
+		}
+		if outcome == scripts.OK {
+			e.log.Warn("a running job had lost its deadline; put it back", "job", id)
+		}
+	}
+	return nil
 }
 
 // BeforeStart returns the members that an id can have in the delayed set before its job starts: the

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
@@ -71,6 +72,41 @@ func TestLost(t *testing.T) {
 	}
 	if attempts, _, err := s.Jobs.Attempts(ctx, []string{"pending", "stateless", "due-later", "polled"}); err != nil || !slices.Equal(attempts, []int64{1, 2, 0, 0}) {
 		t.Errorf("%v %v", attempts, err)
+	}
+}
+
+// TestALostDeadlineIsPutBack: without it, no scheduler sees the job.
+func TestALostDeadlineIsPutBack(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler)}
+	all := map[string]Record{}
+	var records []Record
+	for _, id := range []string{"whole", "lost", "late", "broken"} {
+		timeout := time.Hour
+		if id == "late" {
+			timeout = -time.Second
+		}
+		start(t, s, id, "d", timeout, "a")
+		r := Record{ID: id, Report: "r", Status: report.Processing, Attempt: 1, Age: time.Hour}
+		records, all[id] = append(records, r), r
+	}
+	e.o.Records = lostRecords{&read{all: all}}
+	before := client.ZRangeWithScores(t.Context(), s.Keys.Deadlines(), 0, -1).Val()
+	client.ZRem(t.Context(), s.Keys.Deadlines(), "lost", "late", "broken")
+	client.Del(t.Context(), s.Keys.Wake())
+	client.HSet(t.Context(), s.Keys.Job("broken"), "job", "1 RUN no state")
+	e.o.Limits.RunningJobs = 4
+	if l, err := e.StartLost(t.Context(), records, "", func(context.Context) error { return nil }); err != nil || l.Started != 0 {
+		t.Errorf("%+v %v", l, err)
+	}
+	before = slices.DeleteFunc(before, func(z redis.Z) bool { return z.Member == "broken" })
+	if diff := cmp.Diff(before, client.ZRangeWithScores(t.Context(), s.Keys.Deadlines(), 0, -1).Val()); diff != "" {
+		t.Errorf("deadlines (-want +got):\n%s", diff)
+	}
+	// The scheduler learns of the one that has passed.
+	if d, err := s.Clock.Passed(t.Context(), 0, 10); err != nil || !slices.Equal(d.Passed, []string{"late"}) {
+		t.Errorf("%+v %v", d, err)
 	}
 }
 

@@ -294,10 +294,10 @@ func TestMessagesComeFirst(t *testing.T) {
 			fold := claimed(t, s, "1", "f", OK)
 			return func() (Outcome, error) { return fold.Advance(t.Context(), []string{"a", "b"}) }
 		}},
-		"push again": {func(s *Scripts) string { return s.Keys.Jobs() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"mend": {func(s *Scripts) string { return s.Keys.Jobs() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			s.rdb.Del(t.Context(), s.Keys.Job("1"))
-			return func() (Outcome, error) { return s.Clock.PushAgain(t.Context(), "1") }
+			return func() (Outcome, error) { return s.Clock.Mend(t.Context(), "1") }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

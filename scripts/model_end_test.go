@@ -40,7 +40,7 @@ func (m *machine) end() {
 				}
 			}
 			m.agree(t)
-		} else if outcome, err := m.s.Clock.PushAgain(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
+		} else if outcome, err := m.s.Clock.Mend(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
 			t.Fatal(outcome, err)
 		}
 		m.allIn(t, func(h *mHand) { m.work(t, h) })

@@ -257,6 +257,7 @@ func (m *machine) actions() map[string]action {
 		"lose entry":     {1, entry(func(*mEntry) bool { return true }), m.loseEntry},
 		"lose delayed":   {1, func() bool { return len(m.delayed) > 0 }, m.loseDelayed},
 		"lose hash":      {1, exists, m.loseHash},
+		"lose deadline":  {1, exists, m.loseDeadline},
 		"lose tombstone": {1, func() bool { return m.tombstone != nil }, m.loseTombstone},
 	}
 }
@@ -608,6 +609,14 @@ func (m *machine) loseDelayed(t *rapid.T) {
 func (m *machine) loseHash(t *rapid.T) {
 	m.client.Del(t.Context(), m.s.Keys.Job("1"))
 	m.job = nil
+}
+
+// loseDeadline takes the deadline away, and puts it back as a pass over the records does.
+func (m *machine) loseDeadline(t *rapid.T) {
+	m.client.Del(t.Context(), m.s.Keys.Deadlines(), m.s.Keys.Wake())
+	if outcome, err := m.s.Clock.Mend(t.Context(), "1"); outcome != OK || err != nil {
+		t.Fatal(outcome, err)
+	}
 }
 
 func (m *machine) loseTombstone(t *rapid.T) {

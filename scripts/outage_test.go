@@ -98,19 +98,19 @@ func TestClaimsKeepAJobAlive(t *testing.T) {
 	long("renewal")
 }
 
-// TestPushAgain leaves alone what runs.
-func TestPushAgain(t *testing.T) {
+// TestMend leaves alone what runs.
+func TestMend(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
 	started(t, s, "runs", -time.Second, "l")
-	if outcome, err := s.Clock.PushAgain(ctx, "runs"); err != nil || outcome != Gone {
+	if outcome, err := s.Clock.Mend(ctx, "runs"); err != nil || outcome != Gone {
 		t.Errorf("a job that runs: %v %v", outcome, err)
 	}
 	started(t, s, "lost", -time.Second, "l")
 	client.Del(ctx, s.Keys.Job("lost"))
 	for i, want := range []Outcome{OK, Gone} {
-		if outcome, err := s.Clock.PushAgain(ctx, "lost"); err != nil || outcome != want {
+		if outcome, err := s.Clock.Mend(ctx, "lost"); err != nil || outcome != want {
 			t.Errorf("a job that is lost, call %d: %v %v", i, outcome, err)
 		}
 	}

@@ -73,11 +73,11 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, err := p.s.Streams.Resend(ctx, m, w.at(1), entry)
 		return outcome.String(), err
 	},
-	"push-again": func(p *player, ctx context.Context, _ words) (string, error) {
-		outcome, err := p.s.Clock.PushAgain(ctx, jobID)
+	"mend": func(p *player, ctx context.Context, _ words) (string, error) {
+		outcome, err := p.s.Clock.Mend(ctx, jobID)
 		return outcome.String(), err
 	},
-	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, or the stream of a step
+	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, deadlines, wake, or the stream of a step
 		return "done", p.client.Del(ctx, p.key(w.at(1))).Err()
 	},
 	"double": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: a message of it once more
@@ -101,6 +101,10 @@ func (p *player) key(name string) string {
 		return p.s.Keys.Ended(jobID)
 	case "delayed":
 		return p.s.Keys.Delayed()
+	case "deadlines":
+		return p.s.Keys.Deadlines()
+	case "wake":
+		return p.s.Keys.Wake()
 	case "events":
 		return p.s.Keys.Events()
 	case job.StepFanIn:

@@ -359,6 +359,34 @@ func (l *lockedLog) String() string {
 
 var _ io.Writer = (*lockedLog)(nil)
 
+// TestALostDeadline of a job whose message is lost, too: a pass puts the deadline back, so that the
+// scheduler sees the job and sends the message again.
+func TestALostDeadline(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	often := func(o *recovery.Options) { o.PassEvery = 200 * time.Millisecond }
+	if out, code := s.fanfold("pause", "listener", "one"); code != exitOK {
+		t.Fatal(out)
+	}
+	stop := s.serveRebuilding(s.config, often)
+	id := s.insert("slow", "")
+	s.push(id)
+	s.eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
+	stop()
+	keys := s.b.Partitions.Home().Keys
+	s.b.Redis.XTrimMaxLen(t.Context(), keys.Task("one"), 0)
+	if n := s.b.Redis.ZRem(t.Context(), keys.Deadlines(), id).Val(); n != 1 {
+		t.Fatal("it has no deadline")
+	}
+	if out, code := s.fanfold("resume", "listener", "one"); code != exitOK {
+		t.Fatal(out)
+	}
+	s.serveRebuilding(s.config, often)
+	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
+		t.Errorf("%+v", v)
+	}
+}
+
 // TestALongBacklogIsNotDoubled: what waits in the stream and is started by a
 // rebuild runs once.
 func TestALongBacklogIsNotDoubled(t *testing.T) {
