@@ -80,7 +80,7 @@ func TestParseLine(t *testing.T) {
 func TestTombstone(t *testing.T) {
 	t.Parallel()
 	tasks := map[string]TaskState{
-		"done":    {StepState: StepState{Tries: 1}, Ends: -1, Done: true, Rows: 7},
+		"done":    {StepState: StepState{Tries: 1}, Ends: -1, Done: true, Rows: 7, Took: 9 * time.Millisecond},
 		"left":    {StepState: StepState{Tries: 2}, Ends: -1},
 		"omitted": {StepState: StepState{Tries: 3}, Ends: -1, Done: true, Policy: "omitted"},
 	}

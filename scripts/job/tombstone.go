@@ -1,17 +1,19 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/report"
 )
 
-// ended reads a tombstone: attempt, outcome, report/definition/digest, what the listeners gave
-// (see Summary), and the file or the reason.
+// ended reads a tombstone: attempt, outcome, report/definition/digest, the Summary of
+// its tasks, and the file or the reason.
 func (p *parser) ended(text string, state *State) {
 	words := strings.SplitN(text, " ", 5)
 	if len(words) != 5 {
@@ -20,18 +22,7 @@ func (p *parser) ended(text string, state *State) {
 	}
 	state.Attempt, state.Status = p.parse("ended", words[0]), words[1]
 	state.Report, state.Definition = SplitOf(words[2])
-	for part := range strings.SplitSeq(words[3], ",") {
-		if parts := strings.Split(part, ":"); len(parts) == 3 {
-			t := TaskState{Ends: -1, Done: parts[1] != ""}
-			t.Tries = p.parse("ended", parts[2])
-			if parts[1] == "-" {
-				t.Policy = "omitted"
-			} else if t.Done {
-				t.Rows = p.parse("ended", parts[1])
-			}
-			state.Tasks[parts[0]] = t
-		}
-	}
+	state.Tasks = ParseSummary(words[3])
 	if report.Status(state.Status).HasFile() {
 		state.File = words[4]
 	} else {
@@ -39,31 +30,43 @@ func (p *parser) ended(text string, state *State) {
 	}
 }
 
-// Summary says what the listeners of a job gave, for people who read it right after its end:
-// listener:rows:tries, with commas; rows are - if the job went on without the listener, and
-// empty if it was not done.
+// Summary says what the listeners of a job did, for people and programs that read it after the
+// job's end: listener:rows:tries:ms, with commas. Rows are - if the job went on without the
+// listener; rows and ms are empty if it was not done.
 func (s *State) Summary() string {
-	var b strings.Builder
+	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s.Tasks)) {
-		t := s.Tasks[name]
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(name)
+		t, rows, ms := s.Tasks[name], "", ""
 		switch {
 		case t.Policy != "":
-			b.WriteString(":-:")
+			rows = "-"
 		case t.Done:
-			b.WriteByte(':')
-			b.WriteString(strconv.FormatInt(t.Rows, 10))
-			b.WriteByte(':')
-		default:
-			b.WriteString("::")
+			rows, ms = strconv.FormatInt(t.Rows, 10), strconv.FormatInt(t.Took.Milliseconds(), 10)
 		}
-		b.WriteString(strconv.FormatInt(t.Tries, 10))
+		all = append(all, name+":"+rows+":"+strconv.FormatInt(t.Tries, 10)+":"+ms)
 	}
-	if b.Len() == 0 {
-		return "-"
+	return cmp.Or(strings.Join(all, ","), "-")
+}
+
+// ParseSummary returns the tasks of a Summary. It skips what is not in the form of one.
+func ParseSummary(text string) map[string]TaskState {
+	tasks := map[string]TaskState{}
+	for part := range strings.SplitSeq(text, ",") {
+		words := strings.Split(part, ":")
+		if len(words) != 4 {
+			continue
+		}
+		t := TaskState{Ends: -1, Done: words[1] != ""}
+		p := parser{}
+		t.Tries = p.parse("tries", words[2])
+		if words[1] == "-" {
+			t.Policy = "omitted"
+		} else if t.Done {
+			t.Rows, t.Took = p.parse("rows", words[1]), time.Duration(p.parse("ms", words[3]))*time.Millisecond
+		}
+		if p.err == nil {
+			tasks[words[0]] = t
+		}
 	}
-	return b.String()
+	return tasks
 }

@@ -6,7 +6,7 @@
 --       job: its hash, its tombstone
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
---       entry (empty: none), what its listeners gave, the firing that tells of the end (empty: none)
+--       entry (empty: none), summary of its tasks, the firing that tells of the end (empty: none)
 -- Returns for every job 1 settled, now or before; 0 another worker has the entry, or the job
 --       is not claimed; -1 gone; -6 the key is not a job
 -- Cost  O(jobs * log n); the data is freed in the background
@@ -39,7 +39,7 @@ for i = 1, jobs do
     if ARGV[a + 7] ~= '' then call('XADD', KEYS[5], '*', 'name', ARGV[a + 7], 'due', int(now()), 'late', '0') end
     call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
     call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-      'status', status, 'report', report, 'ms', int(now() - started), file and 'file' or 'reason', detail)
+      'status', status, 'report', report, 'ms', int(now() - started), 'tasks', ARGV[a + 6], file and 'file' or 'reason', detail)
     gone[#gone + 1] = hash
     ended[#ended + 1] = id
     if status == 'FAILED' then
