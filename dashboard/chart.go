@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ var functions = template.FuncMap{
 	"nav":       func() []page { return menu },
 	"took":      func(ms *int64) string { return inspect.Short(time.Duration(*ms) * time.Millisecond) },
 	"chip":      chipOf,
+	"rate":      func(n float64) string { return strconv.FormatFloat(math.Ceil(n*10)/10, 'f', -1, 64) },
 	"percent":   func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
 }
 

@@ -98,7 +98,7 @@ func (d *Dashboard) quarantine(_ context.Context, _ *http.Request, s *sample) (s
 type listenerRows struct {
 	Listeners []listener
 	Sources   []sourceRow
-	Seen      time.Time // since when failed tries are counted: for an hour at most
+	Seen      time.Time // since when tries are counted: for an hour at most
 }
 
 // listener is a row of the page of listeners.
@@ -125,10 +125,8 @@ func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (st
 		}
 		all = append(all, l)
 	}
-	v := listenerRows{Listeners: all, Sources: d.sourceRows(s, all), Seen: s.At}
-	if points := d.sampler.points(); len(points) > 0 {
-		v.Seen = points[0].at
-	}
+	tried := d.sampler.tries()
+	v := listenerRows{Listeners: all, Sources: d.sourceRows(s, all, tried), Seen: tried.since}
 	return "Listeners", v, nil
 }
 

@@ -51,6 +51,7 @@ type Dashboard struct {
 	streams chan struct{} // one for each browser that is told of changes
 	asked   verdicts
 	reasons reasons
+	matched matched
 	said    outcomes
 	asking  chan struct{} // one for each page that asks the records
 	sweeps  sweeps

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -57,6 +58,45 @@ func TestCharts(t *testing.T) {
 	}
 	if c := charts(h.points, now); c[2].Last != "3" || c[1].Most != "499" {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestSourceRows sums the tries of a source's listeners over the last hour.
+func TestSourceRows(t *testing.T) {
+	t.Parallel()
+	var s sampler
+	now := time.Now()
+	told := inspect.Told{Failed: map[string]int{"a": 1}, Took: map[string][]time.Duration{"a": {time.Second}}}
+	s.history.add(now.Add(-61*time.Minute), nil, told) // too old, once the next one is known
+	var many []time.Duration
+	for i := range 100 {
+		many = append(many, time.Duration(i+1)*time.Millisecond)
+	}
+	s.history.add(now.Add(-10*time.Minute), nil, inspect.Told{Failed: map[string]int{"a": 2, "@fanin": 5}, Took: map[string][]time.Duration{"a": many}})
+	s.history.add(now, nil, inspect.Told{Failed: map[string]int{"b": 1}, Took: map[string][]time.Duration{"b": many, "c": {time.Hour}}})
+	d := &Dashboard{}
+	listeners := []listener{{Load: inspect.Load{Name: "a"}, Source: "db", Jobs: 3}, {Load: inspect.Load{Name: "b"}, Source: "db", Jobs: 4}, {Load: inspect.Load{Name: "c"}, Source: "api"}}
+	rows := d.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}, {Name: "idle"}}}, listeners, s.tries())
+	if r := rows[0]; r.Jobs != 7 || r.Failed != 3 || math.Abs(r.Rate-20) > 0.1 || r.P95 < 95*time.Millisecond || r.P95 > 95*119*time.Millisecond/100 {
+		t.Errorf("%+v", r)
+	}
+	if r := rows[1]; r.Failed != 0 || r.Rate != 0 || r.P95 != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestDurations: a quantile is never less than what it bounds, up to the last bucket.
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for _, took := range []time.Duration{0, time.Microsecond, time.Millisecond, 1001 * time.Microsecond, 41 * time.Second, 17 * time.Hour} {
+		var d durations
+		d[bucket(took)]++
+		if got := d.quantile(0.95); got < took || float64(got) > max(1.2*float64(took), float64(time.Millisecond)) {
+			t.Errorf("%s: %s", took, got)
+		}
+	}
+	if got := bucket(1000 * time.Hour); got != len(durations{})-1 {
+		t.Error(got)
 	}
 }
 

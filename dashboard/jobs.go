@@ -61,7 +61,7 @@ var views = []struct {
 	}},
 }
 
-func (d *Dashboard) jobs(_ context.Context, r *http.Request, s *sample) (string, any, error) {
+func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (string, any, error) {
 	v := jobs{View: cmp.Or(r.FormValue("view"), views[0].name), Query: strings.TrimSpace(r.FormValue("q"))}
 	if len(v.Query) > 100 {
 		v.Query = v.Query[:100]
@@ -74,8 +74,18 @@ func (d *Dashboard) jobs(_ context.Context, r *http.Request, s *sample) (string,
 	for _, p := range s.Pauses {
 		paused[p.What] = true
 	}
+	matches := func(j inspect.Running) bool {
+		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query
+	}
+	if name, value, ok := strings.Cut(v.Query, "="); ok && name != "" {
+		ids, err := d.with(ctx, name, value)
+		if err != nil {
+			return "Jobs", nil, err
+		}
+		matches = func(j inspect.Running) bool { return ids[j.ID] }
+	}
 	for _, running := range s.Jobs {
-		if v.Query != "" && !strings.HasPrefix(running.ID, v.Query) && running.Report != v.Query {
+		if !matches(running) {
 			continue
 		}
 		one := row{Running: running, Left: running.Deadline.Sub(s.At)}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/record"
@@ -51,15 +52,61 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 	if name, value, ok := strings.Cut(v.Param, "="); ok && name != "" && len(v.Param) <= 1000 {
 		of.Parameters[name] = value
 	}
+	var err error
+	v.Rows, err = d.list(ctx, of, maxRecords)
+	return "Records", v, err
+}
+
+// list asks the records. The question outlives a browser that leaves.
+func (d *Dashboard) list(ctx context.Context, of record.Filter, max int) ([]inspect.Job, error) {
 	select {
 	case d.asking <- struct{}{}:
 		defer func() { <-d.asking }()
 	case <-ctx.Done():
-		return "", nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTime)
 	defer cancel()
-	var err error
-	v.Rows, err = d.o.Inspect.List(ctx, of, maxRecords)
-	return "Records", v, err
+	return d.o.Inspect.List(ctx, of, max)
+}
+
+// matched remembers which running jobs have a parameter: live pages ask that all the time.
+type matched struct {
+	mu    sync.Mutex
+	known map[string]match // by name=value
+}
+
+type match struct {
+	at  time.Time
+	ids map[string]bool
+}
+
+// matchAge is how long such an answer is used.
+const matchAge = 15 * time.Second
+
+// with returns the ids of at most maxRows running jobs with a parameter, those whose records were changed last.
+func (d *Dashboard) with(ctx context.Context, name, value string) (map[string]bool, error) {
+	m, key := &d.matched, name+"="+value
+	m.mu.Lock()
+	maps.DeleteFunc(m.known, func(_ string, one match) bool { return time.Since(one.at) > matchAge })
+	one, ok := m.known[key]
+	m.mu.Unlock()
+	if ok {
+		return one.ids, nil
+	}
+	rows, err := d.list(ctx, record.Filter{Status: report.Processing, Parameters: map[string]string{name: value}}, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	one = match{time.Now(), make(map[string]bool, len(rows))}
+	for _, r := range rows {
+		one.ids[r.ID] = true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[string]match{}
+	}
+	m.known[key] = one
+	return one.ids, nil
 }

@@ -36,26 +36,29 @@ type sourceRow struct {
 	Bound report.Bound
 	Used  int64 // slots
 	Jobs  int   // that wait for one of its listeners
-	// Failed is how many tries of its listeners have failed in the last hour, as far as this process has seen it.
+	// Of the last hour, as far as this process has seen it: how many tries of its listeners have
+	// failed, how many queries per minute succeeded, and how long at most 95 % of those took.
 	Failed int
+	Rate   float64
+	P95    time.Duration
 }
 
 // sourceRows are the sources of all listeners.
-func (d *Dashboard) sourceRows(s *sample, rows []listener) (all []sourceRow) {
-	failed := map[string]int{}
-	for _, p := range d.sampler.points() {
-		for step, n := range p.tries {
-			failed[step] += n
-		}
-	}
+func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []sourceRow) {
 	for _, one := range s.Sources {
 		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: s.Used[one.Name]}
+		var took durations
 		for _, l := range rows {
-			if l.Source == one.Name {
-				row.Jobs += l.Jobs
-				row.Failed += failed[l.Name]
+			if l.Source != one.Name {
+				continue
+			}
+			row.Jobs += l.Jobs
+			row.Failed += tried.failed[l.Name]
+			if its := tried.took[l.Name]; its != nil {
+				took.add(its)
 			}
 		}
+		row.Rate, row.P95 = float64(took.count())/max(s.At.Sub(tried.since).Minutes(), 1), took.quantile(0.95)
 		all = append(all, row)
 	}
 	return all

@@ -3,8 +3,10 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Cursor is a position in the events of every partition; nil: at their end.
@@ -12,13 +14,14 @@ type Cursor []string
 
 // Told counts what the events of some time tell.
 type Told struct {
-	Ended  map[report.Status]int // jobs
-	Failed map[string]int        // failed tries, by step, such as a listener
+	Ended  map[report.Status]int      // jobs
+	Failed map[string]int             // failed tries, by step, such as a listener
+	Took   map[string][]time.Duration // queries that succeeded, by listener, of jobs that have ended
 }
 
 // Told counts the events after a cursor, and returns the cursor after them.
 func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error) {
-	t, next := Told{map[report.Status]int{}, map[string]int{}}, make(Cursor, len(in.o.Scripts))
+	t, next := Told{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}}, make(Cursor, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
 		if from == nil {
 			last, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events(), "+", "-", 1).Result()
@@ -42,6 +45,11 @@ func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error
 				switch text("event") {
 				case "finished":
 					t.Ended[report.Status(text("status"))]++
+					for name, task := range job.ParseSummary(text("tasks")) {
+						if task.Done && task.Policy == "" {
+							t.Took[name] = append(t.Took[name], task.Took)
+						}
+					}
 				case "retry":
 					t.Failed[text("step")]++
 				case "failing":

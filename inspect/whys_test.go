@@ -95,16 +95,16 @@ func TestTold(t *testing.T) {
 	_, place, err := b.Told(t.Context(), nil)
 	b.ok(err)
 	for _, values := range [][]string{
-		{"event", "finished", "status", "SUCCESS"}, {"event", "retry", "step", "a"}, {"event", "failing", "by", "a"}, {"event", "omitted", "listener", "b"}, {"event", "started"},
+		{"event", "finished", "status", "SUCCESS", "tasks", "a:3:1:42,b:-:1:,c::2:"}, {"event", "retry", "step", "a"}, {"event", "failing", "by", "a"}, {"event", "omitted", "listener", "b"}, {"event", "started"},
 	} {
 		b.ok(b.o.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Events(), Values: values}).Err())
 	}
 	got, place, err := b.Told(t.Context(), place)
 	b.ok(err)
-	if diff := cmp.Diff(Told{map[report.Status]int{report.Success: 1}, map[string]int{"a": 2, "b": 1}}, got); diff != "" {
+	if diff := cmp.Diff(Told{map[report.Status]int{report.Success: 1}, map[string]int{"a": 2, "b": 1}, map[string][]time.Duration{"a": {42 * time.Millisecond}}}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, _, err := b.Told(t.Context(), place); err != nil || len(got.Ended)+len(got.Failed) != 0 {
+	if got, _, err := b.Told(t.Context(), place); err != nil || len(got.Ended)+len(got.Failed)+len(got.Took) != 0 {
 		t.Errorf("%v %v", got, err)
 	}
 }
