@@ -28,6 +28,8 @@ type Options struct {
 	Listeners []string // of all reports, by name
 	// Ready tells what does not answer; nil: all do.
 	Ready func(context.Context) error
+	// Sink tells why the sink does not answer; nil: it does.
+	Sink func(context.Context) error
 	// Processes names the processes that run, with their versions.
 	Processes func(context.Context) ([]string, error)
 	// Bounds are the limits of sources, by name. Used counts the tasks that have a slot of each of them.

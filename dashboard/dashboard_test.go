@@ -159,9 +159,9 @@ func TestPages(t *testing.T) {
 	d.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
 	d.reasons.next = now.Add(time.Hour) // nobody can be asked
 	for name, s := range map[string]*sample{
-		"empty": {At: now, Whole: true},
-		"away":  {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1, Events: events{Known: true, Err: evil}},
-		"deaf":  {At: now, Whole: true, Events: events{Known: true, Missing: []string{"zadd", evil}}},
+		"empty":  {At: now, Whole: true},
+		"away":   {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1, Settings: settings{Known: true, Err: evil}},
+		"evicts": {At: now, Whole: true, Sink: evil, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
 		"full": {
 			At: now, Whole: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},

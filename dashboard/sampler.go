@@ -32,22 +32,23 @@ const (
 
 // sample is what Redis and the records said at a time. It does not change.
 type sample struct {
-	Number  int64
-	Began   time.Time
-	At      time.Time // when all of it was read
-	Whole   bool      // somebody looked: the lists were read, and not the figures alone
-	Err     error     // nil: all of it was read
-	Jobs    []inspect.Running
-	Later   map[string][]inspect.Delayed // retries by the id of their job
-	Delayed []inspect.Delayed            // ids that are due later
-	Timers  []inspect.Timer
-	Pauses  []inspect.Pause
-	Dead    []inspect.DeadJob
-	Aside   []inspect.Quarantined // the newest first
-	Figures inspect.Sums
-	Away    string // what does not answer; empty: all do
-	Sources []source
-	Events  events
+	Number   int64
+	Began    time.Time
+	At       time.Time // when all of it was read
+	Whole    bool      // somebody looked: the lists were read, and not the figures alone
+	Err      error     // nil: all of it was read
+	Jobs     []inspect.Running
+	Later    map[string][]inspect.Delayed // retries by the id of their job
+	Delayed  []inspect.Delayed            // ids that are due later
+	Timers   []inspect.Timer
+	Pauses   []inspect.Pause
+	Dead     []inspect.DeadJob
+	Aside    []inspect.Quarantined // the newest first
+	Figures  inspect.Sums
+	Away     string // what does not answer; empty: all do
+	Sources  []source
+	Settings settings
+	Sink     string // why the sink does not answer; empty: it does
 	// Processes is how many processes run; -1: not known. Versions are those of their program.
 	Processes int
 	Versions  []string
@@ -70,8 +71,9 @@ type sampler struct {
 	dead  time.Time      // when the records of dead jobs were read, and quarantined entries
 	died  [2]float64     // how many of them there were
 
-	sources aside[[]source]
-	events  aside[events]
+	sources  aside[[]source]
+	settings aside[settings]
+	sink     aside[string]
 }
 
 func newSampler(o Options) *sampler {
@@ -135,7 +137,8 @@ func (s *sampler) next() <-chan struct{} {
 // run samples until ctx ends.
 func (s *sampler) run(ctx context.Context) {
 	defer s.sources.asking.Wait()
-	defer s.events.asking.Wait()
+	defer s.settings.asking.Wait()
+	defer s.sink.asking.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.seen.Load())) < looked
@@ -225,7 +228,8 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	}
 	before := to.Sources
 	to.Sources = s.sources.look(reachEvery, func() []source { return reach(context.WithoutCancel(ctx), s.o, before) })
-	to.Events = s.events.look(hearEvery, func() events { return hear(context.WithoutCancel(ctx), s.o) })
+	to.Settings = s.settings.look(settingsEvery, func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
+	to.Sink = s.sink.look(settingsEvery, func() string { return readSink(context.WithoutCancel(ctx), s.o) })
 	if died := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err

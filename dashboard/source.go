@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -67,8 +68,8 @@ func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []s
 const (
 	// reachEvery is how often sources are connected to.
 	reachEvery = 15 * time.Second
-	// hearEvery is how often it is tried whether Redis publishes events.
-	hearEvery = time.Minute
+	// settingsEvery is how often the settings of Redis are tested, and whether the sink answers.
+	settingsEvery = time.Minute
 )
 
 // aside is what is asked beside the samples: a server that hangs holds up no page.
@@ -95,23 +96,35 @@ func (s *aside[T]) look(every time.Duration, ask func() T) T {
 	return s.known
 }
 
-// events is whether Redis publishes the events that schedulers use.
-type events struct {
-	Known   bool
-	Missing []string // their names
-	Err     string   // why it could not be tried
+// settings are those of Redis that Fanfold depends on.
+type settings struct {
+	Known    bool
+	Missing  []string // events that schedulers use and Redis does not publish
+	Policies []string // that evict keys: every maxmemory-policy other than noeviction
+	Err      string   // why they could not be tested
 }
 
-// hear tries it.
-func hear(ctx context.Context, o Options) events {
+// readSettings triggers the events and reads the policies.
+func readSettings(ctx context.Context, o Options) settings {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	missing, err := o.Inspect.Unpublished(ctx)
-	e := events{Known: true, Missing: missing}
-	if err != nil {
+	policies, other := o.Inspect.EvictionPolicies(ctx)
+	e := settings{Known: true, Missing: missing, Policies: slices.DeleteFunc(policies, func(p string) bool { return p == "noeviction" })}
+	if err := cmp.Or(err, other); err != nil {
 		e.Err = engine.Reason(err)
 	}
 	return e
+}
+
+// readSink asks the sink, and returns why it does not answer.
+func readSink(ctx context.Context, o Options) string {
+	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	defer cancel()
+	if err := o.Sink(ctx); err != nil {
+		return engine.Reason(err)
+	}
+	return ""
 }
 
 // reach connects to every source at once. Those that were away before are so since then.

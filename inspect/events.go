@@ -38,6 +38,20 @@ func (in *Inspector) Unpublished(ctx context.Context) (missing []string, err err
 	return slices.Compact(missing), nil
 }
 
+// EvictionPolicies returns the maxmemory-policy of all masters, each policy once.
+func (in *Inspector) EvictionPolicies(ctx context.Context) (all []string, err error) {
+	masters, err := redisdb.Masters(ctx, in.o.Redis)
+	for _, master := range masters {
+		info, err := master.InfoMap(ctx, "memory").Result()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info["Memory"]["maxmemory_policy"])
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
 // UnpublishedBy is Unpublished for one master. It returns false for has, and asks nothing, if the
 // master has no partition.
 func (in *Inspector) UnpublishedBy(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {

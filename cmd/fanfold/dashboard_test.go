@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +58,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		})
 	}
 	has("/", "every listener has workers", "1 running", "answer")
-	has("/", "Events of Redis", "are heard")
+	has("/", "Events of Redis", "are heard", "the sink answers")
 	done := s.insert("slow", `{"seconds": 0}`)
 	running := s.insert("slow", `{"seconds": 300}`)
 	failing := s.insert("failing", "")
@@ -66,6 +68,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/jobs?q="+running, ">"+running+"</a>", `<span class="kind">running</span>`, "It waits for one: its query")
 	has("/jobs?q=seconds%3D300", ">"+running+"</a>")
 	has("/jobs?q=seconds%3D301", "No job is in this view.")
+	has("/jobs", `/records?status=partial"`, `/records?status=failed"`)
 	has("/jobs?q=none", "No job is in this view.")
 	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
@@ -94,6 +97,27 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			t.Errorf("%s: %d, not %d: %.200s", path, code, want, text)
 		}
 	}
+}
+
+// TestHealth shows settings of Redis and a sink that put jobs at risk.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	if err := s.b.Redis.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+		t.Fatal(err)
+	}
+	place := filepath.Join(s.dir, "files")
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("fanfold-check", filepath.Join(place, "fanfold-check")); err != nil { // it leads nowhere
+		t.Fatal(err)
+	}
+	_, page := s.browse()
+	s.eventually("the overview warns", func() bool {
+		_, text := page("/")
+		return strings.Contains(text, "maxmemory-policy allkeys-lru: Redis may delete running jobs") && !strings.Contains(text, "the sink answers")
+	})
 }
 
 // TestDashboardOfAnIntruder: no other site, name, method or address gets a page.

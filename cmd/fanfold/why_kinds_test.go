@@ -218,7 +218,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	pages := map[string]*dashboard.Dashboard{}
 	for name, file := range files {
 		pages[name] = dashboard.New(dashboard.Options{
-			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil },
+			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil }, Sink: func(context.Context) error { return nil },
 			Processes: func(context.Context) ([]string, error) { return nil, nil },
 			Used:      func(context.Context, []string) (map[string]int64, error) { return nil, nil },
 		})

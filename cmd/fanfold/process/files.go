@@ -61,6 +61,18 @@ func (o *opened) get(ctx context.Context) (sink.Sink, error) {
 	}
 }
 
+// sinkAnswers lists files that do not exist: it returns why the sink does not answer.
+func (p *Process) sinkAnswers(ctx context.Context) error {
+	files, err := p.reads.get(ctx)
+	if err != nil {
+		return err
+	}
+	for _, err := range files.List(ctx, "fanfold-check/none") {
+		return err
+	}
+	return nil
+}
+
 // Object finds the sink that has the file of a record, and the file's name in it. The sink stays
 // open until Close.
 func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {

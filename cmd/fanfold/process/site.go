@@ -44,7 +44,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		return nil, errors.Join(err, listener.Close())
 	}
 	d := dashboard.New(dashboard.Options{
-		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
+		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Sink: p.sinkAnswers, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
 		Processes: p.Partitions.Home().Definitions.Processes, Bounds: p.Config.Bounds(), Used: p.Partitions.Home().Gate.UsedSlots,
 	})
 	service := api.New(api.Options{
