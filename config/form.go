@@ -65,8 +65,8 @@ var language = decode.Language{
 		"zone":      badZone,
 		"condition": report.CheckCondition,
 		"delimiter": badDelimiter,
-		"date":      func(text string) *report.Mistake { return format.CheckForm(text, report.KindDate) },
-		"datetime":  func(text string) *report.Mistake { return format.CheckForm(text, report.KindDatetime) },
+		"date":      func(text string) *report.Mistake { return format.CheckLayout(text, report.KindDate) },
+		"datetime":  func(text string) *report.Mistake { return format.CheckLayout(text, report.KindDatetime) },
 	},
 }
 

@@ -120,7 +120,7 @@ func proved(t *testing.T, r *report.Report) {
 }
 
 func wrongForm(form string, kind report.Kind) bool {
-	return form != "" && format.CheckForm(form, kind) != nil
+	return form != "" && format.CheckLayout(form, kind) != nil
 }
 
 func provedRetry(t *testing.T, r report.Retry) {

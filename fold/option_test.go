@@ -18,7 +18,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// optionReport has a column of each kind, and a listener that has not all of the keys.
+// optionReport has a column of every kind, and a listener that lacks some of the keys.
 func optionReport(c report.CSV) *report.Report {
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}},
@@ -32,7 +32,7 @@ func optionReport(c report.CSV) *report.Report {
 	return r
 }
 
-// optionDatasets are the datasets of optionReport, their datetimes of a zone.
+// optionDatasets are the datasets of optionReport, with datetimes of a zone.
 func optionDatasets(t datasettest.TB, zone ...string) map[string]Dataset {
 	datetime := strings.Join(append([]string{"datetime"}, zone...), " ")
 	return map[string]Dataset{
@@ -54,10 +54,10 @@ func optionDatasets(t datasettest.TB, zone ...string) map[string]Dataset {
 // way is how a join without memory is carried out.
 type way string
 
-// allWays are all of them, and the way of a join with memory.
+// allWays are all ways, including a join in memory.
 var allWays = []way{"hash", "merge", "spill"}
 
-// fold is foldTo in that way; b is sorted, unless it is a number of another kind.
+// fold is foldTo in this way; b is sorted, unless it is a number of another kind.
 func (w way) fold(r *report.Report, sets map[string]Dataset, out io.Writer, files *scratchFiles) (format.Made, error) {
 	switch w {
 	case "hash":
@@ -70,7 +70,7 @@ func (w way) fold(r *report.Report, sets map[string]Dataset, out io.Writer, file
 	return foldTo(r, sets, out, Budget{Bytes: 1, Scratch: files.make})
 }
 
-// options are those whose files are in testdata/csv_*.csv.
+// options are the options of the files testdata/csv_*.csv.
 var options = []struct {
 	name string
 	csv  report.CSV
@@ -89,7 +89,7 @@ var options = []struct {
 	{"all", report.CSV{BOM: true, Delimiter: ";", LF: true, Null: new("-"), TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: report.FormulasEscape}, ""},
 }
 
-// TestOptions holds the bytes of files with options, whichever way they are joined.
+// TestOptions compares files with options, in every way of joining, with testdata/csv_*.csv.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, test := range options {
@@ -134,8 +134,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestZerofill: zeros before a number are in the file alone: its key is the number, and
-// rows come together as without them, whichever way they are joined.
+// TestZerofill checks that leading zeros are only in the file: the key is the number, so the join
+// is the same as without them, in every way of joining.
 func TestZerofill(t *testing.T) {
 	t.Parallel()
 	sets := func() map[string]Dataset {
@@ -166,7 +166,7 @@ func TestZerofill(t *testing.T) {
 	}
 }
 
-// TestGzip: the file is the same one, compressed, and has the same bytes each time.
+// TestGzip checks that a compressed file has the same content and always the same bytes.
 func TestGzip(t *testing.T) {
 	t.Parallel()
 	var plain, first, second bytes.Buffer
@@ -192,8 +192,8 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAFile: a file that is larger than its report allows is an error, and
-// one that is as large is none.
+// TestLimitsOfAFile checks that a file beyond the limits of its report is an error, and one at the
+// limit is not.
 func TestLimitsOfAFile(t *testing.T) {
 	t.Parallel()
 	for _, gzip := range []bool{false, true} {
@@ -208,8 +208,8 @@ func TestLimitsOfAFile(t *testing.T) {
 			want string
 		}{
 			{report.CSV{MaxRows: 10, MaxBytes: size}, ""},
-			{report.CSV{MaxRows: 9}, "format: file too large: it has more than 9 rows, which is csv.max_rows: narrow the parameters, or raise it"},
-			{report.CSV{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: it has more than %d bytes, which is csv.max_bytes: narrow the parameters, or raise it", size-1)},
+			{report.CSV{MaxRows: 9}, "format: file too large: more than 9 rows (csv.max_rows): narrow the parameters, or raise the limit"},
+			{report.CSV{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: more than %d bytes (csv.max_bytes): narrow the parameters, or raise the limit", size-1)},
 		} {
 			test.csv.Gzip = gzip
 			for _, way := range allWays {
@@ -222,11 +222,11 @@ func TestLimitsOfAFile(t *testing.T) {
 	}
 }
 
-// TestFormulasFail: a formula in a line of the file is an error, and one in a row
-// that is in no line is none.
+// TestFormulasFail checks that a formula in the file is an error, and a formula in a row that is
+// not in the file is not.
 func TestFormulasFail(t *testing.T) {
 	t.Parallel()
-	const want = `format: a text that a spreadsheet takes for a formula, in column "name": correct the data, or write formulas: escape in the report's csv`
+	const want = `format: a spreadsheet would read a cell as a formula (column "name"): correct the data, or set csv.formulas: escape`
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	for _, way := range allWays {
 		_, err := way.fold(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, files)
@@ -252,8 +252,8 @@ func TestFormulasFail(t *testing.T) {
 	}
 }
 
-// drawOptions draws the options of a file. Those of moments and limits have tests of
-// their own.
+// drawOptions draws the options of a file, except those of dates and limits, which have their own
+// tests.
 func drawOptions(t *rapid.T, c *report.CSV) {
 	c.BOM, c.LF = rapid.Bool().Draw(t, "bom"), rapid.Bool().Draw(t, "lf")
 	c.Delimiter = rapid.SampledFrom(append([]string{""}, report.Delimiters[1:]...)).Draw(t, "delimiter")
@@ -264,8 +264,8 @@ func drawOptions(t *rapid.T, c *report.CSV) {
 	}
 }
 
-// TestMomentsOfSeveralZones: each column is of its own zone, also in one listener, and
-// those of an API are in UTC.
+// TestMomentsOfSeveralZones checks that every column has its own zone, even within one listener,
+// and that datetimes of an API are in UTC.
 func TestMomentsOfSeveralZones(t *testing.T) {
 	t.Parallel()
 	r := &report.Report{

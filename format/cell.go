@@ -14,20 +14,20 @@ import (
 type style struct {
 	delimiter byte
 	lineEnd   string
-	quoted    [256]bool // bytes for which a text is put in quotes
-	null      []byte    // what stands for NULL; nil: nothing does
-	formulas  bool      // they are looked for
+	quoted    [256]bool // bytes that require quotes around a text
+	null      []byte    // text for NULL; nil: none
+	formulas  bool      // check for formulas
 }
 
 // column says how the cells of a column of the file are written.
 type column struct {
 	kind     report.Kind
 	zerofill int
-	moments  *moments // nil: as the source gives them
-	plain    bool     // a text that needs no quotes is written as it stands
+	dates    *dateStyle // nil: unchanged
+	plain    bool       // a text that needs no quotes is copied unchanged
 }
 
-// newStyle reads the options of a CSV.
+// newStyle returns the style of a CSV.
 func newStyle(c *report.CSV) *style {
 	s := &style{delimiter: ',', lineEnd: "\r\n", formulas: c.Formulas != report.FormulasOff}
 	if c.Delimiter != "" {
@@ -45,13 +45,12 @@ func newStyle(c *report.CSV) *style {
 	return s
 }
 
-// column returns how the cells of a column are written; moments is nil where they stay as the
-// source gives them.
-func (s *style) column(kind report.Kind, zerofill int, m *moments) column {
-	return column{kind, zerofill, m, (m == nil || !m.shows(kind)) && !s.formulas && s.null == nil}
+// column returns how the cells of a column are written; dates is nil if they are unchanged.
+func (s *style) column(kind report.Kind, zerofill int, dates *dateStyle) column {
+	return column{kind, zerofill, dates, (dates == nil || !dates.changes(kind)) && !s.formulas && s.null == nil}
 }
 
-// appendCell appends the JSON of a value, as dataset.Chunk.Cell gives it, and tells whether
+// appendCell appends a value, given as the JSON that dataset.Chunk.Cell returns, and tells whether
 // it is a formula.
 func (s *style) appendCell(dst, cell []byte, c *column) (_ []byte, formula bool) {
 	switch {
@@ -63,24 +62,24 @@ func (s *style) appendCell(dst, cell []byte, c *column) (_ []byte, formula bool)
 		}
 		return s.appendText(dst, cell, c)
 	case c.zerofill == 0 && s.null == nil:
-		return append(dst, cell...), false // numbers and words need no quotes
+		return append(dst, cell...), false // numbers, true and false need no quotes
 	}
 	start := len(dst)
 	return s.quote(zeroFilled(append(dst, cell...), start, c.zerofill), start), false
 }
 
-// appendText appends the JSON of a text that is not written as it stands.
+// appendText appends a text, given as JSON, that cannot be copied unchanged.
 func (s *style) appendText(dst, cell []byte, c *column) (_ []byte, formula bool) {
 	start := len(dst)
 	dst = dataset.AppendText(dst, cell)
-	if c.moments != nil && c.moments.shows(c.kind) {
-		dst = c.moments.rewrite(dst, start, c.kind)
+	if c.dates != nil && c.dates.changes(c.kind) {
+		dst = c.dates.rewrite(dst, start, c.kind)
 	}
 	return s.finish(dst, start, c.kind)
 }
 
-// finish guards a text that begins at start, if it is a formula, and puts it in quotes, if
-// it needs them. It tells whether it is a formula.
+// finish escapes the text that begins at start if it is a formula, and quotes it if it needs
+// quotes. It tells whether it is a formula.
 func (s *style) finish(dst []byte, start int, kind report.Kind) (_ []byte, formula bool) {
 	if formula = s.formulas && IsFormula(dst[start:], kind); formula {
 		dst = slices.Insert(dst, start, '\'')
@@ -88,14 +87,14 @@ func (s *style) finish(dst []byte, start int, kind report.Kind) (_ []byte, formu
 	return s.quote(dst, start), formula
 }
 
-// quote puts quotes around the text that begins at start, where it needs them: also
-// where NULL has a text, and this is the same or empty.
+// quote quotes the text that begins at start if it needs quotes. If NULL has a text, the same text
+// and an empty one need them, too.
 func (s *style) quote(dst []byte, start int) []byte {
 	text := dst[start:]
 	if !s.quotes(text) {
 		return dst
 	}
-	// The quoted text is made behind its place, since quotes make it longer.
+	// The quoted text is longer, so it is built after the original and then moved.
 	end := len(dst)
 	dst = append(dst, '"')
 	for _, c := range text {
@@ -120,8 +119,8 @@ func (s *style) quotes(text []byte) bool {
 	return false
 }
 
-// endLine ends the line that begins at start. Many readers skip a blank line, so a single
-// cell that is empty is written with quotes.
+// endLine ends the line that begins at start. Many readers skip a blank line, so a line with a
+// single empty cell gets quotes.
 func (s *style) endLine(dst []byte, start int) []byte {
 	if len(dst) == start {
 		dst = append(dst, '"', '"')
@@ -131,17 +130,17 @@ func (s *style) endLine(dst []byte, start int) []byte {
 
 var zeros = strings.Repeat("0", 256)
 
-// zeroFilled puts zeros before the number that begins at start, so that it has at least
-// width characters.
+// zeroFilled inserts zeros before the number that begins at start, so that it has at least width
+// characters.
 func zeroFilled(dst []byte, start, width int) []byte {
 	missing := max(0, min(width-(len(dst)-start), len(zeros)))
 	return slices.Insert(dst, start, []byte(zeros[:missing])...)
 }
 
-// isPlain tells whether what stands between the quotes of a JSON string is the cell: it
-// has no delimiter, and no escape, without which it has no quote, CR or LF either. It checks
-// eight bytes at once: a byte of delimiter or escape is zero only where the text has that
-// character, and only then the highest bit of its place is set.
+// isPlain tells whether the text between the quotes of a JSON string can be copied unchanged: it
+// has no delimiter and no escape, and without an escape it has no quote, CR or LF. It checks eight
+// bytes at once: a byte of x^pattern is zero where the text has the character, and the expression
+// sets the high bit of some byte only if one is zero.
 func isPlain(inside []byte, by byte) bool {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for len(inside) >= 8 {

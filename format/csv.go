@@ -10,33 +10,33 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// CSV writes the rows of a file as CSV: as RFC 4180 has it, with CRLF line ends and quotes
-// only around a cell that holds a comma, a quote, CR or LF; or as the options of a report
-// say. AppendRow makes lines; the other methods are used by one goroutine at a time.
+// CSV writes the rows of a file as CSV. The default is RFC 4180, with CRLF line ends and quotes
+// only around cells that contain a comma, a quote, CR or LF; the options of a report change it.
+// AppendRow is safe for concurrent use; the other methods are used by one goroutine at a time.
 //
-// encoding/csv is not used: with UseCRLF it also rewrites the line breaks inside of cells,
-// and it wants every cell as a string, which is an allocation for each.
+// It does not use encoding/csv, which with UseCRLF also rewrites line breaks inside cells, and
+// takes every cell as a string, which costs an allocation per cell.
 type CSV struct {
 	csv     *report.CSV
 	origins [][]column     // see NewCSV
-	fixed   [][]byte       // for each column of the file the text of all its cells; nil: none
-	found   []atomic.Int64 // formulas in the lines, for each column of the file
+	fixed   [][]byte       // by column of the file: the text of all its cells; nil: not fixed
+	found   []atomic.Int64 // by column of the file: number of formulas
 	style   *style
 	file    *file
 	out     *output
 	rows    int64
 }
 
-// Made says what a file has become.
+// Made describes a finished file.
 type Made struct {
-	Rows     int64            // below the header
-	Formulas map[string]int64 // cells that were escaped as formulas, by the label of their column; nil: none
+	Rows     int64            // without the header
+	Formulas map[string]int64 // escaped formulas, by the label of their column; nil: none
 }
 
-// NewCSV begins a file and writes its header to w. The columns are those of the file for
-// each origin that AppendRow is given, as many as c has; nil for an origin that it is not
-// given. The caller calls Close or Abort;
-// w is used by one goroutine at a time and by none after that.
+// NewCSV begins a file that is written to w, header first. columns has the columns of the file for
+// every origin, or nil for an origin that AppendRow is never called with; their number is that of
+// the columns of c. The caller must call Close or Abort; w is used by one goroutine at a time, and
+// not afterwards.
 func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error) {
 	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns)), found: make([]atomic.Int64, len(c.Columns))}
 	for _, of := range columns {
@@ -62,29 +62,29 @@ func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error
 	return f, nil
 }
 
-// origin says how the cells of rows of one origin are written.
+// origin returns how the cells of the rows of an origin are written.
 func (f *CSV) origin(of []dataset.Column) ([]column, error) {
 	if len(of) != len(f.csv.Columns) {
 		return nil, fmt.Errorf("format: %d columns in a file of %d", len(of), len(f.csv.Columns))
 	}
 	columns := make([]column, len(of))
-	zones := map[string]*moments{} // a zone is read from a file
+	zones := map[string]*dateStyle{} // cached, because loading a zone reads a file
 	for i, c := range of {
 		if zones[c.Zone] == nil && (f.csv.TimeZone != "" || f.csv.Date != "" || f.csv.Datetime != "") {
-			m, err := newMoments(f.csv, c.Zone)
+			s, err := newDateStyle(f.csv, c.Zone)
 			if err != nil {
 				return nil, err
 			}
-			zones[c.Zone] = &m
+			zones[c.Zone] = &s
 		}
 		columns[i] = f.style.column(c.Kind, c.Zerofill, zones[c.Zone])
 	}
 	return columns, nil
 }
 
-// AppendRow appends the line of a row. Each cell is the JSON of a value, or nil for NULL; origin
-// says which columns they have. A formula where there must be none is ErrFormula. It is safe for
-// concurrent use.
+// AppendRow appends the line of a row. Every cell is the JSON of a value, or nil for NULL; their
+// columns are those of origin. It returns ErrFormula for a formula if csv.formulas is fail. It is
+// safe for concurrent use.
 func (f *CSV) AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error) {
 	columns, start := f.origins[origin], len(dst)
 	for i, cell := range cells {
@@ -100,24 +100,24 @@ func (f *CSV) AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error) 
 			continue
 		}
 		if f.csv.Formulas == report.FormulasFail {
-			return nil, fmt.Errorf("%w, in column %q: correct the data, or write formulas: escape in the report's csv", ErrFormula, f.csv.Columns[i].Label)
+			return nil, fmt.Errorf("%w (column %q): correct the data, or set csv.formulas: escape", ErrFormula, f.csv.Columns[i].Label)
 		}
 		f.found[i].Add(1)
 	}
 	return f.style.endLine(dst, start), nil
 }
 
-// WriteRows writes lines, which AppendRow has made, and says how many they are. It keeps them,
-// and returns an empty buffer for others. A file beyond csv.max_rows or csv.max_bytes is
-// ErrTooLarge. After an error only Abort is called.
+// WriteRows writes lines that AppendRow returned; count is their number. It keeps the buffer, and
+// returns an empty one. It returns ErrTooLarge if the file exceeds csv.max_rows or csv.max_bytes.
+// After an error only Abort may be called.
 func (f *CSV) WriteRows(lines []byte, count int64) (empty []byte, err error) {
 	if f.rows += count; f.csv.MaxRows > 0 && f.rows > f.csv.MaxRows {
-		return nil, tooLarge("%d rows, which is csv.max_rows", f.csv.MaxRows)
+		return nil, tooLarge("%d rows (csv.max_rows)", f.csv.MaxRows)
 	}
 	return f.out.add(lines)
 }
 
-// Close writes what is left, and says what the file has become.
+// Close writes the remaining lines, and describes the file. It does not close w.
 func (f *CSV) Close() (Made, error) {
 	defer f.Abort()
 	if err := errors.Join(f.out.flush(), f.file.close()); err != nil {
@@ -137,14 +137,14 @@ func (f *CSV) Close() (Made, error) {
 	return made, nil
 }
 
-// Abort waits until the file is not written to any more. After Close it does nothing.
+// Abort stops writing, and waits until no write to w is running. After Close it does nothing.
 func (f *CSV) Abort() {
 	if f.out == nil {
 		return
 	}
-	_ = f.out.close() // its error is the one that WriteRows or Close has returned, if any
-	f.out.keep()
-	f.file.end()
+	_ = f.out.close() // WriteRows or Close has returned its error
+	f.out.release()
+	f.file.release()
 	f.out = nil
 }
 

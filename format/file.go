@@ -11,17 +11,16 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// ErrTooLarge is matched by the error of a file that has more rows or bytes than its
-// report allows.
+// ErrTooLarge matches the error of a file with more rows or bytes than its report allows.
 var ErrTooLarge = errors.New("format: file too large")
 
-const raiseIt = ": narrow the parameters, or raise it"
+const raiseLimit = ": narrow the parameters, or raise the limit"
 
 func tooLarge(format string, max int64) error {
-	return fmt.Errorf("%w: it has more than "+format+raiseIt, ErrTooLarge, max)
+	return fmt.Errorf("%w: more than "+format+raiseLimit, ErrTooLarge, max)
 }
 
-// gzipLevel never changes: a file that is made again must have the same bytes.
+// gzipLevel must not change: a file that is written again must have the same bytes.
 const gzipLevel = 6
 
 var compressors = sync.Pool{New: func() any {
@@ -29,14 +28,13 @@ var compressors = sync.Pool{New: func() any {
 	return z
 }}
 
-// file is what lines are written to: w, compressed where the report says so, and limited to
-// csv.max_bytes.
+// file writes to w: compressed if the report requires it, and at most csv.max_bytes.
 type file struct {
 	io.Writer
 	compressor *gzip.Writer // nil: none
 }
 
-// newFile begins a file. It must be ended.
+// newFile begins a file. The caller must release it.
 func newFile(c *report.CSV, w io.Writer) *file {
 	f := &file{Writer: w}
 	if c.MaxBytes > 0 {
@@ -50,7 +48,7 @@ func newFile(c *report.CSV, w io.Writer) *file {
 	return f
 }
 
-// close writes what is left.
+// close writes the rest of the compressed data.
 func (f *file) close() error {
 	if f.compressor == nil {
 		return nil
@@ -61,8 +59,8 @@ func (f *file) close() error {
 	return nil
 }
 
-// end gives the compressor back. The file is not used any more.
-func (f *file) end() {
+// release returns the compressor for reuse. The file must not be used afterwards.
+func (f *file) release() {
 	if f.compressor != nil {
 		f.compressor.Reset(nil)
 		compressors.Put(f.compressor)
@@ -70,7 +68,7 @@ func (f *file) end() {
 	}
 }
 
-// limited refuses the bytes beyond csv.max_bytes.
+// limited is a writer that refuses bytes beyond csv.max_bytes.
 type limited struct {
 	w         io.Writer
 	left, max int64
@@ -78,7 +76,7 @@ type limited struct {
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.left -= int64(len(p)); l.left < 0 {
-		return 0, fmt.Errorf("%w: it has more than %d bytes, which is csv.max_bytes"+raiseIt, ErrTooLarge, l.max)
+		return 0, fmt.Errorf("%w: more than %d bytes (csv.max_bytes)"+raiseLimit, ErrTooLarge, l.max)
 	}
 	return l.w.Write(p)
 }

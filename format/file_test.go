@@ -22,7 +22,7 @@ func writeRow(f *CSV, origin int, cells [][]byte) error {
 	return err
 }
 
-// TestOrigins: a cell is written as a column of the origin that its row comes from.
+// TestOrigins checks that a cell is written with the column of the origin of its row.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	c := &report.CSV{Columns: twoColumns, TimeZone: "UTC"}
@@ -73,7 +73,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAbort: after an error, and without one, nothing is written any more when it returns.
+// TestAbort checks that nothing is written after Abort returns, with and without an error.
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	cells := [][]byte{[]byte(`"` + strings.Repeat("x", 1000) + `"`), nil}

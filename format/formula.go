@@ -9,16 +9,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// ErrFormula is matched by the error of a file that would have a formula, where its
-// report forbids that.
-var ErrFormula = errors.New("format: a text that a spreadsheet takes for a formula")
+// ErrFormula matches the error of a file that would contain a formula although its report forbids
+// formulas.
+var ErrFormula = errors.New("format: a spreadsheet would read a cell as a formula")
 
-// IsFormula tells whether a spreadsheet could take a text for a formula: it begins
-// with = + - @, their full-width forms, which some take for the same, or a control
-// character, such as TAB or CR, and is neither a number nor this character alone. Spaces
-// before it do not count: some programs remove them. One that has single quotes before those
-// counts, too, so that a reader that removes one quote from each cell that begins with
-// quotes and one of these gets the original text.
+// IsFormula tells whether a spreadsheet could read a text as a formula: it begins with = + - @, one
+// of their full-width forms or a control character, such as TAB or CR, and is neither a number nor
+// that character alone. Leading spaces are ignored, because some programs remove them. A text with
+// single quotes before all that is a formula, too, so that a reader that removes one quote from
+// every such cell gets the original text.
 func IsFormula(text []byte, kind report.Kind) bool {
 	rest := text
 	for len(rest) > 0 && rest[0] == '\'' {
@@ -31,20 +30,19 @@ func IsFormula(text []byte, kind report.Kind) bool {
 	case sign == 0, sign == len(rest) && !quoted:
 		return false
 	case kind == report.KindBinary:
-		return false // base64 calls nothing, and its readers take it as it is
+		return false // base64 is harmless, and its readers expect it unchanged
 	case kind == report.KindText || kind == report.KindJSON || kind == "":
 		return quoted || !decimal.Match(rest)
 	}
 	for _, c := range text { // a number, a date or a time
-		if !inMoments[c] {
+		if !inNumbersAndDates[c] {
 			return true
 		}
 	}
 	return false
 }
 
-// formulaSign is how many bytes the sign has with which a formula begins; 0: this is
-// none.
+// formulaSign returns the length in bytes of the sign at the start of a formula; 0: none.
 func formulaSign(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -62,8 +60,7 @@ func formulaSign(text []byte) int {
 	return 0
 }
 
-// skipSpaces skips spaces of any kind, and what has no width. A control character is
-// none.
+// skipSpaces skips spaces of any kind and zero-width characters, but not control characters.
 func skipSpaces(text []byte) []byte {
 	for len(text) > 0 && (text[0] == ' ' || text[0] >= utf8.RuneSelf) {
 		r, size := utf8.DecodeRune(text)
@@ -75,7 +72,7 @@ func skipSpaces(text []byte) []byte {
 	return text
 }
 
-var inMoments = func() (is [256]bool) {
+var inNumbersAndDates = func() (is [256]bool) {
 	for _, c := range "0123456789+-.: eETZ" {
 		is[c] = true
 	}

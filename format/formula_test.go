@@ -34,8 +34,8 @@ func TestIsFormula(t *testing.T) {
 	}
 }
 
-// TestEscapedTextsComeBack: who takes one quote off each text that begins with
-// quotes and a sign of a formula has what was there.
+// TestEscapedTextsComeBack checks that removing one quote from every text that begins with quotes
+// and the sign of a formula restores the original text.
 func TestEscapedTextsComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,26 +54,26 @@ func TestEscapedTextsComeBack(t *testing.T) {
 	})
 }
 
-func TestParseForm(t *testing.T) {
+func TestParseLayout(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]form{
+	for text, want := range map[string]layout{
 		"YYYYMMDD": {"YYYY", "MM", "DD"}, "YY-MM": {"YY", "-", "MM"}, "DD é": {"DD", " ", "\xc3", "\xa9"}, "TT": nil, "": nil, "D.M": nil, "YYYY-mm": nil, "DD\n": nil,
 		"MM.DD.MM": nil, "YY/YYYY": nil,
 	} {
-		got, err := parseForm(text, dateTokens)
+		got, err := parseLayout(text, dateTokens)
 		if !reflect.DeepEqual(got, want) || (err == nil) != (want != nil) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
 	for text, good := range map[string]bool{"hh:mm AM": true, "DD HH:mm:ss.fff ZZ": true, "HH:MM DD.MM": false, "hh:mm": false, "HH:mm AM": false, "HH hh AM": false, "fff ffffff": false, "ZZ ZZ": false} {
-		if _, err := parseForm(text, datetimeTokens); (err == nil) != good {
+		if _, err := parseLayout(text, datetimeTokens); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// unescaped is what a program does about formulas: it takes one quote off each text
-// that begins with quotes and a sign of a formula, perhaps with spaces between them.
+// unescaped removes one quote from a text that begins with quotes and the sign of a formula, perhaps
+// with spaces between them, as a program that reads the file does.
 func unescaped(text string) string {
 	if rest := strings.TrimLeft(text, "'"); rest != text && formulaSign(skipSpaces([]byte(rest))) > 0 {
 		return text[1:]

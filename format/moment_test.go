@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// layouts are forms, and what Go's time package calls them.
+// layouts are formats, and the same formats for Go's time package.
 var layouts = map[string]string{
 	"":                           "2006-01-02 15:04:05",
 	"YYYY-MM-DDTHH:mm:ssZZ":      "2006-01-02T15:04:05-07:00",
@@ -20,7 +20,7 @@ var layouts = map[string]string{
 	"HH:mm:ss.fff":               "15:04:05.000",
 }
 
-// TestMoments: datetimes are shown as the time package shows them.
+// TestMoments checks that datetimes are written as package time writes them.
 func TestMoments(t *testing.T) {
 	t.Parallel()
 	var forms []string
@@ -30,7 +30,7 @@ func TestMoments(t *testing.T) {
 	zones := rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia"})
 	rapid.Check(t, func(t *rapid.T) {
 		c, source := report.CSV{TimeZone: zones.Draw(t, "zone"), Datetime: rapid.SampledFrom(forms).Draw(t, "form")}, zones.Draw(t, "source")
-		m, err := newMoments(&c, source)
+		m, err := newDateStyle(&c, source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestMoments(t *testing.T) {
 			return
 		}
 		got := text
-		if m.shows(report.KindDatetime) {
+		if m.changes(report.KindDatetime) {
 			got = string(m.rewrite([]byte("before "+text), len("before "), report.KindDatetime))[len("before "):]
 		} else if c.Datetime == "" {
 			want = text
@@ -60,11 +60,11 @@ func TestMoments(t *testing.T) {
 	})
 }
 
-// TestMomentsThatAreNoneOrTwo: where the clocks are put forward, a time that is not
-// there comes later, and where they are put back, one that is there twice is the first.
+// TestMomentsThatAreNoneOrTwo checks that a time that clocks skip when they go forward is moved to
+// later, and that of a time that occurs twice when they go back the first is taken.
 func TestMomentsThatAreNoneOrTwo(t *testing.T) {
 	t.Parallel()
-	m, err := newMoments(&report.CSV{TimeZone: "UTC", Datetime: "DD HH:mm ZZ"}, "Europe/Berlin")
+	m, err := newDateStyle(&report.CSV{TimeZone: "UTC", Datetime: "DD HH:mm ZZ"}, "Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +78,12 @@ func TestMomentsThatAreNoneOrTwo(t *testing.T) {
 	}
 }
 
-// FuzzMoment: what is no moment stays, whatever it is.
+// FuzzMoment checks that a text that is not a date or datetime is unchanged.
 func FuzzMoment(f *testing.F) {
 	for _, seed := range []string{"", "2024-02-29", "2023-02-29", "2024-02-29 23:59:60", "2024-02-29 24:00:00", "2024-01-01 00:00:00.", "2024-01-01 00:00:00.1234567890", "0000-00-00 00:00:00", "2024-1-1", "9999-12-31 23:59:59.999999", "2024-01-01T00:00:00Z", "２024-01-01"} {
 		f.Add(seed)
 	}
-	m, err := newMoments(&report.CSV{TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY"}, "")
+	m, err := newDateStyle(&report.CSV{TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY"}, "")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// output writes lines in pieces of at least outputBytes, the last one aside. A piece is written
-// while the next one is made: to encode and to write them costs about the same. It is used by one
-// goroutine at a time, and must be closed.
+// output writes lines in pieces of at least outputBytes, except the last one. It writes a piece
+// while the next one is encoded: both cost about the same. It is used by one goroutine at a time,
+// and must be closed.
 type output struct {
 	w       io.Writer
 	lines   []byte     // not yet written
-	piece   []byte     // that is being written, or was
-	writing chan error // takes how that has ended; nil: nothing is being written
-	err     error      // the first one
+	piece   []byte     // being written, or already written
+	writing chan error // receives the result of writing piece; nil: nothing is being written
+	err     error      // first error
 }
 
-// outputBytes are written at once.
+// outputBytes is the minimum size of a write.
 const outputBytes = 64 << 10
 
-// buffers are reused by later files: most files are smaller than one.
+// buffers are reused by later files: most files fit into one.
 var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, outputBytes+4<<10)) }}
 
 // newOutput returns an output to w.
 func newOutput(w io.Writer) *output { return &output{w: w, lines: *buffers.Get().(*[]byte)} }
 
-// add writes lines behind those before them. It keeps them, and returns an empty buffer.
+// add writes lines. It keeps the buffer, and returns an empty one.
 func (o *output) add(lines []byte) (empty []byte, err error) {
 	if len(o.lines) > 0 {
 		o.lines, empty = append(o.lines, lines...), lines[:0]
@@ -56,7 +56,7 @@ func (o *output) write(lines []byte) error {
 	return nil
 }
 
-// flush writes what is left after the last line.
+// flush writes the remaining lines.
 func (o *output) flush() error {
 	if err := o.close(); err != nil {
 		return err
@@ -73,10 +73,10 @@ func (o *output) close() error {
 	return o.err
 }
 
-// keep gives the buffers to later files.
-func (o *output) keep() {
+// release returns the buffers for reuse.
+func (o *output) release() {
 	for _, buffer := range [][]byte{o.lines, o.piece} {
-		if size := cap(buffer); size >= outputBytes && size <= 2*outputBytes { // not what long lines have made
+		if size := cap(buffer); size >= outputBytes && size <= 2*outputBytes { // not one that long lines enlarged
 			buffers.Put(new(buffer[:0]))
 		}
 	}

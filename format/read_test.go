@@ -19,14 +19,14 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// readCell is a cell as a strict reader of RFC 4180 finds it.
+// readCell is a cell as a strict reader of RFC 4180 reads it.
 type readCell struct {
 	text   string
 	quoted bool
 }
 
-// readCSV reads a file, apart from the code that writes it: cells stand between
-// delimiters, and what is quoted has nothing behind its last quote.
+// readCSV reads a file independently of the code that writes it: cells are separated by delimiters,
+// and nothing follows the last quote of a quoted cell.
 func readCSV(text string, delimiter byte, lineEnd string) ([][]readCell, error) {
 	var rows [][]readCell
 	var row []readCell
@@ -59,13 +59,13 @@ func readCSV(text string, delimiter byte, lineEnd string) ([][]readCell, error) 
 		case text != "" && text[0] == delimiter:
 			text = text[1:]
 		default:
-			return nil, fmt.Errorf("%.20q stands behind a cell", text)
+			return nil, fmt.Errorf("%.20q follows a cell", text)
 		}
 	}
 	return rows, nil
 }
 
-// fileOf makes the file of these cells, nil being NULL, in columns of texts.
+// fileOf returns the file of these cells, nil being NULL, in text columns.
 func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
 	var columns []dataset.Column
 	var numbers []int
@@ -100,7 +100,7 @@ func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
 	return out.String()
 }
 
-// wantRead checks that the file has these cells for a strict reader.
+// wantRead checks that a strict reader reads these cells from the file.
 func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
 	delimiter, lineEnd := byte(','), "\r\n"
 	if c.Delimiter != "" {
@@ -142,13 +142,13 @@ func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
 	}
 }
 
-// cellSeeds are texts that CSV, spreadsheets or this package take for something else.
+// cellSeeds are texts that have a special meaning for CSV, spreadsheets or this package.
 var cellSeeds = []string{
 	"", "a", ",", ";", "\t", "|", `"`, `""`, "'", "\n", "\r", "\r\n", "a\r\nb", "NULL", "null", "\\N", " ", "=1+1", "'=1", "''-", "-", "-1", "-1e5", "+49 30",
 	"@x", "\x00", "\x1f=", "\ufeff", "\u2028", "😀", "0000-00-00", "2024-02-29 12:00:00", "\\u0022", "a,\"b\"\r\n",
 }
 
-// FuzzCSVFile takes texts through a file with options to a strict reader.
+// FuzzCSVFile checks that a strict reader reads the texts of a file with options unchanged.
 func FuzzCSVFile(f *testing.F) {
 	for i, seed := range cellSeeds {
 		f.Add(seed, cellSeeds[(i*7+3)%len(cellSeeds)], "NULL", uint16(i*37))
@@ -176,8 +176,8 @@ func FuzzCSVFile(f *testing.F) {
 	})
 }
 
-// TestPythonReadsIt: Python's csv finds what was written, with its own defaults but
-// for the delimiter.
+// TestPythonReadsIt checks that Python's csv reads what was written, with its defaults except for the
+// delimiter.
 func TestPythonReadsIt(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

@@ -88,9 +88,9 @@ func TestCSVOptions(t *testing.T) {
 		return len(files) == 2 && s.wait(v.ID)[0].Attempt == 2
 	})
 	for name, reason := range map[string]string{
-		"rows":     "it has more than 1 rows, which is csv.max_rows",
-		"bytes":    "it has more than 100 bytes, which is csv.max_bytes",
-		"formulas": `in column "note"`,
+		"rows":     "more than 1 rows (csv.max_rows)",
+		"bytes":    "more than 100 bytes (csv.max_bytes)",
+		"formulas": `(column "note")`,
 	} {
 		if v := s.run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
 			t.Errorf("%s: %+v", name, v)
