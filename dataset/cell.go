@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendText appends what a cell says to dst: nothing for null, a string
-// without its quotes and escapes, and every other value as it stands. Half a
-// surrogate pair becomes U+FFFD. The cell is one that Chunk.Cell returned.
+// AppendText appends the text of a cell of Chunk.Cell to dst: nothing for null, a string without
+// its quotes and escapes, every other value unchanged. Half a surrogate pair becomes U+FFFD.
 func AppendText(dst, cell []byte) []byte {
 	switch {
 	case IsNull(cell):
@@ -20,10 +19,10 @@ func AppendText(dst, cell []byte) []byte {
 	return append(dst, cell...)
 }
 
-// IsNull holds for null only, since the cell is the JSON of a scalar.
+// IsNull tells whether a cell is null. Only null begins with n, because a cell is a JSON scalar.
 func IsNull(cell []byte) bool { return len(cell) == 0 || cell[0] == 'n' }
 
-// appendUnescaped takes what stands between the quotes of a JSON string.
+// appendUnescaped appends the text between the quotes of a JSON string, unescaped.
 func appendUnescaped(dst, inside []byte) []byte {
 	for {
 		i := bytes.IndexByte(inside, '\\')
@@ -54,8 +53,7 @@ func appendUnescaped(dst, inside []byte) []byte {
 	}
 }
 
-// unescapeRune reads \uXXXX, or two of them that are a surrogate pair, and
-// returns how many bytes it took.
+// unescapeRune parses \uXXXX, or a surrogate pair of two of them, and returns its length in bytes.
 func unescapeRune(text []byte) (rune, int) {
 	first, ok := hex4(text)
 	if !ok {
@@ -72,7 +70,7 @@ func unescapeRune(text []byte) (rune, int) {
 	return first, 6
 }
 
-// hex4 reads the \uXXXX that a text begins with.
+// hex4 parses the \uXXXX at the start of a text.
 func hex4(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -8,27 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// Chunk is a part of a dataset: some rows of some columns. It keeps the JSON
-// text and where each value begins, and decodes a value only when it is used.
-// It does not change and is safe for concurrent use.
+// Chunk is a part of a dataset: some rows of some columns. It keeps the JSON text and the offset of
+// every value, and decodes a value only when it is used. It is immutable and safe for concurrent
+// use.
 type Chunk struct {
 	columns []Column
 	texts   [][]byte
-	starts  []uint32 // rows+1 for each column; the last one is just behind the ]
+	starts  []uint32 // rows+1 per column; the last one is the offset after the ]
 	rows    int
-	blanks  bool // there is white space between values
+	blanks  bool // the texts have white space between values
 }
 
-// DecodeChunk reads one JSON array of scalars for each column, as Builder.Fields
-// gives them or a Compressor has made them of it. Everything that is not exactly that
-// is an error that names column and byte (of the JSON, from 0), and arrays of
-// different lengths are one too. The chunk keeps the fields: they must not be changed
-// while it is used.
+// DecodeChunk decodes one JSON array of scalars per column, as Builder.Fields or Compressor.Fields
+// returns them. The error of an invalid array names the column and the byte (of the JSON, from 0);
+// arrays of different lengths are an error, too. The chunk keeps the fields: they must not be
+// changed while it is used.
 func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	if len(columns) != len(fields) {
-		return nil, fmt.Errorf("dataset: %d columns and %d fields", len(columns), len(fields))
+		return nil, fmt.Errorf("dataset: %d columns, but %d fields", len(columns), len(fields))
 	}
-	texts, err := expanded(columns, fields)
+	texts, err := decompressed(columns, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -61,38 +60,38 @@ func (c *Chunk) Columns() []Column { return c.columns }
 // Rows returns the number of rows.
 func (c *Chunk) Rows() int { return c.rows }
 
-// Cell returns the JSON of one value: null, true, false, a number or a string
-// with its quotes. It is a part of the field, so it must not be changed.
+// Cell returns the JSON of one value: null, true, false, a number or a string with its quotes. It
+// is a part of the field, so the caller must not change it.
 func (c *Chunk) Cell(column, row int) []byte {
 	text, i := c.texts[column], column*(c.rows+1)+row
 	end := int(c.starts[i+1]) - 1
 	if c.blanks {
 		for isBlank(text[end]) {
-			end-- // white space behind the comma
+			end-- // white space after the comma
 		}
 		for isBlank(text[end-1]) {
-			end-- // and before it
+			end-- // white space before the comma
 		}
 	}
 	return text[c.starts[i]:end]
 }
 
 var (
-	errLarge  = errors.New("more than 4 GB of JSON")
-	errUTF8   = errors.New("text that is not UTF-8")
-	errArray  = errors.New("a JSON array must begin here")
-	errNested = errors.New("arrays and objects inside of the array are not possible")
-	errScalar = errors.New("a number, string, true, false or null must stand here")
-	errNumber = errors.New("a number that is not as in JSON")
-	errString = errors.New("a string with a character or escape that JSON does not have")
-	errOpen   = errors.New("the string does not end")
-	errComma  = errors.New("a comma or the end of the array must stand here")
-	errBehind = errors.New("something stands behind the array")
+	errLarge        = errors.New("the JSON is larger than 4 GB")
+	errUTF8         = errors.New("the text is not UTF-8")
+	errArray        = errors.New("expected a JSON array")
+	errNested       = errors.New("an array cannot contain arrays or objects")
+	errScalar       = errors.New("expected a number, string, true, false or null")
+	errNumber       = errors.New("invalid JSON number")
+	errString       = errors.New("invalid character or escape in a JSON string")
+	errUnterminated = errors.New("the string has no closing quote")
+	errComma        = errors.New("expected a comma or the closing bracket")
+	errTrailing     = errors.New("unexpected text after the array")
 )
 
-// scanArray appends the start of every value, and the end of the array, and notes
-// whether there is white space between them. Where there is an error it also
-// returns where it is.
+// scanArray appends the offset of every value and of the end of the array to starts, and sets
+// blanks if there is white space between values. With an error it also returns the offset of the
+// error.
 func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error) {
 	if uint64(len(text)) >= math.MaxUint32 {
 		return nil, 0, errLarge
@@ -115,7 +114,7 @@ func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error
 			return nil, end, err
 		}
 		if end+1 < len(text) && text[end] == ',' && text[end+1] > ' ' {
-			i = end + 1 // as a Builder writes it
+			i = end + 1 // the form of Builder
 			continue
 		}
 		if i = skipBlanks(text, end); i > end {
@@ -136,13 +135,13 @@ func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error
 
 func endArray(text []byte, starts []uint32, at int) ([]uint32, int, error) {
 	starts = append(starts, uint32(at+1))
-	if behind := skipBlanks(text, at+1); behind < len(text) {
-		return nil, behind, errBehind
+	if end := skipBlanks(text, at+1); end < len(text) {
+		return nil, end, errTrailing
 	}
 	return starts, at, nil
 }
 
-// scanScalar returns the end of the value at i, or where the error is.
+// scanScalar returns the end of the value at i, or the offset of the error.
 func scanScalar(text []byte, i int) (int, error) {
 	if i == len(text) {
 		return i, errScalar
@@ -166,7 +165,7 @@ func scanScalar(text []byte, i int) (int, error) {
 func scanString(text []byte, i int) (int, error) {
 	for i++; ; {
 		if i = endOfPlain(text, i); i == len(text) {
-			return i, errOpen
+			return i, errUnterminated
 		}
 		if text[i] == '"' {
 			return i + 1, nil
@@ -179,7 +178,7 @@ func scanString(text []byte, i int) (int, error) {
 	}
 }
 
-// escapeLength measures the escape that the text begins with; 0 if it is none.
+// escapeLength returns the length of the escape at the start of the text; 0: not an escape.
 func escapeLength(text []byte) int {
 	if text[0] != '\\' || len(text) < 2 {
 		return 0
@@ -239,11 +238,10 @@ func skipBlanks(text []byte, i int) int {
 	return i
 }
 
-// isBlank tells what JSON takes for white space.
+// isBlank tells whether a character is white space in JSON.
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// invalidUTF8 returns where the first byte is that is not UTF-8, or the
-// length of the text.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or the length of the text.
 func invalidUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return len(text)

@@ -6,7 +6,7 @@ import "github.com/fanfold/fanfold/report"
 type Column struct {
 	Name     string      `json:"name"`
 	Kind     report.Kind `json:"type"`
-	Bits     int         `json:"bits,omitempty"`      // of a KindFloat: 32 for single precision, 0 for double
-	Zone     string      `json:"time_zone,omitempty"` // whose wall clock datetimes are, a name of the tz database; empty: UTC
-	Zerofill int         `json:"zerofill,omitempty"`  // a number is shown with zeros before it, in at least that many characters
+	Bits     int         `json:"bits,omitempty"`      // of a float: 32 for single precision, 0 for double
+	Zone     string      `json:"time_zone,omitempty"` // zone of datetimes, a name of the tz database; empty: UTC
+	Zerofill int         `json:"zerofill,omitempty"`  // minimum characters of a number, filled with leading zeros
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlainBytes: every byte is told at every place, also behind and before any
-// other one.
+// TestPlainBytes checks every byte at every offset, before and after every other byte.
 func TestPlainBytes(t *testing.T) {
 	t.Parallel()
 	for c := range 256 {

@@ -12,17 +12,16 @@ import (
 )
 
 var (
-	errRows = errors.New("a JSON array of rows must begin here")
-	errRow  = errors.New("a row must begin here: an array of values, or an object with the columns' names")
-	errTwo  = errors.New("a column's name stands here for the second time")
+	errRows      = errors.New("expected a JSON array of rows")
+	errRow       = errors.New("expected a row: an array of values, or an object with the column names")
+	errDuplicate = errors.New("the row has this column name twice")
 )
 
-// Rows turns rows as foreign services give them into one JSON array for each column:
-// a JSON array of arrays, with a value for each column in its order, or of objects,
-// which have exactly the columns' names. Values are scalars and stay as they are
-// written, so a number keeps its digits. Those of a column whose type is integer, decimal
-// or float must be numbers, or strings that hold one. An error names the row (from 1) and
-// the byte (from 0), or the column.
+// Rows converts the rows of an external service into one JSON array per column. The text is a JSON
+// array of arrays, with the values in the order of the columns, or of objects, whose names are
+// exactly the columns. Values are scalars and are kept as written, so a number keeps its digits.
+// In a column of type integer, decimal or float they must be numbers, or strings that contain one.
+// An error names the row (from 1) and the byte (from 0), or the column.
 func Rows(columns []string, types []report.Kind, text []byte) (fields [][]byte, rows int, err error) {
 	r := &rowReader{text: text, columns: columns, values: make([][]byte, len(columns))}
 	fields = make([][]byte, len(columns))
@@ -32,16 +31,16 @@ func Rows(columns []string, types []report.Kind, text []byte) (fields [][]byte, 
 	if at := invalidUTF8(text); at < len(text) {
 		return nil, 0, fmt.Errorf("byte %d: %w", at, errUTF8)
 	}
-	if err := r.must('[', errRows); err != nil {
+	if err := r.expect('[', errRows); err != nil {
 		return nil, 0, fmt.Errorf("byte %d: %w", r.at, err)
 	}
-	for more := !r.passes(']'); more; rows++ {
+	for more := !r.accept(']'); more; rows++ {
 		if err := r.row(); err != nil {
 			return nil, 0, fmt.Errorf("row %d, byte %d: %w", rows+1, r.at, err)
 		}
 		for i, v := range r.values {
 			if !fits(types[i], v) {
-				return nil, 0, fmt.Errorf("row %d: column %q has the value %s, which is not of its type %s: write %s",
+				return nil, 0, fmt.Errorf("row %d: column %q: the value %s is not of type %s: write a value such as %s",
 					rows+1, columns[i], report.Shorten(string(v)), types[i], forms[types[i]])
 			}
 			if rows > 0 {
@@ -50,11 +49,11 @@ func Rows(columns []string, types []report.Kind, text []byte) (fields [][]byte, 
 			fields[i] = append(fields[i], v...)
 		}
 		if more, err = r.more(']'); err != nil {
-			return nil, 0, fmt.Errorf("behind row %d, byte %d: %w", rows+1, r.at, err)
+			return nil, 0, fmt.Errorf("after row %d, byte %d: %w", rows+1, r.at, err)
 		}
 	}
 	if r.at = skipBlanks(text, r.at); r.at < len(text) {
-		return nil, 0, fmt.Errorf("byte %d: %w", r.at, errBehind)
+		return nil, 0, fmt.Errorf("byte %d: %w", r.at, errTrailing)
 	}
 	for i := range fields {
 		fields[i] = append(fields[i], ']')
@@ -62,23 +61,23 @@ func Rows(columns []string, types []report.Kind, text []byte) (fields [][]byte, 
 	return fields, rows, nil
 }
 
-// numbers are the forms of the numbers of a type.
+// numbers are the valid forms of numbers, by type.
 var numbers = map[report.Kind]*regexp.Regexp{
 	report.KindInteger: regexp.MustCompile(`^"?[+-]?[0-9]+"?$`),
 	report.KindDecimal: regexp.MustCompile(`^"?[+-]?[0-9]+(\.[0-9]+)?"?$`),
 	report.KindFloat:   regexp.MustCompile(`^"?[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?"?$`),
 }
 
-// forms are examples of them.
+// forms are examples of these forms.
 var forms = map[report.Kind]string{report.KindInteger: `42 or "42"`, report.KindDecimal: `12.50 or "12.50"`, report.KindFloat: `1.5 or 1e20`}
 
-// fits tells whether a value, the JSON of a scalar, can be one of a column of that type.
+// fits tells whether a JSON scalar is valid in a column of this type.
 func fits(kind report.Kind, value []byte) bool {
 	form := numbers[kind]
 	return form == nil || IsNull(value) || form.Match(value)
 }
 
-// rowReader reads rows.
+// rowReader parses rows.
 type rowReader struct {
 	text    []byte
 	at      int
@@ -86,16 +85,16 @@ type rowReader struct {
 	values  [][]byte // of the current row
 }
 
-// must passes a character, which must stand here.
-func (r *rowReader) must(c byte, otherwise error) error {
-	if !r.passes(c) {
+// expect reads a character; if the next one is another, it returns the error otherwise.
+func (r *rowReader) expect(c byte, otherwise error) error {
+	if !r.accept(c) {
 		return otherwise
 	}
 	return nil
 }
 
-// passes passes a character, if it stands here.
-func (r *rowReader) passes(c byte) bool {
+// accept reads a character if it is the next one, after white space.
+func (r *rowReader) accept(c byte) bool {
 	r.at = skipBlanks(r.text, r.at)
 	if r.at == len(r.text) || r.text[r.at] != c {
 		return false
@@ -104,15 +103,15 @@ func (r *rowReader) passes(c byte) bool {
 	return true
 }
 
-// more passes a comma, or the end.
+// more reads a comma, or end; then it returns false.
 func (r *rowReader) more(end byte) (bool, error) {
-	if r.passes(end) {
+	if r.accept(end) {
 		return false, nil
 	}
-	return true, r.must(',', errComma)
+	return true, r.expect(',', errComma)
 }
 
-// scalar passes a value.
+// scalar reads a value.
 func (r *rowReader) scalar() ([]byte, error) {
 	r.at = skipBlanks(r.text, r.at)
 	end, err := scanScalar(r.text, r.at)
@@ -125,12 +124,12 @@ func (r *rowReader) scalar() ([]byte, error) {
 	return value, nil
 }
 
-// row reads a row into values.
+// row reads a row into r.values.
 func (r *rowReader) row() error {
 	switch {
-	case r.passes('['):
+	case r.accept('['):
 		return r.array()
-	case r.passes('{'):
+	case r.accept('{'):
 		return r.object()
 	}
 	return errRow
@@ -138,7 +137,7 @@ func (r *rowReader) row() error {
 
 func (r *rowReader) array() (err error) {
 	n := 0
-	for more := !r.passes(']'); more; n++ {
+	for more := !r.accept(']'); more; n++ {
 		value, err := r.scalar()
 		if err != nil {
 			return err
@@ -158,8 +157,8 @@ func (r *rowReader) array() (err error) {
 
 func (r *rowReader) object() error {
 	clear(r.values)
-	next := 0 // names mostly come in the columns' order
-	for more := !r.passes('}'); more; {
+	next := 0 // names are usually in the order of the columns
+	for more := !r.accept('}'); more; {
 		text, err := r.scalar()
 		if err != nil {
 			return err
@@ -168,11 +167,11 @@ func (r *rowReader) object() error {
 		if err != nil {
 			return err
 		}
-		if err := r.must(':', errors.New("a colon must stand here")); err != nil {
+		if err := r.expect(':', errors.New("expected a colon")); err != nil {
 			return err
 		}
 		if r.values[column] != nil {
-			return errTwo
+			return errDuplicate
 		}
 		if r.values[column], err = r.scalar(); err != nil {
 			return err
@@ -184,16 +183,16 @@ func (r *rowReader) object() error {
 	}
 	for i, v := range r.values {
 		if v == nil {
-			return fmt.Errorf("column %q is not there: give null where it has no value", r.columns[i])
+			return fmt.Errorf("column %q is missing: write null if it has no value", r.columns[i])
 		}
 	}
 	return nil
 }
 
-// column finds the column of a name in an object.
+// column returns the number of the column whose name is text, a JSON string; next is a guess.
 func (r *rowReader) column(text []byte, next int) (int, error) {
 	if text[0] != '"' {
-		return 0, errors.New("a column's name in quotes must stand here")
+		return 0, errors.New("expected a column name in quotes")
 	}
 	if next < len(r.columns) && bytes.Equal(text[1:len(text)-1], []byte(r.columns[next])) {
 		return next, nil
@@ -205,5 +204,5 @@ func (r *rowReader) column(text []byte, next int) (int, error) {
 	if i := slices.Index(r.columns, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("there is no column %q; the columns are %s", report.Shorten(name), report.Listing(r.columns))
+	return 0, fmt.Errorf("unknown column %q; the columns are %s", report.Shorten(name), report.Listing(r.columns))
 }

@@ -19,26 +19,26 @@ func TestRows(t *testing.T) {
 		{`[ [ 1 , "x" ] , {"b":"y","a":12345678901234567890.10} ]`, `[1,12345678901234567890.10]`, `["x","y"]`, ""},
 		{`[{"a":true,"b":"é\u00e9\""}]`, `[true]`, `["é\u00e9\""]`, ""},
 		{`[{"\u0061":1,"b":2}]`, `[1]`, `[2]`, ""},
-		{``, "", "", "byte 0: a JSON array of rows must begin here"},
-		{`{"a":1}`, "", "", "byte 0: a JSON array of rows"},
-		{`[1,2]`, "", "", "row 1, byte 1: a row must begin here"},
+		{``, "", "", "byte 0: expected a JSON array of rows"},
+		{`{"a":1}`, "", "", "byte 0: expected a JSON array of rows"},
+		{`[1,2]`, "", "", "row 1, byte 1: expected a row"},
 		{`[[1,2],[1]]`, "", "", "row 2, byte 10: 1 values for 2 columns"},
 		{`[[1,2,3]]`, "", "", "row 1, byte 8: 3 values for 2 columns"},
-		{`[[1,[2]]]`, "", "", "row 1, byte 4: arrays and objects inside"},
-		{`[[1,{}]]`, "", "", "row 1, byte 4: arrays and objects inside"},
-		{`[[1,NaN]]`, "", "", "row 1, byte 4: a number, string, true, false or null"},
-		{`[[1,01]]`, "", "", "row 1, byte 4: a number that is not as in JSON"},
-		{`[[1,2]`, "", "", "behind row 1, byte 6: a comma or the end"},
-		{`[[1,2],]`, "", "", "row 2, byte 7: a row must begin here"},
-		{`[[1,]]`, "", "", "row 1, byte 4: a number, string"},
-		{`[[1,2]] x`, "", "", "byte 8: something stands behind"},
-		{`[{"a":1}]`, "", "", `row 1, byte 8: column "b" is not there: give null`},
-		{`[{"a":1,"b":2,"c":3}]`, "", "", `row 1, byte 17: there is no column "c"; the columns are a, b`},
-		{`[{"a":1,"a":2}]`, "", "", "second time"},
-		{`[{a:1}]`, "", "", "row 1, byte 2: a number, string"},
-		{`[{1:1}]`, "", "", "a column's name in quotes"},
-		{`[{"a" 1}]`, "", "", "a colon must stand here"},
-		{"[[1,\"\xff\"]]", "", "", "byte 5: text that is not UTF-8"},
+		{`[[1,[2]]]`, "", "", "row 1, byte 4: an array cannot contain arrays or objects"},
+		{`[[1,{}]]`, "", "", "row 1, byte 4: an array cannot contain arrays or objects"},
+		{`[[1,NaN]]`, "", "", "row 1, byte 4: expected a number, string, true, false or null"},
+		{`[[1,01]]`, "", "", "row 1, byte 4: invalid JSON number"},
+		{`[[1,2]`, "", "", "after row 1, byte 6: expected a comma or the closing bracket"},
+		{`[[1,2],]`, "", "", "row 2, byte 7: expected a row"},
+		{`[[1,]]`, "", "", "row 1, byte 4: expected a number, string"},
+		{`[[1,2]] x`, "", "", "byte 8: unexpected text after the array"},
+		{`[{"a":1}]`, "", "", `row 1, byte 8: column "b" is missing: write null`},
+		{`[{"a":1,"b":2,"c":3}]`, "", "", `row 1, byte 17: unknown column "c"; the columns are a, b`},
+		{`[{"a":1,"a":2}]`, "", "", "the row has this column name twice"},
+		{`[{a:1}]`, "", "", "row 1, byte 2: expected a number, string"},
+		{`[{1:1}]`, "", "", "a column name in quotes"},
+		{`[{"a" 1}]`, "", "", "expected a colon"},
+		{"[[1,\"\xff\"]]", "", "", "byte 5: the text is not UTF-8"},
 	} {
 		fields, rows, err := Rows([]string{"a", "b"}, []report.Kind{report.KindText, report.KindText}, []byte(c.text))
 		if c.wrong != "" {
@@ -58,7 +58,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsOfATypeAreNumbers: a value that is none is refused, with its row and column.
+// TestRowsOfATypeAreNumbers checks that another value is refused, with its row and column.
 func TestRowsOfATypeAreNumbers(t *testing.T) {
 	t.Parallel()
 	for kind, values := range map[report.Kind]struct{ good, bad []string }{
@@ -75,14 +75,14 @@ func TestRowsOfATypeAreNumbers(t *testing.T) {
 		}
 		for _, v := range values.bad {
 			_, _, err := Rows([]string{"a", "b"}, []report.Kind{report.KindText, kind}, []byte(`[["x",null],["y",`+v+`]]`))
-			if want := `row 2: column "b" has the value ` + v + ", which is not of its type " + string(kind); err == nil || !strings.Contains(err.Error(), want) {
+			if want := `row 2: column "b": the value ` + v + " is not of type " + string(kind); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %s: %v", kind, v, err)
 			}
 		}
 	}
 }
 
-// FuzzRows: what is taken is what encoding/json reads, and a chunk can be made of it.
+// FuzzRows checks that accepted rows are those that encoding/json reads, and form a valid chunk.
 func FuzzRows(f *testing.F) {
 	for _, text := range []string{`[]`, `[[1,"x"],[null,true]]`, `[{"b":-1.5e3,"a":"\ud83d\ude00"}]`, `[[1,2],]`, `[[[]]]`, `[{"a":1,"a":2}]`} {
 		f.Add([]byte(text))

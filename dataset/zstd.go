@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// minCompressed is the length from which a field is compressed: below, its name takes
-	// as many bytes.
+	// minCompressed is the minimum length of a field that is compressed: the name of a
+	// shorter one takes as many bytes.
 	minCompressed = 256
-	// MaxExpandedBytes is the maximum size of the compressed fields of a chunk when they are
-	// expanded. A chunk that is larger, because one of its rows is, is not compressed.
+	// MaxExpandedBytes is the maximum total size of the compressed fields of a chunk after
+	// decompression. A larger chunk, which a long row can cause, is not compressed.
 	MaxExpandedBytes = 16 << 20
 )
 
-// zstdMagic begins a zstd frame (RFC 8878, section 3.1.1). No JSON begins with it.
+// zstdMagic is the start of a zstd frame (RFC 8878, section 3.1.1). No JSON begins with it.
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// Compressor makes the fields of chunks smaller. Its zero value is ready; it is used
-// by one goroutine and keeps its buffers.
+// Compressor compresses the fields of chunks. Its zero value is ready to use; it is used by one
+// goroutine and keeps its buffers.
 type Compressor struct {
 	fields, frames [][]byte
 }
 
-// Fields returns the fields of a chunk, each as it is or, where that is shorter, as
-// one zstd frame with the length and the checksum of its text. DecodeChunk reads
-// both. What it returns is valid until the next call, and as long as the fields are.
+// Fields returns the fields of a chunk. A field that zstd makes shorter becomes one frame with the
+// length and the checksum of its text; DecodeChunk reads both forms. The result is valid until the
+// next call, and as long as the fields are.
 func (c *Compressor) Fields(fields [][]byte) [][]byte {
 	size := 0
 	for _, field := range fields {
@@ -56,9 +56,8 @@ func (c *Compressor) Fields(fields [][]byte) [][]byte {
 	return c.fields
 }
 
-// The fastest level takes about as long as Redis saves by having less to store.
-// Digits in which nothing comes again are coded, too. A window of a chunk's size
-// keeps the buffers small.
+// The fastest level costs about the time that Redis saves with less data. Digits without
+// repetitions are entropy-coded, too. A window of the size of a chunk keeps the buffers small.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithAllLitEntropyCompression(true),
 		zstd.WithWindowSize(MaxChunkBytes))
@@ -76,10 +75,9 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// expanded returns what the fields of a chunk say: the fields themselves where none
-// is compressed. A field that goes beyond MaxExpandedBytes with those before it is
-// made at most as large as that alone.
-func expanded(columns []Column, fields [][]byte) ([][]byte, error) {
+// decompressed returns the JSON of the fields of a chunk; it returns fields if none is compressed.
+// No field is decompressed beyond MaxExpandedBytes.
+func decompressed(columns []Column, fields [][]byte) ([][]byte, error) {
 	texts, size := fields, 0
 	for i, field := range fields {
 		if !bytes.HasPrefix(field, zstdMagic) {
@@ -87,10 +85,10 @@ func expanded(columns []Column, fields [][]byte) ([][]byte, error) {
 		}
 		text, err := decoder().DecodeAll(field, nil)
 		if size += len(text); size > MaxExpandedBytes || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-			return nil, fmt.Errorf("dataset: column %q: the zstd frames of one chunk hold more than %d MB", columns[i].Name, MaxExpandedBytes>>20)
+			return nil, fmt.Errorf("dataset: column %q: the zstd frames of one chunk decompress to more than %d MB", columns[i].Name, MaxExpandedBytes>>20)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("dataset: column %q: a zstd frame that cannot be read: %w", columns[i].Name, err)
+			return nil, fmt.Errorf("dataset: column %q: cannot decompress the zstd frame: %w", columns[i].Name, err)
 		}
 		if &texts[0] == &fields[0] {
 			texts = slices.Clone(fields)

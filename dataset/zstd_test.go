@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// frame is a zstd frame as another program may write it.
+// frame returns a zstd frame as another program may write it.
 func frame(t testing.TB, text []byte, options ...zstd.EOption) []byte {
 	t.Helper()
 	e, err := zstd.NewWriter(nil, options...)
@@ -21,7 +21,7 @@ func frame(t testing.TB, text []byte, options ...zstd.EOption) []byte {
 	return e.EncodeAll(text, nil)
 }
 
-// streamed is one that does not say how long its text is.
+// streamed returns a zstd frame without the length of its text.
 func streamed(t testing.TB, text []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -44,13 +44,13 @@ func streamed(t testing.TB, text []byte) []byte {
 	return out.Bytes()
 }
 
-// array is a JSON array of one text of so many bytes.
+// array returns a JSON array of one text of this many bytes.
 func array(bytes int) []byte {
 	return []byte(`["` + strings.Repeat("x", bytes-len(`[""]`)) + `"]`)
 }
 
-// TestCompressorSaysTheSame: what is read is what was there, also where a chunk is
-// compressed in part, and where the buffers are used again.
+// TestCompressorSaysTheSame checks that a chunk decompresses to the same text, even if only some of
+// its fields are compressed, and if the buffers are reused.
 func TestCompressorSaysTheSame(t *testing.T) {
 	t.Parallel()
 	columns := columnsOf("a", "integer", "b", "text", "c", "text")
@@ -128,8 +128,8 @@ func TestForeignFrames(t *testing.T) {
 
 func TestFramesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	const room = `dataset: column "b": the zstd frames of one chunk hold more than 16 MB`
-	const broken = `dataset: column "b": a zstd frame that cannot be read: `
+	const tooLarge = `dataset: column "b": the zstd frames of one chunk decompress to more than 16 MB`
+	const broken = `dataset: column "b": cannot decompress the zstd frame: `
 	whole := frame(t, array(5000))
 	changed := bytes.Clone(whole)
 	changed[len(changed)/2] ^= 0x40
@@ -142,12 +142,12 @@ func TestFramesThatAreRefused(t *testing.T) {
 		"only the magic":        {[]byte("[1]"), zstdMagic, broken},
 		"changed":               {[]byte("[1]"), changed, broken},
 		"something behind it":   {[]byte("[1]"), append(bytes.Clone(whole), '\n'), broken},
-		"a bomb":                {[]byte("[1]"), frame(t, array(MaxExpandedBytes+1)), room},
-		"a bomb without length": {[]byte("[1]"), streamed(t, array(2*MaxExpandedBytes)), room},
-		"a bomb of frames":      {[]byte("[1]"), bytes.Repeat(half, 50), room},
-		"together":              {half, half, room},
-		"no JSON in it":         {[]byte("[1]"), frame(t, []byte(strings.Repeat("x", 5000))), `dataset: column "b", byte 0: a JSON array must begin here`},
-		"a frame in a frame":    {[]byte("[1]"), frame(t, whole), `dataset: column "b", byte 1: text that is not UTF-8`},
+		"a bomb":                {[]byte("[1]"), frame(t, array(MaxExpandedBytes+1)), tooLarge},
+		"a bomb without length": {[]byte("[1]"), streamed(t, array(2*MaxExpandedBytes)), tooLarge},
+		"a bomb of frames":      {[]byte("[1]"), bytes.Repeat(half, 50), tooLarge},
+		"together":              {half, half, tooLarge},
+		"no JSON in it":         {[]byte("[1]"), frame(t, []byte(strings.Repeat("x", 5000))), `dataset: column "b", byte 0: expected a JSON array`},
+		"a frame in a frame":    {[]byte("[1]"), frame(t, whole), `dataset: column "b", byte 1: the text is not UTF-8`},
 	} {
 		_, err := DecodeChunk(columnsOf("a", "integer", "b", "text"), [][]byte{test.a, test.b})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
@@ -156,7 +156,7 @@ func TestFramesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestBombsTakeNoMemory: what is refused has not been made before.
+// TestBombsTakeNoMemory checks that a frame that is too large is refused before it is decompressed.
 func TestBombsTakeNoMemory(t *testing.T) {
 	for name, bomb := range map[string][]byte{
 		"with length": frame(t, array(8*MaxExpandedBytes)), "without length": streamed(t, array(8*MaxExpandedBytes)),

@@ -383,9 +383,9 @@ func TestExternalThatCanNeverWork(t *testing.T) {
 	}{
 		"permanent":       {[]string{"failed", "error", "no such account", "permanent", "1"}, "no such account", false},
 		"no error":        {[]string{"failed", "permanent", "1"}, "the worker says failed and gives no error", false},
-		"no rows":         {[]string{"rows", "number", "0"}, "rows number 0: byte 0: a JSON array of rows must begin here", false},
+		"no rows":         {[]string{"rows", "number", "0"}, "rows number 0: byte 0: expected a JSON array of rows", false},
 		"a column less":   {[]string{"rows", "number", "0", "rows", "[[1,2],[1]]"}, "row 2, byte 10: 1 values for 2 columns", false},
-		"nested":          {[]string{"rows", "number", "0", "rows", "[[1,[2]]]"}, "arrays and objects inside", false},
+		"nested":          {[]string{"rows", "number", "0", "rows", "[[1,[2]]]"}, "an array cannot contain arrays or objects", false},
 		"too many rows":   {[]string{"rows", "number", "0", "rows", many}, "10001 rows in one entry, more than 10000: send them in several", false},
 		"too many bytes":  {[]string{"rows", "number", "0", "rows", strings.Repeat(" ", 1<<20) + "[]"}, "rows of 1048578 bytes in one entry, more than 1048576", true},
 		"no number":       {[]string{"rows", "rows", "[]"}, `field number of type rows is "", not a whole number`, true},

@@ -176,10 +176,10 @@ func TestFramesThatCannotBeUsed(t *testing.T) {
 		change func(field []byte) []byte
 		reason string
 	}{
-		"damaged":       {"note", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, `column "note": a zstd frame that cannot be read: `},
-		"cut":           {"note", func(b []byte) []byte { return b[:len(b)/2] }, `column "note": a zstd frame that cannot be read: `},
-		"a bomb":        {"note", func([]byte) []byte { return bytesOfBomb }, `column "note": the zstd frames of one chunk hold more than 16 MB`},
-		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: dataset: column "customer": a zstd frame that cannot be read: `},
+		"damaged":       {"note", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, `column "note": cannot decompress the zstd frame: `},
+		"cut":           {"note", func(b []byte) []byte { return b[:len(b)/2] }, `column "note": cannot decompress the zstd frame: `},
+		"a bomb":        {"note", func([]byte) []byte { return bytesOfBomb }, `column "note": the zstd frames of one chunk decompress to more than 16 MB`},
+		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: dataset: column "customer": cannot decompress the zstd frame: `},
 	} {
 		release := s.hold()
 		id := s.startHeld()

@@ -16,8 +16,7 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// Columns makes columns from pairs of name and kind. A time zone may follow the kind
-// after a space.
+// Columns makes columns from pairs of name and kind. A time zone can follow the kind after a space.
 func Columns(pairs ...string) []dataset.Column {
 	var columns []dataset.Column
 	for i := 0; i < len(pairs); i += 2 {
@@ -30,8 +29,8 @@ func Columns(pairs ...string) []dataset.Column {
 // Memory is a dataset in memory. It is safe for concurrent use if Err does not change.
 type Memory struct {
 	Of     []dataset.Column
-	Fields [][][]byte // of each chunk
-	Err    error      // of reading a chunk behind the last one, which Chunks counts then; nil: there is none
+	Fields [][][]byte // by chunk
+	Err    error      // error of an additional last chunk; nil: no such chunk
 	Calls  atomic.Int64
 
 	rows int64
@@ -51,7 +50,7 @@ func (m *Memory) Chunks() int64 {
 	return int64(len(m.Fields))
 }
 
-// Chunk decodes a chunk, from bytes of its own.
+// Chunk decodes a chunk from a copy of its bytes.
 func (m *Memory) Chunk(n int64, columns []int) (*dataset.Chunk, error) {
 	m.Calls.Add(1)
 	if n >= int64(len(m.Fields)) {
@@ -64,7 +63,7 @@ func (m *Memory) Chunk(n int64, columns []int) (*dataset.Chunk, error) {
 	return dataset.DecodeChunk(of, fields)
 }
 
-// Of encodes rows with a Builder, perChunk rows in every chunk. Values are as Put takes them.
+// Of encodes rows with a Builder, perChunk rows per chunk. Put lists the types of values.
 func Of(t TB, columns []dataset.Column, perChunk int, rows ...[]any) *Memory {
 	t.Helper()
 	m := &Memory{Of: columns, rows: int64(len(rows))}
@@ -106,7 +105,7 @@ func Put(b *dataset.Builder, col int, value any) {
 	}
 }
 
-// Decode is dataset.DecodeChunk of fields that are good.
+// Decode is dataset.DecodeChunk of valid fields.
 func Decode(t TB, columns []dataset.Column, fields [][]byte) *dataset.Chunk {
 	t.Helper()
 	c, err := dataset.DecodeChunk(columns, fields)
@@ -116,7 +115,7 @@ func Decode(t TB, columns []dataset.Column, fields [][]byte) *dataset.Chunk {
 	return c
 }
 
-// copied returns the fields in memory of their own.
+// copied returns a copy of the fields.
 func copied(fields [][]byte) [][]byte {
 	all := make([][]byte, len(fields))
 	for i, field := range fields {

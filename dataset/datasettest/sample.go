@@ -12,7 +12,7 @@ var SampleColumns = Columns("id", "integer", "amount", "decimal", "rate", "float
 
 var scratch = make([]byte, 0, 64)
 
-// SampleRow gives a Builder the values of row i, and does not end the row.
+// SampleRow gives a Builder the values of row i, but does not end the row.
 func SampleRow(b *dataset.Builder, i int) {
 	b.Int(0, int64(i))
 	b.Text(1, append(strconv.AppendInt(scratch, int64(i*7), 10), ".25"...))
@@ -27,7 +27,7 @@ func SampleRow(b *dataset.Builder, i int) {
 	}
 }
 
-// SampleChunks encodes rows as Redis stores them, and returns the bytes of all fields.
+// SampleChunks encodes rows as Redis stores them. size is the bytes of all fields.
 func SampleChunks(t TB, rows int) (chunks [][][]byte, size int64) {
 	b := dataset.NewBuilder(SampleColumns)
 	flush := func() {
