@@ -7,12 +7,12 @@ import (
 )
 
 // arena is a sequence of records in memory, in blocks without pointers, so the garbage
-// collector has nothing to scan. A record is found by its ref: where it begins, in units of
-// refBytes, if every block had blockBytes.
+// collector has nothing to scan. The ref of a record is its offset in units of refBytes, as if
+// every block had blockBytes.
 type arena struct {
-	blocks [][]byte // as far as they are filled; one that is longer than blockBytes is followed by nils
-	first  *[]byte  // from firstBlocks; nil: none
-	free   int      // bytes of the last one
+	blocks [][]byte // filled parts; a block longer than blockBytes is followed by nils
+	first  *[]byte  // from firstBlocks; or nil
+	free   int      // bytes of the last block
 	bytes  int64
 	rows   int
 }
@@ -23,13 +23,13 @@ const (
 	blockBytes = blockRefs * refBytes // 128 KB
 	noRef      = math.MaxUint32
 
-	firstBytes = 16 << 10 // of the first block; most datasets are small
+	firstBytes = 16 << 10 // size of the first block; most datasets are small
 )
 
-// firstBlocks are reused: most joins need no other.
+// firstBlocks are reused: most joins need no more than one.
 var firstBlocks = sync.Pool{New: func() any { return new(make([]byte, 0, firstBytes)) }}
 
-var errArena = errors.New("more rows than can be addressed in memory")
+var errArena = errors.New("too many rows to address in memory")
 
 // add copies a record to the end.
 func (a *arena) add(r record) error {
@@ -48,7 +48,7 @@ func (a *arena) add(r record) error {
 	return nil
 }
 
-// block makes a block for a record of that size and others.
+// block allocates a block for at least a record of this size.
 func (a *arena) block(size int) []byte {
 	if len(a.blocks) == 0 && size <= firstBytes {
 		a.first = firstBlocks.Get().(*[]byte)
@@ -57,7 +57,7 @@ func (a *arena) block(size int) []byte {
 	return make([]byte, 0, max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes)))
 }
 
-// close gives the first block back. The arena is not used any more.
+// close returns the first block for reuse. The arena must not be used afterwards.
 func (a *arena) close() {
 	if a.first != nil {
 		firstBlocks.Put(a.first)
@@ -65,7 +65,7 @@ func (a *arena) close() {
 	}
 }
 
-// adopt takes a block with any number of records in it.
+// adopt adds a block that already contains records.
 func (a *arena) adopt(block []byte) error {
 	count := blocksOf(cap(block))
 	if len(a.blocks)+count > noRef/blockRefs {
@@ -82,7 +82,7 @@ func (a *arena) at(ref uint32) record {
 	return a.blocks[ref/blockRefs][ref%blockRefs*refBytes:]
 }
 
-// all yields every record with its ref, in their order.
+// all yields every record with its ref, in order.
 func (a *arena) all(yield func(ref uint32, r record) bool) {
 	for i := 0; i < len(a.blocks); i += blocksOf(cap(a.blocks[i])) {
 		block := a.blocks[i]
@@ -96,8 +96,8 @@ func (a *arena) all(yield func(ref uint32, r record) bool) {
 	}
 }
 
-// link puts the record at a ref behind the last one of a ring; noRef: into one of its own.
-// The link of each is the ref of the next, and that of the last one is the ref of the first.
+// link appends the record at ref to the ring that ends with last; if last is noRef, it starts a
+// new ring. The link of every record is the ref of the next, and the last links to the first.
 func (a *arena) link(last, ref uint32) {
 	first := ref
 	if last != noRef {
@@ -107,8 +107,7 @@ func (a *arena) link(last, ref uint32) {
 	a.at(ref).setLink(first)
 }
 
-// ring calls f with the records of a ring, whose last one has this ref, until there is an
-// error.
+// ring calls f with the records of the ring that ends with last, until an error.
 func (a *arena) ring(last uint32, f func(r record) error) error {
 	for ref := a.at(last).link(); ; {
 		r := a.at(ref)
@@ -119,10 +118,10 @@ func (a *arena) ring(last uint32, f func(r record) error) error {
 	}
 }
 
-// used is what the rows take, with the table that they need.
+// used returns the bytes of the rows and of the hash table that they need.
 func (a *arena) used() int64 { return a.bytes + tableBytes(a.rows) }
 
-// blocksOf returns the number of blocks in that many bytes.
+// blocksOf returns the number of blocks that hold this many bytes.
 func blocksOf(bytes int) int { return max(1, (bytes+blockBytes-1)/blockBytes) }
 
 func padded(bytes int) int { return (bytes + refBytes - 1) &^ (refBytes - 1) }

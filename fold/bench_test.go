@@ -41,7 +41,7 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
-// BenchmarkFoldSmall is a job like most: all of it is in one chunk.
+// BenchmarkFoldSmall folds a typical job: every dataset has one chunk.
 func BenchmarkFoldSmall(b *testing.B) {
 	chunks, _ := datasettest.SampleChunks(b, 100)
 	r := benchmarkReport(report.Inner)
@@ -54,8 +54,8 @@ func BenchmarkFoldSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkFoldMillion also reports the most memory that was in use, over what
-// the stored chunks take, and the JSON of one side.
+// BenchmarkFoldMillion also reports the peak memory beyond that of the stored chunks, and the JSON
+// bytes of one side.
 func BenchmarkFoldMillion(b *testing.B) {
 	chunks, size := datasettest.SampleChunks(b, 1_000_000)
 	r := benchmarkReport(report.Inner)

@@ -7,48 +7,48 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Dataset is what one listener has found. It is safe for concurrent use.
+// Dataset is the result of one listener. It is safe for concurrent use.
 type Dataset interface {
-	// Columns returns the columns that every chunk has.
+	// Columns returns the columns of every chunk.
 	Columns() []dataset.Column
-	// Rows returns how many rows all chunks have together. It need not be exact.
+	// Rows returns the number of rows in all chunks. It may be an estimate.
 	Rows() int64
-	// Chunks returns how many chunks there are.
+	// Chunks returns the number of chunks.
 	Chunks() int64
-	// Chunk reads a chunk, counted from 0, with the columns of these numbers in this order.
-	// The chunk stays valid.
+	// Chunk reads chunk n, counted from 0, with only these columns, in this order. The chunk
+	// stays valid.
 	Chunk(n int64, columns []int) (*dataset.Chunk, error)
 }
 
-// Writer makes the file. An error ends the fold.
+// Writer writes the file. An error ends the fold.
 type Writer interface {
-	// AppendRow appends a row as the file has it. It takes a cell for every column of the file:
-	// the JSON of a value of Plan.Columns()[origin], or nil for NULL. The cells are valid until
-	// it returns. It is safe for concurrent use.
+	// AppendRow appends a row in the format of the file. It takes one cell for every column of
+	// the file: the JSON of a value of Plan.Columns()[origin], or nil for NULL. The cells are
+	// valid until it returns. It is safe for concurrent use.
 	AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error)
-	// WriteRows writes rows that AppendRow has made, in the order of the file, and says how many
-	// they are. It keeps them, and returns an empty buffer for others. It is used by one
-	// goroutine at a time.
+	// WriteRows writes rows that AppendRow returned, in the order of the file; count is their
+	// number. It keeps the buffer, and returns an empty one. It is used by one goroutine at a
+	// time.
 	WriteRows(rows []byte, count int64) (empty []byte, err error)
 }
 
-// Budget is what a fold may use.
+// Budget limits the memory of a fold.
 type Budget struct {
-	// Bytes of rows that are held in memory, of all datasets together; 0 is no limit. A
-	// fold uses some MB more, and a row is never divided.
+	// Maximum bytes of rows in memory, of all datasets together; 0 is no limit. A fold uses a
+	// few MB more, and a row is never split.
 	Bytes int64
-	// Scratch makes a file. It is called at most once, where Bytes are not enough; the fold
+	// Scratch creates a file. It is called at most once, if Bytes is not enough; the fold
 	// closes the file.
 	Scratch func() (Scratch, error)
 }
 
-// spillBytes is the minimum of what a spilled join may use, whatever the datasets that are held
-// have taken of the budget.
+// spillBytes is the minimum budget of a spilled join, even if the datasets in memory have used
+// more of the budget.
 const spillBytes = 4 << 20
 
-// Fold joins the datasets and gives the rows to w. All datasets but the first of the join
-// are held in memory. Those that do not fit into the budget are merged if they and the first
-// one are sorted by the key; else their rows go through a scratch file. The first error of a
+// Fold joins the datasets and passes the rows to w. It reads all datasets but the first of the
+// join into memory. Those that exceed the budget are merged if they and the first one are
+// sorted by the key; otherwise their rows go through a scratch file. The first error of a
 // dataset, of the scratch file or of w ends the fold and is returned, wrapped.
 func (p *Plan) Fold(w Writer, b Budget) error {
 	if b.Bytes == 0 {
@@ -59,7 +59,7 @@ func (p *Plan) Fold(w Writer, b Budget) error {
 		scratch: &scratch{create: b.Scratch}, sides: make([]*side, len(p.inputs)), keyer: newKeyer(p.comparisons),
 	}
 	defer f.close()
-	if err := f.hold(); err != nil {
+	if err := f.readSides(); err != nil {
 		return err
 	}
 	for n, in := range p.inputs {
@@ -78,7 +78,7 @@ type folder struct {
 	plan     *Plan
 	w        Writer
 	left     int64 // of the budget
-	minBytes int64 // of what a spilled join may use
+	minBytes int64 // budget of a spilled join
 	scratch  *scratch
 	sides    []*side // by input; the first one is nil
 	keyer    *keyer
@@ -98,15 +98,16 @@ func (f *folder) close() {
 	f.scratch.Close()
 }
 
-// hold reads the datasets of all sides into memory. Those that do not fit are sorted or spilled.
-func (f *folder) hold() error {
+// readSides reads the datasets of all sides into memory. Those that do not fit are sorted or
+// spilled.
+func (f *folder) readSides() error {
 	var large []int
 	for n, in := range f.plan.inputs {
 		if n == 0 {
 			continue
 		}
 		f.sides[n] = &side{in: in, arena: &arena{}}
-		all, err := f.holdSide(f.sides[n])
+		all, err := f.readSide(f.sides[n])
 		if err != nil {
 			return err
 		}
@@ -130,7 +131,7 @@ func (f *folder) hold() error {
 			case s.arena == nil:
 				s.spilled = true
 			case s.in.kind == report.Full:
-				// Its rows that have met none are joined with the spilled sides, too.
+				// Its rows without a match are joined with the spilled sides, too.
 				f.left += s.arena.used()
 				s.arena, s.spilled = nil, true
 			}
@@ -144,19 +145,19 @@ func (f *folder) hold() error {
 	return nil
 }
 
-// holdSide reads a dataset to its end, or until it has used what is left of the budget; then
-// it returns false.
-func (f *folder) holdSide(s *side) (bool, error) {
+// readSide reads a dataset into memory. It returns false as soon as the rows exceed the rest of
+// the budget.
+func (f *folder) readSide(s *side) (bool, error) {
 	for c, err := range s.in.chunks(s.in.all, 0) {
 		if err != nil {
 			return false, err
 		}
 		for row := range c.Rows() {
-			k, known := f.keyer.find(c, row, s.in.keys)
-			if !known && s.in.kind != report.Full {
-				continue // it meets none
+			k, hasKey := f.keyer.find(c, row, s.in.keys)
+			if !hasKey && s.in.kind != report.Full {
+				continue // it matches no row
 			}
-			f.buffer = s.in.appendCells(beginRecord(f.buffer[:0], k, known), c, row)
+			f.buffer = s.in.appendCells(beginRecord(f.buffer[:0], k, hasKey), c, row)
 			if f.buffer, err = endRecord(f.buffer); err == nil {
 				err = s.arena.add(f.buffer)
 			}
@@ -172,7 +173,7 @@ func (f *folder) holdSide(s *side) (bool, error) {
 }
 
 // addRowsOf joins the rows of an input with those of the inputs after it: all rows of the
-// first one, and of another one those that have met none.
+// first input, and those without a match of any other.
 func (f *folder) addRowsOf(origin int) error {
 	j := f.newJoin(origin)
 	if origin > 0 && f.sides[origin].arena != nil {

@@ -50,8 +50,8 @@ func foldDatasets(t *testing.T) map[string]Dataset {
 	}
 }
 
-// foldTo writes the file of a report. An index has no more memory than the budget, so that a
-// small one has the first dataset joined in several turns.
+// foldTo writes the file of a report. The budget limits the index, too, so a small budget makes
+// Fold join the first dataset in several passes.
 func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (format.Made, error) {
 	p, err := NewPlan(r, sets)
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFoldEndsEarly holds that nothing more is read after an error.
+// TestFoldEndsEarly checks that nothing is read after an error.
 func TestFoldEndsEarly(t *testing.T) {
 	t.Parallel()
 	columns := datasettest.Columns("a", "text")

@@ -5,32 +5,32 @@ import (
 	"unsafe"
 )
 
-// hashtable finds the records that have a key. It is made for a number of records
-// and does not grow. The records of one key are a ring.
+// hashtable finds the records of a key. It is built for a fixed number of records and does not
+// grow. The records of one key are a ring.
 type hashtable struct {
 	arena *arena
 	slots slots
 
-	touched uint32 // of no meaning: it keeps the compiler from leaving reads out
+	touched uint32 // unused: it keeps the compiler from removing reads
 }
 
-// slots are a hash table with open addressing, which is never full.
+// slots are a hash table with open addressing that is never full.
 type slots []slot
 
-// slot refers to what has one key.
+// slot refers to the records or rows of one key.
 type slot struct {
-	tag  uint32 // half of the hash, so that most other keys are told apart here
-	last uint32 // ref of the last record, or number of the last row, and 1; 0 is an empty slot
+	tag  uint32 // half of the hash: most other keys differ in it
+	last uint32 // 1 + ref of the last record or number of the last row; 0: empty slot
 }
 
-// start returns the number of the slot where the search for a key begins.
+// start returns the slot where the search for a hash begins.
 func (s slots) start(hash uint64) uint64 {
 	i, _ := bits.Mul64(hash, uint64(len(s)))
 	return i
 }
 
-// find returns the slot of a key, or the empty one where it belongs. Records in an arena
-// have exactly that key; without one half of its hash is enough.
+// find returns the slot of a key, or the empty slot where it belongs. With an arena the keys
+// are compared; without one the tag is enough.
 func (s slots) find(hash uint64, a *arena, k joinKey) *slot {
 	for i := s.start(hash); ; {
 		at := &s[i]
@@ -43,17 +43,17 @@ func (s slots) find(hash uint64, a *arena, k joinKey) *slot {
 	}
 }
 
-// slotsFor returns the number of slots for that many records: a third more.
+// slotsFor returns the number of slots for this many records: a third more.
 func slotsFor(rows int) int { return rows + rows/3 + 1 }
 
-// tableBytes is the size of their table.
+// tableBytes returns the size of the table of this many records.
 func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * int64(unsafe.Sizeof(slot{})) }
 
-// batchRows is how many keys are looked up together: a large table is not in the processor's
-// cache, and several keys can wait for memory at the same time.
+// batchRows is the number of keys that are looked up together: a large table is not in the CPU
+// cache, and several lookups can wait for memory at the same time.
 const batchRows = 64
 
-// newHashtable makes the table of all records that have a key.
+// newHashtable builds the table of all records that have a key.
 func newHashtable(a *arena) *hashtable {
 	t := &hashtable{arena: a, slots: make(slots, slotsFor(a.rows))}
 	var refs [batchRows]uint32
@@ -62,7 +62,7 @@ func newHashtable(a *arena) *hashtable {
 	add := func() {
 		touched := uint32(0)
 		for _, hash := range hashes[:count] {
-			touched |= t.slots[t.slots.start(hash)].last // waits for the memory
+			touched |= t.slots[t.slots.start(hash)].last // loads the slot into the cache
 		}
 		t.touched |= touched
 		for i, ref := range refs[:count] {
@@ -84,14 +84,13 @@ func newHashtable(a *arena) *hashtable {
 	return t
 }
 
-// find returns the ref of the last record with the key, or noRef.
+// find returns the ref of the last record of a key, or noRef.
 func (t *hashtable) find(k joinKey) uint32 {
 	return t.slots.find(k.hash(), t.arena, k).last - 1 // 0-1 is noRef
 }
 
-// findAll is find for the keys of a batch. It looks at all slots first, and at the
-// records then.
-func (t *hashtable) findAll(keys []joinKey, known []bool, last []uint32) {
+// findAll is find for the keys of a batch. It reads all slots first, then the records.
+func (t *hashtable) findAll(keys []joinKey, hasKey []bool, last []uint32) {
 	var slots [batchRows]slot
 	var tags [batchRows]uint32
 	for i := range keys {
@@ -100,7 +99,7 @@ func (t *hashtable) findAll(keys []joinKey, known []bool, last []uint32) {
 	}
 	for i := range keys {
 		switch s := slots[i]; {
-		case !known[i]:
+		case !hasKey[i]:
 			last[i] = noRef
 		case s.last == 0 || s.tag == tags[i] && t.arena.at(s.last-1).is(keys[i]):
 			last[i] = s.last - 1

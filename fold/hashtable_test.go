@@ -12,12 +12,12 @@ import (
 	"github.com/fanfold/fanfold/dataset/datasettest"
 )
 
-// textKey is the key of a text that is no number.
+// textKey is the key of a text that is not a number.
 func textKey(text string) joinKey {
 	return joinKey{maphash.String(hashSeed, text), append([]byte{}, text...)}
 }
 
-func hold(t datasettest.TB, a *arena, k joinKey, row string) {
+func addRow(t datasettest.TB, a *arena, k joinKey, row string) {
 	t.Helper()
 	r, err := endRecord(append(beginRecord(nil, k, true), row...))
 	if err == nil {
@@ -45,7 +45,7 @@ func TestHashtable(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "rows") {
 			i := rapid.IntRange(0, len(keys)-2).Draw(t, "key")
 			row := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 100, blockBytes / 2, blockBytes, 3 * blockBytes}).Draw(t, "length"))
-			hold(t, h, keys[i], row)
+			addRow(t, h, keys[i], row)
 			want[i] = append(want[i], row)
 		}
 		table := newHashtable(h)
@@ -66,15 +66,15 @@ func TestHashtable(t *testing.T) {
 	})
 }
 
-// TestArena: records are found at their refs, also behind blocks that were adopted.
+// TestArena checks that records are found at their refs, also after adopted blocks.
 func TestArena(t *testing.T) {
 	t.Parallel()
 	h, adopted := &arena{}, &arena{}
-	hold(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes-100))
+	addRow(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes-100))
 	var words []uint64
 	for i, length := range []int{10, 2 * blockBytes, 10, 10} {
 		words = append(words, uint64(i), 100)
-		hold(t, h, joinKey{word: uint64(i)}, strings.Repeat("x", length))
+		addRow(t, h, joinKey{word: uint64(i)}, strings.Repeat("x", length))
 		if err := h.adopt(slices.Clip(adopted.blocks[0])); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func BenchmarkHashtable(b *testing.B) {
 	const rows = 1_000_000
 	h := &arena{}
 	for i := range rows {
-		hold(b, h, joinKey{word: uint64(i) * 7919 % rows}, strings.Repeat("x", 60))
+		addRow(b, h, joinKey{word: uint64(i) * 7919 % rows}, strings.Repeat("x", 60))
 	}
 	b.Run("make", func(b *testing.B) {
 		for b.Loop() {

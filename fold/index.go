@@ -6,40 +6,40 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 )
 
-// index finds the numbers of rows by their keys. It holds no key, but 32 bits of its hash:
-// what it finds has the key with near certainty, and is compared later.
+// index finds the numbers of rows by their keys. It stores only 32 bits of the hash of a key, so
+// it can find a row of another key: the join compares the keys later.
 type index struct {
 	slots   slots
-	before  []uint32 // for each number the one before it in its slot and 1, or 0; nil: no slot has two
-	numbers int      // the maximum
+	before  []uint32 // by number: 1 + the previous number in its slot, or 0; nil: no slot has two
+	numbers int      // maximum
 
-	touched uint32 // of no meaning: it keeps the compiler from leaving reads out
+	touched uint32 // unused: it keeps the compiler from removing reads
 }
 
-// indexBytes are what an index may use at minBytes: a smaller one would have the sides be read
-// many times.
+// indexBytes is the minimum budget of an index: with a smaller one, the sides would be read many
+// times.
 const indexBytes = 1 << 20
 
 func newIndex(numbers int) *index {
 	return &index{slots: make(slots, slotsFor(numbers)), numbers: numbers}
 }
 
-// indexRows returns the number of rows for which an index of that many bytes is made.
+// indexRows returns the number of rows that an index of this size can hold.
 func indexRows(bytes int64) int64 { return bytes / int64(unsafe.Sizeof(slot{})) * 3 / 4 }
 
-// bytes is what the index uses.
+// bytes returns the size of the index.
 func (x *index) bytes() int64 {
 	return int64(len(x.slots))*int64(unsafe.Sizeof(slot{})) + int64(len(x.before))*int64(unsafe.Sizeof(uint32(0)))
 }
 
-// addAll adds the rows of a batch that have a key, the first of which has this number,
-// except those that are left out.
-func (x *index) addAll(b *batch, number int64, leftOut func(i int) bool) {
+// addAll adds the rows of a batch that have a key, except those that skip selects. The first
+// row of the batch has this number.
+func (x *index) addAll(b *batch, number int64, skip func(i int) bool) {
 	for _, k := range b.keys {
-		x.touched |= x.slots[x.slots.start(k.hash())].last // waits for the memory
+		x.touched |= x.slots[x.slots.start(k.hash())].last // loads the slot into the cache
 	}
 	for i, k := range b.keys {
-		if !b.known[i] || leftOut != nil && leftOut(i) {
+		if !b.hasKey[i] || skip != nil && skip(i) {
 			continue
 		}
 		s, to := x.slots.find(k.hash(), nil, k), uint32(number)+uint32(i)
@@ -53,8 +53,8 @@ func (x *index) addAll(b *batch, number int64, leftOut func(i int) bool) {
 	}
 }
 
-// findAll finds for each key of a batch the last of its numbers and 1, or 0. It looks at all slots
-// first. It is safe for concurrent use.
+// findAll finds 1 + the last number of every key of a batch, or 0. It reads all slots first. It
+// is safe for concurrent use.
 func (x *index) findAll(b *batch, last *[batchRows]uint32) {
 	var slots [batchRows]slot
 	for i, k := range b.keys {
@@ -62,7 +62,7 @@ func (x *index) findAll(b *batch, last *[batchRows]uint32) {
 	}
 	for i, k := range b.keys {
 		switch s, hash := slots[i], k.hash(); {
-		case !b.known[i]:
+		case !b.hasKey[i]:
 			last[i] = 0
 		case s.last == 0 || s.tag == uint32(hash):
 			last[i] = s.last
@@ -72,8 +72,7 @@ func (x *index) findAll(b *batch, last *[batchRows]uint32) {
 	}
 }
 
-// next returns the number before this one that the key has, and 1, or 0. Both are as findAll
-// gives them.
+// next returns 1 + the previous number of the key, or 0; last is a result of findAll or next.
 func (x *index) next(last uint32) uint32 {
 	if x.before == nil {
 		return 0
@@ -81,8 +80,8 @@ func (x *index) next(last uint32) uint32 {
 	return x.before[last-1]
 }
 
-// index makes the index of rows of the origin, from a chunk on: as many chunks as there is
-// memory for. It returns the chunk behind them and how many rows they have.
+// index builds the index of the rows of the origin from a chunk on, for as many chunks as fit
+// into the budget. It returns the number of the next chunk and the number of rows.
 func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 	in := j.inputs[j.origin]
 	columns := make([]int, len(in.keys))
@@ -111,15 +110,15 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 	return x, to, rows, nil
 }
 
-// indexChunk adds the rows of a chunk, the first of which has this number.
+// indexChunk adds the rows of a chunk to the index. The first row has this number.
 func (j *join) indexChunk(x *index, c *dataset.Chunk, keys []int, number int64) {
-	var leftOut func(i int) bool
+	var skip func(i int) bool
 	for from := 0; from < c.Rows(); from += batchRows {
 		if j.origin > 0 {
-			leftOut = func(i int) bool { return j.sides[j.origin].met.has(j.first + number + int64(from+i)) }
+			skip = func(i int) bool { return j.sides[j.origin].matched.has(j.first + number + int64(from+i)) }
 		}
 		j.batch.read(j.keyer, c, from, min(from+batchRows, c.Rows()), keys)
-		x.addAll(j.batch, number+int64(from), leftOut)
+		x.addAll(j.batch, number+int64(from), skip)
 	}
 }
 

@@ -7,21 +7,21 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// side is a dataset in which a join looks rows up. It is held in memory, sorted or spilled.
+// side is a dataset in which a join looks rows up. It is in memory, sorted or spilled.
 type side struct {
 	in *input
 
-	arena *arena // held: all of its rows
+	arena *arena // all of its rows, if it is in memory
 	table *hashtable
 
 	sorted *group
 
 	spilled bool
-	met     bitset // which of its rows have met one; only of a full one
+	matched bitset // its rows that have a match; only of a full side
 }
 
-// join puts rows together as A JOIN B USING (keys) JOIN C USING (keys) … does. It is given
-// the rows of one input, the origin, one by one. The inputs after it are its sides.
+// join combines rows as A JOIN B USING (keys) JOIN C USING (keys) … does. It takes the rows of
+// one input, the origin, one by one. The inputs after it are its sides.
 type join struct {
 	*folder
 	inputs []*input
@@ -29,27 +29,27 @@ type join struct {
 	keyer  *keyer
 	out    *out
 	cells  [][]byte // of the current row of the file
-	filled []bool   // which sides have cells in it
-	last   []uint32 // for each side, its last row that may meet the current one, or noRef
+	filled []bool   // by side: it has cells in that row
+	last   []uint32 // by side: the last row that may match the current row, or noRef
 	key    joinKey  // of the current row
 	batch  *batch
-	first  int64        // row of the origin: number 0
-	parts  *partition   // of the sides that are spilled; nil: none is
-	loaded *loaded      // of them, what the current rows can meet
-	crew   *crew[*join] // joins chunks side by side; nil: this one does
+	first  int64        // row of the origin that has number 0
+	parts  *partition   // of the spilled sides; nil: none
+	loaded *loaded      // rows of the spilled sides that the current rows can match
+	pool   *pool[*join] // joins chunks in parallel; nil: this join does all
 }
 
-// batch has the keys of some rows of the origin, and what they find.
+// batch holds the keys of some rows of the origin, and the matches of those rows.
 type batch struct {
-	keys  []joinKey // up to batchRows
-	known []bool
-	texts []byte     // of the keys, never nil
-	last  [][]uint32 // for each side
+	keys   []joinKey // at most batchRows
+	hasKey []bool
+	texts  []byte     // bytes of the keys, never nil
+	last   [][]uint32 // by side
 }
 
 func newBatch(sides int) *batch {
 	b := &batch{
-		keys: make([]joinKey, 0, batchRows), known: make([]bool, 0, batchRows), texts: []byte{}, last: make([][]uint32, sides),
+		keys: make([]joinKey, 0, batchRows), hasKey: make([]bool, 0, batchRows), texts: []byte{}, last: make([][]uint32, sides),
 	}
 	for n := range b.last {
 		b.last[n] = make([]uint32, batchRows)
@@ -57,18 +57,18 @@ func newBatch(sides int) *batch {
 	return b
 }
 
-func (b *batch) reset() { b.keys, b.known, b.texts = b.keys[:0], b.known[:0], b.texts[:0] }
+func (b *batch) reset() { b.keys, b.hasKey, b.texts = b.keys[:0], b.hasKey[:0], b.texts[:0] }
 
-func (b *batch) add(k joinKey, known bool) {
+func (b *batch) add(k joinKey, hasKey bool) {
 	if k.text != nil {
 		at := len(b.texts)
 		b.texts = append(b.texts, k.text...)
 		k.text = b.texts[at:]
 	}
-	b.keys, b.known = append(b.keys, k), append(b.known, known)
+	b.keys, b.hasKey = append(b.keys, k), append(b.hasKey, hasKey)
 }
 
-// read puts the keys of rows of a chunk into the batch.
+// read fills the batch with the keys of rows of a chunk.
 func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []int) {
 	b.reset()
 	for row := from; row < to; row++ {
@@ -84,27 +84,26 @@ func (f *folder) newJoin(origin int) *join {
 	}
 }
 
-// fewChunks are joined by one goroutine: most datasets have one.
+// fewChunks are joined by one goroutine: most datasets have one chunk.
 const fewChunks = 2
 
-// sideBySide tells whether chunks can be joined at the same time: no side is merged, and none
-// notes which of its rows have met one.
-func (j *join) sideBySide(chunks int64) bool {
+// isParallel tells whether chunks can be joined in parallel: no side is merged, and no side
+// records which of its rows have a match.
+func (j *join) isParallel(chunks int64) bool {
 	return chunks > fewChunks && !j.plan.hasFull() && !slices.ContainsFunc(j.sides[1:], func(s *side) bool { return s.sorted != nil })
 }
 
-// addChunks joins the rows of chunks of the origin, from one up to another. Their numbers
-// count from 0.
+// addChunks joins the rows of the chunks [from, to) of the origin. It numbers the rows from 0.
 func (j *join) addChunks(from, to int64) (err error) {
-	if j.crew == nil && j.sideBySide(to-from) {
+	if j.pool == nil && j.isParallel(to-from) {
 		if err := j.out.write(); err != nil {
 			return err
 		}
-		j.crew = newCrew(func() *join { return j.newJoin(j.origin) })
+		j.pool = newPool(func() *join { return j.newJoin(j.origin) })
 	}
-	if j.crew != nil {
+	if j.pool != nil {
 		defer func() {
-			if first := j.crew.wait(); first != nil {
+			if first := j.pool.wait(); first != nil {
 				err = first
 			}
 		}()
@@ -114,7 +113,7 @@ func (j *join) addChunks(from, to int64) (err error) {
 		if err != nil {
 			return err
 		}
-		if goOn, err := j.addChunk(c, number); !goOn || err != nil {
+		if more, err := j.addChunk(c, number); !more || err != nil {
 			return err
 		}
 		number += int64(c.Rows())
@@ -125,9 +124,9 @@ func (j *join) addChunks(from, to int64) (err error) {
 	return nil
 }
 
-// addChunk joins the rows of a chunk, the first of which has this number. False means that the
-// crew has failed.
-func (j *join) addChunk(c *dataset.Chunk, number int64) (goOn bool, err error) {
+// addChunk joins the rows of a chunk. The first row has this number. False means that the pool
+// has failed.
+func (j *join) addChunk(c *dataset.Chunk, number int64) (more bool, err error) {
 	for from := 0; from < c.Rows(); {
 		to := c.Rows()
 		if j.parts != nil {
@@ -137,11 +136,11 @@ func (j *join) addChunk(c *dataset.Chunk, number int64) (goOn bool, err error) {
 			}
 			to = from + int(min(int64(to-from), rows))
 		}
-		if j.crew == nil {
+		if j.pool == nil {
 			if err := j.addRows(c, from, to, number); err != nil {
 				return false, err
 			}
-		} else if !j.addBeside(c, from, to, number) {
+		} else if !j.addParallel(c, from, to, number) {
 			return false, nil
 		}
 		from = to
@@ -149,18 +148,18 @@ func (j *join) addChunk(c *dataset.Chunk, number int64) (goOn bool, err error) {
 	return true, nil
 }
 
-// addBeside has the crew join rows of a chunk.
-func (j *join) addBeside(c *dataset.Chunk, from, to int, number int64) bool {
+// addParallel joins rows of a chunk in the pool.
+func (j *join) addParallel(c *dataset.Chunk, from, to int, number int64) bool {
 	loaded := j.loaded
 	loaded.begin()
-	return j.crew.do(func(w *join, turn func() error) error {
+	return j.pool.do(func(w *join, turn func() error) error {
 		defer loaded.end()
 		w.loaded, w.out.turn = loaded, turn
 		return w.out.flush(w.addRows(c, from, to, number))
 	})
 }
 
-// addRows joins some rows of a chunk, the first of which has this number.
+// addRows joins the rows [from, end) of a chunk. The first row of the chunk has this number.
 func (j *join) addRows(c *dataset.Chunk, from, end int, number int64) error {
 	in, b := j.inputs[j.origin], j.batch
 	for from < end {
@@ -172,7 +171,7 @@ func (j *join) addRows(c *dataset.Chunk, from, end int, number int64) error {
 			}
 		}
 		for row := from; row < to; row++ {
-			if j.origin > 0 && j.sides[j.origin].met.has(j.first+number+int64(row)) {
+			if j.origin > 0 && j.sides[j.origin].matched.has(j.first+number+int64(row)) {
 				continue
 			}
 			in.fillFrom(j.cells, c, row, true)
@@ -185,13 +184,13 @@ func (j *join) addRows(c *dataset.Chunk, from, end int, number int64) error {
 	return nil
 }
 
-// find looks the keys of the batch up, whose first row has this number.
+// find looks up the keys of the batch. The first row of the batch has this number.
 func (j *join) find(number int64) error {
 	b := j.batch
 	for n := j.origin + 1; n < len(j.inputs); n++ {
 		switch s := j.sides[n]; {
 		case s.table != nil:
-			s.table.findAll(b.keys, b.known, b.last[n])
+			s.table.findAll(b.keys, b.hasKey, b.last[n])
 		case s.spilled:
 			if err := j.loaded.parts[n].findAll(b, number, b.last[n]); err != nil {
 				return err
@@ -201,7 +200,7 @@ func (j *join) find(number int64) error {
 	return nil
 }
 
-// addRow joins row i of the batch, whose cells are filled.
+// addRow joins row i of the batch. Its cells are filled.
 func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 	if len(j.inputs) == 1 {
 		return j.out.add(0, j.cells)
@@ -219,20 +218,20 @@ func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 				j.last[n] = 0
 			}
 		}
-		if drop, err := j.met(n); drop || err != nil {
+		if drop, err := j.match(n); drop || err != nil {
 			return err
 		}
 	}
 	return j.product(j.origin + 1)
 }
 
-// addRest joins the rows of a full side that have met none. They can meet rows of the sides
+// addRest joins the rows of a full side that have no match. They can match rows of the sides
 // after it.
 func (j *join) addRest(a *arena) error {
 	in := j.inputs[j.origin]
 rows:
 	for _, r := range a.all {
-		if r.has(flagMet) {
+		if r.has(flagMatched) {
 			continue
 		}
 		in.fill(j.cells, r.row(), true)
@@ -241,7 +240,7 @@ rows:
 			if j.last[n] = noRef; !r.has(flagNoKey) {
 				j.last[n] = j.sides[n].table.find(j.key)
 			}
-			if drop, err := j.met(n); err != nil {
+			if drop, err := j.match(n); err != nil {
 				return err
 			} else if drop {
 				continue rows
@@ -254,9 +253,9 @@ rows:
 	return nil
 }
 
-// met notes that the rows of a side that the current one has found have met one, and tells
-// whether the current one is dropped because it has found none.
-func (j *join) met(n int) (drop bool, err error) {
+// match records that the rows of side n that the current row found have a match. It tells
+// whether the current row is dropped because an inner side has no match for it.
+func (j *join) match(n int) (drop bool, err error) {
 	s := j.sides[n]
 	switch {
 	case j.last[n] == noRef:
@@ -264,19 +263,19 @@ func (j *join) met(n int) (drop bool, err error) {
 	case s.in.kind != report.Full:
 	case s.spilled:
 		return false, j.loaded.parts[n].each(j.last[n], j.key, func(r record) error {
-			s.met.set(r.number())
+			s.matched.set(r.number())
 			return nil
 		})
 	default:
-		for r := s.arena.at(j.last[n]); !r.has(flagMet); r = s.arena.at(r.link()) {
-			r.setFlag(flagMet)
+		for r := s.arena.at(j.last[n]); !r.has(flagMatched); r = s.arena.at(r.link()) {
+			r.setFlag(flagMatched)
 		}
 	}
 	return false, nil
 }
 
-// product writes every combination of the rows of the sides from n on that the current row
-// has found.
+// product writes every combination of the rows that the current row found in the sides from n
+// on.
 func (j *join) product(n int) error {
 	for ; n < len(j.inputs) && j.last[n] == noRef; n++ {
 		if j.filled[n] {

@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// combined is a row of a naive join: for each listener its row, or nil.
+// combined is a row of a naive join: the row of every listener, or nil.
 type combined [][]any
 
 // naiveJoin is A JOIN B USING (keys) JOIN C USING (keys) … by nested loops. The

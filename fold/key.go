@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// comparison is how the values at one position of a join's key compare. All
-// listeners of the join share it: else A = B and B = C would not make A = C.
+// comparison says how the values at one position of a join's key compare. All listeners of the
+// join share it: otherwise A = B and B = C would not imply A = C.
 type comparison struct {
 	by      comparedBy
 	folding report.CaseFolding
@@ -25,12 +25,12 @@ type comparedBy uint8
 
 const (
 	byText   comparedBy = iota // byte for byte
-	byNumber                   // what is a number by its value, the rest as text
-	byTime                     // what is a date or datetime by the instant, the rest as text
+	byNumber                   // numbers by value, all else as text
+	byTime                     // dates and datetimes by instant, all else as text
 )
 
-// compare decides for the kinds of all columns at one position. Base64 has no
-// case to fold: a and A are different bytes there.
+// compare returns the comparison for the kinds of all columns at one position. Binary values are
+// never case-folded: in base64, a and A are different bytes.
 func compare(kinds []report.Kind, folding report.CaseFolding) comparison {
 	c := comparison{folding: folding}
 	if slices.Contains(kinds, report.KindBinary) {
@@ -48,21 +48,21 @@ func compare(kinds []report.Kind, folding report.CaseFolding) comparison {
 	return c
 }
 
-// keyer turns the key of a row into one that is the same for keys that are equal,
-// and only for those. It is used by one goroutine.
+// keyer turns the key of a row into a canonical key: equal keys have the same one, others do not.
+// It is used by one goroutine.
 type keyer struct {
 	comparisons []comparison
 	fold        cases.Caser
-	plain       []byte // a value with its escapes undone
-	bytes       []byte // the last key that is no integer; never nil
+	plain       []byte // an unescaped value
+	bytes       []byte // the last key that is not an integer; never nil
 }
 
 func newKeyer(comparisons []comparison) *keyer {
 	return &keyer{comparisons: comparisons, fold: cases.Fold(), bytes: []byte{}}
 }
 
-// find returns the key that is in these columns of a row, valid until the next
-// call. False means that a part of it is null, and a null is equal to nothing.
+// find returns the key in these columns of a row, valid until the next call. False means that a
+// part of it is null; a null equals nothing.
 func (k *keyer) find(c *dataset.Chunk, row int, columns []int) (joinKey, bool) {
 	number := len(columns) == 1 && k.comparisons[0].by == byNumber
 	if number {
@@ -83,8 +83,8 @@ func (k *keyer) find(c *dataset.Chunk, row int, columns []int) (joinKey, bool) {
 	return joinKey{maphash.Bytes(hashSeed, k.bytes), k.bytes}, true
 }
 
-// append appends the key that is in these columns of a row. False means that a
-// part of it is null, and a null is equal to nothing.
+// append appends the key in these columns of a row. False means that a part of it is null; a null
+// equals nothing.
 func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []int) ([]byte, bool) {
 	for i, column := range columns {
 		cell := c.Cell(column, row)
@@ -94,7 +94,7 @@ func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []int) ([]
 		if len(columns) == 1 {
 			return k.appendValue(dst, k.comparisons[i], cell), true
 		}
-		// The length keeps ("a", "bc") apart from ("ab", "c").
+		// The length distinguishes ("a", "bc") from ("ab", "c").
 		at := len(dst)
 		dst = k.appendValue(append(dst, 0, 0, 0, 0), k.comparisons[i], cell)
 		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
@@ -102,8 +102,8 @@ func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []int) ([]
 	return dst, true
 }
 
-// appendValue appends one part. The form that numbers share is a number itself,
-// and so for dates: a text that is none is never equal to one that is.
+// appendValue appends one part of a key. The canonical form of a number or date is itself a
+// number or date, so it never equals another text.
 func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
 	k.plain = dataset.AppendText(k.plain[:0], cell)
 	switch c.by {
@@ -125,8 +125,8 @@ func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
 	return append(dst, k.plain...)
 }
 
-// appendSimplyFolded appends a text without regard to case, each character by itself:
-// as strings.EqualFold compares.
+// appendSimplyFolded appends a text with every character case-folded on its own, as
+// strings.EqualFold compares.
 func appendSimplyFolded(dst, text []byte) []byte {
 	for len(text) > 0 {
 		c, size := rune(text[0]), 1
@@ -135,8 +135,8 @@ func appendSimplyFolded(dst, text []byte) []byte {
 			c -= 'a' - 'A'
 		case c >= utf8.RuneSelf:
 			c, size = utf8.DecodeRune(text)
-			// The characters of one letter are a ring that SimpleFold goes around
-			// upwards: the one that it falls to stands for all of them.
+			// SimpleFold walks the characters of one letter upwards in a ring. The smallest
+			// one represents all of them.
 			for next := unicode.SimpleFold(c); ; c, next = next, unicode.SimpleFold(next) {
 				if next <= c {
 					c = next
@@ -149,15 +149,14 @@ func appendSimplyFolded(dst, text []byte) []byte {
 	return dst
 }
 
-// appendFolded appends the text without regard to case, by Unicode's full case
-// folding.
+// appendFolded appends k.plain with Unicode's full case folding.
 func (k *keyer) appendFolded(dst []byte) []byte {
 	start := len(dst)
 	for _, c := range k.plain {
 		if c >= 0x80 {
 			folded, _, err := transform.Append(&k.fold, dst[:start], k.plain)
 			if err != nil {
-				return append(dst[:start], k.plain...) // not reached: folding has no errors
+				return append(dst[:start], k.plain...) // unreachable: folding returns no errors
 			}
 			return folded
 		}
@@ -169,8 +168,8 @@ func (k *keyer) appendFolded(dst []byte) []byte {
 	return dst
 }
 
-// appendInstant takes 2006-01-02 and 2006-01-02 15:04:05.999: midnight is left
-// away, and so are the zeros at the end of a fraction. False if the text is
+// appendInstant appends a date or datetime, such as 2006-01-02 or 2006-01-02 15:04:05.999,
+// without midnight and without trailing zeros of the fraction. False means that the text is
 // neither.
 func appendInstant(dst, text []byte) ([]byte, bool) {
 	const date, clock = "0000-00-00", "00:00:00"
@@ -202,7 +201,7 @@ func appendInstant(dst, text []byte) ([]byte, bool) {
 	return append(append(dst, ' '), text...), true
 }
 
-// shaped tells whether a text begins with the form, where 0 is any digit.
+// shaped tells whether a text begins with a form, in which 0 stands for any digit.
 func shaped(text []byte, form string) bool {
 	if len(text) < len(form) {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// keyOf makes the key of one row of these cells.
+// keyOf returns the key of one row with these cells.
 func keyOf(t testing.TB, k *keyer, cells ...string) (string, bool) {
 	t.Helper()
 	var columns []dataset.Column
@@ -136,7 +136,7 @@ func TestKeysOfOneColumn(t *testing.T) {
 	}
 }
 
-// TestSimpleFoldingIsEqualFold: two texts have one key where strings.EqualFold says so.
+// TestSimpleFoldingIsEqualFold checks that two texts have the same key if strings.EqualFold holds.
 func TestSimpleFoldingIsEqualFold(t *testing.T) {
 	t.Parallel()
 	letters := rapid.StringOfN(rapid.OneOf(rapid.RuneFrom([]rune("kKsSßẞſ\u212aåÅ\u212bςσΣiİıI@[`{µμΜ")), rapid.Rune()), 0, 3, -1)
@@ -211,8 +211,8 @@ func TestNumberKeysAreValues(t *testing.T) {
 	})
 }
 
-// TestNumbersAreFound: integers that fit into a word, and all others, are equal where
-// their values are.
+// TestNumbersAreFound checks that numbers with equal values have equal keys, whether they fit into
+// a word or not.
 func TestNumbersAreFound(t *testing.T) {
 	t.Parallel()
 	form := rapid.OneOf(

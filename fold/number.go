@@ -6,11 +6,10 @@ import (
 	"strconv"
 )
 
-// appendNumber appends a number in the one form that all writings of its value
-// share: sign, digits without zeros at either end, and the power of ten that
-// they are multiplied with. 1, 01, 1.00 and 10e-1 are all +1e0, and every zero
-// is 0. It never expands an exponent and never rounds. False if the text is no
-// number; what it appended then is of no use.
+// appendNumber appends the canonical form of a number: sign, digits without zeros at either end,
+// and the power of ten to multiply them by. 1, 01, 1.00 and 10e-1 are all +1e0, and every zero is
+// 0. It never expands an exponent and never rounds. False means that the text is not a number;
+// the caller must then discard the appended bytes.
 func appendNumber(dst, text []byte) ([]byte, bool) {
 	negative := false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -68,11 +67,11 @@ func isExponent(text []byte) bool {
 	return len(text) > start && skipDigits(text, start) == len(text)
 }
 
-// integerDigits are as many as always fit into 64 bits.
+// integerDigits is the number of digits that always fit into 64 bits.
 const integerDigits = 18
 
-// plainInteger takes a cell that is an integer as nearly all are written. False is
-// no answer: it may be one all the same.
+// plainInteger parses a cell that is an integer in its usual form. False means unknown: the cell
+// can be an integer in another form.
 func plainInteger(cell []byte) (int64, bool) {
 	digits := cell
 	negative := len(cell) > 0 && cell[0] == '-'
@@ -96,8 +95,8 @@ func plainInteger(cell []byte) (int64, bool) {
 	return n, true
 }
 
-// wholeNumber takes what appendNumber has made, where it is an integer of no more
-// than integerDigits.
+// wholeNumber parses the result of appendNumber if it is an integer of at most integerDigits
+// digits.
 func wholeNumber(form []byte) (int64, bool) {
 	if string(form) == "0" {
 		return 0, true
@@ -111,7 +110,7 @@ func wholeNumber(form []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// skipDigits returns where the first byte from i on is that is no digit.
+// skipDigits returns the index of the first byte from i on that is not a digit.
 func skipDigits(text []byte, i int) int {
 	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
 		i++

@@ -2,17 +2,17 @@ package fold
 
 import "sync"
 
-// out is the rows that one goroutine makes.
+// out buffers the rows that one goroutine makes.
 type out struct {
 	w     Writer
-	turn  func() error // waits until they can be written; nil: now
-	rows  []byte       // as the file has them, not yet written
+	turn  func() error // waits until rows can be written; nil: at once
+	rows  []byte       // in the format of the file, not yet written
 	count int64
 }
 
 const (
-	outBytes     = 64 << 10 // are written at once
-	waitingBytes = 1 << 20  // are the maximum of those that wait for their turn
+	outBytes     = 64 << 10 // size of a write
+	waitingBytes = 1 << 20  // maximum bytes that wait for their turn
 )
 
 var outBuffers = sync.Pool{New: func() any { return new(make([]byte, 0, outBytes+4<<10)) }}
@@ -45,7 +45,7 @@ func (o *out) write() (err error) {
 	return err
 }
 
-// flush writes the rows before an error, or all of them, and returns the first error.
+// flush writes the buffered rows and returns the first error: err belongs to a later row.
 func (o *out) flush(err error) error {
 	if first := o.write(); first != nil {
 		return first
@@ -53,10 +53,10 @@ func (o *out) flush(err error) error {
 	return err
 }
 
-// end is flush, after which nothing is added.
+// end flushes, and returns the buffer for reuse. No row must be added afterwards.
 func (o *out) end(err error) error {
 	err = o.flush(err)
-	if size := cap(o.rows); size >= outBytes && size <= 2*outBytes { // not what one long row has made
+	if size := cap(o.rows); size >= outBytes && size <= 2*outBytes { // not one that a long row enlarged
 		outBuffers.Put(new(o.rows[:0]))
 	}
 	return err

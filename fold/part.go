@@ -2,16 +2,16 @@ package fold
 
 import "errors"
 
-// part is the rows of a side that can meet rows of the origin with some numbers: in memory,
-// or where there are many for a single number, in the scratch file.
+// part holds the rows of a side that can match a range of rows of the origin: in memory or, if
+// too many can match a single row, in the scratch file.
 type part struct {
 	from  int64
 	arena *arena
-	last  []uint32 // by number: the ref of the last row; those of one number are a ring
+	last  []uint32 // by number: ref of its last row; the rows of one number are a ring
 	run   *run
 }
 
-// link puts the rows of each number into a ring.
+// link links the rows of every number to a ring.
 func (p *part) link(numbers int) {
 	p.last = make([]uint32, numbers)
 	for i := range p.last {
@@ -24,11 +24,11 @@ func (p *part) link(numbers int) {
 	}
 }
 
-// findAll finds for each row of a batch the last row of its number, or noRef where none has
-// its key. The first row of the batch has this number.
+// findAll sets last to the last row of the number of every row of a batch, or to noRef if no row
+// has its key. The first row of the batch has this number.
 func (p *part) findAll(b *batch, number int64, last []uint32) error {
 	for i, k := range b.keys {
-		if last[i] = noRef; !b.known[i] {
+		if last[i] = noRef; !b.hasKey[i] {
 			continue
 		}
 		if p.run == nil {
@@ -51,8 +51,7 @@ func (p *part) findAll(b *batch, number int64, last []uint32) error {
 	return nil
 }
 
-// lastOf returns the ref of the last row of a number; of no meaning where rows are in the
-// scratch file.
+// lastOf returns the ref of the last row of a number, or 0 if the rows are in the scratch file.
 func (p *part) lastOf(number int64) uint32 {
 	if p.run != nil {
 		return 0
@@ -60,8 +59,8 @@ func (p *part) lastOf(number int64) uint32 {
 	return p.last[number-p.from]
 }
 
-// each calls f with the rows that have a key, in their order, among those of the number whose
-// last row is there.
+// each calls f with the rows of a number that have a key, in order; last is the ref of the last
+// row of the number.
 func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
 	same := func(r record) error {
 		if !r.is(key) {
@@ -76,4 +75,4 @@ func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
 }
 
 // errStop ends each.
-var errStop = errors.New("enough")
+var errStop = errors.New("stop")

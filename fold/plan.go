@@ -8,33 +8,33 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Plan is a join whose datasets have what it needs.
+// Plan is a join whose datasets have all columns that it needs.
 type Plan struct {
 	inputs      []*input           // in the order of the join
 	columns     [][]dataset.Column // see Columns
 	comparisons []comparison
-	fixed       map[int]string // of report.CSV
+	fixed       map[int]string // see report.CSV
 
-	indexBytes int64 // the minimum of what an index may use
+	indexBytes int64 // minimum budget of an index
 }
 
 // input is the dataset of one listener of the join.
 type input struct {
-	listener string
-	kind     report.JoinType
-	dataset  Dataset
-	columns  []dataset.Column
-	all      []int // numbers of all columns
-	keys     []int // of those of the key
-	shown    []shown
-	own      int // the first ones of shown are keys, which only rows of this origin show
+	listener  string
+	kind      report.JoinType
+	dataset   Dataset
+	columns   []dataset.Column
+	all       []int // numbers of all columns
+	keys      []int // numbers of the key columns
+	shown     []shown
+	shownKeys int // number of keys at the start of shown, which only rows of this origin show
 }
 
 // shown is a column of a dataset that the file shows.
 type shown struct{ column, to int }
 
-// NewPlan checks that the datasets have what the join and the file of a report need, which
-// package config has proved.
+// NewPlan returns the plan of a report, which package config has validated. It checks that the
+// datasets, by listener, have the columns of the join and of the file.
 func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
 	p := &Plan{fixed: r.CSV.Fixed, indexBytes: indexBytes}
 	if err := p.addInputs(r.Join, datasets); err != nil {
@@ -47,16 +47,16 @@ func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
 	return p, nil
 }
 
-// Columns returns the columns of the file as rows of each origin have them. An origin is
-// the number in the join of the dataset that a row comes from: it gives the keys. Datasets
-// that no row comes from have none.
+// Columns returns the columns of the file for the rows of every origin. The origin of a row is
+// the number of the dataset, in the order of the join, that its keys come from. A dataset that is
+// not the origin of any row has no columns.
 func (p *Plan) Columns() [][]dataset.Column { return p.columns }
 
 func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 	for _, joined := range join.Listeners {
 		set := datasets[joined.Listener]
 		if set == nil {
-			return fmt.Errorf("fold: no dataset of listener %q", joined.Listener)
+			return fmt.Errorf("fold: listener %q has no dataset", joined.Listener)
 		}
 		in := &input{listener: joined.Listener, kind: joined.Type, dataset: set, columns: set.Columns()}
 		for column := range in.columns {
@@ -64,7 +64,7 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 		}
 		p.inputs = append(p.inputs, in)
 		if len(join.Listeners) == 1 {
-			break // it needs its keys only where the file shows them
+			break // it needs its keys only if the file shows them
 		}
 		for _, name := range joined.Keys {
 			column, err := in.find(name)
@@ -111,8 +111,8 @@ func (p *Plan) addColumns(r *report.Report) error {
 	return nil
 }
 
-// addKey adds a column that shows a key of the join: of the origin, since what joins it has
-// the same key, and what it lacks has none.
+// addKey adds a column that shows a key of the join. The key comes from the origin: its matches
+// have the same key.
 func (p *Plan) addKey(join report.Join, to int, name string) error {
 	key := slices.Index(join.Keys, name)
 	for n, in := range p.inputs {
@@ -123,14 +123,14 @@ func (p *Plan) addKey(join report.Join, to int, name string) error {
 		if err != nil {
 			return err
 		}
-		in.shown = slices.Insert(in.shown, in.own, shown{column, to})
-		in.own++
+		in.shown = slices.Insert(in.shown, in.shownKeys, shown{column, to})
+		in.shownKeys++
 		p.columns[n][to] = in.columns[column]
 	}
 	return nil
 }
 
-// addColumn adds a column that shows one of a listener.
+// addColumn adds a column that shows a column of a listener.
 func (p *Plan) addColumn(to int, c report.CSVColumn) error {
 	n := slices.IndexFunc(p.inputs, func(in *input) bool { return in.listener == c.Listener })
 	column, err := p.inputs[n].find(c.Column)
@@ -171,8 +171,8 @@ func (p *Plan) hasFull() bool {
 	return slices.ContainsFunc(p.inputs[1:], func(in *input) bool { return in.kind == report.Full })
 }
 
-// Needed returns, for each listener that the join or the file uses, the columns that are
-// used, in the listener's order. A Plan needs no others.
+// Needed returns the columns that a Plan uses, by listener, in the order of the listener. The map
+// has every listener that the join or the file uses.
 func Needed(r *report.Report) map[string][]string {
 	needed := map[string][]string{}
 	add := func(listener, column string) {
@@ -187,7 +187,7 @@ func Needed(r *report.Report) map[string][]string {
 	}
 	for _, joined := range r.Join.Listeners {
 		for i, key := range joined.Keys {
-			// A single listener joins with nothing, so its key is only output.
+			// A single listener is not joined, so its key is only output.
 			if len(r.Join.Listeners) > 1 || i < len(r.Join.Keys) && shows(r, r.Join.Keys[i]) {
 				add(joined.Listener, key)
 			}

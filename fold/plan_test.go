@@ -46,7 +46,7 @@ func TestFoldErrors(t *testing.T) {
 		change func(r *report.Report, d map[string]Dataset)
 		want   string
 	}{
-		{"no dataset", func(_ *report.Report, d map[string]Dataset) { delete(d, "refunds") }, `fold: no dataset of listener "refunds"`},
+		{"no dataset", func(_ *report.Report, d map[string]Dataset) { delete(d, "refunds") }, `fold: listener "refunds" has no dataset`},
 		{"no key column", func(_ *report.Report, d map[string]Dataset) {
 			d["customers"].(*datasettest.Memory).Of = datasettest.Columns("name", "text")
 		},
@@ -56,9 +56,9 @@ func TestFoldErrors(t *testing.T) {
 		{"other chunk", func(_ *report.Report, d map[string]Dataset) {
 			d["refunds"] = otherColumns{d["refunds"]}
 		},
-			`fold: dataset of listener "refunds": a chunk whose columns are not those of the dataset`},
+			`fold: dataset of listener "refunds": a chunk has other columns than its dataset`},
 		{"no chunk", func(_ *report.Report, d map[string]Dataset) { d["payments"] = noChunk{d["payments"]} },
-			`fold: dataset of listener "payments": a chunk whose columns are not those of the dataset`},
+			`fold: dataset of listener "payments": a chunk has other columns than its dataset`},
 		{"first fails", func(_ *report.Report, d map[string]Dataset) { d["payments"].(*datasettest.Memory).Err = broken },
 			`fold: dataset of listener "payments": connection lost`},
 		{"second fails", func(_ *report.Report, d map[string]Dataset) { d["customers"].(*datasettest.Memory).Err = broken },

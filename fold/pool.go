@@ -6,55 +6,55 @@ import (
 	"sync/atomic"
 )
 
-// crew does pieces of work side by side, each with a worker W of its own. They end in the order
-// in which they began.
-type crew[W any] struct {
+// pool runs tasks in parallel, each with its own worker W. Tasks end in the order in which they
+// began.
+type pool[W any] struct {
 	idle   chan W
-	last   chan error // takes how the work until now has ended
+	last   chan error // receives the result of all tasks so far
 	failed atomic.Bool
 }
 
-// maxWorkers bounds the memory of a crew. More would wait for chunks, of which few are
-// prefetched.
+// maxWorkers limits the memory of a pool. More workers would wait for chunks, because only a few
+// are prefetched.
 const maxWorkers = 5
 
-// newCrew returns a crew of a worker for each processor and another one, which can begin while one
+// newPool returns a pool of one worker per processor plus one, which can begin while another
 // waits for its turn; at most maxWorkers.
-func newCrew[W any](worker func() W) *crew[W] {
+func newPool[W any](worker func() W) *pool[W] {
 	workers := min(runtime.GOMAXPROCS(0)+1, maxWorkers)
-	c := &crew[W]{idle: make(chan W, workers), last: make(chan error, 1)}
+	p := &pool[W]{idle: make(chan W, workers), last: make(chan error, 1)}
 	for range workers {
-		c.idle <- worker()
+		p.idle <- worker()
 	}
-	c.last <- nil
-	return c
+	p.last <- nil
+	return p
 }
 
-// do begins a piece of work as soon as a worker is idle. In it, turn waits until all work that
-// began before has ended, and returns its first error. False means that some work has failed,
-// and no other is to begin.
-func (c *crew[W]) do(work func(w W, turn func() error) error) bool {
-	w := <-c.idle
-	before, after := c.last, make(chan error, 1)
-	c.last = after
+// do starts a task as soon as a worker is idle. The task calls turn to wait until all earlier
+// tasks have ended; turn returns their first error. False means that a task has failed, and the
+// caller must not start another.
+func (p *pool[W]) do(task func(w W, turn func() error) error) bool {
+	w := <-p.idle
+	before, after := p.last, make(chan error, 1)
+	p.last = after
 	go func() {
 		turn := sync.OnceValue(func() error { return <-before })
-		err := work(w, turn)
+		err := task(w, turn)
 		if first := turn(); first != nil {
 			err = first
 		}
 		if err != nil {
-			c.failed.Store(true)
+			p.failed.Store(true)
 		}
 		after <- err
-		c.idle <- w
+		p.idle <- w
 	}()
-	return !c.failed.Load()
+	return !p.failed.Load()
 }
 
-// wait waits until all work has ended, and returns its first error.
-func (c *crew[W]) wait() error {
-	err := <-c.last
-	c.last <- err
+// wait waits until all tasks have ended, and returns their first error.
+func (p *pool[W]) wait() error {
+	err := <-p.last
+	p.last <- err
 	return err
 }

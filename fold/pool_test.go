@@ -15,16 +15,16 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestCrew: work ends in the order in which it began, and the first error in that order is the
-// one that counts.
-func TestCrew(t *testing.T) {
+// TestPool checks that tasks end in the order in which they began, and that the first error in
+// that order is returned.
+func TestPool(t *testing.T) {
 	t.Parallel()
 	var errs [100]error
 	for i := range errs {
 		errs[i] = fmt.Errorf("work %d", i)
 	}
 	for _, fails := range []int{0, 1, 50, len(errs)} {
-		c := newCrew(func() *int { return new(int) })
+		c := newPool(func() *int { return new(int) })
 		var ended []int
 		began := 0
 		for i := range errs {
@@ -65,7 +65,7 @@ func TestCrew(t *testing.T) {
 	}
 }
 
-// TestRowsThatWait: chunks whose rows in the file are more than may wait for their turn.
+// TestRowsThatWait joins chunks whose rows exceed waitingBytes.
 func TestRowsThatWait(t *testing.T) {
 	t.Parallel()
 	const left, right, length = 450, 200, 100
@@ -84,8 +84,8 @@ func TestRowsThatWait(t *testing.T) {
 	}
 }
 
-// TestFirstError: of two errors, the one of the earlier row counts, though rows are made side by
-// side.
+// TestFirstError checks that of two errors the one of the earlier row is returned, although rows
+// are made in parallel.
 func TestFirstError(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -10,30 +10,30 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 )
 
-// prefetched is how many chunks a reader reads ahead, side by side: to read and decode a
-// chunk costs about as much as to join its rows.
-const prefetched = 3
+// maxPrefetch is the number of chunks that a reader prefetches in parallel: reading and decoding a
+// chunk costs about as much as joining its rows.
+const maxPrefetch = 3
 
-// reader reads chunks of a dataset in their order. The first two are read when they are
-// asked for, since most datasets have one; from then on goroutines read ahead.
+// reader reads the chunks of a dataset in order. It reads the first two on demand, because most
+// datasets have one; from then on goroutines prefetch.
 type reader struct {
-	in      *input
-	numbers []int // of the columns
-	columns []dataset.Column
-	next    int64 // chunk
-	direct  int   // chunks that were read without a goroutine
-	ahead   chan chan read
-	stop    chan struct{}
-	running sync.WaitGroup
+	in         *input
+	numbers    []int // of the columns to read
+	columns    []dataset.Column
+	next       int64 // chunk
+	direct     int   // chunks that were read on demand
+	prefetched chan chan read
+	stop       chan struct{}
+	running    sync.WaitGroup
 }
 
-// read is a chunk that was read, or why not.
+// read is a chunk, or the error of reading it.
 type read struct {
 	chunk *dataset.Chunk
 	err   error
 }
 
-// read reads these columns of a dataset from a chunk on. The reader must be closed.
+// read returns a reader of these columns of a dataset, from a chunk on. The caller must close it.
 func (in *input) read(columns []int, from int64) *reader {
 	r := &reader{in: in, numbers: columns, next: from, columns: in.columns}
 	if !slices.Equal(columns, in.all) {
@@ -45,8 +45,8 @@ func (in *input) read(columns []int, from int64) *reader {
 	return r
 }
 
-// chunks yields these columns of the chunks of a dataset from one on, or an error, and no
-// more then.
+// chunks yields these columns of the chunks of a dataset, from a chunk on. It stops after the
+// first error, which it yields.
 func (in *input) chunks(columns []int, from int64) iter.Seq2[*dataset.Chunk, error] {
 	return func(yield func(*dataset.Chunk, error) bool) {
 		r := in.read(columns, from)
@@ -71,20 +71,20 @@ func (r *reader) chunk() (*dataset.Chunk, error) {
 		r.direct++
 		return r.readChunk(n)
 	}
-	if r.ahead == nil {
-		r.ahead, r.stop = make(chan chan read, prefetched-1), make(chan struct{})
+	if r.prefetched == nil {
+		r.prefetched, r.stop = make(chan chan read, maxPrefetch-1), make(chan struct{})
 		r.running.Go(func() { r.prefetch(n) })
 	}
-	c := <-<-r.ahead
+	c := <-<-r.prefetched
 	return c.chunk, c.err
 }
 
-// prefetch reads all chunks from one on, a few at a time, and hands them over in order.
+// prefetch reads all chunks from a chunk on, a few in parallel, and passes them on in order.
 func (r *reader) prefetch(from int64) {
 	for n := from; n < r.in.dataset.Chunks(); n++ {
 		to := make(chan read, 1)
 		select {
-		case r.ahead <- to:
+		case r.prefetched <- to:
 		case <-r.stop:
 			return
 		}
@@ -98,7 +98,7 @@ func (r *reader) prefetch(from int64) {
 func (r *reader) readChunk(n int64) (*dataset.Chunk, error) {
 	c, err := r.in.dataset.Chunk(n, r.numbers)
 	if err == nil && (c == nil || !slices.Equal(c.Columns(), r.columns)) {
-		err = errors.New("a chunk whose columns are not those of the dataset")
+		err = errors.New("a chunk has other columns than its dataset")
 	}
 	if err != nil {
 		return nil, r.in.failed(err)
@@ -106,7 +106,7 @@ func (r *reader) readChunk(n int64) (*dataset.Chunk, error) {
 	return c, nil
 }
 
-// close waits until the dataset is not read any more.
+// close stops reading and waits until all reads have ended.
 func (r *reader) close() {
 	if r.stop != nil {
 		close(r.stop)
@@ -114,7 +114,7 @@ func (r *reader) close() {
 	}
 }
 
-// failed names the listener in an error of its dataset.
+// failed adds the listener to an error of its dataset.
 func (in *input) failed(err error) error {
 	return fmt.Errorf("fold: dataset of listener %q: %w", in.listener, err)
 }

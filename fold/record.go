@@ -10,26 +10,26 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// record is a row as a fold holds it, in memory or in a scratch file:
+// record is an encoded row, in memory or in a scratch file:
 //
-//	word  8 bytes  an integer key, or the hash of any other
-//	link  4 bytes  in memory the ref of the next row of the same key or number, in
-//	               a run the number of the row that it may meet
-//	size  4 bytes  of the whole record, and flags
-//	key            4 bytes of length, and the key; only where flagTextKey is set
-//	row            what appendCells made of it
+//	word  8 bytes  an integer key, or the hash of any other key
+//	link  4 bytes  in memory: ref of the next row of the same key or number;
+//	               in a run: number of the row that it may match
+//	size  4 bytes  size of the whole record, and flags
+//	key            length (4 bytes) and key; only if flagTextKey is set
+//	row            cells, see appendCells
 type record []byte
 
 const (
 	recordHead = 16
 
 	flagTextKey = 1 << 31
-	flagNoKey   = 1 << 30 // a part of the key is null: it meets no other
-	flagMet     = 1 << 29 // it met a row of a listener before its own
-	sizeMask    = flagMet - 1
+	flagNoKey   = 1 << 30 // a part of the key is null: it matches no row
+	flagMatched = 1 << 29 // a row of an earlier listener matches it
+	sizeMask    = flagMatched - 1
 )
 
-var errLargeRow = errors.New("a row of more than 512 MB")
+var errLargeRow = errors.New("a row is larger than 512 MB")
 
 func (r record) word() uint64      { return binary.LittleEndian.Uint64(r) }
 func (r record) link() uint32      { return binary.LittleEndian.Uint32(r[8:]) }
@@ -43,7 +43,7 @@ func (r record) is(k joinKey) bool {
 	return r.word() == k.word && string(r.text()) == string(k.text) && r.has(flagTextKey) == (k.text != nil)
 }
 
-// text returns the key where it is no integer; nil where it is one.
+// text returns the key, or nil if it is an integer.
 func (r record) text() []byte {
 	if !r.has(flagTextKey) {
 		return nil
@@ -51,7 +51,7 @@ func (r record) text() []byte {
 	return r[recordHead+4 : recordHead+4+binary.LittleEndian.Uint32(r[recordHead:])]
 }
 
-// row returns what the row gives to a line; it is never nil.
+// row returns the encoded cells; never nil.
 func (r record) row() []byte {
 	from := recordHead
 	if r.has(flagTextKey) {
@@ -60,12 +60,12 @@ func (r record) row() []byte {
 	return r[from:r.size()]
 }
 
-// A record of a full side that is spilled has the number of its row before the cells.
+// A record of a spilled full side has the number of its row before the cells.
 const numberBytes = 8
 
 func (r record) number() int64 { return int64(binary.LittleEndian.Uint64(r.row())) }
 
-// cells returns the cells of a record of a side that is spilled.
+// cells returns the encoded cells of a record of a spilled side.
 func (r record) cells(in *input) []byte {
 	if in.kind == report.Full {
 		return r.row()[numberBytes:]
@@ -73,12 +73,12 @@ func (r record) cells(in *input) []byte {
 	return r.row()
 }
 
-// beginRecord begins a record, to which the row is appended.
-func beginRecord(dst []byte, k joinKey, known bool) []byte {
+// beginRecord appends the head and the key of a record; the caller appends the row.
+func beginRecord(dst []byte, k joinKey, hasKey bool) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, k.word)
 	dst = append(dst, 0, 0, 0, 0)
 	switch {
-	case !known:
+	case !hasKey:
 		return binary.LittleEndian.AppendUint32(dst, flagNoKey)
 	case k.text == nil:
 		return append(dst, 0, 0, 0, 0)
@@ -88,7 +88,7 @@ func beginRecord(dst []byte, k joinKey, known bool) []byte {
 	return append(dst, k.text...)
 }
 
-// endRecord puts the size in.
+// endRecord sets the size.
 func endRecord(r record) (record, error) {
 	if len(r) > sizeMask {
 		return nil, errLargeRow
@@ -97,14 +97,13 @@ func endRecord(r record) (record, error) {
 	return r, nil
 }
 
-// joinKey is the key of a row: equal keys, and only those, have the same two
-// values.
+// joinKey is the canonical key of a row: keys are equal if and only if both fields are equal.
 type joinKey struct {
 	word uint64
-	text []byte // nil, never empty, where word is the key itself: an integer
+	text []byte // nil, not empty: word is the key, an integer
 }
 
-// hash spreads the word over 64 bits: neighbours are far apart, and a user cannot
+// hash spreads the word over 64 bits: adjacent integers get distant hashes, and a user cannot
 // choose keys that collide.
 func (k joinKey) hash() uint64 {
 	x := k.word ^ hashSecret
@@ -118,8 +117,8 @@ var (
 	hashSeed   = maphash.MakeSeed()
 )
 
-// appendCells appends what a row gives to the file: for each column that is shown the length
-// of its cell plus 1 as a uvarint, and the cell; 0 for a NULL.
+// appendCells encodes the cells of a row that the file shows: for every cell its length plus 1 as
+// a uvarint, and the cell; 0 for NULL.
 func (in *input) appendCells(dst []byte, c *dataset.Chunk, row int) []byte {
 	for _, s := range in.shown {
 		cell := c.Cell(s.column, row)
@@ -137,7 +136,7 @@ func (in *input) appendCells(dst []byte, c *dataset.Chunk, row int) []byte {
 	return dst
 }
 
-// fill puts the cells that appendCells has made into a row of the file.
+// fill decodes the cells that appendCells encoded into a row of the file.
 func (in *input) fill(cells [][]byte, row []byte, origin bool) {
 	for i, s := range in.shown {
 		var cell []byte
@@ -149,24 +148,24 @@ func (in *input) fill(cells [][]byte, row []byte, origin bool) {
 		if size > 0 {
 			cell, row = row[:size-1], row[size-1:]
 		}
-		if i >= in.own || origin {
+		if i >= in.shownKeys || origin {
 			cells[s.to] = cell
 		}
 	}
 }
 
-// fillFrom puts the cells of a row of a chunk into a row of the file.
+// fillFrom sets the cells of a row of the file from a row of a chunk.
 func (in *input) fillFrom(cells [][]byte, c *dataset.Chunk, row int, origin bool) {
 	for i, s := range in.shown {
-		if i >= in.own || origin {
+		if i >= in.shownKeys || origin {
 			cells[s.to] = c.Cell(s.column, row)
 		}
 	}
 }
 
-// clear takes the cells of an input out of a row of the file.
+// clear sets the cells of an input in a row of the file to NULL.
 func (in *input) clear(cells [][]byte) {
-	for _, s := range in.shown[in.own:] {
+	for _, s := range in.shown[in.shownKeys:] {
 		cells[s.to] = nil
 	}
 }

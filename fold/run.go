@@ -6,41 +6,41 @@ import (
 	"sync"
 )
 
-// Scratch is a file that a fold may use as long as it lasts.
+// Scratch is a temporary file of one fold.
 type Scratch interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 }
 
-// scratch is a file that is created when the first bytes are written.
+// scratch is a file that is created with the first write.
 type scratch struct {
 	create func() (Scratch, error)
 	file   Scratch
 	end    int64
 }
 
-// write appends bytes and returns where they are.
+// write appends bytes and returns their extent.
 func (s *scratch) write(b []byte) (extent, error) {
 	if s.file == nil {
 		file, err := s.create()
 		if err != nil {
-			return extent{}, fmt.Errorf("fold: rows that are too many for memory: %w", err)
+			return extent{}, fmt.Errorf("fold: create a file for rows beyond the memory budget: %w", err)
 		}
 		s.file = file
 	}
 	e := extent{s.end, len(b)}
 	s.end += int64(len(b))
 	if _, err := s.file.WriteAt(b, e.at); err != nil {
-		return e, fmt.Errorf("fold: write rows that are too many for memory: %w", err)
+		return e, fmt.Errorf("fold: write rows beyond the memory budget: %w", err)
 	}
 	return e, nil
 }
 
-// read fills buffer with what is at a ref.
+// read fills buffer with an extent.
 func (s *scratch) read(e extent, buffer []byte) error {
 	if _, err := s.file.ReadAt(buffer, e.at); err != nil {
-		return fmt.Errorf("fold: read rows that were too many for memory: %w", err)
+		return fmt.Errorf("fold: read rows beyond the memory budget: %w", err)
 	}
 	return nil
 }
@@ -52,23 +52,23 @@ func (s *scratch) Close() {
 	}
 }
 
-// extent is where a block is.
+// extent is the position of a block in the scratch file.
 type extent struct {
 	at    int64
 	bytes int
 }
 
-// run is a sequence of records in blocks of whole records: in the scratch file, and the
-// last ones in memory.
+// run is a sequence of records in blocks of whole records: in the scratch file, the last ones in
+// memory.
 type run struct {
 	scratch *scratch
 	blocks  []extent
 	tail    *[]byte // from blockBuffers; nil: empty
-	bytes   int64   // of all blocks and the tail
+	bytes   int64   // in all blocks and the tail
 	rows    int
 }
 
-// blockBuffers are what runs are written from and read into.
+// blockBuffers are reused for writing and reading runs.
 var blockBuffers = sync.Pool{New: func() any { return new(make([]byte, 0, blockBytes)) }}
 
 // add copies a record to the end.
@@ -87,7 +87,7 @@ func (r *run) add(next record) error {
 	r.rows++
 	r.bytes += int64(size)
 	if len(*r.tail) > blockBytes {
-		return r.flush() // a long row does not wait for others
+		return r.flush() // a long row is written at once
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (r *run) flush() error {
 	return nil
 }
 
-// free gives the tail back. The run is not used any more.
+// free returns the tail for reuse. The run must not be used afterwards.
 func (r *run) free() {
 	if r.tail != nil {
 		blockBuffers.Put(r.tail)
@@ -114,7 +114,7 @@ func (r *run) free() {
 	}
 }
 
-// load reads all records of a run of this dataset into memory, and frees the run.
+// load reads all records into memory, and frees the run. Errors name the listener of in.
 func (r *run) load(in *input) (*arena, error) {
 	a := &arena{rows: r.rows}
 	for _, e := range r.blocks {
@@ -135,8 +135,7 @@ func (r *run) load(in *input) (*arena, error) {
 	return a, nil
 }
 
-// all calls f with every record, in their order, until there is an error. A record is valid
-// until f returns.
+// all calls f with every record, in order, until an error. A record is valid until f returns.
 func (r *run) all(f func(r record) error) error {
 	buffer := blockBuffers.Get().(*[]byte)
 	defer blockBuffers.Put(buffer)

@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/dataset/datasettest"
 )
 
-// scratchFiles are the files of folds; all must be closed in the end.
+// scratchFiles are the scratch files of folds. Every fold must close its file.
 type scratchFiles struct {
 	t     datasettest.TB
 	dir   string
@@ -21,7 +21,7 @@ type scratchFiles struct {
 	written func(p []byte)
 }
 
-// scratchFile is a file that has no name any more.
+// scratchFile is an unlinked file.
 type scratchFile struct {
 	*os.File
 	of *scratchFiles
@@ -65,7 +65,7 @@ func (f *scratchFile) Close() error {
 	return f.File.Close()
 }
 
-// closed checks that this number of files was made, and all are closed.
+// closed checks that this number of files was created, and that all are closed.
 func (s *scratchFiles) closed(made int) {
 	s.t.Helper()
 	if s.made != made || s.open != 0 {

@@ -8,14 +8,13 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// groupChunks is how many chunks the rows of one key of a sorted side may be in: they are
-// held together.
+// groupChunks is the maximum number of chunks that the rows of one key of a sorted side may span:
+// they are in memory at the same time.
 const groupChunks = 8
 
-// areSorted tells whether the first dataset and these sides can be merged: the join is by
-// one key of integers and has no full side, whose rest comes after all other rows; all are
-// sorted by the key; and the rows of one key are few. It reads the keys, and most often
-// finds in the first chunk that a dataset is not sorted.
+// areSorted tells whether the first dataset and these sides can be merged: the join has one
+// integer key and no full side, all of them are sorted by the key, and every key has few rows. It
+// reads the keys; if a dataset is not sorted, the first chunk usually shows it.
 func (f *folder) areSorted(sides []int) (bool, error) {
 	if len(f.plan.comparisons) != 1 || f.plan.hasFull() {
 		return false, nil
@@ -29,15 +28,14 @@ func (f *folder) areSorted(sides []int) (bool, error) {
 	return true, nil
 }
 
-// isSorted tells whether the keys of a dataset never become smaller, apart from those that
-// are null, and whether the rows of each are in at most groupChunks chunks; or in any number
-// of them.
+// isSorted tells whether the keys of a dataset never decrease, apart from nulls, and whether the
+// rows of every key span at most groupChunks chunks; with anyNumber they may span more.
 func (in *input) isSorted(anyNumber bool) (bool, error) {
 	if in.columns[in.keys[0]].Kind != report.KindInteger {
 		return false, nil
 	}
 	var last []byte
-	number, began := int64(0), int64(0) // chunks: this one, and where the rows of the last key begin
+	number, began := int64(0), int64(0) // the current chunk, and the chunk in which the last key begins
 	for c, err := range in.chunks(in.keys, 0) {
 		if err != nil {
 			return false, err
@@ -62,11 +60,11 @@ func (in *input) isSorted(anyNumber bool) (bool, error) {
 	return true, nil
 }
 
-// group goes over a sorted dataset, from the rows of one key to those of the next.
+// group iterates over a sorted dataset, one group of rows of the same key at a time.
 type group struct {
 	in    *input
 	rows  *reader
-	chunk *dataset.Chunk // with the first row behind the group
+	chunk *dataset.Chunk // has the first row after the group
 	row   int
 	key   []byte // of the group; nil before the first and after the last one
 	found []chunkRow
@@ -79,8 +77,8 @@ type chunkRow struct {
 	row   int
 }
 
-// find goes on to a key, and tells whether there are rows that have it. Keys do not become
-// smaller.
+// find advances to a key, and tells whether any row has it. The keys of its calls must not
+// decrease.
 func (g *group) find(key []byte) (bool, error) {
 	if dataset.IsNull(key) {
 		return false, nil
@@ -93,9 +91,9 @@ func (g *group) find(key []byte) (bool, error) {
 	return !g.ended && bytes.Equal(g.key, key), nil
 }
 
-// next goes on to the rows of the next key. A key that is null is never found.
+// next advances to the rows of the next key. It skips null keys.
 func (g *group) next() error {
-	clear(g.found) // which keeps chunks
+	clear(g.found) // it references chunks
 	g.key, g.found = nil, g.found[:0]
 	for ; ; g.row++ {
 		for g.chunk == nil || g.row == g.chunk.Rows() {
@@ -117,7 +115,7 @@ func (g *group) next() error {
 			g.key = key
 		case !bytes.Equal(key, g.key):
 			if compareIntegers(key, g.key) < 0 {
-				return g.in.failed(fmt.Errorf("the key %s comes behind %s", key, g.key))
+				return g.in.failed(fmt.Errorf("it is not sorted: key %s follows %s", key, g.key))
 			}
 			return nil
 		}
@@ -125,14 +123,15 @@ func (g *group) next() error {
 	}
 }
 
-// isInteger tells whether a cell is an integer as JSON and package dataset write it, so that
-// it equals only the same digits.
+// isInteger tells whether a cell is an integer in its JSON form, so that equal integers have equal
+// digits.
 func isInteger(cell []byte) bool {
 	digits := bytes.TrimPrefix(cell, []byte("-"))
 	return len(digits) > 0 && skipDigits(digits, 0) == len(digits) && (digits[0] != '0' || len(cell) == 1)
 }
 
-// compareIntegers compares the digits of integers of any size. None is less than all.
+// compareIntegers compares integers of any size by their digits. An empty one is less than all
+// others.
 func compareIntegers(a, b []byte) int {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) - len(b)
@@ -145,7 +144,7 @@ func compareIntegers(a, b []byte) int {
 		}
 		return 1
 	case negative:
-		a, b = b, a // with their signs, which are the same
+		a, b = b, a // both have a sign
 	}
 	if len(a) != len(b) {
 		return len(a) - len(b)

@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestMergedIsHeld: the same bytes where there is no memory, and no scratch file where all
-// datasets are sorted.
+// TestMergedIsHeld checks that a join without memory writes the same bytes, and needs no scratch
+// file if all datasets are sorted.
 func TestMergedIsHeld(t *testing.T) {
 	t.Parallel()
 	keys := rapid.SampledFrom([]any{nil, -10, -9, -1, 0, 1, 2, 9, 10, 11, 100})
@@ -80,7 +80,7 @@ func TestMergedIsHeld(t *testing.T) {
 	})
 }
 
-// sideNumbers are the numbers of all inputs but the first.
+// sideNumbers returns the numbers of all inputs but the first.
 func sideNumbers(p *Plan) (sides []int) {
 	for n := 1; n < len(p.inputs); n++ {
 		sides = append(sides, n)
@@ -138,8 +138,8 @@ func TestSortedJoins(t *testing.T) {
 	}
 }
 
-// TestIntegersOfAnySize are compared by their digits, and what is written in
-// another way is no integer here.
+// TestIntegersOfAnySize compares integers by their digits; numbers in another form are not
+// integers here.
 func TestIntegersOfAnySize(t *testing.T) {
 	t.Parallel()
 	ordered := strings.Fields("-18446744073709551616 -10 -9 -1 0 1 9 10 18446744073709551615 18446744073709551616")
@@ -174,7 +174,7 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// TestMergeOfOneKey: the rows of a key that are in many chunks are not held.
+// TestMergeOfOneKey checks that the rows of a key that spans many chunks are not kept in memory.
 func TestMergeOfOneKey(t *testing.T) {
 	t.Parallel()
 	for rows, sorted := range map[int]bool{groupChunks * 100: true, groupChunks*100 + 1: false} {

@@ -8,18 +8,18 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// ways is how many parts rows are divided into. Each of them has a buffer of blockBytes for
-// every side.
-const ways = 64
+// splitParts is the number of parts that rows are partitioned into. Every part has a buffer of
+// blockBytes per side.
+const splitParts = 64
 
-// addSpilled joins the rows of an origin with sides that do not fit into memory. It numbers
-// the rows of the origin and makes an index of their keys. Of each side the rows that
-// the index knows go to a scratch file, in parts: by the number of the row that they meet.
-// Then the rows of the origin are read again, part by part, and meet those of the sides. So
-// the rows of the file come in their order, and what is in the scratch file is read once.
+// addSpilled joins the rows of an origin with sides that do not fit into memory. It numbers the
+// rows of the origin and indexes their keys. The rows of the sides that the index finds go to a
+// scratch file, partitioned by the number of the row that they match. Then it reads the rows of
+// the origin again, part by part, and joins them with the rows of the sides. So the rows of the
+// file are in order, and the scratch file is read once.
 //
-// An origin for whose index there is no memory is joined in several passes, each of which
-// reads the sides.
+// If the index of an origin exceeds the budget, the origin is joined in several passes, and every
+// pass reads the sides.
 func (f *folder) addSpilled(j *join) error {
 	for from := int64(0); ; {
 		x, to, rows, err := j.index(from)
@@ -36,18 +36,18 @@ func (f *folder) addSpilled(j *join) error {
 	}
 }
 
-// partition is the rows of the spilled sides that can meet some rows of the origin.
+// partition holds the rows of the spilled sides that can match the rows of one pass.
 type partition struct {
-	j    *join
-	left []numbered // not yet in memory, in reverse order
-	end  int64      // the number behind those whose rows are in memory
-	last *loaded    // before those
+	j      *join
+	stored []storedPart // parts not yet in memory, in reverse order
+	end    int64        // number after those whose rows are in memory
+	last   *loaded      // loaded before those
 }
 
-// loaded is the parts of the sides that some rows of the origin can meet. Goroutines may use it
-// while the next one is loaded.
+// loaded holds the parts of the sides that some rows of the origin can match. Goroutines may use
+// it while the next one is loaded.
 type loaded struct {
-	parts []*part // by input; nil where it is not spilled
+	parts []*part // by input; nil: not spilled
 	users sync.WaitGroup
 }
 
@@ -63,23 +63,23 @@ func (l *loaded) end() {
 	}
 }
 
-// numbered is the rows that can meet rows with some numbers: for each input a run, nil where
-// it is not spilled.
-type numbered struct {
+// storedPart holds the rows in the scratch file that can match the rows [from, to) of the
+// origin.
+type storedPart struct {
 	from, to int64
-	runs     []*run
+	runs     []*run // by input; nil: not spilled
 }
 
-// divide divides the rows of the sides that the index knows.
+// divide partitions the rows of the sides that the index finds.
 func (j *join) divide(x *index, rows int64) (*partition, error) {
 	p := &partition{j: j}
-	parts := p.split(numbered{from: 0, to: rows})
+	parts := p.split(storedPart{from: 0, to: rows})
 	size := parts[0].to
 	for n := j.origin + 1; n < len(j.inputs); n++ {
 		if !j.sides[n].spilled {
 			continue
 		}
-		if err := p.divideSide(n, x, func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
+		if err := p.partitionSide(n, x, func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
 			return nil, err
 		}
 	}
@@ -87,15 +87,15 @@ func (j *join) divide(x *index, rows int64) (*partition, error) {
 	return p, nil
 }
 
-// divideSide gives the rows of a side to the runs of their numbers. Rows of several chunks are
-// looked up side by side, and added in order.
-func (p *partition) divideSide(n int, x *index, to func(number uint32) *run) error {
+// partitionSide adds the rows of a side to the runs of their numbers. It looks up the rows of
+// several chunks in parallel, and adds them in order.
+func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) error {
 	in, number, failed := p.j.inputs[n], int64(0), error(nil)
-	lookers := newCrew(func() *looker { return &looker{in, x, newKeyer(p.j.plan.comparisons), newBatch(0), nil} })
+	probers := newPool(func() *prober { return &prober{in, x, newKeyer(p.j.plan.comparisons), newBatch(0), nil} })
 	for c, err := range in.chunks(in.all, 0) {
 		first := number
-		if failed = err; failed != nil || !lookers.do(func(l *looker, turn func() error) error {
-			if err := l.look(c, first); err != nil {
+		if failed = err; failed != nil || !probers.do(func(l *prober, turn func() error) error {
+			if err := l.probe(c, first); err != nil {
 				return err
 			}
 			if err := turn(); err != nil {
@@ -115,23 +115,23 @@ func (p *partition) divideSide(n int, x *index, to func(number uint32) *run) err
 		}
 		number += int64(c.Rows())
 	}
-	if err := lookers.wait(); err != nil {
+	if err := probers.wait(); err != nil {
 		return err
 	}
 	return failed
 }
 
-// looker looks rows of a side up in an index.
-type looker struct {
+// prober looks up rows of a side in an index.
+type prober struct {
 	in    *input
 	index *index
 	keyer *keyer
 	batch *batch
-	found []byte // records of the rows that were found, each linked to the last of its numbers
+	found []byte // records of the rows that the index finds, linked to the last of their numbers
 }
 
-// look finds rows of a chunk, the first of which has this number.
-func (l *looker) look(c *dataset.Chunk, number int64) error {
+// probe looks up the rows of a chunk. The first row has this number.
+func (l *prober) probe(c *dataset.Chunk, number int64) error {
 	var last [batchRows]uint32
 	var r record
 	l.found = l.found[:0]
@@ -157,13 +157,13 @@ func (l *looker) look(c *dataset.Chunk, number int64) error {
 	return nil
 }
 
-// split returns the parts of a range of numbers, without rows.
-func (p *partition) split(r numbered) []numbered {
+// split splits the range of a part into empty parts.
+func (p *partition) split(r storedPart) []storedPart {
 	j := p.j
-	var parts []numbered
-	size := (r.to - r.from + ways - 1) / ways
+	var parts []storedPart
+	size := (r.to - r.from + splitParts - 1) / splitParts
 	for from := r.from; from < r.to; from += size {
-		part := numbered{from: from, to: min(from+size, r.to), runs: make([]*run, len(j.inputs))}
+		part := storedPart{from: from, to: min(from+size, r.to), runs: make([]*run, len(j.inputs))}
 		for n := j.origin + 1; n < len(j.inputs); n++ {
 			if j.sides[n].spilled {
 				part.runs[n] = &run{scratch: j.scratch}
@@ -174,21 +174,21 @@ func (p *partition) split(r numbered) []numbered {
 	return parts
 }
 
-// push puts parts before those that are left.
-func (p *partition) push(parts []numbered) {
+// push puts parts before the other stored parts.
+func (p *partition) push(parts []storedPart) {
 	for i := range parts {
-		p.left = append(p.left, parts[len(parts)-1-i])
+		p.stored = append(p.stored, parts[len(parts)-1-i])
 	}
 }
 
-// load makes the rows available that can meet the row of this number, and returns for how
-// many rows from this one on that is so.
+// load loads the rows that can match the row of this number. It returns the number of rows, from
+// this one on, whose matches are loaded.
 func (p *partition) load(number int64) (int64, error) {
 	for number >= p.end {
-		next := p.left[len(p.left)-1]
-		p.left = p.left[:len(p.left)-1]
+		next := p.stored[len(p.stored)-1]
+		p.stored = p.stored[:len(p.stored)-1]
 		if !p.fits(next) && next.to-next.from > 1 {
-			parts, err := p.divideAgain(next)
+			parts, err := p.splitAgain(next)
 			if err != nil {
 				return 0, err
 			}
@@ -203,12 +203,12 @@ func (p *partition) load(number int64) (int64, error) {
 	return p.end - number, nil
 }
 
-// share is the memory for what is loaded: half, since the rows that were loaded before may be
-// in use.
+// share returns the budget of a loaded part: half of the memory, because the previous part may
+// still be in use.
 func (p *partition) share() int64 { return max(p.j.left, p.j.minBytes) / 2 }
 
-// fits tells whether there is memory for the rows of a part.
-func (p *partition) fits(r numbered) bool {
+// fits tells whether the rows of a part fit into the budget.
+func (p *partition) fits(r storedPart) bool {
 	bytes := int64(0)
 	for _, run := range r.runs {
 		if run != nil {
@@ -218,8 +218,8 @@ func (p *partition) fits(r numbered) bool {
 	return bytes <= p.share()
 }
 
-// divideAgain divides the rows of a part once more.
-func (p *partition) divideAgain(r numbered) ([]numbered, error) {
+// splitAgain partitions the rows of a part once more.
+func (p *partition) splitAgain(r storedPart) ([]storedPart, error) {
 	parts := p.split(r)
 	size := parts[0].to - parts[0].from
 	for n, from := range r.runs {
@@ -236,9 +236,9 @@ func (p *partition) divideAgain(r numbered) ([]numbered, error) {
 	return parts, nil
 }
 
-// loadSides reads the rows of a part into memory. Those of one number for which there is
-// no memory stay in the scratch file.
-func (p *partition) loadSides(r numbered) error {
+// loadSides reads the rows of a part into memory. If too many rows can match a single row, they
+// stay in the scratch file.
+func (p *partition) loadSides(r storedPart) error {
 	j, share := p.j, p.share()
 	if !p.fits(r) {
 		share /= int64(len(r.runs))

@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// generated is a Dataset of rows that are made when they are asked for: a key and a text.
+// generated is a Dataset that generates its rows, a key and a text, on demand.
 type generated struct {
 	keys []int
 	text []byte
@@ -28,7 +28,7 @@ func (g *generated) Columns() []dataset.Column { return generatedColumns }
 func (g *generated) Rows() int64               { return int64(len(g.keys)) }
 func (g *generated) Chunks() int64             { return int64((len(g.keys) + g.perChunk() - 1) / g.perChunk()) }
 
-// perChunk is how many rows fill a chunk.
+// perChunk returns the number of rows in a full chunk.
 func (g *generated) perChunk() int { return max(1, dataset.MaxChunkBytes/(len(g.text)+20)) }
 
 func (g *generated) Chunk(n int64, columns []int) (*dataset.Chunk, error) {
@@ -49,8 +49,8 @@ func (g *generated) Chunk(n int64, columns []int) (*dataset.Chunk, error) {
 	return dataset.DecodeChunk(of, fields)
 }
 
-// TestSpillIsBounded: rows are not held beyond the budget, whatever they meet, and only a few
-// long ones are. It is not parallel, so that the heap is its own.
+// TestSpillIsBounded checks that rows in memory stay within the budget, whatever they match; only a
+// few long rows may exceed it. It is not parallel, because it measures the heap.
 func TestSpillIsBounded(t *testing.T) {
 	var keys, few, long []int
 	for i := range 88_000 {
@@ -60,12 +60,12 @@ func TestSpillIsBounded(t *testing.T) {
 		long = append(long, i*7%128)
 	}
 	foldBounded(t, keys, keys, 1000, 16<<20, 44<<20)
-	foldBounded(t, []int{0, 1, 2, 3}, few, 1000, 16<<20, 44<<20) // 22 MB meet each
+	foldBounded(t, []int{0, 1, 2, 3}, few, 1000, 16<<20, 44<<20) // 22 MB match every row
 	foldBounded(t, long, long, 2<<20, 16<<20, 60<<20)
 }
 
-// foldBounded joins rows of about that length with short ones, and checks that at most limit
-// bytes are held, chunks and buffers included.
+// foldBounded joins rows of about this length with short ones, and checks that at most limit bytes
+// are in use, including chunks and buffers.
 func foldBounded(t *testing.T, left, right []int, length int, budget int64, limit uint64) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
@@ -98,8 +98,7 @@ func foldBounded(t *testing.T, left, right []int, length int, budget int64, limi
 	files.closed(1)
 }
 
-// TestSpillBegins where all sides together are more than there is memory for, with their
-// tables.
+// TestSpillBegins checks that a join spills if all sides with their hash tables exceed the budget.
 func TestSpillBegins(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
@@ -130,7 +129,7 @@ func TestSpillBegins(t *testing.T) {
 		"none":               {1000, 2},
 	} {
 		f := &folder{plan: p, left: test.budget, sides: make([]*side, 3), keyer: newKeyer(p.comparisons)}
-		err, spilled := f.hold(), 0
+		err, spilled := f.readSides(), 0
 		for _, s := range f.sides[1:] {
 			if s.spilled {
 				spilled++
@@ -142,7 +141,7 @@ func TestSpillBegins(t *testing.T) {
 	}
 }
 
-// TestPartsThatFit: what a part needs of half of the memory decides what is done with it.
+// TestPartsThatFit checks that a part is loaded if it needs at most half of the memory.
 func TestPartsThatFit(t *testing.T) {
 	t.Parallel()
 	const bytes, numbers = 24_000, 10
@@ -155,7 +154,7 @@ func TestPartsThatFit(t *testing.T) {
 		"what others have left": {0, 2 * (bytes + 4*numbers), true},
 	} {
 		p := &partition{j: &join{folder: &folder{left: test.left, minBytes: test.least}}}
-		if fits := p.fits(numbered{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
+		if fits := p.fits(storedPart{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
 			t.Errorf("%s: %t", name, fits)
 		}
 	}
@@ -164,7 +163,8 @@ func TestPartsThatFit(t *testing.T) {
 // largestFold is the maximum of limits.fold_bytes.
 const largestFold = 8 << 30
 
-// TestMostRows: a row that is too long, or has no ref, is an error that names the listener.
+// TestMostRows checks that a row that is too long or cannot be addressed is an error that names the
+// listener.
 func TestMostRows(t *testing.T) {
 	t.Parallel()
 	full := &arena{blocks: make([][]byte, noRef/blockRefs)}
@@ -195,12 +195,12 @@ func TestMostRows(t *testing.T) {
 	}
 }
 
-// TestSpillReadFails: no read that fails goes unnoticed.
+// TestSpillReadFails checks that every failing read is an error.
 func TestSpillReadFails(t *testing.T) {
 	t.Parallel()
 	keys := make([]int, 3000)
 	for i := range keys {
-		keys[i] = max(0, i-1000) // one of them is too large to be held
+		keys[i] = max(0, i-1000) // the rows of one key exceed the budget
 	}
 	r, sets := wide(t, report.Full, keys[990:1200], keys, 500)
 	var now, fails atomic.Int64

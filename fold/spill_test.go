@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestSpilledIsPlain: with too little memory the file is the same, byte for byte.
+// TestSpilledIsPlain checks that with too little memory the file is the same, byte for byte.
 func TestSpilledIsPlain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func TestSpilledIsPlain(t *testing.T) {
 	})
 }
 
-// wide makes a report of two datasets with a text of that length.
+// wide returns a report of two datasets with a text of this length.
 func wide(t datasettest.TB, kind report.JoinType, left, right []int, length int) (*report.Report, func() map[string]Dataset) {
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: kind, Keys: []string{"k"}}}},
@@ -114,7 +114,7 @@ func wide(t datasettest.TB, kind report.JoinType, left, right []int, length int)
 	}
 }
 
-// TestSpillOfOneKey: rows that cannot be divided are read again and again.
+// TestSpillOfOneKey joins rows of one key, which cannot be partitioned and are read repeatedly.
 func TestSpillOfOneKey(t *testing.T) {
 	t.Parallel()
 	some, same := make([]int, 40), make([]int, 3000)
@@ -143,7 +143,7 @@ func TestSpillOfOneKey(t *testing.T) {
 	}
 }
 
-// TestSpillOfLongRows: rows that are longer than a block.
+// TestSpillOfLongRows joins rows that are longer than a block.
 func TestSpillOfLongRows(t *testing.T) {
 	t.Parallel()
 	var keys []int
@@ -164,7 +164,7 @@ func TestSpillOfLongRows(t *testing.T) {
 	files.closed(1)
 }
 
-// TestSpillFails: every error ends the fold, and the files are closed.
+// TestSpillFails checks that every error ends the fold, and that the files are closed.
 func TestSpillFails(t *testing.T) {
 	t.Parallel()
 	var keys []int
@@ -197,8 +197,8 @@ func TestSpillFails(t *testing.T) {
 	}
 }
 
-// TestPartComparesKeys: an index knows a part of a key's hash, so rows of other keys can have
-// the number of a row.
+// TestPartComparesKeys checks that a part compares keys: an index stores only a part of their hash,
+// so it can link rows of other keys to the number of a row.
 func TestPartComparesKeys(t *testing.T) {
 	t.Parallel()
 	keys := []joinKey{{word: 1}, {word: 2}, textKey("a"), textKey("b"), {word: 3}, textKey("c")}
@@ -218,7 +218,7 @@ func TestPartComparesKeys(t *testing.T) {
 		}
 		for i, k := range keys {
 			last, found := make([]uint32, 1), -1
-			if err := p.findAll(&batch{keys: []joinKey{k}, known: []bool{true}}, 7, last); err != nil {
+			if err := p.findAll(&batch{keys: []joinKey{k}, hasKey: []bool{true}}, 7, last); err != nil {
 				t.Fatal(err)
 			}
 			if last[0] != noRef {

@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestWithout: the rows are those of the join without the listener, and its columns
+// TestWithout checks that the rows are those of the join without the listener, and that its columns
 // are empty or have their defaults, whatever the type of its join.
 func TestWithout(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestWithoutAll but the first one is a file of that alone.
+// TestWithoutAll checks that a join without all listeners but the first is a file of the first.
 func TestWithoutAll(t *testing.T) {
 	t.Parallel()
 	r := foldReport(report.Inner, report.Inner)
