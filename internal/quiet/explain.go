@@ -27,12 +27,12 @@ func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
 	if !ok || script.Err() != nil {
 		return
 	}
-	why, looked := "", false
+	why, described := "", false
 	answers, _ := script.Val().([]any)
 	for i, answer := range answers {
 		if err, ok := answer.(error); ok && strings.Contains(err.Error(), wrongType) {
-			if !looked {
-				why, looked = h.wrong(ctx, cmd), true
+			if !described {
+				why, described = h.wrong(ctx, cmd), true
 			}
 			if why != "" {
 				answers[i] = fmt.Errorf("%w: %s", err, why)
@@ -81,10 +81,10 @@ func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
 	}
 	h.mu.Unlock()
 	if len(ask) > 0 {
-		told := make([]*redis.StatusCmd, len(ask))
+		replies := make([]*redis.StatusCmd, len(ask))
 		_, _ = h.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range ask {
-				told[i] = p.Type(ctx, key)
+				replies[i] = p.Type(ctx, key)
 			}
 			return nil
 		})
@@ -93,7 +93,7 @@ func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
 			h.types = types{}
 		}
 		for i, key := range ask {
-			is[key] = told[i].Val()
+			is[key] = replies[i].Val()
 			if is[key] == "" {
 				continue // Redis did not answer
 			}

@@ -142,13 +142,13 @@ func (c *counts) repeats(key string, next slog.Handler, r slog.Record) bool {
 		return true
 	}
 	if len(c.lines) < maxLines && !c.closed {
-		c.lines[key] = &line{next: next, first: r.Clone(), timer: time.AfterFunc(c.interval, func() { c.tell(key) })}
+		c.lines[key] = &line{next: next, first: r.Clone(), timer: time.AfterFunc(c.interval, func() { c.writeCount(key) })}
 	}
 	return false
 }
 
-// tell writes the number of repetitions, and continues counting if there were any.
-func (c *counts) tell(key string) {
+// writeCount writes the number of repetitions, and continues counting if there were any.
+func (c *counts) writeCount(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.lines[key]; l != nil && !c.closed {

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/internal/quiet"
 )
 
-// TestDifferentWarningsAreAllWritten: no warning is taken for a repetition of one that
-// is about something else.
+// TestDifferentWarningsAreAllWritten checks that a warning is not counted as a repetition of a
+// warning with another cause.
 func TestDifferentWarningsAreAllWritten(t *testing.T) {
 	t.Parallel()
 	const text = "message"
@@ -54,7 +54,7 @@ func TestDifferentWarningsAreAllWritten(t *testing.T) {
 	}
 }
 
-// TestAFloodIsCounted, where lines differ only in what varies each time.
+// TestAFloodIsCounted checks that lines which differ only in words that vary are counted as one.
 func TestAFloodIsCounted(t *testing.T) {
 	t.Parallel()
 	for name, attrs := range map[string]func(i int) []any{

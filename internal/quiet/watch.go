@@ -25,21 +25,21 @@ type Watch struct {
 	nodes map[string]*Watch // nodes of a cluster, by address
 	part  bool              // this is a node of a cluster
 
-	mu    sync.Mutex
-	log   *slog.Logger // nil: log nothing
-	down  time.Time    // since when Redis is down; zero: it is up
-	back  time.Time    // when the last outage ended
-	heard time.Time    // when the last answer of Redis arrived
-	types types
+	mu       sync.Mutex
+	log      *slog.Logger // nil: log nothing
+	down     time.Time    // since when Redis is down; zero: it is up
+	back     time.Time    // when the last outage ended
+	answered time.Time    // when the last answer of Redis arrived
+	types    types
 }
 
-// Tell sets the log to which a Watch writes when Redis goes down and comes back; nil: none.
-func (w *Watch) Tell(log *slog.Logger) {
+// SetLog sets the log to which a Watch writes when Redis goes down and comes back; nil: none.
+func (w *Watch) SetLog(log *slog.Logger) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = log
 	for address, node := range w.nodes {
-		node.Tell(ofNode(log, address))
+		node.SetLog(ofNode(log, address))
 	}
 }
 
@@ -91,7 +91,7 @@ func (h hook) DialHook(next redis.DialHook) redis.DialHook {
 			// A dial timeout looks like the end of the caller's context, which says nothing about
 			// Redis.
 			timeout := errors.Is(err, context.DeadlineExceeded) && time.Since(began) >= h.client.Options().DialTimeout
-			err = h.saw(began, err, timeout || isDown(err))
+			err = h.observe(began, err, timeout || isDown(err))
 		}
 		return conn, err
 	}
@@ -104,7 +104,7 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if _, ok := cmd.(*redis.ClusterSlotsCmd); ok {
 			return err // its timeout is too short to mean an outage: see redisdb.Connect
 		}
-		cmd.SetErr(h.saw(began, err, isDown(err)))
+		cmd.SetErr(h.observe(began, err, isDown(err)))
 		h.explain(ctx, cmd)
 		return cmd.Err()
 	}
@@ -114,7 +114,7 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		began := time.Now()
 		err := next(ctx, cmds)
-		err = h.saw(began, err, isDown(err))
+		err = h.observe(began, err, isDown(err))
 		for _, cmd := range cmds {
 			if isDown(cmd.Err()) {
 				cmd.SetErr(h.mark(began, cmd.Err()))
@@ -125,15 +125,15 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	}
 }
 
-// saw records how a command or a dial ended, and marks its error during an outage.
-func (w *Watch) saw(began time.Time, err error, down bool) error {
+// observe records how a command or a dial ended, and marks its error during an outage.
+func (w *Watch) observe(began time.Time, err error, down bool) error {
 	if errors.Is(err, ErrDown) {
-		return err // an inner hook saw it, or the pool repeats the error of an earlier dial
+		return err // an inner hook observed it, or the pool repeats the error of an earlier dial
 	}
 	w.mu.Lock()
 	var answer redis.Error
 	switch {
-	case down && w.down.IsZero() && !w.heard.After(began):
+	case down && w.down.IsZero() && !w.answered.After(began):
 		w.down = time.Now()
 		if w.log != nil {
 			message := "Redis is down: workers wait until it is back; outages do not count as tries"
@@ -144,7 +144,7 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 		}
 	case down:
 	case err == nil || errors.As(err, &answer):
-		w.heard = time.Now()
+		w.answered = time.Now()
 		if !w.down.IsZero() && began.After(w.down) {
 			if w.log != nil {
 				message := "Redis is back"
@@ -153,7 +153,7 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 				}
 				w.log.Warn(message, "after", time.Since(w.down).Round(time.Millisecond))
 			}
-			w.down, w.back = time.Time{}, w.heard
+			w.down, w.back = time.Time{}, w.answered
 		}
 	}
 	w.mu.Unlock()

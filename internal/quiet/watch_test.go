@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, log *keptLog, holds func() bool) {
 	}
 }
 
-// hangs is a redis-server of a test's own that can be stopped and continued.
+// hangs is a private redis-server that a test can stop and continue.
 type hangs struct {
 	*testenv.Redis
 	process *os.Process
@@ -93,7 +93,7 @@ func (h hangs) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// watched is a client that is impatient, and what its Watch and Handler log.
+// watched returns a client with short timeouts, and the log of its Watch and Handler.
 func watched(t *testing.T, options redis.Options) (*redis.Client, *slog.Logger, *keptLog) {
 	t.Helper()
 	options.ContextTimeoutEnabled, options.DisableIdentity = true, true
@@ -104,12 +104,12 @@ func watched(t *testing.T, options redis.Options) (*redis.Client, *slog.Logger, 
 	t.Cleanup(handler.Close)
 	watch := &quiet.Watch{Type: scripts.Keys(report.DefaultKeys).Type}
 	watch.On(client)
-	watch.Tell(slog.New(handler))
+	watch.SetLog(slog.New(handler))
 	return client, slog.New(handler), log
 }
 
-// TestAHungRedisIsSaidOnce: a Redis that is stopped still accepts connections, and
-// answers nothing. The log says once that it is down and once that it is back.
+// TestAHungRedisIsSaidOnce checks that the log says once that a stopped Redis, which accepts
+// connections but does not answer, is down, and once that it is back.
 func TestAHungRedisIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	server := startHangs(t)
@@ -184,8 +184,8 @@ func TestAHungRedisIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestADialThatTimesOut tells that Redis is down, too: a machine that is away drops
-// packets, and the kernel of this one gives up.
+// TestADialThatTimesOut checks that a dial timeout means that Redis is down, too: an unreachable
+// machine drops packets.
 func TestADialThatTimesOut(t *testing.T) {
 	t.Parallel()
 	server := startHangs(t, "--tcp-backlog", "1")
@@ -204,8 +204,8 @@ func TestADialThatTimesOut(t *testing.T) {
 	}
 }
 
-// TestAKeyOfTheWrongTypeIsRemembered: a command that fails again does not ask Redis
-// again for the type of each of its keys.
+// TestAKeyOfTheWrongTypeIsRemembered checks that a command that fails repeatedly reads the types of
+// its keys only once.
 func TestAKeyOfTheWrongTypeIsRemembered(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

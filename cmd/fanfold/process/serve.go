@@ -60,7 +60,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	handler := quiet.New(log.Handler(), time.Minute)
 	defer handler.Close()
 	log = slog.New(handler)
-	p.seen.Tell(log)
+	p.seen.SetLog(log)
 	for i, s := range p.Partitions {
 		err := s.Load(ctx)
 		if _, refused := errors.AsType[redis.Error](err); refused {
@@ -69,7 +69,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 			log.Warn("the server of a partition does not answer: its jobs wait", "partition", i, "err", err)
 		}
 	}
-	defer p.seen.Tell(nil)
+	defer p.seen.SetLog(nil)
 	engine.SetPace()
 	consumer := ConsumerName()
 	end, err := p.announceProcess(ctx, log, report.Process(consumer, p.Version))
