@@ -19,8 +19,8 @@ func TestBuilderValues(t *testing.T) {
 		want string
 	}{
 		{"null", func(b *Builder) { b.Null(0) }, `null`},
-		{"least integer", func(b *Builder) { b.Int(0, math.MinInt64) }, `-9223372036854775808`},
-		{"most integer", func(b *Builder) { b.Uint(0, math.MaxUint64) }, `18446744073709551615`},
+		{"minimum integer", func(b *Builder) { b.Int(0, math.MinInt64) }, `-9223372036854775808`},
+		{"maximum integer", func(b *Builder) { b.Uint(0, math.MaxUint64) }, `18446744073709551615`},
 		{"zero", func(b *Builder) { b.Float(0, 0, 64) }, `0`},
 		{"negative zero", func(b *Builder) { b.Float(0, math.Copysign(0, -1), 64) }, `-0`},
 		{"fraction", func(b *Builder) { b.Float(0, 1234567.25, 64) }, `1234567.25`},
@@ -173,7 +173,7 @@ func TestBuilderFull(t *testing.T) {
 		}
 	}
 	if !byRows.Full() {
-		t.Error("not full with the most rows")
+		t.Error("not full with MaxChunkRows")
 	}
 	text := bytes.Repeat([]byte("x"), 1000)
 	for byBytes.Bytes() < MaxChunkBytes {
@@ -187,6 +187,6 @@ func TestBuilderFull(t *testing.T) {
 		}
 	}
 	if !byBytes.Full() {
-		t.Error("not full with the most bytes")
+		t.Error("not full with MaxChunkBytes")
 	}
 }

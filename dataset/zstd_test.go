@@ -169,8 +169,8 @@ func TestBombsTakeNoMemory(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		// All of it, in buffers that grow by a quarter.
-		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(8*MaxExpandedBytes); took > most {
-			t.Errorf("%s: %d bytes were allocated, more than %d", name, took, most)
+		if took, limit := after.TotalAlloc-before.TotalAlloc, uint64(8*MaxExpandedBytes); took > limit {
+			t.Errorf("%s: %d bytes were allocated, more than %d", name, took, limit)
 		}
 	}
 }

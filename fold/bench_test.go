@@ -61,7 +61,7 @@ func BenchmarkFoldMillion(b *testing.B) {
 	r := benchmarkReport(report.Inner)
 	runtime.GC()
 	before := heapInUse()
-	var most atomic.Uint64
+	var peak atomic.Uint64
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -72,7 +72,7 @@ func BenchmarkFoldMillion(b *testing.B) {
 			case <-stop:
 				return
 			case <-tick.C:
-				most.Store(max(most.Load(), heapInUse()))
+				peak.Store(max(peak.Load(), heapInUse()))
 			}
 		}
 	}()
@@ -86,7 +86,7 @@ func BenchmarkFoldMillion(b *testing.B) {
 	}
 	close(stop)
 	<-stopped
-	b.ReportMetric(float64(most.Load()-before)/1e6, "peak-MB")
+	b.ReportMetric(float64(peak.Load()-before)/1e6, "peak-MB")
 	b.ReportMetric(float64(size)/1e6, "side-MB")
 }
 

@@ -159,13 +159,13 @@ func TestFoldWithoutRows(t *testing.T) {
 }
 
 // fullDisk takes some bytes and then fails.
-type fullDisk struct{ room, writes int }
+type fullDisk struct{ free, writes int }
 
 var errDisk = errors.New("disk full")
 
 func (d *fullDisk) Write(p []byte) (int, error) {
 	d.writes++
-	if d.room -= len(p); d.room < 0 {
+	if d.free -= len(p); d.free < 0 {
 		return 0, errDisk
 	}
 	return len(p), nil
@@ -180,15 +180,15 @@ func TestFoldEndsEarly(t *testing.T) {
 		rows = append(rows, []any{strings.Repeat("x", 10_000)})
 	}
 	r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}, CSV: report.CSV{Columns: []report.CSVColumn{column("a", "a", "a")}}}
-	for _, room := range []int{0, 70_000} {
+	for _, free := range []int{0, 70_000} {
 		a := datasettest.Of(t, columns, 1, rows...)
-		disk := &fullDisk{room: room}
+		disk := &fullDisk{free: free}
 		if _, err := foldTo(r, map[string]Dataset{"a": a}, disk, Budget{}); !errors.Is(err, errDisk) {
 			t.Errorf("error %v", err)
 		}
 		// Chunks are prefetched, and two buffers of 64 KB are written behind.
-		if most := room/10_000 + 2*7 + 12; a.Calls.Load() > int64(most) {
-			t.Errorf("%d chunks were read, want at most %d", a.Calls.Load(), most)
+		if limit := free/10_000 + 2*7 + 12; a.Calls.Load() > int64(limit) {
+			t.Errorf("%d chunks were read, want at most %d", a.Calls.Load(), limit)
 		}
 	}
 	// The last bytes fail when they are flushed.

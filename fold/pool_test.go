@@ -59,8 +59,8 @@ func TestPool(t *testing.T) {
 		if len(ended) != min(fails+1, len(errs)) || ended[len(ended)-1] != len(ended)-1 {
 			t.Errorf("%d fails: %v have ended", fails, ended)
 		}
-		if most := fails + 2*(runtime.GOMAXPROCS(0)+1); began > most {
-			t.Errorf("%d have begun, want at most %d", began, most)
+		if limit := fails + 2*(runtime.GOMAXPROCS(0)+1); began > limit {
+			t.Errorf("%d have begun, want at most %d", began, limit)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type scratchFiles struct {
 	mutex sync.Mutex
 	made  int
 	open  int
-	room  int64 // bytes that can be written; 0: any number
+	free  int64 // bytes that can be written; 0: any number
 
 	read    func(p []byte) error // nil: nothing special
 	written func(p []byte)
@@ -52,7 +52,7 @@ func (f *scratchFile) WriteAt(p []byte, at int64) (int, error) {
 	if f.of.written != nil {
 		f.of.written(p)
 	}
-	if f.of.room > 0 && at+int64(len(p)) > f.of.room {
+	if f.of.free > 0 && at+int64(len(p)) > f.of.free {
 		return 0, errDisk
 	}
 	return f.File.WriteAt(p, at)

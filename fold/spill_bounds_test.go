@@ -146,14 +146,14 @@ func TestPartsThatFit(t *testing.T) {
 	t.Parallel()
 	const bytes, numbers = 24_000, 10
 	for name, test := range map[string]struct {
-		left, least int64
-		fits        bool
+		left, minBytes int64
+		fits           bool
 	}{
 		"all":                   {2 * (bytes + 4*numbers), 0, true},
 		"without the refs":      {2*(bytes+4*numbers) - 1, 0, false},
 		"what others have left": {0, 2 * (bytes + 4*numbers), true},
 	} {
-		p := &partition{j: &join{folder: &folder{left: test.left, minBytes: test.least}}}
+		p := &partition{j: &join{folder: &folder{left: test.left, minBytes: test.minBytes}}}
 		if fits := p.fits(storedPart{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
 			t.Errorf("%s: %t", name, fits)
 		}
@@ -175,7 +175,7 @@ func TestMostRows(t *testing.T) {
 		t.Errorf("the last ref: %v", err)
 	}
 	for _, size := range []int{blockBytes / 2, blockBytes, 2 * blockBytes} {
-		size += refBytes // so that a block has room for one less
+		size += refBytes // so that a block holds one row less
 		if refs := largestFold / size * blocksOf(size); refs > len(full.blocks)/2 {
 			t.Errorf("rows of %d bytes take %d blocks", size, refs)
 		}

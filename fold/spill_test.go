@@ -172,11 +172,11 @@ func TestSpillFails(t *testing.T) {
 		keys = append(keys, i%1000)
 	}
 	r, sets := wide(t, report.Inner, keys, keys, 10_000)
-	for _, room := range []int64{1, 4 << 20} { // the file would get 12 MB
-		files := &scratchFiles{t: t, dir: t.TempDir(), room: room}
+	for _, free := range []int64{1, 4 << 20} { // the file would get 12 MB
+		files := &scratchFiles{t: t, dir: t.TempDir(), free: free}
 		_, err := foldTo(r, sets(), io.Discard, Budget{Bytes: 1 << 20, Scratch: files.make})
 		if !errors.Is(err, errDisk) {
-			t.Errorf("with %d bytes: %v", room, err)
+			t.Errorf("with %d bytes: %v", free, err)
 		}
 		files.closed(1)
 	}
