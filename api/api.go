@@ -18,51 +18,51 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Root is where the API is.
+// Root is the path of the API.
 const Root = "/api/v1"
 
-// Options are what an API answers from.
+// Options are the sources of the answers. All fields but Page, Prefix and Log are required.
 type Options struct {
-	Inspect *inspect.Inspector // its client for reads that wait has MaxStreams connections
+	Inspect *inspect.Inspector // its client for blocking reads must have MaxStreams connections
 	Operate *operate.Operator
 	Reports map[string]*report.Report
-	// Parameters is the max size of a record's parameters, in bytes.
+	// Parameters is the maximum size of a record's parameters, in bytes.
 	Parameters int64
 	// Find finds the file of a record.
 	Find download.Find
-	// Page returns the address of the page for the person who waits for a job; empty: there is none.
-	// nil: none of them has one.
+	// Page returns the address of a job's page for the person who waits, or an empty string if it has none.
+	// nil: no job has one.
 	Page func(ctx context.Context, id string) string
-	// Prefix comes before Root in the addresses that are answered, such as /fanfold; empty: nothing.
+	// Prefix precedes Root in the addresses of answers, such as /fanfold; empty: none.
 	Prefix string
-	Log    *slog.Logger // nil: none
+	Log    *slog.Logger // nil: no log
 }
 
-// requestTime bounds what a request waits for servers: the answer is sent after that.
-const requestTime = 15 * time.Second
+// requestTimeout bounds the time that a request waits for servers, without sending the answer.
+const requestTimeout = 15 * time.Second
 
-// bodySlack is how much longer a body may be than the parameters in it.
-const bodySlack = 16 << 10
+// bodyOverhead is how many bytes a body may have beyond the maximum size of parameters.
+const bodyOverhead = 16 << 10
 
-// API answers services.
+// API is the handler of the API. It is safe for concurrent use.
 type API struct {
 	o       Options
 	mux     *http.ServeMux
-	streams chan struct{} // one for each client that follows a job
+	streams chan struct{} // semaphore of clients that follow a job
 
-	streamTime time.Duration // of one of them
+	streamTime time.Duration // maximum duration of a stream
 
-	json func() (json.RawMessage, error) // description, made once
+	json func() (json.RawMessage, error) // returns the description, made once
 }
 
-// route is one operation. Its handler writes an answer, or returns an error and has written nothing.
+// route is one operation. Its handler either writes an answer or returns an error without writing anything.
 type route struct {
 	method, path string
 	handle       func(a *API, w http.ResponseWriter, r *http.Request) error
-	long         bool // it bounds its time itself
+	long         bool // the handler sets its own timeouts, not requestTimeout
 }
 
-// routes are all operations.
+// routes has all operations.
 var routes = []route{
 	{"GET", "/reports", (*API).reports, false},
 	{"POST", "/reports/{report}/jobs", (*API).create, false},
@@ -74,7 +74,7 @@ var routes = []route{
 	{"GET", "/openapi.json", (*API).document, false},
 }
 
-// New makes an API. It asks nothing yet.
+// New makes an API. It does no I/O.
 func New(o Options) *API {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -92,7 +92,7 @@ func New(o Options) *API {
 		}
 		a.mux.HandleFunc(Root+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			a.problem(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: r.Method + " is not allowed here", Remedy: "Use " + strings.Join(allowed, " or ")})
+			a.problem(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: r.Method + " is not allowed for this path", Remedy: "Use " + strings.Join(allowed, " or ")})
 		})
 	}
 	a.mux.HandleFunc(Root+"/", func(w http.ResponseWriter, r *http.Request) {
@@ -109,18 +109,18 @@ func (a *API) handler(of route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		r.Body = http.MaxBytesReader(w, r.Body, a.o.Parameters+bodySlack)
+		r.Body = http.MaxBytesReader(w, r.Body, a.o.Parameters+bodyOverhead)
 		if !of.long {
-			ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
 		if id := r.PathValue("id"); strings.Contains(of.path, "{id}") && !report.ValidID(id) {
-			a.problem(w, r, problem{Status: http.StatusBadRequest, Code: "id", Detail: fmt.Sprintf("%.80q is not a valid id", id), Remedy: "An id is 1 to 64 of 0-9, A-Z, a-z, _ and -"})
+			a.problem(w, r, problem{Status: http.StatusBadRequest, Code: "id", Detail: fmt.Sprintf("%.80q is not a valid id", id), Remedy: "An id has 1 to 64 characters of 0-9, A-Z, a-z, _ and -"})
 			return
 		}
 		if err := of.handle(a, w, r); err != nil {
-			a.problem(w, r, a.judge(r, err))
+			a.problem(w, r, a.problemOf(r, err))
 		}
 	})
 }
@@ -139,5 +139,5 @@ func (a *API) answer(w http.ResponseWriter, code int, v any) error {
 	return nil
 }
 
-// url is the address of something of a job.
+// url returns the address of a job, or of its part more.
 func (a *API) url(id, more string) string { return a.o.Prefix + Root + "/jobs/" + id + more }

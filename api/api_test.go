@@ -29,7 +29,7 @@ func (b *bundle) create(of, body string, header ...string) (created, *http.Respo
 // pushed counts the entries of the stream of jobs.
 func (b *bundle) pushed() int64 { return b.redis.XLen(b.Context(), b.prefix+":jobs").Val() }
 
-// TestCreate inserts what the report's types make of the parameters, without defaults, and pushes it.
+// TestCreate inserts the parameters in the form of their types, without defaults, and pushes the id.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -44,7 +44,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestCreateOnceForAKey, also where it is sent as another text, and pushes only what waits for that.
+// TestCreateOnceForAKey: a key makes one record, also if the same values are written in another way, and only a
+// PENDING record is pushed again.
 func TestCreateOnceForAKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -76,7 +77,7 @@ func TestCreateOnceForAKey(t *testing.T) {
 	}
 }
 
-// TestCreateRefuses what can never work, says all that is wrong, and inserts nothing.
+// TestCreateRefuses wrong requests, names all that is wrong, and inserts nothing.
 func TestCreateRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -122,7 +123,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestProblemsQuoteNoServer: what a server says is for the log.
+// TestProblemsQuoteNoServer: error texts of servers are only in the log.
 func TestProblemsQuoteNoServer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -148,7 +149,7 @@ func TestCreateWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestEvents shows a job at once, when it changes, and when it has ended.
+// TestEvents sends a job at once, after every change, and at its end.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -189,7 +190,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsEndWithTheirClient: a client that has gone leaves room for another.
+// TestEventsEndWithTheirClient: a client that disconnects frees its slot.
 func TestEventsEndWithTheirClient(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -204,12 +205,12 @@ func TestEventsEndWithTheirClient(t *testing.T) {
 	_ = answer.Body.Close()
 	for end := time.Now().Add(time.Minute); len(b.api.streams) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the stream goes on")
+			t.Fatal("the stream continues")
 		}
 	}
 }
 
-// TestEventsEndInTime: one that follows a job for too long has to come again, and is not told of a problem.
+// TestEventsEndInTime: a stream ends after its maximum duration, without a problem.
 func TestEventsEndInTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -226,7 +227,7 @@ func TestEventsEndInTime(t *testing.T) {
 	}
 }
 
-// TestEventsOfASlowClient: one that takes nothing is given up.
+// TestEventsOfASlowClient: a client that receives nothing is disconnected.
 func TestEventsOfASlowClient(t *testing.T) {
 	t.Parallel()
 	s := &stream{w: httptest.NewRecorder(), to: http.NewResponseController(stuck{httptest.NewRecorder()})}
@@ -235,7 +236,7 @@ func TestEventsOfASlowClient(t *testing.T) {
 	}
 }
 
-// stuck is a client whose time is over.
+// stuck is a client whose write deadline has passed.
 type stuck struct{ *httptest.ResponseRecorder }
 
 func (stuck) SetWriteDeadline(time.Time) error { return nil }

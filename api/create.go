@@ -16,14 +16,14 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// created is a job that is on its way.
+// created is the answer for a job that was created or retried.
 type created struct {
 	ID     string `json:"id"`
 	Status string `json:"status"` // addresses
 	Events string `json:"events"`
 	File   string `json:"file"`
-	Page   string `json:"page,omitempty"` // for the person who waits, without a login
-	Pushed bool   `json:"pushed"`         // false: Redis does not answer, and the job starts later
+	Page   string `json:"page,omitempty"` // for the person who waits; needs no login
+	Pushed bool   `json:"pushed"`         // false: Redis does not answer; the job starts when it does
 }
 
 // create inserts the record of a job and pushes its id.
@@ -40,7 +40,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	parameters, err := checked(of, body)
+	parameters, err := checkParameters(of, body)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	access.Note(r.Context(), "report", of.Name, "job", id)
-	if err != nil { // of the push: the record is there, and is started without one
-		a.o.Log.Warn("api: a record was inserted and not pushed: it starts once Redis answers", "job", id, "err", err)
+	if err != nil { // only the push failed: the job of the record starts without it
+		a.o.Log.Warn("record inserted but not pushed; the job starts when Redis answers", "job", id, "err", err)
 	}
 	if before {
 		w.Header().Set("Idempotency-Replayed", "true")
@@ -74,10 +74,10 @@ func (a *API) created(ctx context.Context, id string, pushed bool) created {
 	return v
 }
 
-// maxKey is the max length of an Idempotency-Key.
+// maxKey is the maximum length of an Idempotency-Key.
 const maxKey = 200
 
-// idempotencyKey is the header of that name; empty: none.
+// idempotencyKey returns the header Idempotency-Key; empty: the request has none.
 func idempotencyKey(r *http.Request) (string, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 {
@@ -86,12 +86,12 @@ func idempotencyKey(r *http.Request) (string, error) {
 	key := keys[0]
 	wrong := len(keys) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
 	if wrong {
-		return "", problem{Status: http.StatusBadRequest, Code: "key", Detail: "the Idempotency-Key cannot be used", Remedy: fmt.Sprintf("Send one, of 1 to %d printable ASCII characters, such as a new UUID", maxKey)}
+		return "", problem{Status: http.StatusBadRequest, Code: "key", Detail: "the Idempotency-Key is not valid", Remedy: fmt.Sprintf("Send one key of 1 to %d printable ASCII characters, such as a new UUID", maxKey)}
 	}
 	return key, nil
 }
 
-// jsonBody reads the body of a request, if it has one.
+// jsonBody reads the body of a request. It is empty if the request has none.
 func jsonBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -107,8 +107,9 @@ func jsonBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// checked are the parameters of a body as a record has them: those that it gives, each in the form of its type.
-func checked(of *report.Report, body []byte) ([]byte, error) {
+// checkParameters returns the parameters of a body as a record stores them, without defaults. The error is a
+// problem that names all wrong parameters.
+func checkParameters(of *report.Report, body []byte) ([]byte, error) {
 	given, err := report.ParameterFields(body)
 	if err != nil {
 		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: strings.TrimPrefix(err.Error(), "report: "), Remedy: `Send an object such as {"from": "2024-06-01"}`}

@@ -1,10 +1,10 @@
-// Package api answers what a service can do over HTTP: it is the API below /api/v1/.
+// Package api answers what a service can do over HTTP: create jobs (create.go), read, cancel and retry them
+// and download their files (job.go), follow them as server-sent events (events.go), and list the reports
+// (reports.go).
 //
-// New makes the handler. It creates jobs (create.go), reads, cancels and retries them and sends
-// their files (job.go), follows them as server-sent events (events.go), and lists the reports
-// (reports.go). openapi.yaml describes the API and is served as openapi.json; a test sends every
-// request in it and checks the answers.
+// New makes the handler of the paths below /api/v1/. openapi.yaml describes the API and is served as
+// openapi.json; a test sends every request in it and checks the answers.
 //
-// Every error is a problem of RFC 9457 that says what is wrong and what to do (problem.go). A
-// problem never contains the name or the text of a server: these are in the log.
+// Every error is a problem of RFC 9457 that says what is wrong and what to do (problem.go). A problem
+// never contains the name or an error text of a server: these are in the log.
 package api

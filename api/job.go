@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/internal/download"
 )
 
-// job tells how a job stands.
+// job answers with the state of a job.
 func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 	v, err := a.o.Inspect.Job(r.Context(), r.PathValue("id"))
 	if err == nil {
@@ -32,27 +32,27 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case !of.Status.Final():
-		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status), Remedy: "GET " + a.url(id, "/events") + " tells when it has one"}
+		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status), Remedy: "GET " + a.url(id, "/events") + " shows when it has one"}
 	case !of.Status.HasFile():
 		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")), Remedy: "POST " + a.url(id, "/retry") + " runs it again"}
 	}
 	return download.Serve(w, r, a.o.Find, id, of.File)
 }
 
-// record reads a record for a request that bounds its time itself.
+// record reads a record, within requestTimeout, for a handler of a long route.
 func (a *API) record(r *http.Request, id string) (engine.Record, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	return a.o.Inspect.Record(ctx, id)
 }
 
-// outcome is what became of a request to cancel.
+// outcome is the answer to a cancellation.
 type outcome struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"` // cancelled, or cancelled before
 }
 
-// maxReason is the max length of the reason of a cancellation.
+// maxReason is the maximum length of the reason of a cancellation, in bytes.
 const maxReason = 1000
 
 // cancel cancels a job.
@@ -61,19 +61,19 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var asked struct {
+	var request struct {
 		Reason string `json:"reason"`
 	}
 	if len(body) > 0 {
-		if err := json.Unmarshal(body, &asked); err != nil {
+		if err := json.Unmarshal(body, &request); err != nil {
 			return problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is not a JSON object with a reason", Remedy: `Send an object such as {"reason": "asked for by mistake"}, or no body`}
 		}
 	}
-	if len(asked.Reason) > maxReason {
-		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: fmt.Sprintf("the reason has more than %d bytes", maxReason), Remedy: "Send a shorter one"}
+	if len(request.Reason) > maxReason {
+		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: fmt.Sprintf("the reason has more than %d bytes", maxReason), Remedy: "Send a shorter reason"}
 	}
 	id := r.PathValue("id")
-	done, err := a.o.Operate.Jobs.Cancel(r.Context(), id, cmp.Or(asked.Reason, "cancelled by HTTP"))
+	done, err := a.o.Operate.Jobs.Cancel(r.Context(), id, cmp.Or(request.Reason, "cancelled over HTTP"))
 	if err != nil {
 		return err
 	}

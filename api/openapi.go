@@ -8,22 +8,22 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// described is the description of the API for people.
+// openAPI is the description of the API in YAML.
 //
 //go:embed openapi.yaml
-var described []byte
+var openAPI []byte
 
-// description returns the description of the API for programs.
+// description returns the description of the API in JSON, with the address of this server.
 func (a *API) description() (json.RawMessage, error) {
 	var all map[string]any
-	if err := yaml.Load(described, &all); err != nil {
+	if err := yaml.Load(openAPI, &all); err != nil {
 		return nil, err
 	}
 	all["servers"] = []map[string]string{{"url": a.o.Prefix + Root}}
 	return json.Marshal(all)
 }
 
-// document answers with it.
+// document answers with the description of the API.
 func (a *API) document(w http.ResponseWriter, _ *http.Request) error {
 	text, err := a.json()
 	if err != nil {

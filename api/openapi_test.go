@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/scheduler"
 )
 
-// described is the description that a server answers with.
+// described returns the description that a server answers with.
 func (b *bundle) described() *openapi3.T {
 	b.Helper()
 	answer, text := b.ask("GET", "/openapi.json", "")
@@ -33,7 +33,7 @@ func (b *bundle) described() *openapi3.T {
 	return document
 }
 
-// checker sends requests and proves that both sides are as the description says.
+// checker sends requests, and checks requests and answers against the description.
 type checker struct {
 	*bundle
 	router routers.Router
@@ -73,7 +73,7 @@ func (c *checker) send(wrong bool, want int, method, path, body string, header .
 	return string(text)
 }
 
-// TestTheDescriptionIsTrue: each operation is in it and in the server, with the answers that it has.
+// TestTheDescriptionIsTrue: the description has every operation of the server with its answers, and no other.
 func TestTheDescriptionIsTrue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -171,13 +171,13 @@ func number(status string) (n int) {
 	return n
 }
 
-// TestTheDescriptionHasEveryField of the jobs that are answered: add new ones to openapi.yaml.
+// TestTheDescriptionHasEveryField of the answers: add new fields to openapi.yaml.
 func TestTheDescriptionHasEveryField(t *testing.T) {
 	t.Parallel()
 	schemas := setup(t).described().Components.Schemas
 	for name, of := range map[string]reflect.Type{
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
-		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[listed](), "Ended": reflect.TypeFor[scheduler.Ended](),
+		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[reportItem](), "Ended": reflect.TypeFor[scheduler.Ended](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {

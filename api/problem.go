@@ -17,9 +17,9 @@ import (
 	"github.com/fanfold/fanfold/operate"
 )
 
-// problem is an error as RFC 9457 has it, without a type of its own: Code tells it from others.
+// problem is an error in the form of RFC 9457. It has no type: Code identifies it.
 type problem struct {
-	Title      string         `json:"title"` // of Status
+	Title      string         `json:"title"` // the text of Status
 	Status     int            `json:"status"`
 	Code       string         `json:"code"`
 	Detail     string         `json:"detail"` // what is wrong
@@ -27,7 +27,7 @@ type problem struct {
 	Parameters []badParameter `json:"parameters,omitempty"`
 }
 
-// badParameter is a parameter that the report does not take.
+// badParameter is a parameter that a report does not accept.
 type badParameter struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail"`
@@ -37,7 +37,7 @@ type badParameter struct {
 // Error implements error.
 func (p problem) Error() string { return p.Detail }
 
-// problem writes a problem.
+// problem answers with a problem.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, p problem) {
 	p.Title = http.StatusText(p.Status)
 	text, err := json.Marshal(p)
@@ -55,8 +55,8 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, p problem) {
 	_, _ = w.Write(append(text, '\n'))
 }
 
-// judge makes a problem of what went wrong. What servers say is logged, and not told.
-func (a *API) judge(r *http.Request, err error) problem {
+// problemOf turns an error into a problem. It logs the errors of servers, and leaves their texts out.
+func (a *API) problemOf(r *http.Request, err error) problem {
 	p, own := errors.AsType[problem](err)
 	long, tooLong := errors.AsType[*http.MaxBytesError](err)
 	switch {
@@ -78,16 +78,17 @@ func (a *API) judge(r *http.Request, err error) problem {
 	case errors.Is(err, operate.ErrInput):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: engine.Reason(err), Remedy: "Correct the request"}
 	}
-	if context.Cause(r.Context()) != context.Canceled { // otherwise the client has gone
-		a.o.Log.Error("api", "method", r.Method, "path", r.URL.Path, "err", err)
+	if context.Cause(r.Context()) != context.Canceled { // otherwise the client has disconnected
+		a.o.Log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	if refused(err) {
 		return problem{Status: http.StatusInternalServerError, Code: "failed", Detail: "a server refused an operation that this request needs", Remedy: "Read the log of the process"}
 	}
-	return problem{Status: http.StatusServiceUnavailable, Code: "away", Detail: "the request cannot be completed now", Remedy: "Send it again, with the same Idempotency-Key if it creates a job. The log of the process has details"}
+	return problem{Status: http.StatusServiceUnavailable, Code: "away", Detail: "the request cannot be completed now", Remedy: "Send it again, with the same Idempotency-Key if it creates a job. The log of the process has the cause"}
 }
 
-// refused tells whether a server has answered, and would answer the same again.
+// refused tells whether an error is the answer of a server that would answer a repeated request in the same
+// way.
 func refused(err error) bool {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		text := answer.Error()

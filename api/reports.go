@@ -9,26 +9,26 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// listed is a report of the configuration.
-type listed struct {
+// reportItem is a report in the list of reports.
+type reportItem struct {
 	Name       string      `json:"name"`
 	Parameters []parameter `json:"parameters"`
 }
 
-// parameter is one that a job of a report takes.
+// parameter is a parameter of a report.
 type parameter struct {
 	Name     string               `json:"name"`
 	Type     report.ParameterType `json:"type"`
 	List     bool                 `json:"list"`
 	Required bool                 `json:"required"`
-	Default  json.RawMessage      `json:"default,omitempty"` // null: it can be null
+	Default  json.RawMessage      `json:"default,omitempty"` // null: the value can be null
 }
 
 // reports lists the reports.
 func (a *API) reports(w http.ResponseWriter, _ *http.Request) error {
-	list := []listed{}
+	list := []reportItem{}
 	for _, name := range slices.Sorted(maps.Keys(a.o.Reports)) {
-		of := listed{name, []parameter{}}
+		of := reportItem{name, []parameter{}}
 		for _, p := range a.o.Reports[name].Parameters {
 			one := parameter{Name: p.Name, Type: p.Type, List: p.List, Required: p.Default == nil}
 			if p.Default != nil {

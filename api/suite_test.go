@@ -109,7 +109,7 @@ func (b *bundle) exec(statement string, args ...any) {
 	b.ok(err)
 }
 
-// records counts them.
+// records counts the records.
 func (b *bundle) records() (n int) {
 	b.Helper()
 	b.ok(b.db.QueryRowContext(b.Context(), "SELECT COUNT(*) FROM file_download_record").Scan(&n))
@@ -142,7 +142,7 @@ func (b *bundle) succeed(text string) string {
 	return id
 }
 
-// request makes one, with header names and values.
+// request makes a request. header has names and values in turn.
 func (b *bundle) request(method, path, body string, header ...string) *http.Request {
 	b.Helper()
 	var from io.Reader
