@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// lookAge is how old what a page says may be: several browsers, and a stream, ask once.
-	lookAge = 1500 * time.Millisecond
-	// lookTime bounds what is asked for a page.
-	lookTime = 10 * time.Second
-	// maxLooks is how many answers are kept.
-	maxLooks = 2000
+	// maxFactsAge is the maximum age of facts on a page. Within it, several browsers and streams cost one query.
+	maxFactsAge = 1500 * time.Millisecond
+	// queryTimeout bounds the queries for a page.
+	queryTimeout = 10 * time.Second
+	// maxCachedFacts is the maximum number of records in the cache.
+	maxCachedFacts = 2000
 )
 
-// looks are what pages have just said of records. They are safe for concurrent use.
-type looks struct {
+// factsCache caches facts about records. It is safe for concurrent use.
+type factsCache struct {
 	group singleflight.Group
 	mu    sync.Mutex
 	known map[string]facts
 }
 
-// of returns what is known of a record, and asks if that is older than lookAge. ask must not depend
-// on the request that happens to be the first one.
-func (l *looks) of(ctx context.Context, id string, ask func(context.Context) (facts, error)) (facts, error) {
+// of returns the facts about a record, and calls ask if the cached ones are older than maxFactsAge. Other
+// requests wait for the same answer, so ask gets a context that does not end with ctx.
+func (l *factsCache) of(ctx context.Context, id string, ask func(context.Context) (facts, error)) (facts, error) {
 	l.mu.Lock()
 	f, ok := l.known[id]
 	l.mu.Unlock()
-	if ok && time.Since(f.Now) < lookAge {
+	if ok && time.Since(f.Now) < maxFactsAge {
 		return f, nil
 	}
 	found, err, _ := l.group.Do(id, func() (any, error) {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 		defer cancel()
 		f, err := ask(limited)
 		if err != nil {
@@ -49,10 +49,10 @@ func (l *looks) of(ctx context.Context, id string, ask func(context.Context) (fa
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if len(l.known) >= maxLooks {
-			maps.DeleteFunc(l.known, func(_ string, old facts) bool { return time.Since(old.Now) > lookAge })
+		if len(l.known) >= maxCachedFacts {
+			maps.DeleteFunc(l.known, func(_ string, old facts) bool { return time.Since(old.Now) > maxFactsAge })
 		}
-		if l.known == nil || len(l.known) >= maxLooks {
+		if l.known == nil || len(l.known) >= maxCachedFacts {
 			l.known = map[string]facts{}
 		}
 		l.known[id] = f
@@ -61,37 +61,37 @@ func (l *looks) of(ctx context.Context, id string, ask func(context.Context) (fa
 	return found.(facts), err
 }
 
-// look asks Redis and the records for what a page says, and the sink once there is a file.
-func (p *Pages) look(ctx context.Context, id string) (facts, error) {
+// query reads the facts from Redis and the records, and from the sink if the record has a file.
+func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	v, err := p.o.Inspect.Job(ctx, id)
 	switch {
 	case errors.Is(err, engine.ErrNoRecord):
 		v = inspect.Job{ID: id, Status: inspect.Deleted}
-	case err != nil && !v.Status.Final(): // of one that is final the record says enough
+	case err != nil && !v.Status.Final(): // a final record is enough
 		return facts{}, err
 	}
 	f := facts{Job: v, Now: time.Now()}
 	switch {
 	case v.Status == report.Pending:
-		f.Place, err = p.queues.of(ctx, p.o.Partitions.Of(id), id)
+		f.Position, err = p.queues.of(ctx, p.o.Partitions.Of(id), id)
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
-		r := run{attempt: v.Attempt, started: *v.Started, again: again(v), paused: len(v.Paused) > 0}
-		if r.took, err = p.past.Of(ctx, v.Report); err != nil { // of some partitions, perhaps
-			p.o.Log.Warn("how long earlier runs took is not known whole", "err", err)
+		r := run{attempt: v.Attempt, started: *v.Started, retryAt: retryAt(v), paused: len(v.Paused) > 0}
+		if r.took, err = p.past.Of(ctx, v.Report); err != nil { // some partitions may have answered
+			p.o.Log.Warn("cannot read the durations of all earlier runs", "err", err)
 		}
-		f.Left = p.promises.of(id, r, f.Now)
+		f.Left = p.estimates.of(id, r, f.Now)
 	case v.Status.Final():
-		p.promises.forget(id)
+		p.estimates.forget(id)
 		if v.Status.HasFile() {
-			f.Made = p.made(ctx, v)
+			f.Manifest = p.manifest(ctx, v)
 		}
 	}
 	return f, nil
 }
 
-// again is when what has failed is tried again; zero: nothing has.
-func again(v inspect.Job) (at time.Time) {
+// retryAt returns when the last failed step is retried; zero: none failed.
+func retryAt(v inspect.Job) (at time.Time) {
 	for _, l := range v.Listeners {
 		if l.Next != nil && !l.Waits && l.Next.After(at) {
 			at = *l.Next
@@ -103,16 +103,16 @@ func again(v inspect.Job) (at time.Time) {
 	return at
 }
 
-// made reads what a file was made from; nil: that is not known.
-func (p *Pages) made(ctx context.Context, v inspect.Job) *sink.Manifest {
+// manifest reads the manifest of a file; nil: it cannot be read.
+func (p *Pages) manifest(ctx context.Context, v inspect.Job) *sink.Manifest {
 	files, name, err := p.o.Find(ctx, v.ID, v.File)
 	if err != nil {
-		p.o.Log.Debug("file for a waiting page", "job", v.ID, "err", err)
+		p.o.Log.Debug("cannot find the file for a waiting page", "job", v.ID, "err", err)
 		return nil
 	}
 	m, err := sink.ReadManifest(ctx, files, name)
 	if err != nil {
-		p.o.Log.Debug("manifest for a waiting page", "job", v.ID, "err", err)
+		p.o.Log.Debug("cannot read the manifest for a waiting page", "job", v.ID, "err", err)
 		return nil
 	}
 	return &m

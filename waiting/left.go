@@ -9,13 +9,13 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Left is what a page says of the time that is left.
+// Left is the estimated time left.
 type Left struct {
-	Early, Late time.Time // when the job is probably done; zero: not known
-	Why         string    // why Late is later than was said before, or why nothing is said; empty: neither
+	Early, Late time.Time // range of the end of the job; zero: unknown
+	Why         string    // why Late is later than before or unknown; empty: neither
 }
 
-// Says is the range in words, or empty.
+// Says returns the range in words, or nothing.
 func (l Left) Says(now time.Time) string {
 	if !l.Late.After(now) {
 		return ""
@@ -30,34 +30,33 @@ func (l Left) Says(now time.Time) string {
 	}
 }
 
-// run is what is known of a job that runs.
+// run is a running job.
 type run struct {
 	attempt int64
 	started time.Time
 	took    past.Durations // of earlier runs
-	again   time.Time      // when what has failed is tried again; zero: nothing has
-	paused  bool           // it waits for what is paused
+	retryAt time.Time      // when the last failed step is retried; zero: none failed
+	paused  bool           // the job waits for the end of a pause
 }
 
-// promise is what was said of a job before.
-type promise struct {
+// estimate is the last estimate for a job.
+type estimate struct {
 	Left
 	attempt int64
-	took    past.Durations // of the first time: others that end meanwhile do not change it
+	took    past.Durations // at the first estimate: runs that end later do not change it
 	paused  bool
 }
 
-// slack is how much later an end may be without a word: less than that shows nowhere.
-const slack = time.Second
+// tolerance is how much later an end may become without a reason. The page does not show such a difference.
+const tolerance = time.Second
 
-// next makes the next promise of the one before; nil: there is none. A later end has a reason.
+// next returns the estimate that follows before (nil: the first one). A later end always has a reason.
 //
-// At first it is the middle of the earlier runs: from the end that a quarter of them did not exceed
-// to that of nine of ten. It stays so while time passes. It moves where a try is waited for, after a
-// pause, or for a new attempt; after it has passed, to the end of the longest run, and then nothing
-// is promised.
-func next(before *promise, r run, now time.Time) *promise {
-	p := promise{attempt: r.attempt, took: r.took, paused: r.paused}
+// The first estimate is the range from the 25th to the 90th percentile of the earlier runs. It stays the same
+// while time passes. It changes for a retry, after a pause and for a new attempt. If the job exceeds it, the
+// end is that of the longest earlier run; if it exceeds that too, the end is unknown.
+func next(before *estimate, r run, now time.Time) *estimate {
+	p := estimate{attempt: r.attempt, took: r.took, paused: r.paused}
 	switch {
 	case before != nil && before.attempt == r.attempt:
 		p = *before
@@ -80,10 +79,10 @@ func next(before *promise, r run, now time.Time) *promise {
 	switch {
 	case before != nil && before.attempt == r.attempt && before.paused:
 		p.Early, p.Late, p.Why = now.Add(took.At(0.25)), now.Add(took.At(0.9)), "It was paused for a while."
-	case r.again.After(now) && r.again.Add(usual).After(p.Late.Add(slack)):
-		p.Early, p.Late, p.Why = r.again, r.again.Add(usual), "A data source did not answer and is retried."
+	case r.retryAt.After(now) && r.retryAt.Add(usual).After(p.Late.Add(tolerance)):
+		p.Early, p.Late, p.Why = r.retryAt, r.retryAt.Add(usual), "A data source did not answer and is retried."
 	}
-	if !p.Late.After(now) { // also where nothing is promised any more
+	if !p.Late.After(now) { // also if the end is unknown already
 		longest := r.started.Add(took.At(1))
 		p.Early, p.Late = now, longest
 		p.Why = fmt.Sprintf("It takes longer than most of the last %d runs.", len(took))
@@ -94,35 +93,35 @@ func next(before *promise, r run, now time.Time) *promise {
 	return &p
 }
 
-// promises are those of the jobs that people wait for. It is safe for concurrent use.
-type promises struct {
+// estimates remembers the estimates of running jobs. It is safe for concurrent use.
+type estimates struct {
 	mu    sync.Mutex
-	known map[string]*promise // by id
+	known map[string]*estimate // by id
 }
 
-// maxPromises bounds how many jobs are remembered: of more, any one is forgotten.
-const maxPromises = 10_000
+// maxEstimates is the maximum number of remembered jobs. A new one replaces any other.
+const maxEstimates = 10_000
 
-// of returns what to say of a job, and remembers it.
-func (p *promises) of(id string, r run, now time.Time) Left {
+// of returns the time left of a job, and remembers the estimate.
+func (p *estimates) of(id string, r run, now time.Time) Left {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil {
-		p.known = map[string]*promise{}
+		p.known = map[string]*estimate{}
 	}
-	said := next(p.known[id], r, now)
-	if len(p.known) >= maxPromises {
+	e := next(p.known[id], r, now)
+	if len(p.known) >= maxEstimates {
 		for other := range p.known { // any of them
 			delete(p.known, other)
 			break
 		}
 	}
-	p.known[id] = said
-	return said.Left
+	p.known[id] = e
+	return e.Left
 }
 
 // forget forgets a job that has ended.
-func (p *promises) forget(id string) {
+func (p *estimates) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, id)

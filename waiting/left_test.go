@@ -16,12 +16,11 @@ func seconds(all ...int) (d past.Durations) {
 	return d
 }
 
-// TestLeft follows what is said of one job while time passes: the end is never later without a
-// reason.
+// TestLeft follows the estimates for one job: the end is never later without a reason.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	took := seconds(10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
-	var before *promise
+	var before *estimate
 	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	step := func(second int, change func(*run), says, why string) {
 		t.Helper()
@@ -37,7 +36,7 @@ func TestLeft(t *testing.T) {
 		if !strings.Contains(before.Why, why) || why == "" && before.Why != "" {
 			t.Errorf("after %d s: because %q, not %q", second, before.Why, why)
 		}
-		if last != nil && before.Late.After(last.Late.Add(slack)) && before.Why == "" {
+		if last != nil && before.Late.After(last.Late.Add(tolerance)) && before.Why == "" {
 			t.Errorf("after %d s: %s is later than %s, and nothing says why", second, before.Late, last.Late)
 		}
 	}
@@ -45,8 +44,8 @@ func TestLeft(t *testing.T) {
 	step(10, nil, "20 s to 2 min", "")
 	step(40, nil, "up to 60 s", "")
 	step(50, func(r *run) { r.took = seconds(500, 600, 700) }, "up to 50 s", "") // others have ended
-	step(60, func(r *run) { r.again = at(120) }, "60 s to 2 min", "and is retried")
-	step(90, func(r *run) { r.again = at(120) }, "30 s to 2 min", "and is retried")
+	step(60, func(r *run) { r.retryAt = at(120) }, "60 s to 2 min", "and is retried")
+	step(90, func(r *run) { r.retryAt = at(120) }, "30 s to 2 min", "and is retried")
 	step(130, nil, "up to 50 s", "and is retried")
 	step(140, func(r *run) { r.paused = true }, "", "paused")
 	step(200, nil, "30 s to 2 min", "It was paused")

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// maxStreams is how many browsers are told of changes at once. The others load the page again
-	// from time to time.
+	// maxStreams is the maximum number of browsers that receive live updates. Other browsers reload the page
+	// every 10 seconds.
 	maxStreams = 1000
-	// maxStreamsOf is how many of them may follow the same record: one link cannot take them all.
+	// maxStreamsOf is the maximum for one record, so that one link cannot use all streams.
 	maxStreamsOf = 20
-	// liveEvery is how often a browser is told how a job stands.
+	// liveEvery is how often a stream reads the state of its job.
 	liveEvery = 2 * time.Second
-	// writeTime is how long a browser may take to receive a message.
-	writeTime = 10 * time.Second
+	// writeTimeout is how long a browser may take to receive a message.
+	writeTimeout = 10 * time.Second
 )
 
-// streams counts browsers that are told of changes. It is safe for concurrent use.
+// streams counts the open streams. It is safe for concurrent use.
 type streams struct {
 	mu  sync.Mutex
 	all int
 	of  map[string]int // by the id of the record
 }
 
-// open counts one more; false: that is too many.
+// open counts one more stream, or returns false if there are too many.
 func (s *streams) open(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *streams) open(id string) bool {
 	return true
 }
 
-// close counts one less.
+// close counts one stream less.
 func (s *streams) close(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,15 +52,15 @@ func (s *streams) close(id string) {
 	}
 }
 
-// live tells a browser, as server-sent events, what the page says as soon as it says something else,
-// until nothing changes any more or the link ends.
+// live sends the main part of the page, as server-sent events, whenever it changes. The stream ends when the
+// record is final or the link expires.
 func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 	pass, ok := p.open(w, r)
 	if !ok {
 		return
 	}
 	if !p.streams.open(pass.ID) {
-		http.Error(w, "Too many pages are open: load yours again.", http.StatusServiceUnavailable)
+		http.Error(w, "Too many pages are open. Reload this page to update it.", http.StatusServiceUnavailable)
 		return
 	}
 	defer p.streams.close(pass.ID)
@@ -72,7 +72,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	for last := ""; ; {
 		text, ended := ": \n\n", time.Now().After(pass.Expires)
-		if s, err := p.seen(r.Context(), r.PathValue("token"), pass); err == nil {
+		if s, err := p.content(r.Context(), r.PathValue("token"), pass); err == nil {
 			var out bytes.Buffer
 			if layout.ExecuteTemplate(&out, "main", s) != nil {
 				return
@@ -85,7 +85,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		if ended {
 			text += "event: end\ndata: end\n\n"
 		}
-		if to.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
+		if to.SetWriteDeadline(time.Now().Add(writeTimeout)) != nil {
 			return
 		}
 		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil || ended {

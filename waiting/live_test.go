@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestStreamsOfOneRecord: one link cannot take the streams of all others.
+// TestStreamsOfOneRecord: one link cannot use all streams.
 func TestStreamsOfOneRecord(t *testing.T) {
 	t.Parallel()
 	p := New(Options{Seal: sealer(t, key, ours)})

@@ -23,28 +23,28 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options are what pages show. All are needed but People and Log.
+// Options are the data of the pages. All fields but People and Log are required.
 type Options struct {
 	Seal       *Sealer
 	Inspect    *inspect.Inspector
-	Redis      redis.UniversalClient // for short reads
+	Redis      redis.UniversalClient // for reads that do not block
 	Partitions scripts.Partitions
 	Reports    map[string]*report.Report
 	Find       download.Find
-	People     *record.People // who knows whose records are; nil: no past exports are shown
-	Log        *slog.Logger   // nil: none
+	People     *record.People // finds the records of a person; nil: pages list no past exports
+	Log        *slog.Logger   // nil: no log
 }
 
-// Pages serves what stands behind links. It is an http.Handler for all paths below /r/.
+// Pages is an http.Handler for all paths below /r/. It is safe for concurrent use.
 type Pages struct {
-	o        Options
-	mux      *http.ServeMux
-	looks    looks
-	exports  exports
-	queues   queues
-	promises promises
-	past     *past.Runs
-	streams  streams
+	o         Options
+	mux       *http.ServeMux
+	facts     factsCache
+	exports   exports
+	queues    queues
+	estimates estimates
+	past      *past.Runs
+	streams   streams
 }
 
 //go:embed page.html
@@ -55,7 +55,7 @@ var assets embed.FS
 
 var layout = template.Must(template.New("page").Parse(source))
 
-// New makes Pages. It asks nothing yet.
+// New makes Pages. It does no I/O.
 func New(o Options) *Pages {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -85,17 +85,17 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// shown is what a page is made of.
-type shown struct {
+// content is the data of the template.
+type content struct {
 	view
 	Report, ID string
-	Token      string // empty: the link opens nothing
-	Base       string // leads from the page to /r/
-	Until      string // when the link ends
+	Token      string // empty: the link is not valid
+	Base       string // relative path from the page to /r/
+	Until      string // when the link expires
 	Past       []export
 }
 
-// open reads the token of a request; false: it is answered.
+// open reads the token of a request. If it is not valid, open answers the request and returns false.
 func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 	pass, err := p.o.Seal.Open(r.PathValue("token"), time.Now())
 	if err != nil {
@@ -104,24 +104,24 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 	return pass, err == nil
 }
 
-// refuse says that a link is not good, and nothing else.
+// refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code, v := http.StatusNotFound, view{Class: "bad", Title: "This link is not valid", Ended: true, Says: []string{"Part of it may be missing. Open it again from where you got it, or request a new one."}}
 	if errors.Is(err, ErrExpired) {
 		code, v.Class, v.Title = http.StatusGone, "warn", "This link has expired"
 		v.Says = []string{"Request a new one."}
 	}
-	p.write(w, r, code, shown{view: v})
+	p.write(w, r, code, content{view: v})
 }
 
-// seen is the page of a pass.
-func (p *Pages) seen(ctx context.Context, token string, pass Pass) (shown, error) {
-	f, err := p.looks.of(ctx, pass.ID, func(ctx context.Context) (facts, error) { return p.look(ctx, pass.ID) })
+// content returns the content of the page of a pass, without past exports.
+func (p *Pages) content(ctx context.Context, token string, pass Pass) (content, error) {
+	f, err := p.facts.of(ctx, pass.ID, func(ctx context.Context) (facts, error) { return p.query(ctx, pass.ID) })
 	if err != nil {
-		return shown{}, err
+		return content{}, err
 	}
-	f.Now = time.Now() // what is left runs on
-	return shown{view: describe(f, p.o.Reports), Report: title(p.o.Reports, f.Report), ID: pass.ID, Token: token, Until: stamp(pass.Expires)}, nil
+	f.Now = time.Now() // the time left shrinks while the facts are cached
+	return content{view: describe(f, p.o.Reports), Report: title(p.o.Reports, f.Report), ID: pass.ID, Token: token, Until: stamp(pass.Expires)}, nil
 }
 
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
@@ -129,31 +129,31 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s, err := p.seen(r.Context(), r.PathValue("token"), pass)
+	s, err := p.content(r.Context(), r.PathValue("token"), pass)
 	if err != nil {
-		p.away(w, r, pass, err)
+		p.unavailable(w, r, pass, err)
 		return
 	}
 	s.Past = p.pastExports(r.Context(), pass)
 	p.write(w, r, http.StatusOK, s)
 }
 
-// away says that nothing is known now. The error is for the log.
-func (p *Pages) away(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
-	p.o.Log.Warn("waiting page", "job", pass.ID, "err", err)
+// unavailable answers that the state is not available now, and logs the error.
+func (p *Pages) unavailable(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
+	p.o.Log.Warn("cannot read the state for a waiting page", "job", pass.ID, "err", err)
 	w.Header().Set("Retry-After", "5")
-	p.write(w, r, http.StatusServiceUnavailable, shown{view: view{Class: "warn", Title: "Not known at the moment", Says: []string{"The state of your report is not available right now. The report itself is not affected. This page tries again automatically."}}})
+	p.write(w, r, http.StatusServiceUnavailable, content{view: view{Class: "warn", Title: "Not available right now", Says: []string{"We cannot show the state of your report at the moment. The report itself is not affected. This page reloads automatically."}}})
 }
 
-// file brings the file, which the record names now.
+// file answers with the file that the record names.
 func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	pass, ok := p.open(w, r)
 	if !ok {
 		return
 	}
-	f, err := p.looks.of(r.Context(), pass.ID, func(ctx context.Context) (facts, error) { return p.look(ctx, pass.ID) })
+	f, err := p.facts.of(r.Context(), pass.ID, func(ctx context.Context) (facts, error) { return p.query(ctx, pass.ID) })
 	if err == nil && !f.Status.HasFile() {
-		w.Header().Set("Location", "../"+r.PathValue("token")) // the page says why
+		w.Header().Set("Location", "../"+r.PathValue("token")) // the page shows why there is no file
 		w.WriteHeader(http.StatusSeeOther)
 		return
 	}
@@ -162,18 +162,18 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
-		p.write(w, r, http.StatusGone, shown{ID: pass.ID, view: view{Class: "warn", Title: "The file no longer exists", Ended: true, Help: true, Says: []string{"It was created, but has been deleted since. Request the report again."}}})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: view{Class: "warn", Title: "The file no longer exists", Ended: true, Help: true, Says: []string{"It was created, but has been deleted since. Request the report again."}}})
 	case err != nil:
-		p.away(w, r, pass, err)
+		p.unavailable(w, r, pass, err)
 	}
 }
 
-// write writes a page, whole.
-func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, s shown) {
+// write answers with a complete page, or with an error.
+func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, s content) {
 	s.Base = strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, "/r/"), "/"))
 	var out bytes.Buffer
 	if err := layout.ExecuteTemplate(&out, "page", s); err != nil {
-		p.o.Log.Error("waiting page", "job", s.ID, "err", err)
+		p.o.Log.Error("cannot render a waiting page", "job", s.ID, "err", err)
 		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
 		return
 	}

@@ -7,33 +7,33 @@ import (
 )
 
 const (
-	// exportsAge is how old a list of past exports may be.
-	exportsAge = 15 * time.Second
-	// maxExports is how many records of a person are read.
+	// maxExportsAge is the maximum age of a list of past exports.
+	maxExportsAge = 15 * time.Second
+	// maxExports is the maximum number of records that are read for a person.
 	maxExports = 20
-	// maxPeople is how many lists are kept.
+	// maxPeople is the maximum number of lists in the cache.
 	maxPeople = 1000
 )
 
-// export is a past export of the person.
-type export struct{ Report, Made, Token string }
+// export is a past export of a person.
+type export struct{ Report, Created, Token string }
 
-// exports are the lists that were shown just now, by person. They are safe for concurrent use.
+// exports caches the lists of past exports. It is safe for concurrent use.
 type exports struct {
 	mu    sync.Mutex
-	known map[string]listed
+	known map[string]exportList // by person
 }
 
-// listed is a list, whose tokens are made anew for each page.
-type listed struct {
-	at    time.Time
-	ids   []string
-	names []string // of the reports
-	made  []string
+// exportList is a list of past exports without their tokens, which every page makes for itself.
+type exportList struct {
+	at      time.Time
+	ids     []string
+	names   []string // of the reports
+	created []string
 }
 
-// pastExports are those of the person whom a pass names, but for the one that the page is of; nil
-// where it names nobody. A page is whole without them.
+// pastExports returns the past exports of the person of a pass, without the one that the page shows. If the
+// pass has no person or they cannot be read, it returns none.
 func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 	if pass.Person == "" || p.o.People == nil {
 		return nil
@@ -41,20 +41,20 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 	p.exports.mu.Lock()
 	l, ok := p.exports.known[pass.Person]
 	p.exports.mu.Unlock()
-	if !ok || time.Since(l.at) > exportsAge {
-		l = listed{at: time.Now()}
-		limited, cancel := context.WithTimeout(ctx, lookTime)
+	if !ok || time.Since(l.at) > maxExportsAge {
+		l = exportList{at: time.Now()}
+		limited, cancel := context.WithTimeout(ctx, queryTimeout)
 		defer cancel()
 		found, err := p.o.People.Exports(limited, pass.Person, maxExports)
 		if err != nil {
-			p.o.Log.Warn("past exports are not shown", "err", err)
+			p.o.Log.Warn("cannot read past exports", "err", err)
 		}
 		for _, r := range found {
-			l.ids, l.names, l.made = append(l.ids, r.ID), append(l.names, r.Report), append(l.made, stamp(time.Now().Add(-r.Age)))
+			l.ids, l.names, l.created = append(l.ids, r.ID), append(l.names, r.Report), append(l.created, stamp(time.Now().Add(-r.Age)))
 		}
 		p.exports.mu.Lock()
 		if p.exports.known == nil || len(p.exports.known) >= maxPeople {
-			p.exports.known = map[string]listed{}
+			p.exports.known = map[string]exportList{}
 		}
 		p.exports.known[pass.Person] = l
 		p.exports.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 	for i, id := range l.ids {
 		if id != pass.ID {
 			token := p.o.Seal.Seal(Pass{ID: id, Expires: pass.Expires, Person: pass.Person})
-			all = append(all, export{title(p.o.Reports, l.names[i]), l.made[i], token})
+			all = append(all, export{title(p.o.Reports, l.names[i]), l.created[i], token})
 		}
 	}
 	return all

@@ -15,38 +15,37 @@ import (
 )
 
 const (
-	// maxPlaces is how many ids of a queue are numbered.
-	maxPlaces = 1000
-	// queueAge is how old a place in the queue may be: everyone who waits asks once.
-	queueAge = 2 * time.Second
+	// maxPositions is the maximum number of ids that are read from a queue.
+	maxPositions = 1000
+	// maxQueueAge is the maximum age of a position. Within it, all pages of a queue cost one query.
+	maxQueueAge = 2 * time.Second
 )
 
-// place is where an id stands that waits for its start.
-type place struct {
-	Due    time.Time // it is to start then; zero: as soon as it can
-	Before int       // how many are before it, if Exact; else at least so many
+// position is the position of an id that waits for its start.
+type position struct {
+	Due    time.Time // planned start; zero: as soon as possible
+	Before int       // number of ids before it; the minimum if not Exact
 	Exact  bool
-	Known  bool // it was found in the queue, or the queue is longer than what was read
+	Known  bool // the id is in the queue, or the queue is longer than maxPositions
 }
 
-// queues are the beginnings of the queues of all partitions, as they were just now. They are safe
-// for concurrent use.
+// queues caches the first ids of the queues of all partitions. It is safe for concurrent use.
 type queues struct {
 	redis redis.UniversalClient
 	group singleflight.Group // by the name of the stream
 	mu    sync.Mutex
-	read  map[string]*beginning // by the name of the stream
+	read  map[string]*queueHead // by the name of the stream
 }
 
-// beginning is the first ids of a queue.
-type beginning struct {
-	at     time.Time
-	places map[string]int
-	more   bool // ids than those
+// queueHead has the first ids of a queue.
+type queueHead struct {
+	at        time.Time
+	positions map[string]int
+	more      bool // the queue has more ids
 }
 
-// of returns where an id stands.
-func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p place, err error) {
+// of returns the position of an id.
+func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p position, err error) {
 	score, err := q.redis.ZScore(ctx, s.Keys.Delayed(), id).Result()
 	switch at, ok := inspect.DueTime(score); {
 	case err == nil && ok:
@@ -55,46 +54,46 @@ func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p place
 	case err != nil && !errors.Is(err, redis.Nil):
 		return p, fmt.Errorf("delayed: %w", err)
 	}
-	b, err := q.beginning(ctx, s.Keys.Jobs())
+	b, err := q.head(ctx, s.Keys.Jobs())
 	if err != nil {
 		return p, err
 	}
-	p.Before, p.Exact = b.places[id]
+	p.Before, p.Exact = b.positions[id]
 	if p.Known = p.Exact || b.more; !p.Exact {
-		p.Before = len(b.places)
+		p.Before = len(b.positions)
 	}
 	return p, nil
 }
 
-// beginning reads the first ids of a queue, at most once in queueAge. Only pages of the same queue
-// wait for it.
-func (q *queues) beginning(ctx context.Context, stream string) (*beginning, error) {
+// head reads the first ids of a queue, at most once in maxQueueAge. A queue that hangs delays only its own
+// pages.
+func (q *queues) head(ctx context.Context, stream string) (*queueHead, error) {
 	found, err, _ := q.group.Do(stream, func() (any, error) {
 		q.mu.Lock()
 		b := q.read[stream]
 		q.mu.Unlock()
-		if b != nil && time.Since(b.at) < queueAge {
+		if b != nil && time.Since(b.at) < maxQueueAge {
 			return b, nil
 		}
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 		defer cancel()
-		entries, err := q.redis.XRangeN(limited, stream, "-", "+", maxPlaces+1).Result()
+		entries, err := q.redis.XRangeN(limited, stream, "-", "+", maxPositions+1).Result()
 		if err != nil {
 			return b, fmt.Errorf("jobs: %w", err)
 		}
-		b = &beginning{at: time.Now(), places: map[string]int{}, more: len(entries) > maxPlaces}
-		for i, e := range entries[:min(len(entries), maxPlaces)] {
+		b = &queueHead{at: time.Now(), positions: map[string]int{}, more: len(entries) > maxPositions}
+		for i, e := range entries[:min(len(entries), maxPositions)] {
 			if id, _ := e.Values["id"].(string); id != "" {
-				b.places[id] = i
+				b.positions[id] = i
 			}
 		}
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if q.read == nil {
-			q.read = map[string]*beginning{}
+			q.read = map[string]*queueHead{}
 		}
 		q.read[stream] = b
 		return b, nil
 	})
-	return found.(*beginning), err
+	return found.(*queueHead), err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hanging is a Redis where one stream hangs, and the others are empty.
+// hanging is a Redis in which one stream hangs and the others are empty.
 type hanging struct{ begun, goes chan struct{} }
 
 func (hanging) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -25,7 +25,7 @@ func (h hanging) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestAQueueThatHangs makes no page of another one wait.
+// TestAQueueThatHangs: it does not delay the pages of other queues.
 func TestAQueueThatHangs(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -35,11 +35,11 @@ func TestAQueueThatHangs(t *testing.T) {
 	q := queues{redis: client}
 	read := make(chan error)
 	go func() {
-		_, err := q.beginning(t.Context(), "away")
+		_, err := q.head(t.Context(), "away")
 		read <- err
 	}()
 	<-h.begun
-	if b, err := q.beginning(t.Context(), "here"); b == nil || err != nil {
+	if b, err := q.head(t.Context(), "here"); b == nil || err != nil {
 		t.Error(b, err)
 	}
 	close(h.goes)

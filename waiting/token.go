@@ -15,35 +15,35 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Pass is what a link says: of whom it is good for what, until when.
+// Pass is what a link permits: to see a record until an expiry.
 type Pass struct {
 	ID      string    // of the record
-	Expires time.Time // whole seconds
-	Person  string    // whose past exports are shown; empty: nobody's
+	Expires time.Time // in whole seconds
+	Person  string    // whose past exports the page lists; empty: none
 }
 
-// Errors of Open. They tell nothing of the record.
+// Errors of Open. They reveal nothing about the record.
 var (
 	ErrToken   = errors.New("waiting: not a valid link")
 	ErrExpired = errors.New("waiting: the link has expired")
 )
 
 const (
-	// MaxLinkTime is how long a link can be good.
+	// MaxLinkTime is the maximum validity of a link.
 	MaxLinkTime = 90 * 24 * time.Hour
 	// maxPerson is the max length of a person, in bytes.
 	maxPerson = 200
 	// maxToken is longer than any token.
 	maxToken = 512
-	// purpose keeps these tokens apart from all else that a key may be used for.
+	// purpose separates these tokens from other uses of the same key.
 	purpose = "fanfold waiting page 1"
 )
 
 // Sealer seals passes into tokens and opens them. It is safe for concurrent use.
 type Sealer struct{ seal cipher.AEAD }
 
-// NewSealer makes the Sealer of an installation, which its prefixes in Redis name: a token of one
-// is nothing to another one, though they have the same key.
+// NewSealer makes the Sealer of an installation, which its prefixes in Redis identify. Tokens of one
+// installation are not valid in another, even if both have the same key.
 func NewSealer(key report.Secret, of report.Keys) (*Sealer, error) {
 	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil, purpose+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
 	if err != nil {
@@ -60,8 +60,8 @@ func NewSealer(key report.Secret, of report.Keys) (*Sealer, error) {
 	return &Sealer{seal}, nil
 }
 
-// Seal makes a token: letters, digits, - and _. A person of more than 200 bytes is left out; of what
-// is no id nothing can be seen.
+// Seal makes a token of letters, digits, - and _. It leaves out a person of more than 200 bytes. Open refuses
+// a token whose id is not valid.
 func (s *Sealer) Seal(p Pass) string {
 	if !report.ValidID(p.ID) {
 		p.ID = ""
@@ -75,10 +75,9 @@ func (s *Sealer) Seal(p Pass) string {
 	return base64.RawURLEncoding.EncodeToString(s.seal.Seal(nil, nil, plain, []byte(purpose)))
 }
 
-// Open reads a token. The errors are ErrToken and ErrExpired; of one that has expired it returns
-// nothing.
+// Open reads a token. The errors are ErrToken and ErrExpired; with either, the Pass is empty.
 func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // which the decoder skips
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // the decoder skips line ends
 		return Pass{}, ErrToken
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)

@@ -15,10 +15,10 @@ import (
 // facts are the known facts about a record.
 type facts struct {
 	inspect.Job
-	Now   time.Time
-	Place place          // of a record that is PENDING
-	Left  Left           // while its job runs
-	Made  *sink.Manifest // what the file was made from; nil: there is none, or it cannot be read
+	Now      time.Time
+	Position position       // while the record is PENDING
+	Left     Left           // while its job runs
+	Manifest *sink.Manifest // of the file; nil: no file exists, or its manifest cannot be read
 }
 
 // view is the content of a page.
@@ -26,19 +26,19 @@ type view struct {
 	Class  string // waiting, good, warn or bad
 	Title  string
 	Says   []string
-	Left   string // the range, or empty
-	Why    string // of Left
+	Left   string // the range of the time left, or empty
+	Why    string // the reason of Left
 	Parts  []part
-	Result *result // of a file
-	Ended  bool    // nothing changes any more
-	Help   bool    // support can do something: the id is shown
-	Done   int     // parts
+	Result *result // the file
+	Ended  bool    // the state is final
+	Help   bool    // support can help: the page shows the id
+	Done   int     // number of parts that are done
 }
 
-// part is what one source gives.
+// part is the data of one listener.
 type part struct{ Name, Class, Says string }
 
-// describe describes the state of a record in words. Reports are those of the configuration.
+// describe describes the state of a record in words. reports are the reports of the configuration.
 func describe(f facts, reports map[string]*report.Report) view {
 	v := view{Class: "waiting"}
 	of := reports[f.Report]
@@ -62,10 +62,10 @@ func describe(f facts, reports map[string]*report.Report) view {
 	return v
 }
 
-// queued is a record that has not started.
+// queued describes a PENDING record.
 func (v *view) queued(f facts) {
 	v.Title = "Waiting to start"
-	switch p := f.Place; {
+	switch p := f.Position; {
 	case len(f.Paused) > 0:
 		v.Title = "Paused"
 		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts automatically when the pause ends."}
@@ -85,7 +85,7 @@ func (v *view) queued(f facts) {
 	}
 }
 
-// running is a record whose job runs, or is about to.
+// running describes a PROCESSING record.
 func (v *view) running(f facts, of *report.Report) {
 	v.Title, v.Left, v.Why = "In progress", f.Left.Says(f.Now), f.Left.Why
 	v.parts(f, of)
@@ -101,16 +101,16 @@ func (v *view) running(f facts, of *report.Report) {
 	case job.StatusReady, job.StatusFold:
 		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
 		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
-			v.Says = append(v.Says, "That has failed and is tried again in "+job.Span(l.Next.Sub(f.Now))+".")
+			v.Says = append(v.Says, "That failed and is retried in "+job.Span(l.Next.Sub(f.Now))+".")
 		}
 	case job.StatusPublishing:
 		v.Title, v.Says = "Almost there", []string{"The file is being stored."}
 	default:
-		v.Title, v.Says, v.Left, v.Why = "Ending", []string{"It ends without a file."}, "", ""
+		v.Title, v.Says, v.Left, v.Why = "Ending", []string{"It will end without a file."}, "", ""
 	}
 }
 
-// parts returns the parts of all stages.
+// parts describes the parts of all stages.
 func (v *view) parts(f facts, of *report.Report) {
 	for _, l := range f.Listeners {
 		p := part{Name: label(of, l.Name), Class: "open", Says: "not ready yet"}
@@ -125,11 +125,11 @@ func (v *view) parts(f facts, of *report.Report) {
 		case l.State == "failed", l.State == "stopped":
 			p.Class, p.Says = "omitted", "not finished"
 		case slices.Contains(f.Paused, "listener/"+l.Name):
-			p.Class, p.Says = "held", "paused"
+			p.Class, p.Says = "waits", "paused"
 		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
-			p.Class, p.Says = "held", "waits for another system"
+			p.Class, p.Says = "waits", "waits for another system"
 		case l.Next != nil && l.Next.After(f.Now):
-			p.Class, p.Says = "held", "did not answer; retried in "+job.Span(l.Next.Sub(f.Now))
+			p.Class, p.Says = "waits", "did not answer; retried in "+job.Span(l.Next.Sub(f.Now))
 		case l.Stage > f.Stage:
 			p.Says = "starts after the others"
 		case l.Rows > 0:
@@ -149,7 +149,7 @@ func label(of *report.Report, name string) string {
 	return plain(name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// plain is a name as words.
+// plain turns a name into words.
 func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // title returns the label of a report for people.
@@ -162,18 +162,18 @@ func title(reports map[string]*report.Report, name string) string {
 
 // result is a file in words.
 type result struct {
-	Rows, Size, Checksum, Made string // empty: not known
-	Missing                    []string
+	Rows, Size, Checksum, Created string // empty: unknown
+	Missing                       []string
 }
 
-// done is a record that has a file.
+// done describes a record with a file.
 func (v *view) done(f facts, of *report.Report) {
 	v.Class, v.Title, v.Ended, v.Result = "good", "Ready", true, &result{}
 	if f.Rows != nil {
 		v.Result.Rows = job.Grouped(*f.Rows)
 	}
-	if m := f.Made; m != nil {
-		v.Result = &result{Rows: job.Grouped(m.Rows), Size: size(m.Bytes), Checksum: m.CRC32C, Made: stamp(m.CreatedAt)}
+	if m := f.Manifest; m != nil {
+		v.Result = &result{Rows: job.Grouped(m.Rows), Size: size(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt)}
 		for _, l := range m.Listeners {
 			if l.OnFailure != "" {
 				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))

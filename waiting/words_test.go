@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// words are all that a page says, one after the other.
+// words returns all texts of a page.
 func words(v view) string {
 	all := append([]string{v.Title + ":"}, v.Says...)
 	for _, p := range v.Parts {
@@ -21,7 +21,7 @@ func words(v view) string {
 		all = append(all, "Left "+v.Left+".")
 	}
 	if r := v.Result; r != nil {
-		all = append(all, r.Rows, r.Size, r.Checksum, r.Made)
+		all = append(all, r.Rows, r.Size, r.Checksum, r.Created)
 	}
 	if v.Help {
 		all = append(all, "(help)")
@@ -29,7 +29,7 @@ func words(v view) string {
 	return strings.TrimSpace(strings.Join(append(all, v.Why), " "))
 }
 
-// TestWords has each state that a record can be in.
+// TestWords has every state of a record.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	reports := map[string]*report.Report{"r": {Name: "r", Stages: []report.Stage{
@@ -44,28 +44,28 @@ func TestWords(t *testing.T) {
 		}
 		return f
 	}
-	queued := func(p place, paused ...string) facts {
-		return facts{Now: now, Place: p, Job: inspect.Job{ID: "1", Report: "r", Status: report.Pending, Paused: paused}}
+	queued := func(p position, paused ...string) facts {
+		return facts{Now: now, Position: p, Job: inspect.Job{ID: "1", Report: "r", Status: report.Pending, Paused: paused}}
 	}
 	ended := func(s report.Status, m *sink.Manifest) facts {
-		return facts{Now: now, Made: m, Job: inspect.Job{ID: "1", Report: "r", Status: s, Error: "SELECT secret", File: "gs://secret/1.csv"}}
+		return facts{Now: now, Manifest: m, Job: inspect.Job{ID: "1", Report: "r", Status: s, Error: "SELECT secret", File: "gs://secret/1.csv"}}
 	}
 	made := &sink.Manifest{Rows: 41_000, Bytes: 1_234_567, CRC32C: "0000beef", CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600)), Listeners: []sink.ManifestListener{
 		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", OnFailure: "optional", Error: "SELECT secret"},
 	}}
 	for want, f := range map[string]facts{
-		"Waiting to start: It has not started yet.":                                                                      queued(place{}),
-		"Waiting to start: It is the next one to start.":                                                                 queued(place{Known: true, Exact: true}),
-		"Waiting to start: One other report is ahead of it.":                                                             queued(place{Known: true, Exact: true, Before: 1}),
-		"Waiting to start: 999 other reports are ahead of it.":                                                           queued(place{Known: true, Exact: true, Before: 999}),
-		"Waiting to start: More than 1,000 other reports are ahead of it.":                                               queued(place{Known: true, Before: 1000}),
-		"Scheduled: It starts in 40 s.":                                                                                  queued(place{Due: later}),
-		"Paused: Reports of this kind are paused at the moment. Yours starts automatically when the pause ends.":         queued(place{}, "report/r"),
-		"In progress: It is about to start.":                                                                             running("", nil),
-		"Creating the file: All parts are ready. The file is being created.":                                             running(job.StatusFold, nil),
-		"Creating the file: All parts are ready. The file is being created. That has failed and is tried again in 40 s.": running(job.StatusReady, func(f *facts) { f.FanIn = &inspect.Listener{Next: &later, Why: "secret"} }),
-		"Almost there: The file is being stored.":                                                                        running(job.StatusPublishing, nil),
-		"Ending: It ends without a file.":                                                                                running(job.StatusFailing, func(f *facts) { f.Left = Left{now, later, "because"} }),
+		"Waiting to start: It has not started yet.":                                                              queued(position{}),
+		"Waiting to start: It is the next one to start.":                                                         queued(position{Known: true, Exact: true}),
+		"Waiting to start: One other report is ahead of it.":                                                     queued(position{Known: true, Exact: true, Before: 1}),
+		"Waiting to start: 999 other reports are ahead of it.":                                                   queued(position{Known: true, Exact: true, Before: 999}),
+		"Waiting to start: More than 1,000 other reports are ahead of it.":                                       queued(position{Known: true, Before: 1000}),
+		"Scheduled: It starts in 40 s.":                                                                          queued(position{Due: later}),
+		"Paused: Reports of this kind are paused at the moment. Yours starts automatically when the pause ends.": queued(position{}, "report/r"),
+		"In progress: It is about to start.":                                                                     running("", nil),
+		"Creating the file: All parts are ready. The file is being created.":                                     running(job.StatusFold, nil),
+		"Creating the file: All parts are ready. The file is being created. That failed and is retried in 40 s.": running(job.StatusReady, func(f *facts) { f.FanIn = &inspect.Listener{Next: &later, Why: "secret"} }),
+		"Almost there: The file is being stored.":                                                                running(job.StatusPublishing, nil),
+		"Ending: It will end without a file.":                                                                    running(job.StatusFailing, func(f *facts) { f.Left = Left{now, later, "because"} }),
 		"In progress: 1 of 3 parts are ready. [Withdrawals: 41,000 rows] [some tags: not ready yet] [last: starts after the others] Left about 40 s. because": running(
 			job.StatusRun, func(f *facts) { f.Left = Left{later, later, "because"} },
 			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "done", Rows: 41_000}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running"}, inspect.Listener{Name: "last", Stage: 2, State: "waiting"}),

@@ -1,5 +1,5 @@
-// Keeps the page up to date: the server sends what it says now, and the parts that have changed are
-// filled anew. A part with the focus or a selection stays as it is until the next message.
+// Keeps the page up to date: the server sends its main part after every change, and this script replaces
+// the parts that differ. A part with the focus or a selection stays as it is until the next message.
 'use strict'
 
 const main = document.querySelector('main')
@@ -22,7 +22,7 @@ function show (text) {
   document.title = main.querySelector('h1').textContent + ' · ' + main.querySelector('#report').textContent
 }
 
-// A hidden page has no stream: browsers open few connections to a server.
+// A hidden page closes its stream, because browsers limit the connections to a server.
 function listen () {
   if (ended || document.hidden) {
     stream?.close()
@@ -34,7 +34,7 @@ function listen () {
       ended = true
       listen()
     })
-    stream.onerror = () => { // closed for good: too many pages, or the link has ended
+    stream.onerror = () => { // refused: too many pages are open, or the link has expired
       if (stream?.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000)
     }
   }
