@@ -17,38 +17,38 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// refreshTime is how long a page waits to show what a change has done.
-const refreshTime = 3 * time.Second
+// refreshTimeout is how long the answer to a change waits for a sample that shows it.
+const refreshTimeout = 3 * time.Second
 
-// done is what a change has done, and the page that shows it.
-type done struct{ said, page string }
+// outcome is the result of a change in words, and the path of the page that shows it.
+type outcome struct{ message, page string }
 
-// change makes the handler of a change. The answer is the page that shows it.
-func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (done, error)) http.Handler {
+// change makes the handler of a change. It redirects to the page that shows the outcome.
+func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcome, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
 		if err := r.ParseForm(); err != nil {
-			http.Error(w, "This form cannot be read: "+err.Error(), http.StatusBadRequest)
+			http.Error(w, "The form is not valid: "+err.Error(), http.StatusBadRequest)
 			return
 		}
 		what, err := do(ctx, r)
 		if err != nil {
-			d.fail(w, d.view(ctx, r, ""), "Not done", err)
+			d.fail(w, d.view(ctx, r, ""), "The change failed", err)
 			return
 		}
-		d.asked.forget()
-		limited, cancel := context.WithTimeout(ctx, refreshTime)
+		d.verdicts.forget()
+		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
-		http.Redirect(w, r, d.o.Path+what.page+"?said="+d.said.keep(what.said), http.StatusSeeOther)
+		http.Redirect(w, r, d.o.Path+what.page+"?message="+d.messages.keep(what.message), http.StatusSeeOther)
 	})
 }
 
-func (d *Dashboard) cancel(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) cancel(ctx context.Context, r *http.Request) (outcome, error) {
 	id := r.PathValue("id")
 	if err := operate.CheckID(id); err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
 	reason := "cancelled in the dashboard"
 	if who := access.Of(ctx).Name; who != "" {
@@ -57,50 +57,50 @@ func (d *Dashboard) cancel(ctx context.Context, r *http.Request) (done, error) {
 	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
 		reason += ": " + report.ShortenTo(why, 200)
 	}
-	outcome, err := d.o.Operate.Jobs.Cancel(ctx, id, reason)
-	return done{"Job " + id + ": " + outcome + ".", "/jobs/" + id}, err
+	result, err := d.o.Operate.Jobs.Cancel(ctx, id, reason)
+	return outcome{"Job " + id + ": " + result + ".", "/jobs/" + id}, err
 }
 
-func (d *Dashboard) retry(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) retry(ctx context.Context, r *http.Request) (outcome, error) {
 	id := r.PathValue("id")
 	if err := operate.CheckID(id); err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
-	return done{"Job " + id + " was pushed again.", "/jobs/" + id}, d.o.Operate.Jobs.Retry(ctx, id)
+	return outcome{"Job " + id + " was pushed again.", "/jobs/" + id}, d.o.Operate.Jobs.Retry(ctx, id)
 }
 
-func (d *Dashboard) pauseListener(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) pauseListener(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	_, err := d.o.Operate.Pauses.Listener(ctx, name)
-	return done{"Listener " + name + " is paused: running tasks go on, and no new one begins.", "/listeners"}, err
+	return outcome{"Listener " + name + " is paused. Running tasks continue; new ones do not start.", "/listeners"}, err
 }
 
-func (d *Dashboard) resumeListener(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) resumeListener(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	if _, err := d.o.Operate.Pauses.ResumeListener(ctx, name); err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
-	return done{"Listener " + name + " works again.", "/listeners"}, nil
+	return outcome{"Listener " + name + " is resumed.", "/listeners"}, nil
 }
 
-func (d *Dashboard) pauseReport(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) pauseReport(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	_, err := d.o.Operate.Pauses.Report(ctx, name)
-	return done{"Report " + name + " is paused: its running jobs go on, and no new one begins.", "/reports"}, err
+	return outcome{"Report " + name + " is paused. Running jobs continue; new ones do not start.", "/reports"}, err
 }
 
-func (d *Dashboard) resumeReport(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) resumeReport(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	_, n, err := d.o.Operate.Pauses.ResumeReport(ctx, name)
-	return done{fmt.Sprintf("Jobs of report %s begin again; ids that have waited: %d.", name, n), "/reports"}, err
+	return outcome{fmt.Sprintf("Report %s is resumed. Waiting ids that start now: %d.", name, n), "/reports"}, err
 }
 
-// run inserts and pushes a record with the parameters of a form: fields p.NAME, each line of a list
-// one value. An empty field is not given.
-func (d *Dashboard) run(ctx context.Context, r *http.Request) (done, error) {
+// run inserts and pushes a record with the parameters of a form: the fields p.NAME. A list has one value per
+// line. An empty field means that the parameter is not given.
+func (d *Dashboard) run(ctx context.Context, r *http.Request) (outcome, error) {
 	of, err := d.o.Operate.Jobs.Report(r.PathValue("name"))
 	if err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
 	given := map[string]json.RawMessage{}
 	for _, p := range of.Parameters {
@@ -120,56 +120,56 @@ func (d *Dashboard) run(ctx context.Context, r *http.Request) (done, error) {
 		for i, m := range wrong {
 			texts[i] = m.Error()
 		}
-		return done{}, operate.ErrInput.Because("%s", strings.Join(texts, "; "))
+		return outcome{}, operate.ErrInput.Because("%s", strings.Join(texts, "; "))
 	}
 	id, err := d.o.Operate.Jobs.Create(ctx, of.Name, report.EncodeBound(values))
 	if err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
 	access.Note(ctx, "id", id)
-	return done{"Record " + id + " was inserted and pushed.", "/jobs/" + id}, nil
+	return outcome{"Record " + id + " was inserted and pushed.", "/jobs/" + id}, nil
 }
 
-func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (outcome, error) {
 	member, action := r.PostFormValue("member"), r.PostFormValue("action")
 	access.Note(ctx, "member", report.Shorten(member), "action", report.Shorten(action))
 	members, err := d.o.Operate.Delayed.Find(ctx, []string{member})
 	if err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
 	switch action {
 	case "run":
-		return done{member + " is due now.", "/due"}, d.o.Operate.Delayed.Hurry(ctx, members)
+		return outcome{member + " is due now.", "/due"}, d.o.Operate.Delayed.Hurry(ctx, members)
 	case "remove":
-		return done{member + " was removed.", "/due"}, d.o.Operate.Delayed.Remove(ctx, members)
+		return outcome{member + " was removed.", "/due"}, d.o.Operate.Delayed.Remove(ctx, members)
 	}
-	return done{}, operate.ErrInput.Because("no such action")
+	return outcome{}, operate.ErrInput.Because("no such action")
 }
 
-func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (outcome, error) {
 	name, action := r.PostFormValue("entry"), r.PostFormValue("action")
 	access.Note(ctx, "entry", report.Shorten(name), "action", report.Shorten(action))
 	entries, err := d.o.Operate.Quarantine.Find(ctx, []string{name})
 	if err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
 	switch action {
 	case "requeue":
 		says, err := d.o.Operate.Quarantine.Requeue(ctx, entries[0], time.Now())
-		return done{"Entry " + name + " " + says + ".", "/quarantine"}, err
+		return outcome{"Entry " + name + " " + says + ".", "/quarantine"}, err
 	case "remove":
 		_, err := d.o.Operate.Quarantine.Remove(ctx, []string{name})
-		return done{"Entry " + name + " was removed.", "/quarantine"}, err
+		return outcome{"Entry " + name + " was removed.", "/quarantine"}, err
 	}
-	return done{}, operate.ErrInput.Because("no such action")
+	return outcome{}, operate.ErrInput.Because("no such action")
 }
 
-func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (outcome, error) {
 	name, action := r.PostFormValue("name"), r.PostFormValue("action")
 	access.Note(ctx, "timer", report.Shorten(name), "action", report.Shorten(action))
 	timers := d.o.Operate.Timers
 	if err := timers.Check(name, action == "fire"); err != nil {
-		return done{}, err
+		return outcome{}, err
 	}
 	var err error
 	past := ""
@@ -189,42 +189,42 @@ func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (done, err
 	default:
 		err = operate.ErrInput.Because("no such action")
 	}
-	return done{"Timer " + name + " " + past + ".", "/due"}, err
+	return outcome{"Timer " + name + " " + past + ".", "/due"}, err
 }
 
-// outcomes are what changes have done, for the pages after them. A page names one by a word that
-// nobody guesses: no link can have a page say what another site wants.
-type outcomes struct {
+// messages keeps the results of changes for the pages that show them. A page refers to its message by a random
+// word, so that a link of another site cannot choose the text of a page.
+type messages struct {
 	mu    sync.Mutex
-	known map[string]outcome
+	known map[string]message // by word
 }
 
-type outcome struct {
+type message struct {
 	at   time.Time
 	text string
 }
 
 const (
-	outcomeAge  = 5 * time.Minute
-	maxOutcomes = 1000
+	maxMessageAge = 5 * time.Minute
+	maxMessages   = 1000
 )
 
-// keep remembers a text for a while, and returns its word.
-func (o *outcomes) keep(text string) string {
+// keep stores a text for maxMessageAge at most, and returns its word.
+func (m *messages) keep(text string) string {
 	word := rand.Text()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	maps.DeleteFunc(o.known, func(_ string, one outcome) bool { return time.Since(one.at) > outcomeAge })
-	if o.known == nil || len(o.known) >= maxOutcomes {
-		o.known = map[string]outcome{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.known, func(_ string, one message) bool { return time.Since(one.at) > maxMessageAge })
+	if m.known == nil || len(m.known) >= maxMessages {
+		m.known = map[string]message{}
 	}
-	o.known[word] = outcome{time.Now(), text}
+	m.known[word] = message{time.Now(), text}
 	return url.QueryEscape(word)
 }
 
-// of returns the text of a word; empty: there is none.
-func (o *outcomes) of(word string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.known[word].text
+// of returns the text of a word; empty: the word is unknown.
+func (m *messages) of(word string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known[word].text
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// functions are those of the pages.
+// functions are the functions of the templates.
 var functions = template.FuncMap{
 	"countdown": countdown,
 	"stamp":     stamp,
@@ -35,7 +35,7 @@ var menu = []page{
 	{"due", "/due", "Due later"}, {"reports", "/reports", "Reports"},
 }
 
-// chipOf is the look of a record's status.
+// chipOf returns the CSS class of a record's status.
 func chipOf(s report.Status) string {
 	switch s {
 	case report.Success:
@@ -48,7 +48,7 @@ func chipOf(s report.Status) string {
 	return "open"
 }
 
-// when takes a time, or where one is.
+// when writes a time relative to now. It takes a time.Time or a *time.Time.
 func when(at any, now time.Time) string {
 	if t, ok := at.(*time.Time); ok {
 		at = *t
@@ -57,7 +57,7 @@ func when(at any, now time.Time) string {
 	return inspect.When(t, now)
 }
 
-// stamp takes what when takes.
+// stamp writes a date and a time. It takes a time.Time or a *time.Time.
 func stamp(at any) string {
 	if t, ok := at.(*time.Time); ok {
 		at = *t
@@ -75,7 +75,7 @@ func count(n any) string {
 	return text
 }
 
-// number takes what templates count.
+// number converts the types of numbers that templates pass to count.
 func number(n any) float64 {
 	switch n := n.(type) {
 	case int:
@@ -87,10 +87,10 @@ func number(n any) float64 {
 	case float64:
 		return n
 	}
-	panic(fmt.Sprintf("%T is no number", n)) // a template is wrong, and its page says so
+	panic(fmt.Sprintf("%T is not a number", n)) // the template is wrong; its page shows an error
 }
 
-// size writes bytes for people.
+// size writes a number of bytes with a unit.
 func size(n int64) string {
 	switch {
 	case n < 10_000:
@@ -101,10 +101,11 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MB", n/1_000_000)
 }
 
-// chart is a line over the last hour, as SVG paths in a box of chartWidth by chartHeight.
+// chart has lines over the last hour, as SVG paths in a box of chartWidth by chartHeight. Last are the newest
+// values of the lines, and Max is the highest of all values.
 type chart struct {
-	Title, Last, Most string
-	Lines             []line
+	Title, Last, Max string
+	Lines            []line
 }
 
 type line struct{ Class, Path string }
@@ -114,16 +115,16 @@ const (
 	chartHeight = 80
 )
 
-// charts draws the last hour.
+// charts draws the last hour until now.
 func charts(points []point, now time.Time) []chart {
-	plain := func(of func(point) float64) []float64 {
+	perPoint := func(of func(point) float64) []float64 {
 		all := make([]float64, len(points))
 		for i, p := range points {
 			all[i] = of(p)
 		}
 		return all
 	}
-	// Each whole minute until now, the last one at the right edge.
+	// The last 60 minutes, the newest at the right edge.
 	minutes := make([]time.Time, 60)
 	for i := range minutes {
 		minutes[i] = now.Add(time.Duration(i-len(minutes)+1) * time.Minute)
@@ -144,13 +145,13 @@ func charts(points []point, now time.Time) []chart {
 	whole := func(v float64) string { return count(v) }
 	seconds := func(v float64) string { return inspect.Short(time.Duration(v * float64(time.Second))) }
 	return []chart{
-		draw("Files a minute, and failures", whole, minutes, now,
+		draw("Files and failures per minute", whole, minutes, now,
 			series{"good", perMinute(func(p point) float64 { return p.succeeded })}, series{"bad", perMinute(func(p point) float64 { return p.failed })}),
-		draw("Jobs that run, and ids that wait", whole, times, now,
-			series{"good", plain(func(p point) float64 { return p.running })}, series{"calm", plain(func(p point) float64 { return p.waiting })}),
-		draw("Tasks that no worker has read", whole, times, now, series{"good", plain(func(p point) float64 { return p.lag })}),
-		draw("Age of the oldest task, and lateness", seconds, times, now,
-			series{"good", plain(func(p point) float64 { return p.oldest })}, series{"bad", plain(func(p point) float64 { return p.late })}),
+		draw("Running jobs and waiting ids", whole, times, now,
+			series{"good", perPoint(func(p point) float64 { return p.running })}, series{"calm", perPoint(func(p point) float64 { return p.waiting })}),
+		draw("Unread tasks", whole, times, now, series{"good", perPoint(func(p point) float64 { return p.lag })}),
+		draw("Age of the oldest task and lateness", seconds, times, now,
+			series{"good", perPoint(func(p point) float64 { return p.oldest })}, series{"bad", perPoint(func(p point) float64 { return p.late })}),
 	}
 }
 
@@ -159,32 +160,32 @@ type series struct {
 	values []float64
 }
 
-func draw(title string, says func(float64) string, times []time.Time, now time.Time, all ...series) chart {
-	most := 0.0
+func draw(title string, format func(float64) string, times []time.Time, now time.Time, all ...series) chart {
+	highest := 0.0
 	for _, s := range all {
 		for _, v := range s.values {
-			most = max(most, v)
+			highest = max(highest, v)
 		}
 	}
-	c := chart{Title: title, Most: says(most)}
+	c := chart{Title: title, Max: format(highest)}
 	var last []string
 	for _, s := range all {
 		var path strings.Builder
 		for i, v := range s.values {
 			x := chartWidth * (1 - now.Sub(times[i]).Seconds()/hour.Seconds())
-			y := chartHeight - 2 - (chartHeight-4)*v/max(most, 1e-9)
+			y := chartHeight - 2 - (chartHeight-4)*v/max(highest, 1e-9)
 			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], max(x, 0), y)
 		}
 		c.Lines = append(c.Lines, line{s.class, path.String()})
 		if n := len(s.values); n > 0 {
-			last = append(last, says(s.values[n-1]))
+			last = append(last, format(s.values[n-1]))
 		}
 	}
 	c.Last = strings.Join(last, " / ")
 	return c
 }
 
-// strip shows how much is due in each hour of the next day; what is overdue comes first.
+// strip counts the due times of every hour of the next day, and the overdue ones.
 type strip struct {
 	Overdue int
 	Hours   [24]int
@@ -199,15 +200,15 @@ func (s *strip) add(now, due time.Time) {
 	}
 }
 
-// Bars are the heights of the hours, in percent of the highest.
+// Bars returns a bar for the overdue times and one for every hour, with heights in percent of the highest.
 func (s strip) Bars() []bar {
-	most := max(s.Overdue, 1)
+	highest := max(s.Overdue, 1)
 	for _, n := range s.Hours {
-		most = max(most, n)
+		highest = max(highest, n)
 	}
-	bars := []bar{{Label: "overdue", Count: s.Overdue, Height: 100 * s.Overdue / most, Late: s.Overdue > 0}}
+	bars := []bar{{Label: "overdue", Count: s.Overdue, Height: 100 * s.Overdue / highest, Late: s.Overdue > 0}}
 	for h, n := range s.Hours {
-		bars = append(bars, bar{Label: fmt.Sprintf("in %d to %d h", h, h+1), X: 12 * (h + 1), Count: n, Height: 100 * n / most})
+		bars = append(bars, bar{Label: fmt.Sprintf("in %d to %d h", h, h+1), X: 12 * (h + 1), Count: n, Height: 100 * n / highest})
 	}
 	return bars
 }
@@ -218,5 +219,5 @@ type bar struct {
 	Late             bool
 }
 
-// Y is where a bar begins, from above.
+// Y returns the upper end of a bar, from the top.
 func (b bar) Y() int { return 100 - b.Height }

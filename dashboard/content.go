@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// overview is the content of the first page.
+// overview is the content of the start page.
 type overview struct {
 	NoWorkers []string
 	Charts    []chart
@@ -25,7 +25,7 @@ func (d *Dashboard) overview(_ context.Context, _ *http.Request, s *sample) (str
 	return "Overview", overview{NoWorkers: d.noWorkers(s), Charts: charts(d.sampler.points(), time.Now())}, nil
 }
 
-// noWorkers names the listeners that nobody runs.
+// noWorkers returns the listeners without a worker.
 func (d *Dashboard) noWorkers(s *sample) []string {
 	var names []string
 	if s.Figures == nil {
@@ -42,19 +42,19 @@ func (d *Dashboard) noWorkers(s *sample) []string {
 // dead is the content of the page of dead jobs.
 type dead struct {
 	Groups []group
-	Total  int // of the list in Redis
+	Total  int // length of the list in Redis
 	Sweeps []sweep
 }
 
-// group are dead jobs of a report with the same reason, but for numbers.
+// group has the dead jobs of a report whose reasons differ only in numbers.
 type group struct {
-	Report, Reason string // that of the newest
+	Report, Reason string // the reason of the newest job
 	Key            string
 	Jobs           []inspect.DeadJob
 	Last           time.Time
 }
 
-// keyOf names the group of a job.
+// keyOf returns the key of a job's group.
 func keyOf(j inspect.DeadJob) string {
 	sum := sha256.Sum256([]byte(j.Report + "\x00" + numbers.ReplaceAllString(j.Error, "0") + "\x00" + j.Note))
 	return hex.EncodeToString(sum[:])
@@ -65,7 +65,7 @@ var numbers = regexp.MustCompile(`[0-9]+`)
 func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
 	v := dead{Total: int(s.Figures.Of("jobs_dead", "")), Sweeps: d.sweeps.list()}
 	at := map[string]int{}
-	for _, j := range s.Dead { // the newest first
+	for _, j := range s.Dead { // newest first
 		key := keyOf(j)
 		i, ok := at[key]
 		if !ok {
@@ -82,11 +82,11 @@ func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string,
 // quarantine is the content of the page of quarantined entries.
 type quarantine struct {
 	Entries []inspect.Quarantined
-	More    int // that are not listed
+	More    int // entries that are not listed
 }
 
 func (d *Dashboard) quarantine(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
-	v := quarantine{Entries: s.Aside}
+	v := quarantine{Entries: s.Quarantined}
 	if len(v.Entries) > maxRows {
 		v.Entries = v.Entries[:maxRows]
 	}
@@ -98,14 +98,14 @@ func (d *Dashboard) quarantine(_ context.Context, _ *http.Request, s *sample) (s
 type listenerRows struct {
 	Listeners []listener
 	Sources   []sourceRow
-	Seen      time.Time // since when tries are counted: for an hour at most
+	Seen      time.Time // start of the count of tries, at most an hour ago
 }
 
 // listener is a row of the page of listeners.
 type listener struct {
 	inspect.Load
 	Source, Kind string
-	Jobs         int // that wait for it
+	Jobs         int // jobs that wait for it
 }
 
 func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
@@ -130,7 +130,7 @@ func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (st
 	return "Listeners", v, nil
 }
 
-// due is the content of the page of what is due later.
+// due is the content of the page of delayed ids and timers.
 type due struct {
 	Strip  strip
 	Later  []inspect.Delayed
@@ -152,7 +152,7 @@ func (d *Dashboard) due(_ context.Context, _ *http.Request, s *sample) (string, 
 	return "Due later", v, nil
 }
 
-// definition is a report as its page shows it.
+// definition is a report on the page of reports.
 type definition struct {
 	*report.Report
 	Name    string

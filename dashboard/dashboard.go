@@ -21,49 +21,50 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options are what a dashboard shows.
+// Options are what a dashboard shows. Inspect, Operate and the functions are required.
 type Options struct {
 	Inspect   *inspect.Inspector
 	Reports   map[string]*report.Report
-	Listeners []string // of all reports, by name
-	// Ready tells what does not answer; nil: all do.
+	Listeners []string // names of the listeners of all reports
+	// Ready returns nil if Redis and the database of the records answer, and otherwise which one does not.
 	Ready func(context.Context) error
-	// Sink tells why the sink does not answer; nil: it does.
+	// Sink returns nil if the sink answers, and otherwise why it does not.
 	Sink func(context.Context) error
-	// Processes names the processes that run, with their versions.
+	// Processes returns the names of the running processes, with their versions.
 	Processes func(context.Context) ([]string, error)
-	// Bounds are the limits of sources, by name. Used counts the tasks that have a slot of each of them.
+	// Bounds are the limits of sources, by name. Used returns the slots in use of every source.
 	Bounds  map[string]report.Bound
 	Used    func(ctx context.Context, sources []string) (map[string]int64, error)
 	Operate *operate.Operator
 	Version string
-	Path    string       // before the path of every page; empty: none
-	Log     *slog.Logger // nil: none
+	Path    string       // prefix of the path of every page; empty: none
+	Log     *slog.Logger // nil: no log
 }
 
-// verdictAge is how old what a page says of a job may be: several browsers ask once.
-const verdictAge = 2 * time.Second
+// maxVerdictAge is the maximum age of the state of a job on its page. Within it, several browsers cost one
+// query.
+const maxVerdictAge = 2 * time.Second
 
-// Dashboard serves pages for operators.
+// Dashboard serves pages for operators. It is safe for concurrent use.
 type Dashboard struct {
-	o       Options
-	sampler *sampler
-	failed  *template.Template
-	handler http.Handler
-	streams chan struct{} // one for each browser that is told of changes
-	asked   verdicts
-	reasons reasons
-	matched matched
-	said    outcomes
-	asking  chan struct{} // one for each page that asks the records
-	sweeps  sweeps
+	o         Options
+	sampler   *sampler
+	errorPage *template.Template
+	handler   http.Handler
+	streams   chan struct{} // semaphore of live updates
+	verdicts  verdicts
+	reasons   reasons
+	matched   matched
+	messages  messages
+	queries   chan struct{} // semaphore of queries of records
+	sweeps    sweeps
 }
 
-// maxStreams is how many browsers are told of changes at once.
+// maxStreams is the maximum number of browsers that receive live updates.
 const maxStreams = 200
 
-// pageTime bounds what a page asks itself: servers that hang are waited for one after the other.
-const pageTime = 18 * time.Second
+// pageTimeout bounds the time of a request. A page waits for several servers one after the other.
+const pageTimeout = 18 * time.Second
 
 //go:embed pages/*.html
 var pages embed.FS
@@ -71,13 +72,13 @@ var pages embed.FS
 //go:embed assets
 var assets embed.FS
 
-// New makes a Dashboard. Its pages are as fresh as Run makes them.
+// New makes a Dashboard. Its pages show data only while Run is running.
 func New(o Options) *Dashboard {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams), asking: make(chan struct{}, maxAsking)}
-	d.failed = d.template("error")
+	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams), queries: make(chan struct{}, maxQueries)}
+	d.errorPage = d.template("error")
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", d.overview))
 	mux.Handle("GET /jobs", d.page("jobs", d.jobs))
@@ -113,60 +114,60 @@ func New(o Options) *Dashboard {
 // ServeHTTP implements http.Handler.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
 
-// Run keeps what the pages show up to date, and changes many jobs at once, until ctx ends.
+// Run keeps the data of the pages up to date and runs the changes of many jobs, until ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	defer d.sweeps.wait()
-	defer d.reasons.asking.Wait()
+	defer d.reasons.running.Wait()
 	d.sweeps.begin(ctx)
 	d.sampler.run(ctx)
 }
 
-// view is what a page is made of.
+// view is the data of a page's template.
 type view struct {
 	Page    string
 	Title   string
 	Version string
 	Who     access.Who
-	Said    string // what the change before this page has done; empty: none was made
+	Message string // the result of the change that led to this page; empty: none
 	Now     time.Time
 	*sample
 	Content any
 }
 
-// view begins the view of a page for a request.
+// view returns the view of a page for a request, without its title and content.
 func (d *Dashboard) view(ctx context.Context, r *http.Request, page string) view {
 	return view{
-		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Said: d.said.of(r.FormValue("said")),
-		Now: time.Now(), sample: d.sampler.look(ctx),
+		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Message: d.messages.of(r.FormValue("message")),
+		Now: time.Now(), sample: d.sampler.latest(ctx),
 	}
 }
 
 // errNotFound is the error of a page that does not exist.
-var errNotFound = errors.New("there is no such page")
+var errNotFound = errors.New("this page does not exist")
 
-// page makes the handler of a page from what finds its content.
+// page makes the handler of a page from a function that returns its title and content.
 func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.Request, s *sample) (title string, v any, err error)) http.Handler {
 	t := d.template(name)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
 		v := d.view(ctx, r, name)
 		var err error
 		if v.Title, v.Content, err = content(ctx, r, v.sample); err != nil {
-			d.fail(w, v, "Not shown", err)
+			d.fail(w, v, "This page cannot be shown", err)
 			return
 		}
 		d.write(w, http.StatusOK, t, v)
 	})
 }
 
-// template parses the templates of a page.
+// template parses the templates of a page. It panics if they are wrong, as they are part of the binary.
 func (d *Dashboard) template(name string) *template.Template {
 	own := template.FuncMap{"root": func() string { return d.o.Path }}
 	return template.Must(template.New("layout.html").Funcs(functions).Funcs(own).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
 }
 
-// fail answers with a page that says why there is no other.
+// fail answers with a page that shows an error.
 func (d *Dashboard) fail(w http.ResponseWriter, v view, title string, err error) {
 	code := http.StatusBadGateway
 	switch {
@@ -178,15 +179,15 @@ func (d *Dashboard) fail(w http.ResponseWriter, v view, title string, err error)
 		code = http.StatusConflict
 	}
 	v.Title, v.Content = title, engine.Reason(err)
-	d.write(w, code, d.failed, v)
+	d.write(w, code, d.errorPage, v)
 }
 
-// write answers with a page: a whole one, or an error.
+// write answers with a complete page, or with an error.
 func (d *Dashboard) write(w http.ResponseWriter, code int, t *template.Template, v view) {
 	var out bytes.Buffer
 	if err := t.Execute(&out, v); err != nil {
-		d.o.Log.Error("page", "page", v.Page, "err", err)
-		http.Error(w, "This page cannot be shown: the log of the process says why.", http.StatusInternalServerError)
+		d.o.Log.Error("cannot render a page of the dashboard", "page", v.Page, "err", err)
+		http.Error(w, "This page cannot be shown. The log of the process has the cause.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -194,34 +195,34 @@ func (d *Dashboard) write(w http.ResponseWriter, code int, t *template.Template,
 	_, _ = out.WriteTo(w)
 }
 
-// beat is how often a stream that has nothing to say shows that it is there.
-const beat = 15 * time.Second
+// heartbeat is how often an idle stream sends a comment.
+const heartbeat = 15 * time.Second
 
-// writeTime is how long a browser may take to receive a message.
-const writeTime = 10 * time.Second
+// writeTimeout is how long a browser may take to receive a message.
+const writeTimeout = 10 * time.Second
 
-// live tells a browser, as server-sent events, that there is something new: the number of the sample.
+// live sends a browser the number of every new sample, as server-sent events.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	select {
 	case d.streams <- struct{}{}:
 		defer func() { <-d.streams }()
 	default:
-		http.Error(w, fmt.Sprintf("%d browsers already receive updates: reload the page yourself.", maxStreams), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d browsers already receive updates. Reload this page to update it.", maxStreams), http.StatusServiceUnavailable)
 		return
 	}
 	to := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	tick := time.NewTicker(beat)
+	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
 	for last := int64(0); ; {
 		next := d.sampler.next()
 		text := ": \n\n"
-		if s := d.sampler.look(r.Context()); s.Number != last {
+		if s := d.sampler.latest(r.Context()); s.Number != last {
 			last = s.Number
 			text = "data: " + strconv.FormatInt(last, 10) + "\n\n"
 		}
-		if to.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
+		if to.SetWriteDeadline(time.Now().Add(writeTimeout)) != nil {
 			return
 		}
 		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil {

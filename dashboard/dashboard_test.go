@@ -36,7 +36,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCharts stay in their box, whatever there is to draw.
+// TestCharts: lines stay in their box, also without data.
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -56,7 +56,7 @@ func TestCharts(t *testing.T) {
 			}
 		}
 	}
-	if c := charts(h.points, now); c[2].Last != "3" || c[1].Most != "499" {
+	if c := charts(h.points, now); c[2].Last != "3" || c[1].Max != "499" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -66,8 +66,8 @@ func TestSourceRows(t *testing.T) {
 	t.Parallel()
 	var s sampler
 	now := time.Now()
-	told := inspect.Told{Failed: map[string]int{"a": 1}, Took: map[string][]time.Duration{"a": {time.Second}}}
-	s.history.add(now.Add(-61*time.Minute), nil, told) // too old, once the next one is known
+	counts := inspect.Told{Failed: map[string]int{"a": 1}, Took: map[string][]time.Duration{"a": {time.Second}}}
+	s.history.add(now.Add(-61*time.Minute), nil, counts) // too old, once the next one is known
 	var many []time.Duration
 	for i := range 100 {
 		many = append(many, time.Duration(i+1)*time.Millisecond)
@@ -77,7 +77,7 @@ func TestSourceRows(t *testing.T) {
 	d := &Dashboard{}
 	listeners := []listener{{Load: inspect.Load{Name: "a"}, Source: "db", Jobs: 3}, {Load: inspect.Load{Name: "b"}, Source: "db", Jobs: 4}, {Load: inspect.Load{Name: "c"}, Source: "api"}}
 	rows := d.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}, {Name: "idle"}}}, listeners, s.tries())
-	if r := rows[0]; r.Jobs != 7 || r.Failed != 3 || math.Abs(r.Rate-20) > 0.1 || r.P95 < 95*time.Millisecond || r.P95 > 95*119*time.Millisecond/100 {
+	if r := rows[0]; r.Open != 7 || r.Failed != 3 || math.Abs(r.Rate-20) > 0.1 || r.P95 < 95*time.Millisecond || r.P95 > 95*119*time.Millisecond/100 {
 		t.Errorf("%+v", r)
 	}
 	if r := rows[1]; r.Failed != 0 || r.Rate != 0 || r.P95 != 0 {
@@ -85,7 +85,7 @@ func TestSourceRows(t *testing.T) {
 	}
 }
 
-// TestDurations: a quantile is never less than what it bounds, up to the last bucket.
+// TestDurations: a quantile is never below the duration that it bounds, up to the last bucket.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{0, time.Microsecond, time.Millisecond, 1001 * time.Microsecond, 41 * time.Second, 17 * time.Hour} {
@@ -100,7 +100,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// TestStrip has each due time in its hour.
+// TestStrip counts every due time in its hour.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -113,15 +113,15 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestTheFirstLook waits for the lists: figures alone are no answer.
-func TestTheFirstLook(t *testing.T) {
+// TestFirstRequest waits for a sample with lists: figures alone are not enough.
+func TestFirstRequest(t *testing.T) {
 	t.Parallel()
 	s := newSampler(Options{})
-	s.now.Store(&sample{Number: 1, At: time.Now()}) // by nobody's request
+	s.now.Store(&sample{Number: 1, At: time.Now()}) // figures, without a request
 	found := make(chan *sample)
-	go func() { found <- s.look(t.Context()) }()
+	go func() { found <- s.latest(t.Context()) }()
 	<-s.wake
-	s.now.Store(&sample{Number: 2, At: time.Now(), Whole: true})
+	s.now.Store(&sample{Number: 2, At: time.Now(), Full: true})
 	s.mu.Lock()
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -131,13 +131,13 @@ func TestTheFirstLook(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.now.Store(&sample{Number: 3, At: time.Now().Add(-time.Hour), Whole: true})
-	if got := s.look(ctx); got.Number != 3 { // what there is, with its time
+	s.now.Store(&sample{Number: 3, At: time.Now().Add(-time.Hour), Full: true})
+	if got := s.latest(ctx); got.Number != 3 { // what there is, with its time
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestPartitionsTogether: counts are added, of ages the greatest counts, and of workers the fewest.
+// TestPartitionsTogether: over all partitions, counts are added, ages are the maximum and workers the minimum.
 func TestPartitionsTogether(t *testing.T) {
 	t.Parallel()
 	f := inspect.Sum([]inspect.Figure{
@@ -150,7 +150,7 @@ func TestPartitionsTogether(t *testing.T) {
 	}
 }
 
-// TestPages show what is known, with texts of others as text, whatever is missing.
+// TestPages: all pages render, also without data or with errors, and escape foreign texts.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const evil = `<img src=x onerror=alert(1)>`
@@ -159,13 +159,13 @@ func TestPages(t *testing.T) {
 	d.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
 	d.reasons.next = now.Add(time.Hour) // nobody can be asked
 	for name, s := range map[string]*sample{
-		"empty":  {At: now, Whole: true},
-		"away":   {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1, Settings: settings{Known: true, Err: evil}},
-		"evicts": {At: now, Whole: true, Sink: evil, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
+		"empty":  {At: now, Full: true},
+		"errors": {At: now, Full: true, Err: errors.New(evil), NotReady: evil, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
+		"evicts": {At: now, Full: true, Sink: evil, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
 		"full": {
-			At: now, Whole: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
+			At: now, Full: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},
-			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Aside: []inspect.Quarantined{{Entry: evil, Stream: evil, Reason: evil, Fields: evil}}, Figures: inspect.Sums{{"jobs_dead", ""}: 1},
+			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Quarantined: []inspect.Quarantined{{Entry: evil, Stream: evil, Reason: evil, Fields: evil}}, Figures: inspect.Sums{{"jobs_dead", ""}: 1},
 		},
 	} {
 		d.sampler.now.Store(s)
@@ -182,11 +182,11 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLive tells browsers of new samples, as many of them as it may, until it ends.
+// TestLive sends the numbers of new samples, to at most maxStreams browsers.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	d := New(Options{})
-	d.sampler.now.Store(&sample{Number: 7, At: time.Now(), Whole: true})
+	d.sampler.now.Store(&sample{Number: 7, At: time.Now(), Full: true})
 	server := httptest.NewServer(d)
 	ctx, cancel := context.WithCancel(t.Context())
 	ask := func() *http.Response {
@@ -213,7 +213,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("no %s: %v", want, lines.Err())
 	}
 	read("data: 7")
-	d.sampler.now.Store(&sample{Number: 8, At: time.Now(), Whole: true})
+	d.sampler.now.Store(&sample{Number: 8, At: time.Now(), Full: true})
 	d.sampler.mu.Lock()
 	close(d.sampler.changed)
 	d.sampler.changed = make(chan struct{})
@@ -229,7 +229,7 @@ func TestLive(t *testing.T) {
 	server.Close() // which waits for the stream
 }
 
-// TestViews have the jobs that they promise, and no job whose file is being made is stuck.
+// TestViews: every view lists its jobs, and no job whose file is being made is stuck.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -241,7 +241,7 @@ func TestViews(t *testing.T) {
 	d := New(Options{})
 	d.reasons.next = now.Add(time.Hour) // nobody can be asked
 	s := &sample{
-		At: now, Whole: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
+		At: now, Full: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
 		Jobs: []inspect.Running{
 			running("runs", job.StatusRun, "a"), running("ready", job.StatusReady), running("folds", job.StatusFold), running("ends", job.StatusPublishing),
 			running("nobody", job.StatusRun, "b"), running("paused", job.StatusRun, "p"), running("lost", ""), running("again", job.StatusRun, "a"), late,
@@ -262,7 +262,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestLanes have one scale, and stay in their pictures.
+// TestLanes: all lanes have one scale and stay in their pictures.
 func TestLanes(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -275,7 +275,7 @@ func TestLanes(t *testing.T) {
 		{Name: "open", Stage: 2, State: "waiting"},
 		{Name: "not yet", Stage: 3, State: "waiting"},
 	}}
-	want := map[string][]stretch{
+	want := map[string][]segment{
 		"quick": {{"wait", 0, 4, 5, 2}, {"done", 5, 0, 5, 10}},
 		"slow":  {{"done", 0, 0, 60, 10}},
 		"runs":  {{"wait", 60, 4, 10, 2}, {"work", 70, 0, 30, 10}},
@@ -287,8 +287,8 @@ func TestLanes(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for name, parts := range want {
-		if diff := cmp.Diff(parts, got[name].Parts, cmpopts.EquateApprox(0, 1e-6)); diff != "" || got[name].Says == "" {
-			t.Errorf("%s: %q %s", name, got[name].Says, diff)
+		if diff := cmp.Diff(parts, got[name].Parts, cmpopts.EquateApprox(0, 1e-6)); diff != "" || got[name].Text == "" {
+			t.Errorf("%s: %q %s", name, got[name].Text, diff)
 		}
 	}
 	v.Status = report.Success
@@ -297,7 +297,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestReasons are asked for once for all pages, aside, and not again until it has rested.
+// TestReasons: reasons are queried once for all pages, in the background, and not again during the pause.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	var r reasons
@@ -316,9 +316,9 @@ func TestReasons(t *testing.T) {
 		t.Errorf("%v", ids)
 	}
 	go func() { answer <- nil }()
-	_, done := r.look([]string{"1"}, ask)
+	_, done := r.lookup([]string{"1"}, ask)
 	<-done
-	if found, again := r.look([]string{"1", "2"}, ask); found["1"].Kind != inspect.KindPaused || len(found) != 1 || again != nil {
+	if found, again := r.lookup([]string{"1", "2"}, ask); found["1"].Kind != inspect.KindPaused || len(found) != 1 || again != nil {
 		t.Errorf("%v, and asks again: %v", found, again != nil)
 	}
 	r.next = time.Time{}
@@ -326,7 +326,7 @@ func TestReasons(t *testing.T) {
 	if found := r.of([]string{"1", "2"}, ask); len(found) != 1 { // what is known stays
 		t.Errorf("%v", found)
 	}
-	r.asking.Wait()
+	r.running.Wait()
 	if len(asked) != 1 {
 		t.Errorf("asked %d times", len(asked))
 	}

@@ -1,12 +1,12 @@
-// Package dashboard answers what an operator sees in a browser.
+// Package dashboard answers what an operator sees in a browser: the pages of jobs, records, dead jobs,
+// quarantined entries, listeners, delayed ids, timers and reports, and buttons that change them.
 //
-// New makes a handler of pages: running jobs, one job, dead jobs by error, listeners, due ids and
-// timers, and reports. The server renders all pages (pages/). They work without JavaScript, which only
+// New makes the handler. The server renders all pages (pages/). They work without JavaScript, which only
 // keeps them up to date (assets/live.js).
 //
-// One sampler reads Redis for all browsers (sampler.go), at most every 2 seconds. After each sample it
-// rests twenty times as long as the sample took. Without a browser it reads only the figures of the
-// charts. The page of one job asks Redis directly.
+// One sampler reads Redis for all browsers (sampler.go), at most every 2 seconds. After every sample it
+// rests a hundred times as long as the sample took. Without a browser it reads only the figures of the
+// charts. The page of one job reads Redis directly, and the pages of records read the database.
 //
-// The package internal/access decides who may see a page.
+// The package internal/access decides who may see a page and who may change something.
 package dashboard

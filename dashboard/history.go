@@ -7,10 +7,10 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 )
 
-// hour is how long the dashboard remembers.
+// hour is the time that the history covers.
 const hour = time.Hour
 
-// history is the last hour: a point per sample for the charts, and the tries of every minute.
+// history has the last hour: one point per sample for the charts, and the tries of every minute.
 type history struct {
 	points  []point
 	minutes []tries
@@ -19,18 +19,18 @@ type history struct {
 type point struct {
 	at                    time.Time
 	running, waiting, lag float64
-	succeeded, failed     float64 // since the point before
+	succeeded, failed     float64 // since the previous point
 	oldest, late          float64 // seconds
 }
 
-// tries counts what listeners have tried since a time. It is a minute of the history, or a sum.
+// tries counts the tries of listeners since a time: of one minute of the history, or of all of it.
 type tries struct {
 	since  time.Time
 	failed map[string]int        // by step
 	took   map[string]*durations // of queries that succeeded, by listener
 }
 
-func (h *history) add(at time.Time, f inspect.Sums, told inspect.Told) {
+func (h *history) add(at time.Time, f inspect.Sums, counts inspect.Told) {
 	p := point{at: at, running: f.Of("jobs_running", ""), waiting: f.Of("jobs_waiting", "")}
 	for key, value := range f {
 		switch key[0] {
@@ -42,7 +42,7 @@ func (h *history) add(at time.Time, f inspect.Sums, told inspect.Told) {
 			p.late = max(p.late, value)
 		}
 	}
-	for status, n := range told.Ended {
+	for status, n := range counts.Ended {
 		if status.HasFile() {
 			p.succeeded += float64(n)
 		} else {
@@ -59,14 +59,14 @@ func (h *history) add(at time.Time, f inspect.Sums, told inspect.Told) {
 	if n := len(h.minutes); n == 0 || at.Sub(h.minutes[n-1].since) > time.Minute {
 		h.minutes = append(h.minutes, tries{at, map[string]int{}, map[string]*durations{}})
 	}
-	h.minutes[len(h.minutes)-1].add(told)
+	h.minutes[len(h.minutes)-1].add(counts)
 }
 
-func (t *tries) add(told inspect.Told) {
-	for step, n := range told.Failed {
+func (t *tries) add(counts inspect.Told) {
+	for step, n := range counts.Failed {
 		t.failed[step] += n
 	}
-	for listener, all := range told.Took {
+	for listener, all := range counts.Took {
 		d := t.took[listener]
 		if d == nil {
 			d = &durations{}
@@ -78,14 +78,14 @@ func (t *tries) add(told inspect.Told) {
 	}
 }
 
-// points returns a copy of those of the charts.
+// points returns a copy of the points of the charts.
 func (s *sampler) points() []point {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]point(nil), s.history.points...)
 }
 
-// tries returns the sum of the last hour.
+// tries returns the tries of the last hour.
 func (s *sampler) tries() tries {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *sampler) tries() tries {
 	return sum
 }
 
-// durations is a histogram. Bucket i counts durations up to 2^(i/4) ms: up to 18 hours.
+// durations is a histogram. Bucket i counts durations up to 2^(i/4) ms; the last one ends at 18 hours.
 type durations [105]int
 
 func bucket(d time.Duration) int {
@@ -128,8 +128,8 @@ func (d *durations) count() (n int) {
 	return n
 }
 
-// quantile returns the upper bound of the bucket that has this share of the durations below it:
-// at most 19 % too much; 0 if there are none.
+// quantile returns the upper bound of the bucket with the quantile, which is at most 19 % too high; 0 if the
+// histogram is empty.
 func (d *durations) quantile(share float64) time.Duration {
 	left := int(math.Ceil(share * float64(d.count())))
 	for i, n := range d {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// oneJob is the content of the page of a job.
-type oneJob struct {
+// jobPage is the content of the page of a job.
+type jobPage struct {
 	inspect.Job
 	Why   inspect.Verdict
 	Lanes map[string]lane // by listener, while the job runs
@@ -26,9 +26,9 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 	if !report.ValidID(id) {
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
-	v, err := d.asked.of(id, func() (oneJob, error) {
-		// Others wait for the same answer: it must not end with the browser that asked first.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
+	v, err := d.verdicts.of(id, func() (jobPage, error) {
+		// Other browsers wait for the same answer, so it must not end with the first one's request.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)
 		defer cancel()
 		v, err := d.o.Inspect.Job(ctx, id)
 		if err == nil {
@@ -36,14 +36,14 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 		}
 		why, failed := d.o.Inspect.Why(ctx, id)
 		if failed == nil && why.Kind != inspect.KindNoRecord {
-			err = nil // that a server is away, or the record not committed yet, is an answer
+			err = nil // the verdict says that a server does not answer or the record is not committed yet
 		}
-		return oneJob{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
+		return jobPage{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
 	})
 	return "Job " + id, v, err
 }
 
-// verdicts are what pages have just said of jobs.
+// verdicts caches the contents of pages of jobs. It is safe for concurrent use.
 type verdicts struct {
 	group singleflight.Group
 	mu    sync.Mutex
@@ -52,24 +52,24 @@ type verdicts struct {
 
 type verdict struct {
 	at time.Time
-	oneJob
+	jobPage
 }
 
-// forget has the next page ask again.
+// forget empties the cache.
 func (v *verdicts) forget() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	clear(v.known)
 }
 
-// of returns what is known of a job, and asks if that is older than verdictAge.
-func (v *verdicts) of(id string, ask func() (oneJob, error)) (oneJob, error) {
+// of returns the cached content of a job's page, or calls ask if it is older than maxVerdictAge.
+func (v *verdicts) of(id string, ask func() (jobPage, error)) (jobPage, error) {
 	v.mu.Lock()
-	maps.DeleteFunc(v.known, func(_ string, one verdict) bool { return time.Since(one.at) > verdictAge })
+	maps.DeleteFunc(v.known, func(_ string, one verdict) bool { return time.Since(one.at) > maxVerdictAge })
 	one, ok := v.known[id]
 	v.mu.Unlock()
 	if ok {
-		return one.oneJob, nil
+		return one.jobPage, nil
 	}
 	found, err, _ := v.group.Do(id, func() (any, error) {
 		j, err := ask()
@@ -83,5 +83,5 @@ func (v *verdicts) of(id string, ask func() (oneJob, error)) (oneJob, error) {
 		}
 		return j, err
 	})
-	return found.(oneJob), err
+	return found.(jobPage), err
 }

@@ -38,23 +38,23 @@ type row struct {
 // chip is a listener of a job's stage.
 type chip struct {
 	Name, State string // done, open, retry or paused
-	Says        string
+	Text        string
 }
 
-// maxRows is how many jobs a page shows.
+// maxRows is the maximum number of jobs or entries that a page shows.
 const maxRows = 200
 
-// The saved views of jobs.
+// views are the predefined filters of running jobs.
 var views = []struct {
 	name, help string
 	has        func(d *Dashboard, s *sample, r row) bool
 }{
-	{"all", "every job that runs", func(*Dashboard, *sample, row) bool { return true }},
-	{"retrying", "a step has failed and waits for its next try", func(_ *Dashboard, s *sample, r row) bool { return len(s.Later[r.ID]) > 0 }},
+	{"all", "every running job", func(*Dashboard, *sample, row) bool { return true }},
+	{"retrying", "a step failed and waits for its next try", func(_ *Dashboard, s *sample, r row) bool { return len(s.Later[r.ID]) > 0 }},
 	{"late", "more than half of the time to the deadline has passed", func(_ *Dashboard, _ *sample, r row) bool {
 		return !r.Started.IsZero() && r.Left < r.Deadline.Sub(r.Started)/2
 	}},
-	{"stuck", "it waits for something paused or a listener without workers, or has lost its state", func(d *Dashboard, s *sample, r row) bool {
+	{"stuck", "the job waits for a paused listener or one without workers, or has no state in Redis", func(d *Dashboard, s *sample, r row) bool {
 		return r.Status == "" || r.Status == job.StatusRun && slices.ContainsFunc(r.Chips, func(c chip) bool {
 			return c.State == "paused" || c.State == "open" && s.Figures.Of("tasks_workers", c.Name) == 0
 		})
@@ -78,7 +78,7 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query
 	}
 	if name, value, ok := strings.Cut(v.Query, "="); ok && name != "" {
-		ids, err := d.with(ctx, name, value)
+		ids, err := d.withParameter(ctx, name, value)
 		if err != nil {
 			return "Jobs", nil, err
 		}
@@ -115,7 +115,7 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 	return "Jobs", v, nil
 }
 
-// chips are the listeners of a job's stage, or its fan-in.
+// chips returns the listeners of a job's stage, or its fan-in.
 func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) []chip {
 	later := map[string]time.Time{}
 	for _, l := range s.Later[r.ID] {
@@ -124,25 +124,25 @@ func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) 
 		}
 	}
 	chipOf := func(name string, open bool) chip {
-		c := chip{Name: name, State: "done", Says: "done"}
+		c := chip{Name: name, State: "done", Text: "done"}
 		next, waits := later[name]
 		switch {
 		case !open:
 		case paused["listener/"+name]:
-			c.State, c.Says = "paused", "paused"
+			c.State, c.Text = "paused", "paused"
 		case waits:
-			c.State, c.Says = "retry", "next try in "+countdown(next.Sub(s.At))
+			c.State, c.Text = "retry", "next try in "+countdown(next.Sub(s.At))
 		default:
-			c.State, c.Says = "open", "open"
+			c.State, c.Text = "open", "open"
 		}
 		return c
 	}
 	if r.Status == "" {
-		return []chip{{Name: "state", State: "retry", Says: "Redis has none"}}
+		return []chip{{Name: "state", State: "retry", Text: "not in Redis"}}
 	}
 	if r.Status != job.StatusRun {
 		c := chipOf(job.StepFanIn, true)
-		c.Name, c.Says = "file", cmp.Or(map[bool]string{true: c.Says}[c.State != "open"], strings.ToLower(r.Status))
+		c.Name, c.Text = "file", cmp.Or(map[bool]string{true: c.Text}[c.State != "open"], strings.ToLower(r.Status))
 		return []chip{c}
 	}
 	names := r.Open
@@ -159,7 +159,7 @@ func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) 
 	return all
 }
 
-// countdown is a time that is left, as 0:41 or 2:03:00.
+// countdown writes a remaining time, such as 0:41 or 2:03:00.
 func countdown(d time.Duration) string {
 	if d < 0 {
 		return "now"

@@ -6,21 +6,21 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 )
 
-// lane is a step of a job over the time since the job has started: waiting, and work. All lanes of a job have
-// one scale, from its start until now.
+// lane shows when a step of a job waited and worked. All lanes of a job have one scale, from its start until
+// now.
 type lane struct {
-	Says  string
-	Parts []stretch
+	Text  string
+	Parts []segment
 }
 
-// stretch is a part of a lane, in the 100 × 10 units of its picture.
-type stretch struct {
+// segment is a part of a lane, in a picture of 100 × 10 units.
+type segment struct {
 	Class               string // wait, work, retry or done
 	X, Y, Width, Height float64
 }
 
-// lanes draws the steps of a job that runs. A step begins to wait when its stage began: at the start,
-// or when all listeners of the stages before were done.
+// lanes draws the steps of a running job. A step waits from the start of its stage: the start of the job, or
+// the time when all listeners of the previous stages were done.
 func lanes(v inspect.Job, now time.Time) map[string]lane {
 	if v.Started == nil || v.Status.Final() || !now.After(*v.Started) {
 		return nil
@@ -49,11 +49,11 @@ func lanes(v inspect.Job, now time.Time) map[string]lane {
 	return all
 }
 
-// laneOf draws a step whose stage began at a time.
+// laneOf draws a step from the start of its stage (begin), on the scale from start to now.
 func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 	add := func(class string, from, to time.Time, thin bool) {
 		scale := 100 / now.Sub(start).Seconds()
-		s := stretch{Class: class, X: from.Sub(start).Seconds() * scale, Height: 10}
+		s := segment{Class: class, X: from.Sub(start).Seconds() * scale, Height: 10}
 		if s.Width = to.Sub(from).Seconds() * scale; s.Width <= 0 {
 			return
 		}
@@ -67,18 +67,18 @@ func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 		began := later(begin, *l.Began)
 		add("wait", begin, began, true)
 		add("done", began, *l.Ended, false)
-		drawn.Says = "waited " + inspect.Short(began.Sub(begin)) + ", took " + inspect.Short(l.Ended.Sub(began))
+		drawn.Text = "waited " + inspect.Short(began.Sub(begin)) + ", took " + inspect.Short(l.Ended.Sub(began))
 	case l.Next != nil:
 		add("retry", begin, now, true)
-		drawn.Says = "is retried " + inspect.When(*l.Next, now)
+		drawn.Text = "is retried " + inspect.When(*l.Next, now)
 	case l.Began != nil:
 		began := later(begin, *l.Began)
 		add("wait", begin, began, true)
 		add("work", began, now, false)
-		drawn.Says = "waited " + inspect.Short(began.Sub(begin)) + ", works for " + inspect.Short(now.Sub(began))
+		drawn.Text = "waited " + inspect.Short(began.Sub(begin)) + ", running for " + inspect.Short(now.Sub(began))
 	default:
 		add("wait", begin, now, true)
-		drawn.Says = "for " + inspect.Short(now.Sub(begin))
+		drawn.Text = "waiting for " + inspect.Short(now.Sub(begin))
 	}
 	return drawn
 }

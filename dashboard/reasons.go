@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// reasonRest is how many times as long as the reasons took to find they are not asked for again: beside the
-	// sampler this costs Redis little.
-	reasonRest = 3 * rest
+	// reasonRestFactor times the duration of a query is the pause after it, so that the queries cost Redis
+	// little beside the sampler.
+	reasonRestFactor = 3 * restFactor
 	// reasonWait is how long a page waits for the reasons of jobs that it shows for the first time.
 	reasonWait = 500 * time.Millisecond
-	// reasonAge is how old a reason may be that is shown.
-	reasonAge = time.Minute
+	// maxReasonAge is the maximum age of a reason that a page shows.
+	maxReasonAge = time.Minute
 )
 
-// reasons has why the jobs on pages are not done. It asks in the background, for one page at a time.
+// reasons caches why the jobs on pages are not done. It queries them in the background, for one page at a time.
 type reasons struct {
-	mu     sync.Mutex
-	known  map[string]reason // by id
-	next   time.Time         // when they may be asked for again
-	asked  chan struct{}     // closed when they were; nil: nobody asks
-	asking sync.WaitGroup
+	mu      sync.Mutex
+	known   map[string]reason // by id
+	next    time.Time         // of the next query, at the earliest
+	pending chan struct{}     // closed at the end of the running query; nil: none is running
+	running sync.WaitGroup
 }
 
 type reason struct {
@@ -33,28 +33,29 @@ type reason struct {
 	inspect.Verdict
 }
 
-// of returns what is known of jobs, by id, and asks if that is old. It waits a moment for those of
-// which nothing is known.
+// of returns the cached reasons of jobs, by id, and queries them if they are old. It waits up to
+// reasonWait for jobs without a cached reason.
 func (r *reasons) of(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) map[string]inspect.Verdict {
-	found, asked := r.look(ids, ask)
-	if len(found) == len(ids) || asked == nil {
+	found, pending := r.lookup(ids, ask)
+	if len(found) == len(ids) || pending == nil {
 		return found
 	}
 	timer := time.NewTimer(reasonWait)
 	defer timer.Stop()
 	select {
-	case <-asked:
+	case <-pending:
 	case <-timer.C:
 	}
-	found, _ = r.look(ids, nil)
+	found, _ = r.lookup(ids, nil)
 	return found
 }
 
-// look returns what is known, and has ask called if that is old; asked: closed when that is done, nil: nobody asks.
-func (r *reasons) look(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) (found map[string]inspect.Verdict, asked chan struct{}) {
+// lookup returns the cached reasons, and calls ask in the background if they are old. pending is closed
+// when the running query ends; nil: none is running.
+func (r *reasons) lookup(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) (found map[string]inspect.Verdict, pending chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(_ string, one reason) bool { return time.Since(one.at) > reasonAge })
+	maps.DeleteFunc(r.known, func(_ string, one reason) bool { return time.Since(one.at) > maxReasonAge })
 	found, old := map[string]inspect.Verdict{}, false
 	for _, id := range ids {
 		one, ok := r.known[id]
@@ -63,28 +64,28 @@ func (r *reasons) look(ids []string, ask func(context.Context, []string) ([]insp
 		}
 		old = old || !ok || time.Since(one.at) > liveEvery
 	}
-	if ask != nil && old && r.asked == nil && time.Now().After(r.next) {
+	if ask != nil && old && r.pending == nil && time.Now().After(r.next) {
 		done := make(chan struct{})
-		r.asked = done
-		r.asking.Go(func() {
+		r.pending = done
+		r.running.Go(func() {
 			defer close(done)
-			r.take(ids, ask)
+			r.fetch(ids, ask)
 		})
 	}
-	return found, r.asked
+	return found, r.pending
 }
 
-// take asks, and keeps the answers.
-func (r *reasons) take(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) {
-	ctx, cancel := context.WithTimeout(context.Background(), pageTime)
+// fetch calls ask and caches the answers.
+func (r *reasons) fetch(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) {
+	ctx, cancel := context.WithTimeout(context.Background(), pageTimeout)
 	defer cancel()
 	began := time.Now()
 	verdicts, err := ask(ctx, ids)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked, r.next = nil, time.Now().Add(min(reasonRest*time.Since(began), reasonAge/2))
+	r.pending, r.next = nil, time.Now().Add(min(reasonRestFactor*time.Since(began), maxReasonAge/2))
 	if err != nil {
-		return // the page says what does not answer
+		return // the page shows which server does not answer
 	}
 	if r.known == nil {
 		r.known = map[string]reason{}

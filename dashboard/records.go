@@ -16,7 +16,7 @@ import (
 
 // records is the content of the page of records.
 type records struct {
-	Status, Report, Since, Param string // as they were asked for
+	Status, Report, Since, Param string // the filter
 	Statuses, Reports, Spans     []string
 	Rows                         []inspect.Job
 	Limit                        int
@@ -25,13 +25,14 @@ type records struct {
 const (
 	// maxRecords is how many records the page shows.
 	maxRecords = 100
-	// maxAsking is how many pages ask the records at once, also if their browsers leave: a filter can cost a scan of the table.
-	maxAsking = 2
-	// recordsTime bounds such a question.
-	recordsTime = 10 * time.Second
+	// maxQueries is the maximum number of concurrent queries of records, because a filter can scan the table.
+	// Queries whose browsers have disconnected count too.
+	maxQueries = 2
+	// recordsTimeout bounds one of them.
+	recordsTimeout = 10 * time.Second
 )
 
-// spans are how long ago a record was changed at most.
+// spans are the maximum ages of a record's last change; 0: any.
 var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "any time": 0}
 
 func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
@@ -57,20 +58,22 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 	return "Records", v, err
 }
 
-// list asks the records. The question outlives a browser that leaves.
+// list queries the records. The query continues after the browser disconnects, so that it counts until it
+// ends.
 func (d *Dashboard) list(ctx context.Context, of record.Filter, max int) ([]inspect.Job, error) {
 	select {
-	case d.asking <- struct{}{}:
-		defer func() { <-d.asking }()
+	case d.queries <- struct{}{}:
+		defer func() { <-d.queries }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTimeout)
 	defer cancel()
 	return d.o.Inspect.List(ctx, of, max)
 }
 
-// matched remembers which running jobs have a parameter: live pages ask that all the time.
+// matched caches which running jobs have a parameter, because every live update asks for them. It is safe for
+// concurrent use.
 type matched struct {
 	mu    sync.Mutex
 	known map[string]match // by name=value
@@ -81,14 +84,15 @@ type match struct {
 	ids map[string]bool
 }
 
-// matchAge is how long such an answer is used.
-const matchAge = 15 * time.Second
+// maxMatchAge is the maximum age of a cached answer.
+const maxMatchAge = 15 * time.Second
 
-// with returns the ids of at most maxRows running jobs with a parameter, those whose records were changed last.
-func (d *Dashboard) with(ctx context.Context, name, value string) (map[string]bool, error) {
+// withParameter returns the ids of the running jobs with a parameter: the maxRows whose records were changed
+// last.
+func (d *Dashboard) withParameter(ctx context.Context, name, value string) (map[string]bool, error) {
 	m, key := &d.matched, name+"="+value
 	m.mu.Lock()
-	maps.DeleteFunc(m.known, func(_ string, one match) bool { return time.Since(one.at) > matchAge })
+	maps.DeleteFunc(m.known, func(_ string, one match) bool { return time.Since(one.at) > maxMatchAge })
 	one, ok := m.known[key]
 	m.mu.Unlock()
 	if ok {

@@ -12,68 +12,70 @@ import (
 )
 
 const (
-	// idleEvery is how often figures are read while nobody looks, for the charts.
+	// idleEvery is the pause between samples for the charts while no browser is active.
 	idleEvery = 15 * time.Second
-	// liveEvery is how often everything is read, at most, while somebody looks.
+	// liveEvery is the minimum pause between samples while a browser is active.
 	liveEvery = 2 * time.Second
-	// looked is how long after a request somebody is taken to look.
-	looked = 30 * time.Second
-	// rest is how many times as long as it has worked a sampler rests, so that it reads Redis for 1 % of the time at most.
-	rest = 100
-	// maxJobs is how many jobs that run are listed, and how many members of other lists.
+	// activeFor is how long a browser counts as active after a request.
+	activeFor = 30 * time.Second
+	// restFactor times the duration of a sample is the pause after it: a sampler reads Redis at most 1 % of the
+	// time.
+	restFactor = 100
+	// maxJobs is the maximum number of running jobs and of delayed members in a sample, and maxListed that of
+	// other lists.
 	maxJobs, maxListed = 20_000, 1000
-	// maxDead is how many dead jobs are read, the newest ones.
+	// maxDead is the maximum number of dead jobs in a sample, the newest ones.
 	maxDead = 5000
-	// deadEvery is how often the records of dead jobs are read again, and quarantined entries.
+	// deadEvery is how often dead jobs and quarantined entries are read if their numbers do not change.
 	deadEvery = 30 * time.Second
-	// sampleTime bounds a sample.
-	sampleTime = 20 * time.Second
+	// sampleTimeout bounds a sample.
+	sampleTimeout = 20 * time.Second
 )
 
-// sample is what Redis and the records said at a time. It does not change.
+// sample is what was read from Redis and the records at a time. It is immutable.
 type sample struct {
-	Number   int64
-	Began    time.Time
-	At       time.Time // when all of it was read
-	Whole    bool      // somebody looked: the lists were read, and not the figures alone
-	Err      error     // nil: all of it was read
-	Jobs     []inspect.Running
-	Later    map[string][]inspect.Delayed // retries by the id of their job
-	Delayed  []inspect.Delayed            // ids that are due later
-	Timers   []inspect.Timer
-	Pauses   []inspect.Pause
-	Dead     []inspect.DeadJob
-	Aside    []inspect.Quarantined // the newest first
-	Figures  inspect.Sums
-	Away     string // what does not answer; empty: all do
-	Sources  []source
-	Settings settings
-	Sink     string // why the sink does not answer; empty: it does
-	// Processes is how many processes run; -1: not known. Versions are those of their program.
+	Number      int64
+	Began       time.Time
+	At          time.Time // end of the read
+	Full        bool      // a browser was active: the lists were read too, not only the figures
+	Err         error     // nil: everything was read
+	Jobs        []inspect.Running
+	Later       map[string][]inspect.Delayed // retries, by the id of their job
+	Delayed     []inspect.Delayed            // ids that are due later
+	Timers      []inspect.Timer
+	Pauses      []inspect.Pause
+	Dead        []inspect.DeadJob
+	Quarantined []inspect.Quarantined // newest first
+	Figures     inspect.Sums
+	NotReady    string // which server does not answer; empty: none
+	Sources     []source
+	Settings    settings
+	Sink        string // why the sink does not answer; empty: it does
+	// Processes is the number of running processes; -1: unknown. Versions are their distinct versions.
 	Processes int
 	Versions  []string
-	Used      map[string]int64 // tasks that have a slot, by source
+	Used      map[string]int64 // slots in use, by source
 }
 
-// sampler reads for all browsers.
+// sampler reads Redis and the records for all browsers.
 type sampler struct {
-	o    Options
-	now  atomic.Pointer[sample]
-	seen atomic.Int64  // when somebody looked last, in unix milliseconds
-	wake chan struct{} // somebody looks again
-	old  atomic.Bool   // what is read seldom is to be read again
+	o           Options
+	now         atomic.Pointer[sample]
+	lastRequest atomic.Int64  // in Unix milliseconds
+	wake        chan struct{} // ends a pause
+	stale       atomic.Bool   // the next sample must also read dead jobs and quarantined entries
 
 	mu      sync.Mutex
 	changed chan struct{} // closed with the next sample
 	history history
 
-	place inspect.Cursor // in the events
-	dead  time.Time      // when the records of dead jobs were read, and quarantined entries
-	died  [2]float64     // how many of them there were
+	cursor     inspect.Cursor // in the events
+	deadRead   time.Time      // when dead jobs and quarantined entries were read
+	deadCounts [2]float64     // their numbers then
 
-	sources  aside[[]source]
-	settings aside[settings]
-	sink     aside[string]
+	sources  background[[]source]
+	settings background[settings]
+	sink     background[string]
 }
 
 func newSampler(o Options) *sampler {
@@ -82,16 +84,16 @@ func newSampler(o Options) *sampler {
 	return s
 }
 
-// look returns the newest sample with all lists. If there is none yet, or nobody has looked for a
-// while, it waits for one as long as ctx lasts.
-func (s *sampler) look(ctx context.Context) *sample {
-	s.seen.Store(time.Now().UnixMilli())
+// latest returns the newest sample with all lists. If it is older than activeFor, or none exists, latest waits
+// for a new one until ctx ends; then it returns what exists.
+func (s *sampler) latest(ctx context.Context) *sample {
+	s.lastRequest.Store(time.Now().UnixMilli())
 	for {
 		next, now := s.next(), s.now.Load()
-		if now.Whole && time.Since(now.At) < looked {
+		if now.Full && time.Since(now.At) < activeFor {
 			return now
 		}
-		s.poke()
+		s.wakeUp()
 		select {
 		case <-next:
 		case <-ctx.Done():
@@ -100,17 +102,17 @@ func (s *sampler) look(ctx context.Context) *sample {
 	}
 }
 
-// refresh waits for a sample that has what was changed before the call, for as long as ctx lasts.
+// refresh waits until ctx ends for a sample that begins after the call, which shows earlier changes.
 func (s *sampler) refresh(ctx context.Context) {
 	changed := time.Now()
-	s.old.Store(true)
-	s.seen.Store(changed.UnixMilli())
+	s.stale.Store(true)
+	s.lastRequest.Store(changed.UnixMilli())
 	for {
 		next := s.next()
 		if s.now.Load().Began.After(changed) {
 			return
 		}
-		s.poke()
+		s.wakeUp()
 		select {
 		case <-next:
 		case <-ctx.Done():
@@ -119,31 +121,31 @@ func (s *sampler) refresh(ctx context.Context) {
 	}
 }
 
-// poke has the next sample made at once.
-func (s *sampler) poke() {
+// wakeUp starts the next sample at once.
+func (s *sampler) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// next is closed with the next sample.
+// next returns a channel that is closed with the next sample.
 func (s *sampler) next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-// run samples until ctx ends.
+// run takes samples until ctx ends.
 func (s *sampler) run(ctx context.Context) {
-	defer s.sources.asking.Wait()
-	defer s.settings.asking.Wait()
-	defer s.sink.asking.Wait()
+	defer s.sources.running.Wait()
+	defer s.settings.running.Wait()
+	defer s.sink.running.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
-		live := began.Sub(time.UnixMilli(s.seen.Load())) < looked
-		s.take(ctx, live)
-		pause := min(max(rest*time.Since(began), liveEvery), looked/2)
+		live := began.Sub(time.UnixMilli(s.lastRequest.Load())) < activeFor
+		s.runOnce(ctx, live)
+		pause := min(max(restFactor*time.Since(began), liveEvery), activeFor/2)
 		if !live {
 			pause = max(pause, idleEvery)
 		}
@@ -157,16 +159,16 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
-// take makes the next sample: figures, and the lists if somebody looks.
-func (s *sampler) take(ctx context.Context, live bool) {
-	limited, cancel := context.WithTimeout(ctx, sampleTime)
+// runOnce takes a sample: the figures, and if live also the lists.
+func (s *sampler) runOnce(ctx context.Context, live bool) {
+	limited, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	before := s.now.Load()
-	next := *before // what cannot be read stays as it was
-	next.Number, next.Whole, next.Began = before.Number+1, live, time.Now()
+	next := *before // what cannot be read keeps its last value
+	next.Number, next.Full, next.Began = before.Number+1, live, time.Now()
 	next.Err = s.read(limited, &next, live)
 	if next.Err != nil && ctx.Err() == nil {
-		s.o.Log.Debug("sample for the dashboard", "err", next.Err)
+		s.o.Log.Debug("cannot read the data of the dashboard", "err", next.Err)
 	}
 	next.At = time.Now()
 	s.now.Store(&next)
@@ -176,27 +178,27 @@ func (s *sampler) take(ctx context.Context, live bool) {
 	s.changed = make(chan struct{})
 }
 
-// read fills a sample, as far as the servers answer.
+// read fills a sample. It stops at the first error.
 func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	found, err := s.o.Inspect.Figures(ctx)
-	to.Figures = inspect.Sum(found) // of the partitions that answer
+	to.Figures = inspect.Sum(found) // also after an error: of the partitions that answer
 	if err != nil {
 		return err
 	}
-	told, place, err := s.o.Inspect.Told(ctx, s.place)
+	counts, cursor, err := s.o.Inspect.Told(ctx, s.cursor)
 	if err != nil {
 		return err
 	}
-	s.place = place
+	s.cursor = cursor
 	s.mu.Lock()
-	s.history.add(time.Now(), to.Figures, told)
+	s.history.add(time.Now(), to.Figures, counts)
 	s.mu.Unlock()
 	if !live {
 		return nil
 	}
-	to.Away = ""
+	to.NotReady = ""
 	if err := s.o.Ready(ctx); err != nil {
-		to.Away = err.Error()
+		to.NotReady = err.Error()
 	}
 	processes, err := s.o.Processes(ctx)
 	if to.Processes, to.Versions = len(processes), versions(processes); err != nil {
@@ -227,17 +229,17 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 		return err
 	}
 	before := to.Sources
-	to.Sources = s.sources.look(reachEvery, func() []source { return reach(context.WithoutCancel(ctx), s.o, before) })
-	to.Settings = s.settings.look(settingsEvery, func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
-	to.Sink = s.sink.look(settingsEvery, func() string { return readSink(context.WithoutCancel(ctx), s.o) })
-	if died := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
+	to.Sources = s.sources.get(sourcesEvery, func() []source { return connectAll(context.WithoutCancel(ctx), s.o, before) })
+	to.Settings = s.settings.get(settingsEvery, func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
+	to.Sink = s.sink.get(settingsEvery, func() string { return readSink(context.WithoutCancel(ctx), s.o) })
+	if counts := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.stale.Swap(false) || counts != s.deadCounts || time.Since(s.deadRead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err
 		}
-		if to.Aside, err = s.o.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxListed); err != nil {
+		if to.Quarantined, err = s.o.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxListed); err != nil {
 			return err
 		}
-		s.dead, s.died = time.Now(), died
+		s.deadRead, s.deadCounts = time.Now(), counts
 	}
 	return nil
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// source is a database or an API that listeners ask.
+// source is a database or an API that listeners query.
 type source struct {
 	Name string
-	Away string // why it cannot be connected to; empty: it can
-	// Since is when that was seen first.
-	Since time.Time
+	// Unreachable is the error of the last connection; empty: it succeeded. Since is when it failed first.
+	Unreachable string
+	Since       time.Time
 }
 
-// versions are those of processes, sorted, each once.
+// versions returns the distinct versions of processes, sorted.
 func versions(processes []string) (all []string) {
 	for _, p := range processes {
 		if v := report.VersionOf(p); v != "" {
@@ -36,15 +36,15 @@ type sourceRow struct {
 	source
 	Bound report.Bound
 	Used  int64 // slots
-	Jobs  int   // that wait for one of its listeners
-	// Of the last hour, as far as this process has seen it: how many tries of its listeners have
-	// failed, how many queries per minute succeeded, and how long at most 95 % of those took.
+	Open  int   // tasks of its listeners that are not done
+	// Of the last hour, since this process started at the earliest: the failed tries of its listeners, the
+	// queries per minute that succeeded, and the 95th percentile of their durations.
 	Failed int
 	Rate   float64
 	P95    time.Duration
 }
 
-// sourceRows are the sources of all listeners.
+// sourceRows returns a row for every source.
 func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []sourceRow) {
 	for _, one := range s.Sources {
 		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: s.Used[one.Name]}
@@ -53,10 +53,10 @@ func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []s
 			if l.Source != one.Name {
 				continue
 			}
-			row.Jobs += l.Jobs
+			row.Open += l.Jobs
 			row.Failed += tried.failed[l.Name]
-			if its := tried.took[l.Name]; its != nil {
-				took.add(its)
+			if d := tried.took[l.Name]; d != nil {
+				took.add(d)
 			}
 		}
 		row.Rate, row.P95 = float64(took.count())/max(s.At.Sub(tried.since).Minutes(), 1), took.quantile(0.95)
@@ -66,27 +66,28 @@ func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []s
 }
 
 const (
-	// reachEvery is how often sources are connected to.
-	reachEvery = 15 * time.Second
-	// settingsEvery is how often the settings of Redis are tested, and whether the sink answers.
+	// sourcesEvery is how often the dashboard connects to the sources.
+	sourcesEvery = 15 * time.Second
+	// settingsEvery is how often it tests the settings of Redis and whether the sink answers.
 	settingsEvery = time.Minute
 )
 
-// aside is what is asked beside the samples: a server that hangs holds up no page.
-type aside[T any] struct {
-	mu     sync.Mutex
-	known  T
-	asked  time.Time
-	asking sync.WaitGroup
+// background is a value that is read outside the samples, so that a server that hangs delays no page. It is
+// safe for concurrent use.
+type background[T any] struct {
+	mu      sync.Mutex
+	known   T
+	began   time.Time // of the last read
+	running sync.WaitGroup
 }
 
-// look returns what is known, and asks anew if that is old.
-func (s *aside[T]) look(every time.Duration, ask func() T) T {
+// get returns the last value, and starts to read a new one if the last read is older than every.
+func (s *background[T]) get(every time.Duration, ask func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.asked) > every {
-		s.asked = time.Now()
-		s.asking.Go(func() {
+	if time.Since(s.began) > every {
+		s.began = time.Now()
+		s.running.Go(func() {
 			found := ask()
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -96,17 +97,17 @@ func (s *aside[T]) look(every time.Duration, ask func() T) T {
 	return s.known
 }
 
-// settings are those of Redis that Fanfold depends on.
+// settings are the settings of Redis that Fanfold depends on.
 type settings struct {
-	Known    bool
-	Missing  []string // events that schedulers use and Redis does not publish
-	Policies []string // that evict keys: every maxmemory-policy other than noeviction
-	Err      string   // why they could not be tested
+	Known    bool     // they were tested
+	Missing  []string // keyspace events that schedulers use and Redis does not publish
+	Policies []string // policies that evict keys: every maxmemory-policy other than noeviction
+	Err      string   // of the test; empty: none
 }
 
-// readSettings triggers the events and reads the policies.
+// readSettings tests the events and reads the policies.
 func readSettings(ctx context.Context, o Options) settings {
-	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	missing, err := o.Inspect.Unpublished(ctx)
 	policies, other := o.Inspect.EvictionPolicies(ctx)
@@ -117,9 +118,9 @@ func readSettings(ctx context.Context, o Options) settings {
 	return e
 }
 
-// readSink asks the sink, and returns why it does not answer.
+// readSink returns why the sink does not answer; empty: it does.
 func readSink(ctx context.Context, o Options) string {
-	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	if err := o.Sink(ctx); err != nil {
 		return engine.Reason(err)
@@ -127,8 +128,8 @@ func readSink(ctx context.Context, o Options) string {
 	return ""
 }
 
-// reach connects to every source at once. Those that were away before are so since then.
-func reach(ctx context.Context, o Options, before []source) []source {
+// connectAll connects to all sources at once. A source that was unreachable before keeps its Since.
+func connectAll(ctx context.Context, o Options, before []source) []source {
 	names := map[string]bool{}
 	for _, r := range o.Reports {
 		for _, l := range r.Listeners() {
@@ -145,8 +146,8 @@ func reach(ctx context.Context, o Options, before []source) []source {
 	for i := range all {
 		group.Go(func() {
 			if err := o.Inspect.Reach(ctx, all[i].Name); err != nil {
-				all[i].Away, all[i].Since = engine.Reason(err), time.Now()
-				if was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Away != "" }); was >= 0 {
+				all[i].Unreachable, all[i].Since = engine.Reason(err), time.Now()
+				if was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" }); was >= 0 {
 					all[i].Since = before[was].Since
 				}
 			}

@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// sweepTime bounds a change of many dead jobs.
-	sweepTime = 10 * time.Minute
-	// maxSweeps is how many of them the page shows, and maxRunning how many run at once.
+	// sweepTimeout bounds a change of many dead jobs.
+	sweepTimeout = 10 * time.Minute
+	// maxSweeps is how many of these changes the page lists, and maxRunning how many run at once.
 	maxSweeps, maxRunning = 10, 2
 )
 
-// sweep is a change of a group of dead jobs: running, or ended.
+// sweep is a change of a group of dead jobs, running or ended.
 type sweep struct {
 	Number int
-	What   string // what is done, in the words of its button
+	What   string // the action, as its button names it
 	Group  string
 	DryRun bool
-	Of     int // jobs in the group when it began
+	Of     int // jobs in the group at the start
 	operate.Swept
 	Ended bool
 	Err   string
 }
 
-// Percent is how much of it is done.
+// Percent returns how much is done.
 func (s sweep) Percent() int {
 	if s.Ended || s.Of == 0 {
 		return 100
@@ -50,11 +50,11 @@ func (s sweep) left() (n int) {
 	return n
 }
 
-// Says is what it has done so far.
-func (s sweep) Says() string {
+// Progress returns in words what was done so far.
+func (s sweep) Progress() string {
 	var parts []string
 	if s.DryRun {
-		parts = append(parts, inspect.Count(s.Would, "job")+" would be")
+		parts = append(parts, inspect.Count(s.Would, "job")+" would be changed")
 	} else {
 		parts = append(parts, inspect.Count(s.Done, "job")+" done")
 	}
@@ -64,21 +64,21 @@ func (s sweep) Says() string {
 	}
 	slices.Sort(reasons)
 	for _, why := range reasons {
-		parts = append(parts, fmt.Sprintf("%d left, as %s", s.Left[why], why))
+		parts = append(parts, fmt.Sprintf("%d unchanged: %s", s.Left[why], why))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// sweeps are the last changes of many jobs, the newest first.
+// sweeps are the latest changes of many jobs, the newest first. They are safe for concurrent use.
 type sweeps struct {
 	mu      sync.Mutex
 	all     []sweep
 	number  int
-	ctx     context.Context // of the process; nil: it has not begun
+	ctx     context.Context // of Run; nil: Run was not called yet
 	running sync.WaitGroup
 }
 
-// begin lets sweeps run until ctx ends.
+// begin allows changes until ctx ends.
 func (s *sweeps) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,8 @@ func (s *sweeps) list() []sweep {
 	return slices.Clone(s.all)
 }
 
-// start runs a change aside; end is told what it has done.
+// start runs do in the background, which reports its progress. Then it calls end with the result. If too
+// many changes are running, the error is operate.ErrRefused.
 func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error), end func(sweep)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,13 +105,13 @@ func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) 
 		}
 	}
 	if s.ctx == nil || s.ctx.Err() != nil || n >= maxRunning {
-		return operate.ErrRefused.Because("%d changes of many jobs are already running: try again when one has ended", n)
+		return operate.ErrRefused.Because("%d changes of many jobs are already running: try again when one of them has ended", n)
 	}
 	s.number++
 	one.Number = s.number
 	if s.all = slices.Insert(s.all, 0, one); len(s.all) > maxSweeps {
 		last := len(s.all) - 1
-		for !s.all[last].Ended { // few run at once
+		for !s.all[last].Ended { // ends, as at most maxRunning have not ended
 			last--
 		}
 		s.all = slices.Delete(s.all, last, last+1)
@@ -126,10 +127,10 @@ func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) 
 		}
 		return now
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, sweepTime)
+	ctx, cancel := context.WithTimeout(s.ctx, sweepTimeout)
 	s.running.Go(func() {
 		defer cancel()
-		swept, err := do(ctx, func(so operate.Swept) { update(func(t *sweep) { t.Swept = so }) })
+		swept, err := do(ctx, func(soFar operate.Swept) { update(func(t *sweep) { t.Swept = soFar }) })
 		end(update(func(t *sweep) {
 			t.Swept, t.Ended = swept, true
 			if err != nil {
@@ -140,44 +141,44 @@ func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) 
 	return nil
 }
 
-func (d *Dashboard) retryGroup(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) retryGroup(ctx context.Context, r *http.Request) (outcome, error) {
 	return d.sweep(ctx, r, "Run again", d.o.Operate.Dead.Retry)
 }
 
-func (d *Dashboard) discardGroup(ctx context.Context, r *http.Request) (done, error) {
+func (d *Dashboard) discardGroup(ctx context.Context, r *http.Request) (outcome, error) {
 	return d.sweep(ctx, r, "Discard", d.o.Operate.Dead.Discard)
 }
 
-// sweep changes the dead jobs of a group, which a form names by its key.
-func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, change func(context.Context, operate.Sweep) (operate.Swept, error)) (done, error) {
+// sweep starts a change of the dead jobs of a group, which the form identifies by its key.
+func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, change func(context.Context, operate.Sweep) (operate.Swept, error)) (outcome, error) {
 	key := r.PostFormValue("group")
-	listed := d.sampler.look(ctx).Dead
-	isOf := func(j inspect.DeadJob) bool { return keyOf(j) == key }
-	first := slices.IndexFunc(listed, isOf)
-	if first < 0 { // perhaps it was listed since
-		limited, cancel := context.WithTimeout(ctx, refreshTime)
+	listed := d.sampler.latest(ctx).Dead
+	inGroup := func(j inspect.DeadJob) bool { return keyOf(j) == key }
+	first := slices.IndexFunc(listed, inGroup)
+	if first < 0 { // the sample may be older than the page
+		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
-		listed = d.sampler.look(ctx).Dead
-		first = slices.IndexFunc(listed, isOf)
+		listed = d.sampler.latest(ctx).Dead
+		first = slices.IndexFunc(listed, inGroup)
 	}
 	if first < 0 {
-		return done{}, operate.ErrNotFound.Because("this group of dead jobs no longer exists: its jobs were retried or discarded")
+		return outcome{}, operate.ErrNotFound.Because("this group of dead jobs no longer exists: its jobs were retried or discarded")
 	}
 	one := sweep{What: what, Group: listed[first].Report + ": " + cmp.Or(listed[first].Error, listed[first].Note), DryRun: r.PostFormValue("dry") != ""}
 	for _, j := range listed {
-		if isOf(j) {
+		if inGroup(j) {
 			one.Of++
 		}
 	}
 	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
 	user := access.Of(ctx).Name
 	err := d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
-		return change(ctx, operate.Sweep{Match: isOf, DryRun: one.DryRun, Each: each})
+		return change(ctx, operate.Sweep{Match: inGroup, DryRun: one.DryRun, Each: each})
 	}, func(s sweep) {
-		d.o.Log.Info("change of dead jobs", "user", user, "what", what, "group", s.Group, "dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
-		d.sampler.old.Store(true)
-		d.sampler.poke()
+		d.o.Log.Info("dead jobs changed", "user", user, "what", what, "group", s.Group, "dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
+		d.sampler.stale.Store(true)
+		d.sampler.wakeUp()
 	})
-	return done{what + ": begun.", "/dead"}, err
+	return outcome{what + ": started.", "/dead"}, err
 }

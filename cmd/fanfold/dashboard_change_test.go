@@ -97,9 +97,9 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
-	b.does("/listeners/broken/resume", 200, "works again")
+	b.does("/listeners/broken/resume", 200, "Listener broken is resumed.")
 	b.does("/reports/slow/pause", 200, "is paused")
-	b.does("/reports/slow/resume", 200, "begin again; ids that have waited: 0.")
+	b.does("/reports/slow/resume", 200, "is resumed. Waiting ids that start now: 0.")
 	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
@@ -121,16 +121,16 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		group, _, _ = strings.Cut(rest, `"`)
 		return ok && strings.Contains(text, "5 ×")
 	})
-	b.does("/dead/retry", 200, "Run again: begun.", "group", group, "dry", "1")
-	s.eventually("the dry run says what would be", func() bool { _, text := page("/dead"); return strings.Contains(text, "5 jobs would be") })
-	b.does("/dead/retry", 200, "Run again: begun.", "group", group)
+	b.does("/dead/retry", 200, "Run again: started.", "group", group, "dry", "1")
+	s.eventually("the dry run says what would be", func() bool { _, text := page("/dead"); return strings.Contains(text, "5 jobs would be changed") })
+	b.does("/dead/retry", 200, "Run again: started.", "group", group)
 	s.eventually("they ran again, and are dead again", func() bool {
 		_, text := page("/dead")
 		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 5
 	})
-	b.does("/dead/discard", 200, "Discard: begun.", "group", group)
+	b.does("/dead/discard", 200, "Discard: started.", "group", group)
 	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 0 })
-	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "No job is dead.") })
+	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "There are no dead jobs.") })
 	b.does("/dead/retry", 404, "no longer exists", "group", group)
 
 	// Quarantined entries.

@@ -57,8 +57,8 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			return code == http.StatusOK && !strings.Contains(text, "do not answer")
 		})
 	}
-	has("/", "every listener has workers", "1 running", "answer")
-	has("/", "Events of Redis", "are heard", "the sink answers")
+	has("/", "every listener has workers", "1 running", "<dd>reachable</dd>")
+	has("/", "Keyspace events", "<dd>published</dd>", "<dt>Sink</dt><dd>reachable</dd>")
 	done := s.insert("slow", `{"seconds": 0}`)
 	running := s.insert("slow", `{"seconds": 300}`)
 	failing := s.insert("failing", "")
@@ -72,9 +72,9 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/jobs?q=none", "No job is in this view.")
 	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
-	has("/records?status=cancelled&since=nonsense", "No record is so.")
-	has("/", "Source db", "answers", "1 running: dev")
-	has("/listeners", "1 of 3", "100/m", "Queries a minute", `<td class="number">1</td><td class="number">`, "Failed tries", `<td class="number">1</td></tr>`)
+	has("/records?status=cancelled&since=nonsense", "No records match.")
+	has("/", "Source db</a></dt><dd>reachable</dd>", "1 running: dev")
+	has("/listeners", "1 of 3", "100/m", "Queries per minute", `<td class="number">1</td><td class="number">`, "Failed tries", `<td class="number">1</td></tr>`)
 	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
 	has("/jobs/"+done, "SUCCESS", "file://")
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {
@@ -116,7 +116,7 @@ func TestHealth(t *testing.T) {
 	_, page := s.browse()
 	s.eventually("the overview warns", func() bool {
 		_, text := page("/")
-		return strings.Contains(text, "maxmemory-policy allkeys-lru: Redis may delete running jobs") && !strings.Contains(text, "the sink answers")
+		return strings.Contains(text, "maxmemory-policy allkeys-lru: Redis may delete running jobs") && !strings.Contains(text, "<dt>Sink</dt><dd>reachable</dd>")
 	})
 }
 

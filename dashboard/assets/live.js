@@ -1,6 +1,6 @@
-// Keeps a page up to date: when the server says that there is something new, the page is fetched
-// again, and its parts with data-live are replaced. A part that somebody uses stays as it is: one
-// with the focus, a selection, a form that was begun, or while updates are paused.
+// Keeps a page up to date: when the server sends a new sample number, this script fetches the page and
+// replaces its parts with data-live. It does not replace a part in use: one with the focus, a selection
+// or a form with changed fields. While updates are paused, it replaces nothing.
 'use strict'
 
 const button = document.getElementById('pause')
@@ -8,8 +8,8 @@ let paused = false
 let busy = false
 let again = false
 
-// typed tells whether a field of a form has another value than the page came with.
-function typed (form) {
+// edited tells whether a field of a form differs from its initial value.
+function edited (form) {
   return [...form.elements].some(field =>
     field.checked !== field.defaultChecked || field.selectedIndex > 0 ||
     (field.defaultValue !== undefined && field.value !== field.defaultValue))
@@ -17,12 +17,12 @@ function typed (form) {
 
 function used (part) {
   const selection = document.getSelection()
-  return [...part.querySelectorAll('form')].some(typed) || part.contains(document.activeElement) ||
+  return [...part.querySelectorAll('form')].some(edited) || part.contains(document.activeElement) ||
     (selection && !selection.isCollapsed && part.contains(selection.anchorNode))
 }
 
-// trouble says why the page is not up to date. The next answer takes its place.
-function trouble (text) {
+// warn shows why the page is not up to date, until the next successful update.
+function warn (text) {
   const notice = document.createElement('p')
   notice.className = 'bad notice'
   notice.textContent = 'This page is not up to date: ' + text
@@ -40,7 +40,7 @@ async function update () {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
     if (!answer.ok) {
-      trouble(next.querySelector('main')?.innerText.trim() || answer.statusText)
+      warn(next.querySelector('main')?.innerText.trim() || answer.statusText)
       return
     }
     for (const part of document.querySelectorAll('[data-live]')) {
@@ -53,7 +53,7 @@ async function update () {
       part.replaceWith(document.adoptNode(fresh))
     }
   } catch {
-    trouble('The server does not answer.')
+    warn('The server does not answer.')
   } finally {
     busy = false
     if (again) {
@@ -63,7 +63,7 @@ async function update () {
   }
 }
 
-// A hidden page has no stream: browsers open few connections to a server.
+// A hidden page closes its stream, because browsers limit the connections to a server.
 let stream = null
 
 function listen () {
@@ -73,7 +73,7 @@ function listen () {
   } else if (!stream) {
     stream = new EventSource(document.documentElement.dataset.path + '/live')
     stream.onmessage = update
-    stream.onerror = () => trouble('The server does not answer.')
+    stream.onerror = () => warn('The server does not answer.')
   }
 }
 

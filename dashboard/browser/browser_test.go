@@ -30,10 +30,10 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 )
 
-// patience is how long a page may take to show what is waited for.
+// patience is how long a page may take to show an expected text.
 const patience = 60 * time.Second
 
-// site is a fanfold that serves pages, on servers of its own.
+// site is a running fanfold serve with private servers.
 type site struct {
 	t      *testing.T
 	base   string // http://127.0.0.1:port
@@ -156,7 +156,7 @@ func (s *site) exec(query string, args ...any) {
 	}
 }
 
-// shut has the query of a job with this gate wait until open is called.
+// shut blocks the query of the job with this gate until open is called.
 func (s *site) shut(gate string) (open func()) {
 	s.t.Helper()
 	conn, err := s.db.Conn(s.t.Context())
@@ -223,7 +223,7 @@ type tab struct {
 	s   *site
 }
 
-// tab opens one, as a user; empty: as nobody.
+// tab opens a tab, logged in as a user; empty: without a login.
 func (s *site) tab(t *testing.T, browser context.Context, user string) tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -263,7 +263,7 @@ func call[P, R any](b tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// eval returns what a script does, once its promise is kept.
+// eval runs a script and returns its result; it awaits a promise.
 func eval[T any](b tab, script string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
@@ -299,8 +299,8 @@ func (b tab) goTo(path string) {
 	b.do(chromedp.Navigate(b.s.base + path))
 }
 
-// looks are how pages are looked at.
-var looks = []struct {
+// displays are the colour schemes and sizes in which check tests a page.
+var displays = []struct {
 	name, scheme  string
 	width, height int64
 }{{"light", "light", 1200, 900}, {"dark", "dark", 1200, 900}, {"phone", "light", 390, 844}}
@@ -311,7 +311,7 @@ type violation struct {
 	Nodes    []struct{ HTML, FailureSummary string }
 }
 
-// check proves in all looks that a page has no accessibility error and does not scroll sideways.
+// check proves on all displays that a page has no accessibility error and does not scroll sideways.
 // With FANFOLD_PICTURES it writes a picture of each into that folder.
 func (b tab) check(name string) {
 	b.t.Helper()
@@ -322,24 +322,24 @@ func (b tab) check(name string) {
 	if text := b.text(); strings.Contains(text, "NaN") || strings.Contains(text, "<nil>") || strings.Contains(text, "%!") {
 		b.t.Errorf("%s: %s", name, text)
 	}
-	for _, look := range looks {
-		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}})
-		b.do(chromedp.EmulateViewport(look.width, look.height), chromedp.Evaluate[chromedp.Void](string(axe)))
+	for _, display := range displays {
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: display.scheme}}})
+		b.do(chromedp.EmulateViewport(display.width, display.height), chromedp.Evaluate[chromedp.Void](string(axe)))
 		errs := eval[[]violation](b, "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
 		for _, e := range errs {
 			for _, n := range e.Nodes {
-				b.t.Errorf("%s, %s: %s (%s): %s\n%s", name, look.name, e.Help, e.ID, n.HTML, n.FailureSummary)
+				b.t.Errorf("%s, %s: %s (%s): %s\n%s", name, display.name, e.Help, e.ID, n.HTML, n.FailureSummary)
 			}
 		}
 		if eval[bool](b, "document.documentElement.scrollWidth > innerWidth") {
-			b.t.Errorf("%s, %s: scrolls sideways", name, look.name)
+			b.t.Errorf("%s, %s: scrolls sideways", name, display.name)
 		}
 		if to := os.Getenv("FANFOLD_PICTURES"); to != "" {
 			picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			if err != nil {
 				b.t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(to, name+"-"+look.name+".png"), picture, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(to, name+"-"+display.name+".png"), picture, 0o644); err != nil {
 				b.t.Fatal(err)
 			}
 		}
@@ -347,7 +347,7 @@ func (b tab) check(name string) {
 	b.do(chromedp.EmulateViewport(1200, 900))
 }
 
-// TestDashboard follows an operator through the dashboard, and a viewer to where it ends.
+// TestDashboard uses the dashboard as an operator, and as a viewer who may change nothing.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	s, browser := start(t), chromium(t)
@@ -367,7 +367,7 @@ func TestDashboard(t *testing.T) {
 	}
 	oncall.check("job-done")
 
-	// A group of dead jobs runs again, once what it misses is there.
+	// A group of dead jobs runs again after its table was created.
 	for range 3 {
 		s.run("payments")
 	}
@@ -378,9 +378,9 @@ func TestDashboard(t *testing.T) {
 	s.exec("CREATE TABLE company.payments (k INT)")
 	oncall.click("button[formaction='/dead/retry']")
 	oncall.sees("3 jobs done")
-	oncall.sees("No job is dead.")
+	oncall.sees("There are no dead jobs.")
 
-	// Pausing live updates keeps what is there.
+	// While updates are paused, the page does not change.
 	oncall.goTo("/jobs")
 	oncall.sees("No job is in this view.")
 	oncall.click("#pause")
@@ -397,7 +397,7 @@ func TestDashboard(t *testing.T) {
 	oncall.sees("vs_withdraw")
 	open()
 
-	// A form is not taken away while it is filled in.
+	// An update does not replace a form while it is filled in.
 	oncall.goTo("/reports")
 	oncall.do(chromedp.Click(chromedp.CSS("#run-tagged-withdrawals summary")), chromedp.SendKeys(chromedp.CSS("#p-tagged-withdrawals-gate"), "third"))
 	oncall.check("reports")
@@ -463,7 +463,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	person.check("waiting-ready")
 
-	// The file that a click brings.
+	// A click downloads the file.
 	dir := t.TempDir()
 	if _, err := chromedp.CallBrowser(person.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir}); err != nil {
 		t.Fatal(err)
