@@ -157,7 +157,7 @@ func TestPages(t *testing.T) {
 	d := New(Options{Reports: map[string]*report.Report{}})
 	now := time.Now()
 	d.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
-	d.reasons.next = now.Add(time.Hour) // nobody can be asked
+	d.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	for name, s := range map[string]*sample{
 		"empty":  {At: now, Full: true},
 		"errors": {At: now, Full: true, Err: errors.New(evil), NotReady: evil, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
@@ -239,7 +239,7 @@ func TestViews(t *testing.T) {
 	late := running("late", job.StatusRun, "a")
 	late.Started = now.Add(-2 * time.Hour)
 	d := New(Options{})
-	d.reasons.next = now.Add(time.Hour) // nobody can be asked
+	d.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	s := &sample{
 		At: now, Full: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
 		Jobs: []inspect.Running{

@@ -89,7 +89,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q\nnot\n%q", got, want)
 		}
 		if strings.Contains(got, "secret") || strings.Contains(got, "SELECT") {
-			t.Errorf("%q tells what is nobody's business", got)
+			t.Errorf("%q reveals an error or a location", got)
 		}
 	}
 	if got := describe(ended("unmapped x", nil), nil); got.Class != "bad" || !got.Ended {

@@ -312,7 +312,7 @@ type violation struct {
 }
 
 // check proves on all displays that a page has no accessibility error and does not scroll sideways.
-// With FANFOLD_PICTURES it writes a picture of each into that folder.
+// With FANFOLD_PICTURES it writes a picture of every display into that folder.
 func (b tab) check(name string) {
 	b.t.Helper()
 	axe, err := os.ReadFile(os.Getenv("FANFOLD_AXE"))
