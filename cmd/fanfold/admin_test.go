@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// address is one that nobody listens at now.
+// address returns a loopback address on which nothing listens.
 func address(t testing.TB) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -28,7 +28,7 @@ func address(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// get asks the admin server; 0 where nobody answers.
+// get sends a request to the admin server and returns 0 if the server does not answer.
 func get(t *testing.T, addr, path string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
@@ -48,7 +48,7 @@ func get(t *testing.T, addr, path string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// TestAdmin follows a process from its start to its end, and through an outage of
+// TestAdmin checks the admin server from the start of a process to its end, and during an outage of
 // Redis.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestAdmin(t *testing.T) {
 	s.eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })
 }
 
-// fanfoldLines are the metrics that are not the process's.
+// fanfoldLines returns the metrics of Fanfold, without those of the Go runtime and the process.
 func fanfoldLines(text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {
@@ -113,7 +113,8 @@ func fanfoldLines(text string) string {
 	return lines.String()
 }
 
-// TestAdminWithoutRedis is alive, not ready, and still has its own metrics.
+// TestAdminWithoutRedis: without Redis, the process is alive but not ready, and still serves its
+// own metrics.
 func TestAdminWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
@@ -143,7 +144,7 @@ func TestAdminWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestMetricNames are those that Prometheus's own rules want.
+// TestMetricNames checks the names of the metrics against Prometheus's own rules.
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -167,7 +168,7 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// TestAdminAddress: one that is taken ends serve.
+// TestAdminAddress: serve ends with an error if the address of --admin is in use.
 func TestAdminAddress(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)

@@ -13,7 +13,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// mended is a report whose query is too slow, and then mended.
+// mended is a report whose query sleeps for this long: too long in the first version, 0 in the
+// fixed one.
 func mended(seconds, more string) string {
 	return `
   mended:` + more + `
@@ -23,8 +24,8 @@ func mended(seconds, more string) string {
 `
 }
 
-// stuck starts a job whose query fails and returns its id once a try has failed and its
-// process has stopped.
+// stuck starts a job whose query fails. It returns the id after one try has failed and the process
+// has stopped.
 func (s *stack) stuck() string {
 	s.t.Helper()
 	stop := s.serve(s.config)
@@ -38,8 +39,8 @@ func (s *stack) stuck() string {
 	return id
 }
 
-// TestAJobWhoseDefinitionIsGone is said where people look, once in the log, and fanfold
-// adopt restarts it, once.
+// TestAJobWhoseDefinitionIsGone: if no process has the definition of a running job, the commands
+// say so, the log says so once, and fanfold adopt restarts the job exactly once.
 func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", ""), "limits: {lease: 1s, running_jobs: 1}")
@@ -70,7 +71,7 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 		}
 	}
 	s.eventually("the log says what to do", func() bool { return strings.Contains(log.String(), "fanfold adopt --report mended") })
-	// Its entry comes and goes each second meanwhile.
+	// Meanwhile its entry is handed back every second.
 	handed := s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.Home().Keys.Task("one")).Val().EntriesAdded
 	s.eventually("it was handed back five times more", func() bool {
 		return s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.Home().Keys.Task("one")).Val().EntriesAdded >= handed+5
@@ -95,8 +96,8 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	s.idle()
 }
 
-// TestAdoptAll adopts what stands still and nothing else; what cannot be adopted is
-// refused with what helps.
+// TestAdoptAll: adopt --all restarts exactly the jobs whose definition is gone, and refuses the
+// others with a remedy.
 func TestAdoptAll(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", "")+oneReport[1:], "limits: {lease: 1s}")
@@ -121,7 +122,7 @@ func TestAdoptAll(t *testing.T) {
 	refused("give ids, --report NAME or --all", exitUsage, id, "--all")
 	refused("Available: mended, slow", exitUsage, "--report", "mendet")
 	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == inspect.KindNoDefinition })
-	// This configuration is one that no process has.
+	// No process has this configuration.
 	third := s.write("third.yaml", mended("0.1", "")+oneReport[1:], "limits: {lease: 1s}")
 	if out, code := s.fanfold("adopt", id, "-c", third); code != exitFailure || !strings.Contains(out, "no process has the definition of report mended in this configuration") {
 		t.Errorf("%d %s", code, out)
@@ -133,7 +134,7 @@ func TestAdoptAll(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	refused("fanfold retry "+id, exitFailure, id)
-	// A process that has the definition goes on with its jobs.
+	// A process that has the definition continues its jobs.
 	s.process("-c", old, "serve", "--roles", "listeners")
 	if out, code := s.fanfold("cancel", running); code != exitOK {
 		t.Errorf("%d %s", code, out)
@@ -150,8 +151,8 @@ func TestAdoptAll(t *testing.T) {
 	refused("it continues there", exitFailure, pending)
 }
 
-// TestOnChangeRestart restarts jobs by itself that a change of their report has left
-// behind.
+// TestOnChangeRestart: with on_change: restart, a job whose definition is gone is restarted without
+// a command.
 func TestOnChangeRestart(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", "\n    on_change: restart"), "limits: {lease: 1s, grace: 1s}")
@@ -163,8 +164,8 @@ func TestOnChangeRestart(t *testing.T) {
 	s.idle()
 }
 
-// TestAnAdoptThatDied between record and state: the job runs nevertheless, after the
-// grace time.
+// TestAnAdoptThatDied: if adopt dies after it has changed the record and before it has written the
+// state, the job still runs after the grace time.
 func TestAnAdoptThatDied(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
@@ -179,8 +180,8 @@ func TestAnAdoptThatDied(t *testing.T) {
 	s.idle()
 }
 
-// TestAdoptOfLongParameters: parameters that are too long to be read are not taken for
-// none.
+// TestAdoptOfLongParameters: adopt refuses a job whose parameters are longer than
+// limits.parameters, and does not run it without them.
 func TestAdoptOfLongParameters(t *testing.T) {
 	t.Parallel()
 	noted := func(seconds string) string {
@@ -202,8 +203,8 @@ func TestAdoptOfLongParameters(t *testing.T) {
 	}
 }
 
-// TestAdoptOfWhatChangesMeanwhile: jobs that are listed and then end, or go on, by
-// themselves are no errors, and what Redis did not start is told; the others are adopted.
+// TestAdoptOfWhatChangesMeanwhile: adopt --report skips jobs that end or continue after they were
+// listed, reports a start that Redis refused, and adopts the others.
 func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("0", ""))
@@ -228,7 +229,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 		seen, err := s.b.Partitions.Home().Definitions.Seen(ctx)
 		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.b.Config.Reports["mended"].Hash()))
 	})
-	// The first one is held up in its record, with all of them listed.
+	// Adopt blocks on the record of the first job, after it has listed all of them.
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// retries is how often an event retry came for a step, and how often it counted.
+// retries returns the number of retry events of a step, and how many of them counted as a try.
 func (s *stack) retries(id, step string) (all, counted int) {
 	s.t.Helper()
 	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
@@ -35,7 +35,7 @@ func (s *stack) retries(id, step string) (all, counted int) {
 	return all, counted
 }
 
-// againReport sleeps as long as the table knob says, and may take half a second.
+// againReport sleeps as long as the table knob says. Its query may take half a second.
 const againReport = `
   again:
     retry: {retries: 3, delay: 200ms}
@@ -48,7 +48,8 @@ func (s *stack) knob(seconds int) {
 	s.exec("REPLACE INTO knob VALUES (1, ?)", seconds)
 }
 
-// TestATransientErrorIsTriedAgain from the query to the file.
+// TestATransientErrorIsTriedAgain: a query that fails is retried, and its job ends with a complete
+// file.
 func TestATransientErrorIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, againReport)
@@ -71,7 +72,8 @@ func TestATransientErrorIsTriedAgain(t *testing.T) {
 	s.idle()
 }
 
-// TestASourceThatIsAway uses no try, and its jobs go on when it is back.
+// TestASourceThatIsAway: an outage of a source does not count as a try, and its jobs continue when
+// the source is back.
 func TestASourceThatIsAway(t *testing.T) {
 	t.Parallel()
 	source, err := testenv.StartMariaDB(t.Context(), t.TempDir())
@@ -100,14 +102,14 @@ func TestASourceThatIsAway(t *testing.T) {
 	s.idle()
 }
 
-// slowReport takes as long as a parameter says.
+// slowReport sleeps as long as a parameter says.
 const slowReport = `
   slow:
     parameters: {seconds: integer}
     stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}]}]
 `
 
-// taken waits until the task of a job is somebody's.
+// taken waits until a worker has the task of a job.
 func (s *stack) taken(id string) {
 	s.t.Helper()
 	s.eventually("the task is taken", func() bool {
@@ -116,8 +118,7 @@ func (s *stack) taken(id string) {
 	})
 }
 
-// TestSIGTERM: work that can be done within the stop's time is done, and the
-// process ends well.
+// TestSIGTERM: work that can end within limits.stop is completed, and the process exits with 0.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, slowReport)
@@ -134,8 +135,8 @@ func TestSIGTERM(t *testing.T) {
 	s.content(s.wait(id)[0])
 }
 
-// TestSIGTERMHandsBack what would take longer, without a try, so that another
-// process has it at once and not after the lease.
+// TestSIGTERMHandsBack: work that does not end within limits.stop is handed back and does not count
+// as a try. Another process takes it at once, before the lease ends.
 func TestSIGTERMHandsBack(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, slowReport, "limits: {stop: 200ms, lease: 10m}")
@@ -153,7 +154,7 @@ func TestSIGTERMHandsBack(t *testing.T) {
 	s.idle()
 }
 
-// TestASecondSignal ends the process at once.
+// TestASecondSignal: a second signal kills the process at once.
 func TestASecondSignal(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, slowReport, "limits: {stop: 10m}")
@@ -179,7 +180,7 @@ func TestASecondSignal(t *testing.T) {
 	}
 }
 
-// end signals a process and waits for its good end.
+// end signals a process and checks that it exits with 0.
 func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
 	t.Helper()
 	if err := p.Process.Signal(signal); err != nil {
@@ -190,8 +191,8 @@ func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
 	}
 }
 
-// TestAFullRedisDrains: 32 MB are too little for 40 jobs of some megabytes at
-// once. They wait, and come to their end one after the other.
+// TestAFullRedisDrains: 40 jobs of several megabytes do not fit into a Redis of 32 MB at once. They
+// wait, and all of them succeed.
 func TestAFullRedisDrains(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, []string{"--maxmemory", "32mb"}, `
@@ -224,7 +225,7 @@ func TestAFullRedisDrains(t *testing.T) {
 	t.Logf("%d times a task met a full Redis", full)
 }
 
-// ready is a job whose barrier is reached; nobody has claimed it.
+// ready returns the id of a job that is READY and that no worker has claimed.
 func (s *stack) ready() string {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -236,7 +237,7 @@ func (s *stack) ready() string {
 	return id
 }
 
-// readyWith starts a job with a definition, and completes its task.
+// readyWith starts a job with a definition and completes its task.
 func (s *stack) readyWith(id, hash string) {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.Partitions.Home()
@@ -259,7 +260,7 @@ func (s *stack) readyWith(id, hash string) {
 	}
 }
 
-// claim has a worker take over a job whose barrier is reached.
+// claim claims a READY job for a worker.
 func (s *stack) claim(id, worker string) *scripts.Fold {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.Partitions.Home()
@@ -290,8 +291,8 @@ func (s *stack) claim(id, worker string) *scripts.Fold {
 	return f
 }
 
-// TestPoisonInFanIn: a fold that ends each of its workers before they can say
-// anything stops after the tries.
+// TestPoisonInFanIn: a fold that kills every worker before it can report an error fails after the
+// configured number of tries.
 func TestPoisonInFanIn(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -306,7 +307,7 @@ func TestPoisonInFanIn(t *testing.T) {
 	s.idle()
 }
 
-// hangingSink never gets to the end of a write.
+// hangingSink hangs in every write until its context ends.
 type hangingSink struct {
 	sink.Sink
 	hangs chan struct{}
@@ -318,7 +319,8 @@ func (s *hangingSink) Create(ctx context.Context, _ sink.Object) (sink.Writer, e
 	return nil, ctx.Err()
 }
 
-// TestAStopHandsAFoldBack, without a try, so that another process has it at once.
+// TestAStopHandsAFoldBack: a process that stops hands its fold back without using a try. Another
+// process takes it at once.
 func TestAStopHandsAFoldBack(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {stop: 100ms, lease: 10m}")
@@ -337,8 +339,8 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	s.idle()
 }
 
-// TestARedisOutageUsesNoTry, however many leases it takes: those who worked come
-// back before anything is taken over from them.
+// TestARedisOutageUsesNoTry: an outage of Redis for several leases does not count as a try. The
+// workers continue their work before another worker takes it over.
 func TestARedisOutageUsesNoTry(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, strings.Replace(slowReport, "stages:", "retry: 0\n    stages:", 1), "limits: {lease: 3s, grace: 5m}")
@@ -368,8 +370,8 @@ func TestARedisOutageUsesNoTry(t *testing.T) {
 	s.idle()
 }
 
-// TestWaitingForAConnectionUsesNoTry: that others keep the connections of a
-// database says nothing about a query.
+// TestWaitingForAConnectionUsesNoTry: a task that waits because other tasks use all connections of
+// a database does not use a try.
 func TestWaitingForAConnectionUsesNoTry(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `

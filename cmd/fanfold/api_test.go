@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// apiReports are those of docs/guides/http-api.md, and one that takes its time.
+// apiReports has the reports of docs/guides/http-api.md and a slow one.
 const apiReports = oneReport + `
   tagged-withdrawals:
     parameters: {tag: string, from: {type: date, default: "2024-01-01"}}
@@ -27,7 +27,7 @@ const apiReports = oneReport + `
       - listeners: [{name: two, database: db, query: "SELECT seq AS k, :tag AS tag, :from AS since, REPEAT('x', 100) AS v FROM seq_1_to_20000"}]
 `
 
-// call sends a request to the API and returns the status and the whole answer.
+// call sends a request to the API and returns the status and the complete answer.
 func (s *stack) call(method, url, body string, header ...string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
@@ -50,7 +50,7 @@ func (s *stack) call(method, url, body string, header ...string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// idOf is the id in an answer.
+// idOf returns the id in an answer.
 func (s *stack) idOf(text string) string {
 	s.t.Helper()
 	var v struct{ ID string }
@@ -60,7 +60,8 @@ func (s *stack) idOf(text string) string {
 	return v.ID
 }
 
-// TestAPI creates a job, follows it, and downloads the file that it made; cancels one and runs it again.
+// TestAPI creates a job, follows it and downloads its file. It cancels another job and runs it
+// again.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, apiReports, "limits: {stop: 1s}")
@@ -147,7 +148,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestAPIRoles: who only reads makes no change, and the addresses in answers are those below http.url.
+// TestAPIRoles: a viewer cannot change anything, and the addresses in answers begin with http.url.
 func TestAPIRoles(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
@@ -204,9 +205,9 @@ func jsonText(t *testing.T, v any) string {
 	return string(text)
 }
 
-// TestAPICreatesOnceThroughACrash kills the process in the middle of a request: before its
-// transaction ends, and between that and the push. The request with the same key makes no second record, and
-// its job runs.
+// TestAPICreatesOnceThroughACrash kills the process during a request: before its transaction
+// commits, and between the commit and the push. A second request with the same key creates no
+// second record, and the job runs.
 func TestAPICreatesOnceThroughACrash(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, apiReports, "limits: {stop: 1s}")

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestUnknownWords are wrong usage, and say what was probably meant; nothing is paused.
+// TestUnknownWords: an unknown command or flag exits with 2, suggests a similar one and changes
+// nothing.
 func TestUnknownWords(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport+strings.Replace(oneReport[1:], "slow:", "r:", 1))
@@ -48,7 +49,8 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
-// TestCompletionOfIDs offers what the servers know, but for what the line has, and nothing odd.
+// TestCompletionOfIDs: completion offers values from the servers, except those already on the
+// command line and those with unprintable characters.
 func TestCompletionOfIDs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -85,7 +87,7 @@ name'`, due))
 	}
 }
 
-// TestCompletion offers the names of the configuration, and not files.
+// TestCompletion: completion offers names from the configuration and no files.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)

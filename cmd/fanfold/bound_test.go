@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestParallelAndRate bound what all processes together ask of a source, of whatever
-// kind; what waits for its turn uses no try.
+// TestParallelAndRate: parallel and rate limit the queries of all processes together, for every
+// kind of source. Waiting for a slot does not use a try.
 func TestParallelAndRate(t *testing.T) {
 	t.Parallel()
 	const jobs, tasks, distance = 12, 2, 25 * time.Millisecond
@@ -67,8 +67,8 @@ apis: {vendor: {url: "%s", parallel: %d, rate: %d/s}}`, api.URL, tasks, time.Sec
 	}
 }
 
-// TestSlotsOfTasksThatBeginTogether: the entries of two listeners can have the same id, and each
-// task takes a slot of its own.
+// TestSlotsOfTasksThatBeginTogether: every task takes its own slot, even if the stream entries of
+// two listeners have the same id.
 func TestSlotsOfTasksThatBeginTogether(t *testing.T) {
 	t.Parallel()
 	const query = "SELECT 1 AS k, GET_LOCK('{schema}', 0) AS alone, SLEEP(0.2) AS slept, RELEASE_LOCK('{schema}') AS released"

@@ -18,11 +18,11 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// TestCancel: a job that runs stops within a moment, on the database's server too, and
-// leaves nothing.
+// TestCancel: cancel stops a running job at once, also its query on the database server, and leaves
+// no data.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	// With this lease the next renewal would come too late for this test.
+	// With this lease, the next renewal is too late for this test.
 	s := newStack(t, `
   long:
     stages: [{listeners: [
@@ -66,8 +66,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelEndsAVendorsJob: a task that waits for somebody else's job goes, and so does
-// that job, also where the task is not held by anybody.
+// TestCancelEndsAVendorsJob: cancel also cancels the export that a task waits for at its API, even
+// if no worker holds the task.
 func TestCancelEndsAVendorsJob(t *testing.T) {
 	t.Parallel()
 	var looked atomic.Bool
@@ -116,8 +116,8 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
 	s.idle()
 }
 
-// TestCancelWhatDoesNotRun: before its start a record needs no worker to be cancelled;
-// what has ended, or is about to, stays.
+// TestCancelWhatDoesNotRun: a PENDING record is cancelled without a worker. A job that has ended or
+// is about to end is not cancelled.
 func TestCancelWhatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -152,7 +152,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	}
 }
 
-// finishedAs gives status, attempt and reason of the events finished of a record.
+// finishedAs returns status, attempt and reason of the finished events of a record.
 func (s *stack) finishedAs(id string) (all []string) {
 	s.t.Helper()
 	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
@@ -163,7 +163,8 @@ func (s *stack) finishedAs(id string) (all []string) {
 	return all
 }
 
-// TestCancelOfALostJob: Redis has lost it, and nobody knows of the file that it made.
+// TestCancelOfALostJob: a job that Redis has lost can be cancelled, and the file that it made is
+// deleted.
 func TestCancelOfALostJob(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
@@ -185,7 +186,8 @@ func TestCancelOfALostJob(t *testing.T) {
 	})
 }
 
-// TestCancelThatIsInterrupted right after the state has decided: an engine finishes it.
+// TestCancelThatIsInterrupted: if cancel is killed after it has changed the state, an engine
+// completes the cancellation.
 func TestCancelThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -206,7 +208,7 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
 		t.Errorf("in the sink: %v", files)
 	}
-	// One whose file is being committed is not cancelled any more.
+	// A job whose file is being committed cannot be cancelled.
 	late := s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
 	if err := s.b.Redis.HSet(t.Context(), s.b.Partitions.Home().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
@@ -217,8 +219,8 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCancelAgain finishes a cancel that died once the record was CANCELLED: the event is
-// written, and a file of an attempt that Redis has lost is removed.
+// TestCancelAgain: if cancel was killed after the record became CANCELLED, a second cancel writes
+// the event and deletes the file of an attempt that Redis has lost.
 func TestCancelAgain(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")

@@ -12,11 +12,10 @@ import (
 	"strings"
 )
 
-// barriers proves from Redis's append-only file that each barrier fired once.
-// The file has every write in the order in which it took effect, those of
-// scripts too: it is not capped, FLUSHALL is one more line in it, and a write
-// that it has lost in a crash is lost in Redis as well. So nothing that happened
-// is missing in it. It is never rewritten here (redisExtra).
+// barriers checks in Redis's append-only file that every barrier fired exactly once. The file lists
+// all writes in the order of their effect, including those of scripts. It is complete: it is not
+// capped, it is never rewritten here (redisExtra), FLUSHALL is one more line, and a write that a
+// crash removes from it is also lost in Redis.
 func (r *round) barriers() {
 	log := &barrierLog{states: map[string]*jobLog{}, fired: map[string]int{}, entries: map[string]int{}}
 	files, err := filepath.Glob(filepath.Join(r.dir, "redis", "appendonlydir", "*.incr.aof"))
@@ -61,8 +60,7 @@ func (r *round) barriers() {
 	r.totals.add("writes of Redis", log.writes)
 }
 
-// writesOf are those writes of Redis that concern a job, a line each, with the
-// number of each one.
+// writesOf returns the writes of Redis that concern a job, one numbered line for each.
 func writesOf(id string, files []string) string {
 	var text strings.Builder
 	writes := 0
@@ -84,7 +82,7 @@ func writesOf(id string, files []string) string {
 	return text.String()
 }
 
-// barrierLog follows the state of each job through the writes of Redis.
+// barrierLog tracks the states of all jobs through the writes of Redis.
 type barrierLog struct {
 	states    map[string]*jobLog
 	fired     map[string]int    // id/attempt/stage: it became READY
@@ -94,7 +92,7 @@ type barrierLog struct {
 	writes    int
 }
 
-// jobLog is what is known of a job's state.
+// jobLog is the state of a job, as far as the writes show it.
 type jobLog struct {
 	attempt, stage string
 	target         int
@@ -122,8 +120,8 @@ func (l *barrierLog) read(file string) error {
 	}
 }
 
-// readCommand reads one command as Redis writes it: *<n>, and each argument as
-// $<length> and bytes.
+// readCommand reads one command in Redis's format: *<n>, then every argument as $<length> and
+// bytes.
 func readCommand(in *bufio.Reader) ([]string, error) {
 	n, err := readCount(in, '*')
 	args := make([]string, 0, max(n, 0))

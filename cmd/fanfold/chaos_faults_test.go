@@ -16,8 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// rage pushes the jobs while everything goes wrong, and returns when the last
-// fault is over.
+// rage pushes the jobs while faults happen, and returns after the last fault.
 func (r *round) rage(ctx context.Context, list []fault) {
 	for _, w := range r.workers {
 		w.crashing.Store(slices.Contains(r.kinds, faultCrash))
@@ -37,7 +36,7 @@ func (r *round) rage(ctx context.Context, list []fault) {
 			if err := r.cause(ctx, storm, f); errors.Is(err, errTooLate) {
 				return
 			} else if err != nil && ctx.Err() == nil {
-				// Masters of a set change by themselves on a busy machine: that is no fault of Fanfold.
+				// On a busy machine, the set elects new masters by itself; that is not an error of Fanfold.
 				r.t.Logf("the test could not cause %s: %v", f, err)
 				if missed.Add(1) > maxMissed {
 					r.violated("the test could not cause %d faults, the last one %s: %v", missed.Load(), f, err)
@@ -53,13 +52,13 @@ func (r *round) rage(ctx context.Context, list []fault) {
 	}
 }
 
-// maxMissed is how many faults of a round may fail to happen.
+// maxMissed is the maximum number of faults of a round that do not take effect.
 const maxMissed = 2
 
-// errTooLate: the servers were not well again before the storm was over.
+// errTooLate: the servers did not recover before the end of the storm.
 var errTooLate = errors.New("the storm is over")
 
-// cause makes a fault happen in the storm and returns when it is over.
+// cause makes a fault happen during the storm and returns when it is over.
 func (r *round) cause(ctx, storm context.Context, f fault) error {
 	w := r.workers[f.worker]
 	switch f.kind {
@@ -100,8 +99,7 @@ func (r *round) cause(ctx, storm context.Context, f fault) error {
 	return nil
 }
 
-// cancel cancels some job, if it can: the servers may be away, or take themselves away
-// in the middle.
+// cancel tries to cancel a job. It fails silently if a server is down.
 func (r *round) cancel(ctx context.Context) {
 	var id string
 	if r.db.QueryRowContext(ctx, "SELECT id FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING') ORDER BY status DESC, RAND() LIMIT 1").Scan(&id) != nil {
@@ -114,8 +112,8 @@ func (r *round) cancel(ctx context.Context) {
 	}
 }
 
-// push pushes all ids during the first part of the storm, some for later and
-// some twice. A push that fails is repeated, as its service would.
+// push pushes all ids during the first part of the storm, some with a delay and some twice. It
+// repeats a failed push, as a service does.
 func (r *round) push(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.seed, 4))
 	ids := random.Perm(r.jobs)
@@ -147,7 +145,7 @@ func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) 
 	return r.redis.client.XAdd(ctx, &redis.XAddArgs{Stream: to.Keys.Jobs(), Values: []any{"id", id}}).Err()
 }
 
-// double appends copies of entries that it sees, marked for the judge.
+// double appends copies of stream entries, marked for the judge.
 func (r *round) double(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.seed, 5))
 	streams := r.redis.streams()

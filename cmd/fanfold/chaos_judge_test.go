@@ -14,14 +14,14 @@ import (
 	"github.com/fanfold/fanfold/engine/sink/gcs"
 )
 
-// watch looks at each record that is SUCCESS as soon as it is seen: its file is
-// there and whole from that moment on.
+// watch checks the file of every record when it first sees that the record is SUCCESS: from then on
+// the file must exist and be complete.
 func (r *round) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		elapse(ctx, 50*time.Millisecond)
 		rows, err := r.db.QueryContext(ctx, "SELECT id, file FROM file_download_record WHERE status = 'SUCCESS'")
 		if err != nil {
-			continue // the database is away
+			continue // the database is down
 		}
 		for rows.Next() {
 			var id int
@@ -41,8 +41,7 @@ func (r *round) compare(id int, file string) {
 	}
 }
 
-// judge proves what is promised once the faults are over and every record is
-// final.
+// judge checks all guarantees after the faults are over and every record is final.
 func (r *round) judge(ctx context.Context) {
 	r.drained(ctx)
 	r.histories(ctx)
@@ -54,7 +53,7 @@ func (r *round) judge(ctx context.Context) {
 	if len(failed) == 0 {
 		return
 	}
-	// What failed, failed by the faults alone: now it succeeds.
+	// Jobs failed only because of the faults: a retry succeeds now.
 	for _, id := range failed {
 		if out, err := r.fanfold("retry", id); err != nil {
 			r.violated("fanfold retry %s: %v %s", id, err, out)
@@ -77,7 +76,7 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 	return c.CombinedOutput()
 }
 
-// drained waits until Redis has nothing left to do, and looks what it keeps.
+// drained waits until Redis has no work left, and checks which keys remain.
 func (r *round) drained(ctx context.Context) {
 	rdb := r.redis.client
 	left := func() (found []string) {
@@ -116,7 +115,7 @@ func (r *round) drained(ctx context.Context) {
 	r.keys(ctx)
 }
 
-// drainTime is how long what is left may take after the last record is final.
+// drainTime is the maximum time for the rest of the work after the last record is final.
 const drainTime = time.Minute
 
 func (r *round) keys(ctx context.Context) {
@@ -125,8 +124,8 @@ func (r *round) keys(ctx context.Context) {
 	}
 }
 
-// histories proves that each record became final once: the database has noted
-// every change of it, in its order, in the same transaction.
+// histories checks that every record became final exactly once. A trigger in the database has
+// recorded every change, in order and in the same transaction.
 func (r *round) histories(ctx context.Context) {
 	rows, err := r.db.QueryContext(ctx, "SELECT id, attempt, was, status FROM history ORDER BY n")
 	if err != nil {
@@ -168,7 +167,7 @@ func (r *round) histories(ctx context.Context) {
 	}
 }
 
-// failures lists the records that FAILED; each has a reason.
+// failures returns the records that are FAILED and checks that each has a reason.
 func (r *round) failures(ctx context.Context) (failed []string) {
 	rows, err := r.db.QueryContext(ctx, "SELECT id, COALESCE(error, '') FROM file_download_record WHERE status = 'FAILED' ORDER BY id")
 	if err != nil {
@@ -190,8 +189,8 @@ func (r *round) failures(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// sweep does at once what an engine does once a day: workers that hung may have made
-// files after their job had ended, and died.
+// sweep does what an engine does once a day: it deletes files of workers that hung, wrote their
+// file after the job had ended, and died.
 func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	b, err := open(filepath.Join(r.dir, "direct.yaml"))
 	if err != nil {
@@ -216,9 +215,8 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	return e.Sweep(ctx)
 }
 
-// files proves that each SUCCESS points to a file of its own with the expected
-// bytes, and that the sink has nothing but these files and their manifests, once it is
-// swept.
+// files checks that every SUCCESS record points to its own file with the expected bytes, and that
+// the sink has only these files and their manifests after the sweep.
 func (r *round) files(ctx context.Context) {
 	deleted, err := r.sweep(ctx)
 	if err != nil {
@@ -255,7 +253,7 @@ func (r *round) files(ctx context.Context) {
 	}
 	for name := range there {
 		if strings.HasPrefix(name, "gs://"+chaosBucket+"/exports/fanfold-check-") {
-			// What a process leaves that dies while it tries the sink at its start.
+			// A process that dies while it tests the sink at its start leaves this object.
 			r.totals.add("objects of tried sinks", 1)
 			continue
 		}
@@ -264,7 +262,7 @@ func (r *round) files(ctx context.Context) {
 	r.totals.most("SUCCESS in a round", success)
 }
 
-// stuck tells of jobs that are not final although nothing goes wrong any more.
+// stuck reports jobs that are not final although there are no more faults.
 func (r *round) stuck(ctx context.Context) {
 	rows, err := r.db.QueryContext(ctx, "SELECT id, status, attempt, updated_at FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING') ORDER BY id")
 	if err != nil {

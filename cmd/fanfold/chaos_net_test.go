@@ -8,13 +8,13 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-// late adds a latency to answers for a while.
+// late delays answers for a while.
 func late(ctx context.Context, p testmain.Proxy, lasts time.Duration) error {
 	return poison(ctx, p, lasts, `{"name":"%s","type":"latency","stream":"downstream","attributes":{"latency":60,"jitter":60}}`)
 }
 
-// swallow makes the connections half-open for a while: both sides send, and
-// nothing arrives. They break at its end; new ones are swallowed, too.
+// swallow makes the connections half-open for a while: both sides send, and no data arrives. New
+// connections are half-open, too. At the end all of them break.
 func swallow(ctx context.Context, p testmain.Proxy, lasts time.Duration) error {
 	return poison(ctx, p, lasts,
 		`{"name":"%s","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`,
@@ -37,7 +37,7 @@ func poison(ctx context.Context, p testmain.Proxy, lasts time.Duration, toxics .
 	return nil
 }
 
-// cut breaks the connections, and refuses new ones for a while.
+// cut breaks the connections and refuses new ones for a while.
 func cut(ctx context.Context, p testmain.Proxy, lasts time.Duration) error {
 	if err := p.Stop(ctx); err != nil {
 		return err
@@ -46,7 +46,7 @@ func cut(ctx context.Context, p testmain.Proxy, lasts time.Duration) error {
 	return p.Start(context.WithoutCancel(ctx))
 }
 
-// elapse lets time pass.
+// elapse waits for d or until ctx ends.
 func elapse(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -26,7 +26,7 @@ const (
 
 var redisKinds = []string{redisAlone, redisSentinel, redisCluster}
 
-// chaosPartitions is their number in a cluster.
+// chaosPartitions is the number of partitions on a cluster.
 const chaosPartitions = 4
 
 // chaosRedis is the Redis of a round.
@@ -38,21 +38,21 @@ type chaosRedis struct {
 	cluster   *testenv.Cluster
 	network   *testenv.Network // between the servers of a set
 
-	down       sync.Mutex // held by who causes a fault
+	down       sync.Mutex // held while a fault happens
 	client     redis.UniversalClient
 	partitions scripts.Partitions
 }
 
 func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaosRedis {
 	c := &chaosRedis{kind: kind, dir: filepath.Join(dir, "redis"), network: testenv.NewNetwork()}
-	// The whole append-only file of a server that is alone is kept: it is the judge's log.
+	// The judge reads the complete append-only file of a single server, so it is never rewritten.
 	settings := []string{"--auto-aof-rewrite-percentage", "0"}
 	var err error
 	switch kind {
 	case redisSentinel:
 		c.sentinels, err = testenv.StartSentinels(ctx, c.dir, 2, c.network, settings...)
 	case redisCluster:
-		// A busy machine alone is no reason for a failover.
+		// A slow machine must not cause a failover.
 		settings = append(settings, "--cluster-node-timeout", "2000")
 		c.cluster, err = testenv.StartCluster(ctx, c.dir, 3, c.network, settings...)
 	default:
@@ -64,8 +64,8 @@ func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaos
 	return c
 }
 
-// where is the value of redis in a configuration. A server that is alone is reached at the address
-// of a worker's relay.
+// where returns the value of redis in a configuration. Workers reach a single server through their
+// relay.
 func (c *chaosRedis) where(relay string) string {
 	switch c.kind {
 	case redisSentinel:
@@ -76,7 +76,7 @@ func (c *chaosRedis) where(relay string) string {
 	return whereAlone(relay, 1)
 }
 
-// address is that of a server that is alone.
+// address returns the address of a single server.
 func (c *chaosRedis) address() string {
 	if c.alone == nil {
 		return ""
@@ -84,7 +84,7 @@ func (c *chaosRedis) address() string {
 	return c.alone.Addr
 }
 
-// servers are all of them.
+// servers returns all servers.
 func (c *chaosRedis) servers() []*testenv.Redis {
 	switch c.kind {
 	case redisSentinel:
@@ -105,8 +105,8 @@ func (c *chaosRedis) stop() {
 	c.network.Close()
 }
 
-// cause makes a fault of a master happen, of that one which has the partition in a cluster, and
-// returns when the set is well again: two faults at once could take all that has a partition.
+// cause makes a fault happen on the master that has the partition. It returns when the set has
+// recovered, because two faults at once could destroy all copies of a partition.
 func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
 	c.down.Lock()
 	defer c.down.Unlock()
@@ -145,7 +145,7 @@ func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
 	return err
 }
 
-// master waits until all servers are well, and returns the one that has the key.
+// master waits until all servers are up, and returns the one that has the key.
 func (c *chaosRedis) master(ctx context.Context, key string) (*testenv.Redis, error) {
 	switch c.kind {
 	case redisSentinel:
@@ -166,7 +166,8 @@ func (c *chaosRedis) handOver(ctx context.Context, key string) error {
 	return c.cluster.HandOver(ctx, key)
 }
 
-// flush empties the master of a key. On a busy machine masters can change just then.
+// flush empties the master of a key. It retries, because masters can change meanwhile on a busy
+// machine.
 func (c *chaosRedis) flush(ctx context.Context, key string) error {
 	for {
 		master, err := c.master(ctx, key)
@@ -182,7 +183,7 @@ func (c *chaosRedis) flush(ctx context.Context, key string) error {
 	}
 }
 
-// streams are all streams of all partitions.
+// streams returns the streams of all partitions.
 func (c *chaosRedis) streams() (all []string) {
 	for _, p := range c.partitions {
 		all = append(all, p.Keys.Jobs(), p.Keys.FanIn(), p.Keys.FanInLarge())
@@ -193,7 +194,7 @@ func (c *chaosRedis) streams() (all []string) {
 	return all
 }
 
-// plain is a key as one partition on one server has it.
+// plain returns the name of a key as it is with one partition on one server.
 func (c *chaosRedis) plain(key string) string {
 	for _, p := range c.partitions {
 		if rest, ok := strings.CutPrefix(key, p.Keys.Hash); ok {
@@ -206,8 +207,8 @@ func (c *chaosRedis) plain(key string) string {
 	return key
 }
 
-// pushed is the partition into which a service pushes an id: the wrong one for two of 20 values of
-// the dice.
+// pushed returns the partition into which a service pushes an id. For two of 20 values of the dice,
+// it is the wrong one.
 func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 	if dice == 1 || dice == 2 {
 		return c.partitions[len(id)%len(c.partitions)]
@@ -215,14 +216,14 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 	return c.partitions.Of(id)
 }
 
-// lasting are the documented keys that have no TTL, or a long one (docs/reference/keys.md).
+// lasting are the documented keys without a TTL or with a long one (docs/reference/keys.md).
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:installation", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",
 	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:configuration",
 }
 
-// left tells which keys are there that jobs should not leave when they have ended.
+// left returns the keys that jobs should have deleted at their end.
 func (c *chaosRedis) left(ctx context.Context) (texts []string) {
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
 	masters, err := redisdb.Masters(ctx, c.client)

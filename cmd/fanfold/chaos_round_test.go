@@ -16,10 +16,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// lease is that of the storm: a worker that is silent for longer is dead.
+// lease is the lease during the storm: another worker takes over after this silence.
 const lease = 1500 * time.Millisecond
 
-// round is one storm over a crew, servers and records of its own.
+// round is one storm over its own workers, servers and records.
 type round struct {
 	t       testing.TB
 	seed    uint64
@@ -30,17 +30,17 @@ type round struct {
 	kind    string // of its Redis
 	redis   *chaosRedis
 	mariadb *testenv.MariaDB
-	direct  *backend // past all relays, as the next two
+	direct  *backend // without relays, like the next two
 	db      *sql.DB
 	sink    *badSink
 	workers []*worker
 	totals  *totals
 
-	mysqlDown sync.Mutex // held by who restarts the server
+	mysqlDown sync.Mutex // held while the server restarts
 
 	mu         sync.Mutex
 	violations []string
-	checked    map[int]bool // records whose file was right as soon as they were SUCCESS
+	checked    map[int]bool // records whose file was correct when they became SUCCESS
 }
 
 const stormReport = `
@@ -57,7 +57,7 @@ const stormReport = `
     join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
 `
 
-// rowsOf says how many rows a job's file has; few need more than one chunk.
+// rowsOf returns the number of rows of a job's file; only a few jobs need more than one chunk.
 func rowsOf(job int) int {
 	if job%200 == 7 {
 		return 10_500
@@ -65,7 +65,7 @@ func rowsOf(job int) int {
 	return 1 + job*31%40
 }
 
-// fileOf is the file of a job, from the records alone.
+// fileOf returns the expected file of a job, computed from the records alone.
 func fileOf(job int) string {
 	var b strings.Builder
 	b.WriteString("k,a,b,c\r\n")
@@ -79,7 +79,7 @@ func fileOf(job int) string {
 	return b.String()
 }
 
-// configuration is that of a worker, which reaches the servers at these addresses.
+// configuration returns the configuration of a worker that reaches the servers at these addresses.
 func (r *round) configuration(redisAddr, mysqlAddr string) string {
 	return fmt.Sprintf(`redis: %s
 databases:
@@ -91,14 +91,14 @@ reports:
 %s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, stormReport)
 }
 
-// violated notes that a guarantee was broken.
+// violated records that a guarantee was broken.
 func (r *round) violated(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.violations = append(r.violations, fmt.Sprintf(format, args...))
 }
 
-// run starts everything, has the storm, and judges what is left.
+// run starts everything, runs the storm and judges the result.
 func (r *round) run(ctx context.Context) {
 	list := schedule(r.seed, r.kinds, relays(r.kind), r.storm)
 	r.t.Logf("seed %d, redis %s, %d jobs, %d faults in %s: %s\n  %s", r.seed, r.kind, r.jobs, len(list), r.storm, strings.Join(r.kinds, ","), scheduleText(list))
@@ -107,7 +107,7 @@ func (r *round) run(ctx context.Context) {
 	began := time.Now()
 	r.rage(ctx, list)
 	calm := 90 * time.Second
-	if r.kind == redisCluster { // a slot that moves as its master is cut off can lose a key, which a pass finds
+	if r.kind == redisCluster { // a slot that moves while its master is cut off can lose a key; a pass restores it
 		calm += 5 * time.Minute
 	}
 	left := r.await(ctx, calm)
@@ -119,7 +119,7 @@ func (r *round) run(ctx context.Context) {
 	r.judge(ctx)
 }
 
-// start starts servers and workers; stop ends them.
+// start starts the servers and workers; stop ends them.
 func (r *round) start(ctx context.Context) (stop func()) {
 	t := r.t
 	var err error
@@ -161,7 +161,7 @@ func (r *round) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// historyStatements have the database note every change of a record, in its order and in the same
+// historyStatements make the database record every change of a record, in order and in the same
 // transaction.
 var historyStatements = []string{
 	`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
@@ -171,8 +171,7 @@ var historyStatements = []string{
 		END IF`,
 }
 
-// migrate makes the record table with its rows, and a history of it that the
-// database keeps by itself.
+// migrate creates the table of records with its rows, and the triggers that record their history.
 func (r *round) migrate(ctx context.Context) {
 	admin, err := r.mariadb.Open("")
 	if err == nil {
@@ -210,8 +209,8 @@ func (r *round) migrate(ctx context.Context) {
 	}
 }
 
-// await waits until all records are final, and returns how many are not: it gives up
-// when none has become so for that long, however slow the machine is.
+// await waits until all records are final and returns the number of those that are not. It gives up
+// if no record has become final for this long, so that a slow machine does not fail the test.
 func (r *round) await(ctx context.Context, most time.Duration) (left int) {
 	left = r.jobs
 	for moved := time.Now(); left > 0 && ctx.Err() == nil && time.Since(moved) < most; {

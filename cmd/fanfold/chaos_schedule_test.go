@@ -12,25 +12,25 @@ import (
 const (
 	faultCrash   = "crash"   // kill -9 of a worker before or after one call to a server
 	faultKill    = "kill"    // kill -9 of a worker at any time
-	faultTerm    = "term"    // a worker is asked to stop
+	faultTerm    = "term"    // SIGTERM of a worker
 	faultZombie  = "zombie"  // SIGSTOP of a worker beyond its lease
 	faultRedis   = "redis"   // kill -9 of a redis-server, and its restart
 	faultFreeze  = "freeze"  // SIGSTOP of a redis-server
 	faultFlush   = "flush"   // FLUSHALL
 	faultMySQL   = "mysql"   // MariaDB is stopped or killed, and started
-	faultSink    = "sink"    // the sink answers 503 and 412, hangs, cuts, loses answers
-	faultLatency = "latency" // answers of a server come late, for one worker
+	faultSink    = "sink"    // the sink answers 503 and 412, hangs, cuts connections, loses answers
+	faultLatency = "latency" // answers of a server to one worker are delayed
 	faultCut     = "cut"     // the connections of one worker to a server break; new ones are refused
-	faultHalf    = "half"    // half-open: what one worker and a server send is swallowed
-	faultDouble  = "double"  // entries come twice
-	faultCancel  = "cancel"  // somebody cancels a job
+	faultHalf    = "half"    // half-open connections: data between one worker and a server is lost
+	faultDouble  = "double"  // entries are duplicated
+	faultCancel  = "cancel"  // a job is cancelled
 
-	faultHandOver = "handover" // a replica of a master that is well is promoted
-	faultApart    = "apart"    // a master is cut off from other servers, and not from its clients
+	faultHandOver = "handover" // a replica of a healthy master is promoted
+	faultApart    = "apart"    // a master is cut off from the other servers, but not from its clients
 	faultSlot     = "slot"     // the slot of a partition moves to another master
 )
 
-// faultKinds are those of a kind of Redis.
+// faultKinds returns the kinds of faults for a kind of Redis.
 func faultKinds(redis string) []string {
 	kinds := []string{
 		faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFreeze, faultFlush,
@@ -48,10 +48,10 @@ func faultKinds(redis string) []string {
 // fault is one entry of a schedule.
 type fault struct {
 	kind   string
-	at     time.Duration // after the begin of the storm
+	at     time.Duration // since the start of the storm
 	lasts  time.Duration
-	worker int    // for those that happen to one worker
-	server string // for those that happen between one worker and a server
+	worker int    // for faults of one worker
+	server string // for faults between one worker and a server
 }
 
 func (f fault) String() string {
@@ -68,8 +68,8 @@ func (f fault) String() string {
 	return text
 }
 
-// relays are what a worker reaches through relays of its own. The servers of a set tell clients
-// their addresses, so workers reach these directly.
+// relays returns the servers that a worker reaches through its own relays. The servers of a set
+// tell clients their addresses, so workers reach these directly.
 func relays(redis string) []string {
 	if redis == redisAlone {
 		return []string{"redis", "mysql", "sink"}
@@ -77,8 +77,8 @@ func relays(redis string) []string {
 	return []string{"mysql", "sink"}
 }
 
-// schedule makes the faults of one round from its seed alone: one about every
-// half second, and each kind that is on at least once.
+// schedule computes the faults of one round from its seed alone: about one every half second, and
+// every enabled kind at least once.
 func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault {
 	random := rand.New(rand.NewPCG(seed, 1))
 	weights := map[string]int{
@@ -86,7 +86,7 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault
 		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4, faultCancel: 4,
 		faultHandOver: 2, faultApart: 2, faultSlot: 2,
 	}
-	var deck []string // crash and double go on all the time
+	var deck []string // crash and double happen all the time
 	for _, k := range kinds {
 		deck = append(deck, slices.Repeat([]string{k}, weights[k])...)
 	}
@@ -123,15 +123,15 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault
 	return list
 }
 
-// crash says at which call a worker's life ends.
+// crash says at which call a worker is killed.
 type crash struct {
 	step  string // such as "redis complete"
-	after bool   // with the answer held back: the effect has happened, and nobody said so
-	skip  int    // how many such calls go well
-	calls int    // where the step does not come: at this call, whatever it is
+	after bool   // at the answer: the effect has happened, and the worker does not learn of it
+	skip  int    // number of such calls before the crash
+	calls int    // if the step does not happen: at this call, whatever it is
 }
 
-// steps are the calls at which workers crash, as taps name them.
+// steps are the calls at which workers crash, by the names that taps give them.
 var steps = []string{
 	"redis start", "redis take", "redis append", "redis complete", "redis claim", "redis advance",
 	"redis publish", "redis settle", "redis ack", "redis move", "redis delay", "redis fail",
@@ -140,7 +140,7 @@ var steps = []string{
 	"sink POST", "sink GET", "sink DELETE",
 }
 
-// stepsAt are the steps that relays see.
+// stepsAt returns the steps that relays see.
 func stepsAt(servers []string) (seen []string) {
 	for _, s := range steps {
 		if server, _, _ := strings.Cut(s, " "); slices.Contains(servers, server) {
@@ -150,8 +150,8 @@ func stepsAt(servers []string) (seen []string) {
 	return seen
 }
 
-// crashOf gives the crash of a worker's n-th life. The lives of all workers go
-// through all steps, in an order that the seed makes.
+// crashOf returns the crash of a worker's n-th process. The processes of all workers cover all
+// steps, in an order that depends on the seed.
 func crashOf(seed uint64, steps []string, worker, life int) crash {
 	deck := rand.New(rand.NewPCG(seed, 2)).Perm(2 * len(steps))
 	card := deck[(worker+life*len(crew))%len(deck)]
@@ -162,7 +162,7 @@ func crashOf(seed uint64, steps []string, worker, life int) crash {
 	}
 }
 
-// scheduleText prints a schedule, several faults in a line.
+// scheduleText formats a schedule, with several faults in a line.
 func scheduleText(list []fault) string {
 	var lines []string
 	for some := range slices.Chunk(list, 6) {

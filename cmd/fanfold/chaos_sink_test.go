@@ -20,14 +20,14 @@ import (
 
 const chaosBucket = "reports"
 
-// badSink is a bucket behind a layer that answers wrongly, late, or not at all.
+// badSink is a bucket behind a layer that answers with errors, late, or not at all.
 type badSink struct {
 	store  testmain.Storage
 	next   http.Handler    // to the bucket
 	way    *http.Transport // of next
 	server *httptest.Server
 	host   string
-	bad    atomic.Bool // while it is, every third request goes wrong; otherwise none
+	bad    atomic.Bool // if true, every third request fails; otherwise none
 	totals *totals
 
 	mu     sync.Mutex
@@ -81,7 +81,7 @@ func (s *badSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(http.StatusServiceUnavailable)
 	case 2:
 		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/upload/") {
-			say(http.StatusPreconditionFailed) // which is not true
+			say(http.StatusPreconditionFailed) // although the object does not exist
 		} else {
 			say(http.StatusInternalServerError)
 		}
@@ -104,7 +104,7 @@ func (s *badSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// objects gives everything that is in the bucket, by URL.
+// objects returns the contents of all objects in the bucket, by URL.
 func (s *badSink) objects() (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -116,7 +116,7 @@ func (s *badSink) objects() (map[string]string, error) {
 	return found, err
 }
 
-// read gives an object's content.
+// read returns the content of an object.
 func (s *badSink) read(file string) (string, error) {
 	u, err := url.Parse(file)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestChaosSchedule: a seed is a schedule, which has each kind of fault.
+// TestChaosSchedule: a seed always gives the same schedule, and a schedule has every kind of fault.
 func TestChaosSchedule(t *testing.T) {
 	t.Parallel()
 	for _, redis := range redisKinds {
@@ -47,10 +47,10 @@ func TestChaosSchedule(t *testing.T) {
 	}
 }
 
-// TestChaosJudge: the judge of barriers sees what must not be.
+// TestChaosJudge: the judge detects barriers that fire early, twice or never.
 func TestChaosJudge(t *testing.T) {
 	t.Parallel()
-	// job writes the state, with a listener that is counted by it if one is given.
+	// job writes a state. If found is set, it also counts this listener.
 	job := func(status, stage, count, open, found string) string {
 		line := strings.Join([]string{"1", status, stage, "0", "9", count, "0", open, "9", "9", "storm/d/p"}, "_")
 		if found != "" {

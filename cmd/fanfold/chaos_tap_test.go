@@ -8,17 +8,16 @@ import (
 	"testing"
 )
 
-// tap is a relay between one worker and one server that knows which call goes
-// through it, and can end the worker at one: with the call held back, or with
-// the answer held back. So each step of the product is a crash point, and the
-// product knows nothing of it.
+// tap is a relay between one worker and one server. It recognises the calls that pass through, and
+// can kill the worker before a call reaches the server or before the answer reaches the worker. So
+// every step of the product is a crash point, without a hook in the product.
 type tap struct {
 	server   string
 	upstream string
 	listener net.Listener
 	names    map[string]string // scripts by their SHA-1
-	// die is told of each call before it is passed on, and of its answer; where
-	// it is true the worker has been killed, and nothing is passed on.
+	// die is called before a call and before its answer are forwarded. If it returns true, it has killed
+	// the worker, and nothing is forwarded.
 	die func(steps []string, answer bool) bool
 
 	mu    sync.Mutex
@@ -68,7 +67,7 @@ func (p *tap) keep(conns ...net.Conn) bool {
 	return !p.ended
 }
 
-// close ends all connections and waits until nothing of the tap is left.
+// close closes all connections and waits until the goroutines of the tap have ended.
 func (p *tap) close() {
 	p.listener.Close()
 	p.mu.Lock()
@@ -84,13 +83,13 @@ func (p *tap) close() {
 type tapped struct {
 	tap            *tap
 	client, server net.Conn
-	prepared       string // MySQL: what the last prepared statement is
+	prepared       string // MySQL: name of the last prepared statement
 
 	mu      sync.Mutex
-	waiting []string // steps whose answer is still to come
+	waiting []string // steps without an answer yet
 }
 
-// calls passes on what the worker sends.
+// calls forwards what the worker sends.
 func (c *tapped) calls() {
 	defer c.end()
 	buffer := make([]byte, 64<<10)
@@ -116,7 +115,7 @@ func (c *tapped) calls() {
 	}
 }
 
-// answers passes on what the server sends.
+// answers forwards what the server sends.
 func (c *tapped) answers() {
 	defer c.end()
 	buffer := make([]byte, 64<<10)
@@ -149,7 +148,7 @@ func (c *tapped) end() {
 	c.tap.mu.Unlock()
 }
 
-// steps names the calls that begin in these bytes.
+// steps returns the names of the calls that begin in these bytes.
 func (c *tapped) steps(b []byte) (found []string) {
 	switch c.tap.server {
 	case "redis":
@@ -195,7 +194,7 @@ func (p *tap) redisSteps(b []byte) (found []string) {
 	return found
 }
 
-// statement names a SQL statement.
+// statement returns the name of an SQL statement.
 func statement(sql []byte) string {
 	text := strings.ToLower(string(sql[:min(len(sql), 2000)]))
 	verb, _, _ := strings.Cut(text, " ")

@@ -16,24 +16,23 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// TestChaos is the short form of the chaos suite: one round. With CHAOS=1h in
-// the environment, as make chaos has it, rounds with growing seeds run for that
-// long. The first broken guarantee ends it, with the seed.
+// TestChaos runs one round of the chaos suite. With CHAOS=1h in the environment, as make chaos sets
+// it, it runs rounds with increasing seeds for that long. It ends at the first broken guarantee and
+// prints the seed.
 //
-// A round has servers and processes of its own, which do 1,000 jobs of two
-// stages and three listeners while what the schedule says goes wrong. The
-// schedule comes from the seed alone; what exactly it hits depends on the
-// machine.
+// A round starts its own servers and processes and runs 1,000 jobs of two stages and three listeners
+// while the faults of a schedule happen. The seed alone determines the schedule; what a fault hits
+// depends on the machine.
 //
-//	CHAOS         how long; default one round
-//	CHAOS_SEED    of the first round; default from the clock
+//	CHAOS         duration; default one round
+//	CHAOS_SEED    seed of the first round; default from the clock
 //	CHAOS_REDIS   alone, sentinel or cluster; default alone
-//	CHAOS_FAULTS  kinds of faults, with commas between them; default all
-//	CHAOS_JOBS    of a round; default 1000
-//	CHAOS_STORM   how long things go wrong in a round; default 30s
-//	CHAOS_DIR     where logs and the servers' files stay; default nowhere
+//	CHAOS_FAULTS  kinds of faults, separated by commas; default all
+//	CHAOS_JOBS    jobs of a round; default 1000
+//	CHAOS_STORM   duration of the faults of a round; default 30s
+//	CHAOS_DIR     folder for logs and the servers' files; default: they are deleted
 //
-// It runs alone in its package: it needs the machine.
+// It does not run in parallel with other tests, because it needs the whole machine.
 func TestChaos(t *testing.T) {
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("CHAOS_SEED"), strconv.FormatInt(time.Now().Unix()%1e6, 10)), 10, 64)
 	redis := cmp.Or(os.Getenv("CHAOS_REDIS"), redisAlone)
@@ -55,7 +54,7 @@ func TestChaos(t *testing.T) {
 			t.Fatalf("CHAOS_FAULTS: %q is none of %s", k, strings.Join(all, ", "))
 		}
 	}
-	logging.Disable() // that Redis is away is no news here
+	logging.Disable() // outages of Redis are expected here
 	t.Cleanup(logging.Enable)
 	sum := &totals{n: map[string]int{}}
 	began := time.Now()
@@ -79,7 +78,7 @@ func TestChaos(t *testing.T) {
 		if long > 0 {
 			fmt.Printf("chaos: seed %d is right, after %s\n", seed, time.Since(began).Round(time.Second))
 			if os.Getenv("CHAOS_DIR") == "" {
-				_ = os.RemoveAll(dir) // an hour of them is much
+				_ = os.RemoveAll(dir) // an hour of rounds would fill the disk
 			}
 		}
 		seed++
@@ -87,7 +86,8 @@ func TestChaos(t *testing.T) {
 	t.Logf("totals after %s:\n%s", time.Since(began).Round(time.Second), sum)
 }
 
-// TestChaosOfSets is one short round on a Sentinel set and one on a cluster, beside other tests.
+// TestChaosOfSets runs one short round on a Sentinel set and one on a cluster, in parallel with
+// other tests.
 func TestChaosOfSets(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{redisSentinel, redisCluster} {
@@ -108,7 +108,7 @@ func TestChaosOfSets(t *testing.T) {
 	}
 }
 
-// totals count what happened. They are safe for concurrent use.
+// totals counts what happened. It is safe for concurrent use.
 type totals struct {
 	mu sync.Mutex
 	n  map[string]int

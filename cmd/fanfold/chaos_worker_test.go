@@ -18,15 +18,14 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-// crew are the roles of the workers: several of each, so that there are two
-// schedulers at least when one of them is dead.
+// crew has the roles of the workers. There are at least two of every role, so that one can take
+// over when the other is dead.
 var crew = []string{
 	"engine,listeners,scheduler", "engine,listeners,scheduler",
 	"engine,scheduler", "listeners,scheduler", "engine,listeners",
 }
 
-// worker is a place in the crew: a process of fanfold that is started again
-// whenever it has ended.
+// worker runs a fanfold process and starts it again whenever it ends.
 type worker struct {
 	number  int
 	round   *round
@@ -36,12 +35,12 @@ type worker struct {
 	proxies map[string]testmain.Proxy
 	busy    map[string]*sync.Mutex // one fault at a time in a proxy
 
-	crashing atomic.Bool // crash points are on
+	crashing atomic.Bool // crash points are enabled
 	closing  chan struct{}
 	done     chan struct{}
 
 	mu      sync.Mutex
-	process *os.Process // nil: there is none
+	process *os.Process // nil if none runs
 	life    int
 	plan    crash
 	calls   int
@@ -122,8 +121,8 @@ func (w *worker) start(c *exec.Cmd) error {
 	return nil
 }
 
-// end waits for a process and looks how it ended: killed, stopped, or because a
-// server was away at its start.
+// end waits for a process and checks how it ended: killed, stopped, or because a server was down at
+// its start.
 func (w *worker) end(c *exec.Cmd, stdin io.Closer) {
 	err := c.Wait()
 	stdin.Close()
@@ -143,19 +142,19 @@ func (w *worker) end(c *exec.Cmd, stdin io.Closer) {
 	}
 }
 
-// signal sends a signal to the process, if there is one, and tells so.
+// signal sends a signal to the process and reports whether there was one.
 func (w *worker) signal(s os.Signal) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.process != nil && w.process.Signal(s) == nil
 }
 
-// die kills the process where its life's crash is at one of these calls.
+// die kills the process if one of these calls is its crash point, and reports whether it did.
 func (w *worker) die(steps []string, answer bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.process == nil {
-		return true // what is still on its way of a process that was killed
+		return true // data that a killed process has sent before
 	}
 	if !w.crashing.Load() {
 		return false
@@ -215,8 +214,7 @@ func (w *worker) stop() {
 	}
 }
 
-// read looks through the worker's log for what must never be there, and counts
-// what it took over.
+// read checks the worker's log for messages that must never appear, and counts the takeovers.
 func (w *worker) read() {
 	b, err := os.ReadFile(w.log)
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 )
 
-// chartFolder is the Helm chart. There is no Helm here: the test is what renders it.
+// chartFolder is the Helm chart. The test renders it without Helm.
 const chartFolder = "../../deploy/helm"
 
-// rendered is what the templates of the chart make of its values, with changes to them.
+// rendered renders the templates of the chart with its values and some changes to them.
 func rendered(t *testing.T, changes string) (values map[string]any, files map[string]string) {
 	t.Helper()
 	var about struct {
@@ -96,7 +96,7 @@ func yamlOf(t *testing.T, text string, into any) {
 	}
 }
 
-// pod is what the chart has of one: other fields are mistakes.
+// pod has the fields of a pod that the chart uses. The test fails on other fields.
 type pod struct {
 	Grace           int            `yaml:"terminationGracePeriodSeconds"`
 	Token           *bool          `yaml:"automountServiceAccountToken"`
@@ -152,8 +152,8 @@ type deployment struct {
 	}
 }
 
-// TestChart renders the Helm chart with a few sets of values, as far as a parser of templates and of
-// YAML can tell that it is right.
+// TestChart renders the Helm chart with several sets of values and checks the objects as far as
+// parsers of templates and YAML can.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	sums := map[string]bool{}
@@ -235,7 +235,7 @@ deployments:
 	}
 }
 
-// proved proves a Deployment, and returns the roles of its processes.
+// proved checks a Deployment and returns the roles of its processes.
 func (d deployment) proved(t *testing.T, name string, port, stop int) []string {
 	t.Helper()
 	spec := d.Spec.Template.Spec

@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestExitCodes are those that the help of fanfold names.
+// TestExitCodes checks the exit codes that fanfold --help lists.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
@@ -84,7 +84,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// running is the id of a record whose job runs.
+// running returns the id of a record whose job runs.
 func (s *stack) running() string {
 	s.t.Helper()
 	id := s.insert("slow", `{"seconds": 2}`)
@@ -96,7 +96,7 @@ func (s *stack) running() string {
 	return id
 }
 
-// TestJSON is what other programs read.
+// TestJSON checks the JSON output, which other programs read.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -118,7 +118,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestDoctor finds what is wrong, one thing at a time.
+// TestDoctor: doctor finds every problem, one at a time.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
@@ -205,7 +205,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestRetryOfSeveral does all that can be done, and says what became of each.
+// TestRetryOfSeveral: retry with several ids runs those that it can and prints the outcome of every
+// id.
 func TestRetryOfSeveral(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -236,7 +237,8 @@ func TestRetryOfSeveral(t *testing.T) {
 	s.must("list", "file:///f/1.csv (without listener b)")
 }
 
-// TestValidateWarns of a timeout that ends jobs before their last try, in both forms.
+// TestValidateWarns: validate warns of a timeout that ends jobs before their last try, as text and
+// as JSON.
 func TestValidateWarns(t *testing.T) {
 	t.Parallel()
 	const short = `

@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/screen"
 )
 
-// pseudoTerminal opens a terminal: what is written to it is read from the other side.
+// pseudoTerminal opens a pseudo-terminal: other reads what is written to terminal.
 func pseudoTerminal(t *testing.T) (terminal, other *os.File) {
 	t.Helper()
 	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -35,8 +35,8 @@ func pseudoTerminal(t *testing.T) (terminal, other *os.File) {
 	return terminal, other
 }
 
-// TestColours are on a terminal alone, and not where NO_COLOR or TERM says so. What others wrote is no
-// colour there.
+// TestColours: only a terminal shows colours, and not if NO_COLOR or TERM forbids them. Escape
+// sequences in data are never colours.
 func TestColours(t *testing.T) {
 	const green = "\x1b[32mPASS\x1b[0m"
 	for _, c := range []struct {

@@ -26,8 +26,8 @@ const compressedYAML = `
 
 const compressedSQL = "SELECT o.id, o.customer, o.note, o.paid, h.state, c.name FROM orders o LEFT JOIN held h ON h.id = o.id LEFT JOIN customers c ON c.id = o.id ORDER BY o.id"
 
-// newCompressed is a stack with a report whose second listener waits while the table
-// held is locked.
+// newCompressed starts a stack with a report whose second listener waits while the table held is
+// locked.
 func newCompressed(t *testing.T) *stack {
 	t.Helper()
 	s := newStackAlone(t, nil, compressedYAML, "limits: {compress: zstd, stop: 1s, lease: 2s}")
@@ -61,7 +61,7 @@ func (s *stack) hold() (release func()) {
 	return func() { exec("UNLOCK TABLES") }
 }
 
-// startHeld pushes a job and waits until it has the orders and waits for the table.
+// startHeld pushes a job and waits until it has the orders and its second query waits for the lock.
 func (s *stack) startHeld() (id string) {
 	s.t.Helper()
 	id = s.insert("compressed", "")
@@ -91,9 +91,9 @@ func (s *stack) setField(id, name string, value []byte) {
 
 var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// TestCompressedChunks: a job begins in a process that compresses, goes on in one
-// that does not, and gives the same file; so does one that another program has
-// compressed in another way.
+// TestCompressedChunks: a job that starts in a process with compression and continues in one
+// without makes the same file, also with chunks that another program has compressed with other
+// settings.
 func TestCompressedChunks(t *testing.T) {
 	t.Parallel()
 	s := newCompressed(t)
@@ -161,7 +161,8 @@ func TestCompressedChunks(t *testing.T) {
 	}
 }
 
-// TestFramesThatCannotBeUsed fail their job, and say which and why.
+// TestFramesThatCannotBeUsed: a chunk that cannot be decompressed fails its job, and the error
+// names the chunk and the reason.
 func TestFramesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	s := newCompressed(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestManyListenersShareConnections: a process with 300 listeners has a few connections to
-// Redis, and all of them work.
+// TestManyListenersShareConnections: a process with 300 listeners opens only a few connections to
+// Redis, and every listener works.
 func TestManyListenersShareConnections(t *testing.T) {
 	t.Parallel()
 	const reports, each = 30, 10

@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestCSVOptions makes files with options from what a server gives.
+// TestCSVOptions makes files with every CSV option from the values of a real server.
 func TestCSVOptions(t *testing.T) {
 	t.Parallel()
 	const listeners = `    stages: [{listeners: [

@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// browser sends forms to the dashboard of a stack, as a user.
+// browser sends forms to the dashboard of a stack as a user does.
 type browser struct {
 	s              *stack
 	base           string
@@ -49,7 +49,7 @@ func (b browser) send(method, path string, fields ...string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// does posts a form, and proves what the page after it says.
+// does posts a form and checks the code and the text of the resulting page.
 func (b browser) does(path string, code int, says string, fields ...string) {
 	b.s.t.Helper()
 	if got, text := b.send("POST", path, fields...); got != code || !strings.Contains(text, says) {
@@ -57,7 +57,8 @@ func (b browser) does(path string, code int, says string, fields ...string) {
 	}
 }
 
-// TestDashboardChanges: what an operator can do in a browser is done, and what cannot be done is said.
+// TestDashboardChanges: every change that an operator can make in a browser takes effect, and the
+// page says why one is refused.
 func TestDashboardChanges(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport+`
@@ -134,7 +135,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/dead/retry", 404, "no longer exists", "group", group)
 
 	// Quarantined entries.
-	aside := func(fields string) string {
+	quarantine := func(fields string) string {
 		t.Helper()
 		k := s.b.Partitions.Home().Keys
 		name, err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Quarantined(), Values: []string{"stream", k.Jobs(), "entry", "1-1", "reason", "no <b>record</b>", "fields", fields}}).Result()
@@ -144,7 +145,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		return name
 	}
 	pushed := s.insert("slow", `{"seconds": 0}`)
-	late, unknown := aside("id="+pushed), aside("id=999999")
+	late, unknown := quarantine("id="+pushed), quarantine("id=999999")
 	s.eventually("the page lists them", func() bool {
 		_, text := page("/quarantine")
 		return strings.Contains(text, late) && strings.Contains(text, unknown) && strings.Contains(text, "no &lt;b&gt;record")
@@ -177,8 +178,8 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/due/timers", 400, "no such action", "name", "beep-1", "action", "explode")
 }
 
-// TestDashboardRoles: without a password nobody sees a page, a viewer changes nothing, every change
-// is a line of the log, and all of it is below the path of a proxy.
+// TestDashboardRoles: without a password no page is served, a viewer cannot change anything, every
+// change is logged, and all addresses are below the path of a proxy.
 func TestDashboardRoles(t *testing.T) {
 	t.Parallel()
 	lines := ""
@@ -233,8 +234,8 @@ http: {url: "https://reports.example.com/fanfold", users_file: %q, operators: [o
 	}
 }
 
-// TestPublicWithoutLogin: where a proxy brings everyone, nobody can be known, and so only the pages
-// of those who wait are served.
+// TestPublicWithoutLogin: with a public http.url and without a login, only the waiting pages are
+// served, because users cannot be identified.
 func TestPublicWithoutLogin(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `limits: {stop: 1s}

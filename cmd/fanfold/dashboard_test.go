@@ -14,7 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// browse serves the dashboard of a stack and returns what gets its pages.
+// browse serves the dashboard of a stack and returns its address and a function that gets its
+// pages.
 func (s *stack) browse() (base string, page func(path string) (int, string)) {
 	s.t.Helper()
 	base = "http://" + address(s.t)
@@ -36,7 +37,7 @@ func (s *stack) browse() (base string, page func(path string) (int, string)) {
 	return base, page
 }
 
-// TestDashboard shows jobs in each of their states, as Redis and the records have them.
+// TestDashboard shows jobs in every state, from the data in Redis and in the records.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport+`
@@ -99,7 +100,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 }
 
-// TestHealth shows settings of Redis and a sink that put jobs at risk.
+// TestHealth: the dashboard shows settings of Redis and of the sink that put jobs at risk.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
@@ -110,7 +111,7 @@ func TestHealth(t *testing.T) {
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("fanfold-check", filepath.Join(place, "fanfold-check")); err != nil { // it leads nowhere
+	if err := os.Symlink("fanfold-check", filepath.Join(place, "fanfold-check")); err != nil { // a dangling link
 		t.Fatal(err)
 	}
 	_, page := s.browse()
@@ -120,7 +121,8 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestDashboardOfAnIntruder: no other site, name, method or address gets a page.
+// TestDashboardOfAnIntruder: a request for another host name, from another site or with another
+// method gets no page.
 func TestDashboardOfAnIntruder(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)

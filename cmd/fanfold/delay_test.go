@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestParseTime reads what --at takes.
+// TestParseTime checks the formats of --at.
 func TestParseTime(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("test", 2*60*60)
@@ -34,7 +34,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// TestSubmitLater puts ids into the delayed set, after the same checks as a push.
+// TestSubmitLater: submit with --in and --at adds ids to the delayed set, after the same checks as
+// a push.
 func TestSubmitLater(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -74,7 +75,7 @@ func TestSubmitLater(t *testing.T) {
 	}
 }
 
-// TestDelay lists, hurries and removes what is due later.
+// TestDelay lists delayed members, makes them due now and removes them.
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)

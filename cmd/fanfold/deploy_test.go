@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 )
 
-// TestCommandsOfDeploy: each command that the alert rules and the pages of deploy name exists, with
-// its flags.
+// TestCommandsOfDeploy: every command that the alert rules and the pages of deploy name exists,
+// with its flags.
 func TestCommandsOfDeploy(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`fanfold ([^`]+)`")
@@ -48,8 +48,8 @@ func TestCommandsOfDeploy(t *testing.T) {
 	}
 }
 
-// TestDeployFits: the first configuration of the packages is valid, the environment of the unit and
-// of the compose file has values for it, and both leave a process the time to stop.
+// TestDeployFits: the configuration in the packages is valid, the systemd unit and the compose file
+// set its environment variables, and both give a process enough time to stop.
 func TestDeployFits(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// noFiles fails the test where the sink has a file of that report.
+// noFiles fails the test if the sink has a file of the report.
 func (s *stack) noFiles(report string) {
 	s.t.Helper()
 	files, err := filepath.Glob(s.dir + "/files/" + report + "/[^.]*")
@@ -23,7 +23,7 @@ func (s *stack) noFiles(report string) {
 	}
 }
 
-// TestAJobThatFails gives its record the reason, and leaves nothing behind.
+// TestAJobThatFails: a job that fails writes the reason into its record and leaves no data.
 func TestAJobThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
@@ -66,7 +66,7 @@ func TestAJobThatFails(t *testing.T) {
 	s.idle()
 }
 
-// TestAnOverdueJob fails by the sweep while nobody works on it.
+// TestAnOverdueJob: the sweep fails an overdue job even if no worker has it.
 func TestAnOverdueJob(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
@@ -88,7 +88,8 @@ func TestAnOverdueJob(t *testing.T) {
 	s.noFiles("waiting")
 }
 
-// TestARecordThatIsChangedInMidRun keeps the change; the job's file is removed.
+// TestARecordThatIsChangedInMidRun: if someone changes a record while its job runs, the change
+// stays and the file of the job is deleted.
 func TestARecordThatIsChangedInMidRun(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
@@ -129,7 +130,8 @@ func TestARecordThatIsChangedInMidRun(t *testing.T) {
 	})
 }
 
-// TestWaitingOutlivesADeletedRecord: the others are waited for.
+// TestWaitingOutlivesADeletedRecord: waiting for several jobs continues if one of their records is
+// deleted.
 func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -149,8 +151,7 @@ func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 	}
 }
 
-// TestRetry runs a record again: the next attempt makes a file of its own, and
-// the first one goes.
+// TestRetry: the next attempt of a record makes its own file, and the earlier file is deleted.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -168,7 +169,7 @@ func TestRetry(t *testing.T) {
 	s.idle()
 }
 
-// TestManifest compares what lies beside a file with the file.
+// TestManifest compares a manifest with its file.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)

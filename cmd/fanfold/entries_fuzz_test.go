@@ -30,9 +30,8 @@ const (
 	places
 )
 
-// FuzzEntries puts anything into each of the streams and sets that services write to,
-// while all roles run: nothing crashes, whatever it is leaves its place, and what
-// cannot be used is in the quarantine.
+// FuzzEntries writes arbitrary data into every stream and set that services write to while all
+// roles run. No process crashes, every entry is removed, and unusable entries are quarantined.
 func FuzzEntries(f *testing.F) {
 	s := newStack(f, `
   r:
@@ -50,7 +49,7 @@ func FuzzEntries(f *testing.F) {
 			f.Errorf("serve: %v", err)
 		}
 	})
-	// A job that waits for its service, of which inputs can tell.
+	// A job that waits for its service, so that inputs can refer to it.
 	id := s.insert("r", "")
 	s.push(id)
 	var entry string
@@ -110,7 +109,7 @@ type entryFuzz struct {
 	id, attempt, name, value string
 	number                   float64
 	entry                    string // of the service's task
-	before                   string // the newest entry of the quarantine, before it
+	before                   string // the newest quarantined entry before this input
 }
 
 func (e entryFuzz) run() {
@@ -145,8 +144,8 @@ func (e entryFuzz) run() {
 	}
 }
 
-// append appends an entry: it leaves its stream, into the quarantine where it cannot be
-// used.
+// append adds an entry to a stream and checks that it is removed, and quarantined unless it is
+// sound.
 func (e entryFuzz) append(stream string, sound bool, fields ...string) {
 	e.t.Helper()
 	ctx := e.t.Context()
@@ -163,8 +162,8 @@ func (e entryFuzz) append(stream string, sound bool, fields ...string) {
 	}
 }
 
-// set puts a member into a set of times, and looks that it does not stay there once it
-// is due, or has no time.
+// set adds a member to a set of due times and checks that it is removed once it is due, or at once
+// if its time is invalid.
 func (e entryFuzz) set(key string, sound bool) {
 	e.t.Helper()
 	ctx := e.t.Context()
@@ -180,14 +179,14 @@ func (e entryFuzz) set(key string, sound bool) {
 		return // not due
 	}
 	if key == e.b.Partitions.Home().Keys.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
-		return // it waits for a process that knows it
+		return // waits for a process that has its definition
 	}
 	if err := e.b.Redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
 		e.t.Fatal(err)
 	}
 	e.eventually(fmt.Sprintf("%q with %v leaves %s", e.id, e.number, key), func() bool {
 		score, err := e.b.Redis.ZScore(ctx, key, e.id).Result()
-		// It may have come again, to be looked for later.
+		// It may be delayed, because its record is polled again.
 		return err == redis.Nil || sound && err == nil && score > float64(time.Now().UnixMilli()) && score < 1e14
 	})
 	if sound && !timeless {
@@ -198,7 +197,7 @@ func (e entryFuzz) set(key string, sound bool) {
 	}
 }
 
-// quarantined tells whether one of the new entries of the quarantine is such a one.
+// quarantined reports whether one of the new quarantined entries matches.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
 	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined(), e.before, "+").Result()
 	if err != nil {

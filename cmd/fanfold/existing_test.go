@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestExistingTable follows docs/guides/existing-table.md with a table of a service: its statements,
-// its mapping, an account with the grants of the pages, and the rows that are already there.
+// TestExistingTable follows docs/guides/existing-table.md with a table of a service: its
+// statements, its mapping, an account with the documented grants, and rows that exist before.
 func TestExistingTable(t *testing.T) {
 	t.Parallel()
 	const page = "docs/guides/existing-table.md"
@@ -75,7 +75,7 @@ func TestExistingTable(t *testing.T) {
 	}
 }
 
-// TestPartitionsInTheDocs computes those that docs/guides/cluster.md names.
+// TestPartitionsInTheDocs computes the partitions that docs/guides/cluster.md names.
 func TestPartitionsInTheDocs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/guides/cluster.md")

@@ -22,7 +22,8 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// scored is a report whose second stage is done by a service, as in docs/guides/external-listeners.md.
+// scored is a report whose second stage is an external listener, as in
+// docs/guides/external-listeners.md.
 const scored = `
   scored:
     parameters: {from: date}
@@ -35,7 +36,7 @@ const scored = `
     join: {key: user_id}
 `
 
-// newScored is a stack with the report, and with so many users.
+// newScored starts a stack with the report and this number of users.
 func newScored(t *testing.T, users int, more ...string) *stack {
 	t.Helper()
 	s := newStackAlone(t, nil, scored, more...)
@@ -45,7 +46,7 @@ func newScored(t *testing.T, users int, more ...string) *stack {
 	return s
 }
 
-// service is the URL with which the service of docs/guides/external-listeners.md connects.
+// service returns the URL with which the service of docs/guides/external-listeners.md connects.
 func (s *stack) service() string { return "redis://scores:secret@" + s.redis.Addr + "/0" }
 
 func (s *stack) wantScores(v inspect.Job) {
@@ -56,9 +57,8 @@ func (s *stack) wantScores(v inspect.Job) {
 	}
 }
 
-// TestExternalListener: a service that may do no more than docs/guides/external-listeners.md says does
-// a task with values of an earlier stage that are compressed; people see what it waits
-// for.
+// TestExternalListener: a service with only the documented permissions completes a task that has
+// compressed values of an earlier stage. The commands show that the job waits for it.
 func TestExternalListener(t *testing.T) {
 	t.Parallel()
 	s := newScored(t, 300, "limits: {compress: zstd}")
@@ -147,21 +147,20 @@ func TestExternalListener(t *testing.T) {
 	}
 }
 
-// example is a service of examples/external.
+// example is a service in examples/external.
 type example struct {
 	name, file string
 	program    func(t *testing.T, file string) []string
 }
 
-// command runs it.
+// command returns the command line of the example.
 func (e example) command(t *testing.T) []string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("../../examples/external", e.name, e.file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What a program reads go test does not see: it repeats a cached result until something
-	// changes that the test itself has read.
+	// go test caches results. It does not see what the program reads, so the test reads the files itself.
 	if _, err := os.ReadFile(file); err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +196,8 @@ var examples = []example{
 	}},
 }
 
-// TestExternalExamples runs the services of examples/external, and kills them and
-// Fanfold in the midst.
+// TestExternalExamples runs the services of examples/external and kills them and Fanfold during
+// their work.
 func TestExternalExamples(t *testing.T) {
 	t.Parallel()
 	for _, c := range examples {
@@ -214,7 +213,7 @@ func TestExternalExamples(t *testing.T) {
 			fanfold := s.process("-c", s.config, "serve")
 			s.process("-c", s.config, "serve")
 
-			// The service is killed in the midst of a task.
+			// The service is killed during a task.
 			id := s.insert("scored", `{"from": "2024-01-01"}`)
 			s.push(id)
 			s.midst(id)
@@ -222,7 +221,7 @@ func TestExternalExamples(t *testing.T) {
 			service = s.example(command)
 			s.wantScores(s.wait(id)[0])
 
-			// And so is one of the processes that hear it.
+			// One of the processes that read its replies is killed, too.
 			id = s.insert("scored", `{"from": "2024-01-01"}`)
 			s.push(id)
 			s.midst(id)
@@ -236,11 +235,11 @@ func TestExternalExamples(t *testing.T) {
 			s.flushAll()
 			s.wantScores(s.wait(id)[0])
 
-			// It finds nothing, and what can never work.
+			// No users match; repeated values and null; values that can never work.
 			if got := s.succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
 				t.Errorf("nothing is %q", got)
 			}
-			// A value that repeats is sent once, and null is not sent.
+			// The service receives every value once, and no null.
 			s.exec("ALTER TABLE users DROP PRIMARY KEY, MODIFY user_id INT NULL")
 			s.exec("INSERT INTO users VALUES (8, 'twice', '2050-01-01'), (8, 'twice', '2050-01-01'), (NULL, 'nobody', '2050-01-01')")
 			if got := s.succeed("scored", `{"from": "2050-01-01"}`); got != "user_id,name,score\r\n8,twice,12.00\r\n8,twice,12.00\r\n" {
@@ -260,8 +259,8 @@ func TestExternalExamples(t *testing.T) {
 	}
 }
 
-// TestExternalPartitions runs the same services where there are several partitions: on one Redis,
-// of which one call reads all streams, and on a cluster.
+// TestExternalPartitions runs the same services with several partitions: on one Redis, where one
+// call reads all streams, and on a cluster.
 func TestExternalPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, users = 3, 50
@@ -325,7 +324,7 @@ func TestExternalPartitions(t *testing.T) {
 	})
 }
 
-// midst waits until some of the scores are there; the rest may come at any moment.
+// midst waits until some of the scores exist; the others may arrive at any moment.
 func (s *stack) midst(id string) {
 	s.t.Helper()
 	s.eventually("the service is at work", func() bool {
@@ -334,7 +333,7 @@ func (s *stack) midst(id string) {
 	})
 }
 
-// example starts a service as a process; the test kills it at its end.
+// example starts a service as a process, which is killed at the end of the test.
 func (s *stack) example(command []string) *exec.Cmd {
 	s.t.Helper()
 	var log strings.Builder
@@ -352,7 +351,7 @@ func (s *stack) example(command []string) *exec.Cmd {
 	return c
 }
 
-// kill ends a process at once, if it is there.
+// kill kills a process if it runs.
 func kill(t testing.TB, c *exec.Cmd) {
 	t.Helper()
 	if c.ProcessState == nil {

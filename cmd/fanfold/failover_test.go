@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestSentinelFailover promotes another Redis while two processes work. What the old one had not
-// replicated comes back from the records: each ends as SUCCESS, with one file.
+// TestSentinelFailover promotes another Redis while two processes work. Data that was not
+// replicated is rebuilt from the records: every record ends as SUCCESS, with one file.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	const jobs, slices = 600, 30
@@ -51,14 +51,14 @@ func TestSentinelFailover(t *testing.T) {
 	}
 }
 
-// pushAgain pushes ids until Redis takes them, as a service does.
+// pushAgain pushes ids until Redis accepts them, as a service does.
 func (s *stack) pushAgain(ids ...string) {
 	s.t.Helper()
 	s.eventually("Redis takes ids", func() bool { return s.b.Operate.Jobs.Push(s.t.Context(), ids...) == nil })
 }
 
-// TestCluster runs jobs in partitions on three masters while one of them fails in each of several
-// ways, or a slot moves. What a replica did not have comes back from the records.
+// TestCluster runs jobs in partitions on three masters while one master fails in several ways and a
+// slot moves. Data that was not replicated is rebuilt from the records.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	const jobs, slices = 600, 30
@@ -70,7 +70,7 @@ func TestCluster(t *testing.T) {
 		},
 		"frozen": func(ctx context.Context, c *testenv.Cluster) error {
 			c.Servers[1].Freeze()
-			defer c.Servers[1].Thaw() // with old data, and still the master in its own eyes
+			defer c.Servers[1].Thaw() // with old data, and still configured as a master
 			return step.Wait(ctx, 5*time.Second)
 		},
 		"failover": func(ctx context.Context, c *testenv.Cluster) error {
@@ -117,7 +117,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestStartWhileAMasterIsAway: the partitions of the other masters work.
+// TestStartWhileAMasterIsAway: a process that starts while a master is down works on the partitions
+// of the other masters.
 func TestStartWhileAMasterIsAway(t *testing.T) {
 	t.Parallel()
 	partitions := report.DefaultKeys.Partitions(report.Redis{Partitions: 4})
@@ -154,8 +155,8 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 	s.checkCrowd(20)
 }
 
-// TestStopWhileAClusterHangs: a process that is asked to stop ends before an orchestrator kills it,
-// although no server answers.
+// TestStopWhileAClusterHangs: a process that receives a stop signal ends before an orchestrator
+// kills it, even if no server of the cluster answers.
 func TestStopWhileAClusterHangs(t *testing.T) {
 	t.Parallel()
 	s, cluster := newStackOnCluster(t, 3, crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")

@@ -29,7 +29,7 @@ import (
 
 var errLost = errors.New("the connection broke after the change")
 
-// lossyRecords loses the answers to the first changes, after they were made.
+// lossyRecords makes the first changes and then returns an error, as if the answers were lost.
 type lossyRecords struct {
 	*record.Store
 	lose atomic.Int64
@@ -51,7 +51,7 @@ func (r *lossyRecords) Succeed(ctx context.Context, run engine.Run, file string,
 	return ok, err
 }
 
-// brokenSink is away for the first objects, or refuses them.
+// brokenSink is down for the first objects, or refuses them.
 type brokenSink struct {
 	sink.Sink
 	away, refuse atomic.Int64
@@ -67,8 +67,7 @@ func (s *brokenSink) Create(ctx context.Context, o sink.Object) (sink.Writer, er
 	return s.Sink.Create(ctx, o)
 }
 
-// serveWith runs all roles with records and a sink that were changed, until the
-// test ends or stop is called.
+// serveWith runs all roles with these records and this sink until the test ends or stop is called.
 func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func()) {
 	s.t.Helper()
 	b := s.open(s.config)
@@ -100,8 +99,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	return stop
 }
 
-// recover runs the recovery beside an engine, without tables where change does not give
-// it any.
+// recover runs the recovery next to an engine. It has no tables unless change sets them.
 func (s *stack) recover(ctx context.Context, group *errgroup.Group, e *engine.Engine, change func(*recovery.Options)) {
 	s.t.Helper()
 	limits := s.b.Config.Limits
@@ -128,7 +126,7 @@ func (s *stack) dirSink() sink.Sink {
 	return d
 }
 
-// TestLostAnswers of MySQL lose no job: the change was made, and nobody said so.
+// TestLostAnswers: a job is not lost if the answers of MySQL to successful changes are lost.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
@@ -151,7 +149,7 @@ func TestLostAnswers(t *testing.T) {
 	s.idle()
 }
 
-// published is a job whose worker died right after the commit of its file.
+// published starts a job whose worker dies right after the commit of its file.
 func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.Partitions.Home()
@@ -172,8 +170,9 @@ func (s *stack) published(files sink.Sink) string {
 	return id
 }
 
-// TestAPublishedJobThatLostItsData ends as its record says: its file stays where
-// the record points to it, and goes with a failure.
+// TestAPublishedJobThatLostItsData: a job that lost its data after the commit of its file ends as
+// its record says. The file stays if the record points to it, and is deleted if the record is
+// FAILED.
 func TestAPublishedJobThatLostItsData(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
@@ -196,7 +195,8 @@ func TestAPublishedJobThatLostItsData(t *testing.T) {
 	}
 }
 
-// TestAFileColumnThatIsTooShort fails the job and leaves no file.
+// TestAFileColumnThatIsTooShort: if the path does not fit into the file column, the job fails and
+// its file is deleted.
 func TestAFileColumnThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -209,7 +209,8 @@ func TestAFileColumnThatIsTooShort(t *testing.T) {
 	s.noFiles("slow")
 }
 
-// TestARetryThatFails: the record has its file while it runs, and none after that.
+// TestARetryThatFails: a record keeps its earlier file during a retry, and has no file after the
+// retry has failed.
 func TestARetryThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
@@ -224,7 +225,7 @@ func TestARetryThatFails(t *testing.T) {
 		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), first.ID)
 		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
-	s.content(first) // as long as it runs
+	s.content(first) // exists while the job runs
 	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
 	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
@@ -235,8 +236,8 @@ func TestARetryThatFails(t *testing.T) {
 	s.noFiles("slow")
 }
 
-// TestASinkThatIsAway uses no try; one that refuses a file does, and what was
-// published before it is removed once the record has failed.
+// TestASinkThatIsAway: an outage of the sink does not use a try. A refused file does, and an object
+// that was published for it before is deleted once the record is FAILED.
 func TestASinkThatIsAway(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, strings.Replace(oneReport, "stages:", "retry: {retries: 1, delay: 100ms}\n    stages:", 1), "limits: {lease: 1s}")
@@ -266,8 +267,8 @@ func TestASinkThatIsAway(t *testing.T) {
 	s.idle()
 }
 
-// TestScratchFiles: a join that needs them fails after its tries where they cannot be
-// made, and leaves none behind where they can.
+// TestScratchFiles: a join that needs scratch files fails after its tries if they cannot be
+// created, and deletes them otherwise.
 func TestScratchFiles(t *testing.T) {
 	t.Parallel()
 	const reports = `
@@ -308,8 +309,8 @@ func TestScratchFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOfLostAttempts are deleted when a later attempt ends, and those that come
-// after that, from a worker that hung, by the next sweep; also where Redis has lost its
+// TestFilesOfLostAttempts: files of earlier attempts are deleted when a later attempt ends. Files
+// that a hung worker writes afterwards are deleted by the next sweep, even if Redis has lost its
 // memory meanwhile.
 func TestFilesOfLostAttempts(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// killReports are exports of two vendors: keyed honours the key, and the others do not.
+// killReports are exports from two vendors; the one named keyed honours the idempotency key.
 const killReports = `
   keyed: &report
     retry: {retries: 100, delay: 100ms}
@@ -33,7 +33,7 @@ const killReports = `
             total: 20m
 `
 
-// killConfig writes the four reports out, which differ in a few words.
+// killConfig generates the four reports, which differ in a few words.
 func killConfig() string {
 	keyed := strings.NewReplacer("&report", "", "&submit ", "", "- &listener\n            ", "- ").Replace(killReports)
 	all := keyed
@@ -45,9 +45,9 @@ func killConfig() string {
 	return all
 }
 
-// TestWorkersAreKilledAroundSubmits: workers are killed with kill -9 while a vendor makes jobs
-// for them, again and again. A vendor that honours the key has one job for each task;
-// at one that does not it is as unknown says. HTTP_KILLS is how often.
+// TestWorkersAreKilledAroundSubmits kills workers with kill -9 while a vendor creates jobs for
+// them. A vendor that honours the idempotency key creates one job for every task; with another
+// vendor, the setting unknown decides. HTTP_KILLS sets the number of rounds.
 func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 	t.Parallel()
 	kills := 4
@@ -60,12 +60,12 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 	for name, idempotency := range map[string]string{"keyed": "Idempotency-Key", "careless": "none"} {
 		v := &testvendor.Vendor{Idempotent: name == "keyed", Polls: 1, Pages: 2, Made: func(r *http.Request, _ *testvendor.Job) {
 			made.Add(1)
-			select { // the answer takes its time, in which the worker is killed
+			select { // the worker is killed before the answer
 			case <-r.Context().Done():
 			case <-time.After(50 * time.Millisecond):
 			}
 		}}
-		var posts sync.Map // how many a key has
+		var posts sync.Map // number of requests by key
 		v.Before = func(w http.ResponseWriter, r *http.Request) bool {
 			key := r.Header.Get("Idempotency-Key")
 			n, _ := posts.LoadOrStore(key, new(atomic.Int64))
@@ -73,7 +73,7 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 				return false
 			}
 			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusConflict) // it still works on the first one
+			w.WriteHeader(http.StatusConflict) // the first request still runs
 			return true
 		}
 		v.Start()

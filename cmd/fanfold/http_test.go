@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestGuideToAPISources does the steps of the smallest example in docs/guides/api-sources.md, with another
+// TestGuideToAPISources follows the smallest example in docs/guides/api-sources.md, with another
 // server for its file.
 func TestGuideToAPISources(t *testing.T) {
 	t.Parallel()
@@ -47,8 +47,8 @@ func TestGuideToAPISources(t *testing.T) {
 	}
 }
 
-// TestAnAPI: an API is joined with a database, also by values that the database found;
-// a bad answer fails the job with what is wrong.
+// TestAnAPI joins an API with a database, also with values that the database returned first. An
+// invalid answer fails the job and the error says what is wrong.
 func TestAnAPI(t *testing.T) {
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

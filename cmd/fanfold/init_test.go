@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-// account makes an account with a password that sees one schema, and puts the password into an
-// environment variable. It returns the address of the schema without password.
+// account creates an account that can read one schema, and puts its password into an environment
+// variable. It returns the address of the schema without the password.
 func account(t *testing.T, db *sql.DB, schema, grants string) (address, variable string) {
 	t.Helper()
 	name := testmain.Name(t)
@@ -34,7 +34,7 @@ func account(t *testing.T, db *sql.DB, schema, grants string) (address, variable
 	return "mysql://" + user + ":${" + variable + "}@" + testmain.SharedMariaDB(t).Addr + "/" + schema, variable
 }
 
-// made makes a schema of statements.
+// made creates a schema with these statements.
 func made(t *testing.T, statements ...string) (schema string, db *sql.DB) {
 	t.Helper()
 	schema, db = testmain.Schema(t)
@@ -46,7 +46,7 @@ func made(t *testing.T, statements ...string) (schema string, db *sql.DB) {
 	return schema, db
 }
 
-// TestInit goes from two databases and a Redis to a file.
+// TestInit writes a configuration from two databases and a Redis, and runs its report.
 func TestInit(t *testing.T) {
 	t.Parallel()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir())
@@ -102,8 +102,8 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestInitWithoutPairs makes a report of one table, of one that may be read, and of tables whose
-// names are words of SQL.
+// TestInitWithoutPairs proposes a report of one table, of the only readable table, and of tables
+// whose names are SQL keywords.
 func TestInitWithoutPairs(t *testing.T) {
 	t.Parallel()
 	schema, db := made(t, "CREATE TABLE `order` (`key` INT PRIMARY KEY, `from` VARCHAR(9), `current_date` DATE, `select` BLOB)", "INSERT INTO `order` VALUES (1, 'x', '2024-01-01', '')",

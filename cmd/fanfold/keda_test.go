@@ -16,7 +16,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// object is what the examples for Kubernetes have of one: other fields are mistakes.
+// object has the fields of a Kubernetes object that the examples use. The test fails on other
+// fields.
 type object struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
@@ -60,7 +61,7 @@ type probe struct {
 	} `yaml:"httpGet"`
 }
 
-// kubernetes reads the objects of a file of examples/keda.
+// kubernetes reads the objects in a file of examples/keda.
 func kubernetes(t *testing.T, name string) (all []object) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../examples/keda", name))
@@ -80,7 +81,7 @@ func kubernetes(t *testing.T, name string) (all []object) {
 	}
 }
 
-// TestKEDA runs the Deployments of examples/keda as processes, and reads what the triggers of the
+// TestKEDA runs the Deployments of examples/keda as processes and reads what the triggers of the
 // ScaledObject read: the metric with its labels, and the stream with its group.
 func TestKEDA(t *testing.T) {
 	t.Parallel()

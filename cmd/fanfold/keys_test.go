@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTextKeysInTheDocs holds the table of docs/reference/configuration.md that says how texts
-// meet: in Fanfold with each value of fold_case, and in MariaDB by its collations.
+// TestTextKeysInTheDocs checks the table of docs/reference/configuration.md that says which texts
+// are equal keys: in Fanfold with every value of fold_case, and in MariaDB with its collations.
 func TestTextKeysInTheDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
@@ -83,8 +83,8 @@ func TestTextKeysInTheDocs(t *testing.T) {
 	}
 }
 
-// TestNumbersAsKeys: how numbers of several types and texts meet, and how the file
-// shows them, is as docs/reference/configuration.md says.
+// TestNumbersAsKeys: numbers of several types and texts are equal keys, and appear in the file, as
+// docs/reference/configuration.md says.
 func TestNumbersAsKeys(t *testing.T) {
 	t.Parallel()
 	const a = `{name: a, database: db, query: "SELECT k, a FROM a ORDER BY a"}`

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 )
 
-// TestListsOfNothing: list is ls, and a list of no records says so.
+// TestListsOfNothing: list is an alias of ls, and fanfold list says if no records match.
 func TestListsOfNothing(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
@@ -28,7 +28,7 @@ func TestListsOfNothing(t *testing.T) {
 	}
 }
 
-// TestListOfSome lists the records that fulfil all filters, with parameters and times.
+// TestListOfSome: list returns the records that match all filters, with parameters and times.
 func TestListOfSome(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, typedReport+oneReport[1:])

@@ -9,9 +9,9 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// TestWhatRedisHasLost: jobs whose messages or data are removed by hand end in success
-// long before their deadline, which is in an hour, and as one attempt where only the
-// message is gone. Other jobs, whose messages are doubled, do not notice.
+// TestWhatRedisHasLost: jobs whose messages or data were deleted by hand succeed long before their
+// deadline in an hour, in the same attempt if only the message was lost. Duplicate messages do not
+// affect other jobs.
 func TestWhatRedisHasLost(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `

@@ -8,11 +8,11 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-// asFanfold makes the test binary be fanfold itself, for tests with processes.
+// asFanfold is the variable that makes the test binary run as fanfold, for tests with processes.
 const asFanfold = "FANFOLD_TEST_AS_COMMAND"
 
-// untilEOF ends such a process with the test, however that ends: its stdin is a
-// pipe of the test's.
+// untilEOF is the variable that ends such a process when its stdin, a pipe of the test, closes. So
+// it ends with the test, however the test ends.
 const untilEOF = "FANFOLD_TEST_UNTIL_EOF"
 
 func TestMain(m *testing.M) {

@@ -29,7 +29,7 @@ type sample struct {
 	value        float64
 }
 
-// has tells whether a sample has a label, such as partition="0".
+// has reports whether a sample has a label, such as partition="0".
 func (m sample) has(label string) bool { return strings.Contains(","+m.labels, ","+label+",") }
 
 var sampleLine = regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? (\S+)$`)
@@ -48,7 +48,7 @@ func scrape(t *testing.T, addr string) (all []sample) {
 	return all
 }
 
-// sum adds the samples of a metric that have all the labels, over the partitions.
+// sum adds the samples of a metric that have all the labels, over all partitions.
 func sum(all []sample, name string, labels ...string) (total float64) {
 next:
 	for _, m := range all {
@@ -64,8 +64,8 @@ next:
 	return total
 }
 
-// TestLag: any process tells how far each listener is behind in each partition, also one whose
-// listeners have no workers; and how late the scheduler is.
+// TestLag: every process reports the lag of every listener in every partition, even of listeners
+// without workers, and the lag of the scheduler.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	const jobs = 20
@@ -80,7 +80,7 @@ func TestLag(t *testing.T) {
 	for _, id := range ids[jobs/2:] {
 		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
 	}
-	// listener compares what a process tells of a listener.
+	// listener checks the metrics of a listener in a process.
 	var all []sample
 	listener := func(name string, lag, workers float64) bool {
 		of := "listener=" + strconv.Quote(name)
@@ -134,7 +134,7 @@ func TestLag(t *testing.T) {
 		}
 	}
 
-	// Without a scheduler what is due stays.
+	// Without a scheduler, due ids are not moved.
 	kill(t, engine)
 	id := ids[0]
 	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
@@ -143,7 +143,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// TestMetricsWhileAMasterHangs has those of the partitions on the other masters.
+// TestMetricsWhileAMasterHangs: while a master hangs, the metrics of the partitions on other
+// masters are still served.
 func TestMetricsWhileAMasterHangs(t *testing.T) {
 	t.Parallel()
 	s, cluster := newStackOnCluster(t, 4, crowdReport)
@@ -175,7 +176,7 @@ func TestMetricsWhileAMasterHangs(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the tables of the documentation anew")
 
-// described is a registry that notes what is registered.
+// described is a registry that records the registered metrics.
 type described struct {
 	prometheus.Registerer
 	metrics map[string]string // name → row of the table
@@ -206,7 +207,7 @@ func (d described) Register(c prometheus.Collector) error {
 	return nil
 }
 
-// kindOf is the kind of the metrics of a collector, as Prometheus names it.
+// kindOf returns the type of a collector's metrics, as Prometheus names it.
 func kindOf(c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.HistogramVec, prometheus.Histogram:
@@ -230,8 +231,8 @@ func (d described) MustRegister(all ...prometheus.Collector) {
 
 var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*?<!-- end -->`)
 
-// TestMetricsInTheDocs compares the table of docs/reference/metrics.md with the metrics, and with -update
-// writes it; and every metric that a page names exists.
+// TestMetricsInTheDocs compares the table of docs/reference/metrics.md with the metrics (with
+// -update, the test writes it), and checks that every metric in the documentation exists.
 func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "traces: {url: 'http://127.0.0.1:1'}")

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestNotify tells a service of each end once its record is durable, through the death of the
-// process that was to tell it, also where the job never ran.
+// TestNotify: a service is notified of the end of every job once its record is durable, even if the
+// process that should notify it is killed, and even if the job never ran.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	type ended struct {

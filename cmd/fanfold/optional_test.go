@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOptionalParameters are null where a record leaves them out: in a query, in a request to an
-// API, and for an external service.
+// TestOptionalParameters: a parameter that a record omits is null in a query, in a request to an
+// API and for an external service.
 func TestOptionalParameters(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)

@@ -25,8 +25,8 @@ const partialReports = `
     join: {key: k, listeners: [good, bad, {name: after, type: left}]}
 `
 
-// TestPartial: a listener that its job can do without is left out of the file, and
-// the record says so. Once it can be read, a retry makes the whole.
+// TestPartial: if an optional listener fails, the file omits its columns and the record says so.
+// Once the listener works again, a retry makes the complete file.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, partialReports)
@@ -74,8 +74,8 @@ func TestPartial(t *testing.T) {
 	})
 }
 
-// TestPartialThatSilenceMakes: who dies of a task that can be left out does not fail
-// the job, either.
+// TestPartialThatSilenceMakes: a worker that dies during the task of an optional listener does not
+// fail the job either.
 func TestPartialThatSilenceMakes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, partialReports, "limits: {lease: 1s}")

@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestPartitions runs jobs, timers and commands in four partitions on one server. An id is moved to
-// its own, wherever it is pushed.
+// TestPartitions runs jobs, timers and commands in four partitions on one server. An id that is
+// pushed into another partition is moved to its own.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	const jobs = 40
@@ -88,7 +88,8 @@ func TestPartitions(t *testing.T) {
 	s.wait(more)
 }
 
-// TestRepartition moves what waits, and nothing works on other partitions before.
+// TestRepartition: repartition moves all waiting work. Before that, no process and no command works
+// with the new number of partitions.
 func TestRepartition(t *testing.T) {
 	t.Parallel()
 	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
@@ -193,8 +194,8 @@ func TestRepartition(t *testing.T) {
 	s.wait(queued)
 }
 
-// TestRepartitionRefusesAnyRole: a process that has no definitions to announce works on the earlier
-// partitions, too.
+// TestRepartitionRefusesAnyRole: repartition also refuses to run beside a process that has no
+// definitions to announce.
 func TestRepartitionRefusesAnyRole(t *testing.T) {
 	t.Parallel()
 	for _, role := range process.Roles {
@@ -221,8 +222,8 @@ func TestRepartitionRefusesAnyRole(t *testing.T) {
 	}
 }
 
-// TestListenersOfAProcess divides the listeners of a report between two processes; doctor and the
-// metrics tell of one that nobody runs.
+// TestListenersOfAProcess divides the listeners of a report between two processes. Doctor and the
+// metrics report a listener that no process runs.
 func TestListenersOfAProcess(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)
@@ -268,7 +269,8 @@ func TestListenersOfAProcess(t *testing.T) {
 	}
 }
 
-// TestManyPartitions has more of them than a process has connections for short commands by default.
+// TestManyPartitions runs more partitions than a process has connections for short commands by
+// default.
 func TestManyPartitions(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)
@@ -281,7 +283,8 @@ func TestManyPartitions(t *testing.T) {
 	s.checkCrowd(10)
 }
 
-// TestCommandsWithOtherPartitions: a command would push where no process reads.
+// TestCommandsWithOtherPartitions: a command with another number of partitions than the processes
+// is refused, because it would push where no process reads.
 func TestCommandsWithOtherPartitions(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)
@@ -303,7 +306,8 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnotherInstallation: a process does not touch keys that other records stand behind.
+// TestKeysOfAnotherInstallation: a process does not touch keys that belong to the records of
+// another installation.
 func TestKeysOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
 	first := newStackAlone(t, nil, crowdReport)
@@ -319,7 +323,7 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 		t.Errorf("%d %s, not %q", code, out, want)
 	}
 	stop()
-	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that a key that is there cannot be set
+	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that an existing key cannot be set
 	log = &keptLog{}
 	stop = first.serveInto(log)
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })

@@ -28,7 +28,7 @@ const pauseReports = `
     stages: [{listeners: [{name: first, database: db, query: "SELECT 1 AS k"}]}]
 `
 
-// must runs a command that succeeds and says something.
+// must runs a command and fails the test unless it succeeds and prints this text.
 func (s *stack) must(command, want string) {
 	s.t.Helper()
 	if out, code := s.fanfold(strings.Fields(command)...); code != exitOK || !strings.Contains(out, want) {
@@ -36,8 +36,8 @@ func (s *stack) must(command, want string) {
 	}
 }
 
-// TestPauseListener: no process begins a task of it, no try is used, and a deadline
-// waits where its report says so.
+// TestPauseListener: while a listener is paused, no process starts its tasks and no try is used.
+// With paused_deadline: waits, the deadline is extended.
 func TestPauseListener(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)
@@ -66,7 +66,7 @@ func TestPauseListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its deadline passes, and moves.
+	// Its deadline passes and is extended.
 	first := state.Deadline
 	s.eventually("its deadline has moved", func() bool {
 		state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
@@ -95,8 +95,8 @@ func TestPauseListener(t *testing.T) {
 	}
 }
 
-// TestPauseReport: its ids wait without an attempt, those of others do not wait for
-// them, no rebuild starts them, and one that is cancelled does not come back.
+// TestPauseReport: the ids of a paused report wait without an attempt and do not delay other jobs.
+// No rebuild starts them, and a cancelled one is not pushed again.
 func TestPauseReport(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports, "limits: {grace: 1s}")
@@ -113,7 +113,7 @@ func TestPauseReport(t *testing.T) {
 	s.must("why "+ids[0], "has been paused since")
 	s.must("pause ls", "report/two")
 	s.must("cancel "+ids[1], "cancelled")
-	// The rebuild of another process, which sees them older than the grace time.
+	// The rebuild of another process, for which they are older than the grace time.
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 HOUR WHERE status = 'PENDING'")
 	s.serve(s.config)
 	if v := s.run("other", ""); v.Status != report.Success {
@@ -122,7 +122,7 @@ func TestPauseReport(t *testing.T) {
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE report = 'two' AND attempt > 0"); n != 0 {
 		t.Errorf("%d have an attempt", n)
 	}
-	s.must("resume report two", "report/two") // how many wait depends on what the rebuild has seen
+	s.must("resume report two", "report/two") // the number of waiting ids depends on the rebuild
 	s.push(ids[3])
 	for _, v := range s.wait(ids[0], ids[2], ids[3]) {
 		if v.Status != report.Success || v.Attempt != 1 {
@@ -132,7 +132,7 @@ func TestPauseReport(t *testing.T) {
 	s.idle()
 }
 
-// TestAResumeThatIsInterrupted: what waits comes nevertheless.
+// TestAResumeThatIsInterrupted: the waiting ids are pushed even if resume is killed.
 func TestAResumeThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)
@@ -150,7 +150,7 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 	})
 }
 
-// TestAPauseOutlivesRedis, as a due time does.
+// TestAPauseOutlivesRedis: a pause, like a due time, survives a loss of Redis.
 func TestAPauseOutlivesRedis(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)

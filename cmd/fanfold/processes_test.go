@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// crowdReport is a small report of two stages, so that every script is in play.
+// crowdReport is a small report of two stages, which uses every script.
 const crowdReport = `
   crowd:
     parameters: {job: integer}
@@ -24,7 +24,7 @@ const crowdReport = `
     join: {key: k}
 `
 
-// crowdFile is the file of such a job.
+// crowdFile returns the expected file of such a job.
 func crowdFile(job int) string {
 	var b strings.Builder
 	b.WriteString("k,a,b,c\r\n")
@@ -34,7 +34,7 @@ func crowdFile(job int) string {
 	return b.String()
 }
 
-// insertCrowd writes records; the parameter of each is its id.
+// insertCrowd inserts records; the parameter of every record is its id.
 func (s *stack) insertCrowd(n int) []string {
 	s.t.Helper()
 	s.exec(fmt.Sprintf(`INSERT INTO file_download_record (id, report, parameters)
@@ -42,8 +42,8 @@ func (s *stack) insertCrowd(n int) []string {
 	return numbers(n)
 }
 
-// checkCrowd proves that each record is SUCCESS, that each points to one whole
-// and right file, and that the sink has nothing else.
+// checkCrowd checks that every record is SUCCESS and points to its own correct file, and that the
+// sink has no other files.
 func (s *stack) checkCrowd(n int) {
 	s.t.Helper()
 	if done := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS' AND row_count = 20"); done != n {
@@ -83,7 +83,7 @@ func (s *stack) checkCrowd(n int) {
 	}
 }
 
-// events counts the events of a name for each job.
+// events counts the events with a name for every job.
 func (s *stack) events(name string) map[string]int {
 	s.t.Helper()
 	counts := map[string]int{}
@@ -126,7 +126,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// TestKill9 kills one of three processes in the middle of 500 jobs.
+// TestKill9 kills one of three processes with kill -9 in the middle of 500 jobs.
 func TestKill9(t *testing.T) {
 	t.Parallel()
 	const jobs = 500

@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// oneReport is a report whose query takes as long as the record says.
+// oneReport is a report whose query sleeps as long as a parameter says.
 const oneReport = `
   slow:
     parameters: {seconds: {type: decimal, default: "0"}}
@@ -32,8 +32,8 @@ func (s *stack) quarantined() []string {
 	return reasons
 }
 
-// idle waits until nothing is left to be read, and fails if something is left
-// in Redis that has no TTL and is not documented to stay.
+// idle waits until all streams and the deadlines are empty. It fails the test if Redis keeps a key
+// without a TTL that is not documented to stay.
 func (s *stack) idle() {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -70,14 +70,14 @@ func (s *stack) idle() {
 	for _, key := range keys() {
 		switch {
 		case isStream(key), slices.Contains(others, key):
-		case s.b.Redis.PTTL(ctx, key).Val() != -1: // it has one, or is gone by now
+		case s.b.Redis.PTTL(ctx, key).Val() != -1: // it has a TTL, or was deleted meanwhile
 		default:
 			s.t.Errorf("%s is left in Redis without a TTL", key)
 		}
 	}
 }
 
-// TestWhatAPushMeans has a test for each line of the table in docs/reference/keys.md.
+// TestWhatAPushMeans has a subtest for every row of the table in docs/reference/keys.md.
 func TestWhatAPushMeans(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 2s}")
@@ -204,7 +204,8 @@ func TestWhatAPushMeans(t *testing.T) {
 	s.idle()
 }
 
-// TestALockedRecordIsLookedAtSoon, and not held until its worker seems to have died.
+// TestALockedRecordIsLookedAtSoon: an id whose record is locked is tried again soon, and not only
+// after the lease of its worker.
 func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -241,8 +242,8 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	succeeded(ids[1])
 }
 
-// TestAPushAfterAnEdit: a record that somebody has set back by hand needs a push and
-// nothing else, although Redis still knows the job that has ended.
+// TestAPushAfterAnEdit: a record that someone has set back to PENDING starts with a plain push,
+// even while Redis still has the tombstone of its last job.
 func TestAPushAfterAnEdit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s}")

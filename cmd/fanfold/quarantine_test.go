@@ -10,9 +10,8 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 )
 
-// aside puts an entry into the quarantine of a partition, as one of a stream, and returns its
-// name.
-func (s *stack) aside(partition int, stream, reason string, fields map[string]string) string {
+// quarantine puts an entry of a stream into the quarantine of a partition and returns its name.
+func (s *stack) quarantine(partition int, stream, reason string, fields map[string]string) string {
 	s.t.Helper()
 	if err := s.b.Partitions[partition].Streams.Quarantine(s.t.Context(), stream, "1-1", fields, reason); err != nil {
 		s.t.Fatal(err)
@@ -25,7 +24,7 @@ func (s *stack) aside(partition int, stream, reason string, fields map[string]st
 	return found[0].Entry
 }
 
-// refuses proves that an entry cannot be put back, and stays.
+// refuses checks that requeue refuses an entry, and that the entry stays in the quarantine.
 func (s *stack) refuses(entry, why string) {
 	s.t.Helper()
 	if out, code := s.fanfold("quarantine", "requeue", entry); code != exitFailure || !strings.Contains(out, why) {
@@ -34,14 +33,14 @@ func (s *stack) refuses(entry, why string) {
 	s.must("quarantine show "+entry, entry)
 }
 
-// TestQuarantineRequeue puts each kind of entry back, as soon as what was wrong is mended.
+// TestQuarantineRequeue requeues every kind of entry after the cause is fixed.
 func TestQuarantineRequeue(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	k := s.b.Partitions.Home().Keys
 	ctx := t.Context()
 
-	early := s.aside(0, k.Jobs(), "a push", map[string]string{"id": "1", "look": "3", "note": `a "b" =`})
+	early := s.quarantine(0, k.Jobs(), "a push", map[string]string{"id": "1", "look": "3", "note": `a "b" =`})
 	s.refuses(early, "there is no record with exactly this id")
 	s.must("quarantine show "+early, "fanfold why 1")
 	id := s.insert("slow", `{"seconds": 0}`)
@@ -57,25 +56,25 @@ func TestQuarantineRequeue(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 
-	s.refuses(s.aside(0, k.Jobs(), "no id", map[string]string{"id": "a b"}), "its id does not match")
-	s.refuses(s.aside(0, k.Task("gone"), "a task", map[string]string{"id": "1", "attempt": "1"}), "no listener gone")
-	s.refuses(s.aside(0, k.FanIn(), "a long one", map[string]string{"id": "1", "x": strings.Repeat("x", 2000)}), "more than 1 KB was cut")
-	s.refuses(s.aside(0, k.Timers(), "a name", map[string]string{"name": "a b", "due": "none"}), "its name cannot be one of a timer")
-	s.refuses(s.aside(0, k.Fired(), "a firing of none", map[string]string{"name": "boop-1", "due": "1"}), "no definition in timers")
-	s.refuses(s.aside(0, k.Delayed(), "no member", map[string]string{"member": "1/2"}), "neither <id> nor")
+	s.refuses(s.quarantine(0, k.Jobs(), "no id", map[string]string{"id": "a b"}), "its id does not match")
+	s.refuses(s.quarantine(0, k.Task("gone"), "a task", map[string]string{"id": "1", "attempt": "1"}), "no listener gone")
+	s.refuses(s.quarantine(0, k.FanIn(), "a long one", map[string]string{"id": "1", "x": strings.Repeat("x", 2000)}), "more than 1 KB was cut")
+	s.refuses(s.quarantine(0, k.Timers(), "a name", map[string]string{"name": "a b", "due": "none"}), "its name cannot be one of a timer")
+	s.refuses(s.quarantine(0, k.Fired(), "a firing of none", map[string]string{"name": "boop-1", "due": "1"}), "no definition in timers")
+	s.refuses(s.quarantine(0, k.Delayed(), "no member", map[string]string{"member": "1/2"}), "neither <id> nor")
 	s.b.Redis.Set(ctx, k.Job("2"), "x", 0)
-	s.refuses(s.aside(0, k.FanIn(), "no state", map[string]string{"id": "2", "attempt": "1"}), "is a string and not a hash")
+	s.refuses(s.quarantine(0, k.FanIn(), "no state", map[string]string{"id": "2", "attempt": "1"}), "is a string and not a hash")
 
-	delayed := s.aside(0, k.Delayed(), "no time", map[string]string{"member": "1/1/one"})
+	delayed := s.quarantine(0, k.Delayed(), "no time", map[string]string{"member": "1/1/one"})
 	s.must("quarantine show "+delayed, "--at TIME")
 	s.must("quarantine requeue --in 1h "+delayed, k.Delayed())
 	s.must("delay ls", "1/1/one")
-	s.refuses(s.aside(0, k.Delayed(), "the same again", map[string]string{"member": "1/1/one"}), "is in "+k.Delayed()+" already")
-	s.must("quarantine requeue --at 2034-01-31T09:00:00+01:00 "+s.aside(0, k.Timers(), "no score", map[string]string{"name": "beep-1", "due": "none"}), k.Timers())
+	s.refuses(s.quarantine(0, k.Delayed(), "the same again", map[string]string{"member": "1/1/one"}), "is in "+k.Delayed()+" already")
+	s.must("quarantine requeue --at 2034-01-31T09:00:00+01:00 "+s.quarantine(0, k.Timers(), "no score", map[string]string{"name": "beep-1", "due": "none"}), k.Timers())
 	s.must("timer ls", inspect.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
 
-	s.aside(0, k.Fired(), "a firing", map[string]string{"name": "beep-2", "due": "1", "late": "0", "try": "7"})
-	s.aside(0, k.Fired(), "another firing", map[string]string{"name": "beep-3", "due": "1", "late": "0"})
+	s.quarantine(0, k.Fired(), "a firing", map[string]string{"name": "beep-2", "due": "1", "late": "0", "try": "7"})
+	s.quarantine(0, k.Fired(), "another firing", map[string]string{"name": "beep-3", "due": "1", "late": "0"})
 	s.must("quarantine requeue --match *firing -o json", k.Fired())
 	left := s.quarantined()
 	s.must("quarantine requeue --all", "not requeued: its id does not match")
@@ -93,15 +92,15 @@ func TestQuarantineRequeue(t *testing.T) {
 	s.eventually("both timers have fired", func() bool { return s.b.Redis.XLen(ctx, "messages").Val() == 2 })
 }
 
-// TestQuarantineRequeueOfPartitions on a cluster: whatever partition an entry lies in, it goes
-// into its own.
+// TestQuarantineRequeueOfPartitions: on a cluster, an entry in the quarantine of any partition is
+// requeued into its own partition.
 func TestQuarantineRequeueOfPartitions(t *testing.T) {
 	t.Parallel()
 	s, _ := newStackOnCluster(t, 3, crowdReport)
 	ids := s.insertCrowd(6)
 	for i, id := range ids {
 		stream := []string{"fanfold:jobs", "{fanfold:7}:jobs", s.b.Partitions[i%3].Keys.Jobs()}[i%3]
-		entry := s.aside(i%3, stream, "crowd "+id, map[string]string{"id": id})
+		entry := s.quarantine(i%3, stream, "crowd "+id, map[string]string{"id": id})
 		if !strings.HasPrefix(entry, string(rune('0'+i%3))+":") {
 			t.Errorf("%s in partition %d", entry, i%3)
 		}

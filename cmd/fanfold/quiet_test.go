@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// keptLog is a log that a test looks at while it is written.
+// keptLog is a log that a test reads while it is written.
 type keptLog struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -26,7 +26,7 @@ func (l *keptLog) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// lines are those that contain a text.
+// lines returns the lines that contain a text.
 func (l *keptLog) lines(text string) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,8 +56,9 @@ func (s *stack) serveInto(log *keptLog, http ...string) (stop func()) {
 	return stop
 }
 
-// TestRedisIsDownIsSaidOnce, and that it is back: not by each role and at each try. A
-// Redis that hangs accepts connections and does not answer.
+// TestRedisIsDownIsSaidOnce: a process logs an outage of Redis and its end once, and not for every
+// role and every attempt to connect. The same holds for a Redis that accepts connections and does
+// not answer.
 func TestRedisIsDownIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	for name, outage := range map[string]func(s *stack) (end func() error){
@@ -85,7 +86,7 @@ func TestRedisIsDownIsSaidOnce(t *testing.T) {
 			end := outage(s)
 			s.eventually("it is said", func() bool { return len(log.lines("Redis is down")) > 0 })
 			before := len(log.lines("level=WARN")) + len(log.lines("level=ERROR"))
-			// Long enough for the loops of all roles, which look each second.
+			// Long enough for the loops of all roles, which poll every second.
 			timer := time.NewTimer(5 * time.Second)
 			<-timer.C
 			if after := len(log.lines("level=WARN")) + len(log.lines("level=ERROR")); after > before+2 {
@@ -103,8 +104,8 @@ func TestRedisIsDownIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestAKeyOfTheWrongTypeIsNamed, with its type and the command that shows it, in a few
-// lines that do not come again each second, and a count of the others.
+// TestAKeyOfTheWrongTypeIsNamed: the log names a key of the wrong type, its type and the command
+// that shows it. It has a few lines with a count instead of one every second.
 func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, twoListeners)

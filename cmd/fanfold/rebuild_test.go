@@ -26,7 +26,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// serveRebuilding runs all roles, with a recovery whose options may be changed.
+// serveRebuilding runs all roles with a recovery whose options change may set.
 func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (stop func()) {
 	s.t.Helper()
 	b := s.open(config)
@@ -65,7 +65,7 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	return stop
 }
 
-// audit writes down each final status that a record is given.
+// audit makes the database record every final status of a record.
 func (s *stack) audit() {
 	s.t.Helper()
 	s.exec("CREATE TABLE finals (id BIGINT UNSIGNED, status VARCHAR(16), attempt INT)")
@@ -74,7 +74,7 @@ func (s *stack) audit() {
 		WHERE NEW.status IN ('SUCCESS', 'FAILED') AND OLD.status <> NEW.status`)
 }
 
-// checkFinals fails the test where a record has not become SUCCESS, once.
+// checkFinals fails the test unless every record became SUCCESS exactly once.
 func (s *stack) checkFinals(ids []string) {
 	s.t.Helper()
 	for _, v := range s.wait(ids...) {
@@ -85,7 +85,7 @@ func (s *stack) checkFinals(ids []string) {
 	}
 }
 
-// inSnapshot waits until the snapshot has that many members.
+// inSnapshot waits until the snapshot has this number of members.
 func (s *stack) inSnapshot(members int) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%d are in the snapshot", members), func() bool { return s.snapshotSize() == members })
@@ -100,8 +100,7 @@ func (s *stack) snapshotSize() int {
 	return n
 }
 
-// started gives the time of the first event that a job has started, by the
-// server's clock.
+// started returns the time of a job's first event started, by Redis's clock.
 func (s *stack) started(id string) time.Time {
 	s.t.Helper()
 	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
@@ -117,8 +116,8 @@ func (s *stack) started(id string) time.Time {
 
 const lossLimits = "limits: {grace: 2s, lease: 1s, running_jobs: 20}"
 
-// testLoss has Redis lose its memory in the middle of a run: jobs wait, run and
-// have ended, ids are due later, and timers are set.
+// testLoss makes Redis lose its memory while jobs wait, run and have ended, ids are delayed, and
+// timers are set.
 func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	s.audit()
 	for range 2 {
@@ -159,13 +158,13 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	t.Logf("%d of %d needed a second attempt", s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 1"), len(ids))
 }
 
-// TestFlushAll in the middle of a run loses nothing.
+// TestFlushAll: FLUSHALL in the middle of a run loses no job.
 func TestFlushAll(t *testing.T) {
 	t.Parallel()
 	testLoss(t, newStack(t, oneReport, lossLimits), (*stack).flushAll)
 }
 
-// TestRedisIsReplaced by an empty one, in the middle of a run.
+// TestRedisIsReplaced: replacing Redis by an empty server in the middle of a run loses no job.
 func TestRedisIsReplaced(t *testing.T) {
 	t.Parallel()
 	testLoss(t, newStackAlone(t, nil, oneReport, lossLimits), func(s *stack) {
@@ -189,7 +188,7 @@ func TestRedisIsReplaced(t *testing.T) {
 	})
 }
 
-// copyRedis returns a restart of Redis from what it has now.
+// copyRedis copies the data of Redis and returns a function that restarts Redis from the copy.
 func (s *stack) copyRedis() (restart func()) {
 	s.t.Helper()
 	if err := s.b.Redis.ConfigSet(s.t.Context(), "appendfsync", "always").Err(); err != nil {
@@ -217,8 +216,8 @@ func (s *stack) redisDir() string {
 	return dir
 }
 
-// TestRedisIsRestoredFromAnOlderCopy: its epoch is the same, and its jobs
-// are others than those that run.
+// TestRedisIsRestoredFromAnOlderCopy: an older copy has the same epoch, but other jobs than those
+// that run.
 func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
@@ -243,9 +242,9 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	s.idle()
 }
 
-// TestTimersOverARestartOfRedis: Fanfold and Redis are started anew together. What
-// an older copy of Redis has not comes back; what was removed from Redis just
-// before does not.
+// TestTimersOverARestartOfRedis: Fanfold stops, and Redis restarts from an older copy. Timers and
+// due times that the copy lacks are restored; those that were removed just before the restart are
+// not.
 func TestTimersOverARestartOfRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
@@ -295,8 +294,8 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 	has(paused, []string{}...)
 }
 
-// TestAnIDThatIsNeverPushed is started after the grace time; what is outside of
-// the filter, of no known report, or due later, is not.
+// TestAnIDThatIsNeverPushed: an id that is never pushed is started after the grace time, unless it
+// is excluded by the filter, of an unknown report, or delayed.
 func TestAnIDThatIsNeverPushed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 3s}")
@@ -339,7 +338,7 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	}
 }
 
-// lockedLog is a log that is read while it is written.
+// lockedLog is a log that a test reads while it is written.
 type lockedLog struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -359,8 +358,8 @@ func (l *lockedLog) String() string {
 
 var _ io.Writer = (*lockedLog)(nil)
 
-// TestALostDeadline of a job whose message is lost, too: a pass puts the deadline back, so that the
-// scheduler sees the job and sends the message again.
+// TestALostDeadline: a pass restores the deadline of a job that has also lost its message, so that
+// the scheduler finds the job and sends the message again.
 func TestALostDeadline(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
@@ -387,8 +386,8 @@ func TestALostDeadline(t *testing.T) {
 	}
 }
 
-// TestALongBacklogIsNotDoubled: what waits in the stream and is started by a
-// rebuild runs once.
+// TestALongBacklogIsNotDoubled: an id that waits in the stream and is also started by a rebuild
+// runs once.
 func TestALongBacklogIsNotDoubled(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, running_jobs: 4}")
@@ -414,7 +413,7 @@ func TestALongBacklogIsNotDoubled(t *testing.T) {
 	}
 }
 
-// pagedRecords notes the pages of a rebuild.
+// pagedRecords records the pages of a rebuild.
 type pagedRecords struct {
 	recovery.Records
 	mu      sync.Mutex
@@ -431,7 +430,7 @@ func (r *pagedRecords) Startable(ctx context.Context, after string, grace time.D
 	return page, err
 }
 
-// TestARebuildOfALargeTable goes page by page, at its rate.
+// TestARebuildOfALargeTable: a rebuild reads the table page by page and keeps to its rate.
 func TestARebuildOfALargeTable(t *testing.T) {
 	t.Parallel()
 	const limits = "limits: {rebuild: 50, running_jobs: 500}"
@@ -443,7 +442,7 @@ func TestARebuildOfALargeTable(t *testing.T) {
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Records = records })
 	s.eventually("the old ones are done", func() bool { return s.number("SELECT COUNT(*) FROM finals") == 190 })
 	first, last := s.started("1000"), s.started("199000")
-	// 190 records in pages of 50: three rests of a second lie between the ends.
+	// 190 records in pages of 50: three pauses of a second between the pages.
 	if took := last.Sub(first); took < 2*time.Second {
 		t.Errorf("190 records in %v, at a rate of 50 a second", took)
 	}
@@ -455,8 +454,8 @@ func TestARebuildOfALargeTable(t *testing.T) {
 	}
 }
 
-// TestWithoutTheTables that outlive Redis jobs are rebuilt all the same, and the
-// log says once what is missing.
+// TestWithoutTheTables: without Fanfold's tables, jobs are rebuilt all the same, and the log asks
+// once for fanfold migrate.
 func TestWithoutTheTables(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
@@ -474,9 +473,9 @@ func TestWithoutTheTables(t *testing.T) {
 	}
 }
 
-// TestAWalkFollowsOneOfAnotherProcess: where the process that made the last walk dies, the
-// next one comes when that was long enough ago, and not a whole period after this
-// process has looked and found it too early.
+// TestAWalkFollowsOneOfAnotherProcess: if the process that made the last walk dies, another process
+// makes the next one when the period since that walk has passed, and not a whole period after its
+// own check.
 func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	const every = 6 * time.Second
@@ -485,7 +484,7 @@ func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	began := time.Now()
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = every })
 	s.eventually("the walk of the start", func() bool { return s.b.Redis.Exists(t.Context(), key).Val() == 1 })
-	// As if another one had made a walk, so that the first look of this one is too early.
+	// As if another process had made a walk, so that the first check of this one is too early.
 	ends := began.Add(every + every/12)
 	s.b.Redis.Set(t.Context(), key, "another", time.Until(ends))
 	s.eventually("this process walks", func() bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// pushFor pushes ids for a service that wants receipts.
+// pushFor pushes ids for a service that requests receipts.
 func (s *stack) pushFor(stream string, ids ...string) {
 	s.t.Helper()
 	for _, id := range ids {
@@ -22,7 +22,7 @@ func (s *stack) pushFor(stream string, ids ...string) {
 	}
 }
 
-// receipts returns what a service got.
+// receipts returns the receipts that a service has received.
 func (s *stack) receipts(stream string) (all []map[string]any) {
 	s.t.Helper()
 	for _, e := range s.b.Redis.XRange(s.t.Context(), stream, "-", "+").Val() {
@@ -31,7 +31,8 @@ func (s *stack) receipts(stream string) (all []map[string]any) {
 	return all
 }
 
-// receiptsOf waits for the final receipts of that many pushes, and until nothing is left to be told, and returns all.
+// receiptsOf waits for the final receipts of this number of pushes and until no more are pending,
+// and returns all receipts.
 func (s *stack) receiptsOf(stream string, finals int) []map[string]any {
 	s.t.Helper()
 	s.eventually(fmt.Sprint(finals, " final receipts in ", stream), func() bool {
@@ -53,7 +54,8 @@ func (s *stack) receiptsOf(stream string, finals int) []map[string]any {
 	return s.receipts(stream)
 }
 
-// TestReceipts: a service that names a stream gets accepted, and one final receipt.
+// TestReceipts: a service that names a stream receives accepted and one final receipt for every
+// push.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport+`

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestADatabaseThatRefusesTheLogin is no outage: it uses tries, and everything that tells
-// of it says what to correct.
+// TestADatabaseThatRefusesTheLogin: a refused login is not an outage: it uses tries, and every
+// message about it says what to correct.
 func TestADatabaseThatRefusesTheLogin(t *testing.T) {
 	t.Parallel()
 	const more = `limits: {lease: 1s}

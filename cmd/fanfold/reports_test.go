@@ -9,12 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bigRows is the size of the large join.
+// bigRows is the number of rows of the large join.
 const bigRows = 1_000_000
 
-// TestFilesAreWhatMariaDBJoins compares whole files, byte for byte, with what
-// MariaDB's own join of the same tables gives: once with room for all rows, and once
-// through scratch files.
+// TestFilesAreWhatMariaDBJoins compares whole files, byte for byte, with MariaDB's own join of the
+// same tables: once with enough memory for all rows, and once through scratch files.
 func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, reportsYAML)
@@ -82,7 +81,7 @@ func (s *stack) compareFiles(t *testing.T) {
 			report: "sorted", header: "user_id,name,id,amount", rows: 20_000,
 			query: "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a LEFT JOIN big_b b ON b.user_id = a.user_id WHERE a.user_id <= 50000 ORDER BY a.user_id, b.id",
 		},
-		{ // the merge has written much when it finds that out
+		{ // the merge has already written many rows when it detects this
 			report: "sorted_until_the_end", header: "user_id,name,id,amount", rows: 20_000,
 			query: "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a LEFT JOIN big_b b ON b.user_id = a.user_id WHERE a.user_id <= 50000 ORDER BY a.user_id, b.id",
 		},
@@ -121,7 +120,7 @@ func (s *stack) compareFiles(t *testing.T) {
 	})
 }
 
-// firstDifference shows where two files part, with a few lines.
+// firstDifference shows the first difference of two files, with a few lines around it.
 func firstDifference(want, got string) string {
 	a, b := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
 	for i := range min(len(a), len(b)) {
@@ -221,8 +220,8 @@ const reportsYAML = `
     join: {key: user_id}
 `
 
-// tablesSQL are the tables of those reports: with doubles, with keys that one
-// side has and the other has not, and with what is hard to quote.
+// tablesSQL creates the tables of those reports, with duplicate keys, keys that exist on one side
+// only, and values that need quoting.
 var tablesSQL = fmt.Sprintf(`
 CREATE TABLE users (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(100));
 INSERT INTO users SELECT seq, CONCAT(ELT(1 + seq %% 4, 'plain', 'with, comma', 'with "quotes"', 'two\r\nlines'), ' ', seq) FROM seq_1_to_3000;

@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// gatedSink holds the first file back, as it is begun or as it is committed, until its
-// gate is opened. Manifests pass.
+// gatedSink blocks the first file, when it is created or when it is committed, until its gate is
+// opened. It does not block manifests.
 type gatedSink struct {
 	sink.Sink
 	commit  bool
@@ -55,8 +55,8 @@ func (w gatedWriter) Commit() (sink.Committed, error) {
 	return w.Writer.Commit()
 }
 
-// TestAnIDThatIsUsedAgain in mid-run: the row is another one, and its file is made of
-// its own parameters, wherever the job of the one before is.
+// TestAnIDThatIsUsedAgain: if a record is deleted in mid-run and another record gets its id, the
+// file has the parameters of the new record, at whatever step the old job is.
 func TestAnIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	reuses := map[string]func(s *stack, id, parameters string){
@@ -114,7 +114,8 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestParametersThatAreTooLong are not read, and fail their record with what to do.
+// TestParametersThatAreTooLong: parameters that are longer than the limit are not read; the record
+// becomes FAILED with the remedy.
 func TestParametersThatAreTooLong(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {grace: 1s}")
@@ -137,14 +138,14 @@ func TestParametersThatAreTooLong(t *testing.T) {
 	if got := s.content(s.wait(fits)[0]); got != whoFile(strings.Repeat("x", 60<<10)) {
 		t.Errorf("%d bytes", len(got))
 	}
-	for _, v := range s.wait(long...) { // two were never pushed: a rebuild finds them
+	for _, v := range s.wait(long...) { // two were never pushed; a rebuild starts them
 		if v.Status != report.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
 			t.Errorf("%+v", v)
 		}
 	}
 }
 
-// meddlingRecords has something happen around the starts of records and after their ends.
+// meddlingRecords calls functions around the starts of records and after their ends.
 type meddlingRecords struct {
 	*record.Store
 	before, after, ended func()
@@ -169,8 +170,9 @@ func (r *meddlingRecords) Succeed(ctx context.Context, run engine.Run, file stri
 
 func nothing() {}
 
-// TestAnIDThatIsUsedAgainAsItIsPublished: the job of the row before gives the record its
-// file right after the new row has become PROCESSING, and before its job is in Redis.
+// TestAnIDThatIsUsedAgainAsItIsPublished: the job of the old record sets the file of the new record
+// after that became PROCESSING and before the new job is in Redis. The record still ends with the
+// file of its own parameters.
 func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 5s, grace: 2s}")
@@ -200,8 +202,9 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 	}
 }
 
-// TestAnIDThatIsUsedTwiceAtOnce: the job of the row before comes to Redis between the
-// look of the trigger and its start, with the same attempt.
+// TestAnIDThatIsUsedTwiceAtOnce: the job of the old record starts, with the same attempt, after the
+// trigger has read the new record and before it starts the new job. The record still ends with the
+// file of its own parameters.
 func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")

@@ -17,12 +17,11 @@ import (
 	"github.com/fanfold/fanfold/internal/screen"
 )
 
-// evil is what a terminal would obey: it clears the screen, sets the title, goes back in
-// the line, in C0 and C1, and turns the direction around.
+// evil has what a terminal would interpret: it clears the screen, sets the title, moves the cursor,
+// in C0 and C1 codes, and reverses the direction of the text.
 const evil = "\x1b[2Jx\x1b]0;title\x07y\rz\u009b31mq\u202er\x7f"
 
-// TestTerminalEscapes: what is in the data of others reaches no terminal as a command,
-// whichever command shows it.
+// TestTerminalEscapes: no command prints escape sequences in data to a terminal unchanged.
 func TestTerminalEscapes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -53,7 +52,7 @@ func TestTerminalEscapes(t *testing.T) {
 		if i := strings.IndexFunc(out, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u202e' }); i >= 0 {
 			t.Errorf("fanfold %q: %q", args, out[max(0, i-20):min(len(out), i+20)])
 		}
-		// Each shows what it hides nothing of.
+		// Every command shows the data with visible escapes.
 		if args[0] != "url" && len(args) > 1 && args[1] == "ls" && !strings.Contains(out, `\u001b`) {
 			t.Errorf("fanfold %q does not show it:\n%s", args, out)
 		}
@@ -63,15 +62,15 @@ func TestTerminalEscapes(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Error != "failed "+evil {
 		t.Errorf("%v %q", err, v.Error)
 	}
-	// Nobody can write a line of his own.
+	// No data can add a line to the output.
 	s.exec("UPDATE file_download_record SET error = 'x\n  record: SUCCESS' WHERE id = ?", failed)
 	if out, _ := s.fanfold("why", failed); strings.Contains(out, "\n  record: SUCCESS") {
 		t.Errorf("%s", out)
 	}
 }
 
-// TestTablesInAPipe have each cell in one line, however long it is; on a terminal lines
-// break between words alone.
+// TestTablesInAPipe: in a pipe, every cell is in one line of any length; on a terminal, lines break
+// between words only.
 func TestTablesInAPipe(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("doesn't exist SELECT ", 40)
@@ -84,7 +83,7 @@ func TestTablesInAPipe(t *testing.T) {
 	if !strings.Contains(out.String(), strings.TrimSpace(long)) {
 		t.Errorf("%s", out.String())
 	}
-	// On a terminal the same rows fit, if need be in several lines.
+	// On a terminal, the rows fit, if necessary in several lines.
 	rows := []table.Row{{"1111", long, "file:///" + strings.Repeat("x", 100)}}
 	writer := table.NewWriter()
 	writer.AppendRow(rows[0])

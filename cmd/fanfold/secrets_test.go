@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-// TestNoSecretIsShown: not by a page, the API, a metric, a command or the log, although a database
-// refuses its password, an API repeats what it was sent, and a service answers its notification so.
+// TestNoSecretIsShown: no page, API answer, metric, command output or log has a secret, even if a
+// database refuses a password, or an API or a notified service repeats what it received.
 func TestNoSecretIsShown(t *testing.T) {
 	t.Parallel()
 	const password, header, sealing, user = "p4ssw0rd-Zq7", "Bearer h3ader-Zq7", "s3aling-key-Zq7-s3aling-key-Zq7-s3aling", "l0gin-Zq7"

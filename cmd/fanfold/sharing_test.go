@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// whoReport says in its file who it was made for.
+// whoReport writes the name of its user into its file.
 const whoReport = `
   who:
     parameters: {who: string, seconds: {type: decimal, default: "0"}}
@@ -30,7 +30,7 @@ func whoParameters(who string, seconds float64) string {
 	return fmt.Sprintf(`{"who": %q, "seconds": "%g"}`, who, seconds)
 }
 
-// shareSink has a stack use the sink of another one.
+// shareSink makes the stack use the sink of another one.
 func (s *stack) shareSink(other *stack) {
 	s.t.Helper()
 	text, err := os.ReadFile(s.config)
@@ -44,7 +44,7 @@ func (s *stack) shareSink(other *stack) {
 	s.b = s.open(s.config)
 }
 
-// inSink lists the files and manifests of all reports.
+// inSink returns the files and manifests of all reports.
 func (s *stack) inSink() []string {
 	s.t.Helper()
 	found, err := filepath.Glob(s.dir + "/files/*/[^.]*")
@@ -54,8 +54,8 @@ func (s *stack) inSink() []string {
 	return found
 }
 
-// agree tells how records and sink differ: a record points to a whole file with its
-// manifest where its status is SUCCESS or PARTIAL, to none elsewhere, and there are no
+// agree describes the differences between records and sink. A record that is SUCCESS or PARTIAL
+// points to a complete file with its manifest, other records point to no file, and the sink has no
 // other files.
 func agree(stacks ...*stack) string {
 	wanted := map[string]bool{}
@@ -92,8 +92,8 @@ func agree(stacks ...*stack) string {
 	return ""
 }
 
-// TestInstallationsShareASink: two with the same reports and the same ids make, replace
-// and remove their own files alone.
+// TestInstallationsShareASink: two installations with the same reports, ids and sink create,
+// replace and delete only their own files.
 func TestInstallationsShareASink(t *testing.T) {
 	t.Parallel()
 	a := newStack(t, whoReport, "limits: {lease: 1s, grace: 1s}")
@@ -169,7 +169,8 @@ func TestInstallationsShareASink(t *testing.T) {
 	}
 }
 
-// TestAFileOfAnotherRecord stays, whatever the column of a record says: rows are copied.
+// TestAFileOfAnotherRecord: the file of another record is not deleted, even if a copied row points
+// to it.
 func TestAFileOfAnotherRecord(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 1s}")
@@ -239,8 +240,8 @@ func TestAFileOfAnotherRecord(t *testing.T) {
 	}
 }
 
-// TestRetryAgainstCancel: whoever wins, a record that is SUCCESS has its file, and one
-// that is CANCELLED has none, nor has the sink.
+// TestRetryAgainstCancel: retry and cancel race. In the end, either the record is SUCCESS and has
+// its file, or it is CANCELLED and neither the record nor the sink has a file.
 func TestRetryAgainstCancel(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 1s}")
@@ -300,11 +301,11 @@ func TestRetryAgainstCancel(t *testing.T) {
 	}
 }
 
-// retryPairs is how many pairs race.
+// retryPairs is the number of races.
 const retryPairs = 40
 
-// TestARecordWhoseReportIsChanged loses its earlier file, which is in another folder,
-// with the next sweep, however its next run ends.
+// TestARecordWhoseReportIsChanged: if the report of a record is changed, the next sweep deletes its
+// earlier file, which is in another folder, however the next run ends.
 func TestARecordWhoseReportIsChanged(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport+strings.Replace(strings.Replace(whoReport, "who:\n", "other:\n", 1), "name: one", "name: two", 1)+`
@@ -346,7 +347,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 	}
 }
 
-// sweep deletes the orphaned files of the stack's sink, however young they are.
+// sweep deletes the orphaned files of the stack's sink, whatever their age.
 func (s *stack) sweep() {
 	s.t.Helper()
 	e, err := engine.New(engine.Options{

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// TestFilesShowWhatMariaDBShows compares files with joins whose values a server shows
-// otherwise than it sends them: numbers with zeros before them or a fixed number of
-// digits, floats of any size, and times, on a server whose time zone is not UTC. The
-// server's own text is that of CAST.
+// TestFilesShowWhatMariaDBShows compares files with the text that MariaDB's CAST gives, for values
+// that the server displays differently from what it sends: ZEROFILL numbers, decimals with a fixed
+// number of digits, floats of any size, and times on a server whose time zone is not UTC.
 func TestFilesShowWhatMariaDBShows(t *testing.T) {
 	t.Parallel()
 	m, db := serverIn(t, "+02:00")
@@ -62,7 +61,7 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
 	s.exec("CREATE TABLE floats (id INT AUTO_INCREMENT PRIMARY KEY, d DOUBLE, f FLOAT)")
 	values := []string{"(0, 0)", "(1e15, 1e15)", "(1e14, 1e14)", "(999999999999999.9, 123456)", "(1234567890123456.7, 1e16)", "(1e-15, 1e-15)", "(9e-16, 9e-16)", "(1e-7, 1e-7)",
 		"(1.7976931348623157e308, 1e38)", "(-5e-324, 1e-37)", "(16777217, 16777200)", "(-0e0, -0.5)", "(NULL, NULL)"}
-	for range 2000 { // a float of six digits is what the server shows of it
+	for range 2000 { // the server shows six digits of a float
 		values = append(values, fmt.Sprintf("(%de%d, %de%d)", random.Int64N(int64(math.Pow10(1+random.IntN(17)))), random.IntN(60)-40, random.IntN(1e6)-500_000, random.IntN(50)-30))
 	}
 	s.exec("INSERT INTO floats (d, f) VALUES " + strings.Join(values, ", "))
@@ -72,7 +71,7 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
 	for report, want := range map[string]string{
 		"zeros": s.expect("k,t,s,m,b,bare,y,y2,f,d,dec_z,n,v", `SELECT CAST(z AS CHAR), CAST(t AS CHAR), CAST(s AS CHAR), CAST(m AS CHAR), CAST(b AS CHAR), bare, CAST(y AS CHAR), CAST(y2 AS CHAR),
 			CAST(f AS CHAR), CAST(d AS CHAR), dec_z, CAST(n AS CHAR), v FROM zeros JOIN ints ON ints.k = zeros.z ORDER BY z, v`),
-		// A key is shown as the listener has it that the line comes from.
+		// A key is shown as in the listener that the line comes from.
 		"zeros_full": "k;v\r\n123456789;5\r\n00000042;1\r\n00000042;2\r\n00000000;3\r\n7;4\r\n",
 		"later":      s.expect("z,y,v", "SELECT CAST(z AS CHAR), CAST(y AS CHAR), v FROM zeros JOIN ints ON ints.k = zeros.z ORDER BY z, v"),
 		"fixed": s.expect("id,f,d,wide,whole,r,total,one", `SELECT id, CAST(f AS CHAR), CAST(d AS CHAR), CAST(wide AS CHAR), CAST(whole AS CHAR), CAST(ROUND(free, 2) AS CHAR), CAST(SUM(f) AS CHAR), CAST(1.5e0 AS CHAR)
@@ -84,7 +83,7 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
 			t.Errorf("%s: -MariaDB +Fanfold:\n%s", report, firstDifference(want, got))
 		}
 	}
-	// The rest of a FLOAT's digits is what the server does not show.
+	// The server does not show the other digits of a FLOAT.
 	s.exec("DELETE FROM floats")
 	s.exec("INSERT INTO floats VALUES (1, 1e15, 1e15), (2, 16777217, 16777217), (3, 3.4028234e38, 3.4028234e38)")
 	if got, want := s.succeed("floats", ""), "id,d,f\r\n1,1e15,1e15\r\n2,16777217,16777216\r\n3,3.4028234e38,3.4028235e38\r\n"; got != want {

@@ -18,7 +18,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// mount gives the stack's sink a file system of its own, of 256 KB.
+// mount puts the stack's sink onto its own file system of 256 KB.
 func (s *stack) mount() (folder string) {
 	s.t.Helper()
 	folder = s.dir + "/files"
@@ -40,8 +40,8 @@ func (s *stack) remount(folder string, flags uintptr) {
 	})
 }
 
-// TestASinkWithoutRoom is an outage, as is one that is mounted read-only: no try is used,
-// doctor and /readyz say what helps, and the file is made when there is room again.
+// TestASinkWithoutRoom: a full or read-only sink is an outage: no try is used, doctor and /readyz
+// say how to correct it, and the file is made when there is space again.
 func TestASinkWithoutRoom(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
@@ -131,8 +131,8 @@ func TestASinkWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestASinkThatIsTaken: what lies in a file's place stays, the job fails and says what it
-// is, and the next attempt has another place.
+// TestASinkThatIsTaken: if something else has the name of a file, it stays unchanged, the job fails
+// and its error names it, and the next attempt uses another name.
 func TestASinkThatIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 1s}")
@@ -184,7 +184,7 @@ func TestASinkThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestModesOfFiles: files are for their owner and the group.
+// TestModesOfFiles: only the owner and the group can read files.
 func TestModesOfFiles(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport)
@@ -205,7 +205,7 @@ func TestModesOfFiles(t *testing.T) {
 	}
 }
 
-// TestDoctorOfFiles changes nothing: no folder is made, nor a tag.
+// TestDoctorOfFiles: doctor creates neither folders nor the tag of the installation.
 func TestDoctorOfFiles(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport)

@@ -25,15 +25,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestSoak lives through a week of a company: downloads come with the curve of its office hours,
-// one source is slow, another one fails now and then and is down on Wednesday, new versions are
-// deployed every weekday, Redis fails over three times. Nothing is lost, and what a process holds at
-// the end is what it held after the first day. A short week has one deploy and one failover, and of
-// what processes hold it looks at scratch files alone.
+// TestSoak runs a week of a company: the number of downloads follows office hours, one source is
+// slow, another one fails sometimes and is down on Wednesday, a new version is deployed every
+// weekday, and Redis fails over three times. No job may be lost, and a process must not use more at
+// the end than after the first day. A short week has one deploy and one failover, and checks only the
+// scratch files of the processes.
 //
-//	SOAK        how long the week takes; default 20s. make soak has 30m
+//	SOAK        duration of the week; default 20s; make soak sets 30m
 //	SOAK_REDIS  alone, sentinel or cluster; default sentinel
-//	SOAK_JOBS   of the week; default 10 for each second of it
+//	SOAK_JOBS   jobs of the week; default 10 for every second of it
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	lasts, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "20s"))
@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lasts > time.Minute {
-		logging.Disable() // that Redis is away is no news here
+		logging.Disable() // outages of Redis are expected here
 		t.Cleanup(logging.Enable)
 	}
 	w := newWeek(t, cmp.Or(os.Getenv("SOAK_REDIS"), redisSentinel), lasts/hoursOfWeek, jobs)
@@ -58,8 +58,8 @@ const (
 	hoursOfDay  = 24
 )
 
-// officeHours are the relative numbers of downloads in each hour of a weekday: two peaks, and what
-// machines ask for at night. On Monday it is half more, on a weekend it is a sixth.
+// officeHours are the relative numbers of downloads in every hour of a weekday: two peaks, and at
+// night only those of machines. Monday has half more, a day of the weekend a sixth.
 var officeHours = [hoursOfDay]float64{1, 1, 3, 1, 1, 2, 4, 10, 22, 32, 30, 20, 12, 18, 26, 24, 16, 10, 6, 4, 3, 2, 2, 1}
 
 func arrivals(hour int) float64 {
@@ -85,7 +85,7 @@ type week struct {
 	down      atomic.Bool // the API
 	version   int         // of the reports
 	deployed  string      // the configuration of that version; commands use the first one
-	workers   []*exec.Cmd // the first one is forgotten by the deploys
+	workers   []*exec.Cmd // deploys skip the first one
 	admin     string      // address of the first one
 	cancelled int
 	retried   int
@@ -93,7 +93,7 @@ type week struct {
 	before    footprint
 }
 
-// weekReports are those of a version: payments has a column that names it.
+// weekReports returns the reports of a version: payments has a column with the name of the version.
 func weekReports(version int, minute time.Duration) string {
 	retry := fmt.Sprintf("retry: {retries: 6, delay: %s}", minute)
 	return fmt.Sprintf(`
@@ -138,7 +138,7 @@ func weekReports(version int, minute time.Duration) string {
 `, version, retry)
 }
 
-// weekFile is the file of a job; version stands for that of the definition which it was started with.
+// weekFile returns the expected file of a job; version is that of its definition.
 func weekFile(name string, job int, version string) string {
 	var b strings.Builder
 	switch name {
@@ -183,7 +183,7 @@ func newWeek(t *testing.T, kind string, hour time.Duration, jobs int) *week {
 
 func (w *week) minute() time.Duration { return max(100*time.Millisecond, w.hour/60) }
 
-// above is the configuration without its reports.
+// above returns the configuration without its reports.
 func (w *week) above() string {
 	night := max(time.Second, (hoursOfDay * w.hour).Round(time.Second))
 	return fmt.Sprintf(`limits: {lease: 2s, grace: 2s, stop: 5s, running_jobs: 200, tasks: 16, fold_bytes: 1MB}
@@ -210,14 +210,14 @@ func (w *week) score(out http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(out, `{"rows": [%s]}`, strings.Join(rows, ","))
 }
 
-// start starts a worker of the version that is deployed now, and waits until it is ready.
+// start starts a worker of the deployed version and waits until it is ready.
 func (w *week) start(admin string) *exec.Cmd {
 	c := w.processWith([]string{"TMPDIR=" + w.scratch}, "-c", w.deployed, "serve", "--admin", admin)
 	w.eventually("a worker is ready", func() bool { code, _ := get(w.t, admin, "/readyz"); return code == http.StatusOK })
 	return c
 }
 
-// deploy rolls a new version out, a worker after the other; the first one is forgotten.
+// deploy rolls out a new version, one worker after the other. It skips the first worker.
 func (w *week) deploy() {
 	w.version++
 	w.deployed = w.write(fmt.Sprintf("version%d.yaml", w.version), weekReports(w.version, w.minute()), w.above())
@@ -231,7 +231,7 @@ func (w *week) deploy() {
 	}
 }
 
-// event is what operators or misfortune do at an hour of the week.
+// event is an operation or a failure at an hour of the week.
 type event struct {
 	hour int
 	do   func()
@@ -269,7 +269,7 @@ func (w *week) events() (all []event) {
 	)
 }
 
-// retryAll is what an operator does after an outage.
+// retryAll runs all dead jobs again, as an operator does after an outage.
 func (w *week) retryAll() {
 	for _, id := range w.failed() {
 		if out, code := w.fanfold("retry", id); code == exitOK {
@@ -280,7 +280,7 @@ func (w *week) retryAll() {
 	}
 }
 
-// failed are the records that are FAILED.
+// failed returns the ids of the records that are FAILED.
 func (w *week) failed() (ids []string) {
 	rows, err := w.db.QueryContext(w.t.Context(), "SELECT id FROM file_download_record WHERE status = 'FAILED'")
 	if err != nil {
@@ -297,7 +297,7 @@ func (w *week) failed() (ids []string) {
 	return ids
 }
 
-// live lets the week pass.
+// live runs the week.
 func (w *week) live() {
 	w.version, w.deployed = 1, w.config
 	w.workers = []*exec.Cmd{w.start(w.admin), w.start(address(w.t)), w.start(address(w.t))}
@@ -342,7 +342,7 @@ func (w *week) live() {
 	w.rest()
 }
 
-// arrive has services ask for downloads, spread over an hour.
+// arrive makes services request downloads, spread over an hour.
 func (w *week) arrive(jobs int, from time.Time) {
 	ctx := w.t.Context()
 	for i := range jobs {
@@ -390,7 +390,7 @@ func (w *week) rest() {
 	}
 }
 
-// footprint is what the first worker and the servers hold when nothing runs.
+// footprint is what the first worker and the servers use while no job runs.
 type footprint struct {
 	goroutines, files, memory int // of the worker; memory is resident, in bytes
 	redis, mysql              int // connections
@@ -399,7 +399,7 @@ type footprint struct {
 
 func (w *week) measure() footprint {
 	w.t.Helper()
-	// What waits for its idle time to pass: connections, and the memory of the last peak.
+	// Idle connections and the memory of the last peak are released after a while.
 	elapse(w.t.Context(), min(10*w.hour, 30*time.Second))
 	code, text := get(w.t, w.admin, "/metrics")
 	if code != http.StatusOK {
@@ -435,7 +435,7 @@ func (w *week) measure() footprint {
 	return f
 }
 
-// judge looks what came of the week.
+// judge checks the results of the week.
 func (w *week) judge() {
 	t := w.t
 	after := w.measure()
@@ -481,7 +481,7 @@ func (w *week) judge() {
 	w.files()
 }
 
-// files compares every file with what its record asks for.
+// files compares every file with the one that its record requests.
 func (w *week) files() {
 	t := w.t
 	rows, err := w.db.QueryContext(t.Context(), "SELECT id, report, COALESCE(JSON_VALUE(parameters, '$.job'), 0), status, COALESCE(file, ''), COALESCE(error, '') FROM file_download_record")

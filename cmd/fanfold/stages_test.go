@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// listSize is far above the number of values at which a list was ever cut into parts.
+// listSize is larger than any number of values at which a list was ever split.
 const listSize = 2500
 
-// TestAQueryOverAnEarlierStageIsOneQuery compares what a second stage finds for the values
-// of the first with MariaDB's own answer, in queries whose answer changes where the list is
-// cut: aggregates, DISTINCT, LIMIT, windows, NOT IN, and values that a collation holds equal.
+// TestAQueryOverAnEarlierStageIsOneQuery compares the result of a second stage with MariaDB's own
+// answer, for queries that would change if the list of values was split: aggregates, DISTINCT,
+// LIMIT, windows, NOT IN, and values that are equal in a collation.
 func TestAQueryOverAnEarlierStageIsOneQuery(t *testing.T) {
 	t.Parallel()
 	var reports strings.Builder

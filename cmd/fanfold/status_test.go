@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// TestStatusRows: a job that has ended has no stage, a listener that never ran no try, and fan-in
-// says why it waits.
+// TestStatusRows: an ended job has no stage, a listener that never ran has no try, and fan-in says
+// why it waits.
 func TestStatusRows(t *testing.T) {
 	t.Parallel()
 	next := time.Now().Add(time.Minute)

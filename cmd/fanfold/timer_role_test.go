@@ -11,7 +11,8 @@ import (
 	"github.com/fanfold/fanfold/scheduler"
 )
 
-// TestSchedulerLooksWhetherTimersCanSubmit before it starts, if one does.
+// TestSchedulerLooksWhetherTimersCanSubmit: a scheduler whose timers submit reports does not start
+// without the table for firings.
 func TestSchedulerLooksWhetherTimersCanSubmit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)
@@ -33,8 +34,8 @@ func TestSchedulerLooksWhetherTimersCanSubmit(t *testing.T) {
 	}
 }
 
-// TestSubmitSaysWhatIsWrong: a server that is away, or a table that timers cannot
-// use, or neither.
+// TestSubmitSaysWhatIsWrong: the submitter of timers distinguishes an outage of the server, a
+// refused insert and a missing table.
 func TestSubmitSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)

@@ -28,7 +28,7 @@ timers:
     append: {stream: messages}
 `
 
-// TestTimerSubmitsAReport from SET … EX to the file.
+// TestTimerSubmitsAReport runs a timer from SET … EX to the file.
 func TestTimerSubmitsAReport(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)
@@ -51,7 +51,7 @@ func TestTimerSubmitsAReport(t *testing.T) {
 	}
 }
 
-// TestTimerCommands does with each what an operator does.
+// TestTimerCommands runs every timer command as an operator does.
 func TestTimerCommands(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)
@@ -82,7 +82,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitOK, "paused", "pause", one)
 	do(exitOK, "paused", "ls", "--match", "*-1-*")
 	do(exitOK, "resumed", "resume", one)
-	// Long enough for what was heard of its key.
+	// Long enough for the events of its key.
 	for range 3 {
 		s.redisCLI("redis-cli ZADD " + s.b.Partitions.Home().Keys.Timers() + " $(date +%s%3N) send_message-3-x")
 		s.eventually("another fires", func() bool { return messages("send_message-3-x") > 0 })
@@ -98,7 +98,7 @@ func TestTimerCommands(t *testing.T) {
 	if out, _ := s.fanfold("timer", "ls", "-o", "json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("left: %s", out)
 	}
-	// One whose time passes while it is paused.
+	// A timer whose time passes while it is paused.
 	do(exitOK, two, "set", two, "--in", "1s")
 	do(exitOK, "paused", "pause", two)
 	<-time.NewTimer(1500 * time.Millisecond).C
@@ -107,7 +107,7 @@ func TestTimerCommands(t *testing.T) {
 	}
 	do(exitOK, "resumed", "resume", two)
 	s.eventually("resumed", func() bool { return messages(two) == 1 })
-	// One with cron needs no time.
+	// A timer with cron needs no time.
 	do(exitOK, "0 9 * * mon-fri", "set", "office-1")
 	do(exitOK, "0 9 * * mon-fri", "ls", "--match", "office-*")
 	if out, _ := s.fanfold("timer", "ls", "-o", "json"); !strings.Contains(out, `"cron": "0 9 * * mon-fri"`) {
@@ -115,7 +115,7 @@ func TestTimerCommands(t *testing.T) {
 	}
 	do(exitOK, "removed", "rm", "office-1")
 	do(exitUsage, "--in", "set", two)
-	// One that repeats keeps its next time when it is fired by hand.
+	// A repeating timer keeps its next time when it is fired by hand.
 	do(exitOK, "weekly", "set", "weekly-0", "--at", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
 	due := s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Timers(), "weekly-0").Val()
 	do(exitOK, "1w", "fire", "weekly-0")
@@ -131,7 +131,8 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "NAME is missing", "pause")
 }
 
-// TestTimersInTheDocs runs docs/guides/timers.md: its configuration, and its commands with shorter times.
+// TestTimersInTheDocs runs docs/guides/timers.md: its configuration, and its commands with shorter
+// times.
 func TestTimersInTheDocs(t *testing.T) {
 	t.Parallel()
 	find := func(language, text string) string {

@@ -20,7 +20,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// spanStore is a collector that keeps what it gets.
+// spanStore is a collector that keeps the spans that it receives.
 type spanStore struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -68,7 +68,7 @@ func (s *spanStore) of(id string) (all []*otlp.Span) {
 	return all
 }
 
-// attributeOf is an attribute of a span as a text.
+// attributeOf returns an attribute of a span as text.
 func attributeOf(span *otlp.Span, key string) string {
 	for _, a := range span.Attributes {
 		if a.Key == key && a.Value.GetStringValue() != "" {
@@ -80,7 +80,7 @@ func attributeOf(span *otlp.Span, key string) string {
 	return ""
 }
 
-// named returns the spans of a job with a name, and of a listener if one is given.
+// named returns the spans of a job with this name, and of this listener if one is given.
 func (s *spanStore) named(id, name, listener string) (all []*otlp.Span) {
 	for _, span := range s.of(id) {
 		if span.Name == name && attributeOf(span, "fanfold.listener") == listener {
@@ -95,7 +95,7 @@ const (
 	pushedParent            = "00-" + pushedTrace + "-" + pushedSpan + "-01"
 )
 
-// tracedReport has two stages; the first asks an API.
+// tracedReport has two stages; the first queries an API.
 const tracedReport = `
   traced:
     retry: {retries: 1, delay: 10ms}
@@ -110,7 +110,7 @@ const tracedReport = `
   strict: {parameters: {tag: string}, stages: [{listeners: [{name: one, database: db, query: "SELECT :tag AS k"}]}]}
 `
 
-// TestTraces: a job is one trace from its push to its file, whoever does its steps.
+// TestTraces: a job is one trace from its push to its file, also across processes.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	spans := newSpanStore(t)
@@ -230,8 +230,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestTracesCostNoJob: a collector that is away fails no job, and is logged once; and without
-// traces a traceparent goes nowhere.
+// TestTracesCostNoJob: a collector that is down fails no job and is logged once. Without traces in
+// the configuration, a traceparent is not passed on.
 func TestTracesCostNoJob(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {stop: 1s}\ntraces: {url: 'http://127.0.0.1:1'}")
@@ -271,7 +271,7 @@ func TestTracesCostNoJob(t *testing.T) {
 	}
 }
 
-// TestTraceparentOfCallers: the API and the command line push it.
+// TestTraceparentOfCallers: the API and the command line push the traceparent of their callers.
 func TestTraceparentOfCallers(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {stop: 1s}")
 	pushed := func() (fields []string) {

@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 )
 
-// TestTutorial does every step of docs/tutorial.md, in an empty folder and on servers of its own. It changes
-// only the addresses, and runs what the reader leaves running in another terminal beside the rest.
+// TestTutorial follows every step of docs/tutorial.md in an empty folder and on its own servers. It
+// changes only the addresses, and runs in the background what the reader runs in another terminal.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	s := &stack{t: t}
@@ -137,7 +137,7 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// freePort is one on which nothing listens.
+// freePort returns a port on which nothing listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

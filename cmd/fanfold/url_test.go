@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestURL prints the path of a file in a directory, and what a record is that has none.
+// TestURL: url prints the path of a file in a directory, and the status of a record without a file.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)

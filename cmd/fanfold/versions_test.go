@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// changing is a report in two versions; the listener is the same.
+// changing is a report in two versions with the same listener.
 func changing(column string) string {
 	return `
   changing:
@@ -22,9 +22,8 @@ func changing(column string) string {
 `
 }
 
-// TestADefinitionThatChanges rolls a new version of a report out while a job of
-// the old one runs: the job goes on with the definition that it was started
-// with, in the process that has it.
+// TestADefinitionThatChanges rolls out a new version of a report while a job of the old version
+// runs: the job continues with its own definition, in the process that has it.
 func TestADefinitionThatChanges(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, changing("old"), "limits: {lease: 2s}")
@@ -37,7 +36,7 @@ func TestADefinitionThatChanges(t *testing.T) {
 	})
 	next := s.write("new.yaml", changing("new"), "limits: {lease: 2s}")
 	s.serve(next)
-	// Both versions are there now: each new job has one, and ends with it.
+	// Both versions run now: every new job has one of them and ends with it.
 	var ids []string
 	for range 20 {
 		ids = append(ids, s.insert("changing", ""))
@@ -60,8 +59,8 @@ func TestADefinitionThatChanges(t *testing.T) {
 	s.idle()
 }
 
-// TestARemovedReport removes a report while a job of it waits: its entries are
-// handed back until the deadline, which fails the record with the reason.
+// TestARemovedReport removes a report while one of its jobs waits: the entries of the job are
+// handed back until its deadline, which fails the record with the reason.
 func TestARemovedReport(t *testing.T) {
 	t.Parallel()
 	with := `
@@ -88,8 +87,8 @@ func TestARemovedReport(t *testing.T) {
 	s.idle()
 }
 
-// TestAJobThatWasOnlyNotSettled is settled by a process that does not have its
-// definition, since its record is final.
+// TestAJobThatWasOnlyNotSettled: a job whose record is final is settled even by a process that does
+// not have its definition.
 func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
@@ -108,7 +107,7 @@ func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	s.idle()
 }
 
-// startOnly has an engine start a job that no listener works on.
+// startOnly starts a job on which no listener works.
 func (s *stack) startOnly(id string) {
 	s.t.Helper()
 	p := s.process("-c", s.config, "serve", "--roles", "engine")
@@ -122,8 +121,8 @@ func (s *stack) startOnly(id string) {
 	}
 }
 
-// TestADeadWorkersTask is taken over once its lease has ended; nothing of its
-// first try is in the file.
+// TestADeadWorkersTask: the task of a dead worker is taken over after its lease has ended, and the
+// file has no data of the first try.
 func TestADeadWorkersTask(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")

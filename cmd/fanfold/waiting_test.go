@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// waiter is a person who has links.
+// waiter is a person with links to waiting pages.
 type waiter struct {
 	*stack
 	base string
@@ -26,14 +26,14 @@ func newWaiter(t *testing.T, reports string, more ...string) waiter {
 	return waiter{s, base}
 }
 
-// serve begins to answer.
+// serve starts to answer requests.
 func (w waiter) serve() {
 	w.t.Helper()
 	w.process("-c", w.config, "serve", "--http", strings.TrimPrefix(w.base, "http://"))
 	w.eventually("the server answers", func() bool { code, _, _ := w.get(w.base + "/r/x"); return code == http.StatusNotFound })
 }
 
-// link is the address of the page of a record.
+// link returns the address of the waiting page of a record.
 func (w waiter) link(id string, more ...string) string {
 	w.t.Helper()
 	out, code := w.fanfold(append([]string{"url", "--page", id}, more...)...)
@@ -43,7 +43,7 @@ func (w waiter) link(id string, more ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// get asks for a page, and follows no redirect. Code 0: nobody answers.
+// get requests a page without following redirects. Code 0 means that there was no answer.
 func (w waiter) get(url string) (code int, text string, header http.Header) {
 	w.t.Helper()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -59,7 +59,7 @@ func (w waiter) get(url string) (code int, text string, header http.Header) {
 	return r.StatusCode, string(b), r.Header
 }
 
-// says waits until a page has all of these words.
+// says polls a page until it has all of these words.
 func (w waiter) says(url string, words ...string) (text string) {
 	w.t.Helper()
 	w.eventually(strings.Join(words, ", "), func() bool {
@@ -122,7 +122,7 @@ func TestWaitingPage(t *testing.T) {
 	w.eventually("the job's hash tells how far it is", func() bool {
 		return strings.HasPrefix(w.b.Redis.HGet(t.Context(), w.b.Partitions.Of(ids[0]).Keys.Job(ids[0]), "progress").Val(), "1/2 · gate")
 	})
-	// A stream tells of the end.
+	// The event stream reports the end.
 	stream, err := http.Get(links[0] + "/live")
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestWaitingPage(t *testing.T) {
 			}
 		}
 	}
-	// What people do later: the file is deleted, and the record.
+	// Later, the file and the record are deleted.
 	w.exec("UPDATE file_download_record SET file = REPLACE(file, 'weekly', 'gone') WHERE id = ?", ids[1])
 	w.eventually("the file is gone", func() bool {
 		code, text, _ := w.get(links[1] + "/file")
@@ -166,7 +166,8 @@ func TestWaitingPage(t *testing.T) {
 	w.says(links[2], "No longer available")
 }
 
-// TestWaitingPageOfAFailure says plainly that it failed or is not complete, and nothing of why.
+// TestWaitingPageOfAFailure: the page says plainly that a job failed or is incomplete, and does not
+// say why.
 func TestWaitingPageOfAFailure(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, `
@@ -199,8 +200,8 @@ func TestWaitingPageOfAFailure(t *testing.T) {
 	}
 }
 
-// TestWaitingPageOfAnIntruder: a link that is forged, cut, changed, of another installation or old
-// opens nothing, and the answer tells nothing.
+// TestWaitingPageOfAnIntruder: a link that is forged, truncated, changed, expired or from another
+// installation opens no page, and the answer reveals nothing.
 func TestWaitingPageOfAnIntruder(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, oneReport)
@@ -256,7 +257,7 @@ func TestWaitingPageOfAnIntruder(t *testing.T) {
 	}
 }
 
-// TestWaitingPageShowsPastExports of the same person, and of nobody else.
+// TestWaitingPageShowsPastExports: the page shows past exports of the same person and of no other.
 func TestWaitingPageShowsPastExports(t *testing.T) {
 	t.Parallel()
 	base := "http://" + address(t)
@@ -289,7 +290,7 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
 	}
 }
 
-// TestURLOfAPage needs a key, an address and a record.
+// TestURLOfAPage: url --page needs http.key, http.url and a record.
 func TestURLOfAPage(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, oneReport)

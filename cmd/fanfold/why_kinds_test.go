@@ -21,8 +21,9 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// whyCase is what is so in Redis and MySQL, and what is said of it: by fanfold why, by the page of
-// the job, and by fanfold_why in Redis. T stands for a duration, AT for a time, ID for the id.
+// whyCase is a state of Redis and MySQL and the verdict that fanfold why, the page of the job and
+// fanfold_why in Redis give for it. In texts, T stands for a duration, AT for a time, ID for the
+// id.
 type whyCase struct {
 	record string // status; empty: there is no record
 	report string // empty: two
@@ -33,7 +34,7 @@ type whyCase struct {
 	config string // which configuration is asked; empty: that of the stack
 }
 
-// whyCases has one case for each kind of verdict.
+// whyCases has one case for every kind of verdict.
 var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused.", redis: "-"},
 	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'.", redis: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value."},
@@ -93,7 +94,7 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id is not queued.`, redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
 }
 
-// whyPlace is where a case is.
+// whyPlace is where a case runs.
 type whyPlace struct {
 	*stack
 	k          scripts.Keys
@@ -119,12 +120,12 @@ func (w *whyPlace) score(key string, at time.Time, members ...string) {
 	}
 }
 
-// later has the id, or a step of it, due in a while.
+// later delays the id, or a step of it.
 func (w *whyPlace) later(in time.Duration, step string) {
 	w.score(w.k.Delayed(), time.Now().Add(in), w.id+step)
 }
 
-// runs makes the state of a job that waits for listeners, or else for fan-in.
+// runs writes the state of a job that waits for these listeners, or for fan-in if there are none.
 func (w *whyPlace) runs(status string, open ...string) {
 	now := time.Now()
 	bars, of, target := "|", w.b.Config.Reports[w.report], 0
@@ -148,7 +149,7 @@ func (w *whyPlace) runs(status string, open ...string) {
 	w.score(w.k.Deadlines(), now.Add(time.Hour), w.id)
 }
 
-// tries has a step wait for its next try.
+// tries makes a step wait for its next try.
 func (w *whyPlace) tries(step, failed, blame string) {
 	at := time.Now().Add(30 * time.Minute)
 	w.set(step+":tries", 1, step+":next", at.UnixMilli())
@@ -160,18 +161,18 @@ func (w *whyPlace) tries(step, failed, blame string) {
 
 func (w *whyPlace) push() { w.do("XADD", w.k.Jobs(), "*", "id", w.id) }
 
-// add puts the job's entry into a stream.
+// add adds the job's entry to a stream.
 func (w *whyPlace) add(stream string) {
 	w.do("XADD", w.k.Prefix+stream, "*", "id", w.id, "attempt", w.attempt)
 }
 
-// live has a consumer of a stream that lives.
+// live adds a live consumer to a stream.
 func (w *whyPlace) live(stream string) {
 	w.do("XGROUP", "CREATE", w.k.Prefix+stream, scripts.Group, "0", "MKSTREAM")
 	w.do("XGROUP", "CREATECONSUMER", w.k.Prefix+stream, scripts.Group, "other")
 }
 
-// reads has worker w read the job's entry, and be silent since then.
+// reads makes worker w read the job's entry and stay silent since then.
 func (w *whyPlace) reads(stream string, silent time.Duration) {
 	if stream != "jobs" {
 		w.add(stream)
@@ -188,15 +189,16 @@ var (
 	anyAddress  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
-// timeless is a text without what differs from run to run.
+// timeless replaces what differs from run to run in a text.
 func timeless(text, id, port string) string {
 	text = strings.ReplaceAll(text, "redis-cli -p "+port+" ", "redis-cli ")
 	text = anyAddress.ReplaceAllString(anyDuration.ReplaceAllString(anyTime.ReplaceAllString(text, "AT"), "T"), "IP")
 	return regexp.MustCompile(`\b`+id+`\b`).ReplaceAllString(text, "ID")
 }
 
-// TestWhySaysTheSameEverywhere: for each kind of verdict the command line, the page of the job and
-// the function in Redis say the same words. What Redis alone cannot know it says, too.
+// TestWhySaysTheSameEverywhere: for every kind of verdict, the command line, the page of the job
+// and the function in Redis use the same words. The function also names what Redis alone cannot
+// know.
 func TestWhySaysTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	const one = `{stages: [{listeners: [{name: %[1]s, database: %[1]s, query: "SELECT 1 AS k"}]}]}`
@@ -286,7 +288,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			}
 			found := strings.Split(timeless(strings.Join(lines, "\n"), w.id, port), "\n")
 			if c.redis == "" {
-				// All of it, but what is of the record, the commands, and a hint to those.
+				// Everything except the record, the commands, and the hint to the commands.
 				drop := func(line string) bool {
 					return line == "" || slices.ContainsFunc([]string{"  record:", "  job:", "  The record is PENDING", "  There is no such record", "  This answer comes from Redis alone"}, func(begin string) bool { return strings.HasPrefix(line, begin) })
 				}

@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// ask asks why, and runs every command that the answer names.
+// ask runs why, and every command that its answer names.
 func (s *stack) ask(id string, args ...string) inspect.Verdict {
 	s.t.Helper()
 	out, code := s.fanfold(append([]string{"why", id, "-o", "json"}, args...)...)
@@ -31,8 +31,7 @@ func (s *stack) ask(id string, args ...string) inspect.Verdict {
 	return v
 }
 
-// because polls until the answer for an id is of a kind, and looks for words in
-// what it says.
+// because polls until the answer for an id is of this kind, and checks that it has these words.
 func (s *stack) because(id string, want inspect.Kind, words ...string) inspect.Verdict {
 	s.t.Helper()
 	var v inspect.Verdict
@@ -51,7 +50,7 @@ func (s *stack) because(id string, want inspect.Kind, words ...string) inspect.V
 	return v
 }
 
-// TestWhyBeforeTheStart tells apart what can keep an id from being started.
+// TestWhyBeforeTheStart: why distinguishes the reasons why an id has not started.
 func TestWhyBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s, grace: 1h, running_jobs: 3}")
@@ -134,7 +133,7 @@ const twoListeners = `
     join: {key: k}
 `
 
-// TestWhyAJobRuns tells what a running job waits for.
+// TestWhyAJobRuns: why says what a running job waits for.
 func TestWhyAJobRuns(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, twoListeners, "limits: {lease: 1s, running_jobs: 1, stop: 1s}")
@@ -155,7 +154,7 @@ func TestWhyAJobRuns(t *testing.T) {
 	}
 	_ = worker.Wait()
 	s.because(id, inspect.KindWorkerDead, "and is dead: its lease ended", v.Steps[0].Owner)
-	// Nobody is there to take over; then somebody is, and does.
+	// First no worker can take over; then one starts and does.
 	s.eventually("nobody reads", func() bool { return len(s.ask(id).Remedies) == 1 })
 	s.process("-c", s.config, "serve", "--roles", "listeners")
 	if v := s.because(id, inspect.KindBarrier, "fell silent"); v.Steps[0].Try != 2 {
@@ -170,8 +169,7 @@ func TestWhyAJobRuns(t *testing.T) {
 	}
 }
 
-// away writes a configuration in which a server is not there: the one whose
-// address follows the prefix.
+// away writes a configuration in which the server whose address follows the prefix does not exist.
 func (s *stack) away(name, prefix string) string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.config)
@@ -190,7 +188,7 @@ func (s *stack) away(name, prefix string) string {
 	return file
 }
 
-// TestWhyAStepWaits tells of steps that failed, and of messages that are gone.
+// TestWhyAStepWaits: why reports steps that failed and messages that were lost.
 func TestWhyAStepWaits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, twoListeners, "limits: {lease: 1s}")
@@ -254,8 +252,8 @@ func TestWhyAStepWaits(t *testing.T) {
 	s.because(id, inspect.KindNoScheduler, "no scheduler has failed it")
 }
 
-// TestWhyTheSinkFails tells of a sink that takes no files, and of the database of
-// a listener that is away.
+// TestWhyTheSinkFails: why reports a sink that rejects files, and a listener whose database is
+// down.
 func TestWhyTheSinkFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport+`

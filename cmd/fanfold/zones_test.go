@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// serverIn starts a MariaDB whose time zone is that, with an empty schema x.
+// serverIn starts a MariaDB in this time zone, with an empty schema x.
 func serverIn(t *testing.T, zone string) (*testenv.MariaDB, *sql.DB) {
 	t.Helper()
 	m, err := testenv.StartMariaDB(t.Context(), t.TempDir(), "--default-time-zone="+zone)
@@ -40,9 +40,8 @@ func serverIn(t *testing.T, zone string) (*testenv.MariaDB, *sql.DB) {
 	return m, db
 }
 
-// TestTimeZones: a TIMESTAMP is the same moment whatever the server's time zone is, a
-// DATETIME is in the zone of its database, and databases of several zones can be in
-// one report.
+// TestTimeZones: a TIMESTAMP is the same instant whatever the time zone of the server, a DATETIME
+// is in the time zone of its database, and one report can join databases of several zones.
 func TestTimeZones(t *testing.T) {
 	t.Parallel()
 	m, source := serverIn(t, "+02:00")
@@ -107,8 +106,8 @@ func TestTimeZones(t *testing.T) {
 	}
 }
 
-// TestDoctorOnTimeZones: doctor warns where datetimes are shown in a zone, and nobody
-// has said what those of a server with another zone than UTC mean.
+// TestDoctorOnTimeZones: doctor warns if datetimes are shown in a time zone and the configuration
+// does not say in which zone those of a server outside UTC are.
 func TestDoctorOnTimeZones(t *testing.T) {
 	t.Parallel()
 	m, source := serverIn(t, "+02:00")
@@ -146,9 +145,9 @@ func TestDoctorOnTimeZones(t *testing.T) {
 	}
 }
 
-// TestAgesOfRecordsInADatetime: a DATETIME that says when a record changed is in the
-// zone of the server, in which services write it, or in the one that is said; so a
-// record is as old as it is.
+// TestAgesOfRecordsInADatetime: a DATETIME that says when a record changed is in the time zone of
+// the server, in which services write it, or in the configured one, so that the age of a record is
+// correct.
 func TestAgesOfRecordsInADatetime(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, zone, more, now string }{
