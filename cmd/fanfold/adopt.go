@@ -15,15 +15,15 @@ func newAdopt(f *flags) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "adopt ID… | --report NAME | --all",
-		Short: "Restart running jobs whose report definition no process has any more",
+		Short: "Restart running jobs whose report definition no longer exists",
 		Long: `A running job keeps the report definition it was started with. After a change of the
 configuration, processes without that definition hand the job's entries back. Once no
 process has the definition, the job cannot continue. Adopt starts the next attempt of
 such a job with the current definition, at once.
 
 If a process still has the definition, the job can continue and adopt refuses it. With
---report or --all, adopt restarts all such jobs and skips those that end or continue by
-themselves. Adopting a job twice starts one attempt. A report with on_change: restart
+--report or --all, adopt restarts all such jobs and skips those that end or continue
+meanwhile. Adopting a job twice starts one attempt. A report with on_change: restart
 does this automatically after limits.grace.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
@@ -47,7 +47,7 @@ does this automatically after limits.grace.`,
 					return err
 				}
 			}
-			done, err := each(ids, func(id string) (string, error) {
+			done, err := forEach(ids, func(id string) (string, error) {
 				what, err := b.Operate.Jobs.Adopt(c.Context(), id)
 				if n, ok := errors.AsType[operate.Needless](err); ok && listed {
 					return n.Outcome, nil
@@ -57,10 +57,10 @@ does this automatically after limits.grace.`,
 			return cmp.Or(f.printOutcomes(c, done), err)
 		}),
 	}
-	c.Flags().StringVar(&name, "report", "", "all such jobs of this report")
-	c.Flags().BoolVar(&all, "all", false, "all such jobs")
+	c.Flags().StringVar(&name, "report", "", "adopt all such jobs of this report")
+	c.Flags().BoolVar(&all, "all", false, "adopt all such jobs")
 	if err := c.RegisterFlagCompletionFunc("report", f.complete((*config.Config).ReportNames)); err != nil {
-		panic(err) // the flag is not there
+		panic(err) // the flag does not exist
 	}
 	return c
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// checkArgs has a command and those below it refuse wrong arguments as wrong usage.
+// checkArgs makes a command and its subcommands reject invalid arguments with exitUsage.
 func (f *flags) checkArgs(c *cobra.Command) {
 	if !c.HasSubCommands() {
 		c.Args = asUsage(c.Args)
 		return
 	}
-	// Without RunE cobra shows the help and calls it a success, whatever was given.
+	// Without RunE, cobra prints the help and succeeds even if the arguments are wrong.
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -32,30 +32,30 @@ func (f *flags) checkArgs(c *cobra.Command) {
 	}
 }
 
-// unknown is the error of a word that is none of a command's commands.
+// unknown returns the error for a word that is not a subcommand, with suggestions.
 func (f *flags) unknown(c *cobra.Command, word string) error {
 	text := fmt.Sprintf("unknown command %q for %q", word, c.CommandPath())
-	var meant []string
+	var suggestions []string
 	if takesNames(c) {
-		meant = f.meantName(c, word)
+		suggestions = f.suggestName(c, word)
 	}
 	c.SuggestionsMinimumDistance = 2
-	if len(meant) == 0 {
+	if len(suggestions) == 0 {
 		for _, name := range c.SuggestionsFor(word) {
-			meant = append(meant, c.CommandPath()+" "+name)
+			suggestions = append(suggestions, c.CommandPath()+" "+name)
 		}
 	}
-	if len(meant) == 0 && takesNames(c) {
-		meant = []string{c.CommandPath() + " report NAME", c.CommandPath() + " listener NAME"}
+	if len(suggestions) == 0 && takesNames(c) {
+		suggestions = []string{c.CommandPath() + " report NAME", c.CommandPath() + " listener NAME"}
 	}
-	if len(meant) > 0 {
-		text += ": did you mean " + strings.Join(meant, " or ") + "?"
+	if len(suggestions) > 0 {
+		text += ": did you mean " + strings.Join(suggestions, " or ") + "?"
 	}
 	return fmt.Errorf("%s\n%s --help lists the commands", text, c.CommandPath())
 }
 
-// meantFlag adds to the error of an unknown flag the one that was probably meant.
-func meantFlag(c *cobra.Command, err error) error {
+// suggestFlag adds the most similar flag to the error of an unknown one.
+func suggestFlag(c *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err
@@ -72,25 +72,25 @@ func meantFlag(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w\n%s --help lists the flags", err, c.CommandPath())
 }
 
-// takesNames tells whether the commands below a command are for listeners and reports.
+// takesNames reports whether a command has the subcommands listener and report.
 func takesNames(c *cobra.Command) bool {
 	return slices.ContainsFunc(c.Commands(), func(below *cobra.Command) bool { return below.Name() == "listener" })
 }
 
-// meantName completes a command whose word listener or report was left out.
-func (f *flags) meantName(c *cobra.Command, name string) []string {
-	var meant []string
+// suggestName returns the full command if the user left out listener or report before a name.
+func (f *flags) suggestName(c *cobra.Command, name string) []string {
+	var found []string
 	config, err := process.LoadConfig(f.config)
 	if err == nil && config.Reports[name] != nil {
-		meant = append(meant, c.CommandPath()+" report "+name)
+		found = append(found, c.CommandPath()+" report "+name)
 	}
 	if err == nil && slices.Contains(config.ListenerNames(), name) {
-		meant = append(meant, c.CommandPath()+" listener "+name)
+		found = append(found, c.CommandPath()+" listener "+name)
 	}
-	return meant
+	return found
 }
 
-// asUsage gives wrong arguments the exit code of wrong usage.
+// asUsage wraps a check of arguments: it says which argument is wrong and exits with exitUsage.
 func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		check = cobra.NoArgs
@@ -110,7 +110,7 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// complete has a shell offer the names that a configuration has, instead of files.
+// complete completes an argument with names from the configuration, never with files.
 func (f *flags) complete(names func(*config.Config) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		config, err := process.LoadConfig(f.config)
@@ -121,9 +121,9 @@ func (f *flags) complete(names func(*config.Config) []string) cobra.CompletionFu
 	}
 }
 
-// offer has a shell offer the values of a flag.
+// offer completes a flag with these values.
 func offer(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is not there
+		panic(err) // the flag does not exist
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// backend is a configuration with the connections that it names, as commands use it.
+// backend is a configuration with the clients of the servers that it names.
 type backend struct{ *process.Process }
 
-// open makes the clients of a configuration. Nothing is connected yet.
+// open reads a configuration and creates its clients. It opens no connections.
 func open(file string) (*backend, error) {
 	p, err := process.Open(file)
 	if err != nil {
@@ -26,8 +26,8 @@ func open(file string) (*backend, error) {
 	return &backend{p}, nil
 }
 
-// connected makes the function of a command from one that needs the backend, and refuses the keys of
-// other partitions or of another installation.
+// connected wraps a function that needs the backend. It fails if the keys in Redis belong to another
+// number of partitions or to another installation.
 func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
 	return f.opened(func(c *cobra.Command, b *backend, args []string) error {
 		if err := b.CheckOwner(c.Context()); err != nil {
@@ -37,7 +37,7 @@ func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) 
 	})
 }
 
-// opened is connected, with any partitions.
+// opened is connected without the check of the keys.
 func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		b, err := open(f.config)
@@ -49,7 +49,7 @@ func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) err
 	}
 }
 
-// withIDs is connected, for a command whose arguments are ids of records.
+// withIDs is connected for a command whose arguments are ids of records.
 func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) error) func(*cobra.Command, []string) error {
 	return f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 		for _, id := range ids {
@@ -61,7 +61,7 @@ func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) err
 	})
 }
 
-// explain says what helps where the records' database refuses something.
+// explain adds the remedy to an error of the database of the records.
 func (b *backend) explain(err error) error {
 	name := b.Config.Records.Database
 	var server *sqldriver.MySQLError
@@ -74,10 +74,10 @@ func (b *backend) explain(err error) error {
 	return err
 }
 
-// noSuchTable is what MySQL calls it.
+// noSuchTable is MySQL's ER_NO_SUCH_TABLE.
 const noSuchTable = 1146
 
-// logger makes the log of a command, on stderr.
+// logger returns the logger of a command, which writes to w.
 func (f *flags) logger(w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: f.logLevel}
 	if f.logJSON {

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// completeTime is how long a shell waits for what it offers.
-	completeTime = 2 * time.Second
-	// maxOffered is how many of a kind are offered.
-	maxOffered = 50
+	// completeTimeout bounds how long a shell waits for completions.
+	completeTimeout = 2 * time.Second
+	// maxCompletions is the maximum number of values of one kind.
+	maxCompletions = 50
 )
 
-// offered are what a shell offers as arguments of commands, as far as it can be found.
-var offered = map[string]func(context.Context, *backend) ([]string, error){
+// completions maps a command to the function that finds values for its arguments.
+var completions = map[string]func(context.Context, *backend) ([]string, error){
 	"submit":             records(report.Pending),
 	"watch":              records(report.Processing, report.Pending),
 	"cancel":             records(report.Processing, report.Pending),
@@ -48,21 +48,21 @@ var offered = map[string]func(context.Context, *backend) ([]string, error){
 	"quarantine rm":      quarantinedEntries,
 }
 
-// completeAll has a shell offer what the commands take: ids, names of timers, reports and listeners.
-// Files are offered for flags alone.
+// completeAll sets up the completion of arguments: ids, and names of timers, reports and listeners.
+// Only flags complete to files.
 func (f *flags) completeAll(root *cobra.Command) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		path := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), root.Name()), " ")
-		if find := offered[path]; find != nil {
-			c.ValidArgsFunction = f.found(find)
+		if find := completions[path]; find != nil {
+			c.ValidArgsFunction = f.completeFrom(find)
 		} else if c.ValidArgsFunction == nil && !c.HasSubCommands() {
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		c.Flags().VisitAll(func(flag *pflag.Flag) {
 			names := map[string]func(*config.Config) []string{"report": (*config.Config).ReportNames, "listeners": (*config.Config).ListenerNames}[flag.Name]
 			if _, taken := c.GetFlagCompletionFunc(flag.Name); names != nil && !taken {
-				// The error is that there is no such flag, or that it has a function.
+				// It fails only if the flag does not exist or already has a function.
 				_ = c.RegisterFlagCompletionFunc(flag.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 					config, err := process.LoadConfig(f.config)
 					if err != nil {
@@ -79,8 +79,8 @@ func (f *flags) completeAll(root *cobra.Command) {
 	walk(root)
 }
 
-// found offers what the servers know, but for what the command line has.
-func (f *flags) found(find func(context.Context, *backend) ([]string, error)) cobra.CompletionFunc {
+// completeFrom completes with values from the servers, except those already on the command line.
+func (f *flags) completeFrom(find func(context.Context, *backend) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		const nothing = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 && !strings.Contains(c.Use, "…") {
@@ -91,25 +91,25 @@ func (f *flags) found(find func(context.Context, *backend) ([]string, error)) co
 			return nil, nothing
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(c.Context(), completeTime)
+		ctx, cancel := context.WithTimeout(c.Context(), completeTimeout)
 		defer cancel()
-		all, _ := find(ctx, b) // a server that is away has nothing to offer
+		all, _ := find(ctx, b) // without the server, there are no completions
 		all = slices.DeleteFunc(all, func(one string) bool {
 			name, about, _ := strings.Cut(one, "\t")
-			odd := func(r rune) bool { return !unicode.IsPrint(r) }
-			return slices.Contains(args, name) || !strings.HasPrefix(name, begin) || strings.ContainsFunc(name+about, odd)
+			unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+			return slices.Contains(args, name) || !strings.HasPrefix(name, begin) || strings.ContainsFunc(name+about, unprintable)
 		})
 		return all, nothing | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// records finds the ids of records with these statuses, in their order, those that were changed last
-// first.
+// records finds the ids of records with these statuses, in the order of the statuses and then most
+// recently changed first.
 func records(statuses ...report.Status) func(context.Context, *backend) ([]string, error) {
 	return func(ctx context.Context, b *backend) (ids []string, err error) {
-		for _, status := range statuses { // one by one, so that an index on the status serves
-			found, failed := b.Records.List(ctx, record.Filter{Status: status}, maxOffered)
-			err = cmp.Or(err, failed) // a table can do without PARTIAL
+		for _, status := range statuses { // one query for each, so that MySQL can use an index on the status
+			found, failed := b.Records.List(ctx, record.Filter{Status: status}, maxCompletions)
+			err = cmp.Or(err, failed) // a table may have no PARTIAL
 			for _, r := range found {
 				ids = append(ids, r.ID+"\t"+r.Report+" "+string(r.Status))
 			}
@@ -119,7 +119,7 @@ func records(statuses ...report.Status) func(context.Context, *backend) ([]strin
 }
 
 func deadIDs(ctx context.Context, b *backend) (ids []string, err error) {
-	found, err := b.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxOffered)
+	found, err := b.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxCompletions)
 	for _, d := range found {
 		ids = append(ids, d.ID+"\t"+d.Report)
 	}
@@ -127,7 +127,7 @@ func deadIDs(ctx context.Context, b *backend) (ids []string, err error) {
 }
 
 func delayedMembers(ctx context.Context, b *backend) (members []string, err error) {
-	found, err := b.Inspect.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxOffered)
+	found, err := b.Inspect.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxCompletions)
 	for _, d := range found {
 		members = append(members, d.Member+"\t"+d.What)
 	}
@@ -135,7 +135,7 @@ func delayedMembers(ctx context.Context, b *backend) (members []string, err erro
 }
 
 func timerNames(ctx context.Context, b *backend) (names []string, err error) {
-	found, err := b.Inspect.Timers(ctx, func(string) bool { return true }, maxOffered)
+	found, err := b.Inspect.Timers(ctx, func(string) bool { return true }, maxCompletions)
 	for _, t := range found {
 		names = append(names, t.Name+"\t"+t.State)
 	}
@@ -143,7 +143,7 @@ func timerNames(ctx context.Context, b *backend) (names []string, err error) {
 }
 
 func quarantinedEntries(ctx context.Context, b *backend) (entries []string, err error) {
-	found, err := b.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxOffered)
+	found, err := b.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxCompletions)
 	for _, q := range found {
 		entries = append(entries, q.Entry+"\t"+q.Reason)
 	}

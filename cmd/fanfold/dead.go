@@ -28,16 +28,16 @@ const (
 	deadReport = "only jobs of this report"
 )
 
-// chosen tells whether a dead job is of a report (empty: any), and its report or reason
+// selected reports whether a dead job is of this report (empty means any) and its report or reason
 // matches.
-func chosen(j inspect.DeadJob, report string, matches func(string) bool) bool {
+func selected(j inspect.DeadJob, report string, matches func(string) bool) bool {
 	return (report == "" || j.Report == report) && (matches(j.Report) || matches(j.Error))
 }
 
 func newDeadList(f *flags) *cobra.Command {
 	var report string
-	c := listing(f, "List dead jobs with their reasons, the newest first", deadMatch, func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-		list, err := b.Inspect.Dead(c.Context(), func(j inspect.DeadJob) bool { return chosen(j, report, matches) }, limit)
+	c := newListing(f, "List dead jobs with their reasons, newest first", deadMatch, func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+		list, err := b.Inspect.Dead(c.Context(), func(j inspect.DeadJob) bool { return selected(j, report, matches) }, limit)
 		if err != nil {
 			return err
 		}
@@ -78,18 +78,18 @@ still run them again with fanfold retry.`,
 			return f.printChanged(c, "discarded", ids)
 		}),
 	}
-	sweep.flags(c, "discard all that are on the list")
+	sweep.flags(c, "discard all jobs on the list")
 	return c
 }
 
-// deadSweep is a change of many dead jobs.
+// deadSweep has the flags of a command that can change all dead jobs.
 type deadSweep struct {
 	match  string // a glob for the report or the reason
 	report string
 	all    bool
 	dryRun bool
 	limit  int
-	past   string // what was done, in a word
+	past   string // the change, in the past tense
 }
 
 func (d *deadSweep) flags(c *cobra.Command, what string) {
@@ -100,7 +100,7 @@ func (d *deadSweep) flags(c *cobra.Command, what string) {
 	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: maximum number of jobs; 0 means all")
 }
 
-// check proves that either ids are given or --all.
+// check verifies that the user gave either ids or --all.
 func (d *deadSweep) check(ids []string) error {
 	switch {
 	case d.all && len(ids) > 0:
@@ -115,14 +115,14 @@ func (d *deadSweep) check(ids []string) error {
 	return nil
 }
 
-// run changes the dead jobs that are chosen, and prints what was done.
+// run changes the selected dead jobs and prints the result, also of an incomplete run.
 func (d *deadSweep) run(f *flags, c *cobra.Command, change func(context.Context, operate.Sweep) (operate.Swept, error)) error {
 	matches, err := glob(d.match)
 	if err != nil {
 		return err
 	}
 	done, err := change(c.Context(), operate.Sweep{
-		Match: func(j inspect.DeadJob) bool { return chosen(j, d.report, matches) }, Limit: d.limit, DryRun: d.dryRun,
+		Match: func(j inspect.DeadJob) bool { return selected(j, d.report, matches) }, Limit: d.limit, DryRun: d.dryRun,
 	})
 	return errors.Join(d.print(f, c, done), err)
 }
@@ -138,7 +138,7 @@ func (d *deadSweep) print(f *flags, c *cobra.Command, s operate.Swept) error {
 	}
 	rows = append(rows, table.Row{past, s.Would + s.Done, ""})
 	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
-		rows = append(rows, table.Row{"left, as " + why, s.Left[why], ""})
+		rows = append(rows, table.Row{"skipped: " + why, s.Left[why], ""})
 	}
-	return f.print(c, s, table.Row{"report", "jobs", "such as"}, rows)
+	return f.print(c, s, table.Row{"report", "jobs", "example"}, rows)
 }

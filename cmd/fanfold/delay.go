@@ -10,9 +10,6 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 )
 
-// scanPage is how many members one round trip reads or changes.
-const scanPage = 1000
-
 func newDelay(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delay",
@@ -23,7 +20,7 @@ func newDelay(f *flags) *cobra.Command {
 }
 
 func newDelayList(f *flags) *cobra.Command {
-	return listing(f, "List delayed jobs and retries, the next one first", "only members that match this pattern, such as '1111*' or '*/@fanin'",
+	return newListing(f, "List delayed jobs and retries, next due first", "only members that match this pattern, such as '1111*' or '*/@fanin'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
@@ -76,7 +73,7 @@ deadline if you remove its retry.`,
 	}
 }
 
-// changeDelayed changes the members that args name, and prints them.
+// changeDelayed changes the members that args name and prints them.
 func (f *flags) changeDelayed(c *cobra.Command, b *backend, args []string, done string, change func(context.Context, []string) error) error {
 	members, err := b.Operate.Delayed.Find(c.Context(), args)
 	if err != nil {

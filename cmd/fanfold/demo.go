@@ -23,7 +23,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// What the demo asks for, plain and full.
+// The reports of the demo, plain and with --full, and their parameters.
 const (
 	demoReport     = "tagged-withdrawals"
 	demoFullReport = "customer-value"
@@ -57,7 +57,7 @@ external service. The demo starts the API and the service, too.`,
 // demoRun is one run of the command.
 type demoRun struct {
 	flags    *flags
-	dir      string // stays
+	dir      string // is not deleted
 	keep     bool
 	full     bool
 	out, err io.Writer
@@ -118,7 +118,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return cmp.Or(context.Cause(serving), err)
 	}
-	views, err := b.awaited(serving, []string{id}, d.err)
+	views, err := b.await(serving, []string{id}, d.err)
 	if err != nil {
 		return cmp.Or(context.Cause(serving), err)
 	}
@@ -140,7 +140,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// push writes a record and pushes its id, exactly as a service would.
+// push inserts a record and pushes its id as a service does.
 func (d *demoRun) push(ctx context.Context, b *backend, servers *demo.Servers) (string, error) {
 	name := demoReport
 	if d.full {
@@ -159,7 +159,7 @@ func (d *demoRun) push(ctx context.Context, b *backend, servers *demo.Servers) (
 	return id, nil
 }
 
-// show prints the first lines of the file, and where it is.
+// show prints the path of the file and its first lines.
 func (d *demoRun) show(v inspect.Job) error {
 	path := strings.TrimPrefix(v.File, "file://")
 	text, err := os.ReadFile(path)
@@ -177,7 +177,7 @@ func (d *demoRun) show(v inspect.Job) error {
 	return nil
 }
 
-// explain prints what can be tried while the demo stays up.
+// explain prints addresses and commands to try while the demo runs.
 func (d *demoRun) explain(ctx context.Context, b *backend, servers *demo.Servers, id string) error {
 	cli := shellLine(servers.RedisCLI)
 	page, err := b.pageLink(ctx, id, 24*time.Hour)
@@ -187,7 +187,7 @@ func (d *demoRun) explain(ctx context.Context, b *backend, servers *demo.Servers
 	d.say(`
 Fanfold and its servers run until you press Ctrl-C. Open in a browser:
   http://%[5]s/     # the dashboard for operators
-  %[6]s     # the page for the person who waits for this report
+  %[6]s     # the waiting page of this report, which needs no login
 Try in another terminal:
   %[1]s XRANGE fanfold:events - +                         # started and finished attempts, and rare events
   %[1]s GET FileDownloadRecordEntity-%[2]s:ended             # how the job ended (deleted after a minute)
@@ -202,7 +202,7 @@ func (d *demoRun) say(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 
-// shellLine shows a command as one would type it.
+// shellLine formats a command as you type it in a shell.
 func shellLine(args []string) string {
 	line := strings.Join(args, " ")
 	return strings.ReplaceAll(line, " * ", " '*' ")

@@ -17,7 +17,8 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 )
 
-// fenced returns the blocks of a language in a page, without the indentation of those in lists.
+// fenced returns the code blocks of a language in a page, without the indentation of blocks in
+// lists.
 func fenced(t *testing.T, page, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", page))
@@ -34,7 +35,7 @@ func fenced(t *testing.T, page, language string) []string {
 	return blocks
 }
 
-// TestRecipes runs every redis-cli line of docs/reference/keys.md against a live job.
+// TestRecipes runs every redis-cli line of docs/reference/keys.md against a running job.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, `
@@ -72,8 +73,8 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// redisCLI runs a line of shell, with this stack's options after redis-cli; -e makes
-// an error of Redis one of redis-cli.
+// redisCLI runs a line of shell, with this stack's options after redis-cli. With -e, redis-cli
+// fails if Redis returns an error.
 func (s *stack) redisCLI(line string) string {
 	s.t.Helper()
 	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", strings.ReplaceAll(line, "redis-cli ", "redis-cli -e "+s.cli+" ")).CombinedOutput()
@@ -83,7 +84,7 @@ func (s *stack) redisCLI(line string) string {
 	return string(out)
 }
 
-// TestConfigurationsInTheDocs load as they stand.
+// TestConfigurationsInTheDocs: every configuration in the documentation is valid.
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
 	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32), "NOTIFY_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
@@ -131,7 +132,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 	}
 }
 
-// TestArithmeticInTheDocs is that of the configuration which it speaks of.
+// TestArithmeticInTheDocs: the arithmetic in the documentation is that of its configuration.
 func TestArithmeticInTheDocs(t *testing.T) {
 	t.Parallel()
 	const page, needed = "docs/reference/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
@@ -207,7 +208,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// look opens the addresses that a demo prints which stays up.
+// look opens the addresses that the demo prints with --keep.
 func look(t *testing.T, out *keptLog) {
 	t.Helper()
 	var found [][]string
@@ -216,7 +217,7 @@ func look(t *testing.T, out *keptLog) {
 			t.Fatalf("it does not say what to try: %s", out.lines(""))
 		}
 	}
-	found = regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:page|dashboard)`).FindAllStringSubmatch(strings.Join(out.lines(""), "\n"), -1)
+	found = regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:waiting page|dashboard)`).FindAllStringSubmatch(strings.Join(out.lines(""), "\n"), -1)
 	if len(found) != 2 {
 		t.Fatalf("addresses: %v in %s", found, out.lines(""))
 	}

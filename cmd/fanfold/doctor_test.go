@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// finding is what doctor says of the first check whose name begins so.
+// finding returns doctor's first finding whose check begins with this text.
 func (s *stack) finding(check string) doctor.Finding {
 	s.t.Helper()
 	out, _ := s.fanfold("doctor", "-o", "json")
@@ -34,7 +34,7 @@ func (s *stack) finding(check string) doctor.Finding {
 	return doctor.Finding{}
 }
 
-// TestDoctorOfAFullRedis tells how full it is.
+// TestDoctorOfAFullRedis: doctor says how full Redis is.
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
@@ -60,15 +60,15 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	if f := s.finding("redis memory"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "refuses writes") {
 		t.Errorf("%+v", f)
 	}
-	// The message of a push says what it is about.
+	// The error of a push says that Redis is full.
 	id := s.insert("slow", "")
 	if out, code := s.fanfold("submit", id); code != exitFailure || !strings.Contains(out, "Redis is full") {
 		t.Errorf("%d %s", code, out)
 	}
 }
 
-// TestDoctorOfWhatNobodyDoes: quarantined entries, timers without a definition, records
-// without a job, and no alarm for those that have one.
+// TestDoctorOfWhatNobodyDoes: doctor warns of quarantined entries, timers without a definition and
+// records without a job, and not of records with a job.
 func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `limits: {grace: 10m, stop: 1s}
@@ -131,7 +131,8 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 }
 
-// TestDoctorOfADeadService warns as soon as entries wait that its consumers do not read.
+// TestDoctorOfADeadService: doctor warns as soon as the consumers of an external listener do not
+// read waiting entries.
 func TestDoctorOfADeadService(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
@@ -151,7 +152,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	add := func() string {
 		return s.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
 	}
-	// Redis knows a consumer once it has got an entry.
+	// Redis lists a consumer after its first entry.
 	first := add()
 	read(1)
 	s.b.Redis.XAck(ctx, stream, scripts.Group, first)
@@ -166,21 +167,22 @@ func TestDoctorOfADeadService(t *testing.T) {
 		f := s.finding("stream " + stream)
 		return f.Result == doctor.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumer; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
 	})
-	// One that works on an entry is heard within its silence.
+	// A consumer that works on an entry is alive until its silence ends.
 	read(1)
 	if f := s.finding("stream " + stream); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 }
 
-// TestQuarantineRemovesManyEntries in pages: one that is missing holds up no other page.
+// TestQuarantineRemovesManyEntries: quarantine rm removes several pages of entries, also if one
+// entry does not exist.
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
 	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Quarantined()
 	entries := []string{"1-1"}
 	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range scanPage + 10 {
+		for i := range 1010 { // a page has 1,000
 			entries = append(entries, fmt.Sprintf("2-%d", i+1))
 			p.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: entries[i+1], Values: []string{"reason", "none"}})
 		}
@@ -198,8 +200,8 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 	}
 }
 
-// TestDoctorOfALongQueue does not say that an id has no job that may wait behind the
-// entries that it searches, and asks for all records of a report at once.
+// TestDoctorOfALongQueue: doctor does not report a record without a job if its id may be further
+// back in the queue than it searches. It reads all records of a report with one query.
 func TestDoctorOfALongQueue(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport, "limits: {grace: 1s}")
@@ -231,7 +233,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 }
 
-// TestDoctorOfADatabaseThatHangs: it alone fails.
+// TestDoctorOfADatabaseThatHangs: a database that hangs fails its own check and no other.
 func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -255,7 +257,8 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 	}
 }
 
-// TestDoctorOfAnUnknownReport: no rebuild starts such a record, and no submit.
+// TestDoctorOfAnUnknownReport: doctor warns of a record with an unknown report, which neither a
+// rebuild nor submit can start.
 func TestDoctorOfAnUnknownReport(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s}")
@@ -267,7 +270,7 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 	}
 }
 
-// TestDoctorOfACluster asks every master of a cluster, and hears the events of each.
+// TestDoctorOfACluster: doctor checks every master of a cluster and receives the events of each.
 func TestDoctorOfACluster(t *testing.T) {
 	t.Parallel()
 	s, cluster := newStackOnCluster(t, 3, oneReport)
@@ -278,7 +281,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	if err := cluster.MoveSlotTo(t.Context(), "{fanfold:2}", cluster.Servers[2]); err != nil {
 		t.Fatal(err)
 	}
-	s.b = s.open(s.config) // with the slots as they are now
+	s.b = s.open(s.config) // with the current slots
 	if f := s.finding("redis partitions"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}

@@ -57,12 +57,12 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
 	c.Flags().StringArrayVar(&o.Databases, "database", nil, "NAME=mysql://user@host:port/schema, without password; repeat for every database")
 	c.Flags().StringVar(&o.Records, "records", "", "DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
-	c.Flags().StringVar(&o.Sink, "sink", "", "file:///directory or gs://bucket/prefix; default: the folder fanfold-files beside the file")
-	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "file to write")
+	c.Flags().StringVar(&o.Sink, "sink", "", "file:///directory or gs://bucket/prefix; default: the folder fanfold-files next to the configuration")
+	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "configuration file to write")
 	return c
 }
 
-// writeNew writes a file that does not exist yet.
+// writeNew creates a file. It does not overwrite an existing one.
 func writeNew(name string, text []byte) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -75,10 +75,10 @@ func writeNew(name string, text []byte) error {
 }
 
 func exists(name string) error {
-	return fmt.Errorf("--out %s: the file exists: name another one, or remove it", name)
+	return fmt.Errorf("--out %s: the file exists: name another file, or remove it", name)
 }
 
-// printProposal says what was written, and what to do next.
+// printProposal prints what was written and what to do next.
 func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
 	command, parameter := os.Args[0], ""
 	if file != "fanfold.yaml" {

@@ -21,58 +21,58 @@ import (
 func newList(f *flags) *cobra.Command {
 	var status, since, until, why string
 	var parameters []string
-	var of record.Filter
+	var filter record.Filter
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List records, most recently changed first",
 		Long: `List shows records, most recently changed first, with their parameters. It omits columns
 without values: rows and created need such columns in the table, and started and duration
-are known for jobs that run or ended recently. A terminal with less than 160 columns shows
-neither created nor started. -o json prints everything. fanfold status also shows the size
-of a file.
+are known for jobs that run or ended recently. A terminal with fewer than 160 columns
+shows neither created nor started. -o json prints everything. fanfold status also shows
+the size of a file.
 
 A record must match all filters:
 
     fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
 
 --since and --until take a time or a duration before now, and compare it with the last
-change of a record. --param compares the text of a value, and of a list the JSON as the
-database writes it.
+change of a record. --param compares the text of a value; for a list, it compares the JSON
+that the database stores.
 
 --why lists the records without a final status for which fanfold why gives this kind, with
 the reason. It checks the 1,000 most recently changed records. The kinds are:
 
   ` + strings.Join(kindLines(), "\n  "),
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
-			of.Status = report.Status(strings.ToUpper(status))
-			if of.Status != "" && !slices.Contains(report.Statuses, of.Status) {
+			filter.Status = report.Status(strings.ToUpper(status))
+			if filter.Status != "" && !slices.Contains(report.Statuses, filter.Status) {
 				return usage(fmt.Errorf("--status: %q is not one of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED", status))
 			}
-			if of.Since, err = ago("--since", since); err != nil {
+			if filter.Since, err = ago("--since", since); err != nil {
 				return usage(err)
 			}
-			if of.Until, err = ago("--until", until); err != nil {
+			if filter.Until, err = ago("--until", until); err != nil {
 				return usage(err)
 			}
-			of.Parameters = map[string]string{}
+			filter.Parameters = map[string]string{}
 			for _, text := range parameters {
 				name, value, ok := strings.Cut(text, "=")
 				if !ok || name == "" {
 					return usage(fmt.Errorf("--param %s: write NAME=VALUE", report.Shorten(text)))
 				}
-				of.Parameters[name] = value
+				filter.Parameters[name] = value
 			}
 			if err := positive(limit); err != nil {
 				return err
 			}
-			kind, asked := inspect.Kind(why), limit
+			kind, maxRead := inspect.Kind(why), limit
 			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
 				return usage(fmt.Errorf("--why: %q is not one of %s", why, strings.Join(kinds(), ", ")))
 			} else if why != "" {
-				of.Open, asked = true, maxWhy
+				filter.Open, maxRead = true, maxWhy
 			}
-			jobs, err := b.Inspect.List(c.Context(), of, asked)
+			jobs, err := b.Inspect.List(c.Context(), filter, maxRead)
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 				views[i].Job = j
 			}
 			if why != "" {
-				if views, err = because(c.Context(), b, views, kind, limit); err != nil {
+				if views, err = waitingFor(c.Context(), b, views, kind, limit); err != nil {
 					return err
 				}
 			}
@@ -95,8 +95,8 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 				if v.Rows != nil {
 					rows = strconv.FormatInt(*v.Rows, 10)
 				}
-				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, clock(v.Created), clock(v.Started), clock(v.Ended), took(v.Job), parametersText(v.Job), show.About(v.Job), v.Why}
-			}, hidden(views, width)...)
+				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, localTime(v.Created), localTime(v.Started), localTime(v.Ended), durationText(v.Job), parametersText(v.Job), show.About(v.Job), v.Why}
+			}, hiddenColumns(views, width)...)
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only records with this status: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
@@ -105,7 +105,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 		statuses = append(statuses, string(s))
 	}
 	offer(c, "status", statuses...)
-	c.Flags().StringVar(&of.Report, "report", "", "only records of this report")
+	c.Flags().StringVar(&filter.Report, "report", "", "only records of this report")
 	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
@@ -118,27 +118,27 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 // listed is a record in a list.
 type listed struct {
 	inspect.Job
-	Why string `json:"why,omitempty"` // what keeps it, with --why
+	Why string `json:"why,omitempty"` // what it waits for, with --why
 }
 
-// because returns the records that something keeps, up to a limit.
-func because(ctx context.Context, b *backend, views []listed, kind inspect.Kind, limit int) ([]listed, error) {
-	of, ids := map[string]listed{}, make([]string, len(views))
+// waitingFor returns up to limit of the records that wait for a reason of this kind.
+func waitingFor(ctx context.Context, b *backend, views []listed, kind inspect.Kind, limit int) ([]listed, error) {
+	byID, ids := map[string]listed{}, make([]string, len(views))
 	for i, v := range views {
-		of[v.ID], ids[i] = v, v.ID
+		byID[v.ID], ids[i] = v, v.ID
 	}
 	verdicts, err := b.Inspect.Because(ctx, ids, kind, limit)
 	var found []listed
 	for _, v := range verdicts {
-		found = append(found, listed{of[v.ID].Job, v.Summary})
+		found = append(found, listed{byID[v.ID].Job, v.Summary})
 	}
 	return found, err
 }
 
-// maxWhy is how many records list --why asks about.
+// maxWhy is the maximum number of records that list --why checks.
 const maxWhy = 1000
 
-// kinds are the words of list --why.
+// kinds returns the values of list --why.
 func kinds() (names []string) {
 	for _, k := range inspect.Kinds() {
 		names = append(names, string(k))
@@ -146,7 +146,7 @@ func kinds() (names []string) {
 	return names
 }
 
-// kindLines are the kinds, some in each line.
+// kindLines returns the kinds in lines for the help.
 func kindLines() (lines []string) {
 	for some := range slices.Chunk(slices.Sorted(slices.Values(kinds())), 6) {
 		lines = append(lines, strings.Join(some, ", "))
@@ -154,12 +154,12 @@ func kindLines() (lines []string) {
 	return lines
 }
 
-// roomy is how wide a terminal must be to show all columns of a list.
-const roomy = 160
+// wideTerminal is the minimum width of a terminal that shows all columns of a list.
+const wideTerminal = 160
 
-// hidden are the columns of a list that have no value, or no room on a terminal.
-func hidden(views []listed, width int) (columns []table.ColumnConfig) {
-	narrow := width > 0 && width < roomy
+// hiddenColumns returns the columns of a list that have no values or do not fit on a terminal.
+func hiddenColumns(views []listed, width int) (columns []table.ColumnConfig) {
+	narrow := width > 0 && width < wideTerminal
 	for number, has := range map[int]func(v listed) bool{
 		5:  func(v listed) bool { return v.Rows != nil },
 		6:  func(v listed) bool { return v.Created != nil && !narrow },
@@ -175,16 +175,16 @@ func hidden(views []listed, width int) (columns []table.ColumnConfig) {
 	return columns
 }
 
-// clock is a time in a list: without its zone, which is that of this machine.
-func clock(at *time.Time) string {
+// localTime formats a time in the zone of this machine.
+func localTime(at *time.Time) string {
 	if at == nil {
 		return ""
 	}
 	return at.Local().Format(time.DateTime)
 }
 
-// took is how long the last attempt of a job took, or has run.
-func took(v inspect.Job) string {
+// durationText formats how long the last attempt of a job took, or has been running.
+func durationText(v inspect.Job) string {
 	if v.Duration == nil {
 		return ""
 	}
@@ -195,12 +195,12 @@ func took(v inspect.Job) string {
 	return inspect.Short(d)
 }
 
-// ago is how long ago a time was that is given as such, or as a duration; 0 for an empty text.
+// ago parses a time or a duration and returns how long ago that was; 0 for an empty text.
 func ago(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	var d span
+	var d durationValue
 	if d.Set(text) == nil && d > 0 {
 		return time.Duration(d), nil
 	}

@@ -31,14 +31,14 @@ import (
 )
 
 func main() {
-	// What go-redis has to say comes back as an error, too.
+	// go-redis also returns what it logs as an error.
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // the second signal kills the process
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// flags are those that all commands share.
+// flags are the flags that all commands share.
 type flags struct {
 	config   string
 	output   string
@@ -59,8 +59,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// message is an error for people. Problems of a configuration name its fields, one of
-// which may be called as a package is.
+// message formats an error for the user. Problems of a configuration stay unchanged, because a field
+// can have the name of a package, which engine.Reason removes.
 func message(err error) string {
 	if errors.As(err, new(decode.Problems)) {
 		return err.Error()
@@ -70,7 +70,7 @@ func message(err error) string {
 		text += "\nRedis is full: it accepts no new data until running jobs end or maxmemory is raised; see fanfold doctor"
 	}
 	if strings.Contains(text, "redis: invalid reply") {
-		text += "\nThe server in redis of the configuration is not Redis: check its host and port"
+		text += "\nThe server under redis in the configuration is not a Redis server: check its host and port"
 	}
 	return text
 }
@@ -95,7 +95,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 			return nil
 		},
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(meantFlag(c, err)) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(suggestFlag(c, err)) })
 	p := root.PersistentFlags()
 	p.StringVarP(&f.config, "config", "c", cmp.Or(os.Getenv("FANFOLD_CONFIG"), "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")
@@ -113,7 +113,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	return root
 }
 
-// The exit codes, which scripts rely on.
+// The exit codes are a contract: scripts rely on them.
 const (
 	exitOK          = 0
 	exitFailure     = 1
@@ -123,7 +123,7 @@ const (
 	exitUnreachable = 5
 )
 
-// coded is an error that knows its exit code.
+// coded is an error with an exit code.
 type coded struct {
 	error
 	code int
@@ -134,7 +134,7 @@ func (c coded) Unwrap() error { return c.error }
 func usage(err error) error     { return coded{err, exitUsage} }
 func jobFailed(err error) error { return coded{err, exitJobFailed} }
 
-// exitCode finds the code that an error stands for.
+// exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	var c coded
 	var problems decode.Problems
@@ -154,7 +154,7 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// refusesLogin tells whether a server is there and does not let this account in.
+// refusesLogin reports whether a server answered and refused the login.
 func refusesLogin(err error) bool {
 	return mysqldb.Refused(err) || redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// manual is the command line as its documentation has it: texts in Markdown, in which what begins
-// with spaces is code.
+// manual returns the command line with its texts in Markdown; indented lines become code blocks.
 func manual() *cobra.Command {
 	root := newRoot()
 	root.PersistentFlags().Lookup("config").DefValue = "fanfold.yaml" // whatever $FANFOLD_CONFIG is here
@@ -24,7 +23,7 @@ func manual() *cobra.Command {
 	return root
 }
 
-// visit calls a function with a command and with all that are below it.
+// visit calls a function with a command and all its subcommands.
 func visit(c *cobra.Command, do func(*cobra.Command)) {
 	do(c)
 	for _, below := range c.Commands() {
@@ -53,11 +52,12 @@ func markdown(text string) string {
 	return b.String()
 }
 
-// reference is docs/reference/commands.md: all commands on one page, with the flags that all of them have once.
+// reference returns docs/reference/commands.md: all commands on one page, with the shared flags
+// listed once.
 func reference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Commands\n\nThis page is made from the commands themselves. `fanfold COMMAND --help` shows the same, and the\npackages have man pages: `man fanfold-run`.\n\n")
+	b.WriteString("# Commands\n\nThis page is generated from the commands. `fanfold COMMAND --help` shows the same text, and the packages\ninstall man pages: `man fanfold-run`.\n\n")
 	visit(manual(), func(c *cobra.Command) {
 		if c.Name() == "help" || !c.IsAvailableCommand() && c.HasParent() || strings.HasPrefix(c.CommandPath(), "fanfold completion ") {
 			return
@@ -83,7 +83,8 @@ func reference(t *testing.T) string {
 	return strings.TrimSpace(regexp.MustCompile(`\n{3,}`).ReplaceAllString(strings.ReplaceAll(b.String(), "\t - ", " – "), "\n\n")) + "\n"
 }
 
-// TestReference: docs/reference/commands.md is what the commands say; with -update it is written anew.
+// TestReference: docs/reference/commands.md has the texts of the commands. With -update, the test
+// writes it.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/reference/commands.md"
@@ -98,8 +99,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestManPages makes a page for each command, in the folder that $FANFOLD_MAN names if it is set: make
-// man sets it.
+// TestManPages writes a manual page for every command into $FANFOLD_MAN if that is set, as make man
+// does.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	folder := cmp.Or(os.Getenv("FANFOLD_MAN"), t.TempDir())

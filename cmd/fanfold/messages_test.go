@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMessages say what is wrong, where, and what helps.
+// TestMessages: an error says what is wrong, where, and how to correct it.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
@@ -55,7 +55,7 @@ func TestMessages(t *testing.T) {
 		{exitUsage, "serve -c " + open, "admin_public: true", ""},
 		{exitUsage, "serve -c " + public, "cannot listen on 203.0.113.7:1", ""},
 		{exitUsage, "serve --admin 203.0.113.7:1", "cannot listen on 203.0.113.7:1", ""},
-		{exitFailure, "status " + id + " -c " + wrongServer, "is not Redis", ""},
+		{exitFailure, "status " + id + " -c " + wrongServer, "is not a Redis server", ""},
 	} {
 		if out, code := s.fanfold(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) || c.not != "" && strings.Contains(out, c.not) {
 			t.Errorf("fanfold %s: %d, not %d with %q:\n%s", c.args, code, c.code, c.want, out)
@@ -63,7 +63,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestSubmitIntoAPipe shows the progress of the listeners there, too.
+// TestSubmitIntoAPipe: submit --wait shows the progress of the listeners in a pipe, too.
 func TestSubmitIntoAPipe(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)

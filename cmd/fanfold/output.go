@@ -15,9 +15,8 @@ import (
 	"github.com/fanfold/fanfold/operate"
 )
 
-// print writes a result in the form that the user asked for: as JSON, or as a table. On a
-// terminal, a table is as wide as that at most, and has colours. Elsewhere a row is one line, unless a
-// cell has several.
+// print writes a result as a table or, with -o json, as JSON. On a terminal, the table fits its width
+// and has colours. Elsewhere a row is one line, unless a cell has several.
 func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []table.Row, columns ...table.ColumnConfig) error {
 	w := c.OutOrStdout()
 	if f.output == "json" {
@@ -27,16 +26,16 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 	t := screen.NewTable(header, rows)
 	t.SetColumnConfigs(screen.Columns(header, rows, columns, terminal != nil, width))
 	if terminal != nil {
-		w = terminal // which is to obey the colours; what the cells have of others is visible
+		w = terminal // shows the colours; escapes in the cells are visible text
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err
 }
 
-// printList prints a list: as a table, a row for each entry.
+// printList prints a list, with one row for every entry.
 func printList[T any](f *flags, c *cobra.Command, list []T, header table.Row, row func(T) table.Row, columns ...table.ColumnConfig) error {
 	if list == nil {
-		list = []T{} // null in JSON is no list
+		list = []T{} // JSON readers expect [], not null
 	}
 	var rows []table.Row
 	for _, one := range list {
@@ -50,7 +49,7 @@ func (f *flags) printNames(c *cobra.Command, title string, names []string) error
 	return printList(f, c, names, table.Row{title}, func(name string) table.Row { return table.Row{name} })
 }
 
-// printChanged prints what a command has done, and to what.
+// printChanged prints what a command did and the names that it changed.
 func (f *flags) printChanged(c *cobra.Command, done string, names []string) error {
 	if f.output != "json" {
 		return f.printNames(c, done, names)
@@ -61,7 +60,7 @@ func (f *flags) printChanged(c *cobra.Command, done string, names []string) erro
 	}{done, names})
 }
 
-// printJSON writes a result for programs.
+// printJSON writes a result as indented JSON.
 func printJSON(w io.Writer, result any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -69,23 +68,23 @@ func printJSON(w io.Writer, result any) error {
 	return e.Encode(result)
 }
 
-// outcome is what became of an id.
+// outcome says what a command did with an id.
 type outcome struct {
 	ID      string `json:"id"`
-	Outcome string `json:"outcome"` // what was done, or refused
+	Outcome string `json:"outcome"` // what was done, or "refused"
 }
 
 func (f *flags) printOutcomes(c *cobra.Command, done []outcome) error {
 	return printList(f, c, done, table.Row{"id", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
 }
 
-// each does something to every id. Refusals hold up no other one; another error ends it.
-// The error has the worst code of them all.
-func each(ids []string, do func(id string) (string, error)) (done []outcome, err error) {
+// forEach calls do for every id. It continues after a refusal and stops at any other error. The error
+// has the highest exit code of all.
+func forEach(ids []string, do func(id string) (string, error)) (done []outcome, err error) {
 	for _, id := range ids {
 		what, one := do(id)
 		if one != nil {
-			err, what = worst(err, one), "refused"
+			err, what = joinErrors(err, one), "refused"
 			if !operate.Refused(one) {
 				return done, err
 			}
@@ -95,8 +94,8 @@ func each(ids []string, do func(id string) (string, error)) (done []outcome, err
 	return done, err
 }
 
-// worst joins errors. Their code is the highest one.
-func worst(errs ...error) error {
+// joinErrors joins errors; their exit code is the highest one.
+func joinErrors(errs ...error) error {
 	code := exitOK
 	for _, err := range errs {
 		if err != nil {
@@ -109,8 +108,8 @@ func worst(errs ...error) error {
 	return coded{errors.Join(errs...), code}
 }
 
-// glob makes a test for texts from a pattern with *, ? and [a-z]; an empty one
-// matches all. Unlike in file names, * also matches a slash.
+// glob compiles a pattern with *, ? and [a-z]; an empty pattern matches every text. Unlike in file
+// names, * also matches a slash.
 func glob(pattern string) (func(text string) bool, error) {
 	if pattern == "" {
 		return func(string) bool { return true }, nil
@@ -126,9 +125,9 @@ func glob(pattern string) (func(text string) bool, error) {
 	}, nil
 }
 
-// listing makes a command that prints up to limit of what matches; help says what is
-// matched.
-func listing(f *flags, short, help string, print func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error) *cobra.Command {
+// newListing returns the command ls, which prints up to --limit entries that match --match; help is the
+// help of --match.
+func newListing(f *flags, short, help string, print func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error) *cobra.Command {
 	var match string
 	var limit int
 	c := &cobra.Command{
@@ -150,7 +149,7 @@ func listing(f *flags, short, help string, print func(c *cobra.Command, b *backe
 	return c
 }
 
-// positive proves a --limit.
+// positive verifies a --limit.
 func positive(limit int) error {
 	if limit < 1 {
 		return usage(fmt.Errorf("--limit: %d is less than 1", limit))

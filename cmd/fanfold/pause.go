@@ -17,7 +17,7 @@ func newPause(f *flags) *cobra.Command {
 		Use:   "pause",
 		Short: "Pause a listener or a report",
 		Long: `When you pause a listener, its running tasks continue, and within a second no process
-starts a new one. You cannot pause an external listener: stop the service instead. When
+starts a new one. You cannot pause an external listener; stop its service instead. When
 you pause a report, its jobs do not start. Their ids wait in Redis and do not delay other
 jobs.
 
@@ -68,7 +68,7 @@ Resuming something that is not paused changes nothing.`,
 	return c
 }
 
-// named makes a command whose argument is one of the names of a configuration.
+// named returns a command whose argument is a name from the configuration.
 func (f *flags) named(use, short string, names func(*config.Config) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete(names),
@@ -76,7 +76,7 @@ func (f *flags) named(use, short string, names func(*config.Config) []string, ru
 	}
 }
 
-// printPaused prints since when something is paused.
+// printPaused prints a pause and when it began.
 func (f *flags) printPaused(c *cobra.Command, what string, since time.Time, err error) error {
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (f *flags) printPaused(c *cobra.Command, what string, since time.Time, err 
 }
 
 func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
-	return printList(f, c, list, table.Row{"paused", "since", "ids that wait"}, func(p inspect.Pause) table.Row {
+	return printList(f, c, list, table.Row{"paused", "since", "waiting ids"}, func(p inspect.Pause) table.Row {
 		waiting := ""
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)
@@ -94,7 +94,7 @@ func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
 	})
 }
 
-// printResumed prints what resume has done, and how many ids of a report were pushed.
+// printResumed prints the result of a resume, with the number of ids that it pushed for a report.
 func (f *flags) printResumed(c *cobra.Command, what string, was bool, released int, err error) error {
 	if err != nil {
 		return err

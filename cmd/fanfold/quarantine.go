@@ -19,7 +19,7 @@ entries, timers that match no definition. Fanfold does not read them again. Fix 
 reason names and requeue the entry, or remove it. The quarantine keeps about 10,000
 entries and drops the oldest.`,
 	}
-	list := listing(f, "List quarantined entries with their reasons, the newest first", "only entries whose reason or fields match this pattern, such as '*no record*'",
+	list := newListing(f, "List quarantined entries with their reasons, newest first", "only entries whose reason or fields match this pattern, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
 			if err != nil {

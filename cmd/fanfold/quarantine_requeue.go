@@ -34,10 +34,10 @@ func newQuarantineShow(f *flags) *cobra.Command {
 				rows = append(rows, table.Row{"field " + name, v.Parts[name]})
 			}
 			if !v.Whole {
-				rows = append(rows, table.Row{"kept", "only a part: " + v.Fields})
+				rows = append(rows, table.Row{"truncated", "the quarantine keeps only this part: " + v.Fields})
 			}
 			if v.Again != "" {
-				rows = append(rows, table.Row{"still wrong", v.Again})
+				rows = append(rows, table.Row{"still invalid", v.Again})
 			}
 			for _, next := range v.Next {
 				rows = append(rows, table.Row{"next", next})
@@ -50,7 +50,7 @@ func newQuarantineShow(f *flags) *cobra.Command {
 func newQuarantineRequeue(f *flags) *cobra.Command {
 	var all bool
 	var match string
-	var due later
+	var due dueFlags
 	c := &cobra.Command{
 		Use:   "requeue ENTRY… | --all | --match PATTERN",
 		Short: "Put entries back where they came from",
@@ -82,7 +82,7 @@ quarantine show says why.`,
 				if err != nil {
 					return err
 				}
-				slices.Reverse(entries) // the oldest first
+				slices.Reverse(entries) // oldest first
 			}
 			now, err := b.Partitions.Home().Now(c.Context())
 			if err != nil {
@@ -95,7 +95,7 @@ quarantine show says why.`,
 				if errors.Is(err, scripts.ErrNotRequeued) {
 					what = err.Error()
 					if len(names) > 0 {
-						failed = worst(failed, fmt.Errorf("%s: %w", q.Entry, err))
+						failed = joinErrors(failed, fmt.Errorf("%s: %w", q.Entry, err))
 					}
 				} else if err != nil {
 					return errors.Join(f.printRequeued(c, done), err)
@@ -107,8 +107,8 @@ quarantine show says why.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "requeue all current entries, except refused ones")
 	c.Flags().StringVar(&match, "match", "", "requeue entries whose reason or fields match this pattern, such as '*no record*', except refused ones")
-	c.Flags().Var((*span)(&due.in), "in", "due time of entries from a sorted set, such as 90s, 24h or 1w from now")
-	c.Flags().StringVar(&due.at, "at", "", "the same as a time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	c.Flags().Var((*durationValue)(&due.in), "in", "due time of entries from a sorted set, such as 90s, 24h or 1w from now")
+	c.Flags().StringVar(&due.at, "at", "", "the due time as a point in time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
 }
 

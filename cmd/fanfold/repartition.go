@@ -26,9 +26,9 @@ quarantined entries. Both configurations must name the same records. Repartition
 the other keys of the earlier partitions, including the events, and no keys of another
 installation.
 
-First let all jobs end with the earlier configuration, stop all processes, and stop your
-services from pushing. Repartition fails if something is added while it moves. You can
-then run it again.
+First let all jobs end with the earlier configuration, then stop all processes and the
+pushes of your services. Repartition fails if something is added while it runs; you can
+run it again.
 
 With --restart, repartition gives up running jobs. Their next attempts start after
 limits.grace, when a process runs with the new configuration.`,
@@ -55,10 +55,11 @@ limits.grace, when a process runs with the new configuration.`,
 	return c
 }
 
-// moveFrom moves what waits from the partitions of an earlier configuration.
+// moveFrom moves waiting work from the partitions of an earlier configuration and returns the number of
+// ids and timers that it moved.
 func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int, error) {
 	if old.Divided() == b.Divided() && reflect.DeepEqual(old.Config.Redis, b.Config.Redis) {
-		return 0, usage(errors.New("--from: the same Redis and partitions as in --config"))
+		return 0, usage(errors.New("--from has the same Redis and partitions as --config: name the earlier configuration"))
 	}
 	noted, err := b.Records.NotePartitions(ctx, old.Divided())
 	switch {
@@ -72,7 +73,7 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 		return 0, err
 	}
 	if len(processes) > 0 {
-		return 0, fmt.Errorf("processes still run with the earlier configuration: stop them and run this again, 10 seconds later if one was killed: %s", strings.Join(processes, ", "))
+		return 0, fmt.Errorf("processes still run with the earlier configuration: stop them and run this again (after 10 seconds if you killed one): %s", strings.Join(processes, ", "))
 	}
 	for _, p := range old.Partitions {
 		running, err := p.Jobs.Running(ctx)
@@ -80,7 +81,7 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 			return 0, err
 		}
 		if running > 0 && !restart {
-			return 0, fmt.Errorf("%d jobs run in %s: let them end with the earlier configuration, or give them up with --restart", running, p.Keys.Prefix)
+			return 0, fmt.Errorf("%d jobs run in %s: let them end with the earlier configuration, or restart them with --restart", running, p.Keys.Prefix)
 		}
 	}
 	moved, err := recovery.Move(ctx, old.Partitions, b.Partitions, old.Redis, b.Redis)

@@ -17,12 +17,13 @@ func newRetry(f *flags) *cobra.Command {
 The job gets the next attempt. The file of the last attempt is deleted when the new
 attempt ends, even if that one fails or is cancelled.
 
-Retry handles every id by itself and skips those that it must refuse: the job runs, or the
-record or the report does not exist. The exit code is the highest of all ids.
+Retry handles every id separately. It refuses an id if the job runs, or if the record or
+the report does not exist. The exit code is the highest of all ids.
 
-With --all, retry runs the dead jobs whose records are FAILED, the oldest of every
-partition first. It takes a job that fails again only once. The list of dead jobs is in
-Redis and is lost with its memory; fanfold list --status failed shows the records.`,
+With --all, retry runs the dead jobs whose records are FAILED, in every partition the
+oldest first. It runs each job once, even if the job fails again meanwhile. The list of
+dead jobs is in Redis and is lost with its memory; fanfold list --status failed shows the
+records.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := sweep.check(ids); err != nil {
@@ -35,7 +36,7 @@ Redis and is lost with its memory; fanfold list --status failed shows the record
 				return sweep.run(f, c, b.Operate.Dead.Retry)
 			}
 			var pushed []string
-			done, refused := each(ids, func(id string) (string, error) {
+			done, refused := forEach(ids, func(id string) (string, error) {
 				if err := b.Operate.Jobs.Retry(c.Context(), id); err != nil {
 					return "", err
 				}
@@ -49,7 +50,7 @@ Redis and is lost with its memory; fanfold list --status failed shows the record
 				return refused
 			}
 			_, err := f.waitFor(c, b, pushed)
-			return worst(refused, err)
+			return joinErrors(refused, err)
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")

@@ -44,7 +44,7 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 			if err != nil {
 				return err
 			}
-			parameters, err := typed(r, given)
+			parameters, err := parseParameters(r, given)
 			if err != nil {
 				return usage(err)
 			}
@@ -55,7 +55,7 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 				}
 				defer to.discard()
 			}
-			id, err := b.Operate.Jobs.Create(caller(c), r.Name, parameters)
+			id, err := b.Operate.Jobs.Create(callerContext(c), r.Name, parameters)
 			if err != nil {
 				return err
 			}
@@ -73,8 +73,8 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 			if err != nil || to == nil {
 				return err
 			}
-			if err := b.bring(c.Context(), views[0], to); err != nil {
-				return fmt.Errorf("record %s is %s, but its file was not copied: %w\nfanfold url %s prints its place", id, views[0].Status, err, id)
+			if err := b.copyFile(c.Context(), views[0], to); err != nil {
+				return fmt.Errorf("record %s is %s, but its file was not copied: %w\nfanfold url %s prints its location", id, views[0].Status, err, id)
 			}
 			return nil
 		}),
@@ -86,7 +86,7 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 	return c
 }
 
-// completeParam offers the names of the parameters of the report that the command line has.
+// completeParam completes --param with the parameters of the report on the command line.
 func (f *flags) completeParam(c *cobra.Command) {
 	err := c.RegisterFlagCompletionFunc("param", func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		config, err := process.LoadConfig(f.config)
@@ -98,13 +98,13 @@ func (f *flags) completeParam(c *cobra.Command) {
 		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	if err != nil {
-		panic(err) // the flag is not there
+		panic(err) // the flag does not exist
 	}
 }
 
-// typed makes the parameters of a record, a JSON object, of texts such as tag=vip. The error
-// names everything that is wrong, with its remedy.
-func typed(r *report.Report, given []string) ([]byte, error) {
+// parseParameters encodes texts such as tag=vip as the JSON object of a record's parameters. The error
+// lists every mistake with its remedy.
+func parseParameters(r *report.Report, given []string) ([]byte, error) {
 	texts := map[string][]string{}
 	var wrong []string
 	for _, text := range given {

@@ -20,7 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// typedReport shows a parameter of each type.
+// typedReport has a parameter of every type.
 const typedReport = `
   typed:
     retry: 0
@@ -39,7 +39,7 @@ const typedReport = `
     stages: [{listeners: [{name: two, database: db, query: "SELECT seq AS k, REPEAT('x', 1000) AS v FROM seq_1_to_200"}]}]
 `
 
-// runApart runs a command whose standard output and standard error are apart.
+// runApart runs a command with separate standard output and standard error.
 func (s *stack) runApart(args ...string) (out, errOut string, code int) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -47,7 +47,7 @@ func (s *stack) runApart(args ...string) (out, errOut string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// names are those of what is in a folder.
+// names returns the names of the files in a folder.
 func names(t *testing.T, folder string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -69,7 +69,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// TestRun inserts records with typed parameters, waits for their jobs and brings the files.
+// TestRun inserts records with typed parameters, waits for their jobs and copies the files.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, typedReport)
@@ -127,8 +127,8 @@ func TestRun(t *testing.T) {
 	s.idle()
 }
 
-// knows proves that the commands show the rows and the times of a job that has ended, and status the
-// size of its file.
+// knows checks that the commands show the rows and times of an ended job, and status the size of
+// its file.
 func (s *stack) knows(id string) {
 	s.t.Helper()
 	var one inspect.Job
@@ -159,7 +159,7 @@ func (s *stack) knows(id string) {
 	}
 }
 
-// TestRunRefuses what can never work, and inserts nothing for it.
+// TestRunRefuses: run refuses parameters and options that cannot work, and inserts no record.
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, typedReport, "limits: {parameters: 1KB}")
@@ -204,7 +204,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestRunBringsAFileWhole or not at all.
+// TestRunBringsAFileWhole: run --file creates a complete file or none.
 func TestRunBringsAFileWhole(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, typedReport)
@@ -219,7 +219,7 @@ func TestRunBringsAFileWhole(t *testing.T) {
 		}
 		defer to.discard()
 		to.Writer = through(to.Writer)
-		return s.b.bring(ctx, v, to)
+		return s.b.copyFile(ctx, v, to)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	first := func(w io.Writer) io.Writer { return &cancels{w, cancel} }
@@ -248,7 +248,7 @@ func TestRunBringsAFileWhole(t *testing.T) {
 	}
 }
 
-// cancels is a writer that is given up after the first bytes.
+// cancels is a writer that cancels the command after the first bytes.
 type cancels struct {
 	io.Writer
 	cancel func()
@@ -259,7 +259,7 @@ func (c *cancels) Write(p []byte) (int, error) {
 	return c.Writer.Write(p)
 }
 
-// TestRunFromABucket brings a file that is in Google Cloud Storage.
+// TestRunFromABucket copies a file from Google Cloud Storage.
 func TestRunFromABucket(t *testing.T) {
 	t.Parallel()
 	storage := testmain.NewStorage(t, "reports", "")
@@ -280,8 +280,8 @@ func TestRunFromABucket(t *testing.T) {
 	}
 }
 
-// TestWaitingEndsWithTheReason: a report whose definition no process has is warned of at once, and the
-// wait for an id ends once that is quarantined.
+// TestWaitingEndsWithTheReason: run warns at once if no process has the definition of the report,
+// and waiting ends if the id is quarantined.
 func TestWaitingEndsWithTheReason(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, typedReport)

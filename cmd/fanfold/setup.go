@@ -63,7 +63,7 @@ func newValidate(f *flags) *cobra.Command {
 	return c
 }
 
-// reportView is a report in short.
+// reportView is the summary of a report.
 type reportView struct {
 	Report     string     `json:"report"`
 	Definition string     `json:"definition"`
@@ -163,13 +163,13 @@ func (f *flags) printFindings(c *cobra.Command, all doctor.Findings) error {
 	}, table.ColumnConfig{Number: 1, Transformer: coloured})
 }
 
-// coloured is a result as terminals show it.
+// coloured formats a result for a terminal.
 func coloured(result any) string {
 	colours := map[any]text.Color{doctor.Pass: text.FgGreen, doctor.Warn: text.FgYellow, doctor.Fail: text.FgRed}
 	return cmp.Or(colours[result], text.Reset).Sprint(result)
 }
 
-// version is set by the Makefile.
+// version is the version of the build; the Makefile sets it.
 var version = "dev"
 
 func newVersion(f *flags) *cobra.Command {

@@ -29,7 +29,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// stack is what a test of the whole needs: a Redis of its own, a schema, a folder for files and a
+// stack has what an end-to-end test needs: a Redis, a schema, a folder for files and a
 // configuration.
 type stack struct {
 	t      testing.TB
@@ -43,13 +43,13 @@ type stack struct {
 	b      *backend
 }
 
-// stackOn is the variable that says on what newStack starts stacks: redisAlone, redisSentinel or
+// stackOn is the variable that selects the Redis of newStack: redisAlone, redisSentinel or
 // redisCluster.
 const stackOn = "FANFOLD_TEST_ON"
 
-// newStack starts a stack. Reports is the YAML below "reports:", in which
-// {schema} stands for the schema's name; the database is named db. More is put
-// above it, such as limits; databases in it replace that one, with {dsn} for it.
+// newStack starts a stack. reports is the YAML below "reports:", in which {schema} stands for the
+// name of the schema; the database is named db. more goes above it, such as limits; its section
+// databases replaces the default one, with {dsn} for the DSN.
 func newStack(t testing.TB, reports string, more ...string) *stack {
 	t.Helper()
 	switch kind := cmp.Or(os.Getenv(stackOn), redisAlone); kind {
@@ -67,8 +67,8 @@ func newStack(t testing.TB, reports string, more ...string) *stack {
 	}
 }
 
-// newStackAlone is newStack on one server in any case, for tests that stop it, or that need more
-// settings.
+// newStackAlone is newStack on a single server in any case, for tests that stop the server or
+// change its settings.
 func newStackAlone(t testing.TB, settings []string, reports string, more ...string) *stack {
 	t.Helper()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir(), settings...)
@@ -112,7 +112,7 @@ func cliOptions(server *testenv.Redis) string {
 	return "-p " + port
 }
 
-// The values of redis in a configuration.
+// Values of redis in a configuration.
 
 func whereAlone(address string, partitions int) string {
 	return fmt.Sprintf("{url: \"redis://%s/0\", partitions: %d}", address, partitions)
@@ -126,7 +126,7 @@ func whereCluster(cluster *testenv.Cluster, partitions int) string {
 	return fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(cluster.Addresses(), ", "), partitions)
 }
 
-// begin makes the schema and the configuration of a stack that has a Redis.
+// begin creates the schema and the configuration of a stack that has a Redis.
 func (s *stack) begin(partitions int, reports string, more ...string) {
 	s.t.Helper()
 	s.schema, s.db = testmain.Schema(s.t)
@@ -137,7 +137,7 @@ func (s *stack) begin(partitions int, reports string, more ...string) {
 	}
 }
 
-// in is the same stack for a subtest.
+// in returns the stack for a subtest.
 func (s *stack) in(t *testing.T) *stack {
 	sub := *s
 	sub.t = t
@@ -150,7 +150,7 @@ func (s *stack) write(name, reports string, more ...string) string {
 	return s.divided(name, 1, reports, more...)
 }
 
-// divided writes a configuration of this stack with so many partitions.
+// divided writes a configuration of this stack with this number of partitions.
 func (s *stack) divided(name string, partitions int, reports string, more ...string) string {
 	s.t.Helper()
 	above := strings.Join(more, "\n")
@@ -214,13 +214,13 @@ func (l testLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// process starts fanfold as a process of its own; the test kills it at its end.
+// process starts fanfold as a separate process, which is killed at the end of the test.
 func (s *stack) process(args ...string) *exec.Cmd {
 	s.t.Helper()
 	return s.processWith(nil, args...)
 }
 
-// processWith is process with more in its environment.
+// processWith is process with additional environment variables.
 func (s *stack) processWith(env []string, args ...string) *exec.Cmd {
 	s.t.Helper()
 	c := command(args...)
@@ -240,7 +240,7 @@ func (s *stack) processWith(env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// command is this test binary as fanfold.
+// command returns a command that runs this test binary as fanfold.
 func command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), asFanfold+"=1")
@@ -256,7 +256,7 @@ func (s *stack) fanfold(args ...string) (string, int) {
 	return out.String(), code
 }
 
-// installation is the tag in the names of this stack's files; empty without the tables.
+// installation returns the tag in the names of this stack's files; empty without the tables.
 func (s *stack) installation() string {
 	s.t.Helper()
 	tag, err := s.b.Records.Install(s.t.Context())
@@ -266,7 +266,7 @@ func (s *stack) installation() string {
 	return tag
 }
 
-// fileName is the name of a plain file of this stack.
+// fileName returns the name of an uncompressed file of this stack.
 func (s *stack) fileName(report, id string, attempt int64) string {
 	s.t.Helper()
 	return engine.FileName{Report: report, ID: id, Attempt: attempt, Tag: s.installation()}.String()
@@ -290,7 +290,7 @@ func (s *stack) push(ids ...string) {
 	}
 }
 
-// run inserts a record, pushes it, and returns how its job ended.
+// run inserts a record, pushes it, and returns the ended job.
 func (s *stack) run(report, parameters string) inspect.Job {
 	s.t.Helper()
 	id := s.insert(report, parameters)
@@ -298,12 +298,12 @@ func (s *stack) run(report, parameters string) inspect.Job {
 	return s.wait(id)[0]
 }
 
-// wait waits for the records to be final.
+// wait waits until the records are final.
 func (s *stack) wait(ids ...string) jobViews {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
-	views, err := s.b.awaited(ctx, ids, io.Discard)
+	views, err := s.b.await(ctx, ids, io.Discard)
 	if err != nil {
 		for _, id := range ids {
 			if v, viewErr := s.b.Inspect.Job(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
@@ -315,13 +315,13 @@ func (s *stack) wait(ids ...string) jobViews {
 	return views
 }
 
-// succeed runs a job and returns its file's content.
+// succeed runs a job and returns the content of its file.
 func (s *stack) succeed(report, parameters string) string {
 	s.t.Helper()
 	return s.content(s.run(report, parameters))
 }
 
-// content reads the file of a job that succeeded.
+// content returns the file of a job that succeeded.
 func (s *stack) content(v inspect.Job) string {
 	s.t.Helper()
 	if v.Status != report.Success {
@@ -334,8 +334,7 @@ func (s *stack) content(v inspect.Job) string {
 	return string(b)
 }
 
-// expect gives the CSV of a query, as RFC 4180 says it, written apart from the
-// code under test.
+// expect returns the result of a query as CSV according to RFC 4180, without the code under test.
 func (s *stack) expect(header, query string) string {
 	s.t.Helper()
 	rows, err := s.db.QueryContext(s.t.Context(), query)
@@ -376,7 +375,7 @@ func (s *stack) expect(header, query string) string {
 	return out.String()
 }
 
-// number gives an integer that a query finds.
+// number returns the integer that a query finds.
 func (s *stack) number(query string, args ...any) int {
 	s.t.Helper()
 	var n sql.NullInt64
@@ -402,7 +401,7 @@ func (s *stack) eventually(what string, holds func() bool) {
 	}
 }
 
-// numbers gives "1", "2" … "n".
+// numbers returns "1", "2" … "n".
 func numbers(n int) []string {
 	var list []string
 	for i := range n {
@@ -411,8 +410,8 @@ func numbers(n int) []string {
 	return list
 }
 
-// status is the status of a job by its state in Redis, also of one that has just ended; empty:
-// Redis does not know it.
+// status returns the status of a job from its state in Redis, also of a job that has just ended;
+// empty if Redis has neither.
 func (s *stack) status(id string) string {
 	s.t.Helper()
 	_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(s.t.Context(), []string{id})
@@ -422,7 +421,7 @@ func (s *stack) status(id string) string {
 	return statuses[0]
 }
 
-// flushAll makes Redis forget all it has.
+// flushAll deletes all data of Redis.
 func (s *stack) flushAll() {
 	s.t.Helper()
 	masters, err := redisdb.Masters(s.t.Context(), s.b.Redis)
@@ -434,7 +433,8 @@ func (s *stack) flushAll() {
 	}
 }
 
-// reads is how many entries of a listener's stream workers have read and not yet done.
+// reads returns the number of entries of a listener's stream that workers have read and not
+// completed.
 func (s *stack) reads(listener string) int64 {
 	s.t.Helper()
 	pending, err := s.b.Redis.XPending(s.t.Context(), s.b.Partitions.Home().Keys.Task(listener), scripts.Group).Result()
@@ -458,7 +458,7 @@ func (s *stack) setJob(id string, word int, value string) {
 	}
 }
 
-// loseData removes the columns of a job, and keeps its state.
+// loseData deletes the columns of a job and keeps its state.
 func (s *stack) loseData(id string) {
 	s.t.Helper()
 	key := s.b.Partitions.Home().Keys.Job(id)

@@ -36,7 +36,7 @@ func newStatus(f *flags) *cobra.Command {
 	}
 }
 
-// jobRows are those of a job in a table.
+// jobRows returns the rows of a job in a table.
 func jobRows(v inspect.Job) []table.Row {
 	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
 	if v.File != "" {
@@ -64,11 +64,11 @@ func jobRows(v inspect.Job) []table.Row {
 		}
 	}
 	if v.Duration != nil {
-		rows = append(rows, table.Row{"duration", took(v)})
+		rows = append(rows, table.Row{"duration", durationText(v)})
 	}
 	if v.Job != "" {
 		job := v.Job
-		if v.Stage > 0 { // it has not ended
+		if v.Stage > 0 { // 0 after the end
 			job += fmt.Sprintf(", stage %d", v.Stage)
 		}
 		if v.Deadline != nil {
@@ -83,16 +83,16 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"paused", p})
 	}
 	for _, l := range v.Listeners {
-		rows = append(rows, table.Row{l.Name, stands(l, true)})
+		rows = append(rows, table.Row{l.Name, stepText(l, true)})
 	}
 	if v.FanIn != nil {
-		rows = append(rows, table.Row{"fan-in", stands(*v.FanIn, false)})
+		rows = append(rows, table.Row{"fan-in", stepText(*v.FanIn, false)})
 	}
 	return rows
 }
 
-// stands says how a step of a job stands.
-func stands(l inspect.Listener, reads bool) string {
+// stepText describes the state of a step of a job.
+func stepText(l inspect.Listener, reads bool) string {
 	text := l.State
 	if reads && l.State != "failed" && l.State != "stopped" {
 		text += ", " + inspect.Count(l.Rows, "row")
@@ -109,7 +109,7 @@ func stands(l inspect.Listener, reads bool) string {
 	return text
 }
 
-// parametersText are the parameters of a record as one types them.
+// parametersText formats the parameters of a record as NAME=VALUE, like --param.
 func parametersText(v inspect.Job) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(v.Parameters, &fields) != nil {
@@ -127,7 +127,7 @@ func parametersText(v inspect.Job) string {
 	return strings.Join(texts, " ")
 }
 
-// jobViews are jobs in a list.
+// jobViews is a list of jobs.
 type jobViews []inspect.Job
 
 func (vs jobViews) print(f *flags, c *cobra.Command) error {
@@ -136,20 +136,20 @@ func (vs jobViews) print(f *flags, c *cobra.Command) error {
 	})
 }
 
-// failed is the error of jobs that have not made a file.
+// failed returns an error if a job made no file.
 func (vs jobViews) failed() error {
 	var n int
-	var aside string
+	var waiting string
 	for _, v := range vs {
 		if !v.Status.HasFile() {
 			n++
 		}
 		if !v.Status.Final() {
-			aside += fmt.Sprintf("\nrecord %s: %s; fanfold why %s says what to do", v.ID, v.Error, v.ID)
+			waiting += fmt.Sprintf("\nrecord %s: %s; fanfold why %s says what to do", v.ID, v.Error, v.ID)
 		}
 	}
 	if n > 0 {
-		return jobFailed(fmt.Errorf("%d of %d jobs failed%s", n, len(vs), aside))
+		return jobFailed(fmt.Errorf("%d of %d jobs failed%s", n, len(vs), waiting))
 	}
 	return nil
 }

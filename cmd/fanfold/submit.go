@@ -18,7 +18,7 @@ import (
 
 func newSubmit(f *flags) *cobra.Command {
 	var wait bool
-	var due later
+	var due dueFlags
 	c := &cobra.Command{
 		Use:   "submit ID…",
 		Short: "Push record ids, as a service does with XADD",
@@ -27,8 +27,9 @@ func newSubmit(f *flags) *cobra.Command {
     redis-cli XADD fanfold:jobs '*' id 1111
 
 and first checks that the records exist. With --wait, it shows the progress of every
-listener until the jobs end; the exit code is 4 if a job failed or an id was quarantined. With --in or --at, the
-ids become due later, in fanfold:delayed: see fanfold delay ls.
+listener until the jobs end; the exit code is 4 if a job failed or an id was quarantined.
+With --in or --at, the ids wait in fanfold:delayed until they are due; fanfold delay ls
+lists them.
 
 With TRACEPARENT in the environment, the jobs continue that trace.`,
 		Args: cobra.MinimumNArgs(1),
@@ -37,12 +38,12 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 				return err
 			}
 			if err := b.Operate.Jobs.Check(c.Context(), ids); err != nil {
-				return fmt.Errorf("nothing is pushed: %w", err)
+				return fmt.Errorf("nothing was pushed: %w", err)
 			}
 			if due.given() {
 				return f.delay(c, b, ids, due)
 			}
-			if err := b.Operate.Jobs.Push(caller(c), ids...); err != nil {
+			if err := b.Operate.Jobs.Push(callerContext(c), ids...); err != nil {
 				return err
 			}
 			if err := b.warnUnserved(c, ids...); err != nil {
@@ -56,12 +57,12 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
-	c.Flags().Var((*span)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
+	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
 	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds")
 	return c
 }
 
-// warnUnserved warns of records that wait for a report whose definition no running process has.
+// warnUnserved prints a warning if no running process has the definition of a PENDING record's report.
 func (b *backend) warnUnserved(c *cobra.Command, ids ...string) error {
 	records, err := b.Inspect.Records(c.Context(), ids)
 	if err != nil {
@@ -83,13 +84,13 @@ func (b *backend) warnUnserved(c *cobra.Command, ids ...string) error {
 	return nil
 }
 
-// caller is the context of a push, with the span that has called this program, if there is one.
-func caller(c *cobra.Command) context.Context {
+// callerContext returns the context of a push, with the trace in $TRACEPARENT if that is set.
+func callerContext(c *cobra.Command) context.Context {
 	return trace.WithParent(c.Context(), os.Getenv("TRACEPARENT"))
 }
 
-// delay makes ids due later, and prints them.
-func (f *flags) delay(c *cobra.Command, b *backend, ids []string, due later) error {
+// delay adds ids to the delayed set and prints them.
+func (f *flags) delay(c *cobra.Command, b *backend, ids []string, due dueFlags) error {
 	now, err := b.Partitions.Home().Now(c.Context())
 	if err != nil {
 		return err
@@ -105,12 +106,12 @@ func (f *flags) delay(c *cobra.Command, b *backend, ids []string, due later) err
 	return f.printDelayed(c, list)
 }
 
-// waitFor waits for what was pushed, and prints what became of it.
+// waitFor waits until pushed jobs end and prints their results.
 func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) (jobViews, error) {
 	errOut := c.ErrOrStderr()
-	wait := func() (jobViews, error) { return b.awaited(c.Context(), ids, errOut) }
+	wait := func() (jobViews, error) { return b.await(c.Context(), ids, errOut) }
 	if f.output == "table" && !screen.OnTerminal(errOut) && len(ids) <= show.MaxBars {
-		wait = func() (jobViews, error) { return b.watched(c.Context(), ids, show.NewLines(errOut, false)) }
+		wait = func() (jobViews, error) { return b.watch(c.Context(), ids, show.NewLines(errOut, false)) }
 	}
 	views, err := wait()
 	if err != nil {

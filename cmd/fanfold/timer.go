@@ -19,7 +19,7 @@ func newTimer(f *flags) *cobra.Command {
 		Long: `Services set timers with SET … EX or ZADD. The section timers of the configuration says
 what happens when a timer fires.`,
 	}
-	list := listing(f, "List timers, the next one first", "only names that match this pattern, such as 'send_message-42-*'",
+	list := newListing(f, "List timers, next due first", "only names that match this pattern, such as 'send_message-42-*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Timers(c.Context(), matches, limit)
 			if err != nil {
@@ -39,7 +39,7 @@ what happens when a timer fires.`,
 }
 
 func newTimerSet(f *flags) *cobra.Command {
-	var due later
+	var due dueFlags
 	c := &cobra.Command{
 		Use:   "set NAME [--in DURATION | --at TIME]",
 		Short: "Set a timer, or change its time",
@@ -76,12 +76,12 @@ the definition has cron, omit --in and --at to use its next time.`,
 			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], at, "set")})
 		}),
 	}
-	c.Flags().Var((*span)(&due.in), "in", "due after this time, such as 90s, 24h or 1w")
+	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 90s, 24h or 1w")
 	c.Flags().StringVar(&due.at, "at", "", "due at this time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
 }
 
-// newTimerChange makes a command that does something to timers by their names.
+// newTimerChange returns a command that changes timers by name.
 func newTimerChange(f *flags, verb, state, short string, change func(t operate.Timers, ctx context.Context, name string) (time.Time, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME…",

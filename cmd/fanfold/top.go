@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// topEvery is how often top reads, at most.
+	// topEvery is the shortest time between two refreshes.
 	topEvery = 2 * time.Second
-	// topJobs is how many jobs are shown where no terminal bounds them.
+	// topJobs is the maximum number of jobs where no terminal bounds it.
 	topJobs = 1000
 )
 
@@ -49,7 +49,7 @@ Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
 	return c
 }
 
-// frame are the lines of a terminal: what runs now, or why that is not known.
+// frame returns the lines of a terminal: what runs now, or the error.
 func (b *backend) frame(ctx context.Context, width, height int) []string {
 	t, err := b.Inspect.Top(ctx, b.Config.ListenerNames(), height)
 	if err != nil {

@@ -50,13 +50,13 @@ http.key in the configuration.`,
 			return err
 		}),
 	}
-	c.Flags().Var((*span)(&expires), "expires", "lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
-	c.Flags().Lookup("expires").DefValue = "" // it depends on what it is for
-	c.Flags().BoolVar(&page, "page", false, "print the page for the person who waits instead")
+	c.Flags().Var((*durationValue)(&expires), "expires", "lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
+	c.Flags().Lookup("expires").DefValue = "" // it depends on --page
+	c.Flags().BoolVar(&page, "page", false, "print the address of the waiting page instead")
 	return c
 }
 
-// link is where a file can be read: one of URL and Path.
+// link is the location of a file: either URL or Path.
 type link struct {
 	ID      string     `json:"id"`
 	URL     string     `json:"url,omitempty"`
@@ -64,7 +64,7 @@ type link struct {
 	Path    string     `json:"path,omitempty"`
 }
 
-// pageLink makes a link to the page of a record.
+// pageLink returns a link to the waiting page of a record.
 func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (link, error) {
 	if _, err := b.Inspect.Record(ctx, id); err != nil {
 		return link{ID: id}, err
@@ -74,7 +74,7 @@ func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration
 	return link{ID: id, URL: url, Expires: &until}, err
 }
 
-// link finds the file of a record.
+// link returns a link to the file of a record.
 func (b *backend) link(ctx context.Context, id string, expires time.Duration) (link, error) {
 	l := link{ID: id}
 	r, err := b.Inspect.Record(ctx, id)
@@ -96,7 +96,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	}
 	switch files := files.(type) {
 	case *gcs.Sink:
-		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // whole seconds count, and 0 is none
+		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // a URL counts whole seconds, and 0 is invalid
 		l.URL, err = files.SignedURL(ctx, name, until)
 		l.Expires = &until
 	case *sink.Dir:

@@ -33,18 +33,18 @@ func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()
 // Type implements pflag.Value.
 func (*level) Type() string { return "level" }
 
-// span is the value of --in: as Go writes durations, with d for 24 hours and w for 7 days
-// before that.
-type span time.Duration
+// durationValue is the value of --in: a Go duration, optionally after weeks (w, 7 days) and days (d, 24
+// hours).
+type durationValue time.Duration
 
-var spanForm = regexp.MustCompile(`^(?:([0-9]{1,4})w)?(?:([0-9]{1,5})d)?(.*)$`)
+var durationForm = regexp.MustCompile(`^(?:([0-9]{1,4})w)?(?:([0-9]{1,5})d)?(.*)$`)
 
 // Set implements pflag.Value.
-func (s *span) Set(text string) error {
-	parts := spanForm.FindStringSubmatch(text)
+func (s *durationValue) Set(text string) error {
+	parts := durationForm.FindStringSubmatch(text)
 	var sum time.Duration
 	if parts == nil || text == "" {
-		return errSpan
+		return errDuration
 	}
 	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour} {
 		if n, err := strconv.Atoi(parts[i+1]); err == nil {
@@ -54,44 +54,44 @@ func (s *span) Set(text string) error {
 	if parts[3] != "" {
 		rest, err := time.ParseDuration(parts[3])
 		if err != nil || sum > 0 && rest < 0 {
-			return errSpan
+			return errDuration
 		}
 		sum += rest
 	}
-	*s = span(sum)
+	*s = durationValue(sum)
 	return nil
 }
 
-var errSpan = fmt.Errorf("write a duration such as 90s, 10m, 24h, 1d or 1w")
+var errDuration = fmt.Errorf("write a duration such as 90s, 10m, 24h, 1d or 1w")
 
 // String implements pflag.Value.
-func (s *span) String() string { return time.Duration(*s).String() }
+func (s *durationValue) String() string { return time.Duration(*s).String() }
 
 // Type implements pflag.Value.
-func (*span) Type() string { return "duration" }
+func (*durationValue) Type() string { return "duration" }
 
-// later is when something is due that is not for now: the flags --in and --at.
-type later struct {
+// dueFlags are --in and --at, which say when something is due.
+type dueFlags struct {
 	in   time.Duration
 	at   string
-	time time.Time // of at, once it is checked
+	time time.Time // parsed from at by check
 }
 
-func (l *later) given() bool { return l.in != 0 || l.at != "" }
+func (l *dueFlags) given() bool { return l.in != 0 || l.at != "" }
 
-// from is when it is due, by the clock that decides: Redis's.
-func (l *later) from(now time.Time) time.Time {
+// from returns the due time; now is the time of Redis.
+func (l *dueFlags) from(now time.Time) time.Time {
 	if l.at != "" {
 		return l.time
 	}
 	return now.Add(l.in)
 }
 
-// past is how long ago a time may be that was just now when somebody wrote it.
-const past = time.Minute
+// maxPast is how far --at may be in the past, so that the current minute is valid.
+const maxPast = time.Minute
 
-// check proves the flags, and reads the time of --at.
-func (l *later) check(wait bool) (err error) {
+// check verifies the flags and parses --at.
+func (l *dueFlags) check(wait bool) (err error) {
 	switch {
 	case l.given() && wait:
 		return usage(errors.New("--wait cannot be combined with --in or --at"))
@@ -103,18 +103,17 @@ func (l *later) check(wait bool) (err error) {
 		if l.time, err = parseTime(l.at, time.Local); err != nil {
 			return usage(err)
 		}
-		if time.Since(l.time) > past {
+		if time.Since(l.time) > maxPast {
 			return usage(fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", inspect.Stamp(l.time)))
 		}
 	}
 	if max(l.in, time.Until(l.time)) > scripts.Horizon {
-		return usage(errors.New("--in and --at: more than ten years away"))
+		return usage(errors.New("--in and --at: the time is more than ten years away"))
 	}
 	return nil
 }
 
-// parseTime reads RFC 3339, a date and time in a zone, or unix seconds or
-// milliseconds.
+// parseTime parses RFC 3339, a date and time in a zone, or unix seconds or milliseconds.
 func parseTime(text string, zone *time.Location) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
 		switch len(text) {

@@ -35,13 +35,13 @@ jobs. Otherwise it prints a line for every change, or JSON with -o json. The exi
 			}
 			out := c.OutOrStdout()
 			if showsBars(screen.OnTerminal(out), f.output, len(ids)) {
-				views, err := b.awaited(c.Context(), ids, out)
+				views, err := b.await(c.Context(), ids, out)
 				if err == nil {
 					err = views.print(f, c)
 				}
 				return cmp.Or(err, views.failed())
 			}
-			views, err := b.watched(c.Context(), ids, show.NewLines(out, f.output == "json"))
+			views, err := b.watch(c.Context(), ids, show.NewLines(out, f.output == "json"))
 			if err != nil {
 				return err
 			}
@@ -50,8 +50,8 @@ jobs. Otherwise it prints a line for every change, or JSON with -o json. The exi
 	}
 }
 
-// warnQuarantined warns of records that wait because their ids are in the quarantine, unless they
-// are many.
+// warnQuarantined prints a warning for every PENDING record whose id is quarantined. It skips long lists
+// of ids.
 func (b *backend) warnQuarantined(c *cobra.Command, ids []string) error {
 	records, err := b.Inspect.Records(c.Context(), ids)
 	if err != nil || len(ids) > show.MaxBars {
@@ -72,30 +72,29 @@ func (b *backend) warnQuarantined(c *cobra.Command, ids []string) error {
 	return nil
 }
 
-// showsBars tells whether so many jobs are shown as bars, or as lines.
+// showsBars reports whether this number of jobs is shown as bars instead of lines.
 func showsBars(terminal bool, output string, jobs int) bool {
 	return terminal && output == "table" && jobs <= show.MaxBars
 }
 
-// watched follows jobs until their records are final.
-func (b *backend) watched(ctx context.Context, ids []string, show inspect.Watcher) (jobViews, error) {
+// watch follows jobs until their records are final.
+func (b *backend) watch(ctx context.Context, ids []string, show inspect.Watcher) (jobViews, error) {
 	views, err := b.Inspect.Watch(ctx, ids, show)
 	if err != nil {
-		return nil, goOn(ctx, err)
+		return nil, stillRunning(ctx, err)
 	}
 	return views, nil
 }
 
-// awaited waits until the records are final, and draws the jobs meanwhile where the writer
-// is a terminal's.
-func (b *backend) awaited(ctx context.Context, ids []string, w io.Writer) (jobViews, error) {
+// await waits until the records are final. If w is a terminal, it draws progress bars meanwhile.
+func (b *backend) await(ctx context.Context, ids []string, w io.Writer) (jobViews, error) {
 	file, width := screen.Terminal(w)
 	if file == nil {
-		return b.watched(ctx, ids, silent{})
+		return b.watch(ctx, ids, silent{})
 	}
 	bars := show.NewBars(file, width, len(ids), screen.Colours())
 	defer bars.Close()
-	return b.watched(ctx, ids, bars)
+	return b.watch(ctx, ids, bars)
 }
 
 // silent shows nothing.
@@ -107,9 +106,9 @@ func (silent) Show(inspect.Job) error { return nil }
 // Event implements inspect.Watcher.
 func (silent) Event(inspect.Event) error { return nil }
 
-// goOn says that what ended is only the looking: by a signal, where there was one,
-// whatever it has interrupted.
-func goOn(ctx context.Context, err error) error {
+// stillRunning adds to the error of an interrupted watch that its jobs continue. If ctx has ended, its
+// cause replaces the error.
+func stillRunning(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/inspect/show"
 )
 
-// written is what a command has written so far.
+// written has the output of a command so far.
 type written struct {
 	mutex sync.Mutex
 	b     bytes.Buffer
@@ -33,7 +33,7 @@ func (t *written) String() string {
 	return t.b.String()
 }
 
-// start runs a command in this process, beside the test.
+// start runs a command in this process, in parallel with the test.
 func (s *stack) start(args ...string) (out *written, code func() int) {
 	out = &written{}
 	ended := make(chan int, 1)
@@ -41,7 +41,7 @@ func (s *stack) start(args ...string) (out *written, code func() int) {
 	return out, func() int { return <-ended }
 }
 
-// inOrder tells whether these stand one behind the other.
+// inOrder reports whether the text has these parts, one after the other.
 func inOrder(text string, parts ...string) bool {
 	for _, part := range parts {
 		_, rest, ok := strings.Cut(text, part)
@@ -53,8 +53,8 @@ func inOrder(text string, parts ...string) bool {
 	return true
 }
 
-// TestWatch says what jobs do, from before they are pushed until they have ended,
-// also where nothing is told of them any more.
+// TestWatch: watch follows jobs from before their push to their end, also for jobs whose events are
+// gone.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
@@ -103,7 +103,7 @@ func TestWatch(t *testing.T) {
 	if !slices.Contains(events, "listener") || events[len(events)-1] != "ended" {
 		t.Errorf("%v:\n%s", events, jsonOut)
 	}
-	// What has ended is said at once, and many are shown by their ends.
+	// Ended jobs are printed at once, and of many jobs only the ends.
 	if got, code := s.fanfold("watch", good); code != exitOK || !strings.Contains(got, good+" SUCCESS") {
 		t.Errorf("%d %s", code, got)
 	}
@@ -118,8 +118,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchWithoutEvents ends with its jobs although the events are gone, and shows
-// one that fails and comes again.
+// TestWatchWithoutEvents: watch ends with its jobs although the events are deleted, and shows a job
+// that fails and is retried.
 func TestWatchWithoutEvents(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -146,7 +146,7 @@ func TestWatchWithoutEvents(t *testing.T) {
 	}
 }
 
-// TestWatchOfManyOnATerminal: more jobs than have bars are shown as lines.
+// TestWatchOfManyOnATerminal: more jobs than the maximum number of bars are shown as lines.
 func TestWatchOfManyOnATerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestWatchOfManyOnATerminal(t *testing.T) {
 	}
 }
 
-// TestWatchThatIsEnded by a signal says so, wherever it was.
+// TestWatchThatIsEnded: a watch that a signal ends says so, at whatever point it is.
 func TestWatchThatIsEnded(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -173,16 +173,16 @@ func TestWatchThatIsEnded(t *testing.T) {
 		if event {
 			end(signal)
 		}
-		if _, err := s.b.watched(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
+		if _, err := s.b.watch(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.b.awaited(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
+		if _, err := s.b.await(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// endsWatch is a watcher that ends the watch with its first look.
+// endsWatch is a watcher that ends the watch at the first update.
 type endsWatch func()
 
 func (e endsWatch) Show(inspect.Job) error    { e(); return nil }

@@ -29,7 +29,7 @@ record nor any trace of the id exists.`,
 			if f.output == "json" {
 				err = printJSON(c.OutOrStdout(), v)
 			} else {
-				_, err = fmt.Fprint(c.OutOrStdout(), explained(v))
+				_, err = fmt.Fprint(c.OutOrStdout(), verdictText(v))
 			}
 			if err == nil && v.Kind == inspect.KindNoRecord {
 				err = b.Inspect.NoRecord(v.ID)
@@ -39,8 +39,8 @@ record nor any trace of the id exists.`,
 	}
 }
 
-// explained is a verdict for people.
-func explained(v inspect.Verdict) string {
+// verdictText formats a verdict for people.
+func verdictText(v inspect.Verdict) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
 		text.WriteString(screen.OneLine(fmt.Sprintf(format, args...)) + "\n")
@@ -60,7 +60,7 @@ func explained(v inspect.Verdict) string {
 	}
 	if v.Job != "" {
 		stage := ""
-		if v.Stage > 0 { // it has not ended
+		if v.Stage > 0 { // 0 after the end
 			stage = fmt.Sprintf(", stage %d", v.Stage)
 		}
 		line("  job:    %s%s", v.Job, stage)

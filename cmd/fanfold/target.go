@@ -15,15 +15,15 @@ import (
 	"github.com/fanfold/fanfold/internal/screen"
 )
 
-// target is where a job's file is brought to.
+// target is where the file of a job is copied to.
 type target struct {
 	io.Writer
-	path      string   // of the file; empty: standard output
-	temporary *os.File // becomes the file once it has all bytes
+	path      string   // of the file; empty means standard output
+	temporary *os.File // renamed to path once it is complete
 }
 
-// newTarget proves that a file can be written, before a job runs for it. With - it is standard
-// output, which from then on has nothing else of the command.
+// newTarget opens a target before the job starts, so that a path that cannot be written fails early.
+// With -, the target is standard output, and the command's other output goes to standard error.
 func newTarget(c *cobra.Command, path string) (*target, error) {
 	if path == "-" {
 		out := screen.Bytes(c.OutOrStdout())
@@ -56,8 +56,8 @@ func newTarget(c *cobra.Command, path string) (*target, error) {
 	return &target{temporary, path, temporary}, nil
 }
 
-// bring writes the file of a job to the target.
-func (b *backend) bring(ctx context.Context, v inspect.Job, to *target) error {
+// copyFile copies the file of a job to the target.
+func (b *backend) copyFile(ctx context.Context, v inspect.Job, to *target) error {
 	files, name, err := b.Object(ctx, v.ID, v.File)
 	if err != nil {
 		return err
@@ -70,11 +70,11 @@ func (b *backend) bring(ctx context.Context, v inspect.Job, to *target) error {
 	if _, err := io.Copy(to.Writer, in); err != nil {
 		return err
 	}
-	return to.keep()
+	return to.commit()
 }
 
-// keep makes the target appear.
-func (t *target) keep() error {
+// commit renames the temporary file to its path.
+func (t *target) commit() error {
 	if t.temporary == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (t *target) keep() error {
 	return os.Rename(t.temporary.Name(), t.path)
 }
 
-// discard removes what is not whole; after keep there is nothing.
+// discard removes an incomplete file. After commit it does nothing.
 func (t *target) discard() {
 	if t.temporary != nil {
 		_ = t.temporary.Close()
