@@ -292,12 +292,12 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 	id := s.insertCrowd(1)[0]
 	s.eventually("the number is noted", func() bool {
 		noted, err := s.b.Records.Partitions(t.Context())
-		return err == nil && noted == s.b.Divided()
+		return err == nil && noted == s.b.Layout()
 	})
-	was := s.b.Divided()
+	was := s.b.Layout()
 	s.config = s.divided("four.yaml", 4, crowdReport)
 	for _, command := range []string{"retry", "submit", "cancel", "status", "why"} {
-		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with "+was+" partitions, and the configuration has 4 tagged") {
+		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with "+was+" partitions, but the configuration has 4 tagged") {
 			t.Errorf("%s: %d %s", command, code, out)
 		}
 	}

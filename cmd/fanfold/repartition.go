@@ -46,7 +46,7 @@ limits.grace, when a process runs with the new configuration.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers were moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Divided(), b.Divided())
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers were moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Layout(), b.Layout())
 			return err
 		}),
 	}
@@ -58,13 +58,13 @@ limits.grace, when a process runs with the new configuration.`,
 // moveFrom moves waiting work from the partitions of an earlier configuration and returns the number of
 // ids and timers that it moved.
 func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int, error) {
-	if old.Divided() == b.Divided() && reflect.DeepEqual(old.Config.Redis, b.Config.Redis) {
+	if old.Layout() == b.Layout() && reflect.DeepEqual(old.Config.Redis, b.Config.Redis) {
 		return 0, usage(errors.New("--from has the same Redis and partitions as --config: name the earlier configuration"))
 	}
-	noted, err := b.Records.NotePartitions(ctx, old.Divided())
+	noted, err := b.Records.NotePartitions(ctx, old.Layout())
 	switch {
 	case errors.Is(err, record.ErrPartitions):
-		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, and this configuration has %s", noted, old.Divided()))
+		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, but this configuration has %s", noted, old.Layout()))
 	case err != nil && !errors.Is(err, recovery.ErrNoTables):
 		return 0, err
 	}
@@ -88,7 +88,7 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 	if err != nil {
 		return moved, err
 	}
-	if err := b.Records.SetPartitions(ctx, b.Divided()); err != nil && !errors.Is(err, recovery.ErrNoTables) {
+	if err := b.Records.SetPartitions(ctx, b.Layout()); err != nil && !errors.Is(err, recovery.ErrNoTables) {
 		return moved, err
 	}
 	return moved, nil

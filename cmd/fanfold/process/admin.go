@@ -21,21 +21,21 @@ import (
 const (
 	// readyTime bounds one check of Redis and the records' database.
 	readyTime = 2 * time.Second
-	// farewell is how long answers under way may take when the process ends.
-	farewell = time.Second
+	// adminShutdown bounds the wait for running requests when the process ends.
+	adminShutdown = time.Second
 )
 
-// admin tells by HTTP how a process is. A nil one does nothing.
+// admin serves metrics, probes and profiles over HTTP. A nil *admin does nothing.
 type admin struct {
-	ctx     context.Context // ends as soon as the process is told to stop
+	ctx     context.Context // ends when the process begins to stop
 	ready   func(ctx context.Context) error
 	running atomic.Bool
 	server  *http.Server
 	served  sync.WaitGroup
 }
 
-// admin starts the admin server of the configuration, if it names one, and makes
-// the registry of the metrics. The server answers until close.
+// admin starts the admin server, if the configuration names one, and makes the registry of the
+// metrics. The server runs until close.
 func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	if p.Config.Admin == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		return nil, ErrConfig.of(fmt.Errorf("admin: cannot listen on %s: %w", p.Config.Admin, err))
 	}
 	local, settings := access.Loopback(listener.Addr().String()), p.Config.HTTP
-	settings.URL = "" // that of another server
+	settings.URL = "" // the address of the dashboard server
 	site, err := access.New(settings, log)
 	if err != nil {
 		return nil, errors.Join(ErrConfig.of(err), listener.Close())
@@ -60,18 +60,19 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	p.Metrics = registry
 	a := &admin{ctx: ctx, ready: p.ready}
 	a.server = newServer(a.routes(registry, site, local, p.Config.AdminPublic), log)
-	log.Info("admin server", "addr", listener.Addr().String())
+	log.Info("serving metrics and probes", "addr", listener.Addr().String())
 	a.served.Go(func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("admin server", "err", err)
+			log.Error("the admin server failed", "err", err)
 		}
 	})
 	return a, nil
 }
 
-// routes are what the server answers. Metrics need a login where other machines reach the server, if
-// there is one and the server is not public; probes need none. Profiles cost processor time and show what the process does, so they
-// exist only on a local server: use an SSH tunnel or kubectl port-forward to one on 127.0.0.1.
+// routes returns the handler of the server. Metrics require a login if one is configured, other
+// machines can reach the server, and it is not public; probes require none. Profiles cost CPU time and
+// show what the process does, so only a server on loopback has them: reach it through an SSH tunnel
+// or kubectl port-forward.
 func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, public bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
@@ -84,13 +85,13 @@ func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, 
 	}
 	mux.Handle("GET /metrics", metrics)
 	if !local {
-		return mux // its names are those of the network
+		return mux // other machines may know it by any name
 	}
 	profiles(mux)
 	return site.Guard(mux)
 }
 
-// newServer limits what a slow or large request can hold.
+// newServer bounds the time and memory of a request.
 func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -100,7 +101,7 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// NewRegistry has what the process and Redis tell; the roles add theirs.
+// NewRegistry returns a registry with the metrics of the process and of Redis; the roles add theirs.
 func (p *Process) NewRegistry() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{
@@ -113,19 +114,19 @@ func (p *Process) NewRegistry() (*prometheus.Registry, error) {
 	return registry, nil
 }
 
-// setRunning says whether the roles run: they do no longer once one has come to its end.
+// setRunning notes whether all roles run.
 func (a *admin) setRunning(running bool) {
 	if a != nil {
 		a.running.Store(running)
 	}
 }
 
-// close ends the server.
+// close stops the server.
 func (a *admin) close() {
 	if a == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), adminShutdown)
 	defer cancel()
 	if a.server.Shutdown(ctx) != nil {
 		_ = a.server.Close()
@@ -133,7 +134,7 @@ func (a *admin) close() {
 	a.served.Wait()
 }
 
-// livez answers 200 while the roles run, or end their work after a signal.
+// livez answers 200 while the roles run, or finish their work after a signal.
 func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
 	if !a.running.Load() && a.ctx.Err() == nil {
 		answer(w, errNotRunning)
@@ -142,10 +143,9 @@ func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
 	answer(w, nil)
 }
 
-var errNotRunning = errors.New("no role runs")
+var errNotRunning = errors.New("the roles do not run yet, or one has ended")
 
-// readyz answers 200 where the roles run, nobody has told them to stop, and what they
-// need answers.
+// readyz answers 200 if the roles run, the process is not stopping, and its servers answer.
 func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 	defer cancel()

@@ -24,7 +24,7 @@ func unlocked(t *testing.T) *access.Site {
 	return site
 }
 
-// TestProfilesAreLocal: they are served on loopback only, and only to who names it.
+// TestProfilesAreLocal: profiles are served on loopback only, and only for its host names.
 func TestProfilesAreLocal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestProfilesAreLocal(t *testing.T) {
 	}
 }
 
-// TestAProfileTakesLongerThanTheTimeouts: a profile of 30 seconds outlasts those of the server. They
-// are shortened here, and so is the profile.
+// TestAProfileTakesLongerThanTheTimeouts: a profile of 30 seconds takes longer than the timeouts of the
+// server. Both are shortened here.
 func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 	t.Parallel()
 	server := newServer(new(admin).routes(prometheus.NewRegistry(), unlocked(t), true, false), slog.New(slog.DiscardHandler))
@@ -82,8 +82,8 @@ func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 	}
 }
 
-// TestSlowClients hold no connection: one that does not send its request, and one that does not
-// send the body that it has announced.
+// TestSlowClients: the server closes the connection of a client that does not send its request, or not
+// the body that it announced.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
@@ -114,6 +114,6 @@ func TestSlowClients(t *testing.T) {
 		_ = conn.Close()
 	}
 	if err := <-failed; err == nil {
-		t.Error("a body that did not come was read")
+		t.Error("an incomplete body was read")
 	}
 }

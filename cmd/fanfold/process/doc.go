@@ -1,8 +1,8 @@
 // Package process answers one question: what is one process of Fanfold made of?
 //
-// Open reads a configuration and makes the clients that it names; Serve runs roles on them until it
-// is told to stop. Commands use the same clients (cmd/fanfold). The roles are put together in
-// roles.go; owner.go refuses keys that belong to other partitions or to another installation.
+// Open reads a configuration and makes the clients that it names. Serve runs roles on them until its
+// context ends or a role fails. The commands of cmd/fanfold use the same clients. roles.go assembles
+// the roles; owner.go refuses keys of another installation or another number of partitions.
 //
-// Errors match ErrConfig or ErrUnreachable where people can do something about them.
+// An error that the user can correct matches ErrConfig or ErrUnreachable.
 package process

@@ -1,6 +1,6 @@
 package process
 
-// Kind says what is to be corrected after an error, and is matched by it with errors.Is.
+// Kind is what the user must correct. Errors of a kind match it with errors.Is.
 type Kind string
 
 const (

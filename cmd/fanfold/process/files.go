@@ -12,20 +12,19 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 )
 
-// openTime bounds how long the sink of those who bring files is opened.
+// openTime bounds the opening of the sink for downloads.
 const openTime = 10 * time.Second
 
-var errOpenTime = errors.New("it did not open within " + openTime.String())
+var errOpenTime = errors.New("not open after " + openTime.String())
 
-// opened is a sink that is opened when it is needed first. It is safe for concurrent use.
+// opened is a sink that is opened on first use. It is safe for concurrent use.
 type opened struct {
 	open  func(context.Context) (sink.Sink, error)
 	once  singleflight.Group
 	ready atomic.Pointer[sink.Sink]
 }
 
-// get returns the sink. A caller that comes while it is opened waits for that, until ctx ends or
-// openTime is over.
+// get returns the sink. While another caller opens it, get waits until ctx ends, at most for openTime.
 func (o *opened) get(ctx context.Context) (sink.Sink, error) {
 	if s := o.ready.Load(); s != nil {
 		return *s, nil
@@ -34,7 +33,7 @@ func (o *opened) get(ctx context.Context) (sink.Sink, error) {
 		if s := o.ready.Load(); s != nil {
 			return *s, nil
 		}
-		// What is opened outlives the request that needed it first, and asks for tokens in this context.
+		// The sink outlives the request that opens it, and uses this context to get tokens.
 		lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		limit := time.AfterFunc(openTime, func() { cancel(errOpenTime) })
 		s, err := o.open(lasting)
@@ -61,7 +60,7 @@ func (o *opened) get(ctx context.Context) (sink.Sink, error) {
 	}
 }
 
-// sinkAnswers lists files that do not exist: it returns why the sink does not answer.
+// sinkAnswers lists a prefix without files. It returns why the sink does not answer, or nil.
 func (p *Process) sinkAnswers(ctx context.Context) error {
 	files, err := p.reads.get(ctx)
 	if err != nil {
@@ -73,7 +72,7 @@ func (p *Process) sinkAnswers(ctx context.Context) error {
 	return nil
 }
 
-// Object finds the sink that has the file of a record, and the file's name in it. The sink stays
+// Object returns the sink that has the file of a record, and the file's name in it. The sink stays
 // open until Close.
 func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {
 	if files, err = p.reads.get(ctx); err != nil {

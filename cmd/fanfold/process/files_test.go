@@ -8,18 +8,18 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 )
 
-// TestOpeningASinkThatHangs: each caller waits no longer than its request, and the sink is opened once,
-// for longer than the first of them.
+// TestOpeningASinkThatHangs: no caller waits longer than its request, and the sink is opened once, even
+// if the first caller leaves.
 func TestOpeningASinkThatHangs(t *testing.T) {
 	t.Parallel()
 	d, err := sink.NewDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, goes := make(chan context.Context, 10), make(chan struct{})
+	begun, release := make(chan context.Context, 10), make(chan struct{})
 	o := &opened{open: func(ctx context.Context) (sink.Sink, error) {
 		begun <- ctx
-		<-goes
+		<-release
 		return d, nil
 	}}
 	first, cancel := context.WithCancel(t.Context())
@@ -40,7 +40,7 @@ func TestOpeningASinkThatHangs(t *testing.T) {
 		_, err := o.get(t.Context())
 		ended <- err
 	}()
-	close(goes)
+	close(release)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -49,7 +49,7 @@ func TestOpeningASinkThatHangs(t *testing.T) {
 	}
 }
 
-// TestOpeningASinkAgain: one that could not be opened is opened for the next caller.
+// TestOpeningASinkAgain: after a failure, the next caller opens the sink again.
 func TestOpeningASinkAgain(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")

@@ -13,22 +13,22 @@ import (
 	"github.com/fanfold/fanfold/engine/recovery"
 )
 
-// Whose keys these are: of this number of partitions, and of this installation.
+// These checks refuse keys of another number of partitions or of another installation.
 
-// divided says how Redis is divided, as it is noted in MySQL.
-func (p *Process) Divided() string {
+// Layout returns the number of partitions, and whether their keys have tags, as MySQL stores it.
+func (p *Process) Layout() string {
 	if p.Partitions.Home().Keys.Prefix == p.Config.Keys.Prefix {
 		return "1"
 	}
 	return strconv.Itoa(len(p.Partitions)) + " tagged"
 }
 
-// notePartitions refuses to work on keys with other names than those that jobs were started with.
+// notePartitions stores the layout. It refuses one that differs from the layout of earlier jobs.
 func (p *Process) notePartitions(ctx context.Context) error {
-	now := p.Divided()
+	now := p.Layout()
 	noted, err := p.Records.NotePartitions(ctx, now)
 	switch {
-	case errors.Is(err, recovery.ErrNoTables): // engine says what that means
+	case errors.Is(err, recovery.ErrNoTables): // beforeEngine logs it
 		return nil
 	case errors.Is(err, record.ErrPartitions):
 		return p.otherPartitions(noted)
@@ -36,24 +36,25 @@ func (p *Process) notePartitions(ctx context.Context) error {
 	return err
 }
 
-// otherPartitions is the error of a configuration with other partitions than the noted ones.
+// otherPartitions is the error of a configuration whose partitions differ from the stored ones.
 func (p *Process) otherPartitions(noted string) error {
-	return ErrConfig.of(fmt.Errorf("redis.partitions: jobs were started with %s partitions, and the configuration has %s: use the configuration that the processes have; to change the number, let all jobs end, stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Divided()))
+	return ErrConfig.of(fmt.Errorf("redis.partitions: jobs were started with %s partitions, but the configuration has %s: use the configuration of the running processes; to change the number, let all jobs end, stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Layout()))
 }
 
 // otherInstallation is the error of keys that belong to another installation, whose records are in
-// another table: each would take the other's ids for its own.
+// another table: each installation would read the other's ids as its own.
 func (p *Process) otherInstallation(owner, tag string) error {
 	keys := p.Partitions.Home().Keys
-	return ErrConfig.of(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s is gone, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation()))
+	return ErrConfig.of(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation()))
 }
 
-// ownerTime is how long a command waits to learn whose keys these are.
+// ownerTime bounds the wait of a command for the owner of the keys.
 const ownerTime = time.Second
 
-// checkOwner refuses keys of other partitions or of another installation, as far as that is known.
+// CheckOwner refuses keys of another number of partitions or of another installation, if the owner is
+// known.
 func (p *Process) CheckOwner(ctx context.Context) error {
-	if noted, err := p.Records.Partitions(ctx); err == nil && noted != "" && noted != p.Divided() {
+	if noted, err := p.Records.Partitions(ctx); err == nil && noted != "" && noted != p.Layout() {
 		return p.otherPartitions(noted)
 	}
 	quick, cancel := context.WithTimeout(ctx, ownerTime)
@@ -62,17 +63,17 @@ func (p *Process) CheckOwner(ctx context.Context) error {
 	if err != nil || owner == "" {
 		return nil
 	}
-	// Read after that: a process notes the tag before it claims the keys.
+	// Read the tag after the owner: a process stores its tag before it claims the keys.
 	if tag, err := p.Records.Installation(ctx); err == nil && owner != tag {
 		return p.otherInstallation(owner, tag)
 	}
 	return nil
 }
 
-// claim notes whose keys these are.
+// claim notes this installation as the owner of the keys, if they have none.
 func (p *Process) claim(ctx context.Context, log *slog.Logger) error {
 	tag, err := p.Records.Install(ctx)
-	if errors.Is(err, recovery.ErrNoTables) { // engine says what that means
+	if errors.Is(err, recovery.ErrNoTables) { // beforeEngine logs it
 		return nil
 	} else if err != nil {
 		return err

@@ -42,37 +42,37 @@ import (
 // Process is a configuration with the connections that it names.
 type Process struct {
 	Config     *config.Config
-	Redis      redis.UniversalClient // for scripts and everything short
-	Blocking   redis.UniversalClient // for reads that wait
+	Redis      redis.UniversalClient // for scripts and short commands
+	Blocking   redis.UniversalClient // for blocking reads
 	Partitions scripts.Partitions
 	Databases  map[string]*sql.DB
-	Rows       *sql.DB // of the records: short statements alone
+	Rows       *sql.DB // of the records: short statements only
 	Records    *record.Store
 	Inspect    *inspect.Inspector
 	Operate    *operate.Operator
-	Metrics    prometheus.Registerer // nil: none are asked for
+	Metrics    prometheus.Registerer // nil: no metrics
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program
 
 	trace    *trace.Tracer // nil: no job is traced
-	seen     *quiet.Watch  // what becomes of the clients of Redis
+	seen     *quiet.Watch  // whether Redis answers its clients
 	apis     map[string]*http.Source
-	files    *sink.Watched               // of an engine; nil: this process makes no files
-	reads    opened                      // the sink of those who bring files
+	files    *sink.Watched               // of an engine; nil: this process writes no files
+	reads    opened                      // the sink for downloads
 	sources  map[string]listeners.Source // of listeners; nil: this process runs none
 	only     func(listener string) bool  // which listeners run here; nil: all
 	patterns []string                    // of --listeners
 	slots    *listeners.Slots            // of tasks
-	tag      string                      // of the files of this installation; empty: not known
-	zone     *time.Location              // of the records' server; nil: its own
+	tag      string                      // identifies this installation in the names of files; empty: unknown
+	zone     *time.Location              // of the records' sessions; nil: the server's
 	closing  sync.Mutex                  // of closers
 	closers  []io.Closer
 }
 
-// patience is how long a short statement may take in MySQL.
-const patience = 30 * time.Second
+// statementTimeout is the timeout of a short MySQL statement.
+const statementTimeout = 30 * time.Second
 
-// LoadConfig reads and proves the configuration file.
+// LoadConfig reads and validates the configuration file.
 func LoadConfig(file string) (*config.Config, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func LoadConfig(file string) (*config.Config, error) {
 	})
 }
 
-// Open makes the clients of a configuration. Nothing is connected yet.
+// Open makes the clients of a configuration. It connects to no server.
 func Open(file string) (*Process, error) {
 	config, err := LoadConfig(file)
 	if err != nil {
@@ -109,12 +109,12 @@ func Open(file string) (*Process, error) {
 func (p *Process) open() error {
 	var err error
 	all := p.Config.Keys.Partitions(p.Config.Redis)
-	// Each partition keeps one connection that watches its sets.
+	// One connection of every partition watches its sets.
 	if p.Redis, err = redisdb.Connect(p.Config.Redis, 10*runtime.GOMAXPROCS(0)+4*len(all), 0); err != nil {
 		return err
 	}
 	p.closers = append(p.closers, p.Redis)
-	waiting := 13 // the trigger, fan-in, timers, ends, replies, and some for what does not wait
+	waiting := 13 // blocking reads of the trigger, fan-in, timers, ends and replies, and some spare connections
 	listeners := 0
 	for _, r := range p.Config.Reports {
 		for range r.Listeners() {
@@ -143,14 +143,14 @@ func (p *Process) open() error {
 		p.apis[name] = http.New(api, p.Config.Keys.Prefix)
 		p.closers = append(p.closers, p.apis[name])
 	}
-	// Records have connections of their own: their short statements do not wait
-	// behind long queries, and not for ever.
+	// Records have their own connections, so their short statements do not wait behind long
+	// queries; the timeout bounds them.
 	of := p.Config.Databases[p.Config.Records.Database]
 	if of.TimeZone != "" {
 		p.zone, err = time.LoadLocation(of.TimeZone)
 	}
 	if err == nil {
-		p.Rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, patience, p.zone)
+		p.Rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, statementTimeout, p.zone)
 	}
 	if err != nil {
 		return fmt.Errorf("databases.%s: %w", of.Name, err)
@@ -164,13 +164,13 @@ func (p *Process) open() error {
 	return nil
 }
 
-// InspectConfig is what the configuration says to those who ask.
+// InspectConfig returns the part of the configuration that package inspect uses.
 func (p *Process) InspectConfig() inspect.Config {
 	c := p.Config
 	return inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 }
 
-// handles are those of what operators ask about.
+// handles returns the clients that package inspect uses.
 func (p *Process) handles() inspect.Options {
 	apis := map[string]inspect.API{}
 	for name, api := range p.apis {
@@ -182,7 +182,7 @@ func (p *Process) handles() inspect.Options {
 	}
 }
 
-// Examine checks all that the configuration names.
+// Examine checks the servers, the sources and the sink that the configuration names.
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
 		Options: p.handles(), Settings: p.Config.Databases, Sink: p.Config.Sink, OpenSink: p.OpenSink,
@@ -190,7 +190,7 @@ func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	})
 }
 
-// OpenSink opens the place where files go; Close closes it.
+// OpenSink opens the sink of the configuration; Close closes it.
 func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 	to := p.Config.Sink
 	var s sink.Sink
@@ -207,10 +207,10 @@ func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 	return s, nil
 }
 
-// source makes the source of a database's listeners. Queries are ended over
-// connections of their own, since all others may be in use; Close closes them.
+// source makes the source of a database's listeners. Queries are killed over separate connections,
+// because all others may be in use; Close closes them.
 func (p *Process) source(name string) (*mysql.Source, error) {
-	side, err := mysqldb.Connect(p.Config.Databases[name], 2, patience)
+	side, err := mysqldb.Connect(p.Config.Databases[name], 2, statementTimeout)
 	if err != nil {
 		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
 	}
@@ -218,7 +218,7 @@ func (p *Process) source(name string) (*mysql.Source, error) {
 	return mysql.New(p.Databases[name], side), nil
 }
 
-// ping proves that Redis and the records' database answer: every master, or some.
+// ping checks that Redis and the records' database answer: every master, or with some at least one.
 func (p *Process) ping(ctx context.Context, some bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -236,12 +236,12 @@ func (p *Process) ping(ctx context.Context, some bool) error {
 	if hint := redisdb.Hint(p.Config.Redis, err); hint != "" {
 		return ErrUnreachable.of(fmt.Errorf("redis: %w\n%s", err, hint))
 	} else if errors.As(err, new(net.Error)) {
-		return ErrUnreachable.of(err) // which names Redis
+		return ErrUnreachable.of(err) // it names Redis
 	} else if err != nil {
 		return ErrUnreachable.of(fmt.Errorf("redis: %w", err))
 	}
-	if len(p.Config.Redis.Cluster) == 0 { // in a cluster the first one may be the one that hangs
-		// A user may not be allowed to ask.
+	if len(p.Config.Redis.Cluster) == 0 { // in a cluster, the first master may be the one that hangs
+		// The ACL of the user may deny INFO.
 		if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
 			if err := redisdb.CheckMode(p.Config.Redis, info["Server"]); err != nil {
 				return ErrConfig.of(fmt.Errorf("redis: %w", err))
@@ -254,8 +254,7 @@ func (p *Process) ping(ctx context.Context, some bool) error {
 	return nil
 }
 
-// ready tells why this process cannot work; nil: nothing is known against it. The sink
-// is judged by its last write.
+// ready returns why this process cannot work, or nil. The sink is judged by its last write.
 func (p *Process) ready(ctx context.Context) error {
 	if err := p.ping(ctx, false); err != nil || p.files == nil {
 		return err
@@ -263,7 +262,7 @@ func (p *Process) ready(ctx context.Context) error {
 	return p.files.State(ctx)
 }
 
-// closes makes Close close what is opened while the process runs.
+// closes registers what Close must close.
 func (p *Process) closes(c io.Closer) {
 	p.closing.Lock()
 	defer p.closing.Unlock()
@@ -279,7 +278,7 @@ func (p *Process) Close() {
 	}
 }
 
-// ConsumerName is unique for this process: host, process id, start.
+// ConsumerName returns a name that is unique for this process: host, process id, start.
 func ConsumerName() string {
 	host, err := os.Hostname()
 	if err != nil {

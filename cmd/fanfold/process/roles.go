@@ -21,15 +21,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Roles are what a process can do; any number of processes can do each.
+// Roles are the roles of processes. Any number of processes can have the same role.
 var Roles = []string{"engine", "listeners", "scheduler"}
 
-// Runner is a role at work.
+// Runner runs a role until ctx ends or the role fails.
 type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// together is several Runners in one.
+// together runs several Runners as one.
 type together []Runner
 
 // Run implements Runner.
@@ -41,7 +41,7 @@ func (ts together) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Role makes one of the roles, for each partition.
+// Role makes a role, with one Runner for every partition.
 func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Logger) (Runner, error) {
 	make := p.scheduler
 	switch role {
@@ -74,7 +74,7 @@ func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Log
 	return all, nil
 }
 
-// partition is what the roles of one partition have of their own.
+// partition is what the roles of one partition do not share with other partitions.
 type partition struct {
 	*scripts.Scripts
 	index   int
@@ -83,7 +83,7 @@ type partition struct {
 	log     *slog.Logger
 }
 
-// beforeEngine opens what all engines of this process share, and checks it.
+// beforeEngine opens and checks what the engines of all partitions share.
 func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	if err := p.Records.Check(ctx); err != nil {
 		return fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
@@ -112,8 +112,7 @@ func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// engine is the role that starts jobs and ends them, and gives back to Redis what it has
-// lost.
+// engine is the role that starts and ends jobs, and rebuilds what Redis lost.
 func (p *Process) engine(_ context.Context, of partition, consumer string) (Runner, error) {
 	e, err := engine.New(engine.Options{
 		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records, Sink: p.files,
@@ -131,7 +130,7 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 	return together{e, r}, err
 }
 
-// beforeListeners opens the sources, which all partitions share.
+// beforeListeners opens the sources, which the listeners of all partitions share.
 func (p *Process) beforeListeners() error {
 	p.sources = map[string]listeners.Source{}
 	p.slots = listeners.NewSlots(p.Config.Limits.Tasks)
@@ -148,7 +147,7 @@ func (p *Process) beforeListeners() error {
 	return nil
 }
 
-// listeners is the role that runs queries and asks APIs.
+// listeners is the role that runs queries and calls APIs.
 func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
 	return listeners.New(listeners.Options{
 		Redis: p.Blocking, Scripts: of.Scripts, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.Config.Bounds(),
@@ -156,10 +155,10 @@ func (p *Process) listeners(_ context.Context, of partition, consumer string) (R
 	})
 }
 
-// scheduler is the role that keeps time.
+// scheduler is the role that acts on due times, deadlines and timers.
 func (p *Process) scheduler(ctx context.Context, of partition, consumer string) (Runner, error) {
 	if p.Config.Timers.Submit() {
-		// A database that is away now proves nothing.
+		// If the database cannot be reached now, the table may still exist.
 		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
 			return nil, fmt.Errorf("a timer submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
 		}
@@ -178,7 +177,7 @@ func (p *Process) scheduler(ctx context.Context, of partition, consumer string) 
 	return together{s, timers}, err
 }
 
-// Ends is the record table for those who are told that jobs have ended.
+// Ends reads the records of ended jobs, for notifications.
 type Ends struct{ Records *record.Store }
 
 var _ scheduler.Records = Ends{}
@@ -197,7 +196,7 @@ func (e Ends) Ended(ctx context.Context, id string) (scheduler.Ended, bool, erro
 	return ended, true, nil
 }
 
-// Submitter is the record table for timers.
+// Submitter inserts the records of reports that timers submit.
 type Submitter struct{ Records *record.Store }
 
 var _ scheduler.Submitter = Submitter{}

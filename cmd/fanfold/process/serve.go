@@ -22,7 +22,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Restrict notes which listeners run here: each pattern must match one.
+// Restrict limits the listeners that run here to those that match a pattern. Every pattern must match
+// at least one.
 func (p *Process) Restrict(patterns, roles []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	for _, role := range roles {
 		r, err := p.Role(ctx, role, consumer, log.With("role", role))
 		if err != nil && ctx.Err() != nil {
-			return nil // told to stop while it starts
+			return nil // stopped during the start
 		}
 		if err != nil {
 			return err
@@ -132,8 +133,8 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	return err
 }
 
-// probe connects once to each source of the listeners that run here, and logs what does not let it. A process starts
-// without: a source may be away for a while.
+// probe connects once to every source of the listeners that run here, and logs failures. The process
+// runs nevertheless, because a source may be unreachable only for a while.
 func (p *Process) probe(ctx context.Context, log *slog.Logger) error {
 	sources := map[string]bool{}
 	for _, r := range p.Config.Reports {
@@ -159,7 +160,7 @@ func (p *Process) probe(ctx context.Context, log *slog.Logger) error {
 	return group.Wait()
 }
 
-// announce tells the other processes, until ctx ends, which definitions this one has.
+// announce tells the other processes, until ctx ends, which definitions this process has.
 func (p *Process) announce(ctx context.Context, log *slog.Logger) error {
 	var ours []string
 	for _, r := range p.Config.Reports {
@@ -170,8 +171,8 @@ func (p *Process) announce(ctx context.Context, log *slog.Logger) error {
 	})
 }
 
-// announceProcess tells until end is called that a process runs, also while it stops and its work
-// ends: fanfold repartition waits for that.
+// announceProcess announces, until end is called, that this process runs. It still does so while the
+// process stops, because fanfold repartition waits until all work has ended.
 func (p *Process) announceProcess(ctx context.Context, log *slog.Logger, process string) (end func(), err error) {
 	definitions := p.Partitions.Home().Definitions
 	err = definitions.AnnounceProcess(ctx, process)
@@ -193,6 +194,6 @@ func (p *Process) announceProcess(ctx context.Context, log *slog.Logger, process
 		<-done
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = definitions.EndProcess(limited, process) // or it is silent, and counts as ended a little later
+		_ = definitions.EndProcess(limited, process) // if this fails, the announcement expires soon
 	}, nil
 }

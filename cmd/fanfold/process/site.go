@@ -20,10 +20,11 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
-// lastChange is how long a change may still take when the process ends.
-const lastChange = 5 * time.Second
+// siteShutdown bounds the wait for changes that still run when the process ends.
+const siteShutdown = 5 * time.Second
 
-// site serves the dashboard, the API and the waiting pages on HTTP, if that is an address, until end is called.
+// site serves the dashboard, the API and the waiting pages at the address HTTP, if there is one, until
+// end is called.
 func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err error) {
 	if p.HTTP == "" {
 		return func() {}, nil
@@ -39,7 +40,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	if !site.HasLogin() && !access.Loopback(listener.Addr().String()) {
 		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L", p.HTTP)), listener.Close())
 	}
-	in, err := p.inspectAside()
+	in, err := p.separateInspector()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -54,10 +55,10 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // of server-sent events, which end with the server
+	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // for server-sent events, which end with the server
 	mux := http.NewServeMux()
 	for _, folder := range []string{"/r", api.Root, "/assets"} {
-		mux.Handle(folder, http.NotFoundHandler()) // and no redirect, which would not know what is before the path
+		mux.Handle(folder, http.NotFoundHandler()) // a redirect would lack the path of http.url
 	}
 	if site.Public() && !site.HasLogin() {
 		log.Warn("serving waiting pages only: other machines can reach http.url, and without http.users_file or http.trusted_header everyone could make changes")
@@ -66,7 +67,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		mux.Handle(api.Root+"/", site.Login(service))
 	}
 	if pages != nil {
-		mux.Handle("/r/", pages) // their links are the permission
+		mux.Handle("/r/", pages) // a link is its own permission
 	}
 	server := newServer(site.Guard(site.Below(mux)), log)
 	server.BaseContext = func(net.Listener) context.Context { return streams }
@@ -77,17 +78,17 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}()
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("dashboard", "err", err)
+			log.Error("the dashboard server failed", "err", err)
 		}
 		done <- struct{}{}
 	}()
-	log.Info("dashboard", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
+	log.Info("serving the dashboard", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
 	if !access.Loopback(listener.Addr().String()) {
 		log.Info("pages and passwords are not encrypted on this address: put a TLS proxy in front of it")
 	}
 	return func() {
 		cut()
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastChange)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), siteShutdown)
 		defer cancel()
 		if server.Shutdown(limited) != nil {
 			_ = server.Close()
@@ -97,15 +98,14 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}, nil
 }
 
-// readers is how many connections to the records all browsers and clients share.
+// readers is the number of connections to the records that all browsers and clients share.
 const readers = 6
 
-// inspectAside makes an Inspector with connections of its own: whether a database of listeners
-// answers must not depend on whether they have all of theirs in use, and those who follow jobs
-// must not wait for workers, nor workers for them.
-func (p *Process) inspectAside() (*inspect.Inspector, error) {
+// separateInspector makes an Inspector with its own connections: it can check a database even if
+// listeners use all of theirs, and clients that follow jobs and workers do not wait for each other.
+func (p *Process) separateInspector() (*inspect.Inspector, error) {
 	o := p.handles()
-	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, patience, p.zone)
+	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
 	if err != nil {
 		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", p.Config.Records.Database, err))
 	}
@@ -115,7 +115,7 @@ func (p *Process) inspectAside() (*inspect.Inspector, error) {
 	}
 	o.Databases = map[string]*sql.DB{}
 	for name, d := range p.Config.Databases {
-		db, err := mysqldb.Connect(d, 1, patience)
+		db, err := mysqldb.Connect(d, 1, statementTimeout)
 		if err != nil {
 			return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
 		}

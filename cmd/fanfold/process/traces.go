@@ -7,8 +7,8 @@ import (
 	"github.com/fanfold/fanfold/internal/trace/otlp"
 )
 
-// Traces has the roles that are made from then on send spans, if the configuration names a
-// collector. The last ones are sent when end is called.
+// Traces starts the sending of spans, if the configuration names a collector. Only roles that are made
+// after the call have spans. end sends the last ones.
 func (p *Process) Traces(ctx context.Context, consumer string, log *slog.Logger) (end func(), err error) {
 	if p.Config.Traces.URL == "" {
 		return func() {}, nil

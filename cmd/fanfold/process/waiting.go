@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/waiting"
 )
 
-// waiting makes the pages of those who wait; nil: the configuration has no key for their links.
+// waiting returns the handler of the waiting pages; nil: http.key is not set.
 func (p *Process) waiting(in *inspect.Inspector, log *slog.Logger) (http.Handler, error) {
 	if p.Config.HTTP.Key == "" {
 		return nil, nil
@@ -32,10 +32,10 @@ func (p *Process) waiting(in *inspect.Inspector, log *slog.Logger) (http.Handler
 	}), nil
 }
 
-// pageTime is how long a link is good that the API makes.
+// pageTime is how long a link from the API is valid.
 const pageTime = 7 * 24 * time.Hour
 
-// page makes links for those who create jobs by HTTP; nil: the configuration does not say how.
+// page returns the function that makes links for clients of the API; nil: http.key or http.url is not set.
 func (p *Process) page(log *slog.Logger) func(ctx context.Context, id string) string {
 	if p.Config.HTTP.Key == "" || p.Config.HTTP.URL == "" {
 		return nil
@@ -49,9 +49,9 @@ func (p *Process) page(log *slog.Logger) func(ctx context.Context, id string) st
 	}
 }
 
-// PageURL returns the address of the page on which a person sees how a record stands, and the past
-// exports of the record's person if http.person names a column. Who has the address can read the page
-// until then.
+// PageURL returns the address of a record's waiting page, valid until the given time. Anyone who has
+// the address can read the page. If http.person names a column, the page also lists the earlier
+// exports of the record's person.
 func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (string, error) {
 	site := p.Config.HTTP
 	switch {
