@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// pick is what a first report could be made of.
+// pick is a candidate for the first report.
 type pick struct {
 	facts *table  // gives the rows
-	date  *column // of facts, which the report's parameter is compared with; nil: it has none
-	other *table  // is looked up for what facts has; nil: no table goes with it
+	date  *column // of facts, compared with the parameter of the report; nil: none
+	other *table  // joined to facts; nil: none
 	key   *column // of facts
 	same  *column // of other: the column with the values of key
 	score int
 }
 
-// side is a table with a column by which it can be joined.
+// side is a table with a column that it can be joined by.
 type side struct {
 	*table
 	by       *column
 	strength int
 }
 
-// maxPerKey bounds the tables that are compared for one name of a column.
+// maxPerKey bounds the tables that are compared for one column name.
 const maxPerKey = 200
 
-// picks lists what a first report could be made of, the best one first. Tables of two
-// databases that share a column go before those of one, and these before single tables.
+// picks returns the candidates, best first: tables of two databases that share a column, then tables
+// of one database, then single tables.
 func picks(tables []*table) []pick {
 	keys, names := map[string][]side{}, []string{}
 	var all []pick
@@ -57,7 +57,7 @@ func picks(tables []*table) []pick {
 	return all
 }
 
-// pair is a report of two tables.
+// pair returns the candidate that joins two tables.
 func pair(facts, other side) pick {
 	p := pick{facts: facts.table, date: facts.date(), other: other.table, key: facts.by, same: other.by}
 	p.score = facts.worth() + min(facts.strength, other.strength)
@@ -67,18 +67,18 @@ func pair(facts, other side) pick {
 		}
 	}
 	add(5, facts.of != other.of)
-	add(4, other.by.unique) // a row for each one of facts
+	add(4, other.by.unique) // at most one row for every row of facts
 	add(2, other.by.indexed)
 	add(1, other.rows)
 	add(-6, len(other.shown(other.by)) == 0)
 	add(-5, spare.MatchString(other.name))
-	add(-3, facts.by.unique) // it is what others are looked up in
+	add(-3, facts.by.unique) // a row of it is looked up by other tables
 	return p
 }
 
 var spare = regexp.MustCompile(`(?i)(^|_)(bak|backup|tmp|temp|old|copy|test)(_|$|\d)`)
 
-// worth says how well a table gives the rows of a report.
+// worth rates how well a table is suited to be the facts of a report.
 func (t *table) worth() int {
 	n := 0
 	if d := t.date(); d != nil && d.indexed {
@@ -107,8 +107,8 @@ var (
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// sides are the columns by which a table can be joined, by their names without case and
-// underscores: user_id and userId are one name. The id of a table users goes by userid, too.
+// sides returns the columns that a table can be joined by. The keys are names in lower case without
+// underscores: user_id and userId are the same name. The id of a table users is also under userid.
 func (t *table) sides() map[string]side {
 	found := map[string]side{}
 	for _, c := range t.columns {
@@ -136,8 +136,8 @@ func (t *table) sides() map[string]side {
 	return found
 }
 
-// referred are the names that other tables have for the id of this one: the table vs_users
-// is referred to by users_id, user_id and vs_users_id.
+// referred returns the names that other tables may have for the id of this one: users_id, user_id and
+// vs_users_id for the table vs_users.
 func (t *table) referred(id string) []string {
 	var names []string
 	words := strings.Split(strings.ToLower(t.name), "_")
@@ -158,7 +158,7 @@ func (t *table) referred(id string) []string {
 
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// class tells which columns have values of one kind, by which rows can meet.
+// class returns the kind of a column's values: only columns of the same class are joined. Empty: none.
 func class(c *column) string {
 	switch {
 	case strings.HasSuffix(c.kind, "int"):
@@ -169,11 +169,11 @@ func class(c *column) string {
 	return ""
 }
 
-// date is the column of a table that says when a row came about: one with an index if there
-// is one, and one that is not changed later.
+// date returns the column that best says when a row was created: preferably one with an index, and
+// one that does not change later. nil: none.
 func (t *table) date() *column {
 	var best *column
-	most := 0
+	bestPoints := 0
 	for _, c := range t.columns {
 		if c.kind != "date" && c.kind != "datetime" && c.kind != "timestamp" || !variable.MatchString(c.name) {
 			continue
@@ -187,14 +187,14 @@ func (t *table) date() *column {
 		} else if strings.Contains(name, "updat") || strings.Contains(name, "modif") || strings.Contains(name, "delet") || strings.Contains(name, "birth") {
 			points--
 		}
-		if points > most {
-			best, most = c, points
+		if points > bestPoints {
+			best, bestPoints = c, points
 		}
 	}
 	return best
 }
 
-// maxShown is how many columns of a table a first report shows.
+// maxShown is how many columns of a table the first report shows.
 const maxShown = 6
 
 var (
@@ -202,8 +202,8 @@ var (
 	longKinds    = []string{"blob", "binary", "text", "json", "geometry", "point", "polygon", "linestring", "collection", "bit", "vector", "inet"}
 )
 
-// shown are the columns of a table that a first report shows beside its key: nothing long,
-// nothing that looks secret.
+// shown returns the columns of a table that the first report shows besides its key. It leaves out long
+// types and names that look secret.
 func (t *table) shown(key *column) []*column {
 	var list []*column
 	for _, c := range t.columns {

@@ -11,17 +11,17 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// draft is a report whose queries its databases accept.
+// draft is a report whose queries the databases accept.
 type draft struct {
 	pick
 	factsSQL, otherSQL string   // their queries
 	from               string   // the parameter's default; with a date only
-	newest             bool     // it was computed from the newest row
-	others             []string // that could be joined, too
+	newest             bool     // from was computed from the newest row
+	others             []string // more tables that could be joined
 }
 
-// draft writes the queries of a pick and has its databases prepare them. Names are put in
-// quotes where a database needs that.
+// draft writes the queries of a pick and asks the databases to prepare them. It quotes names only if
+// a database needs that.
 func (s *Starter) draft(ctx context.Context, pools map[*source]*sql.DB, p pick) (*draft, error) {
 	d := &draft{pick: p}
 	var err error
@@ -39,8 +39,7 @@ func (s *Starter) draft(ctx context.Context, pools map[*source]*sql.DB, p pick) 
 	return d, nil
 }
 
-// prepared returns the query of a table that its database accepts, without quotes around names if
-// it can be.
+// prepared returns a query of a table that its database accepts, with as few quoted names as possible.
 func prepared(ctx context.Context, db *sql.DB, t *table, query func(quote func(string) string) string) (text string, err error) {
 	for _, quote := range []func(string) string{bare, quoted} {
 		text = query(quote)
@@ -74,11 +73,11 @@ func prepared(ctx context.Context, db *sql.DB, t *table, query func(quote func(s
 
 var (
 	simple = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// What would be a value and not a column, without quotes.
+	// Names that are values, not columns, unless they are quoted.
 	values = regexp.MustCompile(`(?i)^(current_\w+|localtime|localtimestamp|utc_\w+|true|false|null|default|unknown)$`)
 )
 
-// bare is a name without quotes, if it can do without.
+// bare returns a name, quoted only if it must be.
 func bare(name string) string {
 	if simple.MatchString(name) && !values.MatchString(name) {
 		return name
@@ -88,10 +87,10 @@ func bare(name string) string {
 
 func quoted(name string) string { return "`" + name + "`" }
 
-// maxRows is the limit of a query that nothing else bounds.
+// maxRows is the LIMIT of a query without a condition.
 const maxRows = 10_000
 
-// factsQuery gives the rows.
+// factsQuery returns the query of the facts.
 func (d *draft) factsQuery(quote func(string) string) string {
 	var list []string
 	if d.key != nil {
@@ -107,7 +106,7 @@ func (d *draft) factsQuery(quote func(string) string) string {
 	return text + "\nWHERE " + quote(d.date.name) + " >= :from\nORDER BY " + quote(d.date.name)
 }
 
-// otherQuery looks up what the facts have found.
+// otherQuery returns the query that looks up the keys of the facts.
 func (d *draft) otherQuery(quote func(string) string) string {
 	by := quote(d.same.name)
 	list := []string{by}
@@ -123,15 +122,15 @@ func (d *draft) otherQuery(quote func(string) string) string {
 		"\nWHERE " + by + " IN (:" + listenerName(d.facts) + "." + d.key.name + ")"
 }
 
-// span is how far back the first report looks.
+// span is the default time range of the first report.
 const span = 30 * 24 * time.Hour
 
-// since is the default of the parameter: 30 days before the newest row where an index tells
-// that one, or before today.
+// since returns the default of the parameter: 30 days before the newest row if an index finds that
+// row, otherwise 30 days before now.
 func (s *Starter) since(ctx context.Context, db *sql.DB, p pick) (date string, newest bool) {
 	at := s.now
 	if p.date.indexed {
-		_ = reading(ctx, db, func(tx *sql.Tx) error { // without it, today is as good
+		_ = reading(ctx, db, func(tx *sql.Tx) error { // after an error, the date stays now
 			return each(ctx, tx, "SELECT MAX("+quoted(p.date.name)+") FROM "+quoted(p.facts.name), func(row []string) {
 				if found, err := time.Parse(time.DateOnly, row[0][:min(len(row[0]), 10)]); err == nil && found.Before(s.now) {
 					at, newest = found, true
@@ -144,7 +143,7 @@ func (s *Starter) since(ctx context.Context, db *sql.DB, p pick) (date string, n
 
 var notInListener = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// listenerName is <database>.<table>, of what the name of a listener can have.
+// listenerName returns <database>.<table> with the characters that the name of a listener can have.
 func listenerName(t *table) string {
 	part := func(text string) string {
 		text = notInListener.ReplaceAllString(text, "_")

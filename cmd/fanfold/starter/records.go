@@ -10,17 +10,17 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// records is the table of the records, as the file names it.
+// records is the table of the records.
 type records struct {
 	of       *source
 	table    string
 	exists   bool
-	columns  map[string]string // that have other names than Fanfold's
-	statuses map[string]string // that have other values
-	similar  []string          // tables that look like one, and are not taken without being named
+	columns  map[string]string // those with other names than Fanfold's
+	statuses map[string]string // those with other values
+	similar  []string          // tables that look like tables of records, but are used only if they are named
 }
 
-// Names that services give to what Fanfold calls so; the first one is that of Fanfold's own table.
+// Names that services use for a column. The first one is the name in Fanfold's own table.
 var synonyms = map[string][]string{
 	"id":         {"id"},
 	"report":     {"report", "report_name", "report_type", "report_code", "file_type", "task_type", "type", "name"},
@@ -34,7 +34,7 @@ var synonyms = map[string][]string{
 	"updated":    {"updated_at", "updated", "update_time", "updated_time", "modified_at", "modify_time", "gmt_modified", "last_modified"},
 }
 
-// Values that services give to a status.
+// Values that services use for a status.
 var statusWords = map[report.Status][]string{
 	report.Pending:    {"PENDING", "NEW", "CREATED", "WAITING", "QUEUED", "INIT"},
 	report.Processing: {"PROCESSING", "RUNNING", "IN_PROGRESS", "STARTED"},
@@ -46,7 +46,7 @@ var statusWords = map[report.Status][]string{
 
 var identifier = regexp.MustCompile("^" + report.Identifier + "$")
 
-// fits tells whether a column can be what Fanfold has of that name, as package record judges.
+// fits reports whether the type of a column suits a column of records, by the rules of package record.
 func fits(name string, c *column) bool {
 	integer, text := strings.HasSuffix(c.kind, "int"), strings.Contains(c.kind, "char") || strings.HasSuffix(c.kind, "text")
 	switch name {
@@ -62,8 +62,8 @@ func fits(name string, c *column) bool {
 	return text || c.kind == "enum" && name == "report"
 }
 
-// recordColumns maps the columns of a table to those of records. missing are the columns that
-// a record needs and the table does not have.
+// recordColumns maps columns of records to the columns of a table. missing are those that a record
+// needs and the table does not have.
 func (t *table) recordColumns() (columns map[string]string, missing []string) {
 	columns = map[string]string{}
 	var taken []*column
@@ -90,7 +90,7 @@ func (t *table) recordColumns() (columns map[string]string, missing []string) {
 	return columns, missing
 }
 
-// recordStatuses maps the values of an enum to statuses. Other columns take any text.
+// recordStatuses maps statuses to the values of an enum. Columns of other types accept any text.
 func (t *table) recordStatuses(status *column) (map[string]string, error) {
 	if status.kind != "enum" {
 		return nil, nil
@@ -119,13 +119,13 @@ func (t *table) recordStatuses(status *column) (map[string]string, error) {
 	return statuses, nil
 }
 
-// mine tells whether the table is as fanfold migrate makes it.
-func (t *table) mine() bool {
+// isRecords reports whether the table has the columns that fanfold migrate creates.
+func (t *table) isRecords() bool {
 	columns, missing := t.recordColumns()
 	return len(columns) == 0 && len(missing) == 0
 }
 
-// likely tells whether a table of a service could be one of records.
+// likely reports whether a table of a service could be a table of records.
 func (t *table) likely() bool {
 	_, missing := t.recordColumns()
 	return len(missing) == 0 && likelyName.MatchString(t.name)
@@ -133,8 +133,8 @@ func (t *table) likely() bool {
 
 var likelyName = regexp.MustCompile(`(?i)download|export|report|record|task|job`)
 
-// findRecords chooses the table of the records: the one that was named; else one that exists
-// and is Fanfold's own; else a new one in the database that was named, or in the first one.
+// findRecords chooses the table of the records: the named one, otherwise an existing one of Fanfold,
+// otherwise a new one in the named or the first database.
 func findRecords(sources []*source, in *source, named string) (*records, error) {
 	r := &records{of: in, table: named}
 	if named != "" {
@@ -151,7 +151,7 @@ func findRecords(sources []*source, in *source, named string) (*records, error) 
 	for _, s := range search {
 		for _, t := range s.tables {
 			switch {
-			case t.mine() && !r.exists && identifier.MatchString(t.name):
+			case t.isRecords() && !r.exists && identifier.MatchString(t.name):
 				r.of, r.table, r.exists = s, t.name, true
 			case t.likely():
 				r.similar = append(r.similar, s.name+"."+t.name)
@@ -170,7 +170,7 @@ func findRecords(sources []*source, in *source, named string) (*records, error) 
 	return r, nil
 }
 
-// take makes a table that exists the one of the records.
+// take chooses an existing table of a service as the table of the records.
 func (r *records) take(t *table) error {
 	wrong := func(what string) error { return fmt.Errorf("--records %s.%s: %s", r.of.name, t.name, what) }
 	var missing []string
@@ -183,7 +183,7 @@ func (r *records) take(t *table) error {
 	}
 	status := t.find(name)
 	if strings.HasSuffix(status.kind, "int") {
-		return wrong("its column " + name + " is an integer, and init cannot know what the numbers mean: omit the table, and write records.table and records.statuses yourself (docs/reference/configuration.md)")
+		return wrong("its column " + name + " is an integer, but init does not know what the numbers mean: omit the table, and write records.table and records.statuses yourself (docs/reference/configuration.md)")
 	}
 	var err error
 	if r.statuses, err = t.recordStatuses(status); err != nil {

@@ -13,11 +13,9 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
-// patience is how long one statement may take, and maxColumns how many columns of a database
-// are read.
 const (
-	patience   = 20 * time.Second
-	maxColumns = 20_000
+	statementTimeout = 20 * time.Second
+	maxColumns       = 20_000 // that are read from a database
 )
 
 // table is a table or a view.
@@ -25,19 +23,19 @@ type table struct {
 	of      *source
 	name    string
 	columns []*column
-	rows    bool // it has some, as far as the server knows without counting
+	rows    bool // it has rows, by the estimate of the server
 }
 
 // column is a column of a table.
 type column struct {
 	name    string
 	kind    string // such as bigint
-	whole   string // such as enum('a','b')
-	indexed bool   // it begins an index
-	unique  bool   // it alone has a unique index
+	whole   string // the full type, such as enum('a','b')
+	indexed bool   // it is the first column of an index
+	unique  bool   // a unique index has only this column
 }
 
-// find returns a column by its name, or nil.
+// find returns the column with a name, or nil.
 func (t *table) find(name string) *column {
 	for _, c := range t.columns {
 		if strings.EqualFold(c.name, name) {
@@ -47,18 +45,18 @@ func (t *table) find(name string) *column {
 	return nil
 }
 
-// open connects to a database; nothing but reading is done there.
+// open makes the connections of a database. It does no I/O.
 func (s *source) open() (*sql.DB, error) {
-	db, err := mysqldb.Connect(s.database(), 1, patience)
+	db, err := mysqldb.Connect(s.database(), 1, statementTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("--database %s: %w", s.name, err)
 	}
 	return db, nil
 }
 
-// reading runs a function in a transaction that is read only.
+// reading runs a function in a read-only transaction.
 func reading(ctx context.Context, db *sql.DB, read func(*sql.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -68,8 +66,8 @@ func reading(ctx context.Context, db *sql.DB, read func(*sql.Tx) error) error {
 	return read(tx)
 }
 
-// look reads what tables a database has.
-func (s *source) look(ctx context.Context, db *sql.DB) error {
+// readTables reads the tables of a database, their columns and their indexes.
+func (s *source) readTables(ctx context.Context, db *sql.DB) error {
 	err := reading(ctx, db, func(tx *sql.Tx) error {
 		byName := map[string]*table{}
 		err := each(ctx, tx, fmt.Sprintf(`SELECT TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS
@@ -105,14 +103,14 @@ func (s *source) look(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return s.explain(err)
 	}
-	s.tables = slices.DeleteFunc(s.tables, func(t *table) bool { return !plain(t.name) || ours(t.name) })
+	s.tables = slices.DeleteFunc(s.tables, func(t *table) bool { return !plain(t.name) || isInternal(t.name) })
 	for _, t := range s.tables {
 		t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return !plain(c.name) })
 	}
 	return nil
 }
 
-// each calls a function with the texts of every row.
+// each calls a function with the values of every row, as text.
 func each(ctx context.Context, tx *sql.Tx, query string, do func(row []string)) error {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
@@ -140,26 +138,26 @@ func each(ctx context.Context, tx *sql.Tx, query string, do func(row []string)) 
 	return rows.Err()
 }
 
-// plain tells whether a name can stand in a query and be that of a column of a listener.
+// plain reports whether a name can be used in a query and as the column of a listener.
 func plain(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r == '#' || r == '`' || r == unicode.ReplacementChar || !unicode.IsPrint(r) })
 }
 
-var oursForm = regexp.MustCompile(`^fanfold_|_migrations$`)
+var internalName = regexp.MustCompile(`^fanfold_|_migrations$`)
 
-// ours tells whether a table is one beside the records.
-func ours(name string) bool { return oursForm.MatchString(strings.ToLower(name)) }
+// isInternal reports whether a table belongs to Fanfold or a migration tool, and has no data to report.
+func isInternal(name string) bool { return internalName.MatchString(strings.ToLower(name)) }
 
-// explain says what helps against the error of a server.
+// explain adds the remedy to the error of a server.
 func (s *source) explain(err error) error {
 	remedy := ""
 	switch {
 	case mysqldb.Refused(err) && s.variable == "":
-		remedy = "\nThe server refuses this login or schema: correct the address, or put the password into the environment variable " + s.usual()
+		remedy = "\nThe server refuses this login or schema: correct the address, or put the password into the environment variable " + s.defaultVariable()
 	case mysqldb.Refused(err):
 		remedy = "\nThe server refuses this login or schema: correct the address, or the password in " + s.variable
 	case mysqldb.Away(err):
-		remedy = "\nNo answer from " + s.at + ": check that the server runs, and its host and port"
+		remedy = "\nNo answer from " + s.at + ": check its host and port, and that the server runs"
 	}
 	return fmt.Errorf("--database %s: %w%s", s.name, err, remedy)
 }

@@ -13,28 +13,28 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// source is a database that was given.
+// source is a database of the options.
 type source struct {
 	name     string
 	user     string
 	at       string // network(address)
 	schema   string
 	options  string // of the DSN, with the ?
-	variable string // that has the password; empty: it has none
+	variable string // environment variable with the password; empty: no password
 	password string
 	tables   []*table
 }
 
 var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
-	// A password that is not one, but says which variable has it.
+	// ${NAME} in place of a password: the variable that has it.
 	passwordVariable = regexp.MustCompile(`:\$\{([A-Za-z_][A-Za-z0-9_]*)\}@`)
 	notInVariables   = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
 const databaseForm = "write NAME=mysql://user@host:3306/schema"
 
-// newSource reads NAME=URL. The URL is one of mysql:// or mariadb://, or a DSN as in a
+// newSource reads NAME=URL. The URL begins with mysql:// or mariadb://, or is a DSN as in a
 // configuration.
 func newSource(text string, lookup func(string) (string, bool)) (*source, error) {
 	name, address, ok := strings.Cut(text, "=")
@@ -58,22 +58,22 @@ func newSource(text string, lookup func(string) (string, bool)) (*source, error)
 	case err != nil:
 		return nil, wrong(err.Error() + ": " + databaseForm)
 	case given:
-		return nil, wrong("every user of this machine can see a password in an address: remove it, and put it into the environment variable " + s.usual())
+		return nil, wrong("every user of this machine can see a password in an address: remove it, and put it into the environment variable " + s.defaultVariable())
 	case s.user == "":
 		return nil, wrong("no user: " + databaseForm)
 	case s.schema == "":
 		return nil, wrong("no schema: " + databaseForm)
 	}
-	s.variable, s.password, err = password(variable, s.usual(), lookup)
+	s.variable, s.password, err = password(variable, s.defaultVariable(), lookup)
 	if err != nil {
 		return nil, wrong(err.Error())
 	}
 	return s, nil
 }
 
-// usual is the variable that has the password if no other one is named: PLT_FUND_PASSWORD for
-// plt_fund.
-func (s *source) usual() string {
+// defaultVariable returns the variable that has the password unless another one is named:
+// PLT_FUND_PASSWORD for plt_fund.
+func (s *source) defaultVariable() string {
 	name := strings.Trim(notInVariables.ReplaceAllString(strings.ToUpper(s.name), "_"), "_")
 	if name == "" || name[0] <= '9' {
 		name = strings.TrimSuffix("DB_"+name, "_")
@@ -81,11 +81,11 @@ func (s *source) usual() string {
 	return name + "_PASSWORD"
 }
 
-// fromURL takes mysql://user@host:port/schema?options. It tells whether there is a password.
+// fromURL reads mysql://user@host:port/schema?options, and reports whether it contains a password.
 func (s *source) fromURL(text string) (bool, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "mysql" && u.Scheme != "mariadb" || u.Hostname() == "" {
-		return false, errors.New("not a MySQL or MariaDB URL") // the parser's own error shows all of it
+		return false, errors.New("not a MySQL or MariaDB URL") // the parser's error may contain the password
 	}
 	port := u.Port()
 	if port == "" {
@@ -100,7 +100,7 @@ func (s *source) fromURL(text string) (bool, error) {
 	return given, nil
 }
 
-// fromDSN takes user@tcp(host:port)/schema?options.
+// fromDSN reads user@tcp(host:port)/schema?options, and reports whether it contains a password.
 func (s *source) fromDSN(text string) (bool, error) {
 	c, err := mysql.ParseDSN(text)
 	if err != nil {
@@ -113,12 +113,12 @@ func (s *source) fromDSN(text string) (bool, error) {
 	return c.Passwd != "", nil
 }
 
-// password finds a password in the variable that was named, or in the usual one if that is
-// set. Without either there is none.
-func password(named, usual string, lookup func(string) (string, bool)) (variable, value string, err error) {
+// password returns the value of the named variable, or of the default variable if none is named and
+// that one is set. Otherwise there is no password.
+func password(named, defaultVariable string, lookup func(string) (string, bool)) (variable, value string, err error) {
 	if named == "" {
-		if value, ok := lookup(usual); ok {
-			return usual, value, nil
+		if value, ok := lookup(defaultVariable); ok {
+			return defaultVariable, value, nil
 		}
 		return "", "", nil
 	}
@@ -129,7 +129,7 @@ func password(named, usual string, lookup func(string) (string, bool)) (variable
 	return named, value, nil
 }
 
-// dsn is the DSN with a password, or what stands for it.
+// dsn returns the DSN with a password or a placeholder.
 func (s *source) dsn(password string) string {
 	if s.variable != "" {
 		password = ":" + password
@@ -137,12 +137,12 @@ func (s *source) dsn(password string) string {
 	return s.user + password + "@" + s.at + "/" + s.schema + s.options
 }
 
-// database is how it is connected to.
+// database returns the settings of the connection.
 func (s *source) database() report.Database {
 	return report.Database{Name: s.name, DSN: report.Secret(s.dsn(s.password))}
 }
 
-// redisURL is the URL of Redis as the file has it, and the variable with its password.
+// redisURL returns the URL of Redis as in the file, and the variable with its password.
 func redisURL(text string, lookup func(string) (string, bool)) (inFile, variable string, err error) {
 	wrong := func(what string) (string, string, error) { return "", "", errors.New("--redis: " + what) }
 	named := ""
@@ -174,5 +174,5 @@ func redisURL(text string, lookup func(string) (string, bool)) (inFile, variable
 	return escape(u.Scheme+"://"+user) + ":${" + variable + "}@" + escape(strings.TrimPrefix(u.String(), u.Scheme+"://")), variable, nil
 }
 
-// escape keeps a text from being taken for a variable.
+// escape escapes ${, which would name a variable.
 func escape(text string) string { return strings.ReplaceAll(text, "${", "$${") }

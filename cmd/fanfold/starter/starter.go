@@ -15,26 +15,26 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Options say what a first configuration is for.
+// Options are the servers of a first configuration, and its file.
 type Options struct {
-	File      string   // that the configuration is written to; the default sink is a folder beside it
+	File      string   // path of the configuration; the default sink is a directory beside it
 	Redis     string   // its URL
 	Databases []string // NAME=URL, at least one
-	Records   string   // DATABASE or DATABASE.TABLE; empty: a table that exists and is Fanfold's, or one in the first database
-	Sink      string   // its URL; empty: the folder fanfold-files beside File
+	Records   string   // DATABASE or DATABASE.TABLE; empty: an existing table of Fanfold, otherwise a new one in the first database
+	Sink      string   // its URL; empty: the directory fanfold-files beside File
 
-	Lookup func(name string) (string, bool) // an environment variable, as os.LookupEnv
+	Lookup func(name string) (string, bool) // returns an environment variable, as os.LookupEnv does
 	Now    time.Time
 }
 
 // Starter makes a first configuration.
 type Starter struct {
 	file    string
-	redis   string // as the file has it
-	redisIn string // variable with its password; empty: it has none
+	redis   string // its URL, as in the file
+	redisIn string // variable with its password; empty: no password
 	sink    report.SinkURL
 	sources []*source
-	in      *source // whose table of records was named; nil: none was
+	in      *source // the database of the option Records; nil: not given
 	table   string  // of records
 	lookup  func(string) (string, bool)
 	now     time.Time
@@ -44,15 +44,15 @@ type Starter struct {
 type Proposal struct {
 	Text      []byte   // the file
 	Report    string   // the name of its report
-	Joins     string   // what the report joins, in words
-	Parameter string   // such as from=2024-06-01; empty: it has none
+	Joins     string   // what the report joins, for people
+	Parameter string   // such as from=2024-06-01; empty: none
 	Records   string   // DATABASE.TABLE
-	Exists    bool     // that table does
-	Similar   []string // tables, as DATABASE.TABLE, that could be one of records, too
-	Variables []string // of the environment, that the file names
+	Exists    bool     // whether that table exists
+	Similar   []string // other tables that could be tables of records, as DATABASE.TABLE
+	Variables []string // environment variables that the file names
 }
 
-// New reads what was given. Its errors are wrong usage, with the remedy.
+// New reads the options. Its errors are mistakes of the user, with the remedy.
 func New(o Options) (*Starter, error) {
 	if len(o.Databases) == 0 {
 		return nil, errors.New("--database is missing: name every database that queries read, as --database NAME=mysql://user@host:3306/schema")
@@ -74,7 +74,7 @@ func New(o Options) (*Starter, error) {
 		if err != nil {
 			return nil, err
 		}
-		_ = db.Close() // New does no I/O: the options were proved
+		_ = db.Close() // open only validates the options
 		if s.source(one.name) != nil {
 			return nil, fmt.Errorf("--database %s: given twice: give every database a unique name", one.name)
 		}
@@ -106,12 +106,11 @@ func (s *Starter) source(name string) *source {
 	return nil
 }
 
-// maxPicks is how many tables, or pairs of them, are tried whose queries are refused.
+// maxPicks bounds the candidates that are tried until the databases accept the queries of one.
 const maxPicks = 20
 
-// Propose asks the databases and makes the configuration. It changes nothing anywhere. It takes
-// 20 seconds for a statement at most, and fails where a server does not answer or
-// refuses the login.
+// Propose reads the databases and makes the configuration. It changes nothing. A statement takes at
+// most 20 seconds. Propose fails if a server does not answer or refuses the login.
 func (s *Starter) Propose(ctx context.Context) (*Proposal, error) {
 	pools := map[*source]*sql.DB{}
 	defer func() {
@@ -126,7 +125,7 @@ func (s *Starter) Propose(ctx context.Context) (*Proposal, error) {
 			return nil, err
 		}
 		pools[one] = db
-		if err := one.look(ctx, db); err != nil {
+		if err := one.readTables(ctx, db); err != nil {
 			return nil, err
 		}
 		tables = append(tables, one.tables...)
@@ -136,7 +135,7 @@ func (s *Starter) Propose(ctx context.Context) (*Proposal, error) {
 		return nil, err
 	}
 	tables = slices.DeleteFunc(tables, func(t *table) bool {
-		return t.of == rec.of && strings.EqualFold(t.name, rec.table) || t.mine() || len(t.shown(nil)) == 0
+		return t.of == rec.of && strings.EqualFold(t.name, rec.table) || t.isRecords() || len(t.shown(nil)) == 0
 	})
 	if len(tables) == 0 {
 		return nil, errors.New("the databases have no tables that a report could show: name other schemas, or grant SELECT on their tables to the accounts")
@@ -155,7 +154,7 @@ func (s *Starter) Propose(ctx context.Context) (*Proposal, error) {
 	return nil, err
 }
 
-// others are tables that could be joined, too.
+// others returns up to four more tables that could be joined.
 func others(p pick, rest []pick) (names []string) {
 	for _, o := range rest {
 		name := ""
@@ -169,7 +168,7 @@ func others(p pick, rest []pick) (names []string) {
 	return names
 }
 
-// proposal writes the file, and proves it.
+// proposal writes the file and validates it.
 func (s *Starter) proposal(d *draft, rec *records) (*Proposal, error) {
 	p := &Proposal{Report: d.report(), Records: rec.of.name + "." + rec.table, Exists: rec.exists, Similar: rec.similar}
 	var err error

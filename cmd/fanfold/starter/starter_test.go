@@ -16,7 +16,7 @@ func environment(values map[string]string) func(string) (string, bool) {
 	}
 }
 
-// TestAddresses reads addresses, and takes passwords from the environment alone.
+// TestAddresses: addresses are read, and passwords come only from the environment.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	env := environment(map[string]string{"FUND_PASSWORD": "s3cr3t:@/", "OTHER": "0ther", "DB_2_PASSWORD": "", "REDIS_PASSWORD": "r3dis"})
@@ -48,7 +48,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWhatIsGivenWrong is answered with a remedy, and no error has a secret in it.
+// TestWhatIsGivenWrong: every error has a remedy, and none contains a secret.
 func TestWhatIsGivenWrong(t *testing.T) {
 	t.Parallel()
 	env := environment(map[string]string{"ODD": "s3cr3t/#"})
@@ -79,7 +79,7 @@ func TestWhatIsGivenWrong(t *testing.T) {
 	}
 }
 
-// schema makes tables of texts such as "vs_user: id bigint pk, name varchar, at datetime index".
+// schema makes tables from texts such as "vs_user: id bigint pk, name varchar, at datetime index".
 func schema(of *source, texts ...string) []*table {
 	var tables []*table
 	for _, text := range texts {
@@ -97,7 +97,7 @@ func schema(of *source, texts ...string) []*table {
 	return tables
 }
 
-// TestPicks chooses what people would choose.
+// TestPicks: the best candidate is the one that a person would choose.
 func TestPicks(t *testing.T) {
 	t.Parallel()
 	for want, given := range map[string][2][]string{
@@ -131,7 +131,7 @@ func TestPicks(t *testing.T) {
 	}
 }
 
-// TestRecordTables maps tables of services, and takes none that was not named.
+// TestRecordTables: the columns of services are mapped, and their tables are used only if they are named.
 func TestRecordTables(t *testing.T) {
 	t.Parallel()
 	const (
@@ -170,8 +170,7 @@ func TestRecordTables(t *testing.T) {
 	}
 }
 
-// TestOddNames proves that whatever tables and columns are called, the file is valid, with all that
-// it can have.
+// TestOddNames: the file is valid for unusual names of tables and columns, with every optional part.
 func TestOddNames(t *testing.T) {
 	t.Parallel()
 	env := environment(map[string]string{"X": "s3cr3t", "REDIS_PASSWORD": "r"})

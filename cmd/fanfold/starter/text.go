@@ -18,16 +18,16 @@ var form string
 
 var page = template.Must(template.New("starter.yaml").Funcs(template.FuncMap{"scalar": scalar, "text": quotedText, "indent": indent, "listing": listing}).Parse(form))
 
-// view is what the form shows. Texts are as the file has them.
+// view has the values of the template.
 type view struct {
 	Redis, Sink string
 	Sources     []sourceView
 	Records     recordsView
 	Report      string
 	Facts       listenerView
-	Other       *listenerView // nil: there is none
+	Other       *listenerView // nil: none
 	Key         string        // of the join
-	Date        *columnView   // nil: there is none
+	Date        *columnView   // nil: none
 	From        string
 	Newest      bool
 	Others      string
@@ -43,7 +43,7 @@ type recordsView struct {
 
 type listenerView struct {
 	Name, Database, Table, Query string
-	By                           *columnView // by which it is joined; nil: it is not
+	By                           *columnView // that it is joined by; nil: none
 }
 
 type columnView struct {
@@ -58,7 +58,7 @@ func (c *column) view() *columnView {
 	return &columnView{c.name, c.indexed, c.unique}
 }
 
-// text writes the file.
+// text returns the file.
 func (s *Starter) text(d *draft, rec *records) ([]byte, error) {
 	v := view{
 		Redis: s.redis, Sink: escape(s.sink.String()), Report: d.report(), Facts: viewOf(d.facts, d.factsSQL, d.key),
@@ -86,7 +86,7 @@ func viewOf(t *table, query string, by *column) listenerView {
 	return listenerView{Name: listenerName(t), Database: t.of.name, Table: t.name, Query: escape(query), By: by.view()}
 }
 
-// tableNames are the first names of the tables, in words.
+// tableNames lists the first tables, for people.
 func (s *source) tableNames() string {
 	var names []string
 	for _, t := range s.tables {
@@ -98,7 +98,7 @@ func (s *source) tableNames() string {
 	return listing(names)
 }
 
-// inFile is the DSN as the file has it.
+// inFile returns the DSN as in the file: with the name of the password's variable.
 func (s *source) inFile() string {
 	if s.variable == "" {
 		return quotedText(escape(s.dsn("")))
@@ -107,7 +107,7 @@ func (s *source) inFile() string {
 	return quotedText(before + "${" + s.variable + "}" + after)
 }
 
-// report is the report's name: that of the table, of what it can have.
+// report returns the name of the report: the name of the table, with the characters that it can have.
 func (d *draft) report() string {
 	name := strings.Trim(notInReport.ReplaceAllString(strings.ToLower(d.facts.name), "-"), "-")
 	if name == "" {
@@ -118,10 +118,10 @@ func (d *draft) report() string {
 
 var notInReport = regexp.MustCompile(`[^a-z0-9]+`)
 
-// labelled is a column of the file.
+// labelled is a column of the CSV file.
 type labelled struct{ Column, Label string }
 
-// labelled are the columns of the file after the key.
+// labelled returns the columns of the CSV file after the key.
 func (d *draft) labelled() []labelled {
 	taken := map[string]bool{}
 	if d.key != nil {
@@ -132,7 +132,7 @@ func (d *draft) labelled() []labelled {
 		for _, c := range t.shown(key) {
 			label := c.name
 			if d.key != nil && c.name == d.key.name {
-				continue // the other table has a column of the key's name beside its own
+				continue // the other table has a column with the name of the key
 			}
 			if taken[strings.ToLower(label)] {
 				label = t.name + " " + c.name
@@ -150,7 +150,7 @@ func (d *draft) labelled() []labelled {
 
 var bareScalar = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9_]$`)
 
-// scalar is a name as YAML has it, in quotes where it needs them.
+// scalar returns a name as a YAML scalar, quoted only if it must be.
 func scalar(name string) string {
 	if bareScalar.MatchString(name) && !slices.Contains([]string{"null", "true", "false", "yes", "no", "on", "off"}, strings.ToLower(name)) {
 		return name
@@ -158,10 +158,10 @@ func scalar(name string) string {
 	return quotedText(escape(name))
 }
 
-// quotedText is a text in double quotes, which JSON and YAML have alike.
+// quotedText returns a text in double quotes, which mean the same in JSON and YAML.
 func quotedText(text string) string { return string(report.EncodeBound(text)) }
 
-// mapping is a mapping in one line; empty for an empty one.
+// mapping returns the entries of a YAML mapping in one line.
 func mapping(m map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -175,7 +175,7 @@ func indent(n int, text string) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
 }
 
-// listing is a list of names, of which no more than eight are shown.
+// listing joins names, and counts those after the first eight.
 func listing(names []string) string {
 	const shown = 8
 	if len(names) <= shown {
