@@ -1,5 +1,5 @@
--- Sample data of `fanfold demo`: 20,000 users with names in several scripts,
--- 60,000 withdrawals and 80,000 payments. MariaDB's sequence tables make rows.
+-- Sample data of fanfold demo: 20,000 users with names in several scripts, 60,000 withdrawals and
+-- 80,000 payments. MariaDB's sequence tables generate the rows.
 CREATE DATABASE plt_user CHARACTER SET utf8mb4;
 CREATE DATABASE plt_fund CHARACTER SET utf8mb4;
 

@@ -1,5 +1,5 @@
-// Package demo has what `fanfold demo` shows Fanfold with: private servers with sample data,
-// and, for the full demo, an API of a vendor and a service of another team.
+// Package demo answers one question: what does fanfold demo run on? It starts private servers with
+// sample data and, for the full demo, the API of a vendor and the service of another team.
 package demo
 
 import (
@@ -24,18 +24,17 @@ var fullConfig string
 //go:embed data.sql
 var data string
 
-// Servers are the private servers of a demo, and the configuration that
-// leads to them.
+// Servers are the private servers of a demo, and the configuration that names them.
 type Servers struct {
 	Config   string   // file
-	RedisCLI []string // begins a command for the demo's Redis
+	RedisCLI []string // the first words of a command for the demo's Redis
 	Vendor   string   // URL; only of the full demo
-	Site     string   // host:port that is free for serve --http
+	Site     string   // a free host:port for serve --http
 	stops    []func()
 }
 
-// Start starts servers with sample data and writes a configuration
-// for them into dir.
+// Start starts servers with sample data and writes their configuration to dir. It needs the programs
+// of Redis and MariaDB.
 func Start(ctx context.Context, dir string, full bool) (*Servers, error) {
 	s := &Servers{Config: filepath.Join(dir, "fanfold.yaml")}
 	if err := s.start(ctx, "file://"+filepath.Join(dir, "files"), full); err != nil {
@@ -103,7 +102,7 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 	return os.WriteFile(s.Config, []byte(config), 0o600)
 }
 
-// freeAddress is an address of the loopback interface on which nobody listens.
+// freeAddress returns a free host:port of the loopback interface.
 func freeAddress(ctx context.Context) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +111,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// Stop ends the servers and removes their files: what was started last ends first.
+// Stop stops the servers, the last one first, and removes their files.
 func (s *Servers) Stop() {
 	for len(s.stops) > 0 {
 		last := len(s.stops) - 1

@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Service is a service of another team in `fanfold demo --full`: it reads the
-// stream of its listener and answers with plain XADD, as one in any language does. It
-// knows nothing of Fanfold but docs/guides/external-listeners.md.
+// Service is the service of another team in fanfold demo --full. It reads the stream of its listener
+// and answers with plain XADD, as a service in any language does. It uses only what
+// docs/guides/external-listeners.md describes.
 type Service struct{ Redis redis.UniversalClient }
 
 // ServiceListener is the listener of the service.
@@ -32,7 +32,7 @@ func (s Service) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case redis.HasErrorPrefix(err, "NOGROUP"): // Fanfold makes it when it starts
+		case redis.HasErrorPrefix(err, "NOGROUP"): // Fanfold creates the group when it starts
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
@@ -43,7 +43,7 @@ func (s Service) Run(ctx context.Context) error {
 	}
 }
 
-// answer says which team looks after each user.
+// answer sends the team of every user.
 func (s Service) answer(ctx context.Context, task redis.XMessage) error {
 	worker := rand.Text()
 	say := func(kind string, fields ...any) error {
@@ -52,7 +52,7 @@ func (s Service) answer(ctx context.Context, task redis.XMessage) error {
 			"entry", task.ID, "consumer", "crm-1", "worker", worker, "type", kind,
 		}, fields...)}).Err()
 	}
-	const chunks, users = 4, 5_000 // of each chunk
+	const chunks, users = 4, 5_000 // per chunk
 	teams := []string{"north", "south", "east", "west"}
 	for number := range chunks {
 		var rows [][]any

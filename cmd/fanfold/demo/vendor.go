@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// vendor is the slow third-party API of `fanfold demo --full`: it takes ids of
-// users, says for a while that it works on them, and gives their scores in pages.
+// vendor is the slow third-party API of fanfold demo --full. A client orders an export for ids of users,
+// polls until it is done, and reads the scores in pages.
 type vendor struct {
 	mu      sync.Mutex
-	exports []*export // the id of one is its index
+	exports []*export // the index is the id
 }
 
-// export is one order.
+// export is the order of one client.
 type export struct {
 	key   string  // Idempotency-Key
 	Users []int64 `json:"users"`
-	polls int     // how often it was asked whether it is done
+	polls int     // requests for its state so far
 }
 
 const (
-	token    = "demo-token" // what the vendor wants to see; no secret
-	maxPolls = 3            // as often it says "running"
-	pageRows = 500          // rows
+	token    = "demo-token" // that the vendor accepts; not a secret
+	maxPolls = 3            // that are answered with "running"
+	pageRows = 500          // rows per page
 )
 
 // startVendor starts a vendor on a free port of the loopback interface.
@@ -48,11 +48,11 @@ func startVendor() (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close() }, nil
 }
 
-// answer answers requests with a token, one at a time.
+// answer handles requests that have the token, one at a time.
 func (v *vendor) answer(body func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
-			http.Error(w, `{"message": "who are you?"}`, http.StatusUnauthorized)
+			http.Error(w, `{"message": "the token is missing or wrong"}`, http.StatusUnauthorized)
 			return
 		}
 		v.mu.Lock()
@@ -67,7 +67,7 @@ func (v *vendor) answer(body func(r *http.Request) (any, error)) http.HandlerFun
 	}
 }
 
-// order takes an order, once for each key.
+// order creates an export, once for every key.
 func (v *vendor) order(r *http.Request) (any, error) {
 	e := &export{key: r.Header.Get("Idempotency-Key")}
 	if err := json.NewDecoder(r.Body).Decode(e); err != nil {
@@ -88,7 +88,7 @@ func (v *vendor) find(r *http.Request) (*export, error) {
 	return v.exports[n], nil
 }
 
-// state says how far an order is.
+// state returns the progress of an export.
 func (v *vendor) state(r *http.Request) (any, error) {
 	e, err := v.find(r)
 	if err != nil {
@@ -100,7 +100,7 @@ func (v *vendor) state(r *http.Request) (any, error) {
 	return map[string]any{"state": "done"}, nil
 }
 
-// scores gives a page of an order's rows, and where the next one begins.
+// scores returns a page of an export's rows, and the cursor of the next page.
 func (v *vendor) scores(r *http.Request) (any, error) {
 	e, err := v.find(r)
 	if err != nil {
