@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Orphans lists the ids of running jobs of a report (empty: of any) whose definition no process
-// has any more.
+// Orphans lists the ids of running jobs of a report (empty: of all reports) whose definition no
+// process has.
 func (j Jobs) Orphans(ctx context.Context, report string) (ids []string, err error) {
 	for _, s := range j.o.Scripts {
 		found, _, err := s.Definitions.Orphans(ctx)
@@ -30,22 +30,22 @@ func (j Jobs) Orphans(ctx context.Context, report string) (ids []string, err err
 	return ids, nil
 }
 
-// Needless is the refusal of a job that need not be adopted. It is no error where nobody
-// named the job: it may have changed since the jobs were listed.
+// Needless is the refusal to adopt a job that does not need it. It is not an error for a job from
+// Orphans, which may have changed since it was listed.
 type Needless struct {
 	error
-	Outcome string // in a few words
+	Outcome string // short, for people
 }
 
 func (n Needless) Unwrap() error { return n.error }
 
-// Adopt starts the next attempt of a running job with the definition of this
-// configuration, where no process has the one that it was started with.
+// Adopt starts the next attempt of a running job with the definition of this configuration, if no
+// process has the definition that the job was started with.
 func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
-	const goesOn = "continues: a process has its definition"
+	const continues = "continues: a process has its definition"
 	r, err := j.o.Inspect.Record(ctx, id)
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	case state.Attempt > r.Attempt || !state.NeedsDefinition():
 		return "", Needless{refuse("its job is about to end"), "is about to end"}
 	}
-	old, today := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
+	old, current := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
 	seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
@@ -76,17 +76,17 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	if state.Definition == definition.Hash() {
 		err := refuse("it runs with the definition of this configuration; fanfold why %s says what it waits for", id)
 		if seen.Live(old) {
-			err = Needless{err, goesOn}
+			err = Needless{err, continues}
 		}
 		return "", err
 	}
 	if seen, err = j.settled(ctx, old); errors.Is(err, errDefinitionLives) {
-		return "", Needless{refuse("%v; it continues there. To restart it anyway, use fanfold cancel %s and fanfold retry %s", err, id, id), goesOn}
+		return "", Needless{refuse("%v; it continues there. To restart it anyway, use fanfold cancel %s and fanfold retry %s", err, id, id), continues}
 	} else if err != nil {
 		return "", err
 	}
-	if !seen.Live(today) {
-		return "", refuse("no process has the definition of report %s in this configuration, either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
+	if !seen.Live(current) {
+		return "", refuse("no process has the definition of report %s in this configuration either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
 	ok, err := engine.Adopt(ctx, j.o.Records, j.o.Scripts.Of(id), definition, r)
 	switch {
@@ -95,16 +95,16 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	case err != nil:
 		return "", err
 	case !ok:
-		return "", Needless{refuse("it has another attempt or status by now"), "has another attempt or status by now"}
+		return "", Needless{refuse("its attempt or status has just changed"), "has just changed"}
 	}
 	return fmt.Sprintf("adopted, attempt %d", r.Attempt+1), nil
 }
 
-// errDefinitionLives means that some process has a definition.
+// errDefinitionLives means that a process has the definition.
 var errDefinitionLives = errors.New("a process has the definition that it was started with")
 
-// settled waits until it is known that no process has a definition: one that had it a
-// moment ago may have been stopped since, or says so again soon.
+// settled waits until it is known whether a process has a definition: one that announced it recently
+// may have stopped. If a process announces it again, the error is errDefinitionLives.
 func (j Jobs) settled(ctx context.Context, member string) (scripts.Seen, error) {
 	tick := time.NewTicker(scripts.AnnounceEvery / 4)
 	defer tick.Stop()

@@ -14,11 +14,11 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// cancelTries bounds how often a record is read that changes all the time.
+// cancelTries bounds the reads of a record that keeps changing.
 const cancelTries = 100
 
-// Cancel cancels a record and its job, and says what was done. First the state decides, if there is one: what
-// can be interrupted after that, an engine finishes.
+// Cancel cancels a record and its job, and returns what was done. If the job has a state, the state
+// decides first: an engine finishes what is interrupted after that.
 func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, err error) {
 	for range cancelTries {
 		r, err := j.o.Inspect.Record(ctx, id)
@@ -41,9 +41,9 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 				return "", err
 			}
 			if !ok {
-				continue // somebody has started it, or it has ended
+				continue // it was started or has ended meanwhile
 			}
-			// The trigger may have been between record and state.
+			// The trigger may have changed the record before, and written the state only now.
 			after, err := j.stop(ctx, r, reason)
 			if err != nil && !errors.Is(err, ErrRefused) {
 				return "", err
@@ -64,7 +64,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 	return "", notCancelled(id, "it keeps changing")
 }
 
-// stop stops the job of a record, if there is one, and tells whether there is.
+// stop stops the job of a record, and reports whether there is one.
 func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
 	outcome, status, err := j.o.Scripts.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
 	switch {
@@ -78,9 +78,9 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 	return outcome != scripts.Gone, nil
 }
 
-// finish does for a cancelled record without a job what an engine does at the end of one:
-// it says so, also where an interrupted command may have said it before. An engine deletes
-// the files, of an earlier run or of an attempt that Redis has lost.
+// finish does for a cancelled record without a job what an engine does when a job ends: it writes the
+// events, even if an interrupted command may have written them before. An engine deletes the files of
+// an earlier run or of an attempt that Redis lost.
 func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error {
 	if r.Attempt > 0 {
 		entry := &redis.XAddArgs{Stream: j.o.Scripts.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
@@ -95,7 +95,7 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 	return j.o.Scripts.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
 }
 
-// notCancelled is the error of a record that cannot be cancelled, or not any more.
+// notCancelled is the error of a record that cannot be cancelled.
 func notCancelled(id, format string, args ...any) error {
 	return ErrRefused.Because("record %s: not cancelled: %s", id, fmt.Sprintf(format, args...))
 }

@@ -16,38 +16,38 @@ import (
 // Dead changes the list of dead jobs.
 type Dead struct{ o Options }
 
-// Sweep chooses among the dead jobs.
+// Sweep selects dead jobs.
 type Sweep struct {
 	Match  func(inspect.DeadJob) bool // which ones; nil: all
-	Limit  int                        // at most so many; 0: all
-	DryRun bool                       // change nothing, and tell what would be done
-	// Each is told after every page what is done so far; nil: nobody is told.
+	Limit  int                        // maximum number of jobs; 0: all
+	DryRun bool                       // change nothing, only count
+	// Each is called after every page with the result so far; nil: not called.
 	Each func(Swept)
 }
 
-// Swept is what a sweep has done or would do.
+// Swept is the result of a sweep.
 type Swept struct {
 	Would    int               `json:"would,omitempty"`
 	Done     int               `json:"done"`
-	Left     map[string]int    `json:"left,omitempty"` // why it was not done, and for how many
+	Left     map[string]int    `json:"left,omitempty"` // number of unchanged jobs by reason
 	ByReport map[string]int    `json:"by_report,omitempty"`
-	Examples map[string]string `json:"examples,omitempty"` // by report: an id
+	Examples map[string]string `json:"examples,omitempty"` // an id for every report
 }
 
-// clone shares nothing with what it is made of.
+// clone returns a copy that shares no map.
 func (s Swept) clone() Swept {
 	s.Left, s.ByReport, s.Examples = maps.Clone(s.Left), maps.Clone(s.ByReport), maps.Clone(s.Examples)
 	return s
 }
 
-// Retry runs dead jobs again whose records are still FAILED, the oldest of each partition first.
-// A job that fails again meanwhile is not taken twice. With an error comes what was done until then.
+// Retry runs dead jobs again whose records are still FAILED, the oldest of every partition first. A job
+// that fails again meanwhile is not retried twice. On an error, Swept says what was done before it.
 func (d Dead) Retry(ctx context.Context, s Sweep) (Swept, error) {
 	return d.sweep(ctx, s, d.unableToRetry, d.retryPage)
 }
 
-// Discard removes jobs from the list, whatever their records say; these stay as they are. With an
-// error comes what was done until then.
+// Discard removes jobs from the list, whatever the status of their records, and does not change the
+// records. On an error, Swept says what was done before it.
 func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
 	return d.sweep(ctx, s, func(inspect.DeadJob) string { return "" }, d.discardPage)
 }
@@ -61,9 +61,8 @@ func (d Dead) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// sweep changes the dead jobs that are chosen, a page at a time. Unable says why the change cannot
-// be made to a job; empty: it can. Change tells for each whether it is done, and is then on the
-// list no longer.
+// sweep changes the selected jobs, a page at a time. Unable returns why a job cannot be changed; empty:
+// it can. Change reports for every job whether it was changed, which also removes it from the list.
 func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string, change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
 	result := Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
@@ -113,8 +112,8 @@ func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) s
 	return result, nil
 }
 
-// unableToRetry says why a dead job cannot run again. One that is PENDING was
-// perhaps not pushed: a push too many does nothing.
+// unableToRetry returns why a dead job cannot run again. A PENDING one can: it may not have been
+// pushed, and a second push has no effect.
 func (d Dead) unableToRetry(j inspect.DeadJob) string {
 	switch {
 	case j.Status != report.Failed && j.Status != report.Pending:
@@ -125,7 +124,7 @@ func (d Dead) unableToRetry(j inspect.DeadJob) string {
 	return ""
 }
 
-// retryPage runs dead jobs again: a few statements and one round trip for all.
+// retryPage runs dead jobs again, with a few statements and one round trip for all.
 func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
 	runs := make([]engine.Run, len(page))
 	for i, j := range page {
@@ -138,7 +137,7 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 	_, err = d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, j := range page {
 			if done[i] {
-				// In this order: a job that fails again at once is listed again.
+				// Remove it before the push, because a job that fails again at once is listed again.
 				p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead(), j.ID)
 				d.o.push(ctx, p, j.ID)
 			}

@@ -13,13 +13,13 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Delayed changes what is due later: jobs and requeued steps.
+// Delayed changes the due times of jobs and of requeued steps.
 type Delayed struct{ o Options }
 
-// pageSize is how many members one round trip reads or changes.
+// pageSize is the number of members that one round trip reads or changes.
 const pageSize = 1000
 
-// Add makes ids due at a time, in place of the one that they had.
+// Add sets the due time of ids, in place of an earlier one.
 func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 	for page := range slices.Chunk(ids, pageSize) {
 		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -35,7 +35,7 @@ func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 	return nil
 }
 
-// Hurry makes members due now. One that a scheduler has moved meanwhile does not come again.
+// Hurry makes members due now. It does not add a member that a scheduler has moved meanwhile.
 func (d Delayed) Hurry(ctx context.Context, members []string) error {
 	now, err := d.o.Scripts.Home().Now(ctx)
 	if err != nil {
@@ -46,13 +46,13 @@ func (d Delayed) Hurry(ctx context.Context, members []string) error {
 	})
 }
 
-// Remove removes members. Records are not changed.
+// Remove removes members. It does not change records.
 func (d Delayed) Remove(ctx context.Context, members []string) error {
 	return d.change(ctx, members, func(p redis.Pipeliner, delayed, member string) { p.ZRem(ctx, delayed, member) })
 }
 
-// change does something to members of the delayed sets of all partitions: one that a set does
-// not have must not matter.
+// change calls do for members and the delayed sets of all partitions. do must ignore a member that the
+// set does not have.
 func (d Delayed) change(ctx context.Context, members []string, do func(p redis.Pipeliner, delayed, member string)) error {
 	for page := range slices.Chunk(members, pageSize) {
 		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -70,8 +70,8 @@ func (d Delayed) change(ctx context.Context, members []string, do func(p redis.P
 	return nil
 }
 
-// Find returns the members that are named, sorted; for an id, all that it has: the job itself and its
-// retries. It is an error if a name finds nothing.
+// Find returns the named members, sorted. An id finds all its members: the job and its retries. A name
+// that finds nothing is an error.
 func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	left := map[string]bool{}
 	var ids, members []string

@@ -1,10 +1,10 @@
-// Package operate answers: what can an operator change?
+// Package operate answers one question: what can an operator change?
 //
-// Each kind of thing is a file and a field of Operator: jobs (jobs.go, cancel.go, adopt.go),
-// dead jobs (dead.go), what is due later (delayed.go), timers (timers.go), quarantined entries
-// (quarantine.go), and pauses (pauses.go). The command line, the dashboard and the HTTP API make
-// their changes here, so that all of them do the same, in the same order of writes.
+// Operator has a field for every kind of object: jobs (jobs.go, cancel.go, adopt.go), dead jobs
+// (dead.go), due times (delayed.go), timers (timers.go), quarantined entries (quarantine.go), and
+// pauses (pauses.go). The command line, the dashboard and the HTTP API make their changes here, so
+// all of them write the same data in the same order.
 //
-// The error of a change that is not made matches ErrInput, ErrNotFound or ErrRefused; any other
-// one is that of a server, and says that part of the change may have been made.
+// If a change is not made, its error matches ErrInput, ErrNotFound or ErrRefused. Any other error is
+// that of a server: part of the change may have been made.
 package operate

@@ -20,9 +20,9 @@ type Jobs struct{ o Options }
 // Report finds a report by its name.
 func (j Jobs) Report(name string) (*report.Report, error) { return j.o.report(name) }
 
-// Create inserts a PENDING record of a report and pushes its id. Parameters are a JSON object
-// that the report's definition accepts. The id is returned with the error, too, where the record
-// is inserted and only the push failed.
+// Create inserts a PENDING record of a report and pushes its id. Parameters are a JSON object that the
+// definition of the report accepts. If the record was inserted and only the push failed, Create
+// returns the id and the error.
 func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id string, err error) {
 	id, _, err = j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
 		id, err = j.o.Records.Insert(ctx, report, parameters)
@@ -31,11 +31,11 @@ func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id st
 	return id, err
 }
 
-// CreateOnce is Create for a request that has a key of 1 to 200 bytes. Called again with the same
-// key, report and parameters within record.KeptRequests it makes no second record, and returns the id of the
-// first with before = true; it pushes that again if the record is still PENDING. The error
-// matches record.ErrOtherRequest where the key was used with another report or other parameters,
-// and ErrGone where the record of the key was deleted since.
+// CreateOnce is Create for a request with a key of 1 to 200 bytes. If it is repeated with the same key,
+// report and parameters within record.KeptRequests, it returns the id of the first record with
+// before = true, and pushes the id again if that record is still PENDING. The error matches
+// record.ErrOtherRequest if the key was used with another report or other parameters, and ErrGone if
+// the record of the key was deleted.
 func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byte) (id string, before bool, err error) {
 	return j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
 		return j.o.Records.InsertOnce(ctx, key, report, parameters)
@@ -62,12 +62,12 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		return "", false, err
 	}
 	if before {
-		// A push too many would do nothing but tell so, unless the record waits for one.
+		// A second push would only write an event, unless the record is still PENDING.
 		switch was, err := j.o.Inspect.Record(ctx, id); {
 		case errors.Is(err, engine.ErrNoRecord):
 			return "", true, ErrGone.Because("record %s, which this key created, was deleted; use a new key for a new record", id)
 		case err != nil:
-			return "", true, err // it may be pushed and done, or gone: the same request asks again
+			return "", true, err // the status is unknown: the client repeats the request
 		case was.Status != report.Pending:
 			return id, true, nil
 		}
@@ -78,8 +78,8 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 	return id, before, nil
 }
 
-// Unserved reports whether processes run, and none of them has this configuration's definition of
-// a report.
+// Unserved reports whether processes run but none of them has the definition of a report in this
+// configuration.
 func (j Jobs) Unserved(ctx context.Context, name string) (bool, error) {
 	r, err := j.o.report(name)
 	if err != nil {
@@ -89,7 +89,7 @@ func (j Jobs) Unserved(ctx context.Context, name string) (bool, error) {
 	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(r.Name, r.Hash())), err
 }
 
-// Check proves that each id has a record of a known report without a final status.
+// Check checks that every id has a record with a known report and without a final status.
 func (j Jobs) Check(ctx context.Context, ids []string) error {
 	records, err := j.o.Inspect.Records(ctx, ids)
 	if err != nil {
@@ -107,7 +107,7 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Push appends ids to the streams of jobs.
+// Push appends ids to the streams of jobs. A repeated push has no effect.
 func (j Jobs) Push(ctx context.Context, ids ...string) error {
 	_, err := j.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, id := range ids {
@@ -129,8 +129,7 @@ func (o Options) push(ctx context.Context, p redis.Pipeliner, id string) {
 	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs(), Values: values})
 }
 
-// Retry makes a record with a final status PENDING, and pushes its id. The job gets the next
-// attempt.
+// Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt.
 func (j Jobs) Retry(ctx context.Context, id string) error {
 	r, err := j.o.Inspect.Record(ctx, id)
 	if err != nil {
@@ -139,7 +138,7 @@ func (j Jobs) Retry(ctx context.Context, id string) error {
 	if j.o.Config.Reports[r.Report] == nil {
 		return ErrRefused.Because("record %s: not run again: report %q is not in the configuration", id, r.Report)
 	}
-	// One that is PENDING was perhaps not pushed: a push too many does nothing.
+	// A PENDING record may not have been pushed; a second push has no effect.
 	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return j.stillRunning(ctx, id, err)
 	}
@@ -149,7 +148,7 @@ func (j Jobs) Retry(ctx context.Context, id string) error {
 	return j.Push(ctx, id)
 }
 
-// stillRunning says the way out for a record that is not run again since its job runs.
+// stillRunning adds the remedy to the error of a record whose job still runs.
 func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 	if !errors.Is(err, record.ErrRunning) {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options are the handles of what an Operator changes. It opens and closes none of them.
+// Options are the clients that an Operator uses. It opens and closes none of them.
 type Options struct {
 	Config  inspect.Config
 	Redis   redis.UniversalClient
@@ -34,12 +34,12 @@ type Operator struct {
 	Pauses     Pauses
 }
 
-// New makes an Operator. It changes nothing yet.
+// New returns an Operator. It does no I/O.
 func New(o Options) *Operator {
 	return &Operator{Jobs{o}, Dead{o}, Delayed{o}, Timers{o}, Quarantine{o}, Pauses{o}}
 }
 
-// Kind says why a change is not made, and is matched by its error with errors.Is.
+// Kind is the reason why a change is not made. Errors of a kind match it with errors.Is.
 type Kind string
 
 const (
@@ -51,7 +51,7 @@ const (
 
 func (k Kind) Error() string { return string(k) }
 
-// Because makes an error of a kind from a format.
+// Because returns an error of a kind, with a formatted text.
 func (k Kind) Because(format string, args ...any) error {
 	return kindOf{fmt.Errorf(format, args...), k}
 }
@@ -65,8 +65,8 @@ func (k kindOf) Unwrap() error { return k.error }
 
 func (k kindOf) Is(target error) bool { return target == k.kind }
 
-// Refused tells whether an error is about the one thing that was to be changed, so that others
-// can still be.
+// Refused reports whether an error concerns only the object of the change, so that other objects can
+// still be changed.
 func Refused(err error) bool {
 	for _, one := range []error{ErrInput, ErrNotFound, ErrRefused, engine.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning, scripts.ErrNoTimer, scripts.ErrNotRequeued} {
 		if errors.Is(err, one) {
@@ -76,7 +76,7 @@ func Refused(err error) bool {
 	return false
 }
 
-// CheckID proves that a text can be the id of a record.
+// CheckID checks that a text can be the id of a record.
 func CheckID(id string) error {
 	if !report.ValidID(id) {
 		return ErrInput.Because("%.80q is not an id: use 1 to 64 of 0-9, A-Z, a-z, _ and -", id)

@@ -11,10 +11,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Pauses pauses listeners and reports, and resumes them.
+// Pauses pauses and resumes listeners and reports.
 type Pauses struct{ o Options }
 
-// Listener pauses a listener, and returns since when it is: no process starts a new task of it.
+// Listener pauses a listener: no process starts its tasks. It returns when the pause began.
 func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err error) {
 	names := map[string]report.ListenerKind{}
 	for _, r := range p.o.Config.Reports {
@@ -31,7 +31,7 @@ func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err
 	return p.pause(ctx, scripts.PausedListener(name))
 }
 
-// Report pauses a report, and returns since when it is: none of its jobs starts.
+// Report pauses a report: its jobs do not start. It returns when the pause began.
 func (p Pauses) Report(ctx context.Context, name string) (since time.Time, err error) {
 	if _, err := p.o.report(name); err != nil {
 		return time.Time{}, err
@@ -47,14 +47,14 @@ func (p Pauses) pause(ctx context.Context, member string) (since time.Time, err 
 	return since, err
 }
 
-// ResumeListener starts tasks of a listener again, and tells whether it was paused. Any name will
-// do: a listener may have left the configuration while it was paused.
+// ResumeListener resumes a listener, and reports whether it was paused. It accepts any name, because a
+// paused listener may have been removed from the configuration.
 func (p Pauses) ResumeListener(ctx context.Context, name string) (was bool, err error) {
 	return p.o.Scripts.ResumeListener(ctx, name)
 }
 
-// ResumeReport starts jobs of a report again, and tells whether it was paused and how many ids have
-// waited.
+// ResumeReport resumes a report. It returns whether the report was paused, and how many waiting ids it
+// released.
 func (p Pauses) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
 	return p.o.Scripts.ResumeReport(ctx, name)
 }

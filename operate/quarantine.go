@@ -15,12 +15,12 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Quarantine changes entries that were put aside because they cannot be used.
+// Quarantine changes quarantined entries.
 type Quarantine struct{ o Options }
 
 var entryName = regexp.MustCompile(`^([0-9]+:)?[0-9]{1,20}-[0-9]{1,20}$`)
 
-// Find reads entries by their names, sorted, each once.
+// Find reads entries by name. It returns them sorted, without duplicates.
 func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarantined, error) {
 	if err := q.check(names); err != nil {
 		return nil, err
@@ -40,8 +40,9 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 	return found, nil
 }
 
-// Requeue puts an entry back into what it came from, and says where. What comes from a sorted set is
-// due then. One that would be quarantined again is refused with ErrNotRequeued of scripts.
+// Requeue puts an entry back into the key that it came from, and returns a text that names the key. A
+// member of a sorted set becomes due at the given time. If the entry would be quarantined again, the
+// error matches scripts.ErrNotRequeued.
 func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due time.Time) (string, error) {
 	v, err := q.o.Inspect.QuarantinedDetails(ctx, entry)
 	if err != nil {
@@ -55,7 +56,7 @@ func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due 
 	return "is in " + key + " again", err
 }
 
-// Remove removes entries by their names, and tells how many there were.
+// Remove removes entries by name, and returns how many of them existed.
 func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, err error) {
 	if err := q.check(names); err != nil {
 		return 0, err
@@ -78,7 +79,7 @@ func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, er
 	return removed, nil
 }
 
-// check proves the names of entries.
+// check checks the names of entries.
 func (q Quarantine) check(names []string) error {
 	for _, name := range names {
 		if s, _ := q.of(name); !entryName.MatchString(name) || s == nil {
@@ -88,7 +89,7 @@ func (q Quarantine) check(names []string) error {
 	return nil
 }
 
-// of returns the partition and the id of an entry; nil: there is no such partition.
+// of returns the partition and the id of an entry; nil: the partition does not exist.
 func (q Quarantine) of(name string) (*scripts.Scripts, string) {
 	if partition, id, ok := strings.Cut(name, ":"); ok {
 		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(q.o.Scripts) {

@@ -8,10 +8,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Timers changes timers. All methods but Check return ErrNoTimer of scripts where there is none.
+// Timers changes timers. Methods return scripts.ErrNoTimer if they need a timer that does not exist.
 type Timers struct{ o Options }
 
-// Check proves that a text can be a timer's name, and, where that is asked for, that a definition
+// Check checks that a text can be the name of a timer and, if defined is true, that a definition
 // matches it.
 func (t Timers) Check(name string, defined bool) error {
 	if !report.ValidTimer(name) {
@@ -23,7 +23,7 @@ func (t Timers) Check(name string, defined bool) error {
 	return nil
 }
 
-// Set sets a timer, in place of what it was set for before.
+// Set sets a timer, in place of an earlier time.
 func (t Timers) Set(ctx context.Context, name string, at time.Time) error {
 	s, err := t.of(ctx, name)
 	if err != nil {
@@ -32,7 +32,7 @@ func (t Timers) Set(ctx context.Context, name string, at time.Time) error {
 	return s.Set(ctx, name, at)
 }
 
-// Pause keeps a timer from firing; it keeps its time, which is returned.
+// Pause pauses a timer: it does not fire. It returns the time, which the timer keeps.
 func (t Timers) Pause(ctx context.Context, name string) (due time.Time, err error) {
 	s, err := t.of(ctx, name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (t Timers) Pause(ctx context.Context, name string) (due time.Time, err erro
 	return s.Pause(ctx, name)
 }
 
-// Resume lets a paused timer fire again, at once if its time has passed, and returns that time.
+// Resume resumes a paused timer, which fires at once if its time has passed. It returns that time.
 func (t Timers) Resume(ctx context.Context, name string) (due time.Time, err error) {
 	s, err := t.of(ctx, name)
 	if err != nil {
@@ -50,7 +50,8 @@ func (t Timers) Resume(ctx context.Context, name string) (due time.Time, err err
 	return s.Resume(ctx, name)
 }
 
-// Fire fires a timer now, set or not. One that repeats keeps its next time, which is returned.
+// Fire fires a timer now, whether it is set or not. It returns the next time of a timer that repeats,
+// which does not change.
 func (t Timers) Fire(ctx context.Context, name string) (due time.Time, err error) {
 	s, err := t.of(ctx, name)
 	if err != nil {
@@ -69,8 +70,8 @@ func (t Timers) Remove(ctx context.Context, name string) error {
 	return s.Remove(ctx, name)
 }
 
-// of returns the timers of the partition that has one: its own, or the one into which a service
-// has set it.
+// of returns the timers of the partition that has a timer: the partition of its name, or another one
+// in which a service has set it.
 func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
 	if len(t.o.Scripts) > 1 {
 		for _, s := range t.o.Scripts {
