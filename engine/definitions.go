@@ -15,7 +15,7 @@ import (
 )
 
 // AdoptHint is the remedy for a job whose definition no process has.
-const AdoptHint = "start a process that has it, or start their next attempts with today's definition: fanfold adopt --report "
+const AdoptHint = "start a process that has it, or restart the jobs with the current definition: fanfold adopt --report "
 
 // orphansEvery is the time between two passes over the definitions of running jobs. A gap above
 // orphansGap means that Redis may have been down, so that processes could not announce their
