@@ -1,10 +1,10 @@
-// Package trace answers one question: where in a distributed trace is a job?
+// Package trace answers one question: how does a job appear in a distributed trace?
 //
-// A Tracer makes the spans of jobs: trace.go. A nil *Tracer makes none and costs nothing: so the
-// roles need not ask whether traces are on. Where the trace of a job is stands in two fields of
-// its hash (job.Trace), which the script that starts the job writes; every process that works on
-// it begins its spans there. The span of the job as a whole has the id in those fields, and is sent
-// by the process that ends the job. header.go has what goes to and comes from other systems.
+// A Tracer makes the spans of jobs (trace.go). A nil *Tracer makes none and costs nothing, so roles
+// need not check whether traces are on. Two fields of a job's hash (job.Trace) locate its trace. The
+// script that starts the job writes them, and every process that works on the job starts its spans
+// below the span that they name. That span is the whole job; the process that ends the job sends it.
+// header.go reads and writes the traceparent of other systems.
 //
 // Package otlp sends the spans. No other package links its exporter.
 package trace

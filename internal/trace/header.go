@@ -8,13 +8,13 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// Field is the field of an entry of the stream of jobs, and the header of a request, that says
-// which span has sent it: traceparent of https://www.w3.org/TR/trace-context/.
+// Field is the field of an entry in the job stream, and the header of a request, that names the span
+// that sent it: traceparent of https://www.w3.org/TR/trace-context/.
 const Field = "traceparent"
 
 var form propagation.TraceContext
 
-// contextOf reads a traceparent. It is not valid if the text is none.
+// contextOf reads a traceparent. The result is not valid if the text is not a traceparent.
 func contextOf(traceparent string) oteltrace.SpanContext {
 	return oteltrace.SpanContextFromContext(WithParent(context.Background(), traceparent))
 }
@@ -23,8 +23,8 @@ func headerOf(of oteltrace.SpanContext) string {
 	return Parent(oteltrace.ContextWithSpanContext(context.Background(), of))
 }
 
-// WithParent notes that what follows was asked for by the span of a traceparent; a text that is
-// none changes nothing.
+// WithParent returns a context whose span is that of a traceparent. A text that is not a traceparent
+// changes nothing.
 func WithParent(ctx context.Context, traceparent string) context.Context {
 	if traceparent == "" {
 		return ctx
@@ -32,7 +32,7 @@ func WithParent(ctx context.Context, traceparent string) context.Context {
 	return form.Extract(ctx, propagation.MapCarrier{Field: traceparent})
 }
 
-// Parent returns the traceparent of the span in a context; empty: there is none.
+// Parent returns the traceparent of the span in a context; empty: no span.
 func Parent(ctx context.Context) string {
 	if !oteltrace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -42,7 +42,7 @@ func Parent(ctx context.Context) string {
 	return header[Field]
 }
 
-// Inject has a request say which span sends it, if there is one and the headers have none.
+// Inject adds the traceparent of the span in ctx to the headers of a request, unless they have one.
 func Inject(ctx context.Context, headers http.Header) {
 	if parent := Parent(ctx); parent != "" && headers.Get(Field) == "" {
 		headers.Set(Field, parent)

@@ -21,12 +21,12 @@ const (
 	WholeJob = "job"      // from the push to the end
 	Trigger  = "trigger"  // the record becomes PROCESSING, the job starts
 	Listener = "listener" // one try
-	Fold     = "fold"     // the join, and the rows of the file
+	Fold     = "fold"     // the join and the rows of the file
 	Upload   = "upload"   // the file becomes visible
 	Record   = "record"   // the record gets its final status
 )
 
-// The names of attributes beside those of every span.
+// The names of attributes that not every span has.
 const (
 	ListenerName = "fanfold.listener"
 	Try          = "fanfold.try"
@@ -39,18 +39,18 @@ const (
 // Options configures a Tracer. All fields are needed.
 type Options struct {
 	Tracer  oteltrace.Tracer
-	Sampled func(oteltrace.TraceID) bool // whether a job is traced whose push says nothing
+	Sampled func(oteltrace.TraceID) bool // decides for a job that was pushed without a traceparent
 	Redis   redis.Cmdable                // for Read
 }
 
-// Tracer makes the spans of jobs. nil: traces are off.
+// Tracer makes the spans of jobs. nil: traces are off. It is safe for concurrent use.
 type Tracer struct{ o Options }
 
 // New returns a Tracer.
 func New(o Options) *Tracer { return &Tracer{o} }
 
-// Begin returns the trace of a job that is about to start: that of the traceparent which was
-// pushed with its id, or a new one. It is zero if the job is not traced.
+// Begin returns the trace of a job that is about to start: the trace of the traceparent that was pushed
+// with its id, or a new one. It is zero if the job is not traced.
 func (t *Tracer) Begin(traceparent string, pushed time.Time) job.Trace {
 	if t == nil {
 		return job.Trace{}
@@ -80,11 +80,11 @@ func NewSpanID() (id oteltrace.SpanID) {
 	return id
 }
 
-// readTime is how long a task waits for what only its trace needs.
+// readTime bounds the wait of a task for its trace.
 const readTime = time.Second
 
-// Read returns the trace of a job by the key of its hash. It is zero if the job is not traced, or
-// Redis does not answer soon.
+// Read returns the trace of a job by the key of its hash. It is zero if the job is not traced, or if
+// Redis does not answer within a second.
 func (t *Tracer) Read(ctx context.Context, hash string) job.Trace {
 	if t == nil {
 		return job.Trace{}
@@ -94,7 +94,7 @@ func (t *Tracer) Read(ctx context.Context, hash string) job.Trace {
 	return job.Trace{Parent: t.o.Redis.HGet(ctx, hash, "traceparent").Val()}
 }
 
-// Job is what the spans of a job say of it.
+// Job identifies the job of a span.
 type Job struct {
 	ID      string
 	Attempt int64
@@ -102,11 +102,11 @@ type Job struct {
 	Trace   job.Trace
 }
 
-// Span is a piece of work. nil: it is not traced.
+// Span is a part of the work on a job. nil: it is not traced.
 type Span struct{ span oteltrace.Span }
 
-// Start begins a span below that of the job. The context it returns is for requests to other
-// systems, see Inject.
+// Start begins a span below the span of the job. The returned context is for requests to other systems:
+// see Inject.
 func (t *Tracer) Start(ctx context.Context, name string, of Job) (context.Context, *Span) {
 	if t == nil || of.Trace.Parent == "" {
 		return ctx, nil
@@ -114,8 +114,8 @@ func (t *Tracer) Start(ctx context.Context, name string, of Job) (context.Contex
 	return t.start(ctx, name, of, contextOf(of.Trace.Parent), time.Now())
 }
 
-// Trigger sends the span of the start of a job, which began at a time. The reason is why the job
-// does not start; empty: it did.
+// Trigger sends the span of the start of a job, which began at the given time. The reason is why the
+// job did not start; empty: it started.
 func (t *Tracer) Trigger(of Job, began time.Time, reason string) {
 	if t == nil || of.Trace.Parent == "" {
 		return
@@ -126,7 +126,7 @@ func (t *Tracer) Trigger(of Job, began time.Time, reason string) {
 
 func (t *Tracer) start(ctx context.Context, name string, of Job, parent oteltrace.SpanContext, began time.Time, more ...oteltrace.SpanStartOption) (context.Context, *Span) {
 	if !parent.TraceID().IsValid() {
-		return ctx, nil // somebody has written the field
+		return ctx, nil // the field was changed from outside
 	}
 	ctx = oteltrace.ContextWithRemoteSpanContext(ctx, parent)
 	ctx, span := t.o.Tracer.Start(ctx, name, append(more, oteltrace.WithTimestamp(began), oteltrace.WithAttributes(
@@ -138,15 +138,14 @@ func (t *Tracer) start(ctx context.Context, name string, of Job, parent oteltrac
 // ofJob is the key of the id that the span of a job gets.
 type ofJob struct{}
 
-// WantedSpanID returns the id that a span must get which is begun with this context. It is not
-// valid if any will do.
+// WantedSpanID returns the id that a span started with this context must have. It is not valid if the
+// id can be random.
 func WantedSpanID(ctx context.Context) oteltrace.SpanID {
 	id, _ := ctx.Value(ofJob{}).(oteltrace.SpanID)
 	return id
 }
 
-// End sends the span of a job that has ended, below the one that has pushed it. A reason makes it
-// an error.
+// End sends the span of an ended job, below the span that pushed the job. A reason marks it as an error.
 func (t *Tracer) End(of Job, status, reason string) {
 	if t == nil || of.Trace.Parent == "" {
 		return
@@ -179,8 +178,7 @@ func (s *Span) Number(key string, n int64) {
 	}
 }
 
-// End ends a span. The reason is why its work has failed, in the words that people read; empty: it
-// did not fail.
+// End ends a span. The reason says, for people, why the work failed; empty: it did not fail.
 func (s *Span) End(reason string) {
 	if s == nil {
 		return

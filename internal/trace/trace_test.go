@@ -11,7 +11,7 @@ import (
 
 const pushed = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestBegin: a push decides by its traceparent, and the sampler if it has none that can be read.
+// TestBegin: the traceparent of a push decides; without a valid one, the sampler does.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	all := New(Options{Sampled: func(oteltrace.TraceID) bool { return true }})
@@ -20,7 +20,7 @@ func TestBegin(t *testing.T) {
 	for _, c := range []struct {
 		name, field string
 		tracer      *Tracer
-		trace       string // that it has; empty: it is not traced
+		trace       string // its trace id; empty: it is not traced
 		pushed      string
 	}{
 		{"sampled", pushed, none, "0af7651916cd43dd8448eb211c80319c", "1763773822000 b7ad6b7169203331"},
@@ -40,7 +40,7 @@ func TestBegin(t *testing.T) {
 		case c.trace != "-" && c.trace != "" && of.TraceID().String() != c.trace:
 			t.Errorf("%s: the trace is %s", c.name, of.TraceID())
 		case c.trace == "-" && strings.Contains(pushed, of.TraceID().String()):
-			t.Errorf("%s: it goes on with %s", c.name, of.TraceID())
+			t.Errorf("%s: it continues %s", c.name, of.TraceID())
 		}
 	}
 }
@@ -62,12 +62,11 @@ func TestInject(t *testing.T) {
 		t.Errorf("%v", own)
 	}
 	if Parent(WithParent(t.Context(), "x")) != "" {
-		t.Error("a text that is no traceparent counts")
+		t.Error("a text that is not a traceparent is accepted")
 	}
 }
 
-// TestOffCostsNothing: what a nil Tracer is asked for allocates nothing. A nil Redis proves that
-// none is asked.
+// TestOffCostsNothing: no method of a nil Tracer allocates or uses Redis.
 func TestOffCostsNothing(t *testing.T) {
 	var off *Tracer
 	ctx, now := t.Context(), time.Now()

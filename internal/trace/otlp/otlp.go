@@ -1,5 +1,5 @@
-// Package otlp answers one question: how do spans get to a collector? It sends them with OTLP
-// over HTTP, from a bounded queue: a collector that is away costs spans and nothing else.
+// Package otlp answers one question: how do spans get to a collector? It sends them with OTLP over
+// HTTP, from a bounded queue. If the collector is unreachable, spans are dropped, and jobs continue.
 package otlp
 
 import (
@@ -37,16 +37,16 @@ type Options struct {
 }
 
 const (
-	// every is how often spans are sent that are fewer than a batch.
+	// every is the time between requests while there are fewer spans than a batch.
 	every = time.Second
-	// batch is how many spans one request has at most.
+	// batch is the maximum number of spans in a request.
 	batch = 512
-	// lastTime is how long the last spans may take when the process ends.
-	lastTime = 2 * time.Second
+	// shutdownTime bounds the sending of the last spans when the process ends.
+	shutdownTime = 2 * time.Second
 )
 
-// Open returns a Tracer whose spans are sent until close is called, which sends those that are
-// left. It connects to nothing yet.
+// Open returns a Tracer whose spans are sent until close is called. close sends the remaining spans,
+// for at most 2 seconds. Open does no I/O.
 func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err error) {
 	headers := map[string]string{}
 	var secrets []string
@@ -67,10 +67,10 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
 	dropped := promauto.With(o.Metrics).NewCounter(prometheus.CounterOpts{
-		Name: "fanfold_spans_dropped_total", Help: "Spans that were not sent: the collector does not take them, or not as fast as they come.",
+		Name: "fanfold_spans_dropped_total", Help: "Spans that were not sent because the collector does not accept them or is too slow.",
 	})
 	q := &queue{size: int64(o.Queue), dropped: dropped, secrets: secrets, log: o.Log}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(q.tell)) // what the exporter says beside its results
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(q.logError)) // errors that ExportSpans does not return
 	batches := sdk.NewBatchSpanProcessor(exporter{client, q}, sdk.WithMaxQueueSize(o.Queue), sdk.WithMaxExportBatchSize(min(batch, o.Queue)), sdk.WithBatchTimeout(every), sdk.WithExportTimeout(o.Timeout))
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(processor{batches, q}), sdk.WithIDGenerator(ids{}), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithResource(of))
 	ratio := sdk.TraceIDRatioBased(float64(o.Sample))
@@ -80,22 +80,23 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 				return ratio.ShouldSample(sdk.SamplingParameters{TraceID: id}).Decision == sdk.RecordAndSample
 			},
 		}), func() {
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 			defer cancel()
 			_ = provider.Shutdown(limited)
 			_ = client.Shutdown(limited) // ends a request that takes longer
 		}, nil
 }
 
-// stay follows no redirect: the headers of the configuration, which are secret, would go to another host.
+// stay follows no redirect, because the secret headers of the configuration would go to another host.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// ids are those of spans. Most are random; the span of a job has had its id since the job started.
+// ids generates the ids of spans. Most are random; the span of a job has had its id since the start of
+// the job.
 type ids struct{}
 
 var _ sdk.IDGenerator = ids{}
 
-// NewIDs implements sdk.IDGenerator. It is not called: a job's trace has an id before its first span.
+// NewIDs implements sdk.IDGenerator. It is not called, because a trace has its id before the first span.
 func (g ids) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
 	a, b := trace.NewSpanID(), trace.NewSpanID()
 	return oteltrace.TraceID(append(a[:], b[:]...)), g.NewSpanID(ctx, oteltrace.TraceID{})
@@ -109,11 +110,11 @@ func (ids) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.SpanID 
 	return trace.NewSpanID()
 }
 
-// queue counts the spans on their way, so that those are counted, too, that have no room.
+// queue counts the waiting spans, so that spans dropped from a full queue are counted, too.
 type queue struct {
 	size    int64
 	waiting atomic.Int64
-	failing atomic.Bool // which was logged
+	failing atomic.Bool // spans are dropped, which was logged
 	dropped prometheus.Counter
 	secrets []string
 	log     *slog.Logger
@@ -150,20 +151,20 @@ func (e exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 	if err != nil {
 		e.drop(len(spans), err)
 	} else if e.failing.Swap(false) {
-		e.log.Info("the collector takes spans again")
+		e.log.Info("the collector accepts spans again")
 	}
 	return nil
 }
 
-// drop counts spans that are not sent, and logs the first ones.
+// drop counts spans that are not sent, and logs the first error.
 func (q *queue) drop(n int, err error) {
 	q.dropped.Add(float64(n))
 	if !q.failing.Swap(true) {
-		q.log.Warn("spans are dropped; jobs go on", "metric", "fanfold_spans_dropped_total", "err", ask.Excerpt([]byte(err.Error()), q.secrets))
+		q.log.Warn("spans are dropped: jobs continue without them", "metric", "fanfold_spans_dropped_total", "err", ask.Excerpt([]byte(err.Error()), q.secrets))
 	}
 }
 
-// tell logs what is no result of a request.
-func (q *queue) tell(err error) {
-	q.log.Warn("traces", "err", ask.Excerpt([]byte(err.Error()), q.secrets))
+// logError logs an error of the exporter that is not the result of a request.
+func (q *queue) logError(err error) {
+	q.log.Warn("the exporter of traces reports an error", "err", ask.Excerpt([]byte(err.Error()), q.secrets))
 }

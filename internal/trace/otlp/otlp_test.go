@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestDroppedSpansAreCounted: those that find the queue full, and those that the collector does
-// not take; and the first ones are logged.
+// TestDroppedSpansAreCounted: spans that a full queue or the collector refuses are counted, and the
+// first error is logged.
 func TestDroppedSpansAreCounted(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -34,7 +34,7 @@ func TestDroppedSpansAreCounted(t *testing.T) {
 		span.End("")
 	}
 	end()
-	const want = "# HELP fanfold_spans_dropped_total Spans that were not sent: the collector does not take them, or not as fast as they come.\n" +
+	const want = "# HELP fanfold_spans_dropped_total Spans that were not sent because the collector does not accept them or is too slow.\n" +
 		"# TYPE fanfold_spans_dropped_total counter\nfanfold_spans_dropped_total 10\n"
 	if err := testutil.GatherAndCompare(metrics, strings.NewReader(want)); err != nil {
 		t.Error(err)
@@ -44,7 +44,7 @@ func TestDroppedSpansAreCounted(t *testing.T) {
 	}
 }
 
-// TestSampleIsAShare of the traces that begin here.
+// TestSampleIsAShare: the sample is the share of the new traces that are sent.
 func TestSampleIsAShare(t *testing.T) {
 	t.Parallel()
 	for sample, want := range map[report.Share][2]int{0: {0, 0}, 0.1: {50, 150}, 1: {1000, 1000}} { // 5 deviations

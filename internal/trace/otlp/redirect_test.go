@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestRedirectsAreNotFollowed: the secret headers go to the collector alone.
+// TestRedirectsAreNotFollowed: the secret headers go only to the collector.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var asked, led int
