@@ -46,8 +46,8 @@ func Of(ctx context.Context) Who {
 type Site struct {
 	hosts     map[string]bool // host names that requests may have, besides addresses of this machine
 	path      string          // before every path, such as /fanfold; empty: none
-	users     *users          // nil: none
-	header    string          // in which a proxy names the user; empty: none does
+	users     *users          // who log in with a password; nil: none
+	header    string          // in which a proxy names the user; empty: no proxy
 	proxies   []netip.Prefix
 	operators map[string]bool
 	readOnly  bool

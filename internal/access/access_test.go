@@ -69,7 +69,7 @@ func site(t *testing.T, c report.Site, log *slog.Logger) http.Handler {
 	return s.Guard(s.Below(s.Login(inner)))
 }
 
-// TestNames: a page whose own name was pointed at this machine gets nothing.
+// TestNames: requests for a foreign name that leads to this machine are refused.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	h := site(t, report.Site{URL: "https://reports.example.com:8443/fanfold"}, nil)
@@ -83,7 +83,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOtherSites can have no change made, and read nothing.
+// TestOtherSites: pages of other sites can change and read nothing.
 func TestOtherSites(t *testing.T) {
 	t.Parallel()
 	h := site(t, report.Site{URL: "https://reports.example.com/fanfold"}, nil)
@@ -139,7 +139,7 @@ func TestRoles(t *testing.T) {
 	}{
 		"no login":             {report.Site{}, nil, 200, 200, ""},
 		"read only":            {report.Site{ReadOnly: true}, nil, 200, 403, ""},
-		"nobody":               {login, nil, 401, 401, ""},
+		"no user":              {login, nil, 401, 401, ""},
 		"operator":             {login, basic("oncall", "secret"), 200, 200, "oncall"},
 		"operator, read only":  {report.Site{Users: users, Operators: []string{"oncall"}, ReadOnly: true}, basic("oncall", "secret"), 200, 403, "oncall"},
 		"viewer":               {login, basic("reader", "other"), 200, 403, "reader"},
@@ -172,7 +172,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestAudit: each change is one line, made or refused, and no text of others breaks it.
+// TestAudit: every change is one line in the log, made or refused, and no foreign text breaks the line.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -203,7 +203,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestHugeBodies are cut off.
+// TestHugeBodies: bodies that are too long are refused.
 func TestHugeBodies(t *testing.T) {
 	t.Parallel()
 	s, err := New(report.Site{}, slog.New(slog.DiscardHandler))
@@ -220,8 +220,7 @@ func TestHugeBodies(t *testing.T) {
 	}
 }
 
-// TestGuessing: more logins at once than the queue holds are refused, and a password that is known
-// passes them.
+// TestGuessing: logins beyond the queue are refused, and a remembered password need not wait.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
 	s, err := New(report.Site{Users: report.Secret("oncall:" + hash(t, "secret"))}, slog.New(slog.DiscardHandler))
@@ -246,7 +245,7 @@ func TestGuessing(t *testing.T) {
 		}
 	}
 	if w := ask(t, h, "GET", "localhost", with("secret")); w.Code != http.StatusOK {
-		t.Errorf("a password that is known: %d", w.Code)
+		t.Errorf("a remembered password: %d", w.Code)
 	}
 	<-s.users.slot
 	for range maxQueue {
@@ -256,7 +255,7 @@ func TestGuessing(t *testing.T) {
 	}
 }
 
-// TestChangesGoOn when their client leaves; what only reads ends.
+// TestChangesGoOn: a change continues when its client leaves, a request that only reads ends.
 func TestChangesGoOn(t *testing.T) {
 	t.Parallel()
 	s, err := New(report.Site{}, slog.New(slog.DiscardHandler))

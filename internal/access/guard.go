@@ -27,9 +27,9 @@ func (s *Site) Guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !s.known(r):
-			http.Error(w, "This server does not answer under that name: ask it at "+here(r)+", or set http.url in its configuration.", http.StatusMisdirectedRequest)
+			http.Error(w, "This server does not accept that host name: use "+here(r)+", or set http.url in its configuration.", http.StatusMisdirectedRequest)
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
-			http.Error(w, "Pages of other sites get nothing from here.", http.StatusForbidden)
+			http.Error(w, "Requests from pages of other sites are refused.", http.StatusForbidden)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 			next.ServeHTTP(w, r)
@@ -37,7 +37,7 @@ func (s *Site) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// here is an address under which a server answers.
+// here returns an address of the server.
 func here(r *http.Request) string {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return "http://" + local.String()
@@ -45,7 +45,7 @@ func here(r *http.Request) string {
 	return "its IP address"
 }
 
-// Below takes Path off the paths of requests.
+// Below removes Path from the paths of requests.
 func (s *Site) Below(next http.Handler) http.Handler {
 	if s.path == "" {
 		return next

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Login lets viewers read, and operators make changes: every request but GET and HEAD is one. Each
-// change is a line in the log.
+// Login identifies the user. Viewers may read; operators may also make changes, which are all requests
+// except GET and HEAD. Every change is logged.
 func (s *Site) Login(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok, err := s.name(r)
@@ -47,10 +47,11 @@ func (s *Site) refusal() string {
 	if s.readOnly {
 		return "This server is read only: http.read_only is set."
 	}
-	return "You can read, and only operators can make changes: http.operators names them."
+	return "You may only read: http.operators names the users who may make changes."
 }
 
-// name finds out who asks; false: nobody knows. Where there is no login the name is empty. The error is errBusy.
+// name returns the name of the user; false: the login is missing or wrong. Without a login in the
+// configuration the name is empty. The only error is errBusy.
 func (s *Site) name(r *http.Request) (string, bool, error) {
 	if s.header != "" && s.proxied(r) {
 		if values := r.Header.Values(s.header); len(values) == 1 && report.ValidUser(values[0]) {
@@ -71,7 +72,7 @@ func (s *Site) name(r *http.Request) (string, bool, error) {
 	return "", s.header == "", nil
 }
 
-// proxied tells whether a request comes from a proxy that is believed.
+// proxied reports whether a request comes from a trusted proxy.
 func (s *Site) proxied(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -13,26 +13,26 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// maxQueue is how many passwords wait to be computed: more than that are refused.
+// maxQueue bounds the passwords that wait for the check: more are refused.
 const maxQueue = 20
 
-// errBusy is the error of a password that was not computed.
+// errBusy is the error of a password that was not checked.
 var errBusy = errors.New("too many logins at once")
 
-// remembered is how long a password that was right is not computed again after its last use: bcrypt takes
-// longer than most pages.
+// remembered is how long a correct password is not checked again after its last use, because bcrypt
+// takes longer than most pages.
 const remembered = 5 * time.Minute
 
 // users checks passwords.
 type users struct {
 	hashes map[string]string // bcrypt, by name
-	other  string            // the hash that is computed for a name that does not exist
-	secret [32]byte          // of right
-	slot   chan struct{}     // one is computed at a time, so that guessing leaves processor time
-	queue  chan struct{}     // those that wait for that
+	other  string            // the hash that is checked for an unknown name
+	secret [32]byte          // HMAC key of the sums in right
+	slot   chan struct{}     // one password is checked at a time, so that guessing leaves CPU time
+	queue  chan struct{}     // of passwords that wait for the slot
 
 	mu    sync.Mutex
-	right map[[sha256.Size]byte]time.Time // passwords that were right, and until when that counts; one for each user
+	right map[[sha256.Size]byte]time.Time // correct passwords, one per user → when they are checked again
 }
 
 func newUsers(hashes map[string]string) *users {
@@ -45,7 +45,8 @@ func newUsers(hashes map[string]string) *users {
 	return u
 }
 
-// check tells whether a password is that of a user, or fails with errBusy. It takes as long for a name that does not exist.
+// check reports whether a password is that of a user. An unknown name takes as long. The only error is
+// errBusy.
 func (u *users) check(ctx context.Context, name, password string) (bool, error) {
 	mac := hmac.New(sha256.New, u.secret[:])
 	mac.Write([]byte(name + "\x00" + password))
@@ -65,7 +66,7 @@ func (u *users) check(ctx context.Context, name, password string) (bool, error) 
 	case <-ctx.Done():
 		return false, errBusy
 	}
-	if u.remembers(sum) { // the request before this one was of the same page
+	if u.remembers(sum) { // another request of the same page was checked meanwhile
 		return true, nil
 	}
 	hash, exists := u.hashes[name]
@@ -95,7 +96,7 @@ func (u *users) remembers(sum [sha256.Size]byte) bool {
 	return ok
 }
 
-// shown makes a name that somebody sent fit for the log.
+// shown returns a foreign name without control characters, for the log.
 func shown(name string) string {
 	runes := []rune(name)
 	for i, r := range runes {
