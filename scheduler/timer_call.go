@@ -87,7 +87,7 @@ func fillURL(t report.Template, values map[string]string) (string, error) {
 	path, query, has := strings.Cut(t.Reveal(), "?")
 	var wrong error
 	text := report.NewTemplate(path).Fill(values, func(v string) string {
-		if ask.Climbs(v) {
+		if ask.HasDotSegment(v) {
 			wrong = fmt.Errorf("a value that cannot be used in the path of a URL: %q", v)
 		}
 		return url.PathEscape(v)

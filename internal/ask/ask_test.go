@@ -14,7 +14,7 @@ import (
 
 const secret = "s3cret-token"
 
-// asked sends a request to a server that answers with what a handler writes.
+// asked sends a request to a server with a handler.
 func asked(t *testing.T, answer http.HandlerFunc, change func(*Request)) (*Answer, error) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -32,7 +32,7 @@ func asked(t *testing.T, answer http.HandlerFunc, change func(*Request)) (*Answe
 	return client.Do(t.Context(), r)
 }
 
-// TestJudgement is the table of what answers mean.
+// TestJudgement: the kind of failure of every answer.
 func TestJudgement(t *testing.T) {
 	t.Parallel()
 	status := func(code int, body string, header ...string) http.HandlerFunc {
@@ -71,7 +71,7 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
-// TestRedirects are followed within the host, as often as they may.
+// TestRedirects: redirects are followed within the host, up to the limit.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	times := func(n int) http.HandlerFunc {
@@ -91,7 +91,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestNoAnswer tells apart what may have reached the service.
+// TestNoAnswer: the kind says whether the service may have received the request.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	if _, err := asked(t, nil, func(r *Request) { r.URL.Host = "127.0.0.1:1" }); As(err) == nil || As(err).Kind != Unsent || strings.Contains(err.Error(), secret) {
@@ -125,8 +125,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestBody ends where it is too long, breaks off, or takes too long, and the end of the
-// caller's context is none of these.
+// TestBody: the error says whether a body is too long, broke off, or took too long, or whether the
+// caller's context has ended.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	answer, err := asked(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 1001)) }, nil)
@@ -163,7 +163,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestPatience stops while something else is done.
+// TestPatience: the time limit can be paused.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	p := NewPatience(t.Context(), 100*time.Millisecond, errSlow)
@@ -182,7 +182,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestRetryAfter in both of its forms.
+// TestRetryAfter: both forms of the header are read.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -194,7 +194,7 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	// The service's clock counts, where it says how it stands.
+	// A date is compared with the service's clock, if the answer has one.
 	header := http.Header{"Date": {"Mon, 01 Jan 2024 05:00:00 GMT"}, "Retry-After": {"Mon, 01 Jan 2024 05:00:30 GMT"}}
 	if got := RetryAfter(header, now); got != 30*time.Second {
 		t.Errorf("%v", got)

@@ -42,7 +42,7 @@ func (c *Client) Close() {
 	c.alone.CloseIdleConnections()
 }
 
-// SameHost tells whether two URLs have the same scheme and host, and no user.
+// SameHost reports whether two URLs have the same scheme and host, and no user.
 func SameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) && a.User == nil && b.User == nil
 }
@@ -171,9 +171,9 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Climbs tells whether a part of a value, between slashes of either kind, is . or .. A server, or a
-// proxy that decodes %2F, would resolve it to another path.
-func Climbs(text string) bool {
+// HasDotSegment reports whether a part of a value, between slashes of either kind, is . or .. A server,
+// or a proxy that decodes %2F, would resolve it to another path.
+func HasDotSegment(text string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
 		return part == "." || part == ".."
 	})

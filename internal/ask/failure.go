@@ -97,8 +97,8 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	if its, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = its
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
 	}
 	return max(0, min(at.Sub(now), maxWait))
 }

@@ -51,7 +51,7 @@ func (p *Patience) Stopped(f func() error) error {
 	return err
 }
 
-// Restart starts the limit anew. A nil Patience does nothing.
+// Restart starts the time limit again. A nil Patience does nothing.
 func (p *Patience) Restart(limit time.Duration) {
 	if p != nil {
 		p.end = time.Now().Add(limit)
@@ -59,7 +59,7 @@ func (p *Patience) Restart(limit time.Duration) {
 	}
 }
 
-// Over tells whether the time is over.
+// Over reports whether the time is over.
 func (p *Patience) Over() bool { return errors.Is(context.Cause(p.ctx), p.cause) }
 
 // Stop ends the time limit and its context.

@@ -97,7 +97,7 @@ func climbs(segment, text string) bool {
 			text = plain
 		}
 	}
-	return ask.Climbs(text)
+	return ask.HasDotSegment(text)
 }
 
 // fillTree fills the texts in a JSON document.
