@@ -84,7 +84,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	to := &patient{w, http.NewResponseController(w)}
+	to := &deadlineWriter{w, http.NewResponseController(w)}
 	if _, err := io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, chunk)); err != nil {
 		panic(http.ErrAbortHandler) // the length is unknown: only an abort tells the client
 	}
@@ -113,14 +113,14 @@ func Size(ctx context.Context, find Find, id, file string) *int64 {
 	return &size
 }
 
-// patient sets a write deadline per chunk, whatever the server's deadline for a whole answer.
-type patient struct {
+// deadlineWriter sets a write deadline per chunk, in place of the server's deadline for the response.
+type deadlineWriter struct {
 	io.Writer
 	to *http.ResponseController
 }
 
 // Write implements io.Writer.
-func (p *patient) Write(b []byte) (int, error) {
+func (p *deadlineWriter) Write(b []byte) (int, error) {
 	if err := p.to.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}

@@ -17,7 +17,7 @@ import (
 
 const name = "weekly/1111-2-k7m2qx.csv"
 
-// files is a folder with one file, as a sink.
+// files returns a directory sink with one file.
 func files(t *testing.T, name, text string) *sink.Dir {
 	t.Helper()
 	d, err := sink.NewDir(t.TempDir())
@@ -38,7 +38,7 @@ func files(t *testing.T, name, text string) *sink.Dir {
 	return d
 }
 
-// serve is a server of one file that tells how Serve ended.
+// serve starts a server of one file, and returns how Serve ended.
 func serve(t *testing.T, s sink.Sink, name string) (url string, ended chan error) {
 	t.Helper()
 	ended = make(chan error, 10)
@@ -81,7 +81,7 @@ func TestServeStreams(t *testing.T) {
 	}
 }
 
-// TestServeRefuses what no job of the record has made, and says what is gone.
+// TestServeRefuses: files that no job of the record made are refused, and a missing file has its own error.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	d := files(t, name, "x")
@@ -109,13 +109,13 @@ type breaks struct{}
 
 func (breaks) Read([]byte) (int, error) { return 0, errors.New("away") }
 
-// TestServeNeverCutsSilently: a client sees that a file is not whole.
+// TestServeNeverCutsSilently: a client sees that a file is incomplete.
 func TestServeNeverCutsSilently(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, bucket{}, name)
 	answer, err := http.Get(url)
 	if err != nil {
-		return // before the headers have come
+		return // before the headers arrived
 	}
 	defer answer.Body.Close()
 	if text, err := io.ReadAll(answer.Body); err == nil {
@@ -145,11 +145,11 @@ func TestServeRedirectsToASignedURL(t *testing.T) {
 		t.Errorf("%d %s %s", w.Code, to, w.Body)
 	}
 	if left := time.Until(s.until); left <= 0 || left > LinkTime {
-		t.Errorf("good for %s", left)
+		t.Errorf("valid for %s", left)
 	}
 }
 
-// TestServeOfAFolder: what is no file is refused.
+// TestServeOfAFolder: a directory is refused.
 func TestServeOfAFolder(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestLive draws again until a key or a signal ends it, no more lines than there is room for, and leaves
-// the terminal as it was.
+// TestLive: Draw redraws until a key or a signal, shows no more lines than fit, and restores the terminal.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"q", "\x03", "signal"} {

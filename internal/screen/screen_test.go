@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestFit makes the widest columns narrower first, and none too narrow.
+// TestFit: the widest columns are narrowed first, and none below the minimum.
 func TestFit(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
 		widths []int
-		most   int
+		total  int
 	}{
 		"[3 30 40]": {[]int{3, 30, 40}, 80},
 		"[3 30 30]": {[]int{3, 30, 40}, 63},
@@ -19,8 +19,8 @@ func TestFit(t *testing.T) {
 		"[3 10 10]": {[]int{3, 30, 40}, 5},
 		"[]":        {nil, 5},
 	} {
-		if got := fmt.Sprint(Fit(c.widths, c.most)); got != want {
-			t.Errorf("%v in %d: %s, want %s", c.widths, c.most, got, want)
+		if got := fmt.Sprint(Fit(c.widths, c.total)); got != want {
+			t.Errorf("%v in %d: %s, want %s", c.widths, c.total, got, want)
 		}
 	}
 	if got, want := Wrap("a file:///0123456789\nänderung 李雷李雷李雷", 10), "a\nfile:///01\n23456789\nänderung\n李雷李雷李\n雷"; got != want {
@@ -28,7 +28,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestScreen writes texts that come in pieces as if they came whole.
+// TestScreen: a text that is written in pieces looks as if it were written at once.
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	text, want := "ä\x1b€\x9bend\u0085 😀\tx\n", `ä\u001b€`+"\uFFFD"+`end\u0085 😀`+"\tx\n"
