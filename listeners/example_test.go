@@ -99,9 +99,9 @@ func ExampleSource() {
 // TestFolder is what every source does.
 func TestFolder(t *testing.T) {
 	t.Parallel()
-	listenertest.Test(t, func(t *testing.T) listenertest.Place {
+	listenertest.Test(t, func(t *testing.T) listenertest.Fixture {
 		dir := t.TempDir()
-		return listenertest.Place{
+		return listenertest.Fixture{
 			Source: Folder(dir),
 			Rows: func(t *testing.T, n int) listeners.Task {
 				var text strings.Builder

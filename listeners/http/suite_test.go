@@ -17,7 +17,7 @@ import (
 // TestSource is what every source does.
 func TestSource(t *testing.T) {
 	t.Parallel()
-	listenertest.Test(t, func(t *testing.T) listenertest.Place {
+	listenertest.Test(t, func(t *testing.T) listenertest.Fixture {
 		server := httptest.NewServer(http.HandlerFunc(everything))
 		t.Cleanup(server.Close)
 		source := New(report.API{Name: "vendor", URL: server.URL, Timeout: time.Minute, MaxBytes: 1 << 30}, "p:")
@@ -31,7 +31,7 @@ func TestSource(t *testing.T) {
 			}
 			return listeners.Task{ID: "1", Attempt: 1, Listener: l, Parameters: map[string]any{}}
 		}
-		return listenertest.Place{
+		return listenertest.Fixture{
 			Source: source,
 			Rows: func(_ *testing.T, n int) listeners.Task {
 				return task(report.HTTPRequest{Path: fmt.Sprintf("/rows/%d", n)}, "n", "nothing")

@@ -1,5 +1,5 @@
-// Package listenertest holds what every listeners.Source must do, as tests to be
-// run over each implementation, and Read, which shows what a source writes.
+// Package listenertest answers one question: does a listeners.Source keep its contract? Test is a suite
+// to run over every implementation. Read returns what a source writes.
 package listenertest
 
 import (
@@ -14,47 +14,45 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 )
 
-// Place is a source with data to find. The first two fields are needed; a test whose
-// field is nil is skipped, with the reason.
-type Place struct {
+// Fixture is a source with test data. The first two fields are needed; a test whose field is nil is
+// skipped.
+type Fixture struct {
 	Source listeners.Source
-	// Rows returns a task that finds n rows, of 0 up to 25,000. Its first column has
-	// the integers 1 to n in this order, as numbers or texts, and null is the value of
-	// its second one in each row. The task may be read any number of times, several at once.
+	// Rows returns a task that finds n rows, from 0 to 25,000. The first column has the integers
+	// 1 to n in this order, as numbers or texts. The second column is null in every row. The task
+	// may be read several times, also concurrently.
 	Rows func(t *testing.T, n int) listeners.Task
-	// Echo returns a task with the parameter "text", which is that text, and finds one
-	// row of one column that has it.
+	// Echo returns a task whose parameter "text" has the given value. It finds one row of one
+	// column with that value.
 	Echo func(t *testing.T, text string) listeners.Task
-	// Values returns a task that uses the values of an earlier stage: column v of
-	// listener s. It finds one row of one column for each distinct value that is not
-	// null, in any order. The suite sets Values of the task; the values are integers.
+	// Values returns a task that uses the values of an earlier stage: column v of listener s. It
+	// finds one row of one column for every distinct value that is not null, in any order. The
+	// suite sets Values of the task; the values are integers.
 	Values func(t *testing.T) listeners.Task
-	// Endless returns a task that finds its end in no time that a test has: it waits,
-	// or has rows without end.
+	// Endless returns a task that does not end during a test: it waits, or its rows never end.
 	Endless func(t *testing.T) listeners.Task
-	// Wrong returns a task that fails with every try, such as one whose column is not
-	// there.
+	// Wrong returns a task that fails in every try, such as one with a column that does not exist.
 	Wrong func(t *testing.T) listeners.Task
-	// Away returns a source whose server is away, and a task for it.
+	// Away returns a source whose server cannot be reached, and a task for it.
 	Away func(t *testing.T) (listeners.Source, listeners.Task)
 }
 
-// Test runs the suite. open is called once for each test, and what it makes goes when
-// that test ends. Tests run in parallel. Run it in a package that looks for left-over
-// goroutines, too: a source that has returned does nothing any more.
-func Test(t *testing.T, open func(t *testing.T) Place) {
+// Test runs the suite. It calls open once for every test; open registers what to clean up with
+// t.Cleanup. Tests run in parallel. Run it in a package whose TestMain finds leaked goroutines, because
+// a source must do nothing after Read has returned.
+func Test(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	for _, test := range []struct {
 		name string
-		run  func(t *testing.T, p Place)
+		run  func(t *testing.T, f Fixture)
 	}{
 		{"rows come in chunks", chunks},
 		{"no rows", noRows},
-		{"the same again", again},
+		{"the same task twice", again},
 		{"many at once", manyAtOnce},
-		{"begin is called once, and may be left out", begin},
+		{"begin is called once, and may be nil", begin},
 		{"cancelled before", cancelledBefore},
-		{"cancelled in the midst", cancelled},
+		{"cancelled while it runs", cancelled},
 		{"a writer that fails", writerFails},
 		{"text stays as it is", echoes},
 		{"values of an earlier stage", values},
@@ -77,8 +75,8 @@ type Dataset struct {
 	Chunks  []int      // rows of each
 }
 
-// Read has a source do a task, and returns what it wrote: also beside an error, what
-// was stored before it. It does what a Runner does, without a timeout and Redis.
+// Read runs a task of a source, as a Runner does but without a timeout and Redis. It returns what the
+// source wrote, also before an error.
 func Read(ctx context.Context, source listeners.Source, task listeners.Task) (Dataset, error) {
 	var d Dataset
 	out := listeners.NewWriter(func(columns []dataset.Column, b *dataset.Builder, _ bool) error {
@@ -104,8 +102,7 @@ func Read(ctx context.Context, source listeners.Source, task listeners.Task) (Da
 	return d, err
 }
 
-// read is Read that must succeed, and proves that the columns are those that the
-// listener has.
+// read is Read that must succeed with the columns of the listener.
 func read(t *testing.T, source listeners.Source, task listeners.Task) Dataset {
 	t.Helper()
 	d, err := Read(t.Context(), source, task)
@@ -120,12 +117,12 @@ func read(t *testing.T, source listeners.Source, task listeners.Task) Dataset {
 		}
 	}
 	if task.Listener != nil && !slices.Equal(names, task.Listener.Columns) {
-		t.Fatalf("the columns are %q, and the listener's %q", names, task.Listener.Columns)
+		t.Fatalf("the columns are %q, but the listener has %q", names, task.Listener.Columns)
 	}
 	return d
 }
 
-// column are the values of a column, without quotes.
+// column returns the values of a column, without quotes.
 func (d Dataset) column(n int) []string {
 	all := make([]string, 0, len(d.Rows))
 	for _, row := range d.Rows {
@@ -140,7 +137,7 @@ func want(t *testing.T, what string, got, want []string) {
 		return
 	}
 	if len(got)+len(want) > 100 {
-		t.Fatalf("%s: %d values, not these %d", what, len(got), len(want))
+		t.Fatalf("%s: %d values differ from the expected %d", what, len(got), len(want))
 	}
 	t.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 )
 
-// soon is how long something may take that is to happen at once.
+// soon bounds the wait for something that must happen immediately.
 const soon = 30 * time.Second
 
-// numbers are "1" to n.
+// numbers returns "1" to n.
 func numbers(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -25,37 +25,37 @@ func numbers(n int) []string {
 	return all
 }
 
-func chunks(t *testing.T, p Place) {
+func chunks(t *testing.T, f Fixture) {
 	const rows = 2*dataset.MaxChunkRows + 1
-	d := read(t, p.Source, p.Rows(t, rows))
+	d := read(t, f.Source, f.Rows(t, rows))
 	want(t, "the first column", d.column(0), numbers(rows))
 	if nulls := slices.Compact(d.column(1)); !slices.Equal(nulls, []string{"null"}) {
-		t.Errorf("the second column has %q, not null alone", nulls[:min(len(nulls), 5)])
+		t.Errorf("the second column has %q, not only null", nulls[:min(len(nulls), 5)])
 	}
 	if len(d.Chunks) < 3 {
 		t.Errorf("%d rows in chunks of %v", rows, d.Chunks)
 	}
 }
 
-func noRows(t *testing.T, p Place) {
-	if d := read(t, p.Source, p.Rows(t, 0)); len(d.Rows) > 0 || len(d.Chunks) != 1 {
+func noRows(t *testing.T, f Fixture) {
+	if d := read(t, f.Source, f.Rows(t, 0)); len(d.Rows) > 0 || len(d.Chunks) != 1 {
 		t.Errorf("%d rows in %d chunks", len(d.Rows), len(d.Chunks))
 	}
 }
 
-func again(t *testing.T, p Place) {
-	task := p.Rows(t, 100)
+func again(t *testing.T, f Fixture) {
+	task := f.Rows(t, 100)
 	for range 3 {
-		want(t, "the first column", read(t, p.Source, task).column(0), numbers(100))
+		want(t, "the first column", read(t, f.Source, task).column(0), numbers(100))
 	}
 }
 
-func manyAtOnce(t *testing.T, p Place) {
+func manyAtOnce(t *testing.T, f Fixture) {
 	var all sync.WaitGroup
 	for n := range 8 {
-		task := p.Rows(t, 1000+n)
+		task := f.Rows(t, 1000+n)
 		all.Go(func() {
-			d, err := Read(t.Context(), p.Source, task)
+			d, err := Read(t.Context(), f.Source, task)
 			if err != nil || !slices.Equal(d.column(0), numbers(1000+n)) {
 				t.Errorf("%d rows, not the %d of this task: %v", len(d.Rows), 1000+n, err)
 			}
@@ -64,38 +64,38 @@ func manyAtOnce(t *testing.T, p Place) {
 	all.Wait()
 }
 
-func begin(t *testing.T, p Place) {
-	task := p.Rows(t, 5)
+func begin(t *testing.T, f Fixture) {
+	task := f.Rows(t, 5)
 	task.Begin = nil
-	read(t, p.Source, task)
+	read(t, f.Source, task)
 	calls := 0
 	task.Begin = func() { calls++ }
-	read(t, p.Source, task)
+	read(t, f.Source, task)
 	if calls > 1 {
 		t.Errorf("Begin was called %d times", calls)
 	}
 }
 
-func cancelledBefore(t *testing.T, p Place) {
+func cancelledBefore(t *testing.T, f Fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Read(ctx, p.Source, p.Rows(t, 5)); err == nil {
+	if _, err := Read(ctx, f.Source, f.Rows(t, 5)); err == nil {
 		t.Error("a task whose context has ended succeeds")
 	} else if errors.Is(err, listeners.ErrPermanent) {
 		t.Errorf("the end of the context is permanent: %v", err)
 	}
 }
 
-func cancelled(t *testing.T, p Place) {
-	if p.Endless == nil {
-		t.Skip("the place has no Endless")
+func cancelled(t *testing.T, f Fixture) {
+	if f.Endless == nil {
+		t.Skip("the fixture has no Endless")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	task := p.Endless(t)
+	task := f.Endless(t)
 	time.AfterFunc(200*time.Millisecond, cancel)
 	done := make(chan error, 1)
 	go func() {
-		_, err := readAway(ctx, p.Source, task)
+		_, err := drain(ctx, f.Source, task)
 		done <- err
 	}()
 	timer := time.NewTimer(soon)
@@ -103,17 +103,17 @@ func cancelled(t *testing.T, p Place) {
 	select {
 	case err := <-done:
 		if err == nil {
-			t.Error("a task that was ended succeeds")
+			t.Error("a cancelled task succeeds")
 		} else if errors.Is(err, listeners.ErrPermanent) {
 			t.Errorf("the end of the context is permanent: %v", err)
 		}
 	case <-timer.C:
-		t.Fatalf("Read goes on %v after the end of its context", soon)
+		t.Fatalf("Read still runs %v after the end of its context", soon)
 	}
 }
 
-// readAway is Read for rows without end, which it forgets.
-func readAway(ctx context.Context, source listeners.Source, task listeners.Task) (chunks int, err error) {
+// drain is Read for endless rows, which it does not keep.
+func drain(ctx context.Context, source listeners.Source, task listeners.Task) (chunks int, err error) {
 	out := listeners.NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { chunks++; return nil })
 	err = source.Read(ctx, task, out)
 	out.Stop()
@@ -123,15 +123,15 @@ func readAway(ctx context.Context, source listeners.Source, task listeners.Task)
 // errWriter is the error of a writer.
 var errWriter = errors.New("listenertest: the writer's own error")
 
-func writerFails(t *testing.T, p Place) {
+func writerFails(t *testing.T, f Fixture) {
 	calls := 0
 	out := listeners.NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { calls++; return errWriter })
-	err := p.Source.Read(t.Context(), p.Rows(t, 2*dataset.MaxChunkRows+1), out)
+	err := f.Source.Read(t.Context(), f.Rows(t, 2*dataset.MaxChunkRows+1), out)
 	out.Stop()
 	if !errors.Is(err, errWriter) || errors.Is(err, listeners.ErrPermanent) || errors.Is(err, listeners.ErrOutage) {
-		t.Errorf("Read returns %v, and the writer's error is to be returned as it is", err)
+		t.Errorf("Read returns %v, not the error of the writer unchanged", err)
 	}
 	if calls != 1 {
-		t.Errorf("%d chunks were stored behind an error", calls-1)
+		t.Errorf("%d chunks were stored after an error", calls-1)
 	}
 }

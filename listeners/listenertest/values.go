@@ -13,23 +13,23 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// texts are what parameters are tried with: what stands for something else in SQL, a
-// URL or JSON must not do so.
+// texts are values of parameters with characters that are special in SQL, URLs or JSON, and must not be
+// interpreted there.
 var texts = []string{
 	"plain", "", " ", `'; DROP TABLE t; -- `, `" OR 1=1 -- `, `\' OR 1=1 -- `, "a`b", "\n\r\t\\", "%_", "%2F", ":text", "?", "a&b=c#d",
 	"../../x", "{{text}}", "${HOME}", `{"a": [1]}`, "Ünïcödé 漢字 العربية हिन्दी 😀🏳️‍🌈", "<b>&amp;</b>",
 }
 
-func echoes(t *testing.T, p Place) {
-	if p.Echo == nil {
-		t.Skip("the place has no Echo")
+func echoes(t *testing.T, f Fixture) {
+	if f.Echo == nil {
+		t.Skip("the fixture has no Echo")
 	}
 	for _, text := range texts {
-		task := p.Echo(t, text)
+		task := f.Echo(t, text)
 		if task.Parameters["text"] != text {
 			t.Fatalf("the task's parameter text is %q, not %q", task.Parameters["text"], text)
 		}
-		d := read(t, p.Source, task)
+		d := read(t, f.Source, task)
 		var got string
 		if len(d.Rows) == 1 {
 			if err := json.Unmarshal([]byte(d.Rows[0][0]), &got); err != nil {
@@ -42,15 +42,15 @@ func echoes(t *testing.T, p Place) {
 	}
 }
 
-// earlier makes a task's Values those of an earlier stage, which end with an error
-// where there is one.
+// earlier sets the values that a task finds in an earlier stage. They end with failure, if that is not
+// nil.
 func earlier(t *testing.T, task listeners.Task, list []string, failure error) listeners.Task {
 	task.Values = func(_ context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 		if listener != "s" || column != "v" {
 			t.Errorf("the source reads %s.%s, not s.v", listener, column)
 		}
 		return dataset.Column{Name: column, Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
-			var buffer []byte // used again, as it may be
+			var buffer []byte // reused, as the contract allows
 			for _, v := range list {
 				if buffer = append(buffer[:0], v...); !yield(buffer, nil) {
 					return
@@ -64,54 +64,54 @@ func earlier(t *testing.T, task listeners.Task, list []string, failure error) li
 	return task
 }
 
-func values(t *testing.T, p Place) {
-	if p.Values == nil {
-		t.Skip("the place has no Values")
+func values(t *testing.T, f Fixture) {
+	if f.Values == nil {
+		t.Skip("the fixture has no Values")
 	}
 	list := numbers(2500)
 	slices.Reverse(list)
 	double := append(slices.Clone(list), "null")
-	d := read(t, p.Source, earlier(t, p.Values(t), append(double, list[:10]...), nil))
+	d := read(t, f.Source, earlier(t, f.Values(t), append(double, list[:10]...), nil))
 	got := d.column(0)
 	slices.Sort(got)
 	slices.Sort(list)
 	want(t, "the rows", got, list)
 }
 
-func noValues(t *testing.T, p Place) {
-	if p.Values == nil {
-		t.Skip("the place has no Values")
+func noValues(t *testing.T, f Fixture) {
+	if f.Values == nil {
+		t.Skip("the fixture has no Values")
 	}
-	if d := read(t, p.Source, earlier(t, p.Values(t), []string{"null"}, nil)); len(d.Rows) > 0 {
+	if d := read(t, f.Source, earlier(t, f.Values(t), []string{"null"}, nil)); len(d.Rows) > 0 {
 		t.Errorf("%d rows for no value", len(d.Rows))
 	}
 }
 
-func valuesFail(t *testing.T, p Place) {
-	if p.Values == nil {
-		t.Skip("the place has no Values")
+func valuesFail(t *testing.T, f Fixture) {
+	if f.Values == nil {
+		t.Skip("the fixture has no Values")
 	}
 	lost := errors.New("listenertest: the earlier stage cannot be read")
-	_, err := Read(t.Context(), p.Source, earlier(t, p.Values(t), []string{"1", "2"}, lost))
+	_, err := Read(t.Context(), f.Source, earlier(t, f.Values(t), []string{"1", "2"}, lost))
 	if !errors.Is(err, lost) || errors.Is(err, listeners.ErrPermanent) || errors.Is(err, listeners.ErrOutage) {
-		t.Errorf("Read returns %v, and the error of the values is to be returned as it is", err)
+		t.Errorf("Read returns %v, not the error of the values unchanged", err)
 	}
 }
 
-func wrong(t *testing.T, p Place) {
-	if p.Wrong == nil {
-		t.Skip("the place has no Wrong")
+func wrong(t *testing.T, f Fixture) {
+	if f.Wrong == nil {
+		t.Skip("the fixture has no Wrong")
 	}
-	if _, err := Read(t.Context(), p.Source, p.Wrong(t)); !errors.Is(err, listeners.ErrPermanent) {
+	if _, err := Read(t.Context(), f.Source, f.Wrong(t)); !errors.Is(err, listeners.ErrPermanent) {
 		t.Errorf("not a permanent error: %v", err)
 	}
 }
 
-func away(t *testing.T, p Place) {
-	if p.Away == nil {
-		t.Skip("the place has no Away")
+func away(t *testing.T, f Fixture) {
+	if f.Away == nil {
+		t.Skip("the fixture has no Away")
 	}
-	source, task := p.Away(t)
+	source, task := f.Away(t)
 	if _, err := Read(t.Context(), source, task); !errors.Is(err, listeners.ErrOutage) {
 		t.Errorf("not an outage: %v", err)
 	}

@@ -14,9 +14,9 @@ import (
 // TestSource is what every source does.
 func TestSource(t *testing.T) {
 	t.Parallel()
-	listenertest.Test(t, func(t *testing.T) listenertest.Place {
+	listenertest.Test(t, func(t *testing.T) listenertest.Fixture {
 		b := setup(t)
-		return listenertest.Place{
+		return listenertest.Fixture{
 			Source: b.source,
 			Rows: func(t *testing.T, n int) listeners.Task {
 				return task(t, fmt.Sprintf("SELECT seq AS n, NULL AS nothing FROM seq_1_to_25000 WHERE seq <= %d ORDER BY seq", n), "n nothing")
