@@ -1,5 +1,5 @@
-// Service is that of an external listener: scores of the users that an earlier stage has
-// found. It may be killed at any time, and run any number of times beside itself.
+// Service is the service of an external listener: it returns scores of the users that an earlier stage
+// has found. You can kill it at any time, and run any number of copies at once.
 //
 //	go run ./examples/external/go redis://user:password@127.0.0.1:6379/0
 //	go run ./examples/external/go -partitions 4 redis://user:password@127.0.0.1:6379/0
@@ -33,11 +33,11 @@ const (
 	group    = "fanfold"
 )
 
-// keys are those of a partition: its stream of tasks, where the answers go, and what a job's hash
-// begins with.
+// keys are the keys of a partition: the stream of tasks, the stream of replies, and the prefix of a job's
+// hash.
 type keys struct{ tasks, reply, hash string }
 
-// service does the tasks.
+// service works on the tasks of the listener.
 type service struct {
 	redis    redis.UniversalClient
 	consumer string
@@ -46,7 +46,7 @@ type service struct {
 
 func main() {
 	partitions := flag.Int("partitions", 1, "redis.partitions in Fanfold's configuration")
-	cluster := flag.Bool("cluster", false, "the URL is that of a node of a Redis Cluster")
+	cluster := flag.Bool("cluster", false, "the URL names a node of a Redis Cluster")
 	flag.Parse()
 	o, err := redis.ParseURL(cmp.Or(flag.Arg(0), "redis://127.0.0.1:6379/0"))
 	if err != nil {
@@ -71,7 +71,7 @@ func main() {
 	for _, k := range (report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}).Partitions(of) {
 		all = append(all, keys{k.Prefix + "task:" + listener, k.Prefix + "reply", k.Hash})
 	}
-	// One call reads all streams of one server; those of a cluster need a reader each.
+	// One call reads all streams of one server. In a cluster, every stream needs its own reader.
 	readers := [][]keys{all}
 	if *cluster {
 		readers = nil
@@ -86,7 +86,8 @@ func main() {
 	group.Wait()
 }
 
-// read does the tasks of some partitions. COUNT is for each stream: their entries begin at once.
+// read works on the tasks of some partitions. COUNT applies to every stream; the entries of a call are
+// processed at the same time.
 func (s *service) read(ctx context.Context, some []keys) {
 	byStream, streams := map[string]keys{}, []string{}
 	for _, k := range some {
@@ -99,7 +100,7 @@ func (s *service) read(ctx context.Context, some []keys) {
 	for {
 		found, err := s.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: group, Consumer: s.consumer, Streams: streams, Count: 1, Block: 5 * time.Second}).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			log.Print(err) // Redis is away, or Fanfold has not made the group yet
+			log.Print(err) // Redis is unreachable, or Fanfold has not created the group yet
 			time.Sleep(time.Second)
 			continue
 		}
@@ -113,27 +114,28 @@ func (s *service) read(ctx context.Context, some []keys) {
 	}
 }
 
-// insist runs a command until Redis takes it: it may be away, or full. Twice does no harm.
+// insist repeats a command until Redis accepts it: Redis may be unreachable or full. Commands that run
+// twice have no further effect.
 func insist[T any](command func() (T, error)) T {
 	for {
 		result, err := command()
 		if err == nil || errors.Is(err, redis.Nil) {
 			return result
 		}
-		log.Print(err, "; again in a second")
+		log.Print(err, "; retrying in a second")
 		time.Sleep(time.Second)
 	}
 }
 
-// task is an entry that this service works on.
+// task is an entry in work.
 type task struct {
 	*service
 	keys
 	job    string // its hash
-	fields []any  // of every reply
+	fields []any  // fields of every reply
 }
 
-// say tells Fanfold something of a task.
+// say sends Fanfold a reply to a task.
 func (t *task) say(ctx context.Context, kind string, more ...any) {
 	values := append(append([]any{"type", kind}, t.fields...), more...)
 	insist(func() (string, error) {
@@ -141,14 +143,14 @@ func (t *task) say(ctx context.Context, kind string, more ...any) {
 	})
 }
 
-// permanent is what would come again with every try.
+// permanent is an error that every try would repeat.
 type permanent string
 
 func (p permanent) Error() string { return string(p) }
 
 var errEnded = errors.New("the job has ended")
 
-// work does one task.
+// work works on one task.
 func (s *service) work(ctx context.Context, k keys, entry redis.XMessage) {
 	id := fmt.Sprint(entry.Values["id"])
 	t := &task{s, k, k.hash + id, []any{
@@ -180,7 +182,7 @@ func (s *service) work(ctx context.Context, k keys, entry redis.XMessage) {
 	}
 }
 
-// rows tells Fanfold the rows of a task, and returns how many entries they took.
+// rows sends Fanfold the rows of a task, and returns the number of replies.
 func (t *task) rows(ctx context.Context) (number int, err error) {
 	text := insist(func() (string, error) { return t.redis.HGet(ctx, t.job, "parameters").Result() })
 	var parameters struct{ From string }
@@ -196,7 +198,7 @@ func (t *task) rows(ctx context.Context) (number int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		var users []int64 // without nulls, each once
+		var users []int64 // without nulls and duplicates
 		for _, user := range all {
 			if user != nil && !seen[*user] {
 				seen[*user] = true
@@ -205,7 +207,7 @@ func (t *task) rows(ctx context.Context) (number int, err error) {
 		}
 		for len(users) > 0 {
 			for insist(func() (int64, error) { return t.redis.XLen(ctx, t.reply).Result() }) > 100 {
-				time.Sleep(100 * time.Millisecond) // Fanfold is slower: give it time
+				time.Sleep(100 * time.Millisecond) // Fanfold is slower than this service
 			}
 			some := users[:min(1000, len(users))]
 			users = users[len(some):]
@@ -230,7 +232,7 @@ func (t *task) rows(ctx context.Context) (number int, err error) {
 
 var chunks = regexp.MustCompile(` chunks=(\d+)`)
 
-// chunks is how many chunks an earlier stage has found.
+// chunks returns the number of chunks that an earlier stage has found.
 func (t *task) chunks(ctx context.Context, listener string) int {
 	found := insist(func() (string, error) { return t.redis.HGet(ctx, t.job, listener+":found").Result() })
 	if m := chunks.FindStringSubmatch(found); m != nil {
@@ -240,7 +242,7 @@ func (t *task) chunks(ctx context.Context, listener string) int {
 	return 0
 }
 
-// values are those of a chunk of a column.
+// values returns the values of a chunk of a column.
 func (t *task) values(ctx context.Context, field string, chunk int) (all []*int64, err error) {
 	if chunk > 0 {
 		field += "#" + strconv.Itoa(chunk)
@@ -257,10 +259,10 @@ func (t *task) values(ctx context.Context, field string, chunk int) (all []*int6
 	return all, json.Unmarshal(text, &all)
 }
 
-// score is that of a user: put your own here.
+// score returns the score of a user. Replace it with your own code.
 func score(user int64, from string) (string, error) {
 	if from > "2100" {
-		return "", permanent("no scores from " + from + " on")
+		return "", permanent("there are no scores from " + from + " on")
 	}
 	return strconv.FormatFloat(float64(user)*1.5, 'f', 2, 64), nil
 }

@@ -1,5 +1,5 @@
-// The service of an external listener: scores of the users that an earlier stage has
-// found. It may be killed at any time, and run any number of times beside itself.
+// The service of an external listener: it returns scores of the users that an earlier stage has
+// found. You can kill it at any time, and run any number of copies at once.
 //
 //   node service.js redis://user:password@127.0.0.1:6379/0
 //   node service.js --partitions 4 redis://user:password@127.0.0.1:6379/0
@@ -19,48 +19,48 @@ const { values: options, positionals: [url = 'redis://127.0.0.1:6379/0'] } = par
   allowPositionals: true,
   options: {
     partitions: { type: 'string', default: '1' }, // redis.partitions in Fanfold's configuration
-    cluster: { type: 'boolean', default: false } // the URL is that of a node of a Redis Cluster
+    cluster: { type: 'boolean', default: false } // the URL names a node of a Redis Cluster
   }
 })
 
-/** A connection. A read that waits holds up what comes after it, so that readers have their own. */
+/** A connection. A blocking read delays the commands after it, so every reader has its own connection. */
 function connect () {
   const { protocol, hostname: host, port, username, password } = new URL(url)
   const tls = protocol === 'rediss:' ? {} : undefined
   const redis = options.cluster
     ? new Redis.Cluster([{ host, port }], { redisOptions: { username, password, tls, maxRetriesPerRequest: null } })
     : new Redis(url, { maxRetriesPerRequest: null })
-  redis.on('error', (error) => console.error(error.message)) // it connects again by itself
+  redis.on('error', (error) => console.error(error.message)) // ioredis reconnects
   return redis
 }
 
 const redis = connect()
 
-/** The keys of each partition: its stream of tasks, where the answers go, and what a job's hash begins with. */
+/** The keys of every partition: the stream of tasks, the stream of replies, and the prefix of a job's hash. */
 const count = Number(options.partitions)
 const partitions = options.cluster || count > 1
   ? Array.from({ length: count }, (_, i) => `{fanfold:${i}}:`)
     .map((tag) => ({ tasks: `${tag}task:${LISTENER}`, reply: `${tag}reply`, hash: `${tag}FileDownloadRecordEntity-` }))
   : [{ tasks: `fanfold:task:${LISTENER}`, reply: 'fanfold:reply', hash: 'FileDownloadRecordEntity-' }]
 
-/** Runs a command until Redis takes it: it may be away, or full. Twice does no harm. */
+/** Repeats a command until Redis accepts it: Redis may be unreachable or full. Commands that run twice have no further effect. */
 async function insist (command, ...args) {
   for (;;) {
     try {
       return await redis[command](...args)
     } catch (error) {
-      console.error(`${command}: ${error.message}; again in a second`)
+      console.error(`${command}: ${error.message}; retrying in a second`)
       await sleep(1000)
     }
   }
 }
 
-/** Tells Fanfold something of a task. */
+/** Sends Fanfold a reply to a task. */
 function say (keys, task, type, fields = {}) {
   return insist('xadd', keys.reply, '*', ...Object.entries({ ...task, type, ...fields }).flat())
 }
 
-/** The values of a column that an earlier stage has found, chunk by chunk: without nulls, each once. */
+/** The values of a column that an earlier stage has found, chunk by chunk, without nulls and duplicates. */
 async function * values (job, listener, column) {
   const seen = new Set([null])
   const found = await insist('hget', job, `${listener}:found`)
@@ -74,20 +74,20 @@ async function * values (job, listener, column) {
   }
 }
 
-/** Put your own here: the score of a user. */
+/** The score of a user. Replace it with your own code. */
 function score (user, parameters) {
-  if (parameters.from > '2100') throw Object.assign(new Error(`no scores from ${parameters.from} on`), { permanent: true })
+  if (parameters.from > '2100') throw Object.assign(new Error(`there are no scores from ${parameters.from} on`), { permanent: true })
   return (user * 1.5).toFixed(2)
 }
 
-/** A list of names and values as an object. */
+/** An object from a list of names and values. */
 function pairs (list) {
   const object = {}
   for (let i = 0; i + 1 < list.length; i += 2) object[list[i]] = list[i + 1]
   return object
 }
 
-/** Does one task. */
+/** Works on one task. */
 async function work (keys, entry, { id, attempt }) {
   const task = { id, attempt, listener: LISTENER, worker: randomUUID(), entry, consumer: CONSUMER }
   await say(keys, task, 'alive')
@@ -99,7 +99,7 @@ async function work (keys, entry, { id, attempt }) {
     let number = 0
     for await (const users of values(keys.hash + id, 'shop.users', 'user_id')) {
       for (let from = 0; from < users.length; from += 1000) {
-        while (await insist('xlen', keys.reply) > 100) await sleep(100) // Fanfold is slower: give it time
+        while (await insist('xlen', keys.reply) > 100) await sleep(100) // Fanfold is slower than this service
         const rows = users.slice(from, from + 1000).map((user) => [user, score(user, parameters)])
         await say(keys, task, 'rows', { number: number++, rows: JSON.stringify(rows) })
       }
@@ -112,7 +112,7 @@ async function work (keys, entry, { id, attempt }) {
   }
 }
 
-/** Does the tasks of some partitions. COUNT is for each stream: their entries begin at once. */
+/** Works on the tasks of some partitions. COUNT applies to every stream; the entries of a call are processed at the same time. */
 async function read (some) {
   const reader = connect()
   const streams = some.map((keys) => keys.tasks)
@@ -122,11 +122,11 @@ async function read (some) {
       await Promise.all((found ?? []).flatMap(([stream, entries]) =>
         entries.map(([entry, fields]) => work(some[streams.indexOf(stream)], entry, pairs(fields)))))
     } catch (error) {
-      console.error(error.message) // Redis is away, or Fanfold has not made the group yet
+      console.error(error.message) // Redis is unreachable, or Fanfold has not created the group yet
       await sleep(1000)
     }
   }
 }
 
-// One call reads all streams of one server; those of a cluster need a reader each.
+// One call reads all streams of one server. In a cluster, every stream needs its own reader.
 for (const some of options.cluster ? partitions.map((keys) => [keys]) : [partitions]) read(some)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The service of an external listener: scores of the users that an earlier stage has found.
+"""The service of an external listener: it returns scores of the users that an earlier stage has found.
 
-It may be killed at any time, and run any number of times beside itself.
+You can kill it at any time, and run any number of copies at once.
 
     python3 service.py redis://user:password@127.0.0.1:6379/0
     python3 service.py --partitions 4 redis://user:password@127.0.0.1:6379/0
     python3 service.py --partitions 8 --cluster redis://user:password@127.0.0.1:6379
 
-It needs redis (redis-py), and zstandard where limits.compress is zstd.
+It needs redis (redis-py), and zstandard if limits.compress is zstd.
 """
 import argparse
 import collections
@@ -30,12 +30,12 @@ AWAY = (redis.RedisError, redis.exceptions.RedisClusterException)
 parser = argparse.ArgumentParser()
 parser.add_argument("url", nargs="?", default="redis://127.0.0.1:6379/0")
 parser.add_argument("--partitions", type=int, default=1, help="redis.partitions in Fanfold's configuration")
-parser.add_argument("--cluster", action="store_true", help="the URL is that of a node of a Redis Cluster")
+parser.add_argument("--cluster", action="store_true", help="the URL names a node of a Redis Cluster")
 options = parser.parse_args()
 db = (redis.RedisCluster if options.cluster else redis.Redis).from_url(options.url)
 
 
-# The keys of a partition: its stream of tasks, where the answers go, and what a job's hash begins with.
+# The keys of a partition: the stream of tasks, the stream of replies, and the prefix of a job's hash.
 Keys = collections.namedtuple("Keys", "tasks reply hash")
 if options.cluster or options.partitions > 1:
     PARTITIONS = [Keys(t + "task:" + LISTENER, t + "reply", t + "FileDownloadRecordEntity-")
@@ -45,26 +45,26 @@ else:
 
 
 class Permanent(Exception):
-    """What would come again with every try."""
+    """An error that every try would repeat."""
 
 
 def insist(command, *args):
-    """Runs a command until Redis takes it: it may be away, or full. Twice does no harm."""
+    """Repeats a command until Redis accepts it: Redis may be unreachable or full. Commands that run twice have no further effect."""
     while True:
         try:
             return command(*args)
         except AWAY as error:
-            print(f"{error}; again in a second", file=sys.stderr)
+            print(f"{error}; retrying in a second", file=sys.stderr)
             time.sleep(1)
 
 
 def say(keys, task, kind, **fields):
-    """Tells Fanfold something of a task."""
+    """Sends Fanfold a reply to a task."""
     insist(db.xadd, keys.reply, {**task, "type": kind, **fields})
 
 
 def values(job, listener, column):
-    """The values of a column that an earlier stage has found, chunk by chunk: without nulls, each once."""
+    """The values of a column that an earlier stage has found, chunk by chunk, without nulls and duplicates."""
     seen = {None}
     found = insist(db.hget, job, f"{listener}:found")
     chunks = re.search(rb" chunks=(\d+)", found or b"")
@@ -81,20 +81,20 @@ def values(job, listener, column):
 
 
 def score(user, parameters):
-    """Put your own here: the score of a user."""
+    """The score of a user. Replace it with your own code."""
     if parameters["from"] > "2100":
-        raise Permanent(f"no scores from {parameters['from']} on")
+        raise Permanent(f"there are no scores from {parameters['from']} on")
     return f"{user * 1.5:.2f}"
 
 
 def beat(keys, task, end):
-    """Says that the worker is alive, until it ends."""
+    """Reports every second that the worker is alive, until end is set."""
     while not end.wait(1):
         say(keys, task, "alive")
 
 
 def work(keys, entry, id, attempt):
-    """Does one task."""
+    """Works on one task."""
     task = {"id": id, "attempt": attempt, "listener": LISTENER, "worker": str(uuid.uuid4()), "entry": entry, "consumer": CONSUMER}
     say(keys, task, "alive")
     end = threading.Event()
@@ -107,7 +107,7 @@ def work(keys, entry, id, attempt):
         for users in values(keys.hash + id, "shop.users", "user_id"):
             for first in range(0, len(users), 1000):
                 while insist(db.xlen, keys.reply) > 100:
-                    time.sleep(0.1)  # Fanfold is slower: give it time
+                    time.sleep(0.1)  # Fanfold is slower than this service
                 rows = [[user, score(user, parameters)] for user in users[first:first + 1000]]
                 say(keys, task, "rows", number=number, rows=json.dumps(rows))
                 number += 1
@@ -121,13 +121,13 @@ def work(keys, entry, id, attempt):
 
 
 def read(partitions):
-    """Does the tasks of some partitions. COUNT is for each stream: their entries begin at once."""
+    """Works on the tasks of some partitions. COUNT applies to every stream; the entries of a call are processed at the same time."""
     by_stream = {keys.tasks: keys for keys in partitions}
     while True:
         try:
             found = db.xreadgroup(GROUP, CONSUMER, {stream: ">" for stream in by_stream}, count=1, block=5000)
         except AWAY as error:
-            print(error, file=sys.stderr)  # Redis is away, or Fanfold has not made the group yet
+            print(error, file=sys.stderr)  # Redis is unreachable, or Fanfold has not created the group yet
             time.sleep(1)
             continue
         workers = [threading.Thread(target=work, args=(by_stream[stream.decode()], entry.decode(), fields[b"id"].decode(), fields[b"attempt"].decode()))
@@ -138,6 +138,6 @@ def read(partitions):
             worker.join()
 
 
-# One call reads all streams of one server; those of a cluster need a reader each.
+# One call reads all streams of one server. In a cluster, every stream needs its own reader.
 for some in [[keys] for keys in PARTITIONS] if options.cluster else [PARTITIONS]:
     threading.Thread(target=read, args=(some,)).start()
