@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// rules is a file of alert rules: other fields are mistakes.
+// rules is a file of alert rules. Unknown fields are mistakes.
 type rules struct {
 	Groups []struct {
 		Name  string
@@ -28,13 +28,13 @@ type rules struct {
 
 var inTemplate = regexp.MustCompile(`\$labels\.(\w+)`)
 
-// grouped tells whether the result of an expression has a label. Series that are not aggregated
-// have that of their target.
+// grouped reports whether the result of an expression has a label. Series that are not aggregated have
+// the label instance.
 func grouped(expr, label string) bool {
 	return label == "instance" || regexp.MustCompile(`by \([^)]*\b`+label+`\b`).MatchString(expr)
 }
 
-// TestAlerts checks each rule: its expression, its annotations, and its row in README.md.
+// TestAlerts checks every rule: its expression, its annotations, and its row in README.md.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../prometheus/alerts.yaml")
@@ -82,7 +82,7 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	if len(names) < 15 || !slices.Equal(names, explained) {
-		t.Errorf("README.md explains\n%q, and the rules are\n%q", explained, names)
+		t.Errorf("README.md explains\n%q, but the rules are\n%q", explained, names)
 	}
 	for _, all := range [][]string{names, groups} {
 		slices.Sort(all)

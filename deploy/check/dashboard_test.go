@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// panel is what is checked of a panel of Grafana.
+// panel has the fields of a Grafana panel that are checked.
 type panel struct {
 	ID                       int
 	Type, Title, Description string
@@ -21,8 +21,8 @@ type panel struct {
 	}
 }
 
-// TestDashboard checks the expressions of each panel, that panels do not overlap, and that they
-// show all metrics.
+// TestDashboard checks the expressions of every panel, that panels do not overlap, and that they show
+// all metrics.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../grafana/fanfold.json")
@@ -36,7 +36,7 @@ func TestDashboard(t *testing.T) {
 	known := metrics(t)
 	for _, m := range regexp.MustCompile(`label_values\((\w+), (\w+)\)`).FindAllStringSubmatch(string(text), -1) {
 		if !slices.Contains(known[m[1]].labels, m[2]) {
-			t.Errorf("%s: there is no such label", m[0])
+			t.Errorf("%s: the label does not exist", m[0])
 		}
 	}
 	taken, ids, shown := map[[2]int]string{}, map[int]bool{}, map[string]bool{}
@@ -45,7 +45,7 @@ func TestDashboard(t *testing.T) {
 			for y := range p.GridPos.H {
 				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
 				if other, ok := taken[at]; ok || at[0] >= 24 {
-					t.Fatalf("%s lies on %s, or outside", p.Title, other)
+					t.Fatalf("%s overlaps %q, or is outside of the grid", p.Title, other)
 				}
 				taken[at] = p.Title
 			}
@@ -75,7 +75,7 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-	// What is the sum of two others, or a part of a histogram, need not be shown.
+	// Sums of two other metrics and parts of histograms need not be shown.
 	left := regexp.MustCompile(`^fanfold_(tasks|jobs)_(waiting|pending)$|_(count|sum)$`)
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if !shown[name] && !left.MatchString(name) {

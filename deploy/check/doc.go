@@ -1,3 +1,3 @@
-// Package check tests the dashboard and the alert rules of deploy. It is a module of its own: it
-// needs the parser of Prometheus, which is large and no part of Fanfold.
+// Package check answers one question: do the dashboard and the alert rules of deploy fit the metrics?
+// It is a separate module because the parser of Prometheus is large, and Fanfold does not need it.
 package check

@@ -18,7 +18,7 @@ type metric struct {
 	kind    string // counter, gauge or histogram
 	labels  []string
 	meaning string
-	own     bool // each process has its own value
+	own     bool // every process has its own value
 }
 
 // target are the labels that Prometheus gives to all series of a process.
@@ -26,7 +26,7 @@ var target = []string{"job", "instance"}
 
 var row = regexp.MustCompile("(?m)^\\| `(fanfold_\\w+)` \\| (\\w+) \\| (.*) \\| (.*) \\|$")
 
-// metrics returns the series that can be asked for, by name.
+// metrics returns all series by name.
 func metrics(t *testing.T) map[string]metric {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/reference/metrics.md")
@@ -60,10 +60,10 @@ func metrics(t *testing.T) map[string]metric {
 	return all
 }
 
-// statuses are the final ones of a record, which no text of a metric lists.
+// statuses are the final statuses of a record, which no text of a metric lists.
 var statuses = []string{"SUCCESS", "PARTIAL", "FAILED", "CANCELLED"}
 
-// check parses an expression and compares it with the metrics. It returns what is wrong.
+// check parses an expression and compares it with the metrics. It returns the mistakes.
 func check(known map[string]metric, expr string) (wrong []string) {
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
@@ -74,7 +74,7 @@ func check(known map[string]metric, expr string) (wrong []string) {
 		case *parser.VectorSelector:
 			m, ok := known[n.Name]
 			if !ok {
-				wrong = append(wrong, fmt.Sprintf("there is no metric %q", n.Name))
+				wrong = append(wrong, fmt.Sprintf("the metric %q does not exist", n.Name))
 				return nil
 			}
 			for _, matcher := range n.LabelMatchers {
@@ -96,7 +96,7 @@ func check(known map[string]metric, expr string) (wrong []string) {
 	return wrong
 }
 
-// checkMatcher checks the label, and its values where the text of the metric lists them.
+// checkMatcher checks the label, and its values if the text of the metric lists them.
 func checkMatcher(name string, m metric, by *labels.Matcher) (wrong []string) {
 	if by.Name == labels.MetricName {
 		return nil
@@ -124,7 +124,7 @@ func checkMatcher(name string, m metric, by *labels.Matcher) (wrong []string) {
 // them: its maximum is taken before anything else.
 func checkUse(name string, m metric, path []parser.Node) (wrong []string) {
 	var calls []string
-	var inner *parser.AggregateExpr // the last one on the way from the root
+	var inner *parser.AggregateExpr // the innermost one
 	for _, n := range path {
 		switch n := n.(type) {
 		case *parser.Call:
@@ -138,7 +138,7 @@ func checkUse(name string, m metric, path []parser.Node) (wrong []string) {
 	}
 	rate := slices.Contains(calls, "rate") || slices.Contains(calls, "increase")
 	if counts := m.kind != "gauge"; counts != rate {
-		wrong = append(wrong, fmt.Sprintf("%s is a %s: rate and increase are for counters and histograms, and for all of them", name, m.kind))
+		wrong = append(wrong, fmt.Sprintf("%s is a %s: rate and increase are for counters and histograms, and these need one of them", name, m.kind))
 	}
 	if m.own {
 		return wrong
@@ -170,7 +170,7 @@ func haveLabels(known map[string]metric, of parser.Node, names []string) (wrong 
 	return wrong
 }
 
-// TestCheck shows that mistakes are found.
+// TestCheck: check finds mistakes.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	known := metrics(t)
@@ -179,8 +179,8 @@ func TestCheck(t *testing.T) {
 		`sum(max by (partition) (fanfold_jobs_dead))`:                        "",
 		`sum by (le) (rate(fanfold_query_duration_seconds_bucket[5m]))`:      "",
 		`max(fanfold_jobs_dead`:                                              "unclosed left parenthesis",
-		`max(fanfold_jobs_deaf)`:                                             `no metric "fanfold_jobs_deaf"`,
-		`max(fanfold_query_duration_seconds)`:                                "no metric",
+		`max(fanfold_jobs_deaf)`:                                             `the metric "fanfold_jobs_deaf" does not exist`,
+		`max(fanfold_query_duration_seconds)`:                                "does not exist",
 		`max(fanfold_jobs_dead{listener="a"})`:                               "no label listener",
 		`max by (listener) (fanfold_jobs_dead)`:                              "no label listener to group by",
 		`max(fanfold_jobs_dead) and on (report) max(fanfold_tasks_lag)`:      "no label report to group by",

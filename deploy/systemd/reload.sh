@@ -1,5 +1,5 @@
 #!/bin/sh
-# After the package was installed or removed: systemd reads the unit again. The service is neither
-# started nor restarted: write /etc/fanfold/fanfold.yaml first.
+# Runs after the package is installed or removed, and makes systemd read the unit again. It does not
+# start or restart the service: write /etc/fanfold/fanfold.yaml first.
 set -e
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
