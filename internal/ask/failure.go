@@ -69,7 +69,7 @@ func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
 		f.Kind, f.text = Moved, fmt.Sprintf("%s, a redirect to %s, which is not followed", f.text, to)
 		return f
 	}
-	// A web page says no more than the status, in many words.
+	// A web page adds nothing to the status.
 	if more := Excerpt(said, secrets); more != "" && !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
 		f.text += ": " + more
 	}
