@@ -217,8 +217,8 @@ http: {url: "https://reports.example.com/fanfold", users_file: %q, operators: [o
 		t.Errorf("an operator sees %s", text)
 	}
 	nobody.does("/fanfold/reports/slow/pause", 401, "Log in")
-	reader.does("/fanfold/reports/slow/pause", 403, "only operators")
-	reader.does("/fanfold/quarantine", 403, "only operators", "entry", "1-1", "action", "remove")
+	reader.does("/fanfold/reports/slow/pause", 403, "You may only read")
+	reader.does("/fanfold/quarantine", 403, "You may only read", "entry", "1-1", "action", "remove")
 	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
