@@ -56,16 +56,17 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 		return l, err
 	}
 	for _, p := range pushes {
-		if p.record == nil || p.record.Age < e.o.Limits.Grace || p.isPlaced(delayed) {
+		if p.record == nil || p.record.Age < e.o.Limits.Grace {
 			continue
 		}
 		switch d := decide(*p, e.o.Limits.Grace); {
+		case d.act == actIgnore:
+			running = append(running, p.id)
+		case p.isPlaced(delayed):
 		case d.act == actStart && len(start) < (room+1)/2:
 			start = append(start, p)
 		case d.act == actStart:
 			l.Left = append(l.Left, *p.record)
-		case d.act == actIgnore:
-			running = append(running, p.id)
 		case d.act == actQuarantine: // a pass must not fill the quarantine
 			l.Skipped = append(l.Skipped, p.id)
 		case d.act == actFail:
@@ -91,11 +92,12 @@ func (e *Engine) mend(ctx context.Context, ids []string) error {
 		if _, ok := deadlines[id]; ok {
 			continue
 		}
-		outcome, err := e.o.Scripts.Clock.Mend(ctx, id)
-		if err != nil && !errors.Is(err, scripts.ErrBroken) {
+		switch outcome, err := e.o.Scripts.Clock.Mend(ctx, id); {
+		case errors.Is(err, scripts.ErrBroken):
+			e.log.Warn("a running job has lost its deadline, and its state cannot be read", "job", id, "err", err)
+		case err != nil:
 			return err
-		}
-		if outcome == scripts.OK {
+		case outcome == scripts.Already:
 			e.log.Warn("a running job had lost its deadline; put it back", "job", id)
 		}
 	}

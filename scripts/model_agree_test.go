@@ -119,10 +119,10 @@ func (m *machine) agree(t *rapid.T) {
 	if ttl.Val() <= 0 {
 		t.Fatalf("the TTL of the hash is %v", ttl.Val())
 	}
-	if deadline.Err() != nil {
-		t.Fatal("it has no deadline")
+	if (deadline.Err() != nil) != m.job.timeless {
+		t.Fatalf("its deadline: %v; lost: %v", deadline, m.job.timeless)
 	}
-	if at := int64(deadline.Val()); at > time.Now().UnixMilli() && (wake.Val() <= 0 || wake.Val().Milliseconds() > at) {
+	if at := int64(deadline.Val()); !m.job.timeless && at > time.Now().UnixMilli() && (wake.Val() <= 0 || wake.Val().Milliseconds() > at) {
 		t.Fatalf("the deadline is %d, the wake key ends at %d", at, wake.Val().Milliseconds())
 	}
 	m.agreeState(t)

@@ -33,6 +33,7 @@ func (m *machine) end() {
 	}
 	for round := 0; ; round++ {
 		if m.job != nil {
+			m.mend(t)
 			for _, step := range steps {
 				m.endLease(t, step)
 				if step != stepLarge {

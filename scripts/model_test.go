@@ -98,6 +98,7 @@ type mJob struct {
 	attempt, stage, fence, done, target, bytes int64
 	status, parameters                         string
 	late, cancelled, reason, remove, blamed    bool
+	timeless                                   bool // its deadline is lost
 	fold                                       mStep
 	tasks                                      map[string]*mStep
 }
@@ -258,6 +259,7 @@ func (m *machine) actions() map[string]action {
 		"lose delayed":   {1, func() bool { return len(m.delayed) > 0 }, m.loseDelayed},
 		"lose hash":      {1, exists, m.loseHash},
 		"lose deadline":  {1, exists, m.loseDeadline},
+		"mend":           {1, exists, m.mend},
 		"lose tombstone": {1, func() bool { return m.tombstone != nil }, m.loseTombstone},
 	}
 }
@@ -611,10 +613,18 @@ func (m *machine) loseHash(t *rapid.T) {
 	m.job = nil
 }
 
-// loseDeadline takes the deadline away, and puts it back as a pass over the records does.
 func (m *machine) loseDeadline(t *rapid.T) {
 	m.client.Del(t.Context(), m.s.Keys.Deadlines(), m.s.Keys.Wake())
-	if outcome, err := m.s.Clock.Mend(t.Context(), "1"); outcome != OK || err != nil {
+	m.job.timeless = true
+}
+
+// mend puts the deadline back, as a pass over the records does.
+func (m *machine) mend(t *rapid.T) {
+	want := Gone
+	if m.job.timeless {
+		want, m.job.timeless = Already, false
+	}
+	if outcome, err := m.s.Clock.Mend(t.Context(), "1"); outcome != want || err != nil {
 		t.Fatal(outcome, err)
 	}
 }
