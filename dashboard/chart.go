@@ -24,7 +24,16 @@ var functions = template.FuncMap{
 	"took":      func(ms *int64) string { return inspect.Short(time.Duration(*ms) * time.Millisecond) },
 	"chip":      chipOf,
 	"rate":      func(n float64) string { return strconv.FormatFloat(math.Ceil(n*10)/10, 'f', -1, 64) },
+	"latency":   latency,
 	"percent":   func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
+}
+
+// latency shows an upper bound: in milliseconds below 10 seconds.
+func latency(d time.Duration) string {
+	if d < 10*time.Second {
+		return strconv.FormatInt(int64(math.Ceil(float64(d)/float64(time.Millisecond))), 10) + " ms"
+	}
+	return inspect.Short(time.Duration(math.Ceil(d.Seconds())) * time.Second)
 }
 
 // page is an entry of the menu.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +73,7 @@ func TestSourceRows(t *testing.T) {
 	for i := range 100 {
 		many = append(many, time.Duration(i+1)*time.Millisecond)
 	}
+	s.history.add(now.Add(-10*time.Minute-time.Second), nil, inspect.Told{})
 	s.history.add(now.Add(-10*time.Minute), nil, inspect.Told{Failed: map[string]int{"a": 2, "@fanin": 5}, Took: map[string][]time.Duration{"a": many}})
 	s.history.add(now, nil, inspect.Told{Failed: map[string]int{"b": 1}, Took: map[string][]time.Duration{"b": many, "c": {time.Hour}}})
 	d := &Dashboard{}
@@ -82,6 +84,49 @@ func TestSourceRows(t *testing.T) {
 	}
 	if r := rows[1]; r.Failed != 0 || r.Rate != 0 || r.P95 != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestRateAfterAGap: events that were read late count for the whole time since the last sample.
+func TestRateAfterAGap(t *testing.T) {
+	t.Parallel()
+	var s sampler
+	now := time.Now()
+	s.history.add(now.Add(-70*time.Minute), nil, inspect.Told{})
+	s.history.add(now, nil, inspect.Told{Took: map[string][]time.Duration{"a": make([]time.Duration, 7000)}})
+	d := &Dashboard{}
+	rows := d.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}}}, []listener{{Load: inspect.Load{Name: "a"}, Source: "db"}}, s.tries())
+	if math.Abs(rows[0].Rate-100) > 0.1 {
+		t.Errorf("%+v", rows[0])
+	}
+}
+
+// TestLatency: an upper bound is rounded up.
+func TestLatency(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{3 * time.Millisecond: "3 ms", 40100 * time.Microsecond: "41 ms", 9 * time.Second: "9000 ms", 61*time.Second + 1: "1m2s"} {
+		if got := latency(d); got != want {
+			t.Errorf("%s: %q", d, got)
+		}
+	}
+}
+
+// TestSinkThatHangs delays nothing, and is not asked again until it answers.
+func TestSinkThatHangs(t *testing.T) {
+	t.Parallel()
+	asked, answer := 0, make(chan error)
+	o := Options{Sink: func(context.Context) error { asked++; return <-answer }}
+	var hung atomic.Bool
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 {
+		if got := readSink(ctx, o, &hung); !got.Known || got.Err == "" {
+			t.Errorf("%+v", got)
+		}
+	}
+	answer <- nil
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
 	}
 }
 
@@ -161,7 +206,7 @@ func TestPages(t *testing.T) {
 	for name, s := range map[string]*sample{
 		"empty":  {At: now, Full: true},
 		"errors": {At: now, Full: true, Err: errors.New(evil), NotReady: evil, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
-		"evicts": {At: now, Full: true, Sink: evil, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
+		"evicts": {At: now, Full: true, Sink: sinkState{Known: true, Err: evil}, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
 		"full": {
 			At: now, Full: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},

@@ -14,6 +14,7 @@ const hour = time.Hour
 type history struct {
 	points  []point
 	minutes []tries
+	last    time.Time // of the last sample
 }
 
 type point struct {
@@ -57,9 +58,14 @@ func (h *history) add(at time.Time, f inspect.Sums, counts inspect.Told) {
 		h.minutes = h.minutes[1:]
 	}
 	if n := len(h.minutes); n == 0 || at.Sub(h.minutes[n-1].since) > time.Minute {
-		h.minutes = append(h.minutes, tries{at, map[string]int{}, map[string]*durations{}})
+		since := at
+		if !h.last.IsZero() {
+			since = h.last // the counts are those since then
+		}
+		h.minutes = append(h.minutes, tries{since, map[string]int{}, map[string]*durations{}})
 	}
 	h.minutes[len(h.minutes)-1].add(counts)
+	h.last = at
 }
 
 func (t *tries) add(counts inspect.Told) {

@@ -19,7 +19,8 @@ type jobs struct {
 	View, Query string
 	Views       []countedView
 	Rows        []row
-	More        int // jobs that match and are not shown
+	More        int  // jobs that match and are not shown
+	Param, Cut  bool // it is filtered by a parameter; only the records changed last were searched
 }
 
 type countedView struct {
@@ -63,8 +64,8 @@ var views = []struct {
 
 func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (string, any, error) {
 	v := jobs{View: cmp.Or(r.FormValue("view"), views[0].name), Query: strings.TrimSpace(r.FormValue("q"))}
-	if len(v.Query) > 100 {
-		v.Query = v.Query[:100]
+	if len(v.Query) > maxParam {
+		v.Query = v.Query[:maxParam]
 	}
 	v.Views = make([]countedView, len(views))
 	for i, w := range views {
@@ -78,11 +79,12 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query
 	}
 	if name, value, ok := strings.Cut(v.Query, "="); ok && name != "" {
-		ids, err := d.withParameter(ctx, name, value)
+		found, err := d.withParameter(ctx, name, value)
 		if err != nil {
 			return "Jobs", nil, err
 		}
-		matches = func(j inspect.Running) bool { return ids[j.ID] }
+		v.Param, v.Cut = true, len(found) == maxMatches
+		matches = func(j inspect.Running) bool { return found[j.ID] }
 	}
 	for _, running := range s.Jobs {
 		if !matches(running) {

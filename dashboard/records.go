@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"golang.org/x/sync/singleflight"
 )
 
 // records is the content of the page of records.
@@ -28,6 +29,8 @@ const (
 	// maxQueries is the maximum number of concurrent queries of records, because a filter can scan the table.
 	// Queries whose browsers have disconnected count too.
 	maxQueries = 2
+	// maxParam is the maximum length of name=value.
+	maxParam = 1000
 	// recordsTimeout bounds one of them.
 	recordsTimeout = 10 * time.Second
 )
@@ -50,7 +53,7 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 			of.Status = s
 		}
 	}
-	if name, value, ok := strings.Cut(v.Param, "="); ok && name != "" && len(v.Param) <= 1000 {
+	if name, value, ok := strings.Cut(v.Param, "="); ok && name != "" && len(v.Param) <= maxParam {
 		of.Parameters[name] = value
 	}
 	var err error
@@ -58,59 +61,82 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 	return "Records", v, err
 }
 
-// list queries the records. The query continues after the browser disconnects, so that it counts until it
+// list reads records with their times.
+func (d *Dashboard) list(ctx context.Context, of record.Filter, max int) (found []inspect.Job, err error) {
+	err = d.query(ctx, func(ctx context.Context) error {
+		found, err = d.o.Inspect.List(ctx, of, max)
+		return err
+	})
+	return found, err
+}
+
+// query queries the records. The query continues after the browser disconnects, so that it counts until it
 // ends.
-func (d *Dashboard) list(ctx context.Context, of record.Filter, max int) ([]inspect.Job, error) {
+func (d *Dashboard) query(ctx context.Context, f func(context.Context) error) error {
 	select {
 	case d.queries <- struct{}{}:
 		defer func() { <-d.queries }()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTimeout)
 	defer cancel()
-	return d.o.Inspect.List(ctx, of, max)
+	return f(ctx)
 }
+
+const (
+	// maxMatches is the maximum number of running jobs that a filter by parameter finds.
+	maxMatches = 5000
+	// maxMatchAge is the maximum age of a cached answer.
+	maxMatchAge = 15 * time.Second
+)
 
 // matched caches which running jobs have a parameter, because every live update asks for them. It is safe for
 // concurrent use.
 type matched struct {
+	once  singleflight.Group
 	mu    sync.Mutex
 	known map[string]match // by name=value
 }
 
+// match is a cached answer.
 type match struct {
 	at  time.Time
 	ids map[string]bool
+	err error
 }
 
-// maxMatchAge is the maximum age of a cached answer.
-const maxMatchAge = 15 * time.Second
-
-// withParameter returns the ids of the running jobs with a parameter: the maxRows whose records were changed
-// last.
+// withParameter returns the ids of the running jobs with a parameter: the maxMatches whose records were
+// changed last. Browsers that ask for the same share one query.
 func (d *Dashboard) withParameter(ctx context.Context, name, value string) (map[string]bool, error) {
 	m, key := &d.matched, name+"="+value
-	m.mu.Lock()
-	maps.DeleteFunc(m.known, func(_ string, one match) bool { return time.Since(one.at) > maxMatchAge })
-	one, ok := m.known[key]
-	m.mu.Unlock()
-	if ok {
-		return one.ids, nil
-	}
-	rows, err := d.list(ctx, record.Filter{Status: report.Processing, Parameters: map[string]string{name: value}}, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	one = match{time.Now(), make(map[string]bool, len(rows))}
-	for _, r := range rows {
-		one.ids[r.ID] = true
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil {
-		m.known = map[string]match{}
-	}
-	m.known[key] = one
-	return one.ids, nil
+	found, _, _ := m.once.Do(key, func() (any, error) {
+		m.mu.Lock()
+		maps.DeleteFunc(m.known, func(_ string, one match) bool { return time.Since(one.at) > maxMatchAge })
+		one, ok := m.known[key]
+		m.mu.Unlock()
+		if ok {
+			return one, nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTimeout) // the answer is for others, too
+		defer cancel()
+		one.ids = map[string]bool{}
+		one.err = d.query(ctx, func(ctx context.Context) error {
+			records, err := d.o.Inspect.Search(ctx, record.Filter{Status: report.Processing, Parameters: map[string]string{name: value}}, maxMatches)
+			for _, r := range records {
+				one.ids[r.ID] = true
+			}
+			return err
+		})
+		one.at = time.Now()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.known == nil {
+			m.known = map[string]match{}
+		}
+		m.known[key] = one
+		return one, nil
+	})
+	one, _ := found.(match)
+	return one.ids, one.err
 }

@@ -50,7 +50,7 @@ type sample struct {
 	NotReady    string // which server does not answer; empty: none
 	Sources     []source
 	Settings    settings
-	Sink        string // why the sink does not answer; empty: it does
+	Sink        sinkState
 	// Processes is the number of running processes; -1: unknown. Versions are their distinct versions.
 	Processes int
 	Versions  []string
@@ -75,7 +75,8 @@ type sampler struct {
 
 	sources  background[[]source]
 	settings background[settings]
-	sink     background[string]
+	sink     background[sinkState]
+	hung     atomic.Bool // a question to the sink has no answer yet
 }
 
 func newSampler(o Options) *sampler {
@@ -231,7 +232,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	before := to.Sources
 	to.Sources = s.sources.get(sourcesEvery, func() []source { return connectAll(context.WithoutCancel(ctx), s.o, before) })
 	to.Settings = s.settings.get(settingsEvery, func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
-	to.Sink = s.sink.get(settingsEvery, func() string { return readSink(context.WithoutCancel(ctx), s.o) })
+	to.Sink = s.sink.get(settingsEvery, func() sinkState { return readSink(context.WithoutCancel(ctx), s.o, &s.hung) })
 	if counts := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.stale.Swap(false) || counts != s.deadCounts || time.Since(s.deadRead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err

@@ -1,11 +1,11 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -78,20 +78,22 @@ type background[T any] struct {
 	mu      sync.Mutex
 	known   T
 	began   time.Time // of the last read
+	busy    bool      // it has not ended
 	running sync.WaitGroup
 }
 
-// get returns the last value, and starts to read a new one if the last read is older than every.
+// get returns the last value, and starts to read a new one if the last read has ended and began more
+// than every ago.
 func (s *background[T]) get(every time.Duration, ask func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.began) > every {
-		s.began = time.Now()
+	if time.Since(s.began) > every && !s.busy {
+		s.began, s.busy = time.Now(), true
 		s.running.Go(func() {
 			found := ask()
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.known = found
+			s.known, s.busy = found, false
 		})
 	}
 	return s.known
@@ -110,22 +112,42 @@ func readSettings(ctx context.Context, o Options) settings {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	missing, err := o.Inspect.Unpublished(ctx)
-	policies, other := o.Inspect.EvictionPolicies(ctx)
+	policies, _ := o.Inspect.EvictionPolicies(ctx) // a server may refuse INFO
 	e := settings{Known: true, Missing: missing, Policies: slices.DeleteFunc(policies, func(p string) bool { return p == "noeviction" })}
-	if err := cmp.Or(err, other); err != nil {
+	if err != nil {
 		e.Err = engine.Reason(err)
 	}
 	return e
 }
 
-// readSink returns why the sink does not answer; empty: it does.
-func readSink(ctx context.Context, o Options) string {
+// sinkState is whether the sink answers.
+type sinkState struct {
+	Known bool   // it was asked
+	Err   string // why it does not answer; empty: it does
+}
+
+// readSink asks the sink. A file server that hangs ignores the context: the question then continues
+// in the background, and the next one waits for its answer.
+func readSink(ctx context.Context, o Options, hung *atomic.Bool) sinkState {
+	if !hung.CompareAndSwap(false, true) {
+		return sinkState{Known: true, Err: "it does not answer"}
+	}
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
-	if err := o.Sink(ctx); err != nil {
-		return engine.Reason(err)
+	done := make(chan error, 1)
+	go func() {
+		defer hung.Store(false)
+		done <- o.Sink(ctx)
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			return sinkState{Known: true, Err: engine.Reason(err)}
+		}
+		return sinkState{Known: true}
+	case <-ctx.Done():
+		return sinkState{Known: true, Err: "it does not answer"}
 	}
-	return ""
 }
 
 // connectAll connects to all sources at once. A source that was unreachable before keeps its Since.

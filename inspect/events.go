@@ -46,7 +46,9 @@ func (in *Inspector) EvictionPolicies(ctx context.Context) (all []string, err er
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, info["Memory"]["maxmemory_policy"])
+		if policy := info["Memory"]["maxmemory_policy"]; policy != "" { // some managed servers hide it
+			all = append(all, policy)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all), err

@@ -8,13 +8,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // List returns jobs from their records, with Times, the most recently changed record first.
 func (in *Inspector) List(ctx context.Context, of record.Filter, limit int) ([]Job, error) {
-	records, err := in.o.Records.List(ctx, of, limit)
+	records, err := in.Search(ctx, of, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +26,11 @@ func (in *Inspector) List(ctx context.Context, of record.Filter, limit int) ([]J
 		each[i] = &jobs[i]
 	}
 	return jobs, in.Times(ctx, each...)
+}
+
+// Search returns records, the most recently changed first.
+func (in *Inspector) Search(ctx context.Context, of record.Filter, limit int) ([]engine.Record, error) {
+	return in.o.Records.List(ctx, of, limit)
 }
 
 // ago returns the time before an age.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
 	has("/records?status=cancelled&since=nonsense", "No records match.")
 	has("/", "Source db</a></dt><dd>reachable</dd>", "1 running: dev")
-	has("/listeners", "1 of 3", "100/m", "Queries per minute", `<td class="number">1</td><td class="number">`, "Failed tries", `<td class="number">1</td></tr>`)
+	has("/listeners", "1 of 3", "100/m", "Tasks done per minute", "Failed tries", `<td class="number">1</td></tr>`)
+	s.eventually("the source has a rate and a duration", func() bool {
+		_, text := page("/listeners")
+		return regexp.MustCompile(`<td class="number">100/m</td><td class="number">\d+</td><td class="number">[0-9.]+</td><td class="number">\d+ ms</td><td class="number">1</td></tr>`).MatchString(text)
+	})
 	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
 	has("/jobs/"+done, "SUCCESS", "file://")
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {

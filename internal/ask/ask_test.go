@@ -56,6 +56,7 @@ func TestJudgement(t *testing.T) {
 		"slow for the host": {status(408, ""), Failing, 0, "408 Request Timeout"},
 		"refused":           {status(404, "not for "+secret), Refused, 0, "404 Not Found: not for ***"},
 		"a web page":        {status(404, "<html>Not Found</html>", "Content-Type", "text/html; charset=utf-8"), Refused, 0, "404 Not Found"},
+		"JSON as a page":    {status(404, `{"error": "quota"}`, "Content-Type", "text/html"), Refused, 0, `404 Not Found: {"error": "quota"}`},
 		"a long text":       {status(400, strings.Repeat("ä", 500)), Refused, 0, "400 Bad Request: " + strings.Repeat("ä", 100)},
 		"to another host":   {status(302, "", "Location", "http://127.0.0.1:1/x?y="+secret), Moved, 0, "302 Found, a redirect to http://127.0.0.1:1, which is not followed"},
 		"nowhere":           {status(304, ""), Moved, 0, "304 Not Modified, a redirect to nowhere, which is not followed"},

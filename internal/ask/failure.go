@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -69,8 +70,9 @@ func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
 		f.Kind, f.text = Moved, fmt.Sprintf("%s, a redirect to %s, which is not followed", f.text, to)
 		return f
 	}
-	// A web page adds nothing to the status.
-	if more := Excerpt(said, secrets); more != "" && !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
+	// A web page adds nothing to the status. Some APIs send JSON as text/html.
+	page := strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") && bytes.HasPrefix(bytes.TrimSpace(said), []byte("<"))
+	if more := Excerpt(said, secrets); more != "" && !page {
 		f.text += ": " + more
 	}
 	switch {

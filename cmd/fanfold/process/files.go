@@ -60,8 +60,14 @@ func (o *opened) get(ctx context.Context) (sink.Sink, error) {
 	}
 }
 
-// sinkAnswers lists a prefix without files. It returns why the sink does not answer, or nil.
+// sinkAnswers returns the error of the last write of this process if it persists, and otherwise that
+// of listing a prefix without files.
 func (p *Process) sinkAnswers(ctx context.Context) error {
+	if p.files != nil {
+		if err := p.files.State(ctx); err != nil {
+			return err
+		}
+	}
 	files, err := p.reads.get(ctx)
 	if err != nil {
 		return err
