@@ -138,7 +138,7 @@ func (d *deadSweep) print(f *flags, c *cobra.Command, s operate.Swept) error {
 	}
 	rows = append(rows, table.Row{past, s.Would + s.Done, ""})
 	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
-		rows = append(rows, table.Row{"skipped: " + why, s.Left[why], ""})
+		rows = append(rows, table.Row{"unchanged: " + why, s.Left[why], ""})
 	}
 	return f.print(c, s, table.Row{"report", "jobs", "example"}, rows)
 }
