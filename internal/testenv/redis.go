@@ -57,7 +57,7 @@ func newRedis(dir string, settings ...string) (*Redis, error) {
 // Start starts the server again after Stop or Kill, on the same port, with the same files and
 // settings, and with more settings.
 func (r *Redis) Start(ctx context.Context, more ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	args := slices.Concat([]string{filepath.Join(r.dir, "redis.conf"), "--port", strconv.Itoa(r.port), "--dir", r.dir}, r.settings, more)
 	p, err := startProcess("redis-server", args...)
