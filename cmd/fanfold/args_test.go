@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // TestUnknownWords: an unknown command or flag exits with 2, suggests a similar one and changes
@@ -56,10 +57,17 @@ func TestCompletionOfIDs(t *testing.T) {
 	s := newStack(t, oneReport)
 	s.exec("INSERT INTO file_download_record (id, report, status, updated_at) VALUES (1, 'r', 'PROCESSING', NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', NOW()), (3, 'r', 'SUCCESS', NOW()), (12, 'slow', 'PROCESSING', NOW())")
 	due := time.Now().Add(time.Hour).UnixMilli()
-	s.redisCLI(fmt.Sprintf(`redis-cli ZADD fanfold:delayed %d 77 %[1]d 'odd
-name'`, due))
-	s.redisCLI(fmt.Sprintf("redis-cli ZADD fanfold:timers %d weekly-42", due))
-	s.redisCLI("redis-cli ZADD fanfold:dead 1700000000000 2")
+	add := func(key, member string, score int64) {
+		t.Helper()
+		if err := s.b.Redis.ZAdd(t.Context(), key, redis.Z{Score: float64(score), Member: member}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"77", "odd\nname"} {
+		add(s.b.Partitions.Of(id).Keys.Delayed(), id, due)
+	}
+	add(s.b.Partitions.Of("weekly-42").Keys.Timers(), "weekly-42", due)
+	add(s.b.Partitions.Of("2").Keys.Dead(), "2", 1700000000000)
 	for args, want := range map[string]string{
 		"cancel |":                 "12\tslow PROCESSING\n1\tr PROCESSING\n:36",
 		"cancel 12 |":              "1\tr PROCESSING\n:36",
