@@ -30,7 +30,7 @@ func (d *draft) checkJoin() bool {
 		for _, l := range d.listeners {
 			d.Join.Listeners = append(d.Join.Listeners, report.Joined{Listener: l.Name, Type: report.Inner, Keys: d.Join.Keys})
 			for _, key := range d.Join.Keys {
-				sound = l.gives(key, keys) && sound
+				sound = l.givesKey(key, keys) && sound
 			}
 		}
 		return sound
@@ -95,7 +95,7 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 	sound = sound && l != nil && !s.Wrong("type")
 	if sound && keysKnown {
 		for _, key := range j.Keys {
-			sound = l.gives(key, own) && sound
+			sound = l.givesKey(key, own) && sound
 		}
 	}
 	return sound

@@ -171,6 +171,16 @@ func (l *draftListener) gives(column string, at decode.Setting) bool {
 	return false
 }
 
+// givesKey is gives for a key column of the join.
+func (l *draftListener) givesKey(column string, at decode.Setting) bool {
+	if !l.known || slices.Contains(l.Columns, column) {
+		return l.known
+	}
+	remedy := report.DidYouMean(column, l.Columns) + ". If a column with the same values has another name, name it in key, or rename it in the query with AS"
+	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), remedy)
+	return false
+}
+
 // find returns the listener of a name, or nil.
 func (ls listeners) find(name string) *draftListener {
 	for _, l := range ls {

@@ -218,16 +218,24 @@ func memory(s *scripts.Scripts) measure {
 	}
 }
 
-// workers measures how many processes read a listener's stream.
+// workers measures how many processes read a listener's stream. Before version 7.2 (without
+// `inactive`), Redis does not tell whether the idle consumer of a service waits or is gone: it counts
+// until a task stays unread.
 func workers(name, key, help string, by Reader) measure {
 	var c *redis.XInfoConsumersCmd
+	var g *redis.XInfoGroupsCmd
 	return measure{
 		Figure: Figure{Name: name, Help: help},
-		ask:    func(ctx context.Context, p redis.Pipeliner) { c = p.XInfoConsumers(ctx, key, scripts.Group) },
+		ask: func(ctx context.Context, p redis.Pipeliner) {
+			if c = p.XInfoConsumers(ctx, key, scripts.Group); by.External {
+				g = p.XInfoGroups(ctx, key)
+			}
+		},
 		value: func(time.Time) (n float64, err error) {
 			consumers, err := c.Result()
+			read := g != nil && slices.ContainsFunc(g.Val(), func(g redis.XInfoGroup) bool { return g.Name == scripts.Group && g.Lag == 0 })
 			for _, one := range consumers {
-				if by.Alive(one) {
+				if by.Alive(one) || read && one.Inactive == 0 {
 					n++
 				}
 			}

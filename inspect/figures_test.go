@@ -154,6 +154,44 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestIdleService: the consumer of a service that waits for tasks counts, also before Redis 7.2, which does
+// not see it wait. Once a task stays unread, it does not count.
+func TestIdleService(t *testing.T) {
+	t.Parallel()
+	b := setup(t, `  scored: {stages: [{listeners: [{name: service, kind: external, columns: [k]}]}]}`)
+	ctx, key := t.Context(), b.o.Scripts.Home().Keys.Task("service")
+	b.ok(b.o.Redis.XGroupCreateMkStream(ctx, key, scripts.Group, "0").Err())
+	b.ok(b.o.Redis.XGroupCreateConsumer(ctx, key, scripts.Group, "c").Err())
+	reads, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for reads.Err() == nil {
+			b.o.Redis.XReadGroup(reads, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{key, ">"}, Block: time.Second})
+		}
+	}()
+	began := time.Now()
+	for time.Since(began) < servicePolls+time.Second {
+		b.want("a service that waits", map[string]float64{"tasks_workers service": 1})
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	stop()
+	<-done
+	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"id", "1", "attempt", "1"}}).Err())
+	for end := time.Now().Add(time.Minute); b.figures()["tasks_workers service"] != 0; {
+		if time.Now().After(end) {
+			t.Fatal("a service that is gone counts as a worker")
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
 // TestReaders: a service polls less often than a process of Fanfold.
 func TestReaders(t *testing.T) {
 	t.Parallel()

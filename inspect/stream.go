@@ -32,17 +32,6 @@ type entry struct {
 	Idle     time.Duration // since it was read, or its lease was renewed
 }
 
-// live returns the number of consumers whose last command is more recent than a duration.
-func (q queue) live(silence time.Duration) int {
-	n := 0
-	for _, c := range q.Consumers {
-		if c.Idle < silence {
-			n++
-		}
-	}
-	return n
-}
-
 // queue describes a stream, and searches its oldest entries for an id and an attempt (0: any).
 func (in *Inspector) queue(ctx context.Context, key, id string, attempt int64) (queue, error) {
 	q, err := once(in, "stream "+key, func() (q queue, err error) {

@@ -270,4 +270,11 @@ func (f *facts) member(is func(step string) bool) *Delayed {
 func (f *facts) silence() time.Duration { return max(f.Limits.Lease, 3*time.Second) }
 
 // live returns the number of live consumers of a stream.
-func (f *facts) live(q queue) int { return q.live(f.silence()) }
+func (f *facts) live(q queue) (n int) {
+	for _, c := range q.Consumers {
+		if c.Idle < f.silence() {
+			n++
+		}
+	}
+	return n
+}

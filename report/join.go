@@ -41,7 +41,7 @@ type Joined struct {
 	Listener string `yaml:"name" short:"" need:"Name one of the report's listeners"`
 	// Which rows the result has. The first listener has no type
 	Type JoinType `yaml:"type" default:"inner"`
-	// Names of its key columns, if they differ from those of the join. All listeners join by the same values: this only renames
+	// Names of its key columns, if they differ from those of the join. They must contain the same values: a listener cannot join by another key
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // the same number as Join.Keys
 }
 

@@ -18,8 +18,8 @@ func newPause(f *flags) *cobra.Command {
 		Short: "Pause a listener or a report",
 		Long: `When you pause a listener, its running tasks continue, and within a second no process
 starts a new one. You cannot pause an external listener; stop its service instead. When
-you pause a report, its jobs do not start. Their ids wait in Redis and do not delay other
-jobs.
+you pause a report, within a second no job of it starts. Their ids wait in Redis and do
+not delay other jobs.
 
 A pause lasts until you resume it, even if Redis loses its memory (after fanfold
 migrate). Pauses do not count as tries. The deadline of a job that waits for a paused
@@ -52,7 +52,8 @@ func newResume(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume",
 		Short: "Resume a paused listener or report",
-		Long: `Resume ends the pause of a listener or a report. Waiting tasks and jobs start first.
+		Long: `Resume ends the pause of a listener or a report. Waiting tasks and ids start first.
+A task that failed before keeps the time of its next try; fanfold delay run retries it now.
 Resuming something that is not paused changes nothing.`,
 	}
 	c.AddCommand(

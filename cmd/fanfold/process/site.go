@@ -82,7 +82,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		}
 		done <- struct{}{}
 	}()
-	log.Info("serving the dashboard", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
+	log.Info("serving HTTP", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
 	if !access.Loopback(listener.Addr().String()) {
 		log.Info("pages and passwords are not encrypted on this address: put a TLS proxy in front of it")
 	}
