@@ -56,7 +56,7 @@ func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails)
 	}
 	switch {
 	case id != "" && !report.ValidID(id):
-		return "its id does not match ^" + report.IDForm + "$", nil
+		return "its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id", nil
 	case origin == "fired":
 		if _, _, ok := in.o.Config.Timers.Match(v.Parts["name"]); !ok {
 			return "no definition in timers matches this name", nil

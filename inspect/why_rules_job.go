@@ -73,7 +73,7 @@ var jobRule = rule{
 	{when: "!jobs-whole", kind: KindQueued, says: "The record is PENDING; if its id was pushed, at least {jobs-searched} others are ahead of it.", more: []string{"{running}"}},
 	{when: "", kind: KindNotPushed, says: "The record is PENDING, and its id was not pushed.", do: []string{"{submit}", "fanfold quarantine ls shows whether its id was pushed in another form, such as 0{id}"}, more: []string{
 		"It has not changed for {record-age}; the id is neither in {jobs} nor in {delayed}.",
-		"After {grace} without a change, a rebuild starts it, unless records.filter excludes it. A rebuild runs every few minutes.",
+		"After {grace} without a change, a rebuild starts it, unless records.filter excludes it. A rebuild runs every 5 minutes.",
 	}},
 }
 

@@ -84,7 +84,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 		delete(fields, "try")
 	case origin == "jobs", origin == "fanin", origin == "fanin:large", origin == "reply", strings.HasPrefix(origin, "task:"):
 		if !report.ValidID(id) {
-			return refuse("its id does not match ^" + report.IDForm + "$")
+			return refuse("its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id")
 		}
 		key = p.Of(id).Keys.Prefix + origin
 		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, p.Of(id).Keys.Prefix, p.Of(id).Keys.Hash) {

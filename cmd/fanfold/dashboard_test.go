@@ -75,7 +75,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
 	has("/records?status=cancelled&since=nonsense", "No records match.")
-	has("/", "Source db</a></dt><dd>reachable</dd>", "1 running: dev")
+	has("/", "Source db</a></dt><dd>reachable</dd>", "1 running, version dev")
 	has("/listeners", "1 of 3", "100/m", "Tasks done per minute", "Failed tries", `<td class="number">1</td></tr>`)
 	s.eventually("the source has a rate and a duration", func() bool {
 		_, text := page("/listeners")

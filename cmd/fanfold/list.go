@@ -206,7 +206,7 @@ func ago(flag, text string) (time.Duration, error) {
 	}
 	at, err := parseTime(text, time.Local)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is neither a duration such as 90s, 10m or 1d, nor a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds", flag, text)
+		return 0, fmt.Errorf("%s: %q is neither a duration such as 90s, 10m or 1d, nor a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), unix seconds or milliseconds", flag, text)
 	}
 	return max(time.Since(at), time.Microsecond), nil
 }

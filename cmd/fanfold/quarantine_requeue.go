@@ -108,7 +108,7 @@ quarantine show says why.`,
 	c.Flags().BoolVar(&all, "all", false, "requeue all current entries, except refused ones")
 	c.Flags().StringVar(&match, "match", "", "requeue entries whose reason or fields match this pattern, such as '*no record*', except refused ones")
 	c.Flags().Var((*durationValue)(&due.in), "in", "due time of entries from a sorted set, such as 90s, 24h or 1w from now")
-	c.Flags().StringVar(&due.at, "at", "", "the due time as a point in time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	c.Flags().StringVar(&due.at, "at", "", "the due time as a point in time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (in this machine's time zone), or unix seconds or milliseconds")
 	return c
 }
 

@@ -77,7 +77,7 @@ the definition has cron, omit --in and --at to use its next time.`,
 		}),
 	}
 	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 90s, 24h or 1w")
-	c.Flags().StringVar(&due.at, "at", "", "due at this time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	c.Flags().StringVar(&due.at, "at", "", "due at this time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (in this machine's time zone), or unix seconds or milliseconds")
 	return c
 }
 

@@ -129,5 +129,5 @@ func parseTime(text string, zone *time.Location) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--at: %q is not a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), or unix seconds or milliseconds", text)
+	return time.Time{}, fmt.Errorf("--at: %q is not a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), or unix seconds or milliseconds", text)
 }

@@ -8,7 +8,7 @@ import (
 // checkRecords checks the record table, and counts the rows that a rebuild would start.
 func (d recordDoctor) checkRecords(ctx context.Context) Findings {
 	if err := d.Records.Check(ctx); err != nil {
-		return Findings{newFinding("records", Fail, "", err, "run fanfold migrate to make Fanfold's own table, or map yours with records.columns; the account needs SELECT and UPDATE on it")}
+		return Findings{newFinding("records", Fail, "", err, "run fanfold migrate to make Fanfold's own table, or map yours with records.columns, with \"-\" for a column that it lacks; the account needs SELECT and UPDATE on it")}
 	}
 	fs := Findings{{Check: "records", Result: Pass, Detail: "table and columns are as configured"}}
 	fs = append(fs, d.checkStartable(ctx))

@@ -175,7 +175,7 @@ func (r *records) take(t *table) error {
 	wrong := func(what string) error { return fmt.Errorf("--records %s.%s: %s", r.of.name, t.name, what) }
 	var missing []string
 	if r.columns, missing = t.recordColumns(); len(missing) > 0 {
-		return wrong("the table has no column for " + strings.Join(missing, ", ") + ": add them (see Records in docs/reference/configuration.md), or omit the table: fanfold migrate then creates one")
+		return wrong("the table has no column for " + strings.Join(missing, ", ") + " under a common name: map your names in records.columns, add what is missing (see docs/guides/existing-table.md), or omit the table: fanfold migrate then creates one")
 	}
 	name := r.columns["status"]
 	if name == "" {
