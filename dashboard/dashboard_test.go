@@ -115,11 +115,12 @@ func TestLatency(t *testing.T) {
 func TestSinkThatHangs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	answer := make(chan error)
+	began, answer := make(chan struct{}), make(chan error)
 	o := Options{Sink: func(context.Context) error {
 		if asked.Add(1) > 1 {
 			return nil
 		}
+		close(began)
 		return <-answer
 	}}
 	var hung atomic.Bool
@@ -129,6 +130,7 @@ func TestSinkThatHangs(t *testing.T) {
 		if got := readSink(ctx, o, &hung); !got.Known || got.Err == "" {
 			t.Errorf("%+v", got)
 		}
+		<-began
 	}
 	answer <- nil
 	for end := time.Now().Add(time.Minute); readSink(t.Context(), o, &hung).Err != ""; {
