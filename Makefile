@@ -82,11 +82,11 @@ BENCH = cd bench && $(GO) run -tags $(TAGS) .
 bench: deps ## measure beside other systems, and print what was measured
 	@./.ci/deps rabbitmq-server:rabbitmq-server
 	$(BENCH)
-	$(BENCH) -table results.json -docs ../README.md,../docs/explanation/benchmarks.md,../docs/explanation/scale.md,../docs/explanation/alternatives.md
+	$(BENCH) -table results.json -docs ../docs/explanation/benchmarks.md,../docs/explanation/scale.md,../docs/explanation/alternatives.md
 
 bench-full: bench ## bench, and what takes long: joins of 10 million rows, a million jobs
 	$(BENCH) -large
-	$(BENCH) -table results.json -docs ../README.md,../docs/explanation/benchmarks.md,../docs/explanation/scale.md,../docs/explanation/alternatives.md
+	$(BENCH) -table results.json -docs ../docs/explanation/benchmarks.md,../docs/explanation/scale.md,../docs/explanation/alternatives.md
 
 man: ## write man pages to out/man
 	FANFOLD_MAN=$(CURDIR)/out/man $(GO) test -count 1 -tags $(TAGS) -run '^TestManPages$$' ./cmd/fanfold

@@ -9,7 +9,7 @@ import (
 )
 
 // tables are what pages have between their begin, with that name, and end.
-var tables = map[string]func(list []result) string{"targets": markdown, "ratios": ratios, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable}
+var tables = map[string]func(list []result) string{"targets": markdown, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable}
 
 const tableEnd = "<!-- end: written by bench -table -->\n"
 
@@ -84,20 +84,6 @@ func markdown(list []result) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", t.what, t.against, measured, t.limit, met)
 	}
-	return b.String()
-}
-
-// ratios is the short table of the README: the throughput of other systems, and a join.
-func ratios(list []result) string {
-	var b strings.Builder
-	f := &figures{list: list}
-	b.WriteString("| compared with | 2 listeners | 8 listeners |\n|---|---|---|\n")
-	for _, other := range []string{"RabbitMQ", "asynq", "BullMQ", bareStreams} {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", other, figure(faster(2, other, "").value(f)), figure(faster(8, other, "").value(f)))
-	}
-	fmt.Fprintf(&b, "\nWith its records in MariaDB instead of in memory, Fanfold reaches %s of its own throughput. A join of two\n"+
-		"tables of a million rows takes %s times as long as two dumps that DuckDB joins.\n",
-		figure(over(coordinationOf(2), inMariaDB, coordinationOf(2), "fanfold")(f)), figure(over(oneMillion+joinJob, "fanfold", oneMillion+joinJob, joinDuckDB)(f)))
 	return b.String()
 }
 

@@ -14,7 +14,7 @@ func TestDocsHaveTheResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "docs/explanation/benchmarks.md", "docs/explanation/scale.md", "docs/explanation/alternatives.md"} {
+	for _, name := range []string{"docs/explanation/benchmarks.md", "docs/explanation/scale.md", "docs/explanation/alternatives.md"} {
 		page, err := os.ReadFile("../" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +36,12 @@ func TestSentencesHaveTheResults(t *testing.T) {
 	ratio := func(listeners int, system string) float64 { return faster(listeners, system, "").value(f) }
 	seconds := func(join, system string) float64 { return f.median(join+joinJob, system) }
 	for page, sentences := range map[string][]string{
-		"benchmarks": {
+		"README": {
+			"completes " + measured(list, jobs, inMariaDB).in(" jobs/s") + " on two cores",
+			fmt.Sprintf("RabbitMQ reaches %s, asynq %s and BullMQ %s",
+				measured(list, jobs, "RabbitMQ").in(""), measured(list, jobs, "asynq").in(""), measured(list, jobs, "BullMQ").in("")),
+		},
+		"docs/explanation/benchmarks": {
 			fmt.Sprintf("%.1f to %.1f times the jobs per second of RabbitMQ", ratio(2, "RabbitMQ"), ratio(8, "RabbitMQ")),
 			fmt.Sprintf("%.1f to %.1f times those of asynq", ratio(2, "asynq"), ratio(8, "asynq")),
 			fmt.Sprintf("%.1f to %.1f times those of BullMQ", ratio(2, "BullMQ"), ratio(8, "BullMQ")),
@@ -46,7 +51,7 @@ func TestSentencesHaveTheResults(t *testing.T) {
 			fmt.Sprintf("take %.1f s with Fanfold and %.1f s with DuckDB. The dumps alone take %.1f s", seconds(oneMillion, "fanfold"), seconds(oneMillion, joinDuckDB), seconds(oneMillion, joinDumps)),
 			fmt.Sprintf("the dumps alone take %.1f times as long", seconds(tenMillion, joinDumps)/seconds(oneMillion, joinDumps)),
 		},
-		"alternatives": {
+		"docs/explanation/alternatives": {
 			fmt.Sprintf("MariaDB's own join of 1 million by 1 million rows took %.1f s, and Fanfold %.1f s", seconds(oneMillion, joinItself), seconds(oneMillion, "fanfold")),
 			fmt.Sprintf("dumps and DuckDB took %.1f s and Fanfold %.1f s; for 10 million by 10 million, %.0f s and %.0f s",
 				seconds(oneMillion, joinDuckDB), seconds(oneMillion, "fanfold"), seconds(tenMillion, joinDuckDB), seconds(tenMillion, "fanfold")),
@@ -55,13 +60,13 @@ func TestSentencesHaveTheResults(t *testing.T) {
 			"completes " + measured(list, jobs, inMariaDB).in(" jobs/s"),
 		},
 	} {
-		text, err := os.ReadFile("../docs/explanation/" + page + ".md")
+		text, err := os.ReadFile("../" + page + ".md")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, sentence := range sentences {
 			if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), sentence) {
-				t.Errorf("docs/explanation/%s.md does not say %q, as results.json does", page, sentence)
+				t.Errorf("%s.md does not say %q, as results.json does", page, sentence)
 			}
 		}
 	}

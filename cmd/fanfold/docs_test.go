@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -156,6 +157,32 @@ func TestArithmeticInTheDocs(t *testing.T) {
 	for _, term := range regexp.MustCompile(`\(.*?\)|\d+m$`).FindAllString(needed, -1) {
 		if !strings.Contains(string(text), term) {
 			t.Errorf("%s does not say %s", page, term)
+		}
+	}
+}
+
+// TestDeadlinesInTheDocs: the default deadlines that pages name are those of reports with one and with two stages.
+func TestDeadlinesInTheDocs(t *testing.T) {
+	t.Parallel()
+	const above = "redis: redis://127.0.0.1\ndatabases: {db: {dsn: \"u@tcp(h)/d\"}}\nrecords: {database: db}\nsink: file:///tmp\nreports:\n"
+	c, err := config.Load("deadlines", []byte(above+`
+  one:
+    stages: [listeners: [{name: a, database: db, query: SELECT 1 AS x}]]
+  two:
+    stages: [listeners: [{name: a, database: db, query: SELECT 1 AS x}], listeners: [{name: b, database: db, query: SELECT 1 AS x}]]
+    join: {key: x}
+`), decode.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	minutes := map[string]int{}
+	for _, r := range c.Reports {
+		minutes[r.Name] = int(r.Timeout.Minutes())
+	}
+	want := fmt.Sprintf("%d minutes with one stage and %d minutes with two", minutes["one"], minutes["two"])
+	for _, page := range []string{"README.md", "docs/reference/configuration.md"} {
+		if text := strings.Join(strings.Fields(read(t, filepath.Join("../..", page))), " "); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q", page, want)
 		}
 	}
 }
