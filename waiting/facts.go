@@ -61,6 +61,16 @@ func (l *factsCache) of(ctx context.Context, id string, ask func(context.Context
 	return found.(facts), err
 }
 
+// factsOf returns what the link of a pass may show. If another record has the id now, the record of the
+// link was deleted.
+func (p *Pages) factsOf(ctx context.Context, pass Pass) (facts, error) {
+	f, err := p.facts.of(ctx, pass.ID, func(ctx context.Context) (facts, error) { return p.query(ctx, pass.ID) })
+	if err == nil && f.Mark != pass.Mark {
+		f = facts{Job: inspect.Job{ID: pass.ID, Status: inspect.Deleted}}
+	}
+	return f, err
+}
+
 // query reads the facts from Redis and the records, and from the sink if the record has a file.
 func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	v, err := p.o.Inspect.Job(ctx, id)
@@ -70,7 +80,12 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	case err != nil && !v.Status.Final(): // a final record is enough
 		return facts{}, err
 	}
-	f := facts{Job: v, Now: time.Now()}
+	// Read the mark after the record: a row that is replaced in between has the mark of the new one.
+	marks, err := p.o.Records.Marks(ctx, id)
+	if err != nil {
+		return facts{}, err
+	}
+	f := facts{Job: v, Mark: marks[id], Now: time.Now()}
 	switch {
 	case v.Status == report.Pending:
 		f.Position, err = p.queues.of(ctx, p.o.Partitions.Of(id), id)

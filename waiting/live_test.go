@@ -10,7 +10,7 @@ import (
 // TestStreamsOfOneRecord: one link cannot use all streams.
 func TestStreamsOfOneRecord(t *testing.T) {
 	t.Parallel()
-	p := New(Options{Seal: sealer(t, key, ours)})
+	p := New(Options{Seal: sealer(t, key, "abc234", ours)})
 	for range maxStreamsOf {
 		if !p.streams.open("1111") {
 			t.Fatal("refused too early")

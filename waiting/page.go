@@ -27,6 +27,7 @@ import (
 type Options struct {
 	Seal       *Sealer
 	Inspect    *inspect.Inspector
+	Records    *record.Store
 	Redis      redis.UniversalClient // for reads that do not block
 	Partitions scripts.Partitions
 	Reports    map[string]*report.Report
@@ -116,7 +117,7 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // content returns the content of the page of a pass, without past exports.
 func (p *Pages) content(ctx context.Context, token string, pass Pass) (content, error) {
-	f, err := p.facts.of(ctx, pass.ID, func(ctx context.Context) (facts, error) { return p.query(ctx, pass.ID) })
+	f, err := p.factsOf(ctx, pass)
 	if err != nil {
 		return content{}, err
 	}
@@ -151,7 +152,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	f, err := p.facts.of(r.Context(), pass.ID, func(ctx context.Context) (facts, error) { return p.query(ctx, pass.ID) })
+	f, err := p.factsOf(r.Context(), pass)
 	if err == nil && !f.Status.HasFile() {
 		w.Header().Set("Location", "../"+r.PathValue("token")) // the page shows why there is no file
 		w.WriteHeader(http.StatusSeeOther)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/fanfold/fanfold/engine/record"
 )
 
 const (
@@ -28,6 +30,7 @@ type exports struct {
 type exportList struct {
 	at      time.Time
 	ids     []string
+	marks   map[string]record.Mark
 	names   []string // of the reports
 	created []string
 }
@@ -46,11 +49,14 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 		limited, cancel := context.WithTimeout(ctx, queryTimeout)
 		defer cancel()
 		found, err := p.o.People.Exports(limited, pass.Person, maxExports)
-		if err != nil {
-			p.o.Log.Warn("cannot read past exports", "err", err)
-		}
 		for _, r := range found {
 			l.ids, l.names, l.created = append(l.ids, r.ID), append(l.names, r.Report), append(l.created, stamp(time.Now().Add(-r.Age)))
+		}
+		if err == nil {
+			l.marks, err = p.o.Records.Marks(limited, l.ids...)
+		}
+		if err != nil {
+			p.o.Log.Warn("cannot read past exports", "err", err)
 		}
 		p.exports.mu.Lock()
 		if p.exports.known == nil || len(p.exports.known) >= maxPeople {
@@ -60,8 +66,8 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 		p.exports.mu.Unlock()
 	}
 	for i, id := range l.ids {
-		if id != pass.ID {
-			token := p.o.Seal.Seal(Pass{ID: id, Expires: pass.Expires, Person: pass.Person})
+		if mark, ok := l.marks[id]; ok && id != pass.ID {
+			token := p.o.Seal.Seal(Pass{ID: id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
 			all = append(all, export{title(p.o.Reports, l.names[i]), l.created[i], token})
 		}
 	}

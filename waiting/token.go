@@ -12,14 +12,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 )
 
 // Pass is what a link permits: to see a record until an expiry.
 type Pass struct {
-	ID      string    // of the record
-	Expires time.Time // in whole seconds
-	Person  string    // whose past exports the page lists; empty: none
+	ID      string      // of the record
+	Mark    record.Mark // of the record, so that the link does not show a later one with the same id
+	Expires time.Time   // in whole seconds
+	Person  string      // whose past exports the page lists; empty: none
 }
 
 // Errors of Open. They reveal nothing about the record.
@@ -35,17 +37,23 @@ const (
 	maxPerson = 200
 	// maxToken is longer than any token.
 	maxToken = 512
+	// headBytes are the bytes before the id: expiry, mark, length of the id.
+	headBytes = 8 + len(record.Mark{}) + 1
 	// purpose separates these tokens from other uses of the same key.
-	purpose = "fanfold waiting page 1"
+	purpose = "fanfold waiting page 2"
 )
 
 // Sealer seals passes into tokens and opens them. It is safe for concurrent use.
 type Sealer struct{ seal cipher.AEAD }
 
-// NewSealer makes the Sealer of an installation, which its prefixes in Redis identify. Tokens of one
-// installation are not valid in another, even if both have the same key.
-func NewSealer(key report.Secret, of report.Keys) (*Sealer, error) {
-	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil, purpose+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
+// NewSealer makes the Sealer of an installation, which its tag (see record.Store.Install) and its
+// prefixes in Redis identify. Tokens of one installation are not valid in another, even if both have
+// the same key.
+func NewSealer(key report.Secret, tag string, of report.Keys) (*Sealer, error) {
+	if tag == "" {
+		return nil, errors.New("waiting: the installation has no tag")
+	}
+	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil, purpose+"\x00"+tag+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
 	if err != nil {
 		return nil, fmt.Errorf("waiting: key: %w", err)
 	}
@@ -70,6 +78,7 @@ func (s *Sealer) Seal(p Pass) string {
 		p.Person = ""
 	}
 	plain := binary.BigEndian.AppendUint64(nil, uint64(p.Expires.Unix()))
+	plain = append(plain, p.Mark[:]...)
 	plain = append(append(plain, byte(len(p.ID))), p.ID...)
 	plain = append(plain, p.Person...)
 	return base64.RawURLEncoding.EncodeToString(s.seal.Seal(nil, nil, plain, []byte(purpose)))
@@ -85,11 +94,14 @@ func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
 		return Pass{}, ErrToken
 	}
 	plain, err := s.seal.Open(nil, nil, sealed, []byte(purpose))
-	if err != nil || len(plain) < 9 || len(plain) < 9+int(plain[8]) {
+	if err != nil || len(plain) < headBytes || len(plain) < headBytes+int(plain[headBytes-1]) {
 		return Pass{}, ErrToken
 	}
-	end := 9 + int(plain[8])
-	p := Pass{ID: string(plain[9:end]), Expires: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0), Person: string(plain[end:])}
+	end := headBytes + int(plain[headBytes-1])
+	p := Pass{
+		ID: string(plain[headBytes:end]), Mark: record.Mark(plain[8 : headBytes-1]),
+		Expires: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0), Person: string(plain[end:]),
+	}
 	switch {
 	case !report.ValidID(p.ID):
 		return Pass{}, ErrToken

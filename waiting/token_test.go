@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 )
 
-func sealer(t testing.TB, key string, of report.Keys) *Sealer {
+func sealer(t testing.TB, key, tag string, of report.Keys) *Sealer {
 	t.Helper()
-	s, err := NewSealer(report.Secret(key), of)
+	s, err := NewSealer(report.Secret(key), tag, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,13 +24,14 @@ var (
 	ours = report.Keys{Prefix: "fanfold:", Hash: "Record-"}
 	now  = time.Unix(1_763_773_822, 0)
 	key  = strings.Repeat("k", 32)
+	mark = record.Mark{0: 1, 15: 2}
 )
 
 func TestToken(t *testing.T) {
 	t.Parallel()
-	s := sealer(t, key, ours)
+	s := sealer(t, key, "abc234", ours)
 	for _, p := range []Pass{
-		{"1111", now.Add(time.Hour), ""}, {"a_b-c", now.Add(time.Second), "user 42 ü"}, {strings.Repeat("x", 64), now.Add(MaxLinkTime), strings.Repeat("p", maxPerson)},
+		{"1111", mark, now.Add(time.Hour), ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü"}, {strings.Repeat("x", 64), mark, now.Add(MaxLinkTime), strings.Repeat("p", maxPerson)},
 	} {
 		token := s.Seal(p)
 		if got, err := s.Open(token, now); err != nil || got != p {
@@ -46,7 +48,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("the token shows the id: %q %v", plain, err)
 		}
 	}
-	if p, err := s.Open(s.Seal(Pass{"1", now.Add(time.Hour), strings.Repeat("p", maxPerson+1)}), now); err != nil || p.Person != "" {
+	if p, err := s.Open(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("p", maxPerson+1)}), now); err != nil || p.Person != "" {
 		t.Error(p, err)
 	}
 }
@@ -54,20 +56,21 @@ func TestToken(t *testing.T) {
 // TestForgedTokens: nothing but what was sealed for this installation, whole and unchanged, opens.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
-	s := sealer(t, key, ours)
-	pass := Pass{"1111", now.Add(time.Hour), "p"}
+	s := sealer(t, key, "abc234", ours)
+	pass := Pass{"1111", mark, now.Add(time.Hour), "p"}
 	token := s.Seal(pass)
 	forged := map[string]string{
 		"none": "", "too long": strings.Repeat("A", maxToken+1), "the id": base64.RawURLEncoding.EncodeToString([]byte("1111")),
 		"no base64": token[:len(token)-1] + "!", "padded": token + "==", "with a line break": token[:10] + "\n" + token[10:],
-		"another key":             sealer(t, strings.Repeat("l", 32), ours).Seal(pass),
-		"another prefix":          sealer(t, key, report.Keys{Prefix: "other:", Hash: ours.Hash}).Seal(pass),
-		"another hash":            sealer(t, key, report.Keys{Prefix: ours.Prefix, Hash: "Other-"}).Seal(pass),
-		"prefixes that run on":    sealer(t, key, report.Keys{Prefix: ours.Prefix + "R", Hash: "ecord-"}).Seal(pass),
-		"an id that is none":      s.Seal(Pass{"../x", now.Add(time.Hour), ""}),
-		"an id that is too long":  s.Seal(Pass{strings.Repeat("x", 300), now.Add(time.Hour), ""}),
+		"another key":             sealer(t, strings.Repeat("l", 32), "abc234", ours).Seal(pass),
+		"another installation":    sealer(t, key, "abc235", ours).Seal(pass),
+		"another prefix":          sealer(t, key, "abc234", report.Keys{Prefix: "other:", Hash: ours.Hash}).Seal(pass),
+		"another hash":            sealer(t, key, "abc234", report.Keys{Prefix: ours.Prefix, Hash: "Other-"}).Seal(pass),
+		"prefixes that run on":    sealer(t, key, "abc234", report.Keys{Prefix: ours.Prefix + "R", Hash: "ecord-"}).Seal(pass),
+		"an id that is none":      s.Seal(Pass{"../x", mark, now.Add(time.Hour), ""}),
+		"an id that is too long":  s.Seal(Pass{strings.Repeat("x", 300), mark, now.Add(time.Hour), ""}),
 		"a token behind a token":  token + token,
-		"another kind of base 64": strings.NewReplacer("-", "+", "_", "/").Replace(s.Seal(Pass{"1", now.Add(time.Hour), strings.Repeat("\xff", 150)})) + "+",
+		"another kind of base 64": strings.NewReplacer("-", "+", "_", "/").Replace(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("\xff", 150)})) + "+",
 	}
 	for i := range len(token) {
 		forged["cut at "+token[:i]] = token[:i]
@@ -86,7 +89,7 @@ func TestForgedTokens(t *testing.T) {
 
 func TestExpiredToken(t *testing.T) {
 	t.Parallel()
-	s := sealer(t, key, ours)
+	s := sealer(t, key, "abc234", ours)
 	token := s.Seal(Pass{ID: "1111", Expires: now})
 	if _, err := s.Open(token, now.Add(-time.Second)); err != nil {
 		t.Error(err)
@@ -99,11 +102,11 @@ func TestExpiredToken(t *testing.T) {
 }
 
 func FuzzToken(f *testing.F) {
-	s := sealer(f, key, ours)
-	f.Add(s.Seal(Pass{"1111", now.Add(time.Hour), "p"}))
+	s := sealer(f, key, "abc234", ours)
+	f.Add(s.Seal(Pass{"1111", mark, now.Add(time.Hour), "p"}))
 	f.Fuzz(func(t *testing.T, token string) {
 		p, err := s.Open(token, now)
-		if err == nil && (p.ID != "1111" || p.Person != "p") {
+		if err == nil && (p.ID != "1111" || p.Mark != mark || p.Person != "p") {
 			t.Errorf("%q opens as %+v", token, p)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -15,6 +16,7 @@ import (
 // facts are the known facts about a record.
 type facts struct {
 	inspect.Job
+	Mark     record.Mark // of the record
 	Now      time.Time
 	Position position       // while the record is PENDING
 	Left     Left           // while its job runs

@@ -22,6 +22,8 @@ type layout struct {
 	id        int                   // characters of an id; 0: unknown
 	nullable  map[string]bool       // Fanfold's names of columns that accept NULL
 	created   string                // quoted column with the time of the insert; empty: none
+
+	createdMoves bool // an UPDATE may change created
 }
 
 // size is an amount of text.
@@ -124,16 +126,16 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 // measure reads the sizes of text columns, and whether there is a readable created_at. If the
 // database does not say, as for some views, defaults stay.
 func (s *Store) measure(ctx context.Context, l *layout) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
+	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
 	if err != nil {
 		return fmt.Errorf("record: columns of %s: %w", s.table, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name, kind, null, privileges string
+		var name, kind, null, extra, privileges string
 		var length, octets sql.NullInt64
-		if err := rows.Scan(&name, &kind, &null, &privileges, &length, &octets); err != nil {
+		if err := rows.Scan(&name, &kind, &null, &extra, &privileges, &length, &octets); err != nil {
 			return fmt.Errorf("record: columns of %s: %w", s.table, err)
 		}
 		for column, plain := range s.plain {
@@ -144,6 +146,9 @@ func (s *Store) measure(ctx context.Context, l *layout) error {
 		if time := strings.HasPrefix(kind, "datetime") || strings.HasPrefix(kind, "timestamp"); time && !s.mapsCreated &&
 			strings.EqualFold(name, "created_at") && strings.Contains(privileges, "select") {
 			l.created = quote(name)
+		}
+		if l.created != "" && strings.EqualFold(quote(name), l.created) {
+			l.createdMoves = strings.Contains(strings.ToLower(extra), "on update")
 		}
 		switch {
 		case strings.EqualFold(name, s.plain["error"]) && length.Valid:

@@ -89,22 +89,23 @@ func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, er
 	return all, rows.Err()
 }
 
+// optional returns a column, or NULL if the table has none.
+func (s *Store) optional(name string) string { return cmp.Or(s.columns[name], "NULL") }
+
+// parameters returns the expressions of the parameters and of their length. Oversized parameters
+// are not read: 100 records of 10 MB would take a gigabyte.
+func (s *Store) parameters() (value, length string) {
+	length = "COALESCE(LENGTH(" + s.optional("parameters") + "), 0)"
+	return fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.maxBytes, s.optional("parameters")), length
+}
+
 // selection returns the SELECT for scan.
 func (s *Store) selection(l *layout) string {
-	optional := func(name string) string {
-		if column, ok := s.columns[name]; ok {
-			return column
-		}
-		return "NULL"
-	}
-	// Oversized parameters are not read: 100 records of 10 MB would take a gigabyte.
-	parameters := optional("parameters")
-	length := "COALESCE(LENGTH(" + parameters + "), 0)"
-	parameters = fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.maxBytes, parameters)
+	parameters, length := s.parameters()
 	age := func(column string) string { return "TIMESTAMPDIFF(MICROSECOND, " + column + ", NOW(6))" }
 	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s FROM %s",
 		s.columns["id"], s.columns["report"], parameters, length, s.columns["status"], s.columns["attempt"],
-		s.columns["file"], optional("error"), age(s.columns["updated"]), "CAST("+optional("rows")+" AS SIGNED)", age(cmp.Or(l.created, "NULL")), s.table)
+		s.columns["file"], s.optional("error"), age(s.columns["updated"]), "CAST("+s.optional("rows")+" AS SIGNED)", age(cmp.Or(l.created, "NULL")), s.table)
 }
 
 func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {

@@ -51,7 +51,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	service := api.New(api.Options{
 		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Page: p.page(log), Prefix: site.Path(), Log: log,
 	})
-	pages, err := p.waiting(in, log)
+	pages, err := p.waiting(ctx, in, log)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

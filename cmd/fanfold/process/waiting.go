@@ -9,26 +9,42 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/waiting"
 )
 
+// sealer returns what seals links to waiting pages.
+func (p *Process) sealer(ctx context.Context) (*waiting.Sealer, error) {
+	tag, err := p.Records.Install(ctx)
+	if errors.Is(err, recovery.ErrNoTables) {
+		return nil, ErrConfig.of(fmt.Errorf("http.key: a link to a waiting page works in one installation only, and the table that identifies the installation does not exist: run fanfold migrate (%w)", err))
+	} else if err != nil {
+		return nil, err
+	}
+	seal, err := waiting.NewSealer(p.Config.HTTP.Key, tag, p.Config.Keys)
+	if err != nil {
+		return nil, ErrConfig.of(err)
+	}
+	return seal, nil
+}
+
 // waiting returns the handler of the waiting pages; nil: http.key is not set.
-func (p *Process) waiting(in *inspect.Inspector, log *slog.Logger) (http.Handler, error) {
+func (p *Process) waiting(ctx context.Context, in *inspect.Inspector, log *slog.Logger) (http.Handler, error) {
 	if p.Config.HTTP.Key == "" {
 		return nil, nil
 	}
-	seal, err := waiting.NewSealer(p.Config.HTTP.Key, p.Config.Keys)
+	seal, err := p.sealer(ctx)
 	if err != nil {
-		return nil, ErrConfig.of(err)
+		return nil, err
 	}
 	var people *record.People
 	if column := p.Config.HTTP.Person; column != "" {
 		people = p.Records.People(column)
 	}
 	return waiting.New(waiting.Options{
-		People: people,
-		Seal:   seal, Inspect: in, Redis: p.Redis, Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: log,
+		People: people, Records: p.Records,
+		Seal: seal, Inspect: in, Redis: p.Redis, Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: log,
 	}), nil
 }
 
@@ -60,11 +76,19 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	case site.URL == "":
 		return "", ErrConfig.of(errors.New("http.url: not set: write the address at which people reach serve --http, such as https://reports.example.com"))
 	}
-	seal, err := waiting.NewSealer(site.Key, p.Config.Keys)
+	seal, err := p.sealer(ctx)
 	if err != nil {
-		return "", ErrConfig.of(err)
+		return "", err
 	}
-	pass := waiting.Pass{ID: id, Expires: until}
+	marks, err := p.Records.Marks(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	mark, ok := marks[id]
+	if !ok {
+		return "", p.Inspect.NoRecord(id)
+	}
+	pass := waiting.Pass{ID: id, Mark: mark, Expires: until}
 	if site.Person != "" {
 		if pass.Person, err = p.Records.People(site.Person).Of(ctx, id); err != nil {
 			return "", fmt.Errorf("http.person: %w", err)

@@ -1,0 +1,53 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// TestMarks: a row keeps its mark for life, and a row that replaces it has another one.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	mark := func(s *Store) Mark {
+		t.Helper()
+		found, err := s.Marks(t.Context(), "1", "2", "x")
+		if err != nil || len(found) != 1 || found["1"] == (Mark{}) {
+			t.Fatal(found, err)
+		}
+		return found["1"]
+	}
+	const insert = `INSERT INTO file_download_record (id, report, parameters) VALUES (1, 'r', '{"a": 1}')`
+	run(t, db, insert)
+	first := mark(s)
+	run(t, db, "UPDATE file_download_record SET status = 'SUCCESS', attempt = 3, file = 'f', error = 'e', row_count = 7, updated_at = NOW(6) + INTERVAL 1 HOUR")
+	if mark(s) != first {
+		t.Error("the mark changes with the status")
+	}
+	run(t, db, "SET SESSION time_zone = '+05:00'")
+	if mark(s) != first {
+		t.Error("the mark changes with the time zone of the session")
+	}
+	run(t, db, "DELETE FROM file_download_record")
+	run(t, db, insert)
+	if mark(s) == first {
+		t.Error("a row that was inserted again has the mark of the first one")
+	}
+	// Without a time of the insert, report and parameters are left.
+	blind, err := New(db, report.Records{Columns: map[string]string{"created": "changed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, "ALTER TABLE file_download_record CHANGE created_at changed DATETIME(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)")
+	seen := map[Mark]bool{}
+	for _, change := range []string{"report = 'r'", "report = 's'", `parameters = '{"a": 2}'`, "parameters = NULL"} {
+		run(t, db, "UPDATE file_download_record SET "+change)
+		seen[mark(blind)] = true
+		run(t, db, "UPDATE file_download_record SET status = 'FAILED', changed = NOW(6) + INTERVAL 1 DAY")
+		seen[mark(blind)] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("4 different rows have %d marks", len(seen))
+	}
+}
