@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -84,13 +85,13 @@ func (x *index) next(last uint32) uint32 {
 // into the budget. It returns the number of the next chunk and the number of rows.
 func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 	in := j.inputs[j.origin]
-	columns := make([]int, len(in.keys))
-	for i := range columns {
-		columns[i] = i
+	keys := slices.Clone(in.keys) // of chunks that have only these columns
+	for i := range keys {
+		keys[i].number = i
 	}
 	bytes := max(j.left, j.minBytes, j.plan.indexBytes)
 	to = from
-	for c, err := range in.chunks(in.keys, from) {
+	for c, err := range in.chunks(in.keyNumbers(), from) {
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -103,7 +104,7 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 		} else if rows+int64(c.Rows()) > int64(x.numbers) || x.bytes() > bytes {
 			break
 		}
-		j.indexChunk(x, c, columns, rows)
+		j.indexChunk(x, c, keys, rows)
 		rows += int64(c.Rows())
 		to++
 	}
@@ -111,7 +112,7 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 }
 
 // indexChunk adds the rows of a chunk to the index. The first row has this number.
-func (j *join) indexChunk(x *index, c *dataset.Chunk, keys []int, number int64) {
+func (j *join) indexChunk(x *index, c *dataset.Chunk, keys []keyColumn, number int64) {
 	var skip func(i int) bool
 	for from := 0; from < c.Rows(); from += batchRows {
 		if j.origin > 0 {

@@ -69,7 +69,7 @@ func (b *batch) add(k joinKey, hasKey bool) {
 }
 
 // read fills the batch with the keys of rows of a chunk.
-func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []int) {
+func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []keyColumn) {
 	b.reset()
 	for row := from; row < to; row++ {
 		b.add(k.find(c, row, keys))
@@ -210,7 +210,7 @@ func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 		s := j.sides[n]
 		j.last[n] = j.batch.last[n][i]
 		if s.sorted != nil {
-			found, err := s.sorted.find(c.Cell(j.inputs[0].keys[0], row))
+			found, err := s.sorted.find(c.Cell(j.inputs[0].keys[0].number, row))
 			if err != nil {
 				return err
 			}

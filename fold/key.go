@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -21,12 +22,13 @@ type comparison struct {
 	folding report.CaseFolding
 }
 
+// comparedBy is a set of forms that compare by value. All else compares byte for byte.
 type comparedBy uint8
 
 const (
-	byText   comparedBy = iota // byte for byte
-	byNumber                   // numbers by value, all else as text
-	byTime                     // dates and datetimes by instant, all else as text
+	byNumber comparedBy = 1 << iota // numbers
+	byDate                          // dates and datetimes, by instant
+	byClock                         // times, by duration
 )
 
 // compare returns the comparison for the kinds of all columns at one position. Binary values are
@@ -42,7 +44,9 @@ func compare(kinds []report.Kind, folding report.CaseFolding) comparison {
 			c.by = byNumber
 			return c
 		case report.KindDate, report.KindDatetime:
-			c.by = byTime
+			c.by |= byDate
+		case report.KindTime:
+			c.by |= byClock
 		}
 	}
 	return c
@@ -61,12 +65,19 @@ func newKeyer(comparisons []comparison) *keyer {
 	return &keyer{comparisons: comparisons, fold: cases.Fold(), bytes: []byte{}}
 }
 
+// keyColumn is a column of a dataset that is part of the join's key.
+type keyColumn struct {
+	number int
+	// single: its values are FLOATs that compare as doubles: 0.1 is 0.10000000149011612.
+	single bool
+}
+
 // find returns the key in these columns of a row, valid until the next call. False means that a
 // part of it is null; a null equals nothing.
-func (k *keyer) find(c *dataset.Chunk, row int, columns []int) (joinKey, bool) {
+func (k *keyer) find(c *dataset.Chunk, row int, columns []keyColumn) (joinKey, bool) {
 	number := len(columns) == 1 && k.comparisons[0].by == byNumber
-	if number {
-		cell := c.Cell(columns[0], row)
+	if number && !columns[0].single {
+		cell := c.Cell(columns[0].number, row)
 		if n, ok := plainInteger(cell); ok {
 			return joinKey{word: uint64(n)}, true
 		}
@@ -85,34 +96,42 @@ func (k *keyer) find(c *dataset.Chunk, row int, columns []int) (joinKey, bool) {
 
 // append appends the key in these columns of a row. False means that a part of it is null; a null
 // equals nothing.
-func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []int) ([]byte, bool) {
+func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []keyColumn) ([]byte, bool) {
 	for i, column := range columns {
-		cell := c.Cell(column, row)
+		cell := c.Cell(column.number, row)
 		if dataset.IsNull(cell) {
 			return dst, false
 		}
 		if len(columns) == 1 {
-			return k.appendValue(dst, k.comparisons[i], cell), true
+			return k.appendValue(dst, k.comparisons[i], column.single, cell), true
 		}
 		// The length distinguishes ("a", "bc") from ("ab", "c").
 		at := len(dst)
-		dst = k.appendValue(append(dst, 0, 0, 0, 0), k.comparisons[i], cell)
+		dst = k.appendValue(append(dst, 0, 0, 0, 0), k.comparisons[i], column.single, cell)
 		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	}
 	return dst, true
 }
 
-// appendValue appends one part of a key. The canonical form of a number or date is itself a
-// number or date, so it never equals another text.
-func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
+// appendValue appends one part of a key. The canonical form of a number, date or time is itself
+// one, so it never equals another text.
+func (k *keyer) appendValue(dst []byte, c comparison, single bool, cell []byte) []byte {
 	k.plain = dataset.AppendText(k.plain[:0], cell)
-	switch c.by {
-	case byNumber:
+	if single {
+		k.plain = widened(k.plain)
+	}
+	if c.by&byNumber != 0 {
 		if dst, ok := appendNumber(dst, k.plain); ok {
 			return dst
 		}
-	case byTime:
+	}
+	if c.by&byDate != 0 {
 		if dst, ok := appendInstant(dst, k.plain); ok {
+			return dst
+		}
+	}
+	if c.by&byClock != 0 {
+		if dst, ok := appendClock(dst, k.plain); ok {
 			return dst
 		}
 	}
@@ -184,21 +203,50 @@ func appendInstant(dst, text []byte) ([]byte, bool) {
 		return dst, false
 	}
 	text = text[1:]
-	if fraction := text[len(clock):]; len(fraction) > 0 {
-		if len(fraction) == 1 || fraction[0] != '.' || skipDigits(fraction, 1) != len(fraction) {
-			return dst, false
-		}
-		for text[len(text)-1] == '0' {
-			text = text[:len(text)-1]
-		}
-		if text[len(text)-1] == '.' {
-			text = text[:len(text)-1]
-		}
-	}
-	if string(text) == clock {
-		return dst, true
+	fraction, ok := trimFraction(text[len(clock):])
+	if text = text[:len(clock)+len(fraction)]; !ok || string(text) == clock {
+		return dst, ok
 	}
 	return append(append(dst, ' '), text...), true
+}
+
+// appendClock appends a time, such as -838:59:59.999, without zeros before the hours and at the
+// end of the fraction; every zero is 0:00:00. False means that the text is not a time.
+func appendClock(dst, text []byte) ([]byte, bool) {
+	const zero, rest = "0:00:00", ":00:00"
+	negative := len(text) > 0 && text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	hours := skipDigits(text, 0)
+	if hours == 0 || !shaped(text[hours:], rest) {
+		return dst, false
+	}
+	end := hours + len(rest)
+	fraction, ok := trimFraction(text[end:])
+	if !ok {
+		return dst, false
+	}
+	text = text[:end+len(fraction)]
+	for ; hours > 1 && text[0] == '0'; hours-- {
+		text = text[1:]
+	}
+	if negative && string(text) != zero {
+		dst = append(dst, '-')
+	}
+	return append(dst, text...), true
+}
+
+// trimFraction removes the zeros at the end of a fraction, such as .500, and its point if nothing
+// follows it. False means that the text is neither a fraction nor empty.
+func trimFraction(text []byte) ([]byte, bool) {
+	if len(text) == 0 {
+		return text, true
+	}
+	if len(text) == 1 || text[0] != '.' || skipDigits(text, 1) != len(text) {
+		return text, false
+	}
+	return bytes.TrimRight(bytes.TrimRight(text, "0"), "."), true
 }
 
 // shaped tells whether a text begins with a form, in which 0 stands for any digit.

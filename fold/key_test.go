@@ -20,11 +20,11 @@ func keyOf(t testing.TB, k *keyer, cells ...string) (string, bool) {
 	t.Helper()
 	var columns []dataset.Column
 	var fields [][]byte
-	var numbers []int
+	var numbers []keyColumn
 	for i, cell := range cells {
 		columns = append(columns, dataset.Column{Name: fmt.Sprint(i), Kind: report.KindText})
 		fields = append(fields, []byte("["+cell+"]"))
-		numbers = append(numbers, i)
+		numbers = append(numbers, keyColumn{number: i})
 	}
 	key, ok := k.append(nil, datasettest.Decode(t, columns, fields), 0, numbers)
 	return string(key), ok
@@ -34,6 +34,7 @@ func TestKeysOfOneColumn(t *testing.T) {
 	t.Parallel()
 	numbers := []report.Kind{report.KindInteger, report.KindDecimal}
 	mixed := []report.Kind{report.KindInteger, report.KindText}
+	clocks := []report.Kind{report.KindTime, report.KindText}
 	times := []report.Kind{report.KindDate, report.KindDatetime}
 	for _, test := range []struct {
 		kinds   []report.Kind
@@ -108,7 +109,21 @@ func TestKeysOfOneColumn(t *testing.T) {
 		{[]report.Kind{report.KindText}, report.FoldSimple, `"@"`, "\"`\"", false},
 		{[]report.Kind{report.KindText, report.KindJSON}, report.FoldSimple, `"A"`, `"a"`, true},
 		{[]report.Kind{report.KindBinary}, report.FoldSimple, `"QQ=="`, `"qq=="`, false},
-		{[]report.Kind{report.KindTime}, report.FoldNone, `"10:00:00"`, `"10:00:00"`, true},
+		{clocks, report.FoldNone, `"10:00:00"`, `"10:00:00"`, true},
+		{clocks, report.FoldNone, `"10:00:00"`, `"10:00:00.00"`, true},
+		{clocks, report.FoldNone, `"10:00:00.5"`, `"10:00:00.500000"`, true},
+		{clocks, report.FoldNone, `"-838:59:59"`, `"-838:59:59.0"`, true},
+		{clocks, report.FoldNone, `"-00:00:00.5"`, `"-0:00:00.50"`, true},
+		{clocks, report.FoldNone, `"-00:00:00"`, `"00:00:00.0"`, true},
+		{clocks, report.FoldNone, `"01:00:00"`, `"1:00:00"`, true},
+		{clocks, report.FoldNone, `"100:00:00"`, `"10:00:00"`, false},
+		{clocks, report.FoldNone, `"10:00:00"`, `"-10:00:00"`, false},
+		{clocks, report.FoldNone, `"10:00:00"`, `"10:00:00.01"`, false},
+		{clocks, report.FoldNone, `"10:00:00"`, `"10:00:00."`, false},
+		{clocks, report.FoldNone, `"10:00:00"`, `"10:00"`, false},
+		{clocks, report.FoldNone, `"10:00:00"`, `":00:00"`, false},
+		{[]report.Kind{report.KindTime, report.KindDate}, report.FoldNone, `"10:00:00"`, `"10:00:00.0"`, true},
+		{[]report.Kind{report.KindText}, report.FoldNone, `"10:00:00"`, `"10:00:00.0"`, false},
 
 		{times, report.FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:00"`, true},
 		{times, report.FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:00.000000"`, true},
@@ -153,7 +168,7 @@ func TestSimpleFoldingIsEqualFold(t *testing.T) {
 
 func TestKeysOfManyColumns(t *testing.T) {
 	t.Parallel()
-	k := newKeyer([]comparison{{by: byText}, {by: byNumber}})
+	k := newKeyer([]comparison{{}, {by: byNumber}})
 	key := func(cells ...string) string {
 		t.Helper()
 		key, ok := keyOf(t, k, cells...)
@@ -221,7 +236,7 @@ func TestNumbersAreFound(t *testing.T) {
 	)
 	find := func(t *rapid.T, cell string) joinKey {
 		c := datasettest.Decode(t, datasettest.Columns("k", "decimal"), [][]byte{[]byte("[" + cell + "]")})
-		k, ok := newKeyer([]comparison{{by: byNumber}}).find(c, 0, []int{0})
+		k, ok := newKeyer([]comparison{{by: byNumber}}).find(c, 0, []keyColumn{{number: 0}})
 		if !ok {
 			t.Fatal("no key for", cell)
 		}

@@ -59,6 +59,16 @@ func appendNumber(dst, text []byte) ([]byte, bool) {
 	return n.Add(n, big.NewInt(shift)).Append(dst, 10), true
 }
 
+// widened returns the digits of the double that equals a FLOAT, or the text itself if it is not a
+// number. It may use the memory of the text.
+func widened(text []byte) []byte {
+	f, err := strconv.ParseFloat(string(text), 32)
+	if err != nil {
+		return text
+	}
+	return strconv.AppendFloat(text[:0], f, 'e', -1, 64)
+}
+
 func isExponent(text []byte) bool {
 	start := 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {

@@ -25,7 +25,7 @@ type input struct {
 	dataset   Dataset
 	columns   []dataset.Column
 	all       []int // numbers of all columns
-	keys      []int // numbers of the key columns
+	keys      []keyColumn
 	shown     []shown
 	shownKeys int // number of keys at the start of shown, which only rows of this origin show
 }
@@ -71,10 +71,19 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 			if err != nil {
 				return fmt.Errorf("fold: %w", err)
 			}
-			in.keys = append(in.keys, column)
+			in.keys = append(in.keys, keyColumn{number: column})
 		}
 	}
 	return nil
+}
+
+// keyNumbers returns the numbers of the key columns.
+func (in *input) keyNumbers() []int {
+	numbers := make([]int, len(in.keys))
+	for i, key := range in.keys {
+		numbers[i] = key.number
+	}
+	return numbers
 }
 
 // find returns the number of a column.
@@ -160,9 +169,22 @@ func (p *Plan) compare(folding report.CaseFolding) {
 	for i := range p.comparisons {
 		var kinds []report.Kind
 		for _, in := range p.inputs {
-			kinds = append(kinds, in.columns[in.keys[i]].Kind)
+			kinds = append(kinds, in.columns[in.keys[i].number].Kind)
 		}
 		p.comparisons[i] = compare(kinds, folding)
+		p.widen(i)
+	}
+}
+
+// widen decides whether FLOATs at a position of the key compare as doubles. Like SQL, it compares
+// the digits that people see if all floats there have a fixed number of decimals.
+func (p *Plan) widen(i int) {
+	column := func(in *input) dataset.Column { return in.columns[in.keys[i].number] }
+	if !slices.ContainsFunc(p.inputs, func(in *input) bool { c := column(in); return c.Kind == report.KindFloat && !c.Fixed }) {
+		return
+	}
+	for _, in := range p.inputs {
+		in.keys[i].single = column(in).Bits == 32
 	}
 }
 

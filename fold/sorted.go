@@ -31,12 +31,12 @@ func (f *folder) areSorted(sides []int) (bool, error) {
 // isSorted tells whether the keys of a dataset never decrease, apart from nulls, and whether the
 // rows of every key span at most groupChunks chunks; with anyNumber they may span more.
 func (in *input) isSorted(anyNumber bool) (bool, error) {
-	if in.columns[in.keys[0]].Kind != report.KindInteger {
+	if in.columns[in.keys[0].number].Kind != report.KindInteger {
 		return false, nil
 	}
 	var last []byte
 	number, began := int64(0), int64(0) // the current chunk, and the chunk in which the last key begins
-	for c, err := range in.chunks(in.keys, 0) {
+	for c, err := range in.chunks(in.keyNumbers(), 0) {
 		if err != nil {
 			return false, err
 		}
@@ -108,7 +108,7 @@ func (g *group) next() error {
 			}
 			g.chunk, g.row = c, 0
 		}
-		switch key := g.chunk.Cell(g.in.keys[0], g.row); {
+		switch key := g.chunk.Cell(g.in.keys[0].number, g.row); {
 		case dataset.IsNull(key):
 			continue
 		case g.key == nil:

@@ -68,6 +68,10 @@ func encodeColumn(o *encoder, c dataset.Column) {
 	if c.Bits != 0 {
 		o.integer("bits", int64(c.Bits))
 	}
+	if c.Fixed {
+		o.key("fixed")
+		o.out = append(o.out, "true"...)
+	}
 	o.optional("time_zone", c.Zone)
 	if c.Zerofill != 0 {
 		o.integer("zerofill", int64(c.Zerofill))

@@ -125,6 +125,7 @@ func (r *reader) describe(rows driver.Rows) error {
 		switch columns[i].Kind {
 		case report.KindFloat:
 			cells[i].decimals, cells[i].fixed = decimalsOf(rows, i)
+			columns[i].Fixed = cells[i].fixed
 			columns[i].Zerofill = zerosOf(rows, i)
 		case report.KindInteger:
 			columns[i].Zerofill = zerosOf(rows, i)
