@@ -32,9 +32,9 @@ type Options struct {
 	Sink func(context.Context) error
 	// Processes returns the names of the running processes, with their versions.
 	Processes func(context.Context) ([]string, error)
-	// Bounds are the limits of sources, by name. Used returns the slots in use of every source.
+	// Bounds are the limits of sources, by name. Holders returns the tasks that have a slot, by source.
 	Bounds  map[string]report.Bound
-	Used    func(ctx context.Context, sources []string) (map[string]int64, error)
+	Holders func(ctx context.Context, sources []string) (map[string][]scripts.Holder, error)
 	Operate *operate.Operator
 	Version string
 	Path    string       // prefix of the path of every page; empty: none

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -54,7 +55,7 @@ type sample struct {
 	// Processes is the number of running processes; -1: unknown. Versions are their distinct versions.
 	Processes int
 	Versions  []string
-	Used      map[string]int64 // slots in use, by source
+	Holders   map[string][]scripts.Holder // tasks that have a slot, by source
 }
 
 // sampler reads Redis and the records for all browsers.
@@ -205,7 +206,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if to.Processes, to.Versions = len(processes), versions(processes); err != nil {
 		to.Processes = -1
 	}
-	if to.Used, err = s.o.Used(ctx, slices.Collect(maps.Keys(s.o.Bounds))); err != nil {
+	if to.Holders, err = s.o.Holders(ctx, slices.Collect(maps.Keys(s.o.Bounds))); err != nil {
 		return err
 	}
 	if to.Jobs, err = s.o.Inspect.Running(ctx, maxJobs); err != nil {

@@ -35,8 +35,8 @@ func versions(processes []string) (all []string) {
 type sourceRow struct {
 	source
 	Bound report.Bound
-	Used  int64 // slots
-	Open  int   // tasks of its listeners that are not done
+	Used  int // slots
+	Open  int // tasks of its listeners that are not done
 	// Of the last hour, since this process started at the earliest: the failed tries of its listeners, the
 	// queries per minute that succeeded, and the 95th percentile of their durations.
 	Failed int
@@ -47,7 +47,7 @@ type sourceRow struct {
 // sourceRows returns a row for every source.
 func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []sourceRow) {
 	for _, one := range s.Sources {
-		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: s.Used[one.Name]}
+		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: len(s.Holders[one.Name])}
 		var took durations
 		for _, l := range rows {
 			if l.Source != one.Name {

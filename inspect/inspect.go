@@ -30,6 +30,7 @@ type Config struct {
 	Timers  report.Timers
 	Limits  report.Limits
 	Records report.Records
+	Bounds  map[string]report.Bound // of databases and APIs, by name
 }
 
 // API is an HTTP source.

@@ -32,6 +32,8 @@ const (
 	KindRetryWaiting  Kind = "retry-waiting"  // it failed and will be retried
 	KindSinkFails     Kind = "sink-fails"     // the file could not be written, and will be retried
 	KindLost          Kind = "lost"           // Redis has lost its message
+	KindNoSlot        Kind = "no-slot"        // other tasks have all slots of its source, or of a process
+	KindRateLimited   Kind = "rate-limited"   // the rate limit of its source is used up
 	KindQueued        Kind = "queued"         // others are ahead of it
 	KindWaiting       Kind = "waiting"        // for an external party, such as a vendor's job
 	KindRunning       Kind = "running"        // a worker has it

@@ -37,13 +37,15 @@ type facts struct {
 	Running    int64          // jobs, in all processes
 	Memory     int            // percent of what Redis may use
 	Jobs       queue
-	Queues     map[string]queue // by open step
-	Sources    map[string]error // databases and APIs of the open listeners; nil: it answers
-	Seen       scripts.Seen     // which definitions processes have
-	Paused     scripts.Pauses   // listeners and reports, with the start of the pause
-	Dead       time.Time        // when it was listed as dead; zero: it is not listed
-	Aside      *Quarantined     // nil: not in the searched part of the quarantine
-	AsideWhole bool             // the whole quarantine was searched
+	Queues     map[string]queue            // by open step
+	Sources    map[string]error            // databases and APIs of the open listeners; nil: it answers
+	Bounds     map[string]report.Bound     // of sources
+	Holders    map[string][]scripts.Holder // tasks that have a slot, by source with a limit
+	Seen       scripts.Seen                // which definitions processes have
+	Paused     scripts.Pauses              // listeners and reports, with the start of the pause
+	Dead       time.Time                   // when it was listed as dead; zero: it is not listed
+	Aside      *Quarantined                // nil: not in the searched part of the quarantine
+	AsideWhole bool                        // the whole quarantine was searched
 }
 
 // gather asks Redis, the record database, and the sources of the listeners that a job waits for.
@@ -57,7 +59,7 @@ func gather(ctx context.Context, in *Inspector, id string) *facts {
 	})
 	f := &facts{
 		ID: id, CLI: redisCLI(server), Keys: s.Keys, Limits: in.o.Config.Limits.Share(len(in.o.Scripts)), Now: time.Now(),
-		Queues: map[string]queue{}, Sources: map[string]error{},
+		Queues: map[string]queue{}, Sources: map[string]error{}, Bounds: in.o.Config.Bounds,
 	}
 	f.Record, f.RecordErr = askRecord(ctx, in, id)
 	if f.Record != nil {
@@ -154,8 +156,14 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	return err
 }
 
-// askSteps finds the stream entries of the open steps of a job.
-func (f *facts) askSteps(ctx context.Context, in *Inspector) error {
+// askSteps finds the stream entries of the open steps of a job, and who has the slots of their sources.
+func (f *facts) askSteps(ctx context.Context, in *Inspector) (err error) {
+	f.Holders, err = once(in, "slots", func() (map[string][]scripts.Holder, error) {
+		return in.o.Scripts.Home().Gate.Holders(ctx, in.Parallel())
+	})
+	if err != nil {
+		return err
+	}
 	for _, p := range f.open() {
 		for _, stream := range f.streams(p.Name) {
 			q, err := in.queue(ctx, stream, f.ID, f.Job.Attempt)
@@ -168,6 +176,18 @@ func (f *facts) askSteps(ctx context.Context, in *Inspector) error {
 		}
 	}
 	return nil
+}
+
+// Parallel returns the names of the sources that limit their tasks, sorted.
+func (in *Inspector) Parallel() []string {
+	var names []string
+	for name, b := range in.o.Config.Bounds {
+		if b.Parallel > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // askDelayed finds the members of the delayed set that belong to an id. It asks for every possible

@@ -4,7 +4,7 @@ package inspect
 // the worst.
 var severity = []Kind{
 	KindNoDefinition, KindRecordsAway, KindSourceRefuses, KindSourceAway, KindPaused, KindNoScheduler, KindNoWorker, KindWorkerDead,
-	KindSinkFails, KindRetryWaiting, KindLost, KindQueued, KindWaiting, KindRunning, KindEnding, KindFolding,
+	KindSinkFails, KindRetryWaiting, KindLost, KindNoSlot, KindRateLimited, KindQueued, KindWaiting, KindRunning, KindEnding, KindFolding,
 }
 
 // made defines facts by other facts: a fact holds if one of its conditions does. The first ones say
@@ -20,11 +20,18 @@ var made = map[string][]string{
 	"unseen":    {"!owner !next !entry !whole"}, // its entry is not in the part that was searched
 	"absent":    {"!owner !next !entry whole"},  // nothing leads to it
 
-	"gone":       {"!entry whole !back"},
-	"paused":     {"listener-paused !leased"},           // unless a worker continues it
-	"overdue":    {"later past-due", "handed past-due"}, // its next try should have begun
-	"comes":      {"later !overdue !paused"},            // its next try will begin by itself
-	"retries":    {"comes !for-other"},                  // the same, after one that failed
+	"gone":     {"!entry whole !back"},
+	"paused":   {"listener-paused !leased"},           // unless a worker continues it
+	"overdue":  {"later past-due", "handed past-due"}, // its next try should have begun
+	"comes":    {"later !overdue !paused"},            // its next try will begin by itself
+	"retries":  {"comes !for-other"},                  // the same, after one that failed
+	"works-on": {"leased !rows"},                      // it is read, and no row has come yet
+	"slotless": { // it waits for a slot
+		"slots-full !has-slot works-on", "slots-full !has-slot unread", "slots-full unseen",
+		"at-limit works-on blames-slots", "at-limit unread blames-slots", "at-limit comes blames-slots", "at-limit unread blames-tasks", "at-limit comes blames-tasks",
+	},
+	"rateless":   {"at-limit unread blames-rate", "at-limit comes blames-rate"},
+	"at-limit":   {"for-other !has-slot"},
 	"unattended": {"alone-in unread", "alone-in unseen", "alone-in absent"},
 
 	"deadline-counts": {"runs !committed", "=superseded !committed"},
@@ -46,6 +53,8 @@ var stepRule = rule{
 	{when: "expired", kind: KindWorkerDead, says: "{took}: its lease ended {lease-over} ago", at: "takeover", then: "another worker takes it over by this time"},
 	{when: "retries blames-sink", kind: KindSinkFails, says: "{failed}", do: []string{"{try-now}; fanfold doctor checks the sink"}, at: "next", then: "{attempt}"},
 	{when: "retries", kind: KindRetryWaiting, says: "{failed}", do: []string{"{try-again}"}, at: "next", then: "{attempt}"},
+	{when: "slotless", kind: KindNoSlot, says: "{slotless}{then}", do: []string{"{more-slots}"}, at: "poll", then: "{attempt}"},
+	{when: "rateless", kind: KindRateLimited, says: "it waits for {waits}{then}", do: []string{"wait, or raise {section}.rate if {source} can take more"}, at: "poll", then: "{attempt}"},
 	{when: "vanished", kind: KindLost, says: "{took}, and its entry is no longer in {stream}: Redis has lost the message", do: []string{"{send}"}},
 	{when: "forgotten", kind: KindLost, says: "its next try was due {next}, and it is no longer in {delayed} or {stream}{before}", do: []string{"{send}"}},
 	{when: "absent", kind: KindLost, says: "it is neither in {stream} nor in {delayed}: Redis has lost the message", do: []string{"{send}"}},
@@ -78,10 +87,21 @@ var phrases = map[string]rule{
 	"entries":     {{when: "1:length", says: "1 entry"}, {says: "{length} entries"}},
 	"readers":     {{when: "1:workers", says: "1 worker"}, {says: "{workers} workers"}},
 	"source":      {{when: "api", says: "API {source-name}"}, {says: "database {source-name}"}},
-	"hold":        {{says: "fanfold pause listener {name}, so that no more tries are used"}},
-	"correct":     {{says: "then correct the DSN of {source} or its account, restart fanfold serve if the DSN changes, and run fanfold resume listener {name}"}},
-	"missing":     {{when: "fold", says: engineMissing}, {when: "external", says: "start the service that reads {stream}, or look at its log"}, {says: listenersMissing}},
-	"send":        {{says: "{cli} XADD {stream-in-shell} '*' id {id} attempt {job-attempt} sends it again now; otherwise a scheduler does, within {lost-every} per {lost-jobs} running jobs"}},
+	"section":     {{when: "api", says: "apis.{source-name}"}, {says: "databases.{source-name}"}},
+	"slotless": {
+		{when: "slots-full", says: "it waits for a slot of {source}: all {slots} that {section}.parallel allows are taken, by {holders}"},
+		{when: "bounded blames-slots slots-used", says: "it waits for a slot of {source}: {slots-used} of the {slots} that {section}.parallel allows are taken, by {holders}"},
+		{says: "it waits for {waits}"},
+	},
+	"then": {
+		{when: "comes", says: "; the next poll is {next}"}, {when: "unseen", says: "; at least {stream-searched} {others} are ahead of it in {stream}"},
+		{when: "unread ahead", says: "; {before-it} ahead of it in {stream}"},
+	},
+	"more-slots": {{when: "!slots-full blames-tasks", says: "wait, start another process with the role listeners, or raise limits.tasks"}, {says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"}},
+	"hold":       {{says: "fanfold pause listener {name}, so that no more tries are used"}},
+	"correct":    {{says: "then correct the DSN of {source} or its account, restart fanfold serve if the DSN changes, and run fanfold resume listener {name}"}},
+	"missing":    {{when: "fold", says: engineMissing}, {when: "external", says: "start the service that reads {stream}, or look at its log"}, {says: listenersMissing}},
+	"send":       {{says: "{cli} XADD {stream-in-shell} '*' id {id} attempt {job-attempt} sends it again now; otherwise a scheduler does, within {lost-every} per {lost-jobs} running jobs"}},
 
 	"waits-for": {{when: "several", says: "It waits for {names}: {worst-title}: {worst-says}"}, {says: "It waits for {names}: {worst-says}"}},
 	"stands":    {{says: "It is stuck: no process has the definition of report {job-report} that it was started with ({definition})."}},

@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -74,12 +76,15 @@ func (s *step) known(back bool) *known {
 	e, now, l := s.queue.Entry, s.Now, s.listener
 	since, paused := s.Paused[scripts.PausedListener(s.Name)]
 	refuses := mysqldb.Refused(s.away)
+	slots, holders, holds := s.slots()
 	k := &known{outer: s.outer()}
 	k.is = map[string]bool{
 		"fold": s.fold(), "owner": s.Owner != "", "lease-over": now.After(s.Lease), "back": back, "next": !s.Next.IsZero(), "past-due": now.Sub(s.Next) > Missed,
 		"entry": e != nil, "whole": s.queue.Whole, "error": s.Error != "", "for-other": s.Waits != "", "listener-paused": paused,
 		"blames-records": s.Blame == job.BlameRecords, "blames-sink": s.Blame == job.BlameSink, "source-refuses": refuses, "source-away": s.away != nil && !refuses,
 		"alone-in": s.live(s.queue) == 0, "tries-max": s.maxTries != 0, "taken": !s.Taken.IsZero(), "rows": s.Rows > 0,
+		"bounded": slots > 0, "slots-full": slots > 0 && len(holders) >= slots, "has-slot": holds, "slots-used": len(holders) > 0,
+		"blames-slots": s.Blame == job.BlameSlots, "blames-rate": s.Blame == job.BlameRate, "blames-tasks": s.Blame == job.BlameTasks,
 		"api": l != nil && l.Kind == report.FromHTTP, "external": l != nil && l.Kind == report.External,
 	}
 	k.text = map[string]string{
@@ -88,14 +93,50 @@ func (s *step) known(back bool) *known {
 		"stream": s.queue.Key, "stream-in-shell": shell(s.queue.Key), "length": integer(s.queue.Length), "workers": strconv.Itoa(s.live(s.queue)),
 		"stream-searched": integer(s.queue.Searched), "source-error": text(s.away), "lost-every": scripts.LostEvery.String(), "lost-jobs": strconv.Itoa(scripts.LostJobs),
 	}
-	k.at = map[string]time.Time{"next": s.Next, "takeover": now.Add(s.Limits.Lease), "timeout": s.timesOut()}
+	k.text["slots"], k.text["slots-used"], k.text["holders"] = strconv.Itoa(slots), strconv.Itoa(len(holders)), jobsOf(holders)
+	k.at = map[string]time.Time{"poll": {}, "next": s.Next, "takeover": now.Add(s.Limits.Lease), "timeout": s.timesOut()}
+	if k.holds("comes") {
+		k.at["poll"] = s.Next
+	}
 	if e != nil {
-		k.text["entries-before"] = integer(e.Ahead)
+		k.is["ahead"], k.text["entries-before"] = e.Ahead > 0, integer(e.Ahead)
 	}
 	if l != nil {
 		k.text["source-name"] = l.Source
 	}
 	return k
+}
+
+// slots returns the limit of tasks of the step's source (0: none), the tasks that have a slot, and
+// whether this one has.
+func (s *step) slots() (limit int, holders []scripts.Holder, holds bool) {
+	if s.listener == nil {
+		return 0, nil, false
+	}
+	holders = s.Holders[s.listener.Source]
+	return s.Bounds[s.listener.Source].Parallel, holders, slices.ContainsFunc(holders, func(h scripts.Holder) bool {
+		return h.ID == s.ID && h.Attempt == s.Job.Attempt && h.Listener == s.Name
+	})
+}
+
+// MaxHolders is the maximum number of jobs that have a slot and are named.
+const MaxHolders = 5
+
+// jobsOf names the jobs of tasks, without duplicates.
+func jobsOf(holders []scripts.Holder) string {
+	var ids []string
+	for _, h := range holders {
+		if !slices.Contains(ids, h.ID) {
+			ids = append(ids, h.ID)
+		}
+	}
+	switch more := len(ids) - MaxHolders; {
+	case len(ids) == 1:
+		return "job " + ids[0]
+	case more > 0:
+		return "jobs " + strings.Join(ids[:MaxHolders], ", ") + " and " + Count(more, "other")
+	}
+	return "jobs " + strings.Join(ids, ", ")
 }
 
 // timesOut returns when the running query ends at the latest; zero: that is not known, or it is none.

@@ -224,6 +224,22 @@ var beforeTheStart = map[string]meaning{
 	"no engine":                 {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Jobs.Consumers = nil }), KindNoWorker, "as the next one, and no process reads"},
 	"memory":                    {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Memory = 91 }), KindNoRoom, "91 %"},
 	"many run":                  {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
+	"slots taken, in the queue": {querying(entered("a", 4, "", 0), slots(2, "7", "9", "7")), KindNoSlot, "it waits for a slot of database da: all 2 that databases.da.parallel allows are taken, by jobs 7, 9; 4 tasks are ahead of it in ka"},
+	"slots taken, first":        {querying(entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "raise databases.da.parallel"},
+	"slots taken, just read":    {querying(entered("a", 0, "w", time.Millisecond), slots(1, "7")), KindNoSlot, "by job 7\n"},
+	"slots taken, taken over":   {querying(owned("a", time.Second), slots(1, "7")), KindNoSlot, "all 1 that databases.da.parallel allows"},
+	"slots taken, behind many":  {querying(unsearched("a"), slots(1, "7")), KindNoSlot, "at least 10000 tasks are ahead of it"},
+	"slots taken, and it waits": {querying(waits("a", time.Second), blames(job.BlameSlots), slots(1, "7")), KindNoSlot, "by job 7; the next poll is in 1s"},
+	"a slot was just freed":     {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
+	"its slot, in work":         {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
+	"a slot, and many":          {querying(entered("a", 0, "", 0), slots(7, "2", "3", "4", "5", "6", "7", "8")), KindNoSlot, "by jobs 2, 3, 4, 5, 6 and 2 others"},
+	"slots of an API":           {querying(reads(report.FromHTTP), entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "API v: all 1 that apis.v.parallel allows"},
+	"slots taken, failing":      {querying(fails("a", time.Second, "deadlock", ""), slots(1, "7")), KindRetryWaiting, "deadlock"},
+	"slots taken, with vendor":  {querying(waits("a", time.Second), slots(1, "7")), KindWaiting, "API vendor"},
+	"slots taken, nobody reads": {querying(unattended("a"), slots(1, "7")), KindNoWorker, "no worker reads ka"},
+	"slots of its process":      {querying(waits("a", time.Second), blames(job.BlameTasks)), KindNoSlot, "raise limits.tasks"},
+	"the rate limit":            {querying(waits("a", time.Second), blames(job.BlameRate)), KindRateLimited, "raise databases.da.rate"},
+	"the rate limit, unread":    {querying(waits("a", time.Second), blames(job.BlameRate), entered("a", 0, "", 0), func(f *facts) { f.Delayed = nil }), KindRateLimited, "it waits for API vendor: job 5 is queued"},
 	"in the queue":              {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
 	"quarantined before a push": {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Aside = &Quarantined{} }), KindQueued, "as the next one"},
 	"in another form":           {recorded(report.Pending, func(f *facts) { f.Record.ID, f.Aside = "01", &Quarantined{Entry: "5-1"} }), KindOtherID, "fanfold submit 01, then fanfold quarantine rm 5-1"},
@@ -321,6 +337,22 @@ var ofSteps = map[string]meaning{
 	"folding":                   {running(job.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
 	"fold read":                 {running(job.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},
 }
+
+// slots gives the source of listener a slots, which tasks of jobs have.
+func slots(limit int, ids ...string) change {
+	return func(f *facts) {
+		f.Bounds, f.Holders = map[string]report.Bound{}, map[string][]scripts.Holder{}
+		for _, source := range []string{"da", "v"} {
+			f.Bounds[source] = report.Bound{Parallel: limit}
+			for _, id := range ids {
+				f.Holders[source] = append(f.Holders[source], scripts.Holder{ID: id, Attempt: 2, Listener: "a"})
+			}
+		}
+	}
+}
+
+// blames says whose limit listener a waits for.
+func blames(by job.Blame) change { return func(f *facts) { f.of("a").Blame = by } }
 
 // pauses pauses a listener.
 func pauses(listener string) change {

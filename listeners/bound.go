@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 const (
@@ -25,7 +27,8 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot
 	if slots == 0 {
 		return func() {}, nil
 	}
-	who, lease := r.o.Consumer+"/"+t.Entry.Stream+"/"+t.Entry.ID, r.o.Limits.Lease
+	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Task.Listener, Worker: r.o.Consumer, Entry: t.Entry.ID}
+	lease := r.o.Limits.Lease
 	for end := time.Now().Add(slotPatience); ; {
 		var held bool
 		if err := own.without(func() error {
@@ -40,7 +43,7 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot
 			break
 		}
 		if time.Now().After(end) {
-			return nil, Wait(slotPatience+rand.N(slotPatience), fmt.Sprintf("one of the %d slots of %s", slots, source))
+			return nil, wait{slotPatience + rand.N(slotPatience), fmt.Sprintf("one of the %d slots of %s", slots, source), job.BlameSlots}
 		}
 		if err := step.Wait(ctx, slotPoll/2+rand.N(slotPoll)); err != nil {
 			return nil, err
@@ -67,19 +70,19 @@ func (r *Runner) rateLimit(source string, limit *limit) func(context.Context, ti
 		return nil
 	}
 	return func(ctx context.Context, patience time.Duration) error {
-		var wait time.Duration
+		var after time.Duration
 		var mine bool
 		if err := limit.without(func() error {
 			return r.insist(ctx, "reserve rate", func() (err error) {
-				wait, mine, err = r.o.Scripts.Gate.Reserve(ctx, source, rate.Distance(), patience)
+				after, mine, err = r.o.Scripts.Gate.Reserve(ctx, source, rate.Distance(), patience)
 				return err
 			})
 		}); err != nil {
 			return away(err)
 		}
 		if !mine {
-			return Wait(wait+rand.N(wait/8+1), fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per))
+			return wait{after + rand.N(after/8+1), fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per), job.BlameRate}
 		}
-		return limit.Stopped(func() error { return step.Wait(ctx, wait) })
+		return limit.Stopped(func() error { return step.Wait(ctx, after) })
 	}
 }

@@ -27,7 +27,8 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.until("it waits", func(s *job.State) bool { return s.Tasks["a"].Waits != "" })
 	b.stop()
 	ctx := t.Context()
-	if held, err := b.s.Gate.TakeSlot(ctx, "db", "somebody", 1, time.Hour); !held || err != nil {
+	somebody := scripts.Holder{ID: "2", Attempt: 1, Listener: "a", Worker: "w", Entry: "1-0"}
+	if held, err := b.s.Gate.TakeSlot(ctx, "db", somebody, 1, time.Hour); !held || err != nil {
 		t.Fatal(held, err)
 	}
 	if _, mine, err := b.s.Gate.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
@@ -36,19 +37,19 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	stop := b.run("c", func(o *Options) {
 		o.Bounds = map[string]report.Bound{"db": {Parallel: 1, Rate: report.Rate{Count: 1, Per: time.Hour}}}
 	})
-	waits := func(what string) {
+	waits := func(what string, blame job.Blame) {
 		t.Helper()
 		b.comes()
 		state := b.until(what, func(s *job.State) bool { return s.Tasks["a"].Waits == what && s.Tasks["a"].Owner == "" })
-		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" {
+		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" || task.Blame != blame {
 			t.Errorf("%+v", task)
 		}
 	}
-	waits("one of the 1 slots of db")
-	if err := b.s.Gate.FreeSlot(ctx, "db", "somebody"); err != nil {
+	waits("one of the 1 slots of db", job.BlameSlots)
+	if err := b.s.Gate.FreeSlot(ctx, "db", somebody); err != nil {
 		t.Fatal(err)
 	}
-	waits("the rate limit of db: 1 in 1h0m0s")
+	waits("the rate limit of db: 1 in 1h0m0s", job.BlameRate)
 	if in := time.Until(b.delayed()); in < 30*time.Minute {
 		t.Errorf("it comes again in %v", in)
 	}

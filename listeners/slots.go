@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Slots limits the concurrent tasks of every listener in a process, over all partitions. It is safe
@@ -81,7 +82,7 @@ func (s *share) take(ctx context.Context, stop <-chan struct{}, patience time.Du
 	case <-stop:
 		return step.ErrStopping
 	case <-late:
-		return Wait(0, fmt.Sprintf("one of the %d slots of a process", cap(s.taken)))
+		return wait{0, fmt.Sprintf("one of the %d slots of a process", cap(s.taken)), job.BlameTasks}
 	case <-ctx.Done():
 		return away(context.Cause(ctx))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Source reads the data of listeners. Read runs the query of one task and writes its rows to out.
@@ -76,11 +77,12 @@ func Outage(err error) error { return marked{err, ErrOutage} }
 // Wait returns the error with which a Source leaves a task that waits for something external, such as
 // a vendor's job. The task is retried after d. This does not count as a try and keeps no worker busy.
 // People see what it waits for. Store what the next Read needs with Remember before.
-func Wait(d time.Duration, what string) error { return wait{d, what} }
+func Wait(d time.Duration, what string) error { return wait{d, what, job.BlameSource} }
 
 type wait struct {
-	time time.Duration
-	what string
+	time  time.Duration
+	what  string
+	blame job.Blame // whose limit it is
 }
 
 func (w wait) Error() string { return "waits for " + w.what }

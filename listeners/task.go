@@ -150,7 +150,7 @@ func resultOf(err error) step.Result {
 	case errors.Is(err, step.ErrStopping):
 		return step.Result{Kind: step.Stopping}
 	case errors.As(err, &waiting):
-		return step.Result{Kind: step.Waiting, After: waiting.time, Err: errors.New(waiting.what)}
+		return step.Result{Kind: step.Waiting, After: waiting.time, Err: errors.New(waiting.what), Blame: waiting.blame}
 	}
 	result := step.Result{Kind: step.Retry, Err: err, Blame: blame(err)}
 	switch {

@@ -3,7 +3,9 @@ package scripts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,36 +23,67 @@ func (s Gate) Reserve(ctx context.Context, source string, distance, limit time.D
 	return time.Duration(wait) * time.Microsecond, outcome == OK, nil
 }
 
+// Holder is a task that has a slot of a source.
+type Holder struct {
+	ID       string // of the job
+	Attempt  int64
+	Listener string
+	Worker   string
+	Entry    string // of the task, which the worker reads
+}
+
+// String returns the member of the set of slots: <id>/<attempt>/<listener>/<entry>/<worker>.
+func (h Holder) String() string {
+	return h.ID + "/" + strconv.FormatInt(h.Attempt, 10) + "/" + h.Listener + "/" + h.Entry + "/" + h.Worker
+}
+
+// parseHolder parses a member of the set of slots. Of a foreign one, only the ID is known.
+func parseHolder(member string) Holder {
+	parts := strings.SplitN(member, "/", 5)
+	if len(parts) < 5 {
+		return Holder{ID: parts[0]}
+	}
+	attempt, _ := strconv.ParseInt(parts[1], 10, 64)
+	return Holder{ID: parts[0], Attempt: attempt, Listener: parts[2], Entry: parts[3], Worker: parts[4]}
+}
+
 // TakeSlot takes one of the slots of a source, which all processes share, or renews the one
-// that the caller has, for the time of a lease. It is false if all slots are taken.
-func (s Gate) TakeSlot(ctx context.Context, source, who string, slots int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.home.Slots(source)}, who, slots, lease.Milliseconds()))
+// that the task has, for the time of a lease. It is false if all slots are taken.
+func (s Gate) TakeSlot(ctx context.Context, source string, who Holder, slots int, lease time.Duration) (bool, error) {
+	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.home.Slots(source)}, who.String(), slots, lease.Milliseconds()))
 	return outcome == OK, err
 }
 
 // FreeSlot gives a slot back.
-func (s Gate) FreeSlot(ctx context.Context, source, who string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Slots(source), who))
+func (s Gate) FreeSlot(ctx context.Context, source string, who Holder) error {
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Slots(source), who.String()))
 }
 
-// UsedSlots counts the tasks that have a slot, by source.
-func (s Gate) UsedSlots(ctx context.Context, sources []string) (map[string]int64, error) {
+// Holders returns the tasks that have a slot, by source, ordered by their names.
+func (s Gate) Holders(ctx context.Context, sources []string) (map[string][]Holder, error) {
+	all := map[string][]Holder{}
+	if len(sources) == 0 {
+		return all, nil
+	}
 	now, err := s.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts := make([]*redis.IntCmd, len(sources))
+	found := make([]*redis.StringSliceCmd, len(sources))
 	if _, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, source := range sources {
-			counts[i] = p.ZCount(ctx, s.home.Slots(source), strconv.FormatInt(now.UnixMilli(), 10), "+inf")
+			found[i] = p.ZRangeByScore(ctx, s.home.Slots(source), &redis.ZRangeBy{Min: strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf"})
 		}
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("slots: %w", err)
 	}
-	used := map[string]int64{}
 	for i, source := range sources {
-		used[source] = counts[i].Val()
+		members := found[i].Val()
+		slices.Sort(members)
+		for _, member := range members {
+			all[source] = append(all[source], parseHolder(member))
+		}
 	}
-	return used, nil
+	return all, nil
 }

@@ -1,8 +1,12 @@
 package scripts
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestRate: calls come one after the other, at even distances; one that is too far off is
@@ -38,7 +42,7 @@ func TestSlots(t *testing.T) {
 	s, client := newScripts(t)
 	take := func(who string, lease time.Duration, want bool) {
 		t.Helper()
-		if got, err := s.Gate.TakeSlot(t.Context(), "db", who, 2, lease); got != want || err != nil {
+		if got, err := s.Gate.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease); got != want || err != nil {
 			t.Errorf("%s: %v %v", who, got, err)
 		}
 	}
@@ -46,13 +50,18 @@ func TestSlots(t *testing.T) {
 	take("b", time.Hour, true)
 	take("c", time.Hour, false)
 	take("a", time.Hour, true) // renewed
-	if err := s.Gate.FreeSlot(t.Context(), "db", "a"); err != nil {
+	if err := s.Gate.FreeSlot(t.Context(), "db", Holder{ID: "a", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
 		t.Error(err)
 	}
 	take("c", -time.Millisecond, true) // and silent
 	take("d", time.Hour, true)
 	take("c", time.Hour, false)
-	if err := s.Gate.FreeSlot(t.Context(), "db", "d"); err != nil {
+	client.ZAdd(t.Context(), s.Keys.Slots("other"), redis.Z{Score: math.Inf(1), Member: "foreign"})
+	held, err := s.Gate.Holders(t.Context(), []string{"db", "none", "other"})
+	if diff := cmp.Diff(map[string][]Holder{"db": {{"b", 1, "a.b", "host/1", "1-0"}, {"d", 1, "a.b", "host/1", "1-0"}}, "other": {{ID: "foreign"}}}, held); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if err := s.Gate.FreeSlot(t.Context(), "db", Holder{ID: "d", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
 		t.Error(err)
 	}
 	take("e", time.Second, true) // of a process with another lease

@@ -57,6 +57,18 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
 	inspect.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
 	inspect.KindLost:         {so: func(w *whyPlace) { w.runs("RUN", "b"); w.live("task:b") }, says: "It waits for b: it is neither in fanfold:task:b nor in fanfold:delayed: Redis has lost the message"},
+	inspect.KindNoSlot: {report: "bounded", so: func(w *whyPlace) {
+		w.runs("RUN", "bounded")
+		w.add("task:bounded")
+		w.live("task:bounded")
+		w.score(w.k.Slots("bounded"), time.Now().Add(time.Hour), "7/1/bounded/1-0/w")
+	}, says: "It waits for bounded: it waits for a slot of database bounded: all 1 that databases.bounded.parallel allows are taken, by job 7"},
+	inspect.KindRateLimited: {report: "bounded", so: func(w *whyPlace) {
+		w.runs("RUN", "bounded")
+		w.tries("bounded", "", "")
+		w.set("bounded:waits", "the rate limit of bounded: 1 in 1h0m0s", "bounded:blame", "rate")
+		w.live("task:bounded")
+	}, says: "It waits for bounded: it waits for the rate limit of bounded: 1 in T; the next poll is in T"},
 	inspect.KindQueued: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")
@@ -205,10 +217,11 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	reports := `
   two: {stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}, {name: b, database: db, query: "SELECT 1 AS k"}]}], join: {key: k}}
   gone: ` + fmt.Sprintf(one, "gone") + `
+  bounded: ` + fmt.Sprintf(one, "bounded") + `
   locked: ` + fmt.Sprintf(one, "locked")
 	_, address, _ := strings.Cut(testmain.SharedMariaDB(t).DSN("x"), "@")
 	limits := "limits: {lease: 1h, grace: 1h, running_jobs: 3}\n"
-	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, locked: {dsn: "nobody:wrong@` + address + `"}}`
+	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, bounded: {dsn: "{dsn}", parallel: 1, rate: 1/h}, locked: {dsn: "nobody:wrong@` + address + `"}}`
 	s := newStackAlone(t, nil, reports, limits+databases)
 	_, port, _ := strings.Cut(s.redis.Addr, ":")
 	s.exec("ALTER TABLE file_download_record AUTO_INCREMENT = 700001")
@@ -222,7 +235,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 		pages[name] = dashboard.New(dashboard.Options{
 			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil }, Sink: func(context.Context) error { return nil },
 			Processes: func(context.Context) ([]string, error) { return nil, nil },
-			Used:      func(context.Context, []string) (map[string]int64, error) { return nil, nil },
+			Holders:   func(context.Context, []string) (map[string][]scripts.Holder, error) { return nil, nil },
 		})
 		go pages[name].Run(t.Context())
 	}
@@ -265,7 +278,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			if !strings.HasPrefix(why[0], c.says) {
 				t.Errorf("fanfold why %s says\n%s\nand not\n%s", w.id, out, c.says)
 			}
-			if kind == inspect.KindNoWorker || kind == inspect.KindNotPushed {
+			if kind == inspect.KindNoWorker || kind == inspect.KindNotPushed || kind == inspect.KindNoSlot {
 				if out, code := w.fanfold("list", "--why", string(kind), "--limit", "1"); code != exitOK || !strings.Contains(timeless(out, w.id, port), why[0]) {
 					t.Errorf("list --why: %d\n%s", code, out)
 				}

@@ -44,6 +44,7 @@ func TestAgreesWithGo(t *testing.T) {
 		{Name: "a", Kind: report.FromMySQL, Source: "d", Timeout: time.Hour, Retry: report.Retry{Retries: 1}}, {Name: "b", Kind: report.FromHTTP, Source: "v", HTTP: &report.HTTP{}}, {Name: "c.d", Kind: report.External, Silence: 3 * time.Hour},
 	}}}}
 	l.o.Config.Limits.RunningJobs = 2
+	l.o.Config.Bounds = map[string]report.Bound{"d": {Parallel: 2}, "v": {Parallel: 7}}
 	in := inspect.New(inspect.Options{Config: l.o.Config, Redis: client, Scripts: l.o.Partitions, Records: records})
 	compared := 0
 	for seed := range uint64(agreeing) {
@@ -192,6 +193,11 @@ func (s *someState) make() {
 		s.do("XADD", k.Quarantined(), "*", "stream", k.Jobs(), "reason", "odd", "fields", one(s, "id=1", "member=1/2/x", `x="a b" id=1`, "id=11"))
 	})
 	s.maybe(20, func() { s.entry(k.Jobs(), "id", "1") })
+	for _, source := range []string{"d", "v"} {
+		for range s.IntN(9) {
+			s.do("ZADD", k.Slots(source), s.at(), fmt.Sprintf("%d/2/%s/1-0/w", s.IntN(8), one(s, "a", "b")))
+		}
+	}
 }
 
 // step says something of a step.
@@ -202,7 +208,7 @@ func (s *someState) step(k scripts.Keys, name string) {
 	s.maybe(30, set("owner", "w/1"))
 	s.maybe(30, set("tries", s.IntN(3)))
 	s.maybe(20, set("error", one(s, "deadlock", "{error}")))
-	s.maybe(20, set("blame", one(s, "source", "records", "sink")))
+	s.maybe(30, set("blame", one(s, "source", "records", "sink", "slots", "rate", "tasks")))
 	s.maybe(40, set("next", s.at()))
 	s.maybe(20, set("part", "chunks=1 rows=5 bytes=7 columns=[]"))
 	stream := k.Task(name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -16,6 +17,7 @@ type configuration struct {
 	Grace       int64                 `json:"grace"`
 	RunningJobs int                   `json:"running_jobs"`
 	Memory      int                   `json:"memory"` // percent
+	Home        bool                  `json:"home"`   // this partition has the slots of sources
 	Reports     map[string]definition `json:"reports"`
 }
 
@@ -34,19 +36,20 @@ type listener struct {
 	Tries   int                 `json:"tries"`
 	Silence int64               `json:"silence"`
 	Timeout int64               `json:"timeout"` // of a try
+	Slots   int                 `json:"slots"`   // of its source; 0: no limit
 }
 
 // describe returns the configuration of a partition as JSON. The same configuration always gives the
 // same text.
-func describe(k scripts.Keys, limits report.Limits, reports map[string]*report.Report) string {
+func describe(k scripts.Keys, home bool, limits report.Limits, config inspect.Config) string {
 	c := configuration{
 		Hash: k.Hash, Lease: ms(limits.Lease), Grace: ms(limits.Grace), RunningJobs: limits.RunningJobs, Memory: limits.Memory,
-		Reports: map[string]definition{},
+		Home: home, Reports: map[string]definition{},
 	}
-	for name, r := range reports {
+	for name, r := range config.Reports {
 		d := definition{Hash: r.Hash(), Tries: r.Retry.Retries + 1, DeadlineWaits: r.DeadlineWaits, Restarts: r.RestartOnChange, Listeners: map[string]listener{}}
 		for _, l := range r.Listeners() {
-			d.Listeners[l.Name] = listener{l.Kind, l.Source, l.Retry.Retries + 1, ms(l.Silence), ms(l.Timeout)}
+			d.Listeners[l.Name] = listener{l.Kind, l.Source, l.Retry.Retries + 1, ms(l.Silence), ms(l.Timeout), config.Bounds[l.Source].Parallel}
 		}
 		c.Reports[name] = d
 	}

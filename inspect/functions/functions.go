@@ -68,8 +68,8 @@ func (l *Loader) Once(ctx context.Context) {
 		return
 	}
 	limits, written := l.o.Config.Limits.Share(len(l.o.Partitions)), true
-	for _, s := range l.o.Partitions {
-		key, text := s.Keys.Configuration(), describe(s.Keys, limits, l.o.Config.Reports)
+	for i, s := range l.o.Partitions {
+		key, text := s.Keys.Configuration(), describe(s.Keys, i == 0, limits, l.o.Config)
 		if l.written {
 			err = l.o.Redis.SetNX(ctx, key, text, 0).Err()
 		} else {

@@ -15,7 +15,7 @@ const (
 	Name = "fanfold"
 	// Version is the version of its source. Raise it with every change, so that servers get the
 	// newest one.
-	Version = 8
+	Version = 9
 )
 
 // Maximum work of one call.
@@ -24,6 +24,7 @@ const (
 	maxSteps   = 500   // steps of all jobs
 	maxEntries = 500   // entries of one stream
 	maxTotal   = 4_000 // entries of all streams
+	maxSlots   = 500   // slots of one source
 )
 
 //go:embed lua/*.lua
@@ -37,7 +38,7 @@ func Source() string {
 		name  string
 		value any
 	}{
-		{"VERSION", Version}, {"JOBS", maxJobs}, {"STEPS", maxSteps}, {"ENTRIES", maxEntries}, {"TOTAL", maxTotal}, {"POLLS", len(report.RecordPolls)},
+		{"VERSION", Version}, {"JOBS", maxJobs}, {"STEPS", maxSteps}, {"ENTRIES", maxEntries}, {"TOTAL", maxTotal}, {"SLOTS", maxSlots}, {"HOLDERS", inspect.MaxHolders}, {"POLLS", len(report.RecordPolls)},
 		{"MISSED", inspect.Missed.Milliseconds()}, {"DEFINITION_SILENCE", scripts.DefinitionSilence.Milliseconds()}, {"HORIZON", scripts.Horizon.Milliseconds()},
 		{"MIN_MILLIS", int64(scripts.MinMillis)}, {"NO_TIME", int64(scripts.NoTime)},
 		{"LOST_EVERY", fmt.Sprintf("%q", scripts.LostEvery)}, {"LOST_JOBS", fmt.Sprintf("'%d'", scripts.LostJobs)}, {"RULES", inspect.LuaRules()},

@@ -34,7 +34,7 @@ type Result struct {
 	Kind  Kind
 	After time.Duration // Waiting: delay before the next try; Outage: the same, 0: the policy's; Retry: minimum delay
 	Err   error         // the reason; of Waiting: what the step waits for
-	Blame job.Blame
+	Blame job.Blame     // whose fault that is; of Waiting: whose limit
 }
 
 // minWait keeps a step that waits for no time from being tried in a tight loop.

@@ -55,7 +55,7 @@ type Trace struct {
 type StepState struct {
 	Tries int64     // that count, with the one that runs if that is known
 	Error string    // of the last try that failed; empty: none has
-	Blame Blame     // whose fault that was
+	Blame Blame     // whose fault that was, or what a task waits for
 	Next  time.Time // when the next try comes; zero: none is waiting
 }
 
@@ -128,6 +128,9 @@ const (
 	BlameSink    Blame = "sink"    // where files go
 	BlameRedis   Blame = "redis"
 	BlameReport  Blame = "report" // what the report's definition or its data demand
+	BlameSlots   Blame = "slots"  // the tasks that have all slots of a source: this one waits for them
+	BlameRate    Blame = "rate"   // the rate limit of a source: this task waits for it
+	BlameTasks   Blame = "tasks"  // the tasks that a process may run at once
 )
 
 // Field is the field of a job's hash that holds one chunk of a column, counted from 0.

@@ -50,6 +50,7 @@ end
 note(':left', have[3])
 if waits then
   note(':waits', why)
+  note(':blame', ARGV[12])
 elseif why ~= '' then
   note(':error', why)
   note(':blame', ARGV[12])

@@ -167,7 +167,7 @@ func (p *Process) open() error {
 // InspectConfig returns the part of the configuration that package inspect uses.
 func (p *Process) InspectConfig() inspect.Config {
 	c := p.Config
-	return inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
+	return inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records, Bounds: c.Bounds()}
 }
 
 // handles returns the clients that package inspect uses.

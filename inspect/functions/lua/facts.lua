@@ -7,7 +7,7 @@ local function begin(prefix)
     error({err = 'NOCONFIG ' .. prefix .. 'configuration does not exist: the key must be that of a partition in which fanfold serve runs'})
   end
   local time = redis.call('TIME')
-  local all = {prefix = prefix, config = cjson.decode(text), now = time[1] * 1000 + time[2] / 1000, streams = {},
+  local all = {prefix = prefix, config = cjson.decode(text), now = time[1] * 1000 + time[2] / 1000, streams = {}, slots = {},
     left = STEPS, paused = {}, seen = {}, any = false, memory = 0, searched = 0}
   all.silence = math.max(all.config.lease, 3000)
   all.running = redis.call('ZCARD', prefix .. 'deadlines')
@@ -80,6 +80,25 @@ local function delayed(all, members)
       return {member = member, score = score, due = due}
     end
   end
+end
+
+-- slots returns how many tasks have a slot of a source, their jobs in words, and whether the task that
+-- a name begins with is one of them. Only the first partition knows it.
+local function slots(all, source, name)
+  if not all.slots[source] then
+    all.slots[source] = redis.call('ZRANGEBYSCORE', all.prefix .. 'parallel:' .. source, math.floor(all.now), '+inf', 'LIMIT', 0, SLOTS)
+    table.sort(all.slots[source])
+  end
+  local ids, known, holds = {}, {}, false
+  for _, holder in ipairs(all.slots[source]) do
+    local id = string.match(holder, '^[^/]*')
+    if not known[id] then ids[#ids + 1] = id end
+    known[id], holds = true, holds or string.sub(holder, 1, #name) == name
+  end
+  local more = #ids - HOLDERS
+  local text = (#ids == 1 and 'job ' or 'jobs ') .. table.concat(ids, ', ', 1, math.min(#ids, HOLDERS))
+  if more > 0 then text = text .. ' and ' .. more .. (more == 1 and ' other' or ' others') end
+  return #all.slots[source], text, holds
 end
 
 -- aside returns the newest entry of the quarantine that names an id; nil: none of those read does.

@@ -40,19 +40,28 @@ local function judge(all, job, step)
     lease, tries = now + silence - e.idle, math.max(tries, 1)
     if taken == 0 then taken = tonumber(string.match(e.id, '^%d+')) end
   end
+  local limit, used, holders, holds = of and of.slots or 0, 0, 'jobs ', false
+  if limit > 0 and all.config.home then
+    used, holders, holds = slots(all, of.source, attempt .. step .. '/')
+  else
+    limit = 0
+  end
   local paused = all.paused['listener/' .. step]
   local known = {outer = job.known, at = {next = due ~= 0 and due or nil}, is = {
     fold = fold, owner = owner ~= '', ['lease-over'] = now > lease, back = back ~= nil, next = due ~= 0, ['past-due'] = now - due > MISSED,
     entry = e ~= nil, whole = s.whole, error = failed ~= '', ['for-other'] = waits ~= '', ['listener-paused'] = paused ~= nil,
     ['blames-records'] = have[6] == 'records', ['blames-sink'] = have[6] == 'sink', ['alone-in'] = s.live == 0, ['tries-max'] = max ~= 0,
-    taken = taken ~= 0, rows = rows ~= '0', api = of ~= nil and of.kind == 'http', external = of ~= nil and of.kind == 'external',
+    bounded = limit > 0, ['slots-full'] = limit > 0 and used >= limit, ['slots-used'] = used > 0, ['has-slot'] = holds,
+    ['blames-slots'] = have[6] == 'slots', ['blames-rate'] = have[6] == 'rate', ['blames-tasks'] = have[6] == 'tasks',
+    ahead = e ~= nil and e.ahead > 0, taken = taken ~= 0, rows = rows ~= '0', api = of ~= nil and of.kind == 'http', external = of ~= nil and of.kind == 'external',
   }, text = {
     name = step, title = title(step), owner = owner, error = failed, waits = waits, rows = rows, ['tries-max'] = tostring(max),
     next = far(due, now), ['lease-over'] = short(now - lease), taken = short(now - taken), ['paused-since'] = stamp(paused or 0),
-    stream = s.key, ['stream-in-shell'] = shell(s.key), length = tostring(s.length), workers = tostring(s.live),
+    slots = tostring(limit), ['slots-used'] = tostring(used), holders = holders, stream = s.key, ['stream-in-shell'] = shell(s.key), length = tostring(s.length), workers = tostring(s.live),
     ['stream-searched'] = tostring(s.searched), ['entries-before'] = tostring(e and e.ahead or 0), ['source-name'] = of and of.source or '',
   }}
   if of and of.kind == 'mysql' and (of.timeout or 0) > 0 and taken ~= 0 then known.at.timeout = taken + of.timeout end
+  if fact(known, 'comes') then known.at.poll = known.at.next end
   if fact(known, 'retries') then tries = tries + 1 end
   known.is.tries, known.text.tries = tries ~= 0, tostring(tries)
   local branch = first(known, RULES.step)
