@@ -16,7 +16,7 @@ type CSV struct {
 	Delimiter string `yaml:"delimiter" form:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
 	// Line ends between rows. Those inside a cell stay as they are
 	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
-	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). Equal texts and empty texts are then quoted in the file, so that they differ from NULL
+	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). With `"NULL"`, a NULL is `NULL`, the text NULL is `"NULL"`, and an empty text is `""`
 	Null *string `yaml:"null" raw:"" unset:"NULL and empty texts are empty" json:",omitempty"`
 	// Zone in which datetimes are written: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source delivers them" json:",omitempty"`

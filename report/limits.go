@@ -12,7 +12,7 @@ type Limits struct {
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`
 	// Memory for the rows of one file while it is made: see [Memory](#memory)
 	FoldBytes int64 `yaml:"fold_bytes" unit:"bytes" default:"128MB" min:"64KB" max:"8GB"`
-	// How long a PENDING or PROCESSING record without a job in Redis must be unchanged before Fanfold starts its job, or starts it again
+	// How long a PENDING or PROCESSING record without a job in Redis stays unchanged before Fanfold starts it by itself: see [Without a push](keys.md#without-a-push)
 	Grace time.Duration `yaml:"grace" default:"1m" min:"1s" why:"Records that change within this time are left alone"`
 	// Time after which a silent worker is considered dead. Workers renew their leases three times in it
 	Lease time.Duration `yaml:"lease" default:"10s" min:"1s" max:"1h" why:"A third of it must be longer than a pause of the machine"`

@@ -19,8 +19,8 @@ func newInit(f *flags) *cobra.Command {
 		Use:   "init",
 		Short: "Inspect databases and write a first configuration",
 		Long: `Init reads the tables, columns and indexes of your databases. It writes a commented
-configuration with a first report over two tables that share a column, from two databases
-if you give two.
+configuration with a first report over two tables that can be joined, from two databases if
+you give two.
 
     export PLT_FUND_PASSWORD=… PLT_USER_PASSWORD=…
     fanfold init --redis redis://127.0.0.1:6379/0 \

@@ -25,7 +25,7 @@ type Preparer interface {
 }
 
 // Examine checks everything that the configuration names. It writes and deletes one object in the
-// sink, one scratch file and a key on every Redis server. It changes nothing else.
+// sink, one scratch file and a key on every Redis server, and loads the scripts. It changes nothing else.
 func Examine(ctx context.Context, o Options) Findings {
 	base := doctor{o, inspect.New(o.Options)}
 	all := within(ctx, redisDoctor{base}.checkRedis)
