@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -66,6 +69,49 @@ func TestLinkOfAReplacedRecord(t *testing.T) {
 		}
 		if code, text, header := w.get(old + "/file"); code != http.StatusSeeOther || header.Get("Content-Disposition") != "" || text != "" {
 			t.Errorf("%s: the old link downloads the new file: %d %q", c.what, code, text)
+		}
+	}
+}
+
+// TestLinkToAFileThatIsALink: if the file of a record is replaced by a symbolic link, or its folder
+// is, no one downloads what the link points to.
+func TestLinkToAFileThatIsALink(t *testing.T) {
+	t.Parallel()
+	w := newWaiter(t, `
+  weekly: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}`)
+	w.serve()
+	secret := t.TempDir()
+	for what, replace := range map[string]func(file string) error{
+		"a file": func(file string) error {
+			text := filepath.Join(secret, "file")
+			return errors.Join(os.WriteFile(text, []byte("secret"), 0o600), os.Remove(file), os.Symlink(text, file))
+		},
+		"a folder": func(file string) error {
+			folder := filepath.Dir(file)
+			return errors.Join(os.WriteFile(filepath.Join(secret, filepath.Base(file)), []byte("secret"), 0o600), os.Rename(folder, folder+"-old"), os.Symlink(secret, folder))
+		},
+	} {
+		id := w.insert("weekly", "")
+		w.push(id)
+		v := w.wait(id)[0]
+		link := w.link(id)
+		w.says(link, "Ready")
+		file := strings.TrimPrefix(v.File, "file://")
+		if err := replace(file); err != nil {
+			t.Fatal(err)
+		}
+		for _, url := range []string{link + "/file", w.base + "/api/v1/jobs/" + id + "/file"} {
+			if code, text, _ := w.get(url); code < 400 || strings.Contains(text, "secret") {
+				t.Errorf("%s: %s: %d %s", what, url, code, text)
+			}
+		}
+		if out, code := w.fanfold("url", id); code == exitOK || !strings.Contains(out, "symbolic link") {
+			t.Errorf("%s: %d %s", what, code, out)
+		}
+		if what == "a folder" {
+			if err := errors.Join(os.Remove(filepath.Dir(file)), os.Rename(filepath.Dir(file)+"-old", filepath.Dir(file))); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

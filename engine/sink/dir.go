@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"syscall"
 
@@ -18,7 +19,7 @@ import (
 // folders named .tmp beside the objects.
 //
 // It stores neither content type nor metadata: adoption compares only size and checksum. Symbolic
-// links below the root are followed, because only the owner of the directory can create them.
+// links below the root are refused: a link could show or change any file that the process can open.
 type Dir struct {
 	root string
 }
@@ -69,39 +70,70 @@ func (d *Dir) Name(text string) (string, bool) {
 
 // Path returns the path of an existing object.
 func (d *Dir) Path(name string) (string, error) {
-	if err := CheckName(name); err != nil {
+	if _, err := d.Size(name); err != nil {
 		return "", err
 	}
-	path := d.path(name)
-	if _, err := os.Stat(path); missing(err) {
-		return "", fmt.Errorf("%w: %s", ErrNoObject, path)
-	} else if err != nil {
-		return "", d.failed("look at "+name, err)
-	}
-	return path, nil
+	return filepath.Join(d.root, name), nil
 }
 
-// Open opens the file of an object. Other kinds of files are refused: reading a pipe would block.
+// Size returns the size of an existing object in bytes.
+func (d *Dir) Size(name string) (int64, error) {
+	t, err := d.object(name)
+	if err != nil {
+		return 0, err
+	}
+	defer t.Close()
+	info, err := t.regular(name)
+	if err != nil {
+		return 0, d.notRead(name, err)
+	}
+	return info.Size(), nil
+}
+
+// Open opens the file of an object. Other kinds of files are refused: a link leads elsewhere, and
+// reading a pipe would block.
 func (d *Dir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	path, err := d.Path(name)
+	t, err := d.object(name)
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a file")
-	}
+	defer t.Close()
+	before, err := t.regular(name)
 	if err != nil {
-		return nil, d.failed("read "+name, err)
+		return nil, d.notRead(name, err)
 	}
-	file, err := os.Open(path)
+	file, err := t.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, d.failed("read "+name, err)
+		return nil, d.notRead(name, err)
+	}
+	// A link may have replaced the file in between.
+	if after, err := file.Stat(); err != nil || !os.SameFile(before, after) {
+		return nil, d.failed("read "+name, errors.Join(err, errors.New("it was replaced while it was opened"), file.Close()))
 	}
 	return &dirReader{ctx, file}, nil
+}
+
+// object opens the tree to read an object.
+func (d *Dir) object(name string) (tree, error) {
+	if err := CheckName(name); err != nil {
+		return tree{}, err
+	}
+	t, err := d.tree()
+	if err != nil {
+		return t, d.notRead(name, err)
+	}
+	return t, nil
+}
+
+// notRead is the error of reading an object.
+func (d *Dir) notRead(name string, err error) error {
+	if missing(err) {
+		return fmt.Errorf("%w: %s", ErrNoObject, filepath.Join(d.root, name))
+	}
+	return d.failed("read "+name, err)
 }
 
 // dirReader reads a file until its context ends.
@@ -151,47 +183,43 @@ func (d *Dir) Close() error { return nil }
 // Remove deletes the file and the temporary files of interrupted writes, or one of these. The
 // folder stays, even if it is empty.
 func (d *Dir) Remove(ctx context.Context, name string) error {
-	remove := d.remove
-	object, temporary := objectOf(name)
-	if temporary {
-		remove = d.removeFile
-	}
+	object, _ := objectOf(name)
 	if err := errors.Join(CheckName(object), ctx.Err()); err != nil {
 		return err
 	}
-	if err := remove(name); err != nil {
+	if err := d.remove(name); err != nil {
 		return d.failed("remove "+name, err)
 	}
 	return nil
 }
 
 func (d *Dir) remove(name string) error {
-	// The temporary files go first: a writer that is still at work can then only
-	// have linked before, and what it linked goes next.
-	if err := d.sweep(name); err != nil {
-		return err
-	}
-	info, err := os.Lstat(d.path(name))
+	t, err := d.tree()
 	if missing(err) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if what := foreign(info); what != "" {
-		return Refused(fmt.Errorf("%s exists there, which Fanfold has not created: remove it by hand", what))
+	defer t.Close()
+	if _, temporary := objectOf(name); !temporary {
+		// The temporary files go first: a writer that is still at work can then only
+		// have linked before, and what it linked goes next.
+		if err := t.sweep(name); err != nil {
+			return err
+		}
 	}
-	return d.removeFile(name)
-}
-
-func (d *Dir) removeFile(name string) error {
-	err := os.Remove(d.path(name))
-	if missing(err) {
+	if _, err := t.regular(name); missing(err) {
 		return nil
+	} else if err != nil {
+		return err
 	}
-	return errors.Join(err, syncFolder(filepath.Dir(d.path(name))))
+	if err := t.Remove(name); missing(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return t.sync(path.Dir(name))
 }
-
-func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }
 
 // foreign describes what Fanfold never creates in an object's place; empty for a file.
 func foreign(info fs.FileInfo) string {

@@ -26,23 +26,16 @@ func makeFolders(folder string) error {
 	return syncFolder(parent)
 }
 
-// syncFolders makes the entries of a folder and of those above it, up to root, durable. Another
-// process may have created them without syncing them yet.
-func syncFolders(root, folder string) error {
-	for {
-		if err := syncFolder(folder); err != nil || folder == root {
-			return err
-		}
-		folder = filepath.Dir(folder)
-	}
-}
-
 func syncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
+	return syncAndClose(f)
+}
+
+func syncAndClose(f *os.File) error {
+	err := f.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
 		err = nil // the file system does not support it
 	}

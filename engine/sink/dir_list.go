@@ -15,24 +15,32 @@ import (
 const listPage = 1000
 
 // List reads the folder of the prefix, or the root and the folders in it, but none below, because
-// Fanfold has no objects there. It reads a folder as a whole.
+// Fanfold has no objects there. It reads a folder as a whole. Links in the root are left out.
 func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
+		t, err := d.tree()
+		if missing(err) {
+			return
+		} else if err != nil {
+			yield(Listed{}, d.failed("list "+d.root, err))
+			return
+		}
+		defer t.Close()
 		folders := []string{path.Dir(prefix)}
 		if prefix == "" {
-			entries, err := os.ReadDir(d.root)
-			if err != nil && !missing(err) {
+			entries, err := t.readDir(".")
+			if err != nil {
 				yield(Listed{}, d.failed("list "+d.root, err))
 				return
 			}
 			for _, e := range entries {
-				if info, err := os.Stat(d.path(e.Name())); err == nil && info.IsDir() && CheckName(e.Name()) == nil {
+				if e.IsDir() && CheckName(e.Name()) == nil {
 					folders = append(folders, e.Name())
 				}
 			}
 		}
 		for _, folder := range folders {
-			if !d.list(ctx, folder, prefix, yield) || !d.list(ctx, path.Join(folder, temporaryFolder), prefix, yield) {
+			if !d.list(ctx, t, folder, prefix, yield) || !d.list(ctx, t, path.Join(folder, temporaryFolder), prefix, yield) {
 				return
 			}
 		}
@@ -40,10 +48,13 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] 
 }
 
 // list lists one folder, and tells whether more is wanted.
-func (d *Dir) list(ctx context.Context, folder, prefix string, yield func(Listed, error) bool) (more bool) {
-	f, err := os.Open(d.path(folder))
+func (d *Dir) list(ctx context.Context, t tree, folder, prefix string, yield func(Listed, error) bool) (more bool) {
+	err := t.unlinked(folder)
+	var f *os.File
 	if err == nil {
-		defer f.Close()
+		if f, err = t.Open(folder); err == nil {
+			defer f.Close()
+		}
 	}
 	for err == nil {
 		var entries []fs.DirEntry
@@ -56,7 +67,7 @@ func (d *Dir) list(ctx context.Context, folder, prefix string, yield func(Listed
 			if !e.Type().IsRegular() || CheckName(object) != nil || temporary != (path.Base(folder) == temporaryFolder) || !strings.HasPrefix(object, prefix) {
 				continue
 			}
-			info, gone := e.Info()
+			info, gone := t.Lstat(name)
 			if gone == nil && !yield(Listed{Name: name, Object: object, Modified: info.ModTime()}, nil) {
 				return false
 			}

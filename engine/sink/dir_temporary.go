@@ -1,12 +1,9 @@
 package sink
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 )
 
@@ -23,10 +20,10 @@ const temporaryFolder = ".tmp"
 
 var temporaryFile = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
 
-// temporary returns the path of a new temporary file.
-func (d *Dir) temporary(name string) string {
-	folder, file := filepath.Split(d.path(name))
-	return filepath.Join(folder, temporaryFolder, file+"."+randomHex()+".tmp")
+// temporary returns the name of a new temporary file.
+func temporary(name string) string {
+	folder, file := path.Split(name)
+	return path.Join(folder, temporaryFolder, file+"."+randomHex()+".tmp")
 }
 
 // objectOf returns the object to which a name belongs, and whether the name is that of a temporary
@@ -41,31 +38,6 @@ func objectOf(name string) (object string, temporary bool) {
 		return name, false
 	}
 	return path.Join(path.Dir(path.Clean(folder)), of[1]), true
-}
-
-// sweep removes all temporary files of an object, durably.
-func (d *Dir) sweep(name string) error {
-	folder, file := filepath.Split(d.path(name))
-	folder += temporaryFolder
-	entries, err := os.ReadDir(folder)
-	if missing(err) {
-		return nil
-	}
-	swept := false
-	for _, e := range entries {
-		if of := temporaryFile.FindStringSubmatch(e.Name()); of == nil || of[1] != file {
-			continue
-		}
-		gone := os.Remove(filepath.Join(folder, e.Name()))
-		swept = swept || gone == nil
-		if !missing(gone) {
-			err = errors.Join(err, gone)
-		}
-	}
-	if swept {
-		err = errors.Join(err, syncFolder(folder))
-	}
-	return err
 }
 
 func randomHex() string { return fmt.Sprintf("%016x", rand.Uint64()) }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -15,9 +16,11 @@ import (
 // that name exists, and shows the whole file or nothing.
 type dirUpload struct {
 	dir    *Dir
+	tree   tree
 	ctx    context.Context
 	name   string
 	file   *os.File
+	wrote  string      // name of the temporary file
 	unhook func() bool // takes the discard back that the end of ctx would cause
 }
 
@@ -38,28 +41,27 @@ func (d *Dir) create(ctx context.Context, name string) (Writer, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	temporary := d.temporary(name)
 	// The root is not made: one that is gone is a mount that is gone, and what is written
 	// into its place would be lost.
-	if _, err := os.Stat(d.root); err != nil {
-		return nil, err
-	}
-	if err := makeFolders(filepath.Dir(temporary)); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	t, err := d.tree()
 	if err != nil {
 		return nil, err
 	}
-	u := &dirUpload{dir: d, ctx: ctx, name: name, file: file}
+	u := &dirUpload{dir: d, tree: t, ctx: ctx, name: name, wrote: temporary(name)}
+	if err = t.makeFolders(path.Dir(u.wrote)); err == nil {
+		u.file, err = t.OpenFile(u.wrote, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
 	u.unhook = context.AfterFunc(ctx, u.discard)
 	return NewWriter(ctx, u), nil
 }
 
 // discard may run concurrently with any other method, because ctx may end at any time.
 func (u *dirUpload) discard() {
-	u.file.Close()
-	os.Remove(u.file.Name())
+	_ = u.file.Close()
+	_ = u.tree.Remove(u.wrote)
 }
 
 // Send appends to the temporary file.
@@ -72,6 +74,7 @@ func (u *dirUpload) Send(p []byte) error {
 func (u *dirUpload) End() {
 	u.unhook()
 	u.discard()
+	_ = u.tree.Close()
 }
 
 // Failed adds the remedy to an error.
@@ -82,38 +85,38 @@ func (u *dirUpload) Publish(size int64, crc32c uint32) (adopted bool, err error)
 	if err := errors.Join(u.file.Sync(), u.file.Close()); err != nil {
 		return false, err
 	}
-	path := u.dir.path(u.name)
-	err = os.Link(u.file.Name(), path)
+	err = u.tree.Link(u.wrote, u.name)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		// The name is taken, or the temporary file was swept away: by another writer
 		// of this name, who has committed, or by Remove or the end of ctx, and
 		// then there is nothing to adopt.
-		adopted, err = true, u.compare(path, size, crc32c)
+		adopted, err = true, u.compare(size, crc32c)
 	}
 	if err != nil {
 		return false, err
 	}
 	// Our temporary file, and those that earlier writers of this name left when
 	// they died. One that is still at work finds its own gone and looks again.
-	if err := u.dir.sweep(u.name); err != nil {
+	if err := u.tree.sweep(u.name); err != nil {
 		return false, err
 	}
-	return adopted, syncFolders(u.dir.root, filepath.Dir(path))
+	return adopted, u.tree.syncAll(path.Dir(u.name))
 }
 
 // compare returns nil if the file has our bytes, otherwise ErrConflict.
-func (u *dirUpload) compare(path string, size int64, crc32c uint32) error {
-	info, err := os.Lstat(path)
+func (u *dirUpload) compare(size int64, crc32c uint32) error {
+	place := filepath.Join(u.dir.root, u.name)
+	info, err := u.tree.Lstat(u.name)
 	if err != nil {
 		return err
 	}
 	if what := foreign(info); what != "" {
-		return Taken(path, what+", which Fanfold has not made,")
+		return Taken(place, what+", which Fanfold has not made,")
 	}
 	if info.Size() != size {
-		return Taken(path, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,", info.Size(), size))
+		return Taken(place, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,", info.Size(), size))
 	}
-	file, err := os.Open(path)
+	file, err := u.tree.Open(u.name)
 	if err != nil {
 		return err
 	}
@@ -124,7 +127,7 @@ func (u *dirUpload) compare(path string, size int64, crc32c uint32) error {
 		return err
 	}
 	if n != size || hash.Sum32() != crc32c {
-		return Taken(path, "a file with other contents")
+		return Taken(place, "a file with other contents")
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -101,15 +100,10 @@ func Size(ctx context.Context, find Find, id, file string) *int64 {
 	if err != nil || !ok {
 		return nil
 	}
-	path, err := dir.Path(name)
+	size, err := dir.Size(name)
 	if err != nil {
 		return nil
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil
-	}
-	size := info.Size()
 	return &size
 }
 

@@ -1,0 +1,133 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// tree is the directory of a sink while it is used. os.Root keeps every name below the directory,
+// whatever links exist or appear. Links that stay below it are refused, too, so that what a name
+// means does not depend on them. Names are relative to the root.
+type tree struct{ *os.Root }
+
+// tree opens the directory. The caller closes it.
+func (d *Dir) tree() (tree, error) {
+	root, err := os.OpenRoot(d.root)
+	return tree{root}, err
+}
+
+// unlinked refuses a folder if it or one above it is a symbolic link. Missing folders are no error.
+func (t tree) unlinked(folder string) error {
+	for end := range len(folder) + 1 {
+		if end < len(folder) && folder[end] != '/' {
+			continue
+		}
+		info, err := t.Lstat(folder[:end])
+		if missing(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return Refused(fmt.Errorf("%s is a symbolic link, which is not followed: replace it by the folder itself, or mount the other one there", path.Join(t.Name(), folder[:end])))
+		}
+	}
+	return nil
+}
+
+// regular returns the file of this name. Anything else is refused.
+func (t tree) regular(name string) (fs.FileInfo, error) {
+	if err := t.unlinked(path.Dir(name)); err != nil {
+		return nil, err
+	}
+	info, err := t.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if what := foreign(info); what != "" {
+		return nil, Refused(fmt.Errorf("%s exists there, which Fanfold has not created: remove it by hand", what))
+	}
+	return info, nil
+}
+
+// makeFolders creates a folder and missing folders above it, durably.
+func (t tree) makeFolders(folder string) error {
+	if err := t.unlinked(folder); err != nil {
+		return err
+	}
+	if _, err := t.Lstat(folder); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := t.makeFolders(path.Dir(folder)); err != nil {
+		return err
+	}
+	if err := t.Mkdir(folder, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return t.sync(path.Dir(folder))
+}
+
+// syncAll makes the entries of a folder and of those above it durable. Another process may have
+// created them without syncing them yet.
+func (t tree) syncAll(folder string) error {
+	for {
+		if err := t.sync(folder); err != nil || folder == "." {
+			return err
+		}
+		folder = path.Dir(folder)
+	}
+}
+
+func (t tree) sync(folder string) error {
+	f, err := t.Open(folder)
+	if err != nil {
+		return err
+	}
+	return syncAndClose(f)
+}
+
+// readDir returns the entries of a folder; none if it does not exist.
+func (t tree) readDir(folder string) ([]fs.DirEntry, error) {
+	if err := t.unlinked(folder); err != nil {
+		return nil, err
+	}
+	f, err := t.Open(folder)
+	if missing(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if missing(err) { // it is a file
+		err = nil
+	}
+	return entries, err
+}
+
+// sweep removes all temporary files of an object, durably.
+func (t tree) sweep(name string) error {
+	folder := path.Join(path.Dir(name), temporaryFolder)
+	entries, err := t.readDir(folder)
+	if err != nil {
+		return err
+	}
+	swept := false
+	for _, e := range entries {
+		if of := temporaryFile.FindStringSubmatch(e.Name()); of == nil || of[1] != path.Base(name) {
+			continue
+		}
+		gone := t.Remove(path.Join(folder, e.Name()))
+		swept = swept || gone == nil
+		if !missing(gone) {
+			err = errors.Join(err, gone)
+		}
+	}
+	if swept {
+		err = errors.Join(err, t.sync(folder))
+	}
+	return err
+}
