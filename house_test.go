@@ -222,7 +222,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 			sources.Write(text)
 		}
 	}
-	for _, page := range []string{"docs/explanation/guarantees.md"} {
+	for _, page := range []string{"docs/explanation/guarantees.md", "docs/explanation/what-a-query-sees.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
