@@ -31,9 +31,9 @@ func coordination(ctx context.Context, o options, dir string, r *results) error 
 	}
 	defer s.stop()
 	withFanfold := len(list) > 0 && list[0].name == "fanfold"
-	var mariadb *testenv.MariaDB // for Fanfold's records
+	var mariadb *testenv.Database // for Fanfold's records
 	if withFanfold {
-		if mariadb, err = testenv.StartMariaDB(ctx, mkdir(dir, "mariadb")); err != nil {
+		if mariadb, err = testenv.StartDatabase(ctx, mkdir(dir, "mariadb")); err != nil {
 			return err
 		}
 		defer mariadb.Stop()

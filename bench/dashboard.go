@@ -44,7 +44,7 @@ func dashboards(ctx context.Context, o options, dir string, r *results) (err err
 	if err != nil {
 		return err
 	}
-	mariadb, err := testenv.StartMariaDB(ctx, mkdir(dir, "mariadb"))
+	mariadb, err := testenv.StartDatabase(ctx, mkdir(dir, "mariadb"))
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ type joiner struct {
 	dir, program string
 	rows         int
 	redis, quiet *testenv.Redis
-	mariadb      *testenv.MariaDB
+	mariadb      *testenv.Database
 	db           *sql.DB
 }
 
@@ -93,7 +93,7 @@ func startJoin(ctx context.Context, dir string, rows int) (_ *joiner, err error)
 	if j.quiet, err = testenv.StartRedis(ctx, mkdir(dir, "quiet")); err != nil {
 		return nil, err
 	}
-	if j.mariadb, err = testenv.StartMariaDB(ctx, mkdir(dir, "mariadb"), "--innodb-buffer-pool-size=1G"); err != nil {
+	if j.mariadb, err = testenv.StartDatabase(ctx, mkdir(dir, "mariadb"), "--innodb-buffer-pool-size=1G"); err != nil {
 		return nil, err
 	}
 	if j.db, err = j.mariadb.Open(""); err != nil {

@@ -33,7 +33,7 @@ const (
 // lateness measures how late what is due happens, in a Redis that has many other
 // keys with a TTL, with keyspace notifications and without.
 func lateness(ctx context.Context, o options, dir string, r *results) error {
-	mariadb, err := testenv.StartMariaDB(ctx, mkdir(dir, "mariadb-lateness"))
+	mariadb, err := testenv.StartDatabase(ctx, mkdir(dir, "mariadb-lateness"))
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func plainEvents(ctx context.Context, _ options, dir string, r *results) error {
 
 // foreignZADD measures from a ZADD by somebody else, due now, to the listener
 // having the job: scheduler, trigger and listener in one process.
-func foreignZADD(ctx context.Context, server *testenv.Redis, mariadb *testenv.MariaDB, round int, r *results) error {
+func foreignZADD(ctx context.Context, server *testenv.Redis, mariadb *testenv.Database, round int, r *results) error {
 	late, err := zadds(ctx, server, nil, idsOf("z", round, lateZADDs))
 	if err != nil {
 		return err

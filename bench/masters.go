@@ -157,7 +157,7 @@ func memoryOfJobs(ctx context.Context, s servers, ids []string, r *results) erro
 
 // costOfRecords measures what the records of jobs take in MariaDB: CPU time and bytes.
 func costOfRecords(ctx context.Context, o options, s servers, dir string, r *results) error {
-	m, err := testenv.StartMariaDB(ctx, dir)
+	m, err := testenv.StartDatabase(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func buildProduct(ctx context.Context, dir string) (program string, err error) {
 // newProduct writes a configuration into dir and makes the tables. Settings are
 // those at the top of the configuration beside Redis, database, records and sink; the
 // database has the name of the schema, which is there already.
-func newProduct(ctx context.Context, program, dir string, server *testenv.Redis, m *testenv.MariaDB, schema string, settings map[string]any) (product, error) {
+func newProduct(ctx context.Context, program, dir string, server *testenv.Redis, m *testenv.Database, schema string, settings map[string]any) (product, error) {
 	config := map[string]any{
 		"redis":     server.URL(),
 		"databases": map[string]any{schema: map[string]any{"dsn": m.DSN(schema)}},

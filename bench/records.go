@@ -12,7 +12,7 @@ import (
 )
 
 // filledTable makes a record table with that many PENDING rows.
-func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*record.Store, []string, error) {
+func filledTable(ctx context.Context, m *testenv.Database, round, jobs int) (*record.Store, []string, error) {
 	schema := "bench" + strconv.Itoa(round)
 	admin, err := m.Open("")
 	if err != nil {

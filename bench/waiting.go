@@ -83,7 +83,7 @@ func idleEngines(ctx context.Context, o options, dir string, r *results, waiters
 	if err != nil {
 		return err
 	}
-	mariadb, err := testenv.StartMariaDB(ctx, mkdir(dir, "mariadb"))
+	mariadb, err := testenv.StartDatabase(ctx, mkdir(dir, "mariadb"))
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ type window struct {
 	commands       map[string]float64 // for each second
 }
 
-func (w waiter) measure(ctx context.Context, rounds int, program, dir string, m *testenv.MariaDB, schema string) (found idleness, err error) {
+func (w waiter) measure(ctx context.Context, rounds int, program, dir string, m *testenv.Database, schema string) (found idleness, err error) {
 	server, err := testenv.StartRedis(ctx, mkdir(dir, "redis"))
 	if err != nil {
 		return found, err

@@ -32,7 +32,7 @@ func setup(t *testing.T, more string) *bundle {
 	t.Helper()
 	server, name := testmain.SharedRedis(t), testmain.Name(t)
 	schema, _ := testmain.Schema(t)
-	dsn := testmain.SharedMariaDB(t).DSN(schema)
+	dsn := testmain.SharedDatabase(t).DSN(schema)
 	c, err := config.Load("test.yaml", fmt.Appendf(nil, `
 redis: %s
 keys: {prefix: "%s:", hash: "%s-"}

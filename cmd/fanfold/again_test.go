@@ -76,7 +76,7 @@ func TestATransientErrorIsTriedAgain(t *testing.T) {
 // the source is back.
 func TestASourceThatIsAway(t *testing.T) {
 	t.Parallel()
-	source, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	source, err := testenv.StartDatabase(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type round struct {
 	dir     string
 	kind    string // of its Redis
 	redis   *chaosRedis
-	mariadb *testenv.MariaDB
+	mariadb *testenv.Database
 	direct  *backend // without relays, like the next two
 	db      *sql.DB
 	sink    *badSink
@@ -131,7 +131,7 @@ func (r *round) start(ctx context.Context) (stop func()) {
 		return dir
 	}
 	r.redis = startChaosRedis(ctx, t, r.kind, r.dir)
-	if r.mariadb, err = testenv.StartMariaDB(ctx, folder("mariadb")); err != nil {
+	if r.mariadb, err = testenv.StartDatabase(ctx, folder("mariadb")); err != nil {
 		t.Fatal(err)
 	}
 	r.sink = newBadSink(t, r.seed, r.totals)

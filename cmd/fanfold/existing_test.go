@@ -41,7 +41,7 @@ func TestExistingTable(t *testing.T) {
 	text := strings.Replace(string(whole), "records: {database: db}\n", records, 1)
 	admin := filepath.Join(s.dir, "admin.yaml")
 	s.config = filepath.Join(s.dir, "app.yaml")
-	dsn := testmain.SharedMariaDB(t).DSN(s.schema)
+	dsn := testmain.SharedDatabase(t).DSN(s.schema)
 	_, after, _ := strings.Cut(dsn, "@")
 	for file, text := range map[string]string{admin: text, s.config: strings.Replace(text, dsn, user+":pw@"+after, 1)} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -31,7 +31,7 @@ func account(t *testing.T, db *sql.DB, schema, grants string) (address, variable
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Unsetenv(variable) })
-	return "mysql://" + user + ":${" + variable + "}@" + testmain.SharedMariaDB(t).Addr + "/" + schema, variable
+	return "mysql://" + user + ":${" + variable + "}@" + testmain.SharedDatabase(t).Addr + "/" + schema, variable
 }
 
 // made creates a schema with these statements.

@@ -38,7 +38,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := testmain.SharedMariaDB(t)
+	server := testmain.SharedDatabase(t)
 	s := newStack(t, fmt.Sprintf(`
   refused: {retry: {retries: 1, delay: 1s}, stages: [{listeners: [{name: one, database: refusing, query: "SELECT 1 AS k"}]}]}
   repeated:

@@ -158,7 +158,7 @@ func (s *stack) divided(name string, partitions int, reports string, more ...str
 		above += "\ndatabases: {db: {dsn: \"{dsn}\"}}"
 	}
 	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.where(partitions), s.dir, above, reports)
-	text = strings.NewReplacer("{schema}", s.schema, "{dsn}", testmain.SharedMariaDB(s.t).DSN(s.schema)).Replace(text)
+	text = strings.NewReplacer("{schema}", s.schema, "{dsn}", testmain.SharedDatabase(s.t).DSN(s.schema)).Replace(text)
 	file := filepath.Join(s.dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)

@@ -20,7 +20,7 @@ func TestTutorial(t *testing.T) {
 	t.Parallel()
 	s := &stack{t: t}
 	text := read(t, filepath.Join("..", "..", "docs", "tutorial.md"))
-	mariadb, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	mariadb, err := testenv.StartDatabase(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // serverIn starts a MariaDB in this time zone, with an empty schema x.
-func serverIn(t *testing.T, zone string) (*testenv.MariaDB, *sql.DB) {
+func serverIn(t *testing.T, zone string) (*testenv.Database, *sql.DB) {
 	t.Helper()
-	m, err := testenv.StartMariaDB(t.Context(), t.TempDir(), "--default-time-zone="+zone)
+	m, err := testenv.StartDatabase(t.Context(), t.TempDir(), "--default-time-zone="+zone)
 	if err != nil {
 		t.Fatal(err)
 	}

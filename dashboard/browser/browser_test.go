@@ -90,7 +90,7 @@ func start(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	mariadb, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	mariadb, err := testenv.StartDatabase(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestInsertOnceWithoutAGrant(t *testing.T) {
 	user := fmt.Sprintf("i%d", len(schema)) + schema[:min(20, len(schema))]
 	run(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
 	run(t, admin, "GRANT SELECT, UPDATE ON `"+schema+"`.file_download_record TO '"+user+"'@'%'")
-	s := store(t, connect(t, user+":pw@tcp("+testmain.SharedMariaDB(t).Addr+")/"+schema), report.Records{})
+	s := store(t, connect(t, user+":pw@tcp("+testmain.SharedDatabase(t).Addr+")/"+schema), report.Records{})
 	if _, _, err := s.InsertOnce(t.Context(), "k", "r", nil); !errors.Is(err, ErrNoRequests) {
 		t.Errorf("without a grant on the table of requests: %v", err)
 	}

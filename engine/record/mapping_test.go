@@ -37,7 +37,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 	user := fmt.Sprintf("u%d", len(schema)) + schema[:min(20, len(schema))]
 	run(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
 	run(t, admin, "GRANT SELECT (`key`, kind, args, state, n, url, changed, message, owner), UPDATE (state, n, url, changed, message) ON `"+schema+"`.Downloads TO '"+user+"'@'%'")
-	db := connect(t, user+":pw@tcp("+testmain.SharedMariaDB(t).Addr+")/")
+	db := connect(t, user+":pw@tcp("+testmain.SharedDatabase(t).Addr+")/")
 	s := store(t, db, foreignOptions(schema+".Downloads"))
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)

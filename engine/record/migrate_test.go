@@ -47,7 +47,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	for i := range callers {
 		g.Go(func() error {
 			// A pool of one connection must do.
-			db, err := mysqldb.Connect(report.Database{DSN: report.Secret(testmain.SharedMariaDB(t).DSN(schema))}, 1, 0)
+			db, err := mysqldb.Connect(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, 1, 0)
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func TestMigrateAfterACrash(t *testing.T) {
 
 func TestMigrateErrorsHoldNoPassword(t *testing.T) {
 	t.Parallel()
-	db := connect(t, "nobody:s3cret@tcp("+testmain.SharedMariaDB(t).Addr+")/x")
+	db := connect(t, "nobody:s3cret@tcp("+testmain.SharedDatabase(t).Addr+")/x")
 	if _, err := Migrate(t.Context(), db, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v", err)
 	}
@@ -107,7 +107,7 @@ func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
 		grant = strings.NewReplacer("plt_user", "`"+schema+"`", "TO migrator", "TO '"+user+"'@'%'").Replace(grant)
 		run(t, admin, strings.TrimSuffix(grant, ";"))
 	}
-	db := connect(t, user+":pw@tcp("+testmain.SharedMariaDB(t).Addr+")/"+schema)
+	db := connect(t, user+":pw@tcp("+testmain.SharedDatabase(t).Addr+")/"+schema)
 	for range 2 {
 		if _, err := Migrate(t.Context(), db, ""); err != nil {
 			t.Fatal(err)

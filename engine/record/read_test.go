@@ -53,7 +53,7 @@ func TestReadOfRowsAndCreated(t *testing.T) {
 		"rows in text":  {"MODIFY row_count VARCHAR(40)", report.Records{}, true, true},
 	} {
 		s, db := own(t, report.Records{})
-		run(t, db, "INSERT INTO file_download_record (id, report, status, row_count, created_at) VALUES (1, 'r', 'SUCCESS', 5, NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', 5, NULL)")
+		run(t, db, "INSERT INTO file_download_record (id, report, status, row_count, created_at) VALUES (1, 'r', 'SUCCESS', 5, NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', 5, NOW())")
 		if c.alter != "" {
 			run(t, db, "ALTER TABLE file_download_record "+c.alter)
 		}
@@ -165,13 +165,14 @@ func TestReadOfManyIDs(t *testing.T) {
 // TestListFilters: each condition holds on its own and with others, and no value is SQL.
 func TestListFilters(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
-	run(t, db, "ALTER TABLE file_download_record MODIFY parameters TEXT NULL, DROP CONSTRAINT IF EXISTS `parameters`")
+	_, db := own(t, report.Records{})
+	run(t, db, "ALTER TABLE file_download_record ADD anything TEXT NULL")
+	s := store(t, db, report.Records{Columns: map[string]string{"parameters": "anything"}})
 	for i, r := range [][2]string{
 		{"funds", `{"tag": "vip", "n": 7, "b": true, "l": [1, 2]}`}, {"funds", `{"tag": "VIP", "n": "7", "x": null}`},
 		{"users", `{"tag": "it's", "é": 1.50}`}, {"users", "no JSON"}, {"users", ""},
 	} {
-		run(t, db, "INSERT INTO file_download_record (id, report, parameters, updated_at) VALUES (?, ?, NULLIF(?, ''), NOW(6) - INTERVAL ? HOUR)", i+1, r[0], r[1], 10*i)
+		run(t, db, "INSERT INTO file_download_record (id, report, anything, updated_at) VALUES (?, ?, NULLIF(?, ''), NOW(6) - INTERVAL ? HOUR)", i+1, r[0], r[1], 10*i)
 	}
 	for want, f := range map[string]Filter{
 		"1 2 3 4 5": {},
@@ -205,7 +206,7 @@ func TestListFilters(t *testing.T) {
 // as long as the question takes.
 func TestListEndsOnItsServer(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{Filter: "BENCHMARK(2000000000, MD5(id)) = 0"})
+	s, db := own(t, report.Records{Filter: "BENCHMARK(2000000000, SHA2(id, 224)) = 0"})
 	run(t, db, "INSERT INTO file_download_record (report) VALUES ('r')")
 	working := func() (n int) {
 		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%BENCHMARK(20%' AND id <> CONNECTION_ID()").Scan(&n); err != nil {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 func pool(t *testing.T) (schema string, db *sql.DB) {
 	t.Helper()
 	schema, _ = testmain.Schema(t)
-	return schema, connect(t, testmain.SharedMariaDB(t).DSN(schema))
+	return schema, connect(t, testmain.SharedDatabase(t).DSN(schema))
 }
 
 func connect(t *testing.T, dsn string) *sql.DB {
@@ -52,7 +52,7 @@ func store(t *testing.T, db *sql.DB, options report.Records) *Store {
 
 func run(t *testing.T, db *sql.DB, statement string, args ...any) {
 	t.Helper()
-	if _, err := db.ExecContext(context.Background(), statement, args...); err != nil {
+	if _, err := db.ExecContext(context.Background(), testmain.SharedDatabase(t).SQL(statement), args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }

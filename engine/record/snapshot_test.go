@@ -88,7 +88,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	for i := range large {
 		large[i] = recovery.Part{Members: 1, Data: bytes.Repeat([]byte("x"), 64<<10)}
 	}
-	cutting, err := mysqldb.Connect(report.Database{DSN: report.Secret(testmain.SharedMariaDB(t).DSN(schema))}, 1, 0)
+	cutting, err := mysqldb.Connect(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

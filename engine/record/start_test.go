@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -157,7 +158,7 @@ func TestDeadlocks(t *testing.T) {
 	defer competitor.Rollback()
 	// The server ends the smaller one of two transactions in a deadlock.
 	for _, statement := range []string{"INSERT INTO weight SELECT seq FROM seq_1_to_5000", "UPDATE file_download_record SET file = 'x' WHERE id > 50"} {
-		if _, err := competitor.Exec(statement); err != nil {
+		if _, err := competitor.Exec(testmain.SharedDatabase(t).SQL(statement)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,7 +61,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 			t.Errorf("%s: %v", dsn.Reveal(), err)
 		}
 	}
-	m := testmain.SharedMariaDB(t)
+	m := testmain.SharedDatabase(t)
 	db, err := Connect(report.Database{DSN: report.Secret("nobody:s3cret@tcp(" + m.Addr + ")/")}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 // in the zone of the server, or in the one that is said.
 func TestTimeZoneOfSessions(t *testing.T) {
 	t.Parallel()
-	m, err := testenv.StartMariaDB(t.Context(), t.TempDir(), "--default-time-zone=-03:30")
+	m, err := testenv.StartDatabase(t.Context(), t.TempDir(), "--default-time-zone=-03:30")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestTimeZoneOfSessions(t *testing.T) {
 // nothing else.
 func TestLockWaitOfRecords(t *testing.T) {
 	t.Parallel()
-	dsn := testmain.SharedMariaDB(t).DSN("")
+	dsn := testmain.SharedDatabase(t).DSN("")
 	for options, want := range map[string]int{"": 1, "?innodb_lock_wait_timeout=7": 7} {
 		db, err := ConnectRecords(report.Database{DSN: report.Secret(dsn + options)}, 1, 0, time.UTC)
 		if err != nil {
@@ -136,7 +136,7 @@ func TestLockWaitOfRecords(t *testing.T) {
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	name, _ := testmain.Schema(t)
-	db, err := Connect(report.Database{DSN: report.Secret(testmain.SharedMariaDB(t).DSN(name))}, 7, 0)
+	db, err := Connect(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(name))}, 7, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestTLS(t *testing.T) {
 		}
 		extra = append(extra, "--ssl-"+name+"="+file)
 	}
-	m, err := testenv.StartMariaDB(t.Context(), dir, extra...)
+	m, err := testenv.StartDatabase(t.Context(), dir, extra...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -108,8 +109,14 @@ const RedisProgram = "FANFOLD_TEST_REDIS"
 
 // find returns the path of a program. Debian installs some servers outside of the PATH.
 func find(name string) (string, error) {
-	if other := os.Getenv(RedisProgram); other != "" && name == "redis-server" {
-		return exec.LookPath(other)
+	redis, database := os.Getenv(RedisProgram), os.Getenv(DatabaseProgram)
+	switch {
+	case name == "redis-server" && redis != "":
+		return exec.LookPath(redis)
+	case name == "mariadbd" && database != "":
+		return exec.LookPath(database)
+	case name == "mariadb-install-db" && database != "":
+		return exec.LookPath(filepath.Join(filepath.Dir(database), name))
 	}
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil

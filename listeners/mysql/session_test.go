@@ -58,7 +58,11 @@ func TestTimeoutIsTheServers(t *testing.T) {
 	}
 	b.await(t, "timeout_test", 0)
 	var limit float64
-	if err := b.db.QueryRow("SELECT CONNECTION_ID(), @@max_statement_time").Scan(&after, &limit); err != nil || limit != 0 {
+	variable := "@@max_statement_time"
+	if testmain.SharedDatabase(t).MySQL {
+		variable = "@@max_execution_time"
+	}
+	if err := b.db.QueryRow("SELECT CONNECTION_ID(), "+variable).Scan(&after, &limit); err != nil || limit != 0 {
 		t.Errorf("the connection keeps a limit of %v s, %v", limit, err)
 	}
 	if after != before {
@@ -146,7 +150,11 @@ func TestOneSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.exec(t, "CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB", "INSERT INTO t VALUES (1, 0), (2, 0)")
-	dsn := testmain.SharedMariaDB(t).DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
+	server := testmain.SharedDatabase(t)
+	dsn := server.DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
+	if server.MySQL {
+		dsn = strings.Replace(dsn, "tx_isolation", "transaction_isolation", 1)
+	}
 	b.source = New(connect(t, dsn), connect(t, dsn))
 	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
 		b.exec(t, "UPDATE t SET v = 1")
@@ -220,7 +228,7 @@ func (b *bundle) becomes(t *testing.T, what, query string, want int) {
 
 func TestServerThatGoesAway(t *testing.T) {
 	t.Parallel()
-	m, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	m, err := testenv.StartDatabase(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,8 +262,8 @@ func TestServerThatGoesAway(t *testing.T) {
 // through has the source reach its server through a proxy.
 func (b *bundle) through(t *testing.T) testmain.Proxy {
 	t.Helper()
-	proxy := testmain.NewProxy(t, testmain.SharedMariaDB(t).Addr)
-	dsn := strings.Replace(testmain.SharedMariaDB(t).DSN(b.schema), testmain.SharedMariaDB(t).Addr, proxy.Addr, 1)
+	proxy := testmain.NewProxy(t, testmain.SharedDatabase(t).Addr)
+	dsn := strings.Replace(testmain.SharedDatabase(t).DSN(b.schema), testmain.SharedDatabase(t).Addr, proxy.Addr, 1)
 	b.db = connect(t, dsn)
 	b.source = New(b.db, connect(t, dsn))
 	return proxy

@@ -31,7 +31,7 @@ func setup(t testing.TB) *bundle {
 	t.Helper()
 	schema, admin := testmain.Schema(t)
 	b := &bundle{schema: schema, admin: admin}
-	dsn := testmain.SharedMariaDB(t).DSN(schema)
+	dsn := testmain.SharedDatabase(t).DSN(schema)
 	b.db = connect(t, dsn)
 	b.source = New(b.db, connect(t, dsn))
 	return b
@@ -50,7 +50,7 @@ func connect(t testing.TB, dsn string) *sql.DB {
 func (b *bundle) exec(t testing.TB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
-		if _, err := b.admin.Exec(statement); err != nil {
+		if _, err := b.admin.Exec(testmain.SharedDatabase(t).SQL(statement)); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
@@ -59,7 +59,7 @@ func (b *bundle) exec(t testing.TB, statements ...string) {
 // task is a task of one query that gives these columns, separated by spaces.
 func task(t testing.TB, query, columns string) listeners.Task {
 	t.Helper()
-	q, err := report.ParseQuery(query)
+	q, err := report.ParseQuery(testmain.SharedDatabase(t).SQL(query))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	b := setup(t)
 	b.exec(t, "CREATE TABLE t (v INT)", "CREATE TABLE secret (v INT)", "CREATE FUNCTION write_t() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO t VALUES (1); RETURN 1; END",
 		"CREATE USER 'reader_"+b.schema[:8]+"' IDENTIFIED BY 's3cret'", "GRANT SELECT ON `"+b.schema+"`.t TO 'reader_"+b.schema[:8]+"'")
-	dsn := "reader_" + b.schema[:8] + ":s3cret@tcp(" + testmain.SharedMariaDB(t).Addr + ")/" + b.schema
+	dsn := "reader_" + b.schema[:8] + ":s3cret@tcp(" + testmain.SharedDatabase(t).Addr + ")/" + b.schema
 	poor := &bundle{source: New(connect(t, dsn), connect(t, dsn))}
 	for _, test := range []struct {
 		on          *bundle

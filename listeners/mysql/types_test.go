@@ -1,76 +1,116 @@
 package mysql
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
+
+// Servers that have a type; others do not.
+const (
+	onMariaDB = "MariaDB"
+	onMySQL   = "MySQL"
+	vectors   = "MySQL 9, or MariaDB 11.7 or later"
+)
+
+// has tells whether the shared server has what only some have.
+func (b *bundle) has(t *testing.T, only string) bool {
+	t.Helper()
+	var major, minor int
+	if err := b.admin.QueryRow("SELECT SUBSTRING_INDEX(VERSION(), '.', 1), SUBSTRING_INDEX(SUBSTRING_INDEX(VERSION(), '.', 2), '.', -1)").Scan(&major, &minor); err != nil {
+		t.Fatal(err)
+	}
+	switch mysql := testmain.SharedDatabase(t).MySQL; only {
+	case onMariaDB:
+		return !mysql
+	case onMySQL:
+		return mysql
+	case vectors:
+		return mysql && major >= 9 || !mysql && (major > 11 || major == 11 && minor >= 7)
+	}
+	return true
+}
 
 // TestTypes has for every type its boundaries, and what is written for them.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	lax, err := sql.Open("mysql", testmain.SharedDatabase(t).DSN(b.schema)+"?sql_mode=%27%27")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lax.Close()
 	types := []struct {
 		kind   report.Kind
 		column string   // type
 		values []string // SQL
 		want   string   // JSON, without the null at the end
+		only   string   // servers that have it; empty: all
 	}{
-		{report.KindInteger, "TINYINT", []string{"-128", "127"}, `-128,127`},
-		{report.KindInteger, "TINYINT UNSIGNED", []string{"0", "255"}, `0,255`},
-		{report.KindInteger, "BOOLEAN", []string{"TRUE", "FALSE"}, `1,0`},
-		{report.KindInteger, "SMALLINT", []string{"-32768", "32767"}, `-32768,32767`},
-		{report.KindInteger, "SMALLINT UNSIGNED", []string{"65535", "1"}, `65535,1`},
-		{report.KindInteger, "MEDIUMINT", []string{"-8388608", "8388607"}, `-8388608,8388607`},
-		{report.KindInteger, "MEDIUMINT UNSIGNED", []string{"16777215", "1"}, `16777215,1`},
-		{report.KindInteger, "INT", []string{"-2147483648", "2147483647"}, `-2147483648,2147483647`},
-		{report.KindInteger, "INT(10) UNSIGNED ZEROFILL", []string{"4294967295", "7"}, `4294967295,7`},
-		{report.KindInteger, "BIGINT", []string{"-9223372036854775808", "9223372036854775807"}, `-9223372036854775808,9223372036854775807`},
-		{report.KindInteger, "BIGINT UNSIGNED", []string{"18446744073709551615", "9007199254740993"}, `18446744073709551615,9007199254740993`},
-		{report.KindInteger, "YEAR", []string{"1901", "2155"}, `1901,2155`},
-		{report.KindInteger, "BIT(1)", []string{"b'1'", "b'0'"}, `1,0`},
-		{report.KindInteger, "BIT(10)", []string{"b'1000000001'", "b'0000110000'"}, `513,48`},
-		{report.KindInteger, "BIT(64)", []string{"0xFFFFFFFFFFFFFFFF", "0x3132333435363738"}, `18446744073709551615,3544952156018063160`},
-		{report.KindDecimal, "DECIMAL(65,30)", []string{"-99999999999999999999999999999999999.999999999999999999999999999999", "0"}, `"-99999999999999999999999999999999999.999999999999999999999999999999","0.000000000000000000000000000000"`},
-		{report.KindDecimal, "DECIMAL(5,0)", []string{"-1", "99999"}, `"-1","99999"`},
-		{report.KindFloat, "FLOAT", []string{"0.1", "-3.4028234e38"}, `0.1,-3.4028235e38`},
-		{report.KindFloat, "DOUBLE", []string{"0.1", "-1.7976931348623157e308"}, `0.1,-1.7976931348623157e308`},
-		{report.KindDate, "DATE", []string{"'9999-12-31'", "'0000-00-00'"}, `"9999-12-31","0000-00-00"`},
-		{report.KindDatetime, "DATETIME", []string{"'1000-01-01 00:00:00'", "'0000-00-00 00:00:00'"}, `"1000-01-01 00:00:00","0000-00-00 00:00:00"`},
-		{report.KindDatetime, "DATETIME(6)", []string{"'9999-12-31 23:59:59.999999'", "'2024-01-02 03:04:05'"}, `"9999-12-31 23:59:59.999999","2024-01-02 03:04:05.000000"`},
-		{report.KindDatetime, "DATETIME(3)", []string{"'2024-01-02 00:00:00.120'", "'2024-01-02'"}, `"2024-01-02 00:00:00.120","2024-01-02 00:00:00.000"`},
-		{report.KindDatetime, "TIMESTAMP(1) NULL", []string{"'2024-02-29 12:00:00.5'", "'2001-01-01 00:00:00'"}, `"2024-02-29 12:00:00.5","2001-01-01 00:00:00.0"`},
-		{report.KindTime, "TIME", []string{"'-838:59:59'", "'00:00:00'"}, `"-838:59:59","00:00:00"`},
-		{report.KindTime, "TIME(6)", []string{"'838:59:59.999999'", "'-00:00:00.000001'"}, `"838:59:59.999999","-00:00:00.000001"`},
-		{report.KindTime, "TIME(2)", []string{"'01:02:03'", "'-100:02:03.45'"}, `"01:02:03.00","-100:02:03.45"`},
-		{report.KindText, "CHAR(5)", []string{"'ab '", "''"}, `"ab",""`},
-		{report.KindText, "VARCHAR(50)", []string{"'ab '", "'\"\\\\\\n\\t\\0'"}, `"ab ","\"\\\n\t\u0000"`},
-		{report.KindText, "VARCHAR(50) CHARACTER SET latin1", []string{"'é'", "'ÿ'"}, `"é","ÿ"`},
-		{report.KindText, "TINYTEXT", []string{"'Ελληνικά'", "'Кириллица'"}, `"Ελληνικά","Кириллица"`},
-		{report.KindText, "TEXT", []string{"'漢字かな한글'", "'עברית العربية'"}, `"漢字かな한글","עברית العربية"`},
-		{report.KindText, "MEDIUMTEXT", []string{"'ไทย हिन्दी'", "'😀🏳️‍🌈'"}, `"ไทย हिन्दी","😀🏳️‍🌈"`},
-		{report.KindText, "LONGTEXT", []string{"'a'", "'b'"}, `"a","b"`},
-		{report.KindText, "JSON", []string{`'{"a": [1, "é"]}'`, `'null'`}, `"{\"a\": [1, \"é\"]}","null"`},
-		{report.KindText, "ENUM('x','y é')", []string{"'x'", "'y é'"}, `"x","y é"`},
-		{report.KindText, "SET('a','b','c')", []string{"'c,a'", "''"}, `"a,c",""`},
-		{report.KindText, "VARCHAR(9) COLLATE utf8mb4_bin", []string{"'A'", "'a'"}, `"A","a"`},
-		{report.KindBinary, "BINARY(3)", []string{"0x00FF", "'abc'"}, `"AP8A","YWJj"`},
-		{report.KindBinary, "VARBINARY(9)", []string{"0xFFFEFD", "''"}, `"//79",""`},
-		{report.KindBinary, "TINYBLOB", []string{"0x01", "'x'"}, `"AQ==","eA=="`},
-		{report.KindBinary, "BLOB", []string{"0xC328", "'x'"}, `"wyg=","eA=="`},
-		{report.KindBinary, "MEDIUMBLOB", []string{"0x0102", "'x'"}, `"AQI=","eA=="`},
-		{report.KindBinary, "LONGBLOB", []string{"0x010203", "'x'"}, `"AQID","eA=="`},
-		{report.KindBinary, "POINT", []string{"ST_GeomFromText('POINT(0 0)')", "ST_GeomFromText('POINT(0 0)')"}, `"AAAAAAEBAAAAAAAAAAAAAAAAAAAAAAAAAA==","AAAAAAEBAAAAAAAAAAAAAAAAAAAAAAAAAA=="`},
-		{report.KindText, "UUID", []string{"'123e4567-e89b-12d3-a456-426614174000'", "'00000000-0000-0000-0000-000000000000'"}, `"123e4567-e89b-12d3-a456-426614174000","00000000-0000-0000-0000-000000000000"`},
-		{report.KindText, "INET6", []string{"'::1'", "'2001:db8::1'"}, `"::1","2001:db8::1"`},
+		{report.KindInteger, "TINYINT", []string{"-128", "127"}, `-128,127`, ""},
+		{report.KindInteger, "TINYINT UNSIGNED", []string{"0", "255"}, `0,255`, ""},
+		{report.KindInteger, "BOOLEAN", []string{"TRUE", "FALSE"}, `1,0`, ""},
+		{report.KindInteger, "SMALLINT", []string{"-32768", "32767"}, `-32768,32767`, ""},
+		{report.KindInteger, "SMALLINT UNSIGNED", []string{"65535", "1"}, `65535,1`, ""},
+		{report.KindInteger, "MEDIUMINT", []string{"-8388608", "8388607"}, `-8388608,8388607`, ""},
+		{report.KindInteger, "MEDIUMINT UNSIGNED", []string{"16777215", "1"}, `16777215,1`, ""},
+		{report.KindInteger, "INT", []string{"-2147483648", "2147483647"}, `-2147483648,2147483647`, ""},
+		{report.KindInteger, "INT(10) UNSIGNED ZEROFILL", []string{"4294967295", "7"}, `4294967295,7`, ""},
+		{report.KindInteger, "BIGINT", []string{"-9223372036854775808", "9223372036854775807"}, `-9223372036854775808,9223372036854775807`, ""},
+		{report.KindInteger, "BIGINT UNSIGNED", []string{"18446744073709551615", "9007199254740993"}, `18446744073709551615,9007199254740993`, ""},
+		{report.KindInteger, "YEAR", []string{"1901", "2155"}, `1901,2155`, ""},
+		{report.KindInteger, "BIT(1)", []string{"b'1'", "b'0'"}, `1,0`, ""},
+		{report.KindInteger, "BIT(10)", []string{"b'1000000001'", "b'0000110000'"}, `513,48`, ""},
+		{report.KindInteger, "BIT(64)", []string{"0xFFFFFFFFFFFFFFFF", "0x3132333435363738"}, `18446744073709551615,3544952156018063160`, ""},
+		{report.KindDecimal, "DECIMAL(65,30)", []string{"-99999999999999999999999999999999999.999999999999999999999999999999", "0"}, `"-99999999999999999999999999999999999.999999999999999999999999999999","0.000000000000000000000000000000"`, ""},
+		{report.KindDecimal, "DECIMAL(5,0)", []string{"-1", "99999"}, `"-1","99999"`, ""},
+		{report.KindFloat, "FLOAT", []string{"0.1", "-3.4028234e38"}, `0.1,-3.4028235e38`, ""},
+		{report.KindFloat, "DOUBLE", []string{"0.1", "-1.7976931348623157e308"}, `0.1,-1.7976931348623157e308`, ""},
+		{report.KindDate, "DATE", []string{"'9999-12-31'", "'0000-00-00'"}, `"9999-12-31","0000-00-00"`, ""},
+		{report.KindDatetime, "DATETIME", []string{"'1000-01-01 00:00:00'", "'0000-00-00 00:00:00'"}, `"1000-01-01 00:00:00","0000-00-00 00:00:00"`, ""},
+		{report.KindDatetime, "DATETIME(6)", []string{"'9999-12-31 23:59:59.999999'", "'2024-01-02 03:04:05'"}, `"9999-12-31 23:59:59.999999","2024-01-02 03:04:05.000000"`, ""},
+		{report.KindDatetime, "DATETIME(3)", []string{"'2024-01-02 00:00:00.120'", "'2024-01-02'"}, `"2024-01-02 00:00:00.120","2024-01-02 00:00:00.000"`, ""},
+		{report.KindDatetime, "TIMESTAMP(1) NULL", []string{"'2024-02-29 12:00:00.5'", "'2001-01-01 00:00:00'"}, `"2024-02-29 12:00:00.5","2001-01-01 00:00:00.0"`, ""},
+		{report.KindTime, "TIME", []string{"'-838:59:59'", "'00:00:00'"}, `"-838:59:59","00:00:00"`, ""},
+		{report.KindTime, "TIME(6)", []string{"'838:59:58.999999'", "'-00:00:00.000001'"}, `"838:59:58.999999","-00:00:00.000001"`, ""},
+		{report.KindTime, "TIME(2)", []string{"'01:02:03'", "'-100:02:03.45'"}, `"01:02:03.00","-100:02:03.45"`, ""},
+		{report.KindText, "CHAR(5)", []string{"'ab '", "''"}, `"ab",""`, ""},
+		{report.KindText, "VARCHAR(50)", []string{"'ab '", "'\"\\\\\\n\\t\\0'"}, `"ab ","\"\\\n\t\u0000"`, ""},
+		{report.KindText, "VARCHAR(50) CHARACTER SET latin1", []string{"'é'", "'ÿ'"}, `"é","ÿ"`, ""},
+		{report.KindText, "TINYTEXT", []string{"'Ελληνικά'", "'Кириллица'"}, `"Ελληνικά","Кириллица"`, ""},
+		{report.KindText, "TEXT", []string{"'漢字かな한글'", "'עברית العربية'"}, `"漢字かな한글","עברית العربية"`, ""},
+		{report.KindText, "MEDIUMTEXT", []string{"'ไทย हिन्दी'", "'😀🏳️‍🌈'"}, `"ไทย हिन्दी","😀🏳️‍🌈"`, ""},
+		{report.KindText, "LONGTEXT", []string{"'a'", "'b'"}, `"a","b"`, ""},
+		{kind: report.KindText, column: "JSON", values: []string{`'{"b":1.50,"a":[1,"é"]}'`, `'null'`}, want: `"{\"b\":1.50,\"a\":[1,\"é\"]}","null"`, only: onMariaDB},
+		{kind: report.KindJSON, column: "JSON", values: []string{`'{"b":1.50,"a":[1,"é"]}'`, `'null'`}, want: `"{\"a\": [1, \"é\"], \"b\": 1.5}","null"`, only: onMySQL},
+		{report.KindText, "ENUM('x','y é')", []string{"'x'", "'y é'"}, `"x","y é"`, ""},
+		{report.KindText, "SET('a','b','c')", []string{"'c,a'", "''"}, `"a,c",""`, ""},
+		{report.KindText, "VARCHAR(9) COLLATE utf8mb4_bin", []string{"'A'", "'a'"}, `"A","a"`, ""},
+		{report.KindBinary, "BINARY(3)", []string{"0x00FF", "'abc'"}, `"AP8A","YWJj"`, ""},
+		{report.KindBinary, "VARBINARY(9)", []string{"0xFFFEFD", "''"}, `"//79",""`, ""},
+		{report.KindBinary, "TINYBLOB", []string{"0x01", "'x'"}, `"AQ==","eA=="`, ""},
+		{report.KindBinary, "BLOB", []string{"0xC328", "'x'"}, `"wyg=","eA=="`, ""},
+		{report.KindBinary, "MEDIUMBLOB", []string{"0x0102", "'x'"}, `"AQI=","eA=="`, ""},
+		{report.KindBinary, "LONGBLOB", []string{"0x010203", "'x'"}, `"AQID","eA=="`, ""},
+		{report.KindBinary, "POINT", []string{"ST_GeomFromText('POINT(0 0)')", "ST_GeomFromText('POINT(0 0)')"}, `"AAAAAAEBAAAAAAAAAAAAAAAAAAAAAAAAAA==","AAAAAAEBAAAAAAAAAAAAAAAAAAAAAAAAAA=="`, ""},
+		{kind: report.KindBinary, column: "VECTOR(2)", values: []string{"0x0000803F0000803F", "0x0000000000000040"}, want: `"AACAPwAAgD8=","AAAAAAAAAEA="`, only: vectors},
+		{report.KindText, "UUID", []string{"'123e4567-e89b-12d3-a456-426614174000'", "'00000000-0000-0000-0000-000000000000'"}, `"123e4567-e89b-12d3-a456-426614174000","00000000-0000-0000-0000-000000000000"`, onMariaDB},
+		{report.KindText, "INET6", []string{"'::1'", "'2001:db8::1'"}, `"::1","2001:db8::1"`, onMariaDB},
 	}
 	for i, test := range types {
-		b.exec(t, "DROP TABLE IF EXISTS t", "CREATE TABLE t (i INT PRIMARY KEY, v "+test.column+")",
-			"SET STATEMENT sql_mode = '' FOR INSERT INTO t VALUES (1, "+test.values[0]+"), (2, "+test.values[1]+"), (3, NULL)")
+		if !b.has(t, test.only) {
+			continue
+		}
+		b.exec(t, "DROP TABLE IF EXISTS t", "CREATE TABLE t (i INT PRIMARY KEY, v "+test.column+")")
+		if _, err := lax.Exec("INSERT INTO t VALUES (1, " + test.values[0] + "), (2, " + test.values[1] + "), (3, NULL)"); err != nil {
+			t.Fatalf("%s: %v", test.column, err)
+		}
 		d := b.mustRead(t, task(t, "SELECT v FROM t ORDER BY i", "v"))
 		if d.columns[0].Kind != test.kind {
 			t.Errorf("%d %s: kind %s, want %s", i, test.column, d.columns[0].Kind, test.kind)

@@ -64,7 +64,7 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 	if dir, err = folder(); err != nil {
 		return err
 	}
-	mariadb, err := testenv.StartMariaDB(ctx, dir)
+	mariadb, err := testenv.StartDatabase(ctx, dir)
 	if err != nil {
 		return err
 	}

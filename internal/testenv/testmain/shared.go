@@ -18,12 +18,12 @@ import (
 
 // shared are the servers of one test package. Each is started by the first test that needs it.
 var shared struct {
-	mu      sync.Mutex
-	dir     string
-	redis   *testenv.Redis
-	mariadb *testenv.MariaDB
-	faults  *faults
-	names   atomic.Int64
+	mu       sync.Mutex
+	dir      string
+	redis    *testenv.Redis
+	database *testenv.Database
+	faults   *faults
+	names    atomic.Int64
 }
 
 // Main runs a package's tests, stops the shared servers, and fails if goroutines leak, except those
@@ -49,8 +49,8 @@ func stopShared() {
 	if shared.redis != nil {
 		shared.redis.Stop()
 	}
-	if shared.mariadb != nil {
-		shared.mariadb.Stop()
+	if shared.database != nil {
+		shared.database.Stop()
 	}
 	if shared.faults != nil {
 		shared.faults.stop()
@@ -75,26 +75,26 @@ func SharedRedis(t testing.TB) *testenv.Redis {
 	return shared.redis
 }
 
-// SharedMariaDB returns the package's mariadbd, started on first use.
-func SharedMariaDB(t testing.TB) *testenv.MariaDB {
+// SharedDatabase returns the package's database server, started on first use.
+func SharedDatabase(t testing.TB) *testenv.Database {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	if shared.mariadb == nil {
-		m, err := testenv.StartMariaDB(context.Background(), sharedDir(t, "mariadb"))
+	if shared.database == nil {
+		m, err := testenv.StartDatabase(context.Background(), sharedDir(t, "database"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		shared.mariadb = m
+		shared.database = m
 	}
-	return shared.mariadb
+	return shared.database
 }
 
 // Schema creates an empty schema with a unique name on the shared server. It returns the name and a
 // pool, which is closed when the test ends.
 func Schema(t testing.TB) (name string, db *sql.DB) {
 	t.Helper()
-	m := SharedMariaDB(t)
+	m := SharedDatabase(t)
 	name = Name(t)
 	admin, err := m.Open("")
 	if err != nil {
