@@ -89,8 +89,11 @@ func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout
 	return l, nil
 }
 
-// errCharacter means that the column's character set cannot encode the text.
-const errCharacter = 1366
+// The column's character set cannot encode the text: what MariaDB and MySQL answer.
+const (
+	errCharacter  = 1366
+	errConversion = 3988
+)
 
 // finish gives the record of a run its final status. It also returns true if the record already has
 // that status, with the same attempt and, if given, the same file.
@@ -102,7 +105,7 @@ func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file stri
 	c.ids, c.attempt = []any{id}, run.Attempt
 	update := func() (int64, error) { return s.update(ctx, s.db, l, c) }
 	n, err := contended(ctx, update)
-	if reason, ok := c.set["error"].(string); ok && serverError(err, errCharacter) {
+	if reason, ok := c.set["error"].(string); ok && serverError(err, errCharacter, errConversion) {
 		// Without this, a status with such a text would be retried forever.
 		c.set["error"] = plain(reason)
 		n, err = contended(ctx, update)

@@ -87,9 +87,9 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 }
 
 // migrationLock is the SQL expression of a lock's name: locks belong to the server, not to a
-// schema, and their names are short. The lock ends with its session, so no lease must expire after
-// a crash.
-const migrationLock = "CONCAT('fanfold_', SHA1(CONCAT(COALESCE(DATABASE(), ''), '.', ?)))"
+// schema, and MySQL limits their names to 64 characters. The lock ends with its session, so no
+// lease must expire after a crash.
+const migrationLock = "CONCAT('fanfold_', SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', ?), 224))"
 
 // lockMigrations waits for the lock until ctx ends.
 func lockMigrations(ctx context.Context, conn *sql.Conn, versions tableName) error {
@@ -114,11 +114,14 @@ type migration struct{ description, statement string }
 
 // migrations are the steps to the current table. Every step may find its work done: a crash can
 // happen between a step and its row.
+//
+// Parameters are what MariaDB makes of a column of type JSON. MySQL's own type would store another
+// text: numbers beyond a double lose digits, and of two equal keys one remains.
 func migrations(table string) []migration {
 	return []migration{{"create table " + table, "CREATE TABLE IF NOT EXISTS " + table + ` (
 		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
 		report     VARCHAR(64) CHARACTER SET ascii NOT NULL,
-		parameters JSON NULL,
+		parameters LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL CHECK (JSON_VALID(parameters)),
 		status     VARCHAR(16) CHARACTER SET ascii NOT NULL DEFAULT 'PENDING',
 		attempt    INT UNSIGNED NOT NULL DEFAULT 0,
 		file       VARCHAR(1024) NULL,

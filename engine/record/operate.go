@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -124,7 +125,13 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 			return nil, errors.New("record: the table has no column for parameters")
 		}
 		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
-		and("CASE WHEN JSON_VALID("+column+") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT("+column+", ?)) AS BINARY) END = CAST(? AS BINARY)", "$."+strconv.Quote(name), value)
+		found := "CASE WHEN JSON_VALID(" + column + ") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(" + column + ", ?)) AS BINARY) END IN (CAST(? AS BINARY)"
+		values := []any{"$." + strconv.Quote(name), value}
+		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
+			// MySQL writes a number or a list as it likes to: 1.50 as 1.5.
+			found, values = found+", CAST(JSON_UNQUOTE(JSON_EXTRACT(?, '$')) AS BINARY)", append(values, value)
+		}
+		and(found+")", values...)
 	}
 	limited, selection := "", s.selection(l)
 	if end, ok := ctx.Deadline(); ok {

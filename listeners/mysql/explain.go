@@ -52,6 +52,7 @@ var remedies = map[uint16]string{
 	1582: "correct the arguments of the function",
 	1630: "correct the function in the query",
 	1792: "use a query that does not write: listeners read in a read-only transaction",
+	3854: "compare with COLLATE, or convert the column: its character set lacks a character of a value",
 }
 
 // explainLogin is explain for a failed connection. A refused login is not an outage: it uses tries.
