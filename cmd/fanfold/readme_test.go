@@ -25,7 +25,7 @@ func TestREADME(t *testing.T) {
 	} {
 		s.exec(statement)
 	}
-	server, files := testmain.SharedMariaDB(t).DSN(s.schema), t.TempDir()
+	server, files := testmain.SharedDatabase(t).DSN(s.schema), t.TempDir()
 	serve := func(fund string) (stop func()) {
 		text := fenced(t, "README.md", "yaml")[0]
 		for form, value := range map[string]string{
