@@ -28,11 +28,8 @@ func (d *Dashboard) overview(_ context.Context, _ *http.Request, s *sample) (str
 // noWorkers returns the listeners without a worker.
 func (d *Dashboard) noWorkers(s *sample) []string {
 	var names []string
-	if s.Figures == nil {
-		return nil
-	}
 	for _, name := range d.o.Listeners {
-		if s.Figures.Of("tasks_workers", name) == 0 {
+		if s.Figures.Known("tasks_workers", name) && s.Figures.Of("tasks_workers", name) == 0 {
 			names = append(names, name)
 		}
 	}
@@ -105,7 +102,9 @@ type listenerRows struct {
 type listener struct {
 	inspect.Load
 	Source, Kind string
-	Jobs         int // jobs that wait for it
+	Known        bool    // the figures were read
+	Jobs         int     // jobs that wait for it
+	Slotless     float64 // tasks that a worker has read and that wait for a slot of its source
 }
 
 func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
@@ -116,8 +115,8 @@ func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (st
 		}
 	}
 	var all []listener
-	for _, load := range inspect.Loads(d.o.Listeners, s.Figures, s.Pauses) {
-		l := listener{Load: load, Jobs: open[load.Name]}
+	for _, load := range inspect.Loads(d.o.Listeners, s.Figures, s.Pauses, s.Slots) {
+		l := listener{Known: s.Figures.Known("tasks_workers", load.Name), Load: load, Jobs: open[load.Name], Slotless: load.Pending - load.Running}
 		for _, r := range d.o.Reports {
 			if of, _, ok := r.Listener(load.Name); ok {
 				l.Source, l.Kind = of.Source, string(of.Kind)

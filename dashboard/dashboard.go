@@ -32,13 +32,11 @@ type Options struct {
 	Sink func(context.Context) error
 	// Processes returns the names of the running processes, with their versions.
 	Processes func(context.Context) ([]string, error)
-	// Bounds are the limits of sources, by name. Holders returns the tasks that have a slot, by source.
-	Bounds  map[string]report.Bound
-	Holders func(ctx context.Context, sources []string) (map[string][]scripts.Holder, error)
-	Operate *operate.Operator
-	Version string
-	Path    string       // prefix of the path of every page; empty: none
-	Log     *slog.Logger // nil: no log
+	Bounds    map[string]report.Bound // limits of sources, by name
+	Operate   *operate.Operator
+	Version   string
+	Path      string       // prefix of the path of every page; empty: none
+	Log       *slog.Logger // nil: no log
 }
 
 // maxVerdictAge is the maximum age of the state of a job on its page. Within it, several browsers cost one

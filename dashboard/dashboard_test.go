@@ -296,15 +296,20 @@ func TestViews(t *testing.T) {
 	d := New(Options{})
 	d.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	s := &sample{
-		At: now, Full: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
+		At: now, Full: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1, {"tasks_workers", "b"}: 0}, Pauses: []inspect.Pause{{What: "listener/p"}},
 		Jobs: []inspect.Running{
 			running("runs", job.StatusRun, "a"), running("ready", job.StatusReady), running("folds", job.StatusFold), running("ends", job.StatusPublishing),
 			running("nobody", job.StatusRun, "b"), running("paused", job.StatusRun, "p"), running("lost", ""), running("again", job.StatusRun, "a"), late,
+			running("waits", job.StatusRun, "a"), running("unknown", job.StatusRun, "c"),
 		},
-		Later: map[string][]inspect.Delayed{"again": {inspect.NewDelayed("again/1/a", float64(now.Add(time.Minute).UnixMilli()), now)}},
+		Failed: map[string]bool{"again/1/a": true},
+		Later: map[string][]inspect.Delayed{
+			"again": {inspect.NewDelayed("again/1/a", float64(now.Add(time.Minute).UnixMilli()), now)},
+			"waits": {inspect.NewDelayed("waits/1/a", float64(now.Add(time.Minute).UnixMilli()), now)},
+		},
 	}
 	for view, want := range map[string]string{
-		"all": "runs ready folds ends nobody paused lost again late", "stuck": "nobody paused lost", "late": "late", "retrying": "again",
+		"all": "runs ready folds ends nobody paused lost again late waits unknown", "stuck": "nobody paused lost", "late": "late", "retrying": "again",
 	} {
 		_, content, err := d.jobs(t.Context(), httptest.NewRequestWithContext(t.Context(), "GET", "/jobs?view="+view, nil), s)
 		var ids []string
@@ -314,6 +319,30 @@ func TestViews(t *testing.T) {
 		if got := strings.Join(ids, " "); got != want || err != nil {
 			t.Errorf("%s: %s, not %s; %v", view, got, want, err)
 		}
+	}
+}
+
+// TestRowsAgree: the chips of a row say the same as its reason, which shows its age.
+func TestRowsAgree(t *testing.T) {
+	t.Parallel()
+	then := time.Now().Add(-40 * time.Second)
+	step := func(name string, kind inspect.Kind) inspect.Step {
+		return inspect.Step{Name: name, Kind: kind, Next: then.Add(54 * time.Second)}
+	}
+	r := row{
+		Running: inspect.Running{ID: "1", Attempt: 1, Stage: 1, Status: job.StatusRun},
+		Chips:   []chip{{"a", "retry", "next try in 0:14"}, {"b", "open", "open"}, {"c", "open", "open"}, {"d", "open", "open"}},
+	}
+	r.explain(reason{then, inspect.Verdict{Now: then, Attempt: 1, Stage: 1, Steps: []inspect.Step{
+		step("a", inspect.KindRetryWaiting), step("b", inspect.KindNoSlot), step("c", inspect.KindNoWorker),
+	}}})
+	want := []chip{{"a", "retry", "next try in 0:54"}, {"b", "wait", "waits for a slot"}, {"c", "failed", "no worker"}, {"d", "done", "done"}}
+	if diff := cmp.Diff(want, r.Chips); diff != "" || r.Age < 40*time.Second || r.Age > time.Minute {
+		t.Error(r.Age, diff)
+	}
+	r.explain(reason{time.Now(), inspect.Verdict{Attempt: 2, Stage: 1}})
+	if diff := cmp.Diff(want, r.Chips); diff != "" {
+		t.Error("a reason of another attempt:", diff)
 	}
 }
 
@@ -328,6 +357,8 @@ func TestLanes(t *testing.T) {
 		{Name: "runs", Stage: 2, State: "running", Began: at(30)},
 		{Name: "comes", Stage: 2, State: "waiting", Next: at(-60)},
 		{Name: "open", Stage: 2, State: "waiting"},
+		{Name: "polls", Stage: 2, State: "waiting", Next: at(-60), Waits: true},
+		{Name: "moved", Stage: 2, State: "waiting", Next: at(3), Waits: true},
 		{Name: "not yet", Stage: 3, State: "waiting"},
 	}}
 	want := map[string][]segment{
@@ -336,6 +367,8 @@ func TestLanes(t *testing.T) {
 		"runs":  {{"wait", 60, 4, 10, 2}, {"work", 70, 0, 30, 10}},
 		"comes": {{"retry", 60, 4, 40, 2}},
 		"open":  {{"wait", 60, 4, 40, 2}},
+		"polls": {{"wait", 60, 4, 40, 2}},
+		"moved": {{"wait", 60, 4, 40, 2}},
 	}
 	got := lanes(v, now)
 	if len(got) != len(want) {

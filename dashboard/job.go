@@ -21,26 +21,63 @@ type jobPage struct {
 	Lanes map[string]lane // by listener, while the job runs
 }
 
+// Class returns the class of the chip of a step's state: a step that failed and is to be retried is not just
+// waiting.
+func (p jobPage) Class(l inspect.Listener) string {
+	for _, s := range p.Why.Steps {
+		if s.Name == l.Name && l.State == "waiting" {
+			state, _ := chipOfStep(s, p.Why.Now)
+			return state
+		}
+	}
+	return l.State
+}
+
+// Note returns what an open step waits for, as Why says.
+func (p jobPage) Note(l inspect.Listener) string {
+	for _, s := range p.Why.Steps {
+		if s.Name == l.Name {
+			return s.Says
+		}
+	}
+	return l.Why
+}
+
 func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
 	id := r.PathValue("id")
 	if !report.ValidID(id) {
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
-	v, err := d.verdicts.of(id, func() (jobPage, error) {
+	v, err := d.jobPage(ctx, id)
+	return "Job " + id, v, err
+}
+
+// jobTimeout bounds the time for the record and the state of a job. Then its page has only its verdict, which
+// says which server does not answer.
+const jobTimeout = 4 * time.Second
+
+// jobPage returns the content of the page of a job. Browsers that ask for the same share one answer.
+func (d *Dashboard) jobPage(ctx context.Context, id string) (jobPage, error) {
+	return d.verdicts.of(id, func() (jobPage, error) {
 		// Other browsers wait for the same answer, so it must not end with the first one's request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)
 		defer cancel()
-		v, err := d.o.Inspect.Job(ctx, id)
+		var why inspect.Verdict
+		var failed error
+		var group sync.WaitGroup
+		group.Go(func() { why, failed = d.o.Inspect.Why(ctx, id) })
+		quick, cancelQuick := context.WithTimeout(ctx, jobTimeout)
+		defer cancelQuick()
+		v, err := d.o.Inspect.Job(quick, id)
 		if err == nil {
-			err = d.o.Inspect.Times(ctx, &v)
+			err = d.o.Inspect.Times(quick, &v)
 		}
-		why, failed := d.o.Inspect.Why(ctx, id)
+		group.Wait()
 		if failed == nil && why.Kind != inspect.KindNoRecord {
 			err = nil // the verdict says that a server does not answer or the record is not committed yet
 		}
 		return jobPage{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
 	})
-	return "Job " + id, v, err
 }
 
 // verdicts caches the contents of pages of jobs. It is safe for concurrent use.

@@ -34,11 +34,12 @@ type row struct {
 	Chips []chip
 	Left  time.Duration // until its deadline
 	Why   inspect.Verdict
+	Age   time.Duration // of Why and Chips, if that is worth a word; 0: it is not
 }
 
 // chip is a listener of a job's stage.
 type chip struct {
-	Name, State string // done, open, retry or paused
+	Name, State string // done, open, wait, retry, paused or failed
 	Text        string
 }
 
@@ -51,13 +52,15 @@ var views = []struct {
 	has        func(d *Dashboard, s *sample, r row) bool
 }{
 	{"all", "every running job", func(*Dashboard, *sample, row) bool { return true }},
-	{"retrying", "a step failed and waits for its next try", func(_ *Dashboard, s *sample, r row) bool { return len(s.Later[r.ID]) > 0 }},
+	{"retrying", "a step failed and waits for its next try", func(_ *Dashboard, s *sample, r row) bool {
+		return slices.ContainsFunc(s.Later[r.ID], func(l inspect.Delayed) bool { return s.Failed[l.Member] })
+	}},
 	{"late", "more than half of the time to the deadline has passed", func(_ *Dashboard, _ *sample, r row) bool {
 		return !r.Started.IsZero() && r.Left < r.Deadline.Sub(r.Started)/2
 	}},
 	{"stuck", "the job waits for a paused listener or one without workers, or has no state in Redis", func(d *Dashboard, s *sample, r row) bool {
 		return r.Status == "" || r.Status == job.StatusRun && slices.ContainsFunc(r.Chips, func(c chip) bool {
-			return c.State == "paused" || c.State == "open" && s.Figures.Of("tasks_workers", c.Name) == 0
+			return c.State == "paused" || c.State == "open" && s.Figures.Known("tasks_workers", c.Name) && s.Figures.Of("tasks_workers", c.Name) == 0
 		})
 	}},
 }
@@ -112,17 +115,61 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 	}
 	why := d.reasons.of(ids, d.o.Inspect.Whys)
 	for i, id := range ids {
-		v.Rows[i].Why = why[id]
+		if found, ok := why[id]; ok {
+			v.Rows[i].explain(found)
+		}
 	}
 	return "Jobs", v, nil
 }
 
+// oldAfter is from which age on a page shows how old a reason is.
+const oldAfter = 5 * time.Second
+
+// explain adds the reason why a job is not done. The chips say the same as the reason, of the same moment.
+func (r *row) explain(why reason) {
+	r.Why = why.Verdict
+	if age := time.Since(why.at); age > oldAfter {
+		r.Age = age.Round(time.Second)
+	}
+	if why.Attempt != r.Attempt || why.Stage != r.Stage || r.Status != job.StatusRun {
+		return // it has gone on since
+	}
+	for i, c := range r.Chips {
+		c.State, c.Text = "done", "done"
+		for _, s := range why.Steps {
+			if s.Name == c.Name {
+				c.State, c.Text = chipOfStep(s, why.Now)
+			}
+		}
+		r.Chips[i] = c
+	}
+}
+
+// chipOfStep returns the state and the text of the chip of an open step.
+func chipOfStep(s inspect.Step, now time.Time) (state, text string) {
+	switch s.Kind {
+	case inspect.KindRunning, inspect.KindFolding, inspect.KindEnding:
+		return "open", "running"
+	case inspect.KindQueued, inspect.KindPaused:
+		return map[inspect.Kind]string{inspect.KindQueued: "open", inspect.KindPaused: "paused"}[s.Kind], string(s.Kind)
+	case inspect.KindNoSlot:
+		return "wait", "waits for a slot"
+	case inspect.KindRateLimited:
+		return "wait", "waits for the rate limit"
+	case inspect.KindWaiting:
+		return "wait", "next poll in " + countdown(s.Next.Sub(now))
+	case inspect.KindRetryWaiting, inspect.KindSinkFails:
+		return "retry", "next try in " + countdown(s.Next.Sub(now))
+	}
+	return "failed", strings.ReplaceAll(string(s.Kind), "-", " ")
+}
+
 // chips returns the listeners of a job's stage, or its fan-in.
 func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) []chip {
-	later := map[string]time.Time{}
+	later, failed := map[string]time.Time{}, map[string]bool{}
 	for _, l := range s.Later[r.ID] {
 		if l.Due != nil {
-			later[l.Step()] = *l.Due
+			later[l.Step()], failed[l.Step()] = *l.Due, s.Failed[l.Member]
 		}
 	}
 	chipOf := func(name string, open bool) chip {
@@ -132,6 +179,8 @@ func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) 
 		case !open:
 		case paused["listener/"+name]:
 			c.State, c.Text = "paused", "paused"
+		case waits && !failed[name]:
+			c.State, c.Text = "wait", "waits"
 		case waits:
 			c.State, c.Text = "retry", "next try in "+countdown(next.Sub(s.At))
 		default:

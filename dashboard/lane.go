@@ -68,7 +68,10 @@ func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 		add("wait", begin, began, true)
 		add("done", began, *l.Ended, false)
 		drawn.Text = "waited " + inspect.Short(began.Sub(begin)) + ", took " + inspect.Short(l.Ended.Sub(began))
-	case l.Next != nil:
+	case l.Next != nil && l.Next.After(now) && l.Waits:
+		add("wait", begin, now, true)
+		drawn.Text = "waiting for " + inspect.Short(now.Sub(begin)) + ", next poll " + inspect.When(*l.Next, now)
+	case l.Next != nil && l.Next.After(now):
 		add("retry", begin, now, true)
 		drawn.Text = "is retried " + inspect.When(*l.Next, now)
 	case l.Began != nil:

@@ -35,7 +35,7 @@ type reason struct {
 
 // of returns the cached reasons of jobs, by id, and queries them if they are old. It waits up to
 // reasonWait for jobs without a cached reason.
-func (r *reasons) of(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) map[string]inspect.Verdict {
+func (r *reasons) of(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) map[string]reason {
 	found, pending := r.lookup(ids, ask)
 	if len(found) == len(ids) || pending == nil {
 		return found
@@ -52,15 +52,15 @@ func (r *reasons) of(ids []string, ask func(context.Context, []string) ([]inspec
 
 // lookup returns the cached reasons, and calls ask in the background if they are old. pending is closed
 // when the running query ends; nil: none is running.
-func (r *reasons) lookup(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) (found map[string]inspect.Verdict, pending chan struct{}) {
+func (r *reasons) lookup(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) (found map[string]reason, pending chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.known, func(_ string, one reason) bool { return time.Since(one.at) > maxReasonAge })
-	found, old := map[string]inspect.Verdict{}, false
+	found, old := map[string]reason{}, false
 	for _, id := range ids {
 		one, ok := r.known[id]
 		if ok {
-			found[id] = one.Verdict
+			found[id] = one
 		}
 		old = old || !ok || time.Since(one.at) > liveEvery
 	}

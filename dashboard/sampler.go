@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,23 +31,34 @@ const (
 	deadEvery = 30 * time.Second
 	// sampleTimeout bounds a sample.
 	sampleTimeout = 20 * time.Second
+	// lateAfter is how long a sample may take until pages say that they are not up to date.
+	lateAfter = 3 * time.Second
+	// latestWait is the maximum time that a page waits for a sample.
+	latestWait = 4 * time.Second
 )
 
-// sample is what was read from Redis and the records at a time. It is immutable.
+// errLate is the error of a sample that has taken too long already.
+var errLate = fmt.Errorf("no answer within %s", lateAfter)
+
+// sample is what was read from Redis and the records at a time. It is immutable. What could not be read
+// is that of the previous sample.
 type sample struct {
 	Number      int64
 	Began       time.Time
-	At          time.Time // end of the read
+	At          time.Time // end of the last read without an error; zero: there was none
+	Ended       time.Time // end of the last read
 	Full        bool      // a browser was active: the lists were read too, not only the figures
 	Err         error     // nil: everything was read
 	Jobs        []inspect.Running
 	Later       map[string][]inspect.Delayed // retries, by the id of their job
+	Failed      map[string]bool              // members of Later whose step failed
 	Delayed     []inspect.Delayed            // ids that are due later
 	Timers      []inspect.Timer
 	Pauses      []inspect.Pause
 	Dead        []inspect.DeadJob
 	Quarantined []inspect.Quarantined // newest first
-	Figures     inspect.Sums
+	Figures     inspect.Sums          // of found
+	found       []inspect.Figure
 	NotReady    string // which server does not answer; empty: none
 	Sources     []source
 	Settings    settings
@@ -56,6 +67,7 @@ type sample struct {
 	Processes int
 	Versions  []string
 	Holders   map[string][]scripts.Holder // tasks that have a slot, by source
+	Slots     map[string]int              // tasks that have a slot, by listener of a source with a limit
 }
 
 // sampler reads Redis and the records for all browsers.
@@ -87,12 +99,14 @@ func newSampler(o Options) *sampler {
 }
 
 // latest returns the newest sample with all lists. If it is older than activeFor, or none exists, latest waits
-// for a new one until ctx ends; then it returns what exists.
+// for a new one, up to latestWait; then it returns what exists.
 func (s *sampler) latest(ctx context.Context) *sample {
 	s.lastRequest.Store(time.Now().UnixMilli())
+	ctx, cancel := context.WithTimeout(ctx, latestWait)
+	defer cancel()
 	for {
 		next, now := s.next(), s.now.Load()
-		if now.Full && time.Since(now.At) < activeFor {
+		if now.Full && time.Since(later(now.At, now.Ended)) < activeFor {
 			return now
 		}
 		s.wakeUp()
@@ -167,23 +181,62 @@ func (s *sampler) runOnce(ctx context.Context, live bool) {
 	defer cancel()
 	before := s.now.Load()
 	next := *before // what cannot be read keeps its last value
-	next.Number, next.Full, next.Began = before.Number+1, live, time.Now()
+	next.Full, next.Began = live, time.Now()
+	stop := s.warn(next)
 	next.Err = s.read(limited, &next, live)
 	if next.Err != nil && ctx.Err() == nil {
 		s.o.Log.Debug("cannot read the data of the dashboard", "err", next.Err)
 	}
-	next.At = time.Now()
-	s.now.Store(&next)
+	stop()
+	if next.Ended = time.Now(); next.Err == nil {
+		next.At = next.Ended
+	}
+	s.publish(next)
+}
+
+// warn publishes the values of the previous sample as late if the new one takes longer than lateAfter.
+// After stop, it publishes nothing.
+func (s *sampler) warn(before sample) (stop func()) {
+	done := make(chan struct{})
+	timer := time.AfterFunc(lateAfter, func() {
+		defer close(done)
+		before.Err, before.Ended = errLate, time.Now()
+		s.publish(before)
+	})
+	return func() {
+		if !timer.Stop() {
+			<-done
+		}
+	}
+}
+
+// publish makes a sample the latest one.
+func (s *sampler) publish(next sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	next.Number = s.now.Load().Number + 1
+	s.now.Store(&next)
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// keep returns a function that stores a value unless it comes with an error.
+func keep[T any](to *T) func(T, error) error {
+	return func(found T, err error) error {
+		if err == nil {
+			*to = found
+		}
+		return err
+	}
 }
 
 // read fills a sample. It stops at the first error.
 func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	found, err := s.o.Inspect.Figures(ctx)
-	to.Figures = inspect.Sum(found) // also after an error: of the partitions that answer
+	if err != nil {
+		found = inspect.Renew(to.found, found) // some partitions may answer
+	}
+	to.found, to.Figures = found, inspect.Sum(found)
 	if err != nil {
 		return err
 	}
@@ -206,14 +259,19 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if to.Processes, to.Versions = len(processes), versions(processes); err != nil {
 		to.Processes = -1
 	}
-	if to.Holders, err = s.o.Holders(ctx, slices.Collect(maps.Keys(s.o.Bounds))); err != nil {
+	if err := keep(&to.Holders)(s.o.Inspect.Holders(ctx)); err != nil {
 		return err
 	}
-	if to.Jobs, err = s.o.Inspect.Running(ctx, maxJobs); err != nil {
+	to.Slots = s.o.Inspect.HavingSlots(to.Holders)
+	if err := keep(&to.Jobs)(s.o.Inspect.Running(ctx, maxJobs)); err != nil {
 		return err
 	}
 	later, err := s.o.Inspect.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
 	if err != nil {
+		return err
+	}
+	retries := slices.DeleteFunc(slices.Clone(later), func(d inspect.Delayed) bool { return !d.Retry() })
+	if err := keep(&to.Failed)(s.o.Inspect.Failed(ctx, retries)); err != nil {
 		return err
 	}
 	to.Later, to.Delayed = map[string][]inspect.Delayed{}, nil
@@ -224,10 +282,10 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 			to.Delayed = append(to.Delayed, d)
 		}
 	}
-	if to.Timers, err = s.o.Inspect.Timers(ctx, func(string) bool { return true }, maxListed); err != nil {
+	if err := keep(&to.Timers)(s.o.Inspect.Timers(ctx, func(string) bool { return true }, maxListed)); err != nil {
 		return err
 	}
-	if to.Pauses, err = s.o.Inspect.Pauses(ctx); err != nil {
+	if err := keep(&to.Pauses)(s.o.Inspect.Pauses(ctx)); err != nil {
 		return err
 	}
 	before := to.Sources
@@ -235,10 +293,10 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	to.Settings = s.settings.get(settingsEvery, func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
 	to.Sink = s.sink.get(settingsEvery, func() sinkState { return readSink(context.WithoutCancel(ctx), s.o, &s.hung) })
 	if counts := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.stale.Swap(false) || counts != s.deadCounts || time.Since(s.deadRead) > deadEvery {
-		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
+		if err := keep(&to.Dead)(s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead)); err != nil {
 			return err
 		}
-		if to.Quarantined, err = s.o.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxListed); err != nil {
+		if err := keep(&to.Quarantined)(s.o.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxListed)); err != nil {
 			return err
 		}
 		s.deadRead, s.deadCounts = time.Now(), counts

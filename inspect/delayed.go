@@ -3,7 +3,10 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -77,6 +80,36 @@ func whatLater(l job.Later) string {
 		return "retry of the record"
 	}
 	return "retry of " + l.Step
+}
+
+// Failed returns those of some members whose step failed. Other steps wait for something, such as a slot,
+// or were handed back.
+func (in *Inspector) Failed(ctx context.Context, delayed []Delayed) (map[string]bool, error) {
+	failed := map[string]bool{}
+	for some := range slices.Chunk(delayed, pageSize) {
+		found := make([]*redis.SliceCmd, len(some))
+		if _, err := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, d := range some {
+				step := d.Step()
+				if step == job.StepRecord {
+					step = job.StepFanIn
+				}
+				found[i] = p.HMGet(ctx, in.o.Scripts.Of(d.ID).Keys.Job(d.ID), step+":error", step+":waits")
+			}
+			return nil
+		}); err != nil {
+			var refused redis.Error // a key of another type
+			if !errors.As(err, &refused) {
+				return nil, fmt.Errorf("retries: %w", err)
+			}
+		}
+		for i, d := range some {
+			if values := found[i].Val(); len(values) == 2 && values[0] != nil && values[1] == nil {
+				failed[d.Member] = true
+			}
+		}
+	}
+	return failed, nil
 }
 
 // Delayed lists the members of the delayed set that match, the next one first, up to a limit

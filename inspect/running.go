@@ -69,6 +69,9 @@ func (in *Inspector) running(ctx context.Context, s *scripts.Scripts, page []red
 		id, _ := z.Member.(string)
 		deadline, _ := DueTime(z.Score)
 		list[i] = Running{ID: id, Deadline: deadline}
+		if err := lines[i].Err(); err != nil && !errors.Is(err, redis.Nil) && !errors.As(err, &refused) {
+			return nil, fmt.Errorf("states: %w", err)
+		}
 		state, err := job.ParseLine(lines[i].Val())
 		if err := cmp.Or(lines[i].Err(), err); err != nil {
 			continue // its state is lost, or it has just ended: only the deadline is known

@@ -65,7 +65,7 @@ func gather(ctx context.Context, in *Inspector, id string) *facts {
 	if f.Record != nil {
 		f.Report = in.o.Config.Reports[f.Record.Report]
 	}
-	redisCtx, cancel := context.WithTimeout(ctx, 2*askTime)
+	redisCtx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	if f.RedisErr = f.askRedis(redisCtx, in); f.RedisErr != nil {
 		return f
@@ -159,7 +159,7 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 // askSteps finds the stream entries of the open steps of a job, and who has the slots of their sources.
 func (f *facts) askSteps(ctx context.Context, in *Inspector) (err error) {
 	f.Holders, err = once(in, "slots", func() (map[string][]scripts.Holder, error) {
-		return in.o.Scripts.Home().Gate.Holders(ctx, in.Parallel())
+		return in.Holders(ctx)
 	})
 	if err != nil {
 		return err
@@ -178,8 +178,8 @@ func (f *facts) askSteps(ctx context.Context, in *Inspector) (err error) {
 	return nil
 }
 
-// Parallel returns the names of the sources that limit their tasks, sorted.
-func (in *Inspector) Parallel() []string {
+// parallel returns the names of the sources that limit their tasks, sorted.
+func (in *Inspector) parallel() []string {
 	var names []string
 	for name, b := range in.o.Config.Bounds {
 		if b.Parallel > 0 {

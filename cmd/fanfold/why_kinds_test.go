@@ -235,7 +235,6 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 		pages[name] = dashboard.New(dashboard.Options{
 			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil }, Sink: func(context.Context) error { return nil },
 			Processes: func(context.Context) ([]string, error) { return nil, nil },
-			Holders:   func(context.Context, []string) (map[string][]scripts.Holder, error) { return nil, nil },
 		})
 		go pages[name].Run(t.Context())
 	}

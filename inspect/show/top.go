@@ -32,7 +32,7 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	}
 	var rows []table.Row
 	for _, l := range t.Listeners {
-		row := table.Row{l.Name, l.Workers, l.Waiting, l.Pending, l.Lag, seconds(l.Oldest.Seconds()), ""}
+		row := table.Row{l.Name, l.Workers, l.Waiting, l.Running, l.Lag, seconds(l.Oldest.Seconds()), ""}
 		switch {
 		case l.Paused:
 			row[6] = "paused"

@@ -46,7 +46,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}
 	d := dashboard.New(dashboard.Options{
 		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Sink: p.sinkAnswers, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
-		Processes: p.Partitions.Home().Definitions.Processes, Bounds: p.Config.Bounds(), Holders: p.Partitions.Home().Gate.Holders,
+		Processes: p.Partitions.Home().Definitions.Processes, Bounds: p.Config.Bounds(),
 	})
 	service := api.New(api.Options{
 		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Page: p.page(log), Prefix: site.Path(), Log: log,
