@@ -97,7 +97,7 @@ var phrases = map[string]rule{
 		{when: "comes", says: "; the next poll is {next}"}, {when: "unseen", says: "; at least {stream-searched} {others} are ahead of it in {stream}"},
 		{when: "unread ahead", says: "; {before-it} ahead of it in {stream}"},
 	},
-	"more-slots": {{when: "!slots-full blames-tasks", says: "wait, start another process with the role listeners, or raise limits.tasks"}, {says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"}},
+	"more-slots": {{when: "!slots-full blames-tasks", says: "wait, start another process with the role listeners, or raise limits.tasks, or max_connections where it waits for a connection"}, {says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"}},
 	"hold":       {{says: "fanfold pause listener {name}, so that no more tries are used"}},
 	"correct":    {{says: "then correct the DSN of {source} or its account, restart fanfold serve if the DSN changes, and run fanfold resume listener {name}"}},
 	"missing":    {{when: "fold", says: engineMissing}, {when: "external", says: "start the service that reads {stream}, or look at its log"}, {says: listenersMissing}},

@@ -60,7 +60,7 @@ func New(o Options) (*Runner, error) {
 		definitions: map[string]*report.Report{}, known: map[string][]string{}, silences: map[string]time.Duration{},
 	}
 	if r.slots == nil {
-		r.slots = NewSlots(o.Limits.Tasks)
+		r.slots = NewSlots(o.Limits.Tasks, nil)
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)

@@ -11,41 +11,59 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Slots limits the concurrent tasks of every listener in a process, over all partitions. It is safe
-// for concurrent use.
+// Slots limits the concurrent tasks of every listener and of every source in a process, over all
+// partitions. It is safe for concurrent use.
 type Slots struct {
-	tasks int
-	mu    sync.Mutex
-	of    map[string]*slots // by listener
+	tasks       int
+	connections map[string]int // by source
+	mu          sync.Mutex
+	of          map[string]*slots // by listener
+	to          map[string]*slots // by source
 }
 
-// slots are the slots of one listener.
+// slots are the slots of one listener, or the connections to one source.
 type slots struct {
+	what   string // what a task waits for
 	taken  chan struct{}
 	wanted atomic.Int64 // tasks that have one or wait for one
 }
 
-// NewSlots returns Slots with a maximum number of tasks per listener.
-func NewSlots(tasks int) *Slots { return &Slots{tasks: tasks, of: map[string]*slots{}} }
+// NewSlots returns Slots with a maximum number of tasks per listener, and of tasks per source: its
+// connections. A source without a number is unlimited.
+func NewSlots(tasks int, connections map[string]int) *Slots {
+	return &Slots{tasks: tasks, connections: connections, of: map[string]*slots{}, to: map[string]*slots{}}
+}
 
+// listener returns the slots of a listener.
 func (s *Slots) listener(name string) *slots {
+	return s.slots(s.of, name, s.tasks, fmt.Sprintf("one of the %d slots of a process", s.tasks))
+}
+
+// source returns the connections to a source; nil: it needs none.
+func (s *Slots) source(name string) *slots {
+	n := s.connections[name]
+	if n == 0 {
+		return nil
+	}
+	return s.slots(s.to, name, n, fmt.Sprintf("one of the %d connections of a process to %s", n, name))
+}
+
+func (s *Slots) slots(all map[string]*slots, name string, n int, what string) *slots {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.of[name]
-	if of == nil {
-		of = &slots{taken: make(chan struct{}, s.tasks)}
-		s.of[name] = of
+	if all[name] == nil {
+		all[name] = &slots{what: what, taken: make(chan struct{}, n)}
 	}
-	return of
+	return all[name]
 }
 
-// share is the part of a listener's slots that one Runner uses.
+// share is the part of some slots that one listener of a Runner uses.
 type share struct {
 	*slots
-	wanted atomic.Int64 // of this Runner
+	wanted atomic.Int64 // of this listener and Runner
 }
 
-// free returns how many tasks this Runner may have: the slots that the other Runners of the process
+// free returns how many tasks may run here: the slots that other listeners and Runners of the process
 // leave, and at least one, which waits with theirs.
 func (s *share) free() int {
 	others := s.slots.wanted.Load() - s.wanted.Load()
@@ -82,7 +100,7 @@ func (s *share) take(ctx context.Context, stop <-chan struct{}, patience time.Du
 	case <-stop:
 		return step.ErrStopping
 	case <-late:
-		return wait{0, fmt.Sprintf("one of the %d slots of a process", cap(s.taken)), job.BlameTasks}
+		return wait{0, s.what, job.BlameTasks}
 	case <-ctx.Done():
 		return away(context.Cause(ctx))
 	}

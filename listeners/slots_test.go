@@ -38,7 +38,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 	for i := range jobs {
 		start(t, b.s, fmt.Sprint("j", i), "{}", plan(b.runner.o.Reports["r"]))
 	}
-	slots := NewSlots(tasks)
+	slots := NewSlots(tasks, nil)
 	for _, consumer := range []string{"c", "d", "e"} {
 		b.run(consumer, func(o *Options) { o.Slots = slots })
 	}
@@ -52,7 +52,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 // line.
 func TestASlotThatOthersHave(t *testing.T) {
 	t.Parallel()
-	all := NewSlots(2).listener("a")
+	all := NewSlots(2, nil).listener("a")
 	here, there := &share{slots: all}, &share{slots: all}
 	for _, want := range []int{2, 1, 1} {
 		if n := here.free(); n != want {
@@ -65,6 +65,34 @@ func TestASlotThatOthersHave(t *testing.T) {
 	}
 	if here.free() != 1 || len(all.taken) != 2 {
 		t.Errorf("%d are free, %d taken", here.free(), len(all.taken))
+	}
+}
+
+// TestConnectionsThatOthersHave limit the tasks that a listener reads: at least one, which waits.
+func TestConnectionsThatOthersHave(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, minutely, report.Limits{Tasks: 16}, func(context.Context, int64, *Writer, Task) error { return nil })
+	for name, test := range map[string]struct {
+		connections map[string]int
+		want        []int // tasks that a may read while another listener has 0, 1, 2 and 3 connections
+	}{
+		"few":       {map[string]int{"db": 3}, []int{3, 2, 1, 1}},
+		"many":      {map[string]int{"db": 100}, []int{16, 16, 16, 16}},
+		"unlimited": {map[string]int{"other": 1}, []int{16, 16, 16, 16}},
+	} {
+		slots := NewSlots(16, test.connections)
+		b.runner.slots = slots
+		tasks := b.runner.tasks(t.Context(), "a")
+		for taken, want := range test.want {
+			if n, err := tasks.admit(t.Context()); n != want || err != nil {
+				t.Errorf("%s, %d taken: %d, want %d, error %v", name, taken, n, want, err)
+			}
+			if of := slots.source("db"); of != nil && taken < 3 {
+				if err := (&share{slots: of}).take(t.Context(), nil, time.Millisecond); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 	}
 }
 
@@ -83,7 +111,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 		}
 	})
 	task := b.s.Keys.Task("a")
-	slots := NewSlots(1)
+	slots := NewSlots(1, nil)
 	var stops []func()
 	for _, consumer := range []string{"c", "d"} {
 		stops = append(stops, b.run(consumer, func(o *Options) { o.Slots = slots }))
@@ -156,7 +184,7 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	})
 	other := scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
 	start(t, other, "2", "{}", plan(b.runner.o.Reports["r"]))
-	slots := NewSlots(1)
+	slots := NewSlots(1, nil)
 	b.run("c", func(o *Options) { o.Slots, o.Redis, o.Scripts = slots, client, other })
 	<-begun
 	away.Kill()

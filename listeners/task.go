@@ -16,9 +16,10 @@ import (
 // tasks executes the tasks of one listener: it claims a task, runs its query and applies the result.
 type tasks struct {
 	*Runner
-	share    *share
-	listener string
-	stop     <-chan struct{} // closed: no task begins any more
+	share       *share
+	connections map[string]*share // by source; those that need connections
+	listener    string
+	stop        <-chan struct{} // closed: no task begins any more
 }
 
 // task is a running task.
@@ -35,7 +36,13 @@ var (
 
 // tasks returns the handler of a listener's tasks until ctx ends.
 func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
-	return &tasks{r, &share{slots: r.slots.listener(listener)}, listener, ctx.Done()}
+	t := &tasks{r, &share{slots: r.slots.listener(listener)}, map[string]*share{}, listener, ctx.Done()}
+	for _, hash := range r.known[listener] {
+		if l, _, ok := r.definitions[hash].Listener(listener); ok && r.slots.source(l.Source) != nil {
+			t.connections[l.Source] = &share{slots: r.slots.source(l.Source)}
+		}
+	}
+	return t
 }
 
 // admit returns the maximum number of running tasks: 0, so that none begins, while the listener is
@@ -45,7 +52,14 @@ func (r *tasks) admit(ctx context.Context) (int, error) {
 	if err != nil || paused {
 		return 0, err
 	}
-	return r.share.free(), nil
+	free := 0
+	for _, s := range r.connections {
+		free = max(free, s.free())
+	}
+	if free == 0 { // no source needs connections
+		return r.share.free(), nil
+	}
+	return min(free, r.share.free()), nil
 }
 
 func (t *task) Job() string { return t.ID }

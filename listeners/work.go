@@ -44,6 +44,13 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 	}
 	slot := &taskSlot{r.share, true}
 	defer slot.leave()
+	if connection := r.connections[listener.Source]; connection != nil {
+		// Unlike the slot, it is held while Redis is away, as the connection is.
+		if err := connection.take(ctx, r.stop, slotPatience); err != nil {
+			return err
+		}
+		defer connection.leave()
+	}
 	release, err := r.slot(ctx, t, listener.Source, slot)
 	if err != nil {
 		return err

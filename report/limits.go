@@ -6,7 +6,7 @@ import "time"
 type Limits struct {
 	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each process that starts jobs at the same moment can exceed it by up to 100
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
-	// Maximum number of tasks of one listener at once in one process. More may run for a while after an outage of Redis
+	// Maximum number of tasks of one listener at once in one process. All listeners of a database together run at most its `max_connections`; the other tasks wait without using a try. More may run for a while after an outage of Redis
 	Tasks int `yaml:"tasks" default:"16" min:"1" max:"10000"`
 	// Maximum number of files of large jobs that one process makes at once. Each may use `fold_bytes`
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`

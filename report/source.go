@@ -12,7 +12,7 @@ type Database struct {
 	Name string `key:"database"`
 	// `user:password@tcp(host:port)/schema?options`, as go-sql-driver/mysql reads it
 	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:"Write user:password@tcp(host:port)/schema"`
-	// Maximum number of connections of one process
+	// Maximum number of connections of one process, and so of its tasks that use the database at once. The records have as many of their own
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
 	// Zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`

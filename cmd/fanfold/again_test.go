@@ -369,25 +369,3 @@ func TestARedisOutageUsesNoTry(t *testing.T) {
 	}
 	s.idle()
 }
-
-// TestWaitingForAConnectionUsesNoTry: a task that waits because other tasks use all connections of
-// a database does not use a try.
-func TestWaitingForAConnectionUsesNoTry(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, `
-  slow:
-    retry: {retries: 0, delay: 200ms}
-    stages: [{listeners: [{name: one, database: db, timeout: 4s, query: "SELECT 1 AS k, SLEEP(3) AS v"}]}]
-`, `databases: {db: {dsn: "{dsn}", max_connections: 1}}`)
-	s.process("-c", s.config, "serve")
-	var ids []string
-	for range 4 {
-		ids = append(ids, s.insert("slow", ""))
-	}
-	s.push(ids...)
-	for _, v := range s.wait(ids...) {
-		if v.Status != report.Success {
-			t.Errorf("%+v", v)
-		}
-	}
-}

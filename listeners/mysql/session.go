@@ -43,10 +43,6 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 	conn, err := s.db.Conn(ctx)
 	if err != nil && ctx.Err() != nil {
 		// The query has not begun: this is an outage.
-		if stats := s.db.Stats(); stats.InUse >= stats.MaxOpenConnections {
-			return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
-				stats.MaxOpenConnections, l.Source))
-		}
 		return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Source, context.Cause(ctx)))
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Source runs the queries of listeners on one database. It is safe for concurrent use. The size of the
-// pool limits the concurrent tasks.
+// Source runs the queries of listeners on one database. It is safe for concurrent use. Tasks
+// beyond the size of the pool wait: see listeners.Slots.
 type Source struct {
 	db   *sql.DB
 	side *sql.DB

@@ -133,8 +133,9 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 // beforeListeners opens the sources, which the listeners of all partitions share.
 func (p *Process) beforeListeners() error {
 	p.sources = map[string]listeners.Source{}
-	p.slots = listeners.NewSlots(p.Config.Limits.Tasks)
-	for name := range p.Config.Databases {
+	connections := map[string]int{}
+	for name, d := range p.Config.Databases {
+		connections[name] = d.MaxConnections
 		source, err := p.source(name)
 		if err != nil {
 			return err
@@ -144,6 +145,7 @@ func (p *Process) beforeListeners() error {
 	for name, api := range p.apis {
 		p.sources[name] = api
 	}
+	p.slots = listeners.NewSlots(p.Config.Limits.Tasks, connections)
 	return nil
 }
 
