@@ -64,12 +64,17 @@ func check(r *decode.Reader, f *file) *Config {
 	return c
 }
 
-// checkKeys proves that a job's hash and a shared key cannot have the same name.
+// checkKeys proves that a job's hash, a shared key and a stream of a service cannot have the same name.
 func (k *checker) checkKeys() {
-	keys, s := k.f.Keys, k.Of(&k.f.Keys)
-	if !s.Wrong("prefix") && !s.Wrong("hash") && (strings.HasPrefix(keys.Prefix, keys.Hash) || strings.HasPrefix(keys.Hash, keys.Prefix)) {
-		d := report.DefaultKeys
-		s.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose prefixes that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
+	keys, s, d := k.f.Keys, k.Of(&k.f.Keys), report.DefaultKeys
+	for _, two := range [][2]struct{ name, prefix string }{
+		{{"hash", keys.Hash}, {"prefix", keys.Prefix}}, {{"replies", keys.Replies}, {"prefix", keys.Prefix}}, {{"replies", keys.Replies}, {"hash", keys.Hash}},
+	} {
+		a, b := two[0], two[1]
+		if !s.Wrong(a.name, b.name) && (strings.HasPrefix(a.prefix, b.prefix) || strings.HasPrefix(b.prefix, a.prefix)) {
+			s.First(a.name, b.name).Problem("one of "+b.name+" and "+a.name+" begins with the other", "Choose prefixes that begin differently; the defaults are "+d.Prefix+", "+d.Hash+" and "+d.Replies)
+			return
+		}
 	}
 }
 

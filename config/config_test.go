@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 		Admin:  "127.0.0.1:9464",
 		Traces: report.Traces{URL: "http://127.0.0.1:4318", Sample: 0.25, Timeout: 5 * time.Second, Queue: 2048, Headers: map[string]report.Secret{"Authorization": canary}},
 		Limits: report.Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
-		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
+		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"},
 		Reports: map[string]*report.Report{
 			"tagged-withdrawals": {
 				Name: "tagged-withdrawals", Line: 9, Timeout: 45 * time.Minute, Retry: tries,
@@ -139,14 +139,17 @@ func TestKeys(t *testing.T) {
 		keys string
 		want report.Keys
 	}{
-		{"{}", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}},
-		{"", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}},
-		{"{prefix: 'f2:'}", report.Keys{Prefix: "f2:", Hash: "FileDownloadRecordEntity-"}},
-		{"{prefix: , hash: Record-}", report.Keys{Prefix: "fanfold:", Hash: "Record-"}},
+		{"{}", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"}},
+		{"", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"}},
+		{"{prefix: 'f2:'}", report.Keys{Prefix: "f2:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"}},
+		{"{replies: 'fanfold:replies:'}", report.Keys{}},
+		{"{replies: F, hash: File}", report.Keys{}},
+		{"{replies: 'billing:'}", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "billing:"}},
+		{"{prefix: , hash: Record-}", report.Keys{Prefix: "fanfold:", Hash: "Record-", Replies: "replies:"}},
 		{"{prefix: '${TASKS}', hash: 81}", report.Keys{}}, // 8 is the beginning of 81
-		{"{prefix: '${TASKS}:', hash: 81}", report.Keys{Prefix: "8:", Hash: "81"}},
-		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold"}},
-		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-"}},
+		{"{prefix: '${TASKS}:', hash: 81}", report.Keys{Prefix: "8:", Hash: "81", Replies: "replies:"}},
+		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold", Replies: "replies:"}},
+		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-", Replies: "replies:"}},
 	} {
 		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment())
 		if (err == nil) != (c.want != report.Keys{}) {

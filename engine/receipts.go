@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -15,7 +16,7 @@ import (
 const replyTo = "reply_to"
 
 // reasonReplyTo says what is wrong with a push that has an invalid reply_to.
-const reasonReplyTo = "reply_to cannot be the stream of a service: use 1 to 200 characters of 0-9 A-Z a-z : . _ - and at most one {tag}, and no key of Fanfold; push the id again with another name, or without reply_to"
+const reasonReplyTo = "reply_to names a stream to which Fanfold may not write: the name must begin with %s (keys.replies), and have at most 200 characters of 0-9 A-Z a-z : . _ - and one {tag}; push the id again with another name, or without reply_to"
 
 // noteReplies stores which services want receipts before their pushes are handled further, because
 // an id that waits has no other fields. It returns the entries; unusable ones have their result and
@@ -40,8 +41,8 @@ func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results 
 				ours[i].Fields, results[i] = nil, step.Result{Kind: step.Elsewhere, Err: err}
 			}
 		case !ok:
-		case !job.ValidReplyTo(stream, keys.Prefix, keys.Hash):
-			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: errors.New(reasonReplyTo)}
+		case !job.ValidReplyTo(stream, report.Keys(keys)):
+			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: fmt.Errorf(reasonReplyTo, keys.Replies)}
 		default:
 			of, pushes = append(of, i), append(pushes, entry.Fields["id"], stream+"/"+entry.ID)
 		}

@@ -13,13 +13,15 @@ type Keys struct {
 	Prefix string `yaml:"prefix" form:"prefix"`
 	// Prefix of the hash of a job, before the id
 	Hash string `yaml:"hash" form:"prefix"`
+	// Prefix of the streams that a push may name in `reply_to`. Fanfold writes to no other stream of a service
+	Replies string `yaml:"replies" form:"prefix"`
 }
 
 // SetDefaults sets them to DefaultKeys.
 func (k *Keys) SetDefaults() { *k = DefaultKeys }
 
 // DefaultKeys are the default prefixes.
-var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
+var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"}
 
 // IDForm is the regular expression of an id.
 const IDForm = `[0-9A-Za-z_-]{1,64}`

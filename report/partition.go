@@ -22,7 +22,7 @@ func (k Keys) Partitions(r Redis) []Keys {
 	all := make([]Keys, n)
 	for i := range all {
 		tag := "{" + k.Prefix + strconv.Itoa(i) + "}:"
-		all[i] = Keys{Prefix: tag, Hash: tag + k.Hash}
+		all[i] = Keys{Prefix: tag, Hash: tag + k.Hash, Replies: k.Replies}
 	}
 	return all
 }

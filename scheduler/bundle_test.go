@@ -40,7 +40,7 @@ func newBundle(t *testing.T, client redis.UniversalClient) *bundle {
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
 	b := &bundle{t: t, client: client, due: map[string]time.Time{}}
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-", Replies: "replies-"}})
 	b.options = Options{Redis: client, Scripts: b.s, Log: slog.New(slog.NewTextHandler(b, nil))}
 	return b
 }

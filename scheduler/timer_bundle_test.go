@@ -33,7 +33,7 @@ func newTimers(t *testing.T, server *testenv.Redis, definitions ...*report.Timer
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
 	b := &timersBundle{t: t, client: client, prefix: name + ":", stream: name + "-messages"}
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: b.prefix, Hash: name + "-"}})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: b.prefix, Hash: name + "-", Replies: "replies-"}})
 	for _, d := range definitions {
 		if d.Append != nil {
 			d.Append.Stream = b.stream

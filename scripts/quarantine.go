@@ -87,8 +87,8 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 			return refuse("its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id")
 		}
 		key = p.Of(id).Keys.Prefix + origin
-		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, p.Of(id).Keys.Prefix, p.Of(id).Keys.Hash) {
-			return refuse("its reply_to cannot be a stream of a service: push the id again with another one, or without")
+		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, report.Keys(p.Of(id).Keys)) {
+			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies + " (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
 		}
 		if origin == "jobs" {
 			delete(fields, "look") // the record is looked for anew

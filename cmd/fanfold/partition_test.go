@@ -31,7 +31,7 @@ func TestPartitions(t *testing.T) {
 		p := s.b.Partitions[i%4]
 		all[s.b.Partitions.Of(id).Keys.Prefix] = true
 		if i%2 == 0 {
-			s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id, "reply_to", "my:replies"}})
+			s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id, "reply_to", "replies:my"}})
 		} else {
 			s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
 		}
@@ -40,10 +40,10 @@ func TestPartitions(t *testing.T) {
 		t.Errorf("the ids are of %d partitions", len(all))
 	}
 	s.wait(ids...)
-	if got := s.receiptsOf("my:replies", jobs/2); len(got) != jobs {
+	if got := s.receiptsOf("replies:my", jobs/2); len(got) != jobs {
 		t.Errorf("%d receipts of %d pushes", len(got), jobs/2)
 	}
-	s.b.Redis.Del(t.Context(), "my:replies")
+	s.b.Redis.Del(t.Context(), "replies:my")
 	s.idle()
 	s.checkCrowd(jobs)
 	for i, p := range s.b.Partitions {

@@ -82,7 +82,7 @@ func TestReceipts(t *testing.T) {
 	}
 	t.Run("pushes", func(t *testing.T) {
 		sub := func(name string, f func(s *stack, stream string)) {
-			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.in(t), "my:"+strings.ReplaceAll(name, " ", "-")) })
+			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.in(t), "replies:"+strings.ReplaceAll(name, " ", "-")) })
 		}
 		sub("success", func(s *stack, stream string) {
 			id := s.insert("slow", "")
@@ -172,18 +172,28 @@ func TestReceipts(t *testing.T) {
 			}
 			both(s, stream, id, "slow", report.Success)
 		})
-		sub("a stream of Fanfold", func(s *stack, stream string) {
-			id := s.insert("slow", "")
-			s.pushFor(keys.Events(), id)
-			s.eventually("it is quarantined", func() bool { return strings.Contains(strings.Join(s.quarantined(), "\n"), "reply_to cannot be") })
-			if v, err := s.b.Inspect.Job(s.t.Context(), id); err != nil || v.Status != report.Pending {
-				s.t.Errorf("%+v %v", v, err)
+		sub("a stream that is not for receipts", func(s *stack, stream string) {
+			ctx, other := s.t.Context(), "orders:"+stream
+			before := s.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: other, Values: []string{"order", "1"}}).Val()
+			for i, name := range []string{keys.Events(), other} {
+				id := s.insert("slow", "")
+				s.pushFor(name, id)
+				const why = "Fanfold may not write"
+				s.eventually("it is quarantined", func() bool {
+					return strings.Count(strings.Join(s.quarantined(), "\n"), why+": the name must begin with replies: (keys.replies)") == i+1
+				})
+				if v, err := s.b.Inspect.Job(ctx, id); err != nil || v.Status != report.Pending {
+					s.t.Errorf("%+v %v", v, err)
+				}
+				if out, code := s.fanfold("quarantine", "requeue", "--match", "*"+why+"*"); code != exitOK || !strings.Contains(out, "its reply_to does not begin with replies:") {
+					s.t.Errorf("%d %s", code, out)
+				}
+				s.push(id)
+				s.wait(id)
 			}
-			if out, code := s.fanfold("quarantine", "requeue", "--match", "*reply_to cannot*"); code != exitOK || !strings.Contains(out, "its reply_to cannot be") {
-				s.t.Errorf("%d %s", code, out)
+			if entries := s.b.Redis.XRange(ctx, other, "-", "+").Val(); len(entries) != 1 || entries[0].ID != before {
+				s.t.Errorf("the stream of another service has %v", entries)
 			}
-			s.push(id)
-			s.wait(id)
 		})
 	})
 	if n := s.b.Redis.HLen(t.Context(), keys.ReplyTo()).Val(); n != 0 {

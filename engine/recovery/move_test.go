@@ -62,7 +62,7 @@ func TestMove(t *testing.T) {
 		}
 		b.client.ZAdd(ctx, k.WaitingFired(), redis.Z{Score: due, Member: name + " 1 0 3"})
 		b.client.ZAdd(ctx, k.Waiting("paused"), redis.Z{Score: due, Member: name})
-		b.client.HSet(ctx, k.ReplyTo(), name, "my:replies/1-0")
+		b.client.HSet(ctx, k.ReplyTo(), name, "replies:my/1-0")
 		b.client.Do(ctx, "set", k.Timer(name), "x", "pxat", at) // no scheduler has seen it
 	}
 	b.client.ZAdd(ctx, all.Home().Keys.Timers(), redis.Z{Score: due - 1000, Member: names[0]}) // the key counts
@@ -96,7 +96,7 @@ func TestMove(t *testing.T) {
 					t.Errorf("%d partitions: %s in %s: %.0f %v", n, member, key, score, err)
 				}
 			}
-			if push := b.client.HGet(ctx, k.ReplyTo(), name).Val(); push != "my:replies/1-0" {
+			if push := b.client.HGet(ctx, k.ReplyTo(), name).Val(); push != "replies:my/1-0" {
 				t.Errorf("%d partitions: receipts of %s go to %q", n, name, push)
 			}
 			if end := b.client.PExpireTime(ctx, k.Timer(name)).Val().Milliseconds(); end != at {
@@ -171,7 +171,7 @@ func TestRemoveRefusesWork(t *testing.T) {
 		},
 		k.Waiting("r"):    func() error { return b.client.ZAdd(ctx, k.Waiting("r"), redis.Z{Score: 1, Member: "5"}).Err() },
 		k.TimerAnchors():  func() error { return b.client.HSet(ctx, k.TimerAnchors(), "call-1", "x").Err() },
-		k.ReplyTo():       func() error { return b.client.HSet(ctx, k.ReplyTo(), "5", "my:replies/1-0").Err() },
+		k.ReplyTo():       func() error { return b.client.HSet(ctx, k.ReplyTo(), "5", "replies:my/1-0").Err() },
 		k.Timer("call-1"): func() error { return b.client.Set(ctx, k.Timer("call-1"), "", time.Hour).Err() },
 	} {
 		if err := add(); err != nil {

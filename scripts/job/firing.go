@@ -107,13 +107,14 @@ const StreamForm = `[0-9A-Za-z:._-]*(\{[0-9A-Za-z:._-]+\}[0-9A-Za-z:._-]*)?`
 
 var streamForm = regexp.MustCompile(`^` + StreamForm + `$`)
 
-// ValidReplyTo tells whether a stream can be one of a service: 1 to 200 characters of StreamForm, and no key of
-// Fanfold, whose prefixes these are in any partition.
-func ValidReplyTo(stream, prefix, hash string) bool {
-	if len(stream) == 0 || len(stream) > 200 || !streamForm.MatchString(stream) {
+// ValidReplyTo tells whether a push may name a stream in reply_to: 1 to 200 characters of StreamForm that begin
+// with keys.replies, and no key of Fanfold. The keys are those of any partition.
+func ValidReplyTo(stream string, of report.Keys) bool {
+	allowed := of.Replies != "" && strings.HasPrefix(strings.TrimPrefix(stream, "{"), of.Replies)
+	if !allowed || len(stream) > 200 || !streamForm.MatchString(stream) {
 		return false
 	}
-	hash, shared := strings.TrimPrefix(hash, prefix), withoutPartition(prefix)
+	hash, shared := strings.TrimPrefix(of.Hash, of.Prefix), withoutPartition(of.Prefix)
 	return !strings.HasPrefix(strings.TrimPrefix(stream, "{"), shared) && !strings.HasPrefix(stream, hash) && !strings.HasSuffix(stream, known(shared))
 }
 

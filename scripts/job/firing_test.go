@@ -3,6 +3,8 @@ package job
 import (
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestReceiptsAreReadBack from the names of firings.
@@ -34,17 +36,23 @@ func TestReceiptsAreReadBack(t *testing.T) {
 // TestValidReplyTo refuses what Fanfold has, in any number of partitions.
 func TestValidReplyTo(t *testing.T) {
 	t.Parallel()
-	for _, keys := range [][2]string{{"fanfold:", "F-"}, {"{fanfold:3}:", "{fanfold:3}:F-"}} {
+	for _, keys := range []report.Keys{
+		{Prefix: "fanfold:", Hash: "F-", Replies: "my:"}, {Prefix: "{fanfold:3}:", Hash: "{fanfold:3}:F-", Replies: "my:"},
+	} {
 		for stream, want := range map[string]bool{
-			"my:replies": true, "{my}:replies": true, "a{b}": true, "fan": true, "x-fanfold:": true, strings.Repeat("x", 200): true,
-			"": false, strings.Repeat("x", 201): false, "a b": false, "a/b": false, "{}a": false, "{a": false, "a}": false, "{a}{b}": false, "é": false,
+			"my:replies": true, "{my:replies}": true, "{my:a}b": true, "my:a{b}": true, "my:": true, "my:" + strings.Repeat("x", 197): true,
+			"": false, "my:" + strings.Repeat("x", 198): false, "my:a b": false, "my:a/b": false, "{}my:a": false, "{my:a": false, "my:a}": false, "{my:a}{b}": false, "my:é": false,
+			"a": false, "orders": false, "my": false, "xmy:a": false, "{my}:replies": false,
 			"fanfold:jobs": false, "{fanfold:0}:jobs": false, "{fanfold:12}:x": false, "F-1111": false,
-			"{my}:fanfold:receipts": false, // the key of the receipts of my
+			"{my:a}:fanfold:receipts": false, // the key of the receipts of my:a
 		} {
-			if got := ValidReplyTo(stream, keys[0], keys[1]); got != want {
-				t.Errorf("%q beside %s: %v", stream, keys[0], got)
+			if got := ValidReplyTo(stream, keys); got != want {
+				t.Errorf("%q beside %s: %v", stream, keys.Prefix, got)
 			}
 		}
+	}
+	if ValidReplyTo("my:replies", report.Keys{Prefix: "fanfold:", Hash: "F-"}) {
+		t.Error("a stream is valid although none is configured")
 	}
 	for stream, want := range map[string]string{"a": "{a}:p:receipts", "a{b}c": "a{b}c:p:receipts"} {
 		for _, prefix := range []string{"p:", "{p:3}:", "{p:12}:"} { // a requeued firing comes back in any partition
