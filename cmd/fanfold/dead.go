@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -28,28 +30,61 @@ const (
 	deadReport = "only jobs of this report"
 )
 
-// selected reports whether a dead job is of this report (empty means any) and its report or reason
-// matches.
-func selected(j inspect.DeadJob, report string, matches func(string) bool) bool {
-	return (report == "" || j.Report == report) && (matches(j.Report) || matches(j.Error))
+// deadFilter has the flags that select dead jobs.
+type deadFilter struct {
+	report       string
+	since, until string // of the failure
+	span         moment.Span
+}
+
+func (d *deadFilter) flags(c *cobra.Command) {
+	c.Flags().StringVar(&d.report, "report", "", deadReport)
+	c.Flags().StringVar(&d.since, "since", "", "only jobs that failed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&d.until, "until", "", "only jobs that failed before then")
+}
+
+// check parses the times.
+func (d *deadFilter) check() error {
+	span, end, err := moment.ParseSpan(d.since, d.until, time.Now(), time.Local)
+	if err != nil {
+		return usage(fmt.Errorf("--%s: %w", end, err))
+	}
+	d.span = span
+	return nil
+}
+
+// selects reports whether a dead job is of the report (empty means any), failed in the span, and its report
+// or reason matches.
+func (d *deadFilter) selects(j inspect.DeadJob, matches func(string) bool) bool {
+	return (d.report == "" || j.Report == d.report) && d.span.Has(j.When) && (matches(j.Report) || matches(j.Error))
 }
 
 func newDeadList(f *flags) *cobra.Command {
-	var report string
+	var filter deadFilter
 	c := newListing(f, "List dead jobs with their reasons, newest first", deadMatch, func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-		list, err := b.Inspect.Dead(c.Context(), func(j inspect.DeadJob) bool { return selected(j, report, matches) }, limit)
+		if err := filter.check(); err != nil {
+			return err
+		}
+		matching := func(j inspect.DeadJob) bool { return filter.selects(j, matches) }
+		list, err := b.Inspect.Dead(c.Context(), matching, limit)
 		if err != nil {
 			return err
 		}
-		return printList(f, c, list, table.Row{"id", "when", "report", "attempt", "reason"}, func(j inspect.DeadJob) table.Row {
+		if err := printList(f, c, list, table.Row{"id", "when", "report", "attempt", "reason"}, func(j inspect.DeadJob) table.Row {
 			reason := j.Error
 			if j.Note != "" {
 				reason = "(" + j.Note + ") " + reason
 			}
 			return table.Row{j.ID, inspect.Stamp(j.When), j.Report, j.Attempt, reason}
-		}, table.ColumnConfig{Number: 5, WidthMax: 100})
+		}, table.ColumnConfig{Number: 5, WidthMax: 100}); err != nil {
+			return err
+		}
+		return f.printCut(c, len(list), limit, func() (int64, error) {
+			all, err := b.Inspect.Dead(c.Context(), matching, 0)
+			return int64(len(all)), err
+		})
 	})
-	c.Flags().StringVar(&report, "report", "", deadReport)
+	filter.flags(c)
 	return c
 }
 
@@ -85,7 +120,7 @@ still run them again with fanfold retry.`,
 // deadSweep has the flags of a command that can change all dead jobs.
 type deadSweep struct {
 	match  string // a glob for the report or the reason
-	report string
+	filter deadFilter
 	all    bool
 	dryRun bool
 	limit  int
@@ -94,7 +129,7 @@ type deadSweep struct {
 
 func (d *deadSweep) flags(c *cobra.Command, what string) {
 	c.Flags().StringVar(&d.match, "match", "", deadMatch)
-	c.Flags().StringVar(&d.report, "report", "", deadReport)
+	d.filter.flags(c)
 	c.Flags().BoolVar(&d.all, "all", false, what)
 	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: print what would change, and change nothing")
 	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: maximum number of jobs; 0 means all")
@@ -107,12 +142,12 @@ func (d *deadSweep) check(ids []string) error {
 		return usage(errors.New("give ids or --all, not both"))
 	case !d.all && len(ids) == 0:
 		return usage(errors.New("give ids, or --all"))
-	case !d.all && (d.match != "" || d.report != "" || d.dryRun || d.limit != 0):
-		return usage(errors.New("--match, --report, --dry-run and --limit require --all"))
+	case !d.all && (d.match != "" || d.filter.report != "" || d.filter.since != "" || d.filter.until != "" || d.dryRun || d.limit != 0):
+		return usage(errors.New("--match, --report, --since, --until, --dry-run and --limit require --all"))
 	case d.limit < 0:
 		return usage(fmt.Errorf("--limit: %d is less than 0", d.limit))
 	}
-	return nil
+	return d.filter.check()
 }
 
 // run changes the selected dead jobs and prints the result, also of an incomplete run.
@@ -122,7 +157,7 @@ func (d *deadSweep) run(f *flags, c *cobra.Command, change func(context.Context,
 		return err
 	}
 	done, err := change(c.Context(), operate.Sweep{
-		Match: func(j inspect.DeadJob) bool { return selected(j, d.report, matches) }, Limit: d.limit, DryRun: d.dryRun,
+		Match: func(j inspect.DeadJob) bool { return d.filter.selects(j, matches) }, Limit: d.limit, DryRun: d.dryRun,
 	})
 	return errors.Join(d.print(f, c, done), err)
 }

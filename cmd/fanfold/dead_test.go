@@ -80,6 +80,67 @@ func TestDead(t *testing.T) {
 	}
 }
 
+// TestDeadSince selects dead jobs by the time of their failure, in the list, to be discarded and to be run
+// again, and says how many a list leaves out.
+func TestDeadSince(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ids := []string{s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")} // failed at :00, :01 and :02
+	s.kill(ids...)
+	for i, id := range ids {
+		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Dead(), redis.Z{Score: float64(1717200000000 + 1000*i), Member: id})
+	}
+	const second, third = "2024-06-01T00:00:01Z", "1717200002"
+	for _, c := range []struct {
+		args  []string
+		wants string
+	}{
+		{[]string{"--since", second}, ids[2] + " " + ids[1]},
+		{[]string{"--until", second}, ids[0]},
+		{[]string{"--since", second, "--until", third}, ids[1]},
+		{[]string{"--since", "1h"}, ""},
+	} {
+		out, code := s.fanfold(append([]string{"dead", "ls", "-o", "json"}, c.args...)...)
+		var found []inspect.DeadJob
+		err := json.Unmarshal([]byte(out), &found)
+		var got []string
+		for _, j := range found {
+			got = append(got, j.ID)
+		}
+		if strings.Join(got, " ") != c.wants || code != exitOK || err != nil {
+			t.Errorf("%v: %q, not %q; %d %v", c.args, got, c.wants, code, err)
+		}
+	}
+	if out, code := s.fanfold("dead", "ls", "--limit", "2"); code != exitOK || !strings.Contains(out, "2 of 3 entries; --limit 3 shows all") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("dead", "ls", "--limit", "1", "--since", third); code != exitOK || strings.Contains(out, "shows all") {
+		t.Errorf("%d %s", code, out)
+	}
+	for _, args := range [][]string{{"dead", "ls", "--since", "noon"}, {"retry", "--all", "--until", "noon"}, {"retry", "1", "--since", "1h"}} {
+		if out, code := s.fanfold(args...); code != exitUsage {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
+	}
+	left := func(want ...string) {
+		t.Helper()
+		if got := s.b.Redis.ZRange(t.Context(), s.b.Partitions.Home().Keys.Dead(), 0, -1).Val(); strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%q are dead, not %q", got, want)
+		}
+	}
+	if out, code := s.fanfold("dead", "discard", "--all", "--until", second); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	left(ids[1], ids[2])
+	if out, code := s.fanfold("retry", "--all", "--since", third); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	left(ids[1])
+	if r, err := s.b.Inspect.Record(t.Context(), ids[2]); err != nil || r.Status != report.Pending {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 // TestRetryAll runs thousands of dead jobs again, in pages.
 func TestRetryAll(t *testing.T) {
 	t.Parallel()

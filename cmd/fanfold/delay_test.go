@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,26 +12,6 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 )
-
-// TestParseTime checks the formats of --at.
-func TestParseTime(t *testing.T) {
-	t.Parallel()
-	zone := time.FixedZone("test", 2*60*60)
-	want := time.Date(2024, 6, 1, 7, 30, 0, 0, time.UTC)
-	for _, text := range []string{
-		"2024-06-01T09:30:00+02:00", "2024-06-01T07:30:00Z", "2024-06-01 09:30", "2024-06-01 09:30:00",
-		strconv.FormatInt(want.Unix(), 10), strconv.FormatInt(want.UnixMilli(), 10),
-	} {
-		if got, err := parseTime(text, zone); err != nil || !got.Equal(want) {
-			t.Errorf("%s: %v %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "soon", "-1", "2024-06-01", "17175330000000000", "2030", "0930", "20270101", "99999999999999999999"} {
-		if got, err := parseTime(text, zone); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
 
 // TestSubmitLater: submit with --in and --at adds ids to the delayed set, after the same checks as
 // a push.

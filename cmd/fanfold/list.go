@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/report"
 )
@@ -197,16 +198,13 @@ func durationText(v inspect.Job) string {
 
 // ago parses a time or a duration and returns how long ago that was; 0 for an empty text.
 func ago(flag, text string) (time.Duration, error) {
-	if text == "" {
+	now := time.Now()
+	at, err := moment.Ago(text, now, time.Local)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", flag, err)
+	}
+	if at.IsZero() {
 		return 0, nil
 	}
-	var d durationValue
-	if d.Set(text) == nil && d > 0 {
-		return time.Duration(d), nil
-	}
-	at, err := parseTime(text, time.Local)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %q is neither a duration such as 90s, 10m or 1d, nor a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), unix seconds or milliseconds", flag, text)
-	}
-	return max(time.Since(at), time.Microsecond), nil
+	return max(now.Sub(at), time.Microsecond), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/operate"
 )
@@ -42,6 +43,20 @@ func printList[T any](f *flags, c *cobra.Command, list []T, header table.Row, ro
 		rows = append(rows, row(one))
 	}
 	return f.print(c, list, header, rows, columns...)
+}
+
+// printCut says below a table of some entries how to see the others; total counts all of them, and is not
+// called if none matched the filter or all are shown.
+func (f *flags) printCut(c *cobra.Command, shown, limit int, total func() (int64, error)) error {
+	if f.output == "json" || shown < limit {
+		return nil
+	}
+	n, err := total()
+	if err != nil || n <= int64(shown) {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s; --limit %d shows all\n", shown, inspect.Count(n, "entry"), n)
+	return err
 }
 
 // printNames prints a list of names.

@@ -21,13 +21,20 @@ entries and drops the oldest.`,
 	}
 	list := newListing(f, "List quarantined entries with their reasons, newest first", "only entries whose reason or fields match this pattern, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.Inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
+			matching := func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }
+			list, err := b.Inspect.Quarantine(c.Context(), matching, limit)
 			if err != nil {
 				return err
 			}
-			return printList(f, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
+			if err := printList(f, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
 				return table.Row{e.Entry, inspect.Stamp(e.At), e.Stream, e.Reason, e.Fields}
-			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60})
+			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60}); err != nil {
+				return err
+			}
+			return f.printCut(c, len(list), limit, func() (n int64, err error) {
+				all, err := b.Inspect.Quarantine(c.Context(), matching, 0)
+				return int64(len(all)), err
+			})
 		})
 	c.AddCommand(list, newQuarantineShow(f), newQuarantineRequeue(f), newQuarantineRemove(f))
 	return c

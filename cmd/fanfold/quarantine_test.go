@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/inspect"
 )
 
@@ -90,6 +92,26 @@ func TestQuarantineRequeue(t *testing.T) {
 	s.serve(s.config)
 	s.wait(id)
 	s.eventually("both timers have fired", func() bool { return s.b.Redis.XLen(ctx, "messages").Val() == 2 })
+}
+
+// TestQuarantineSaysHowMany: a list that is cut says how many entries exist, and how to see them.
+func TestQuarantineSaysHowMany(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	for i := range 55 {
+		reason := []string{"odd", "even"}[i%2]
+		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Quarantined(), Values: []string{"stream", "x", "reason", reason, "fields", "id=1"}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, args := range map[string][]string{"50 of 55 entries; --limit 55 shows all\n": nil, "9 of 28 entries; --limit 28 shows all\n": {"--match", "odd", "--limit", "9"}} {
+		if out, code := s.fanfold(append([]string{"quarantine", "ls"}, args...)...); code != exitOK || !strings.HasSuffix(out, want) {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
+	}
+	if out, code := s.fanfold("quarantine", "ls", "--limit", "55"); code != exitOK || strings.Contains(out, "shows all") {
+		t.Errorf("%d %s", code, out)
+	}
 }
 
 // TestQuarantineRequeueOfPartitions: on a cluster, an entry in the quarantine of any partition is

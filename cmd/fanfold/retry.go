@@ -21,7 +21,8 @@ Retry handles every id separately. It refuses an id if the job runs, or if the r
 the report does not exist. The exit code is the highest of all ids.
 
 With --all, retry runs the dead jobs whose records are FAILED, in every partition the
-oldest first. It runs each job once, even if the job fails again meanwhile. The list of
+oldest first. It runs each job once, even if the job fails again meanwhile. --since and
+--until select by the time of the failure: a time, or a duration before now. The list of
 dead jobs is in Redis and is lost with its memory; fanfold list --status failed shows the
 records.`,
 		Args: cobra.ArbitraryArgs,
