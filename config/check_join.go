@@ -126,3 +126,16 @@ func (d *draft) checkFirst() {
 	}
 	l.Get("on_failure").Problem(fmt.Sprintf("%s provides the rows of the file, so a job cannot continue without it", l.Name), remedy)
 }
+
+// checkFilters proves that no inner listener can be left out without a trace in the rows: they
+// would include those that it filters.
+func (d *draft) checkFilters() {
+	for i, joined := range d.Join.Listeners {
+		l := d.listeners.find(joined.Listener)
+		if i == 0 || l == nil || l.OnFailure != report.Optional || joined.Type != report.Inner || d.Of(&d.Join.Listeners[i]).Wrong("type") {
+			continue
+		}
+		l.Get("on_failure").Problem(fmt.Sprintf("%s is joined as inner: without it, the file would also have the rows that it filters", l.Name),
+			fmt.Sprintf("Join it as {name: %s, type: left}, or write on_failure: {default: {COLUMN: VALUE}}, so that every row shows that it is missing", l.Name))
+	}
+}

@@ -48,6 +48,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 		d.checkCSV()
 	}
 	d.checkFirst()
+	d.checkFilters()
 	d.checkUse()
 	d.checkTimeout()
 	return d.Report
