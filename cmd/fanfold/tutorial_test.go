@@ -127,7 +127,7 @@ func TestTutorial(t *testing.T) {
 					t.Fatalf("%s: %v: %s", block, err, out)
 				}
 				// A job needs a moment until it waits.
-				return !strings.HasPrefix(block, "./fanfold why") || strings.HasPrefix(output, "It waits for plt_fund.vs_payment: the listener has been paused")
+				return !strings.HasPrefix(block, "./fanfold why") || strings.HasPrefix(output, "It waits for payments: the listener has been paused")
 			})
 			shown += output
 		}
