@@ -133,7 +133,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors(), k.ReplyTo():
 		return "hash"
-	case k.Epoch(), k.Installation(), k.Snapshot(), k.Wake(), k.Configuration():
+	case k.Epoch(), k.Version(), k.Installation(), k.Snapshot(), k.Wake(), k.Configuration():
 		return "string"
 	}
 	switch {

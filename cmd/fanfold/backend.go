@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/operate"
 	sqldriver "github.com/go-sql-driver/mysql"
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ func open(file string) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Version = version
 	return &backend{p}, nil
 }
 
@@ -61,11 +63,13 @@ func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) err
 	})
 }
 
-// explain adds the remedy to an error of the database of the records.
+// explain adds the remedy to an error of the database of the records, and of what a newer release stored.
 func (b *backend) explain(err error) error {
 	name := b.Config.Records.Database
 	var server *sqldriver.MySQLError
 	switch {
+	case stored.IsNewer(err):
+		return fmt.Errorf("%w\nThis is fanfold %s; %s", err, version, stored.Remedy)
 	case mysqldb.Refused(err):
 		return fmt.Errorf("%w\nDatabase %s refuses the login: correct databases.%s in the configuration, or the account's grants", err, name, name)
 	case errors.As(err, &server) && server.Number == noSuchTable && !strings.Contains(err.Error(), "fanfold migrate"):

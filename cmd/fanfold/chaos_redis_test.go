@@ -219,7 +219,7 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 // lasting are the documented keys without a TTL or with a long one (docs/reference/keys.md).
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
-	"fanfold:events", "fanfold:installation", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",
+	"fanfold:events", "fanfold:installation", "fanfold:version", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",
 	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:configuration",
 }
 

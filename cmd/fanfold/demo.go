@@ -82,7 +82,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	}
 	defer b.Close()
 	if d.keep {
-		b.HTTP, b.Version = servers.Site, version
+		b.HTTP = servers.Site
 	}
 	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables} {
 		if _, err := migrate(ctx, b.Databases["user"], b.Config.Records.Table); err != nil {

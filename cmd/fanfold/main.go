@@ -26,6 +26,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -85,7 +86,8 @@ a record id into Redis. Listeners query their data sources, Fanfold joins the re
 into a CSV file, and the record in MySQL gets the path of the file.
 
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
-4 job failed, 5 backend unreachable or login refused.`,
+4 job failed, 5 backend unreachable or login refused, 6 the stored data is
+of a newer release.`,
 		Version:      version,
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
@@ -121,6 +123,7 @@ const (
 	exitNotFound    = 3
 	exitJobFailed   = 4
 	exitUnreachable = 5
+	exitNewer       = 6
 )
 
 // coded is an error with an exit code.
@@ -142,6 +145,8 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &c):
 		return c.code
+	case stored.IsNewer(err):
+		return exitNewer
 	case errors.As(err, &problems), errors.Is(err, process.ErrConfig), errors.Is(err, operate.ErrInput):
 		return exitUsage
 	case errors.Is(err, engine.ErrNoRecord), errors.Is(err, scripts.ErrNoTimer), errors.Is(err, operate.ErrNotFound):

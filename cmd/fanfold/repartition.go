@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,11 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, but this configuration has %s", noted, old.Layout()))
 	case err != nil && !errors.Is(err, recovery.ErrNoTables):
 		return 0, err
+	}
+	for _, p := range append(slices.Clone(old.Partitions), b.Partitions...) {
+		if err := p.Epoch.CheckVersion(ctx); err != nil {
+			return 0, err
+		}
 	}
 	processes, err := old.Partitions.Home().Definitions.Processes(ctx)
 	if err != nil {

@@ -52,7 +52,7 @@ With --admin, serve offers /livez, /readyz (503 from the first signal on) and /m
 			if c.Flags().Changed("admin") {
 				b.Config.Admin = admin
 			}
-			b.HTTP, b.Version = pages, version
+			b.HTTP = pages
 			return b.Serve(c.Context(), chosen, f.logger(c.ErrOrStderr()))
 		}),
 	}

@@ -20,7 +20,8 @@ const (
 
 // Migrate creates Fanfold's own record table (default file_download_record) or brings it up to
 // date. It returns the steps that it made, if any. Many processes may call it at once: one works,
-// the others wait. It can be repeated after a failure.
+// the others wait. It can be repeated after a failure. It returns a *stored.Newer if a newer release
+// has changed the table so that this one cannot use it.
 //
 // Completed steps are stored in the table <table>_migrations.
 func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
@@ -64,13 +65,13 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 	if _, err := conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+versions.quoted()+` (
 		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
 		version_id BIGINT NOT NULL,
-		is_applied BOOLEAN NOT NULL,
+		needs      BIGINT NOT NULL,
 		tstamp     DATETIME NULL DEFAULT CURRENT_TIMESTAMP
 	)`); err != nil {
 		return nil, failed(err)
 	}
-	var version int
-	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versions.quoted()).Scan(&version); err != nil {
+	version, err := made(ctx, conn, versions, len(steps))
+	if err != nil {
 		return nil, failed(err)
 	}
 	for ; version < len(steps); version++ {
@@ -78,7 +79,7 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 		if _, err := conn.ExecContext(ctx, step.statement); err != nil && !serverError(err, errIndexExists) {
 			return done, failed(fmt.Errorf("%s: %w", step.description, err))
 		}
-		if _, err := conn.ExecContext(ctx, "INSERT INTO "+versions.quoted()+" (version_id, is_applied) VALUES (?, TRUE)", version+1); err != nil {
+		if _, err := conn.ExecContext(ctx, "INSERT INTO "+versions.quoted()+" (version_id, needs) VALUES (?, ?)", version+1, needs(steps, version+1)); err != nil {
 			return done, failed(err)
 		}
 		done = append(done, step.description)
@@ -110,7 +111,22 @@ func lockMigrations(ctx context.Context, conn *sql.Conn, versions tableName) err
 // errIndexExists is the server error for an index that exists.
 const errIndexExists = 1061
 
-type migration struct{ description, statement string }
+// migration is a step. Releases that do not know it can use the tables nevertheless, such as after a
+// new table, unless it breaks them: those refuse to start.
+type migration struct {
+	description, statement string
+	breaks                 bool // releases that do not know the step cannot use the tables
+}
+
+// needs returns how many steps a release must know to use tables with the first n steps.
+func needs(steps []migration, n int) (needs int) {
+	for i, step := range steps[:n] {
+		if step.breaks {
+			needs = i + 1
+		}
+	}
+	return needs
+}
 
 // migrations are the steps to the current table. Every step may find its work done: a crash can
 // happen between a step and its row.
@@ -118,7 +134,7 @@ type migration struct{ description, statement string }
 // Parameters are what MariaDB makes of a column of type JSON. MySQL's own type would store another
 // text: numbers beyond a double lose digits, and of two equal keys one remains.
 func migrations(table string) []migration {
-	return []migration{{"create table " + table, "CREATE TABLE IF NOT EXISTS " + table + ` (
+	return []migration{{description: "create table " + table, statement: "CREATE TABLE IF NOT EXISTS " + table + ` (
 		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
 		report     VARCHAR(64) CHARACTER SET ascii NOT NULL,
 		parameters LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL CHECK (JSON_VALID(parameters)),
@@ -132,7 +148,7 @@ func migrations(table string) []migration {
 		KEY status_updated (status, updated_at)
 	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}, {
 		// A rebuild reads PENDING and PROCESSING records in the order of ids.
-		"add index status_id to " + table, "ALTER TABLE " + table + " ADD INDEX status_id (status, id)",
+		description: "add index status_id to " + table, statement: "ALTER TABLE " + table + " ADD INDEX status_id (status, id)",
 	}}
 }
 
@@ -141,18 +157,18 @@ func tableMigrations(schema string) []migration {
 	meta, snapshot := tableName{schema, metaTable}.quoted(), tableName{schema, snapshotTable}.quoted()
 	firing, request := tableName{schema, firingTable}.quoted(), tableName{schema, requestTable}.quoted()
 	return []migration{
-		{"create table " + meta, "CREATE TABLE IF NOT EXISTS " + meta + ` (
+		{description: "create table " + meta, statement: "CREATE TABLE IF NOT EXISTS " + meta + ` (
 		name  VARBINARY(255) NOT NULL PRIMARY KEY,
 		value VARBINARY(255) NOT NULL
 	) ENGINE=InnoDB`},
-		{"create table " + snapshot, "CREATE TABLE IF NOT EXISTS " + snapshot + ` (
+		{description: "create table " + snapshot, statement: "CREATE TABLE IF NOT EXISTS " + snapshot + ` (
 		records VARBINARY(64) NOT NULL,
 		part    INT UNSIGNED NOT NULL,
 		members INT UNSIGNED NOT NULL,
 		data    MEDIUMBLOB NOT NULL,
 		PRIMARY KEY (records, part)
 	) ENGINE=InnoDB`},
-		{"create table " + firing, "CREATE TABLE IF NOT EXISTS " + firing + ` (
+		{description: "create table " + firing, statement: "CREATE TABLE IF NOT EXISTS " + firing + ` (
 		records VARBINARY(64) NOT NULL,
 		name    VARBINARY(200) NOT NULL,
 		due     BIGINT NOT NULL,
@@ -161,7 +177,7 @@ func tableMigrations(schema string) []migration {
 		PRIMARY KEY (records, name, due),
 		KEY made (made)
 	) ENGINE=InnoDB`},
-		{"create table " + request, "CREATE TABLE IF NOT EXISTS " + request + ` (
+		{description: "create table " + request, statement: "CREATE TABLE IF NOT EXISTS " + request + ` (
 		records VARBINARY(64) NOT NULL,
 		name    VARBINARY(200) NOT NULL,
 		digest  BINARY(32) NOT NULL,

@@ -19,6 +19,9 @@ func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recov
 		return "", nil, tableError("read snapshot", err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	if _, err := s.contentVersion(ctx, tx); err != nil {
+		return "", nil, err
+	}
 	if version, err = s.meta(ctx, tx, s.name(snapshot)); err != nil {
 		return "", nil, err
 	}
@@ -42,6 +45,9 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 		defer func() { _ = tx.Rollback() }()
 		if ok, err := s.setMeta(ctx, tx, s.name(snapshot), before, now); err != nil || !ok {
 			return false, err
+		}
+		if _, err := s.contentVersion(ctx, tx); err != nil {
+			return false, err // a newer release has begun to make the snapshots
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ? AND part BETWEEN ? AND ?", s.names.table, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
 			return false, err

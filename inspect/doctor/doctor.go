@@ -33,6 +33,7 @@ func Examine(ctx context.Context, o Options) Findings {
 	d := recordDoctor{base}
 	if !all.Failed("database " + o.Config.Records.Database) {
 		all = append(all, within(ctx, d.checkRecords)...)
+		all = append(all, within(ctx, d.checkVersions))
 	}
 	return append(all, within(ctx, d.checkSink), within(ctx, checkScratch))
 }

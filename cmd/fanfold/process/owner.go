@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/internal/stored"
 )
 
 // These checks refuse keys of another number of partitions or of another installation.
@@ -52,13 +53,22 @@ func (p *Process) otherInstallation(owner, tag string) error {
 const ownerTime = time.Second
 
 // CheckOwner refuses keys of another number of partitions or of another installation, if the owner is
-// known.
+// known, and what a newer release has written.
 func (p *Process) CheckOwner(ctx context.Context) error {
-	if noted, err := p.Records.Partitions(ctx); err == nil && noted != "" && noted != p.Layout() {
+	noted, err := p.Records.Partitions(ctx)
+	if err == nil && noted != "" && noted != p.Layout() {
 		return p.otherPartitions(noted)
+	}
+	if err == nil { // the database answers
+		if _, err := p.Records.CheckVersions(ctx); stored.IsNewer(err) {
+			return err
+		}
 	}
 	quick, cancel := context.WithTimeout(ctx, ownerTime)
 	defer cancel()
+	if err := p.Partitions.Home().Epoch.CheckVersion(quick); stored.IsNewer(err) {
+		return err
+	}
 	owner, err := p.Partitions.Home().Epoch.Installation(quick)
 	if err != nil || owner == "" {
 		return nil

@@ -52,7 +52,7 @@ type Process struct {
 	Operate    *operate.Operator
 	Metrics    prometheus.Registerer // nil: no metrics
 	HTTP       string                // host:port of the dashboard; empty: none
-	Version    string                // of the program
+	Version    string                // of the program: "dev" or such as "v0.1.0"
 
 	trace    *trace.Tracer // nil: no job is traced
 	seen     *quiet.Watch  // whether Redis answers its clients

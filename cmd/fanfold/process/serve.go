@@ -52,6 +52,9 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	if err := p.ping(ctx, true); err != nil {
 		return err
 	}
+	if err := p.noteVersions(ctx, log); err != nil {
+		return err
+	}
 	if err := p.claim(ctx, log); err != nil {
 		return err
 	}
@@ -120,6 +123,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	if slices.Contains(roles, "listeners") {
 		group.Go(func() error { return p.probe(ctx, log) })
 	}
+	group.Go(func() error { return p.watchVersions(ctx, log) })
 	library := functions.New(functions.Options{Redis: p.Redis, Partitions: p.Partitions, Config: p.InspectConfig(), Log: log})
 	group.Go(func() error { return library.Run(ctx) })
 	a.setRunning(true)
