@@ -38,6 +38,7 @@ func check(r *decode.Reader, f *file) *Config {
 	}
 	for i := range f.Databases {
 		k.addPassword(&f.Databases[i])
+		k.checkDSN(&f.Databases[i])
 		k.checkDatabaseTLS(&f.Databases[i])
 		c.Databases[f.Databases[i].Name] = f.Databases[i].Database
 	}

@@ -26,48 +26,6 @@ func badRedis(text string) *report.Mistake {
 }
 
 var (
-	dsnNetwork = regexp.MustCompile(`^(tcp|unix)?$|^[A-Za-z0-9_+.-]*\([^()]*\)$`)
-	plainZone  = regexp.MustCompile(`^'?([+-][0-9:]{1,6}|[A-Z][A-Za-z_]*(/[A-Za-z_]+)*)'?$`)
-)
-
-// badDSN rejects a DSN that go-sql-driver/mysql cannot use, and options that set the
-// time zone of a session.
-func badDSN(text string) *report.Mistake {
-	_, _, address, ok := splitDSN(text)
-	if !ok {
-		return &report.Mistake{Message: "not a DSN"}
-	}
-	_, options, _ := strings.Cut(address[strings.LastIndexByte(address, '/')+1:], "?")
-	for option := range strings.SplitSeq(options, "&") {
-		name, value, _ := strings.Cut(option, "=")
-		plain, err := url.QueryUnescape(value)
-		if err != nil || !strings.Contains(strings.ToLower(name+plain), "time_zone") {
-			continue
-		}
-		shown := "time_zone"
-		if plainZone.MatchString(plain) { // it cannot contain a secret
-			shown = name + "=" + plain
-		}
-		return &report.Mistake{Message: "the DSN sets " + shown, Remedy: "Remove it: Fanfold sets the session's time zone to UTC. Set the zone of DATETIME columns in time_zone, next to dsn"}
-	}
-	return nil
-}
-
-// splitDSN splits a DSN as go-sql-driver does: the last / precedes the schema, the last @
-// before it the address, and the first : before that the password.
-func splitDSN(dsn string) (user, password, address string, ok bool) {
-	slash := strings.LastIndexByte(dsn, '/')
-	if slash < 0 {
-		return "", "", "", false
-	}
-	at := strings.LastIndexByte(dsn[:slash], '@')
-	if at >= 0 {
-		user, password, _ = strings.Cut(dsn[:at], ":")
-	}
-	return user, password, dsn[at+1:], dsnNetwork.MatchString(dsn[at+1 : slash])
-}
-
-var (
 	pathForm   = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@%{}-]*)+$`)
 	halfEscape = regexp.MustCompile(`%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 	anyBrace   = regexp.MustCompile(`\{[^}]*\}?|\}`)

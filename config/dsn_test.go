@@ -1,0 +1,51 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// TestDSNWithoutEffect: what is harmless and has no effect is said, and where.
+func TestDSNWithoutEffect(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]string{
+		"?allowAllFiles=true":                 "f.yaml:3:15: databases.main.dsn: the DSN sets allowAllFiles, which has no effect: a server never gets a file of this machine. Remove it",
+		"?timeout=10s&allowAllFiles=1":        "f.yaml:3:15: databases.main.dsn: the DSN sets allowAllFiles, which has no effect: a server never gets a file of this machine. Remove it",
+		"?allowAllFiles=false&parseTime=true": "",
+		"?sql_mode=%27allowAllFiles=true%27":  "",
+		"":                                    "",
+	} {
+		c, err := Load("f.yaml", []byte(strings.Replace(base, "/app\"", "/app"+options+"\"", 1)), testEnvironment())
+		if err != nil {
+			t.Fatalf("%s: %v", options, err)
+		}
+		got := ""
+		if len(c.Warnings) > 0 {
+			got = c.Warnings.Error()
+		}
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", options, got, want)
+		}
+	}
+}
+
+// FuzzDSN: the driver opens every DSN that a configuration may have, so that validate and serve
+// agree.
+func FuzzDSN(f *testing.F) {
+	for _, seed := range []string{
+		"u:p@tcp(h:3306)/s", "u@unix(/run/m.sock)/s?tls=preferred", "u:p@tcp([::1]:3306)/s%20x?loc=Europe%2FBerlin&timeout=1m30s",
+		"@/", "/", "tcp/s?timeout=10", "u:p@tcp(h)/s?compress=1&sql_mode=%27ANSI%27", "u:p@tcp6([fe80::1%25eth0])/s?collation=utf8mb4_bin&interpolateParams=true",
+		"u:p@tcp(h:99999)/s", "u@tcp()/s?tls=Skip-Verify&maxAllowedPacket=0", "u@foo()/s", "u@(h)/s", "u@tcp(h:3306)x/s", "u@tcp(h)/s?strict=true", "u@tcp(h)/s?&=&a", "tcp6()/",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, dsn string) {
+		if badDSN(dsn) == nil {
+			if _, err := mysql.ParseDSN(dsn); err != nil {
+				t.Errorf("%q: the driver says %v", dsn, err)
+			}
+		}
+	})
+}
