@@ -75,7 +75,7 @@ func (r *reader) run(parent context.Context, s *session, list report.Literals) e
 		for {
 			switch err := rows.Next(values); {
 			case err == io.EOF: // itself: wrapped, it is a connection that broke
-				return nil
+				return s.interrupted()
 			case err != nil:
 				return fail(err)
 			case none:

@@ -30,11 +30,12 @@ type session struct {
 	source    *Source
 	listener  *report.Listener
 	conn      *sql.Conn
-	id        int64    // of the connection, on the server
-	server    string   // its name and port
-	limit     string   // name of the variable that limits a query; empty: the server has none
-	changed   []string // session variables to reset
-	packet    int      // maximum bytes of a statement
+	id        int64     // of the connection, on the server
+	server    string    // its name and port
+	limit     string    // name of the variable that limits a query; empty: the server has none
+	began     time.Time // when the query did
+	changed   []string  // session variables to reset
+	packet    int       // maximum bytes of a statement
 	statement driver.Stmt
 	spoilt    bool // must not be reused
 }
@@ -67,7 +68,7 @@ func (s *session) begin(ctx context.Context) error {
 		return err
 	}
 	timeout := s.listener.Timeout
-	name, value := "max_execution_time", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)
+	name, value := mysqlLimit, strconv.FormatInt(max(1, timeout.Milliseconds()), 10)
 	if strings.Contains(version, "MariaDB") {
 		name, value = "max_statement_time", strconv.FormatFloat(max(0.001, timeout.Seconds()), 'f', 6, 64)
 	}
@@ -90,6 +91,19 @@ func (s *session) begin(ctx context.Context) error {
 		return err
 	}
 	return s.exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+}
+
+// mysqlLimit is MySQL's variable that limits a query.
+const mysqlLimit = "max_execution_time"
+
+// interrupted returns an error if the server may have interrupted a query that has ended without
+// one. MySQL ends SLEEP, BENCHMARK and the like so, and their values and those of later subqueries
+// are wrong.
+func (s *session) interrupted() error {
+	if s.limit == mysqlLimit && time.Since(s.began) >= s.listener.Timeout {
+		return timedOut(s.listener)
+	}
+	return nil
 }
 
 // set changes a session variable. It returns false if the server does not have it.
@@ -159,6 +173,7 @@ func (s *session) query(parent context.Context) (ctx context.Context, abort, don
 	default:
 		ctx, abort = context.WithTimeoutCause(parent, timeout+patience, ErrTimeout)
 	}
+	s.began = time.Now()
 	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(killed)

@@ -70,6 +70,21 @@ func TestTimeoutIsTheServers(t *testing.T) {
 	}
 }
 
+// TestTimeoutWithoutAnError: MySQL ends SLEEP at the timeout without an error, and a subquery after it
+// is NULL. This is no result.
+func TestTimeoutWithoutAnError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1), (2)")
+	read := task(t, "SELECT 1 AS k, SLEEP(10) AS slept, (SELECT COUNT(*) FROM t) AS n", "k slept n")
+	read.Listener.Timeout = 200 * time.Millisecond
+	d, err := b.read(t.Context(), read)
+	if !errors.Is(err, ErrTimeout) || errors.Is(err, listeners.ErrPermanent) {
+		t.Errorf("%v %v", d.fields, err)
+	}
+	b.mustRead(t, task(t, "SELECT 1 AS v", "v"))
+}
+
 // TestTimeoutWithoutTheServer: the server knows no limit, or does not keep it.
 func TestTimeoutWithoutTheServer(t *testing.T) {
 	t.Parallel()
