@@ -88,7 +88,7 @@ records: {database: db}
 sink: gs://%s/exports
 limits: {lease: %s, grace: 2s, stop: 2s, running_jobs: 150, tasks: 8, folds: 4}
 reports:
-%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, stormReport)
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, r.mariadb.SQL(stormReport))
 }
 
 // violated records that a guarantee was broken.

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // TestTextKeysInTheDocs checks the table of docs/reference/configuration.md that says which texts
-// are equal keys: in Fanfold with every value of fold_case, and in MariaDB with its collations.
+// are equal keys: in Fanfold with every value of fold_case, and in the server with its collations.
 func TestTextKeysInTheDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
@@ -48,7 +50,7 @@ func TestTextKeysInTheDocs(t *testing.T) {
 			}
 		}
 	}
-	if len(pairs) < 10 || len(heads) != 7 {
+	if len(pairs) < 10 || len(heads) != 8 {
 		t.Fatalf("the table has %d rows and the heads %q", len(pairs), heads)
 	}
 	var reports string
@@ -69,11 +71,15 @@ func TestTextKeysInTheDocs(t *testing.T) {
 		s.exec("INSERT INTO pairs (a, b) VALUES (?, ?)", pair[0], pair[1])
 	}
 	s.serve(s.config)
+	mysql := testmain.SharedDatabase(t).MySQL
 	for i, head := range heads {
 		var content string
-		if i < len(names) {
+		switch {
+		case i < len(names):
 			content = s.succeed(names[head], "")
-		} else {
+		case mysql && strings.HasPrefix(head, "utf8mb4_uca1400_"), !mysql && strings.HasPrefix(head, "utf8mb4_0900_"):
+			continue // a collation of the other server
+		default:
 			content = s.expect("both_of", "SELECT CONCAT(a, ' ', b) FROM pairs WHERE a = b COLLATE "+head+" ORDER BY id")
 		}
 		got := strings.Split(strings.TrimSuffix(content, "\r\n"), "\r\n")[1:]

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // keyFamily is a group of SQL types whose values can be equal keys, with values of all of them.
@@ -35,14 +38,32 @@ var keyFamilies = []keyFamily{{
 		"00:00:00", "-00:00:00.5", "00:00:00.5", "10:00:00", "10:00:00.1", "10:00:00.100001", "10:00:00.12", "-10:00:00.12", "-10:00:00", "100:00:00", "838:59:59", "-838:59:59", "1:00:00",
 	},
 }, {
-	types: []string{
-		"CHAR(9) COLLATE utf8mb4_nopad_bin", "VARCHAR(9) COLLATE utf8mb4_nopad_bin", "TEXT COLLATE utf8mb4_nopad_bin", "VARCHAR(9) CHARACTER SET latin1 COLLATE latin1_nopad_bin",
-	},
+	types:  []string{"CHAR(9) COLLATE utf8mb4_nopad_bin", "VARCHAR(9) COLLATE utf8mb4_nopad_bin", "TEXT COLLATE utf8mb4_nopad_bin", latin1},
 	values: []string{"", " ", "a", "A", "a ", " a", "aa", "é", "e", "ß", "ss", "1", "01", "1.0", "2024-02-29", "\\", "\"", "a\tb", "a\nb"},
 }, {
 	types:  []string{"BINARY(3)", "VARBINARY(9)", "BLOB", "TINYBLOB"},
 	values: []string{"", " ", "a", "A", "a ", "a\x00\x00", "\x00", "\xff\xfe\xfd", "é", "abc"},
 }}
+
+// latin1 is a type that only MariaDB has with this collation.
+const latin1 = "VARCHAR(9) CHARACTER SET latin1 COLLATE latin1_nopad_bin"
+
+// families are the keyFamilies with the collations of the shared server.
+func families(t *testing.T) []keyFamily {
+	if !testmain.SharedDatabase(t).MySQL {
+		return keyFamilies
+	}
+	all := slices.Clone(keyFamilies)
+	for i, family := range all {
+		all[i].types = nil
+		for _, kind := range family.types {
+			if kind != latin1 {
+				all[i].types = append(all[i].types, strings.Replace(kind, "utf8mb4_nopad_bin", "utf8mb4_0900_bin", 1))
+			}
+		}
+	}
+	return all
+}
 
 // pairs calls f with every pair of types of a family.
 func (family keyFamily) pairs(f func(left, right int)) {
@@ -58,6 +79,7 @@ func (family keyFamily) pairs(f func(left, right int)) {
 func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
 	t.Parallel()
 	const rows = 80
+	keyFamilies := families(t)
 	var reports strings.Builder
 	for n, family := range keyFamilies {
 		family.pairs(func(left, right int) {
@@ -113,15 +135,15 @@ func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
 }
 
 // TestKeyValuesInTheDocs checks the table of docs/reference/configuration.md that says which key
-// values are equal, in Fanfold and in MariaDB.
+// values are equal, in Fanfold, in MariaDB and in MySQL.
 func TestKeyValuesInTheDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "| one listener | other listener | Fanfold | MariaDB |\n|---|---|---|---|\n")
-	rows := regexp.MustCompile("(?m)^\\| `(.+)` \\| `(.+)` \\| (equal|–) \\| (equal|–) \\|\n").FindAllStringSubmatch(table, -1)
+	_, table, _ := strings.Cut(string(page), "| one listener | other listener | Fanfold | MariaDB | MySQL |\n|---|---|---|---|---|\n")
+	rows := regexp.MustCompile("(?m)^\\| `(.+)` \\| `(.+)` \\| (equal|–) \\| (equal|–) \\| (equal|–) \\|\n").FindAllStringSubmatch(table, -1)
 	if len(rows) < 15 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -140,6 +162,10 @@ func TestKeyValuesInTheDocs(t *testing.T) {
 	s := newStack(t, reports.String())
 	s.serve(s.config)
 	said := map[bool]string{true: "equal", false: "–"}
+	server, cell := "MariaDB", 4
+	if testmain.SharedDatabase(t).MySQL {
+		server, cell = "MySQL", 5
+	}
 	for i, row := range rows {
 		if got := said[s.succeed(fmt.Sprintf("pair%d", i), "") == "l,r\r\n1,2\r\n"]; got != row[3] {
 			t.Errorf("Fanfold: %s and %s: %s, and the page says %s", row[1], row[2], got, row[3])
@@ -148,8 +174,8 @@ func TestKeyValuesInTheDocs(t *testing.T) {
 		if err := s.db.QueryRowContext(t.Context(), "SELECT "+row[1]+" = "+row[2]).Scan(&equal); err != nil {
 			t.Fatal(err)
 		}
-		if got := said[equal.Bool]; got != row[4] {
-			t.Errorf("MariaDB: %s and %s: %s, and the page says %s", row[1], row[2], got, row[4])
+		if got := said[equal.Bool]; got != row[cell] {
+			t.Errorf("%s: %s and %s: %s, and the page says %s", server, row[1], row[2], got, row[cell])
 		}
 	}
 }

@@ -128,8 +128,8 @@ func weekReports(version int, minute time.Duration) string {
     parameters: {job: integer}
     stages:
       - listeners:
-          - {name: all_users, database: db, query: "SELECT MD5(seq) AS k, seq AS a FROM seq_1_to_20000"}
-          - {name: all_sums, database: db, query: "SELECT MD5(seq) AS k, seq + :job AS b FROM seq_20000_to_1"}
+          - {name: all_users, database: db, query: "SELECT LEFT(SHA2(seq, 224), 32) AS k, seq AS a FROM seq_1_to_20000"}
+          - {name: all_sums, database: db, query: "SELECT LEFT(SHA2(seq, 224), 32) AS k, seq + :job AS b FROM seq_20000_to_1"}
     join: {key: k}
   nightly:
     timeout: 20m

@@ -158,7 +158,8 @@ func (s *stack) divided(name string, partitions int, reports string, more ...str
 		above += "\ndatabases: {db: {dsn: \"{dsn}\"}}"
 	}
 	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.where(partitions), s.dir, above, reports)
-	text = strings.NewReplacer("{schema}", s.schema, "{dsn}", testmain.SharedDatabase(s.t).DSN(s.schema)).Replace(text)
+	server := testmain.SharedDatabase(s.t)
+	text = server.SQL(strings.NewReplacer("{schema}", s.schema, "{dsn}", server.DSN(s.schema)).Replace(text))
 	file := filepath.Join(s.dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
@@ -179,7 +180,7 @@ func (s *stack) open(config string) *backend {
 // exec runs SQL.
 func (s *stack) exec(query string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.ExecContext(s.t.Context(), query, args...); err != nil {
+	if _, err := s.db.ExecContext(s.t.Context(), testmain.SharedDatabase(s.t).SQL(query), args...); err != nil {
 		s.t.Fatalf("%.200s: %v", query, err)
 	}
 }
@@ -337,7 +338,7 @@ func (s *stack) content(v inspect.Job) string {
 // expect returns the result of a query as CSV according to RFC 4180, without the code under test.
 func (s *stack) expect(header, query string) string {
 	s.t.Helper()
-	rows, err := s.db.QueryContext(s.t.Context(), query)
+	rows, err := s.db.QueryContext(s.t.Context(), testmain.SharedDatabase(s.t).SQL(query))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 -- Sample data of fanfold demo: 20,000 users with names in several scripts, 60,000 withdrawals and
--- 80,000 payments. MariaDB's sequence tables generate the rows.
+-- 80,000 payments. The tables seq_1_to_n are MariaDB's; on MySQL, others take their place.
 CREATE DATABASE plt_user CHARACTER SET utf8mb4;
 CREATE DATABASE plt_fund CHARACTER SET utf8mb4;
 

@@ -64,17 +64,17 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 	if dir, err = folder(); err != nil {
 		return err
 	}
-	mariadb, err := testenv.StartDatabase(ctx, dir)
+	database, err := testenv.StartDatabase(ctx, dir)
 	if err != nil {
 		return err
 	}
-	s.stops = append(s.stops, mariadb.Stop)
-	db, err := mariadb.Open("")
+	s.stops = append(s.stops, database.Stop)
+	db, err := database.Open("")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, data); err != nil {
+	if _, err := db.ExecContext(ctx, database.SQL(data)); err != nil {
 		return fmt.Errorf("sample data: %w", err)
 	}
 	if s.Site, err = freeAddress(ctx); err != nil {
@@ -93,8 +93,8 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 		"${DEMO_VENDOR_TOKEN}", token,
 		"${DEMO_VENDOR}", s.Vendor,
 		"${DEMO_REDIS}", redis.URL(),
-		"${DEMO_USER_DSN}", mariadb.DSN("plt_user"),
-		"${DEMO_FUND_DSN}", mariadb.DSN("plt_fund"),
+		"${DEMO_USER_DSN}", database.DSN("plt_user"),
+		"${DEMO_FUND_DSN}", database.DSN("plt_fund"),
 		"${DEMO_SINK}", files,
 		"${DEMO_SITE}", s.Site,
 		"${DEMO_KEY}", rand.Text()+rand.Text(),
