@@ -35,7 +35,7 @@ const (
 	ParamDecimal  ParameterType = "decimal"  // JSON number or numeric string, bound as its text
 	ParamBoolean  ParameterType = "boolean"  // true or false
 	ParamDate     ParameterType = "date"     // "2006-01-02"
-	ParamDatetime ParameterType = "datetime" // "2006-01-02 15:04:05[.ffffff]", "T" allowed
+	ParamDatetime ParameterType = "datetime" // "2006-01-02 15:04:05[.ffffff]", "T" allowed; with Z or an offset such as +02:00 an instant
 )
 
 // ParameterTypes are all of them.
@@ -66,8 +66,9 @@ func (p Parameter) FromTexts(texts []string) json.RawMessage {
 var ErrParameters = errors.New("report: parameters")
 
 // Bind converts the parameters of a record, a JSON object, to the values for
-// queries: string, int64, uint64 (above the int64s), bool, nil, or []any of
-// these for a list. Decimals and dates stay strings. An empty text is an empty
+// queries: string, int64, uint64 (above the int64s), bool, nil, a time.Time in UTC
+// for a datetime with an offset, or []any of these for a list. Decimals, dates and
+// other datetimes stay strings. An empty text is an empty
 // object. The result has every declared parameter, with its default if the
 // record passes none. null is a value only if it is the default.
 //

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -30,22 +31,24 @@ func TestBind(t *testing.T) {
 	t.Parallel()
 	defaults := map[string]any{"s": "d", "i": int64(5), "f": "1.5", "b": false, "d": "2024-02-29", "t": nil, "l": []any{}, "n": nil}
 	for raw, changes := range map[string]map[string]any{
-		"":                                nil,
-		" {} ":                            nil,
-		`{"s": "", "b": true}`:            {"s": "", "b": true},
-		`{"s": "<é\u0000>"}`:              {"s": "<é\x00>"},
-		`{"i": "-7"}`:                     {"i": int64(-7)},
-		`{"i": 9007199254740993}`:         {"i": int64(9007199254740993)},
-		`{"i": 9223372036854775807}`:      {"i": int64(math.MaxInt64)},
-		`{"i": 9223372036854775808}`:      {"i": uint64(9223372036854775808)},
-		`{"i": "18446744073709551615"}`:   {"i": uint64(math.MaxUint64)},
-		`{"f": 1.50}`:                     {"f": "1.50"},
-		`{"f": "-0.1"}`:                   {"f": "-0.1"},
-		`{"f": 12345678901234567890.123}`: {"f": "12345678901234567890.123"},
-		`{"t": "2024-01-02T03:04:05.5"}`:  {"t": "2024-01-02 03:04:05.5"},
-		`{"t": "2024-01-02 03:04:05"}`:    {"t": "2024-01-02 03:04:05"},
-		`{"t": null}`:                     nil,
-		`{"l": [1, "2"], "n": ["a"]}`:     {"l": []any{int64(1), int64(2)}, "n": []any{"a"}},
+		"":                                   nil,
+		" {} ":                               nil,
+		`{"s": "", "b": true}`:               {"s": "", "b": true},
+		`{"s": "<é\u0000>"}`:                 {"s": "<é\x00>"},
+		`{"i": "-7"}`:                        {"i": int64(-7)},
+		`{"i": 9007199254740993}`:            {"i": int64(9007199254740993)},
+		`{"i": 9223372036854775807}`:         {"i": int64(math.MaxInt64)},
+		`{"i": 9223372036854775808}`:         {"i": uint64(9223372036854775808)},
+		`{"i": "18446744073709551615"}`:      {"i": uint64(math.MaxUint64)},
+		`{"f": 1.50}`:                        {"f": "1.50"},
+		`{"f": "-0.1"}`:                      {"f": "-0.1"},
+		`{"f": 12345678901234567890.123}`:    {"f": "12345678901234567890.123"},
+		`{"t": "2024-01-02T03:04:05.5"}`:     {"t": "2024-01-02 03:04:05.5"},
+		`{"t": "2024-01-02 03:04:05"}`:       {"t": "2024-01-02 03:04:05"},
+		`{"t": "2024-03-31T00:30:00+02:00"}`: {"t": time.Date(2024, 3, 30, 22, 30, 0, 0, time.UTC)},
+		`{"t": "2024-03-30 22:30:00.25Z"}`:   {"t": time.Date(2024, 3, 30, 22, 30, 0, 250_000_000, time.UTC)},
+		`{"t": null}`:                        nil,
+		`{"l": [1, "2"], "n": ["a"]}`:        {"l": []any{int64(1), int64(2)}, "n": []any{"a"}},
 	} {
 		t.Run(raw, func(t *testing.T) {
 			t.Parallel()
@@ -65,26 +68,29 @@ func TestBind(t *testing.T) {
 func TestBindRefuses(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		`{"s": 1}`:                      `s is not a string (value 1): give a JSON string`,
-		`{"s": null}`:                   `s is null (value null): give a JSON string`,
-		`{"i": 1.0}`:                    `i is not an integer (value 1.0): give a whole number, or a string of its digits`,
-		`{"i": 18446744073709551616}`:   `i is an integer of more than 64 bits (value 18446744073709551616): give one from -9223372036854775808 to 18446744073709551615`,
-		`{"i": "1 OR 1=1"}`:             `i is not an integer (value "1 OR 1=1"): give a whole number, or a string of its digits`,
-		`{"f": "1,5"}`:                  `f is not a decimal (value "1,5"): give a number, or a string of it such as "12.50"`,
-		`{"b": "true"}`:                 `b is not a boolean (value "true"): give true or false`,
-		`{"d": "2023-02-29"}`:           `d is not a date (value "2023-02-29"): give a string such as "2006-01-02"`,
-		`{"d": 20240101}`:               `d is not a date (value 20240101): give a string such as "2006-01-02"`,
-		`{"t": "2024-01-02T03:04:05Z"}`: `t is not a datetime (value "2024-01-02T03:04:05Z"): give a string such as "2006-01-02 15:04:05", without time zone`,
-		`{"t": "2024-01-02 25:04:05"}`:  `t is not a datetime (value "2024-01-02 25:04:05"): give a string such as "2006-01-02 15:04:05", without time zone`,
-		`{"l": 1}`:                      `l is not a list (value 1): give a list, each element a whole number, or a string of its digits`,
-		`{"l": [1, null]}`:              `l is a list whose element 2 is not an integer (value [1, null]): give a whole number, or a string of its digits`,
-		`{"l": null}`:                   `l is null (value null): give a list, each element a whole number, or a string of its digits`,
-		`{"S": "x", "b": 0}`:            `b is not a boolean (value 0): give true or false; S is not known: the report has s, i, f, b, d, t, l, n`,
-		`{"s": "a", "s": "b"}`:          `s is given twice: remove one of them`,
-		`{"s": "a"} {}`:                 `unexpected text after the JSON object: remove it`,
-		`[]`:                            `not a JSON object (value []): write {"name": value}`,
-		`null`:                          `not a JSON object (value null): write {"name": value}`,
-		`{"s": "a"`:                     `not a JSON object: EOF`,
+		`{"s": 1}`:                                `s is not a string (value 1): give a JSON string`,
+		`{"s": null}`:                             `s is null (value null): give a JSON string`,
+		`{"i": 1.0}`:                              `i is not an integer (value 1.0): give a whole number, or a string of its digits`,
+		`{"i": 18446744073709551616}`:             `i is an integer of more than 64 bits (value 18446744073709551616): give one from -9223372036854775808 to 18446744073709551615`,
+		`{"i": "1 OR 1=1"}`:                       `i is not an integer (value "1 OR 1=1"): give a whole number, or a string of its digits`,
+		`{"f": "1,5"}`:                            `f is not a decimal (value "1,5"): give a number, or a string of it such as "12.50"`,
+		`{"b": "true"}`:                           `b is not a boolean (value "true"): give true or false`,
+		`{"d": "2023-02-29"}`:                     `d is not a date (value "2023-02-29"): give a string such as "2006-01-02"`,
+		`{"d": 20240101}`:                         `d is not a date (value 20240101): give a string such as "2006-01-02"`,
+		`{"t": "2024-01-02T25:04:05Z"}`:           `t is not a datetime (value "2024-01-02T25:04:05Z"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
+		`{"t": "2024-01-02T03:04:05+0200"}`:       `t is not a datetime (value "2024-01-02T03:04:05+0200"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
+		`{"t": "2024-01-02T03:04:05+25:00"}`:      `t is not a datetime (value "2024-01-02T03:04:05+25:00"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
+		`{"t": "9999-01-02T03:04:05Z"}`:           `t is a datetime with an offset in the year 9999 (value "9999-01-02T03:04:05Z"): give one in the years 1000 to 9998`,
+		`{"t": "2024-01-02 25:04:05"}`:            `t is not a datetime (value "2024-01-02 25:04:05"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
+		`{"l": 1}`:                                `l is not a list (value 1): give a list, each element a whole number, or a string of its digits`,
+		`{"l": [1, null]}`:                        `l is a list whose element 2 is not an integer (value [1, null]): give a whole number, or a string of its digits`,
+		`{"l": null}`:                             `l is null (value null): give a list, each element a whole number, or a string of its digits`,
+		`{"S": "x", "b": 0}`:                      `b is not a boolean (value 0): give true or false; S is not known: the report has s, i, f, b, d, t, l, n`,
+		`{"s": "a", "s": "b"}`:                    `s is given twice: remove one of them`,
+		`{"s": "a"} {}`:                           `unexpected text after the JSON object: remove it`,
+		`[]`:                                      `not a JSON object (value []): write {"name": value}`,
+		`null`:                                    `not a JSON object (value null): write {"name": value}`,
+		`{"s": "a"`:                               `not a JSON object: EOF`,
 		`{"s": ` + strings.Repeat("9", 100) + `}`: `s is not a string (value ` + strings.Repeat("9", 79) + `…): give a JSON string`,
 	} {
 		t.Run(Shorten(raw), func(t *testing.T) {
@@ -142,7 +148,7 @@ func TestCanonicalBindsTheSame(t *testing.T) {
 		put("f", rapid.OneOf(rapid.Float64().AsAny(), rapid.StringMatching(`-?[0-9]{1,30}(\.[0-9]{1,30})?`).AsAny()))
 		put("b", rapid.Bool().AsAny())
 		put("d", rapid.StringMatching(`20[0-9][0-9]-0[1-9]-[0-2][1-8]`).AsAny())
-		put("t", rapid.StringMatching(`20[0-9][0-9]-0[1-9]-[0-2][1-8][ T][01][0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?`).AsAny())
+		put("t", rapid.StringMatching(`20[0-9][0-9]-0[1-9]-[0-2][1-8][ T][01][0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?`).AsAny())
 		put("l", rapid.Map(rapid.SliceOf(integer), func(l []any) any { return append([]any{}, l...) }))
 		put("n", rapid.SliceOfN(rapid.String(), 1, 5).AsAny())
 		raw, err := json.Marshal(record)

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -11,7 +12,7 @@ import (
 var (
 	integerForm  = regexp.MustCompile(`^-?[0-9]+$`)
 	decimalForm  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?$`)
+	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?$`)
 )
 
 // Bind converts one JSON value to the value for a query.
@@ -78,14 +79,38 @@ func (p Parameter) one(raw []byte) (any, *Mistake) {
 		}
 	case ParamDatetime:
 		if form := datetimeForm.FindStringSubmatch(text); isString && form != nil {
-			text := form[1] + " " + form[2]
-			if _, err := time.Parse(time.DateTime, text); err == nil {
-				return text + form[3], nil
-			}
+			return datetimeValue(form, wrong)
 		}
 	}
 	return nil, wrong
 }
+
+// datetimeValue returns the datetime that datetimeForm has found: with an offset a time.Time in UTC,
+// otherwise a text.
+func datetimeValue(form []string, wrong *Mistake) (any, *Mistake) {
+	date, clock, fraction, offset := form[1], form[2], form[3], form[4]
+	if offset == "" {
+		if _, err := time.Parse(time.DateTime, date+" "+clock); err != nil {
+			return nil, wrong
+		}
+		return date + " " + clock + fraction, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, date+"T"+clock+fraction+offset)
+	if err != nil {
+		return nil, wrong
+	}
+	// In every zone the year has four digits, as databases need.
+	if at = at.UTC(); at.Year() < minYear || at.Year() > maxYear {
+		return nil, &Mistake{"a datetime with an offset in the year " + strconv.Itoa(at.Year()), fmt.Sprintf("Give one in the years %d to %d", minYear, maxYear)}
+	}
+	return at, nil
+}
+
+// Years of a datetime with an offset.
+const (
+	minYear = 1000
+	maxYear = 9998
+)
 
 // integerValue returns an int64, or a uint64 for larger numbers.
 func integerValue(text string) (any, *Mistake) {
@@ -124,6 +149,6 @@ func (t ParameterType) wanted() string {
 		ParamDecimal:  "a number, or a string of it such as \"12.50\"",
 		ParamBoolean:  "true or false",
 		ParamDate:     "a string such as \"2006-01-02\"",
-		ParamDatetime: "a string such as \"2006-01-02 15:04:05\", without time zone",
+		ParamDatetime: "a string such as \"2006-01-02 15:04:05\", or with an offset \"2006-01-02T15:04:05+02:00\"",
 	}[t]
 }

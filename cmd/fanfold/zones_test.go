@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -103,6 +105,67 @@ func TestTimeZones(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"ts": "", "dt": "Europe/Berlin", "us": "America/New_York", "seen": ""}, zones); diff != "" || manifest.TimeZone != "Europe/Berlin" {
 		t.Errorf("zones of the manifest: %s\n%s", diff, data)
+	}
+}
+
+// TestInstantsAsParameters: a datetime parameter with an offset is the same instant in databases of
+// several time zones, and for an API. Without an offset, it is the text.
+func TestInstantsAsParameters(t *testing.T) {
+	t.Parallel()
+	tokyo, there := serverIn(t, "+09:00")
+	utc, here := serverIn(t, "+00:00")
+	// 2024-03-30 22:30 UTC, and the moments just before and after it.
+	for db, of := range map[*sql.DB]string{there: "2024-03-31 07:30:00", here: "2024-03-30 22:30:00"} {
+		for _, statement := range []string{
+			"CREATE TABLE t (id INT, at DATETIME(6), ts TIMESTAMP(6) NULL)",
+			fmt.Sprintf("INSERT INTO t SELECT seq, '%s' + INTERVAL CAST(seq AS SIGNED) - 2 MICROSECOND, '%[1]s' + INTERVAL CAST(seq AS SIGNED) - 2 MICROSECOND FROM seq_1_to_3", of),
+		} {
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	asked := make(chan string, 10)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Query().Get("from")
+		fmt.Fprint(w, `[{"id": 2}]`)
+	}))
+	t.Cleanup(api.Close)
+	s := newStack(t, `
+  since:
+    parameters: {from: datetime, moments: {type: datetime, list: true, default: null}}
+    stages: [{listeners: [
+      {name: tokyo, database: tokyo, query: "SELECT id, at FROM t WHERE at >= :from ORDER BY id"},
+      {name: utc, database: utc, query: "SELECT id, at AS utc, :from AS bound FROM t WHERE at >= :from"},
+      {name: stamps, database: stamps, query: "SELECT id, ts FROM t WHERE ts >= :from"},
+      {name: moments, database: tokyo, query: "SELECT id, at AS moment FROM t WHERE at IN (:moments)"},
+      {name: vendor, kind: http, api: vendor, columns: {id: {path: $.id, type: integer}}, result: {path: /, query: {from: ":from"}}}]}]
+    join: {key: id, listeners: [tokyo, {name: utc, type: full}, {name: stamps, type: full}, {name: moments, type: full}, {name: vendor, type: left}]}
+`, fmt.Sprintf(`databases: {db: {dsn: "{dsn}"}, tokyo: {dsn: %q, time_zone: Asia/Tokyo}, stamps: {dsn: %[1]q}, utc: {dsn: %q}}
+apis: {vendor: {url: %q}}`, tokyo.DSN("x"), utc.DSN("x"), api.URL))
+	s.serve(s.config)
+	const head = "id,at,utc,bound,ts,moment\r\n"
+	for given, want := range map[string]struct{ file, asked string }{
+		`{"from": "2024-03-31T00:30:00+02:00", "moments": ["2024-03-30T22:30:00Z"]}`: {
+			head + "2,2024-03-31 07:30:00.000000,2024-03-30 22:30:00.000000,2024-03-30 22:30:00,2024-03-30 22:30:00.000000,2024-03-31 07:30:00.000000\r\n" +
+				"3,2024-03-31 07:30:00.000001,2024-03-30 22:30:00.000001,2024-03-30 22:30:00,2024-03-30 22:30:00.000001,\r\n",
+			"2024-03-30T22:30:00Z",
+		},
+		`{"from": "2024-03-30T22:30:00.000001Z"}`: {
+			head + "3,2024-03-31 07:30:00.000001,2024-03-30 22:30:00.000001,2024-03-30 22:30:00.000001,2024-03-30 22:30:00.000001,\r\n",
+			"2024-03-30T22:30:00.000001Z",
+		},
+		`{"from": "2024-03-31 07:30:00.000001"}`: {
+			head + "3,2024-03-31 07:30:00.000001,,,,\r\n",
+			"2024-03-31 07:30:00.000001",
+		},
+	} {
+		if diff := cmp.Diff(want.file, s.succeed("since", given)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", given, diff)
+		}
+		if got := <-asked; got != want.asked {
+			t.Errorf("%s: the API was asked for %s", given, got)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/report"
@@ -167,6 +168,8 @@ func plainText(value any) (string, bool) {
 		return strconv.FormatUint(v, 10), true
 	case bool:
 		return strconv.FormatBool(v), true
+	case time.Time:
+		return v.Format(time.RFC3339Nano), true
 	case json.RawMessage:
 		var text string
 		if json.Unmarshal(v, &text) == nil && !bytes.Equal(v, []byte("null")) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
@@ -25,12 +26,16 @@ type reader struct {
 // bind gives the query's text and arguments; list has the values of an earlier stage.
 func (r *reader) bind(list report.Literals) (text string, args []any, err error) {
 	l := r.task.Listener
+	zone, err := time.LoadLocation(l.Zone)
+	if err != nil {
+		return "", nil, listeners.Permanent(err)
+	}
 	text, args, err = l.Query.Bind(func(name string) (any, bool) {
 		if l.From != nil && name == l.From.String() {
 			return list, true
 		}
 		v, ok := r.task.Parameters[name]
-		return v, ok
+		return inZone(v, zone), ok
 	})
 	if err == nil && len(args) > maxPlaceholders {
 		err = fmt.Errorf("%d values in one statement, more than the %d that MySQL takes", len(args), maxPlaceholders)
@@ -39,6 +44,22 @@ func (r *reader) bind(list report.Literals) (text string, args []any, err error)
 		return "", nil, listeners.Permanent(err)
 	}
 	return text, args, nil
+}
+
+// inZone returns the value of a parameter as the server takes it: an instant as the datetime that a
+// zone shows.
+func inZone(value any, zone *time.Location) any {
+	switch v := value.(type) {
+	case time.Time:
+		return v.In(zone).Format("2006-01-02 15:04:05.999999")
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = inZone(v[i], zone)
+		}
+		return list
+	}
+	return value
 }
 
 // maxPlaceholders is what the protocol can count.
