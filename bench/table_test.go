@@ -38,6 +38,7 @@ func TestSentencesHaveTheResults(t *testing.T) {
 	for page, sentences := range map[string][]string{
 		"README": {
 			"completes " + measured(list, jobs, inMariaDB).in(" jobs/s") + " on two cores",
+			fmt.Sprintf("%.0f MB for a join of two tables of 1 million rows each", f.median(oneMillion+joinRedis, "fanfold")),
 			fmt.Sprintf("RabbitMQ reaches %s, asynq %s and BullMQ %s",
 				measured(list, jobs, "RabbitMQ").in(""), measured(list, jobs, "asynq").in(""), measured(list, jobs, "BullMQ").in("")),
 		},

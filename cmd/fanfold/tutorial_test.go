@@ -129,6 +129,9 @@ func TestTutorial(t *testing.T) {
 				// A job needs a moment until it waits.
 				return !strings.HasPrefix(block, "./fanfold why") || strings.HasPrefix(output, "It waits for payments: the listener has been paused")
 			})
+			if strings.Contains(block, "./fanfold doctor") && (strings.Count(output, "WARN") != 1 || strings.Contains(output, "FAIL")) {
+				t.Errorf("the page says that one WARN is fine, and doctor says:\n%s", output)
+			}
 			shown += output
 		}
 	}
