@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +36,13 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 		}
 		what, err := do(ctx, r)
 		if err != nil {
-			d.fail(w, d.view(ctx, r, ""), "The change failed", err)
+			v := d.view(ctx, r, "")
+			if form, ok := errors.AsType[*wrongForm](err); ok {
+				v.Page, v.Title, v.Static, v.Content = "reports", "Reports", true, d.definitions(v.sample, form)
+				d.write(w, http.StatusBadRequest, d.reportsPage, v)
+				return
+			}
+			d.fail(w, r, v, "The change failed", err)
 			return
 		}
 		d.verdicts.forget()
@@ -67,6 +75,19 @@ func (d *Dashboard) retry(ctx context.Context, r *http.Request) (outcome, error)
 		return outcome{}, err
 	}
 	return outcome{"Job " + id + " was pushed again.", "/jobs/" + id}, d.o.Operate.Jobs.Retry(ctx, id)
+}
+
+// hurry makes the waiting steps of a job due now, or the id of a job that was pushed for later.
+func (d *Dashboard) hurry(ctx context.Context, r *http.Request) (outcome, error) {
+	id := r.PathValue("id")
+	if err := operate.CheckID(id); err != nil {
+		return outcome{}, err
+	}
+	members, err := d.o.Operate.Delayed.Find(ctx, []string{id})
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{"Job " + id + " is due now.", "/jobs/" + id}, d.o.Operate.Delayed.Hurry(ctx, members)
 }
 
 func (d *Dashboard) pauseListener(ctx context.Context, r *http.Request) (outcome, error) {
@@ -102,8 +123,9 @@ func (d *Dashboard) run(ctx context.Context, r *http.Request) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	given := map[string]json.RawMessage{}
+	given, form := map[string]json.RawMessage{}, &wrongForm{report: of.Name, typed: map[string]string{}, wrong: map[string]string{}}
 	for _, p := range of.Parameters {
+		form.typed[p.Name] = r.PostFormValue("p." + p.Name)
 		text := strings.ReplaceAll(r.PostFormValue("p."+p.Name), "\r\n", "\n")
 		texts := []string{text}
 		if p.List {
@@ -115,12 +137,11 @@ func (d *Dashboard) run(ctx context.Context, r *http.Request) (outcome, error) {
 		given[p.Name] = p.FromTexts(texts)
 	}
 	values, wrong := of.Check(given)
+	for _, m := range wrong {
+		form.wrong[m.Name] = m.Error()
+	}
 	if len(wrong) > 0 {
-		texts := make([]string, len(wrong))
-		for i, m := range wrong {
-			texts[i] = m.Error()
-		}
-		return outcome{}, operate.ErrInput.Because("%s", strings.Join(texts, "; "))
+		return outcome{}, form
 	}
 	id, err := d.o.Operate.Jobs.Create(ctx, of.Name, report.EncodeBound(values))
 	if err != nil {
@@ -128,6 +149,18 @@ func (d *Dashboard) run(ctx context.Context, r *http.Request) (outcome, error) {
 	}
 	access.Note(ctx, "id", id)
 	return outcome{"Record " + id + " was inserted and pushed.", "/jobs/" + id}, nil
+}
+
+// wrongForm is the error of a form to run a report, with what a person has typed and what is wrong with it, by
+// parameter.
+type wrongForm struct {
+	report       string
+	typed, wrong map[string]string
+}
+
+// Error implements error.
+func (f *wrongForm) Error() string {
+	return strings.Join(slices.Sorted(maps.Values(f.wrong)), "; ")
 }
 
 func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (outcome, error) {
@@ -141,6 +174,9 @@ func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (outcome
 	case "run":
 		return outcome{member + " is due now.", "/due"}, d.o.Operate.Delayed.Hurry(ctx, members)
 	case "remove":
+		if err := confirmed(r); err != nil {
+			return outcome{}, err
+		}
 		return outcome{member + " was removed.", "/due"}, d.o.Operate.Delayed.Remove(ctx, members)
 	}
 	return outcome{}, operate.ErrInput.Because("no such action")
@@ -158,6 +194,9 @@ func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (out
 		says, err := d.o.Operate.Quarantine.Requeue(ctx, entries[0], time.Now())
 		return outcome{"Entry " + name + " " + says + ".", "/quarantine"}, err
 	case "remove":
+		if err := confirmed(r); err != nil {
+			return outcome{}, err
+		}
 		_, err := d.o.Operate.Quarantine.Remove(ctx, []string{name})
 		return outcome{"Entry " + name + " was removed.", "/quarantine"}, err
 	}
@@ -184,6 +223,9 @@ func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (outcome, 
 		past = "was resumed"
 		_, err = timers.Resume(ctx, name)
 	case "remove":
+		if err := confirmed(r); err != nil {
+			return outcome{}, err
+		}
 		past = "was removed"
 		err = timers.Remove(ctx, name)
 	default:
@@ -222,9 +264,11 @@ func (m *messages) keep(text string) string {
 	return url.QueryEscape(word)
 }
 
-// of returns the text of a word; empty: the word is unknown.
-func (m *messages) of(word string) string {
+// take returns the text of a word, once; empty: the word is unknown. A page that is loaded again would show what
+// may no longer hold.
+func (m *messages) take(word string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer delete(m.known, word)
 	return m.known[word].text
 }

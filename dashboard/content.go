@@ -38,9 +38,11 @@ func (d *Dashboard) noWorkers(s *sample) []string {
 
 // dead is the content of the page of dead jobs.
 type dead struct {
-	Groups []group
-	Total  int // length of the list in Redis
-	Sweeps []sweep
+	Since, Until string // the filter, by the time of failure
+	Wrong        string // what is wrong with it; empty: nothing
+	Groups       []group
+	Total        int // length of the list in Redis
+	Sweeps       []sweep
 }
 
 // group has the dead jobs of a report whose reasons differ only in numbers.
@@ -59,10 +61,20 @@ func keyOf(j inspect.DeadJob) string {
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
-	v := dead{Total: int(s.Figures.Of("jobs_dead", "")), Sweeps: d.sweeps.list()}
+func (v dead) refused() bool { return v.Wrong != "" }
+
+func (d *Dashboard) dead(_ context.Context, r *http.Request, s *sample) (string, any, error) {
+	v := dead{Since: r.FormValue("since"), Until: r.FormValue("until"), Total: int(s.Figures.Of("jobs_dead", "")), Sweeps: d.sweeps.list()}
+	span, err := spanOf(r, time.Now())
+	if err != nil {
+		v.Wrong = err.Error()
+		return "Dead jobs", v, nil
+	}
 	at := map[string]int{}
 	for _, j := range s.Dead { // newest first
+		if !span.Has(j.When) {
+			continue
+		}
 		key := keyOf(j)
 		i, ok := at[key]
 		if !ok {
@@ -157,19 +169,30 @@ type definition struct {
 	Name    string
 	Paused  bool
 	Running int
+	Wrong   map[string]string // what is wrong with the values of its form, by parameter
+	Typed   map[string]string // the values of its form, by parameter
 }
 
 func (d *Dashboard) reports(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
+	return "Reports", d.definitions(s, &wrongForm{}), nil
+}
+
+// definitions returns all reports, one of them with a form that was sent.
+func (d *Dashboard) definitions(s *sample, form *wrongForm) []definition {
 	running := map[string]int{}
 	for _, j := range s.Jobs {
 		running[j.Report]++
 	}
 	var all []definition
 	for _, name := range slices.Sorted(maps.Keys(d.o.Reports)) {
-		all = append(all, definition{
+		one := definition{
 			Report: d.o.Reports[name], Name: name, Running: running[name],
 			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "report/"+name }),
-		})
+		}
+		if name == form.report {
+			one.Wrong, one.Typed = form.wrong, form.typed
+		}
+		all = append(all, one)
 	}
-	return "Reports", all, nil
+	return all
 }

@@ -45,17 +45,18 @@ const maxVerdictAge = 2 * time.Second
 
 // Dashboard serves pages for operators. It is safe for concurrent use.
 type Dashboard struct {
-	o         Options
-	sampler   *sampler
-	errorPage *template.Template
-	handler   http.Handler
-	streams   chan struct{} // semaphore of live updates
-	verdicts  verdicts
-	reasons   reasons
-	matched   matched
-	messages  messages
-	queries   chan struct{} // semaphore of queries of records
-	sweeps    sweeps
+	o           Options
+	sampler     *sampler
+	errorPage   *template.Template
+	reportsPage *template.Template
+	handler     http.Handler
+	streams     chan struct{} // semaphore of live updates
+	verdicts    verdicts
+	reasons     reasons
+	matched     matched
+	messages    messages
+	queries     chan struct{} // semaphore of queries of records
+	sweeps      sweeps
 }
 
 // maxStreams is the maximum number of browsers that receive live updates.
@@ -76,7 +77,7 @@ func New(o Options) *Dashboard {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams), queries: make(chan struct{}, maxQueries)}
-	d.errorPage = d.template("error")
+	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", d.overview))
 	mux.Handle("GET /jobs", d.page("jobs", d.jobs))
@@ -87,8 +88,10 @@ func New(o Options) *Dashboard {
 	mux.Handle("GET /listeners", d.page("listeners", d.listeners))
 	mux.Handle("GET /due", d.page("due", d.due))
 	mux.Handle("GET /reports", d.page("reports", d.reports))
+	mux.Handle("GET /confirm", d.page("confirm", d.confirm))
 	mux.Handle("POST /jobs/{id}/cancel", d.change(d.cancel))
 	mux.Handle("POST /jobs/{id}/retry", d.change(d.retry))
+	mux.Handle("POST /jobs/{id}/hurry", d.change(d.hurry))
 	mux.Handle("POST /dead/retry", d.change(d.retryGroup))
 	mux.Handle("POST /dead/discard", d.change(d.discardGroup))
 	mux.Handle("POST /quarantine", d.change(d.changeQuarantined))
@@ -100,6 +103,9 @@ func New(o Options) *Dashboard {
 	mux.Handle("POST /due/delayed", d.change(d.changeDelayed))
 	mux.Handle("POST /due/timers", d.change(d.changeTimer))
 	mux.HandleFunc("GET /live", d.live)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		d.fail(w, r, d.view(r.Context(), r, ""), "Not found", errNotFound)
+	})
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
 		panic(err) // the folder is part of the binary
@@ -128,14 +134,22 @@ type view struct {
 	Who     access.Who
 	Message string // the result of the change that led to this page; empty: none
 	Now     time.Time
+	Static  bool // the page shows what was read once, and is not updated
+	Heals   bool // the page shows an error, and is loaded again until it can be shown
 	*sample
 	Content any
 }
 
+// static is the content of a page that is not updated.
+type static interface{ static() }
+
+// refused is the content of a page that refuses what a person asked for, and says why.
+type refused interface{ refused() bool }
+
 // view returns the view of a page for a request, without its title and content.
 func (d *Dashboard) view(ctx context.Context, r *http.Request, page string) view {
 	return view{
-		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Message: d.messages.of(r.FormValue("message")),
+		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Message: d.messages.take(r.FormValue("message")),
 		Now: time.Now(), sample: d.sampler.latest(ctx),
 	}
 }
@@ -152,10 +166,15 @@ func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.
 		v := d.view(ctx, r, name)
 		var err error
 		if v.Title, v.Content, err = content(ctx, r, v.sample); err != nil {
-			d.fail(w, v, "This page cannot be shown", err)
+			d.fail(w, r, v, "This page cannot be shown", err)
 			return
 		}
-		d.write(w, http.StatusOK, t, v)
+		code := http.StatusOK
+		if c, ok := v.Content.(refused); ok && c.refused() {
+			code = http.StatusBadRequest
+		}
+		_, v.Static = v.Content.(static)
+		d.write(w, code, t, v)
 	})
 }
 
@@ -166,7 +185,7 @@ func (d *Dashboard) template(name string) *template.Template {
 }
 
 // fail answers with a page that shows an error.
-func (d *Dashboard) fail(w http.ResponseWriter, v view, title string, err error) {
+func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title string, err error) {
 	code := http.StatusBadGateway
 	switch {
 	case errors.Is(err, errNotFound), errors.Is(err, engine.ErrNoRecord), errors.Is(err, operate.ErrNotFound), errors.Is(err, scripts.ErrNoTimer):
@@ -177,6 +196,8 @@ func (d *Dashboard) fail(w http.ResponseWriter, v view, title string, err error)
 		code = http.StatusConflict
 	}
 	v.Title, v.Content = title, engine.Reason(err)
+	v.Heals = code == http.StatusBadGateway && r.Method == http.MethodGet
+	v.Static = !v.Heals
 	d.write(w, code, d.errorPage, v)
 }
 

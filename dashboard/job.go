@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,16 @@ type jobPage struct {
 	inspect.Job
 	Why   inspect.Verdict
 	Lanes map[string]lane // by listener, while the job runs
+}
+
+// ErrorOnce returns the error of the record, unless Why says it.
+func (p jobPage) ErrorOnce() string {
+	for _, says := range append([]string{p.Why.Summary}, p.Why.Details...) {
+		if strings.Contains(says, p.Error) {
+			return ""
+		}
+	}
+	return p.Error
 }
 
 // Class returns the class of the chip of a step's state: a step that failed and is to be retried is not just

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -19,8 +22,9 @@ type jobs struct {
 	View, Query string
 	Views       []countedView
 	Rows        []row
-	More        int  // jobs that match and are not shown
-	Param, Cut  bool // it is filtered by a parameter; only the records changed last were searched
+	More        int      // jobs that match and are not shown
+	Other       *jobPage // the job with the id that was asked for, which does not run; nil: none
+	Param, Cut  bool     // it is filtered by a parameter; only the records changed last were searched
 }
 
 type countedView struct {
@@ -107,6 +111,15 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 			default:
 				v.More++
 			}
+		}
+	}
+	if report.ValidID(v.Query) && d.o.Reports[v.Query] == nil && !slices.ContainsFunc(s.Jobs, func(j inspect.Running) bool { return j.ID == v.Query }) {
+		// It is queued, delayed or has ended.
+		switch other, err := d.jobPage(ctx, v.Query); {
+		case err == nil:
+			v.Other = &other
+		case !errors.Is(err, engine.ErrNoRecord):
+			return "Jobs", nil, err
 		}
 	}
 	ids := make([]string, len(v.Rows))

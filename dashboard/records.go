@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -17,10 +20,11 @@ import (
 
 // records is the content of the page of records.
 type records struct {
-	Status, Report, Since, Param string // the filter
-	Statuses, Reports, Spans     []string
-	Rows                         []inspect.Job
-	Limit                        int
+	ID, Status, Report, Since, Param string // the filter
+	Wrong                            string // what is wrong with it; empty: nothing
+	Statuses, Reports, Spans         []string
+	Rows                             []inspect.Job
+	Limit                            int
 }
 
 const (
@@ -38,9 +42,13 @@ const (
 // spans are the maximum ages of a record's last change; 0: any.
 var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "any time": 0}
 
+func (records) static() {}
+
+func (v records) refused() bool { return v.Wrong != "" }
+
 func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
 	v := records{
-		Status: strings.ToUpper(r.FormValue("status")), Report: r.FormValue("report"), Since: r.FormValue("since"), Param: strings.TrimSpace(r.FormValue("param")),
+		ID: strings.TrimSpace(r.FormValue("id")), Status: strings.ToUpper(r.FormValue("status")), Report: r.FormValue("report"), Since: r.FormValue("since"), Param: strings.TrimSpace(r.FormValue("param")),
 		Spans: []string{"hour", "day", "week", "any time"}, Reports: slices.Sorted(maps.Keys(d.o.Reports)), Limit: maxRecords,
 	}
 	if _, ok := spans[v.Since]; !ok {
@@ -53,12 +61,45 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 			of.Status = s
 		}
 	}
-	if name, value, ok := strings.Cut(v.Param, "="); ok && name != "" && len(v.Param) <= maxParam {
+	name, value, ok := strings.Cut(v.Param, "=")
+	switch {
+	case v.ID != "" && !report.ValidID(v.ID):
+		v.Wrong = "Id: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -."
+	case v.Status != "" && of.Status == "":
+		v.Wrong = "Status: " + report.Shorten(v.Status) + " is not one of " + strings.Join(v.Statuses, ", ") + "."
+	case len(v.Param) > maxParam:
+		v.Wrong = fmt.Sprintf("Parameter: it has more than %d bytes.", maxParam)
+	case v.Param != "" && (!ok || name == ""):
+		v.Wrong = "Parameter " + report.Shorten(v.Param) + ": write name=value, such as customer=17."
+	}
+	if v.Wrong != "" {
+		return "Records", v, nil
+	}
+	if v.Param != "" {
 		of.Parameters[name] = value
 	}
 	var err error
-	v.Rows, err = d.list(ctx, of, maxRecords)
+	if v.ID != "" {
+		v.Rows, err = d.record(ctx, v.ID)
+	} else {
+		v.Rows, err = d.list(ctx, of, maxRecords)
+	}
 	return "Records", v, err
+}
+
+// record reads the record with an id; none: it does not exist.
+func (d *Dashboard) record(ctx context.Context, id string) (found []inspect.Job, err error) {
+	err = d.query(ctx, func(ctx context.Context) error {
+		r, err := d.o.Inspect.Record(ctx, id)
+		if errors.Is(err, engine.ErrNoRecord) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		found = []inspect.Job{inspect.OfRecord(r)}
+		return d.o.Inspect.Times(ctx, &found[0])
+	})
+	return found, err
 }
 
 // list reads records with their times.

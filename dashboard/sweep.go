@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -151,9 +152,16 @@ func (d *Dashboard) discardGroup(ctx context.Context, r *http.Request) (outcome,
 
 // sweep starts a change of the dead jobs of a group, which the form identifies by its key.
 func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, change func(context.Context, operate.Sweep) (operate.Swept, error)) (outcome, error) {
-	key := r.PostFormValue("group")
+	span, err := spanOf(r, time.Now())
+	if err != nil {
+		return outcome{}, err
+	}
+	one := sweep{What: what, DryRun: r.PostFormValue("dry") != ""}
+	if err := confirmed(r); err != nil && !one.DryRun {
+		return outcome{}, err
+	}
+	inGroup := deadGroup(r.PostFormValue("group"), span)
 	listed := d.sampler.latest(ctx).Dead
-	inGroup := func(j inspect.DeadJob) bool { return keyOf(j) == key }
 	first := slices.IndexFunc(listed, inGroup)
 	if first < 0 { // the sample may be older than the page
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
@@ -163,9 +171,9 @@ func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, cha
 		first = slices.IndexFunc(listed, inGroup)
 	}
 	if first < 0 {
-		return outcome{}, operate.ErrNotFound.Because("this group of dead jobs no longer exists: its jobs were retried or discarded")
+		return outcome{}, errNoGroup
 	}
-	one := sweep{What: what, Group: listed[first].Report + ": " + cmp.Or(listed[first].Error, listed[first].Note), DryRun: r.PostFormValue("dry") != ""}
+	one.Group = describe(listed[first])
 	for _, j := range listed {
 		if inGroup(j) {
 			one.Of++
@@ -173,12 +181,23 @@ func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, cha
 	}
 	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
 	user := access.Of(ctx).Name
-	err := d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
+	err = d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
 		return change(ctx, operate.Sweep{Match: inGroup, DryRun: one.DryRun, Each: each})
 	}, func(s sweep) {
 		d.o.Log.Info("dead jobs changed", "user", user, "what", what, "group", s.Group, "dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
 		d.sampler.stale.Store(true)
 		d.sampler.wakeUp()
 	})
+	if one.DryRun {
+		return outcome{what + ", dry run: nothing is changed. The list below says what would be.", "/dead"}, err
+	}
 	return outcome{what + ": started.", "/dead"}, err
 }
+
+// deadGroup reports whether a job failed in a span and is in the group with a key.
+func deadGroup(key string, span moment.Span) func(inspect.DeadJob) bool {
+	return func(j inspect.DeadJob) bool { return span.Has(j.When) && keyOf(j) == key }
+}
+
+// describe names the group of a dead job.
+func describe(j inspect.DeadJob) string { return j.Report + ": " + cmp.Or(j.Error, j.Note) }

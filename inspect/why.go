@@ -71,6 +71,7 @@ type Verdict struct {
 	Upcoming []Upcoming    `json:"upcoming,omitempty"` // by time
 	Remedies []string      `json:"remedies,omitempty"`
 	Commands []string      `json:"commands,omitempty"` // redis-cli commands that show the same
+	Delayed  bool          `json:"-"`                  // fanfold delay run makes its id, or a step, due now
 }
 
 // Step is a part of a job that is not done.

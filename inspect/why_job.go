@@ -32,7 +32,7 @@ type judged struct {
 
 // diagnose turns facts into a verdict. It needs no server.
 func diagnose(f *facts) Verdict {
-	v := Verdict{ID: f.ID, Now: f.Now}
+	v := Verdict{ID: f.ID, Now: f.Now, Delayed: len(f.Delayed) > 0}
 	if r := f.Record; r != nil {
 		v.Status, v.Report, v.Attempt = r.Status, r.Report, r.Attempt
 	}

@@ -77,9 +77,32 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 
 	b.does("/reports/typed/run", 200, "was inserted and pushed", "p.n", "7", "p.tags", "a\r\nb", "p.yes", "true")
 	b.does("/reports/typed/run", 400, "n is not an integer", "p.n", "x", "p.tags", "a", "p.yes", "true")
+	_, form := b.send("POST", "/reports/typed/run", "p.n", "<x>", "p.tags", "a\r\nb", "p.yes", "false", "p.since", "2024-02-30")
+	for _, kept := range []string{`<details class="act" id="run-typed" open>`, `value="&lt;x&gt;" required aria-invalid="true"`, `required>a`, `<option selected>false</option>`, `value="2024-02-30" aria-invalid="true"`, "No record was inserted.", "since is not a date"} {
+		if !strings.Contains(form, kept) {
+			t.Errorf("the form misses %s: %s", kept, form)
+		}
+	}
 	b.does("/reports/none/run", 400, "unknown report")
 	s.eventually("the record of the form succeeds", has("1", report.Success, 1))
 	b.does("/jobs/1/retry", 200, "Job 1 was pushed again.")
+	for _, want := range []bool{true, false} { // a message is shown once
+		r, err := http.NewRequestWithContext(t.Context(), "POST", base+"/listeners/broken/resume", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if !want {
+			_, _ = page(answer.Header.Get("Location"))
+		}
+		if _, text := page(answer.Header.Get("Location")); strings.Contains(text, "Listener broken is resumed.") != want {
+			t.Errorf("shown once: %v: %s", want, text)
+		}
+	}
 	s.eventually("it succeeds again", has("1", report.Success, 2))
 
 	runs := s.insert("slow", `{"seconds": 300}`)
@@ -122,17 +145,41 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		group, _, _ = strings.Cut(rest, `"`)
 		return ok && strings.Contains(text, "5 ×")
 	})
-	b.does("/dead/retry", 200, "Run again: started.", "group", group, "dry", "1")
+	if _, text := page("/confirm?to=/dead/retry&group=" + group); !strings.Contains(text, `value="yes" class="danger">Run 5 jobs again</button>`) || !strings.Contains(text, "failing: ") {
+		t.Errorf("it does not ask: %s", text)
+	}
+	if _, text := page("/confirm?to=/dead/discard&group=" + group); !strings.Contains(text, `class="danger">Discard 5 jobs</button>`) {
+		t.Errorf("it does not ask: %s", text)
+	}
+	if code, _ := page("/confirm?to=/jobs/1/cancel"); code != 404 {
+		t.Errorf("it asks for a change that needs no question: %d", code)
+	}
+	for _, path := range []string{"/dead/retry", "/dead/discard"} {
+		b.does(path, 400, "was not confirmed", "group", group)
+	}
+	if _, text := page("/dead?until=1h"); strings.Contains(text, "5 ×") || !strings.Contains(text, "No dead job failed in this time.") {
+		t.Errorf("before an hour ago: %s", text)
+	}
+	if _, text := page("/dead?since=1h"); !strings.Contains(text, "5 ×") {
+		t.Errorf("in the last hour: %s", text)
+	}
+	if code, text := page("/dead?since=noon"); code != 400 || !strings.Contains(text, "since: &#34;noon&#34; is neither") {
+		t.Errorf("%d %s", code, text)
+	}
+	b.does("/dead/discard", 404, "no longer exists", "group", group, "until", "1h", "confirm", "yes")
+	if code, text := b.send("POST", "/dead/retry", "group", group, "dry", "1"); code != 200 || strings.Contains(text, "started") || !strings.Contains(text, "nothing is changed") {
+		t.Errorf("%d %s", code, text)
+	}
 	s.eventually("the dry run says what would be", func() bool { _, text := page("/dead"); return strings.Contains(text, "5 jobs would be changed") })
-	b.does("/dead/retry", 200, "Run again: started.", "group", group)
+	b.does("/dead/retry", 200, "Run again: started.", "group", group, "confirm", "yes")
 	s.eventually("they ran again, and are dead again", func() bool {
 		_, text := page("/dead")
 		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 5
 	})
-	b.does("/dead/discard", 200, "Discard: started.", "group", group)
+	b.does("/dead/discard", 200, "Discard: started.", "group", group, "confirm", "yes")
 	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 0 })
 	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "There are no dead jobs.") })
-	b.does("/dead/retry", 404, "no longer exists", "group", group)
+	b.does("/dead/retry", 404, "no longer exists", "group", group, "confirm", "yes")
 
 	// Quarantined entries.
 	quarantine := func(fields string) string {
@@ -155,7 +202,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/quarantine", 409, "there is no record with exactly this id", "entry", unknown, "action", "requeue")
 	b.does("/quarantine", 400, "no such action", "entry", unknown, "action", "explode")
 	b.does("/quarantine", 400, "is not an entry", "entry", "x", "action", "remove")
-	b.does("/quarantine", 200, "No entry is quarantined.", "entry", unknown, "action", "remove")
+	b.does("/quarantine", 400, "was not confirmed", "entry", unknown, "action", "remove")
+	if _, text := page("/confirm?to=/quarantine&entry=" + unknown); !strings.Contains(text, unknown+" is removed from the quarantine") {
+		t.Errorf("it does not ask: %s", text)
+	}
+	b.does("/quarantine", 200, "No entry is quarantined.", "entry", unknown, "action", "remove", "confirm", "yes")
 	b.does("/quarantine", 404, "is not in", "entry", unknown, "action", "remove")
 
 	// What is due later.
@@ -166,6 +217,20 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/due/delayed", 200, later+" is due now.", "member", later, "action", "run")
 	s.wait(later)
 	b.does("/due/delayed", 404, "is not in", "member", later, "action", "run")
+	later = s.insert("slow", `{"seconds": 0}`)
+	if out, code := s.fanfold("submit", later, "--in", "1h"); code != exitOK {
+		t.Fatal(out)
+	}
+	if _, text := page("/jobs/" + later); !strings.Contains(text, `action="/jobs/`+later+`/hurry"><button type="submit">Try now</button>`) {
+		t.Errorf("no button: %s", text)
+	}
+	b.does("/due/delayed", 400, "was not confirmed", "member", later, "action", "remove")
+	b.does("/jobs/"+later+"/hurry", 200, "Job "+later+" is due now.")
+	s.wait(later)
+	b.does("/jobs/"+later+"/hurry", 404, "is not in")
+	if _, text := page("/jobs/" + later); strings.Contains(text, "Try now") {
+		t.Errorf("a button without an effect: %s", text)
+	}
 	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
 		t.Fatal(out)
 	}
@@ -173,7 +238,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/due/timers", 200, "was resumed", "name", "beep-1", "action", "resume")
 	b.does("/due/timers", 200, "was fired", "name", "beep-1", "action", "fire")
 	s.eventually("the message is there", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 1 })
-	b.does("/due/timers", 404, "no such timer", "name", "beep-2", "action", "remove")
+	b.does("/due/timers", 404, "no such timer", "name", "beep-2", "action", "remove", "confirm", "yes")
 	b.does("/due/timers", 400, "not a valid timer name", "name", "a b", "action", "remove")
 	b.does("/due/timers", 400, "no such action", "name", "beep-1", "action", "explode")
 }
@@ -219,6 +284,9 @@ http: {url: "https://reports.example.com/fanfold", users_file: %q, operators: [o
 	nobody.does("/fanfold/reports/slow/pause", 401, "Log in")
 	reader.does("/fanfold/reports/slow/pause", 403, "You may only read")
 	reader.does("/fanfold/quarantine", 403, "You may only read", "entry", "1-1", "action", "remove")
+	if code, text := reader.send("GET", "/fanfold/confirm?to=/quarantine&entry=1-1"); code != 409 || !strings.Contains(text, "you may only read") {
+		t.Errorf("a viewer is asked: %d %s", code, text)
+	}
 	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}

@@ -98,6 +98,33 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'a <b>tale</b> of 17 rows' WHERE id = ?", done)
 	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(done).Keys.Dead(), redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
 	has("/dead", "1 ×", "a &lt;b&gt;tale&lt;/b&gt; of 17 rows")
+	// Any id is found, and what cannot be a filter is refused.
+	has("/jobs?q="+done, `<a href="/jobs/`+done+`">`, "It has failed", "FAILED")
+	has("/jobs?q=77", `<a href="/jobs/77">`, ">delayed</span>")
+	if _, text := page("/jobs?q=999999"); !strings.Contains(text, "No job is in this view.") {
+		t.Error(text)
+	}
+	has("/records?id="+done, ">"+done+"</a>")
+	has("/records?id=999999", "No records match.")
+	for path, says := range map[string]string{
+		"/records?param=seconds": "Parameter seconds: write name=value", "/records?param=%3Dx": "write name=value", "/records?status=odd": "Status: ODD is not one of", "/records?id=a+b": "Id: an id is",
+	} {
+		if code, text := page(path); code != 400 || !strings.Contains(text, says) || strings.Contains(text, "<tbody>") {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if _, text := page("/records"); strings.Contains(text, "as of") || strings.Contains(text, "Pause updates") {
+		t.Errorf("records are not updated: %s", text)
+	}
+	if _, text := page("/nothing"); !strings.Contains(text, `<nav aria-label="Pages">`) || !strings.Contains(text, "this page does not exist") {
+		t.Errorf("not a page: %s", text)
+	}
+	// A PARTIAL record has its error once.
+	s.exec("UPDATE file_download_record SET status = 'PARTIAL', error = 'without listener one' WHERE id = ?", done)
+	s.eventually("the error is there once", func() bool {
+		_, text := page("/jobs/" + done)
+		return strings.Count(text, "without listener one") == 1
+	})
 	for path, want := range map[string]int{"/jobs/999999": 404, "/jobs/" + url.PathEscape("../x"): 404, "/nothing": 404, "/assets/style.css": 200, "/assets/live.js": 200, "/assets/../dashboard.go": 404} {
 		if code, text := page(path); code != want {
 			t.Errorf("%s: %d, not %d: %.200s", path, code, want, text)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -376,7 +377,10 @@ func TestDashboard(t *testing.T) {
 	oncall.click("summary")
 	oncall.check("dead")
 	s.exec("CREATE TABLE company.payments (k INT)")
-	oncall.click("button[formaction='/dead/retry']")
+	oncall.click("button[value='/dead/retry']")
+	oncall.sees("Each job starts its next attempt")
+	oncall.check("confirm")
+	oncall.click("button[value='yes']")
 	oncall.sees("3 jobs done")
 	oncall.sees("There are no dead jobs.")
 
@@ -393,8 +397,42 @@ func TestDashboard(t *testing.T) {
 	if text := oncall.text(); strings.Contains(text, "vs_withdraw") {
 		t.Errorf("a page whose updates are paused was updated: %s", text)
 	}
+	oncall.sees("Paused since")
+	oncall.goTo("/listeners") // a pause lasts over pages
+	oncall.sees("Resume updates")
+	oncall.goTo("/jobs")
 	oncall.click("#pause")
 	oncall.sees("vs_withdraw")
+
+	// A click into a table keeps it up to date, and the focus in it. A selection holds it, and it says so.
+	left := func() string {
+		t.Helper()
+		return eval[string](oncall, "document.querySelector('#rows tbody td:nth-last-child(2)').textContent")
+	}
+	changes := func(what string) {
+		t.Helper()
+		for before, deadline := left(), time.Now().Add(patience); left() == before; time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the table does not change after %s", what)
+			}
+		}
+	}
+	oncall.click("#rows tbody td.number")
+	changes("a click")
+	if !eval[bool](oncall, "document.activeElement.matches('#rows .scroll')") {
+		t.Error("the table has lost the focus")
+	}
+	eval[bool](oncall, "getSelection().selectAllChildren(document.querySelector('#rows tbody th')), true")
+	oncall.sees("a text on it is selected")
+	held := left()
+	if text := oncall.text(); !regexp.MustCompile(`Paused since \d\d:\d\d:\d\d: a text`).MatchString(text) || left() != held {
+		t.Errorf("a held table says %s", text)
+	}
+	oncall.click("#resume")
+	changes("the selection was given up")
+	if eval[bool](oncall, "!document.getElementById('held').hidden") {
+		t.Error("it still says that it is paused")
+	}
 	open()
 
 	// An update does not replace a form while it is filled in.
@@ -423,7 +461,9 @@ func TestDashboard(t *testing.T) {
 	oncall.goTo("/quarantine")
 	oncall.sees("no record with this id was found")
 	oncall.check("quarantine")
-	oncall.click("button[value='remove']")
+	oncall.click("button[value='/quarantine']")
+	oncall.sees("is removed from the quarantine")
+	oncall.click("button[value='yes']")
 	oncall.sees("No entry is quarantined.")
 
 	// A viewer has no buttons, and is refused without them.

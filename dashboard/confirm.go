@@ -1,0 +1,120 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/operate"
+)
+
+// question asks before a change that destroys something, or restarts many jobs.
+type question struct {
+	Text   string // what will happen
+	To     string // path of the change
+	Back   string // path of the page that it came from
+	Button string
+	DryRun bool // it can be tried without a change
+	Fields []field
+}
+
+// field is a hidden field of a form.
+type field struct{ Name, Value string }
+
+func (question) static() {}
+
+// confirmed returns nil if a person has confirmed a change.
+func confirmed(r *http.Request) error {
+	if r.PostFormValue("confirm") != "yes" {
+		return operate.ErrInput.Because("this change was not confirmed: make it from its page, which asks first")
+	}
+	return nil
+}
+
+// confirm asks whether to make the change that the fields of the form describe.
+func (d *Dashboard) confirm(_ context.Context, r *http.Request, s *sample) (string, any, error) {
+	if !access.Of(r.Context()).Operator() {
+		return "", nil, operate.ErrRefused.Because("you may only read")
+	}
+	q := question{To: r.FormValue("to"), Button: "Remove"}
+	pass := func(name string) string {
+		q.Fields = append(q.Fields, field{name, r.FormValue(name)})
+		return r.FormValue(name)
+	}
+	switch q.To {
+	case "/dead/retry", "/dead/discard":
+		return d.confirmSweep(r, s, q)
+	case "/quarantine":
+		q.Text, q.Back = "Entry "+pass("entry")+" is removed from the quarantine. It cannot be requeued afterwards.", "/quarantine"
+	case "/due/delayed":
+		q.Text, q.Back = pass("member")+" is removed from what is due later. Its record is not changed.", "/due"
+	case "/due/timers":
+		q.Text, q.Back = "Timer "+pass("name")+" is removed. It does not fire.", "/due"
+	default:
+		return "", nil, errNotFound
+	}
+	q.Fields = append(q.Fields, field{"action", "remove"})
+	return "Remove?", q, nil
+}
+
+// confirmSweep asks before a change of a group of dead jobs. Jobs that fail after the question are not in it.
+func (d *Dashboard) confirmSweep(r *http.Request, s *sample, q question) (string, any, error) {
+	now := time.Now()
+	span, err := spanOf(r, now)
+	if err != nil {
+		return "", nil, err
+	}
+	if span.Until.IsZero() {
+		span.Until = now
+	}
+	group := deadGroup(r.FormValue("group"), span)
+	first, n := slices.IndexFunc(s.Dead, group), 0
+	if first < 0 {
+		return "", nil, errNoGroup
+	}
+	for _, j := range s.Dead {
+		if group(j) {
+			n++
+		}
+	}
+	jobs, what := inspect.Count(n, "job"), describe(s.Dead[first])
+	q.Back, q.DryRun = "/dead", true
+	for _, f := range []field{{"group", r.FormValue("group")}, {"since", millis(span.Since)}, {"until", millis(span.Until)}} {
+		if f.Value != "" {
+			q.Fields = append(q.Fields, f)
+		}
+	}
+	if q.To == "/dead/retry" {
+		q.Button = "Run " + jobs + " again"
+		q.Text = what + ". Each job starts its next attempt, which queries its sources again."
+	} else {
+		q.Button = "Discard " + jobs
+		q.Text = what + ". The jobs are removed from the list, and their records stay FAILED. fanfold retry can still run each of them again by its id."
+	}
+	return q.Button + "?", q, nil
+}
+
+// errNoGroup is the error of a group without a dead job.
+var errNoGroup = operate.ErrNotFound.Because("this group of dead jobs no longer exists: its jobs were retried or discarded")
+
+// spanOf returns the span of the fields since and until of a form.
+func spanOf(r *http.Request, now time.Time) (moment.Span, error) {
+	span, end, err := moment.ParseSpan(r.FormValue("since"), r.FormValue("until"), now, time.Local)
+	if err != nil {
+		return span, operate.ErrInput.Because("%s: %v", end, err)
+	}
+	return span, nil
+}
+
+// millis writes a time as Unix milliseconds; empty: the zero time.
+func millis(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(t.UnixMilli(), 10)
+}
