@@ -28,6 +28,7 @@ test: deps vet ## run all tests
 	cd deploy/check && $(GO) vet ./... && $(GO) test ./...
 	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory browser
+	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
 
 browser: deps ## drive headless Chromium over all pages; PICTURES=DIR writes what it sees there
 	@./.ci/deps chromium:chromium node:nodejs npm:npm
@@ -55,11 +56,11 @@ race: deps ## run all tests with the race detector (needs gcc)
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
-servers: deps ## run the tests on Valkey 8, Redis 8 and servers like managed ones
+servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11 and servers like managed ones; ONLY=databases or redis
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
-	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" ./.ci/servers
+	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" DATABASES="$(DATABASES)" ONLY="$(ONLY)" ./.ci/servers
 
 fuzz: ## run each fuzz target for a minute
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
