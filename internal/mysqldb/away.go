@@ -26,6 +26,7 @@ var refused = []uint16{
 	1049, // no such schema
 	1130, // not from this host
 	1251, // the client does not support the account's authentication protocol
+	1524, // the account authenticates with a plugin that the server does not have
 	1698, // the account cannot log in with a password
 	1820, // the password must be changed first
 	1862, // the password has expired
@@ -34,11 +35,14 @@ var refused = []uint16{
 	4151, // the account is locked (MariaDB)
 }
 
+// errNoKey means that a server of MySQL cannot receive a password without TLS.
+var errNoKey = errors.New("the server has no RSA key for a password without TLS: use TLS, with tls=true in the DSN or ca_file")
+
 // Refused tells whether a server answered that this account has no access. Only a change of the DSN
 // or of the account helps, such as the end of a password rotation.
 func Refused(err error) bool {
 	var answer *mysql.MySQLError
-	return errors.As(err, &answer) && slices.Contains(refused, answer.Number)
+	return errors.Is(err, errNoKey) || errors.As(err, &answer) && slices.Contains(refused, answer.Number)
 }
 
 // ReadOnly is the error number of a server with a read-only option. For writers it is a replica

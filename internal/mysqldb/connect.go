@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
@@ -73,7 +74,7 @@ func connect(d report.Database, maxConnections int, patience time.Duration, zone
 	if err != nil {
 		return nil, errDSN
 	}
-	db := sql.OpenDB(connector)
+	db := sql.OpenDB(explained{connector})
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
 	db.SetConnMaxIdleTime(idleTime)
@@ -81,6 +82,19 @@ func connect(d report.Database, maxConnections int, patience time.Duration, zone
 		db.SetConnMaxLifetime(zoneTime)
 	}
 	return db, nil
+}
+
+// explained is a connector whose errors name what helps.
+type explained struct{ driver.Connector }
+
+// Connect implements driver.Connector. The driver has no error of its own for a server of MySQL
+// without a key for passwords: only the text tells it from a broken connection.
+func (e explained) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := e.Connector.Connect(ctx)
+	if err != nil && strings.Contains(err.Error(), "caching_sha2_password") {
+		err = fmt.Errorf("%w: %w", errNoKey, err)
+	}
+	return conn, err
 }
 
 // inZone sets the time zone of every new connection.
