@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	"crypto/md5"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -128,8 +128,8 @@ func weekReports(version int, minute time.Duration) string {
     parameters: {job: integer}
     stages:
       - listeners:
-          - {name: all_users, database: db, query: "SELECT LEFT(SHA2(seq, 224), 32) AS k, seq AS a FROM seq_1_to_20000"}
-          - {name: all_sums, database: db, query: "SELECT LEFT(SHA2(seq, 224), 32) AS k, seq + :job AS b FROM seq_20000_to_1"}
+          - {name: all_users, database: db, query: "SELECT SHA2(seq, 224) AS k, seq AS a FROM seq_1_to_20000"}
+          - {name: all_sums, database: db, query: "SELECT SHA2(seq, 224) AS k, seq + :job AS b FROM seq_20000_to_1"}
     join: {key: k}
   nightly:
     timeout: 20m
@@ -157,7 +157,7 @@ func weekFile(name string, job int, version string) string {
 	case "export":
 		b.WriteString("k,a,b\r\n")
 		for k := 1; k <= 20_000; k++ {
-			sum := md5.Sum([]byte(strconv.Itoa(k)))
+			sum := sha256.Sum224([]byte(strconv.Itoa(k)))
 			fmt.Fprintf(&b, "%s,%d,%d\r\n", hex.EncodeToString(sum[:]), k, k+job)
 		}
 	case "nightly":

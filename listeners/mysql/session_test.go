@@ -29,7 +29,7 @@ func (b *bundle) running(t *testing.T, text string) (n int) {
 // await polls until so many of these queries run.
 func (b *bundle) await(t *testing.T, text string, want int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
