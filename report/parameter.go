@@ -75,16 +75,10 @@ var ErrParameters = errors.New("report: parameters")
 // The error matches ErrParameters and names every wrong or unknown parameter with
 // its value and the remedy.
 func (r *Report) Bind(raw []byte) (map[string]any, error) {
-	given, err := ParameterFields(raw)
+	values, wrong, err := r.bind(raw)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range r.Parameters {
-		if _, ok := given[p.Name]; !ok && p.Default != nil {
-			given[p.Name] = json.RawMessage(*p.Default)
-		}
-	}
-	values, wrong := r.Check(given)
 	if len(wrong) > 0 {
 		texts := make([]string, len(wrong))
 		for i, m := range wrong {
@@ -93,6 +87,28 @@ func (r *Report) Bind(raw []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("%w: %s", ErrParameters, strings.Join(texts, "; "))
 	}
 	return values, nil
+}
+
+// Mistakes returns what is wrong with the parameters of a record, in the order of Check; none if Bind
+// accepts them, or if they are not a JSON object.
+func (r *Report) Mistakes(raw []byte) []ParameterMistake {
+	_, wrong, _ := r.bind(raw)
+	return wrong
+}
+
+// bind converts parameters, with their defaults.
+func (r *Report) bind(raw []byte) (map[string]any, []ParameterMistake, error) {
+	given, err := ParameterFields(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range r.Parameters {
+		if _, ok := given[p.Name]; !ok && p.Default != nil {
+			given[p.Name] = json.RawMessage(*p.Default)
+		}
+	}
+	values, wrong := r.Check(given)
+	return values, wrong, nil
 }
 
 // ParameterMistake is what is wrong with one parameter.

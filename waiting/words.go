@@ -60,8 +60,28 @@ func describe(f facts, reports map[string]*report.Report) view {
 	default:
 		v.Class, v.Title, v.Ended, v.Help = "bad", "This report could not be made", true, true
 		v.Says = []string{"Something went wrong on our side. Support can find the cause and run the report again."}
+		if says := mistaken(f, of); f.Status == report.Failed && len(says) > 0 {
+			v.Says = says
+		}
 	}
 	return v
+}
+
+// mistaken says which parameters of a record cannot be used, without their values; nil: none. To run such a
+// record again does not help.
+func mistaken(f facts, of *report.Report) []string {
+	if of == nil {
+		return nil
+	}
+	var says []string
+	for _, m := range of.Mistakes(f.Parameters) {
+		says = append(says, report.Shorten(m.Name)+" is "+m.Message+". "+m.Remedy+".")
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	says = append([]string{"It was requested with a value that cannot be used."}, says...)
+	return append(says, "Request the report again with a valid value.")
 }
 
 // queued describes a PENDING record.

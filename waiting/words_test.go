@@ -32,7 +32,7 @@ func words(v view) string {
 // TestWords has every state of a record.
 func TestWords(t *testing.T) {
 	t.Parallel()
-	reports := map[string]*report.Report{"r": {Name: "r", Stages: []report.Stage{
+	reports := map[string]*report.Report{"r": {Name: "r", Parameters: []report.Parameter{{Name: "year", Type: report.ParamInteger, Default: new("2024")}}, Stages: []report.Stage{
 		{Listeners: []report.Listener{{Name: "plt_fund.vs_withdraw", Label: "Withdrawals"}, {Name: "user.some_tags"}}},
 		{Listeners: []report.Listener{{Name: "last"}}},
 	}}}
@@ -79,7 +79,10 @@ func TestWords(t *testing.T) {
 		"Cancelled: This report was cancelled. It will not be made.":                                                                   ended(report.Cancelled, nil),
 		"No longer available: This report was deleted.":                                                                                ended(inspect.Deleted, nil),
 		"This report could not be made: Something went wrong on our side. Support can find the cause and run the report again. (help)": ended(report.Failed, nil),
-		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC":                                                                        ended(report.Success, made),
+		"This report could not be made: It was requested with a value that cannot be used. year is not an integer. Give a whole number, or a string of its digits. Request the report again with a valid value. (help)": {
+			Job: inspect.Job{ID: "1", Report: "r", Status: report.Failed, Error: "SELECT secret", Parameters: []byte(`{"year": "secret"}`)},
+		},
+		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC": ended(report.Success, made),
 		"Ready:": ended(report.Success, nil),
 		"Ready, but not complete: Some data was not available, and the file was created without it.     (help)":                                                                   ended(report.Partial, nil),
 		"Ready, but not complete: The file was created without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),

@@ -151,6 +151,15 @@ func (r *dirReader) Read(p []byte) (int, error) {
 
 func (r *dirReader) Close() error { return r.file.Close() }
 
+// Size returns the size of the file in bytes.
+func (r *dirReader) Size() (int64, error) {
+	info, err := r.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
 // Check writes and removes a hidden file, which also tests hard links. It does not create a missing
 // directory; the error then matches fs.ErrNotExist.
 func (d *Dir) Check(ctx context.Context) error {

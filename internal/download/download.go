@@ -12,6 +12,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -25,6 +26,11 @@ type Find func(ctx context.Context, id, file string) (files sink.Sink, name stri
 // signer is a sink whose objects anyone can read with a signed URL.
 type signer interface {
 	SignedURL(ctx context.Context, name string, until time.Time) (string, error)
+}
+
+// sized is an open file whose size is known, so that a browser can show how much is left.
+type sized interface {
+	Size() (int64, error)
 }
 
 const (
@@ -79,13 +85,18 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": made.Report + "-" + id + end}))
 	h.Set("X-Content-Type-Options", "nosniff")
+	if f, ok := in.(sized); ok {
+		if n, err := f.Size(); err == nil {
+			h.Set("Content-Length", strconv.FormatInt(n, 10))
+		}
+	}
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
 	}
 	to := &deadlineWriter{w, http.NewResponseController(w)}
 	if _, err := io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, chunk)); err != nil {
-		panic(http.ErrAbortHandler) // the length is unknown: only an abort tells the client
+		panic(http.ErrAbortHandler) // where the length is unknown, only an abort tells the client
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func TestServeStreams(t *testing.T) {
 	if err != nil || string(got) != text || <-ended != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	for header, want := range map[string]string{"Content-Type": "text/csv; charset=utf-8", "Content-Disposition": "attachment; filename=weekly-1111.csv", "Cache-Control": "no-store"} {
+	for header, want := range map[string]string{"Content-Type": "text/csv; charset=utf-8", "Content-Disposition": "attachment; filename=weekly-1111.csv", "Cache-Control": "no-store", "Content-Length": strconv.Itoa(len(text))} {
 		if got := answer.Header.Get(header); got != want {
 			t.Errorf("%s: %q", header, got)
 		}
