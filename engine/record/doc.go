@@ -27,7 +27,8 @@
 // # What a table needs
 //
 // The columns id, report, status, attempt, file and updated must be there;
-// parameters, error and rows can be mapped to "-"; created is read if it is there. The id is an integer or a
+// parameters, error and rows can be mapped to "-". Parameters are a text with JSON: a column of
+// MySQL's type JSON changes numbers and the order of fields; created is read if it is there. The id is an integer or a
 // text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP.
 // A DATETIME says nothing about its time zone: it is in that of the session, which
 // the pool must have from whoever else writes it (mysqldb.ConnectRecords), or ages

@@ -149,11 +149,11 @@ func TestCheckRefuses(t *testing.T) {
 func TestInsert(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, report.Records{})
-	id, err := s.Insert(t.Context(), "funds", []byte(`{"a":"é"}`))
+	id, err := s.Insert(t.Context(), "funds", []byte(`{"b":"é","a":12345678901234567890.50}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"a":"é"}`), Status: report.Pending}
+	want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"b":"é","a":12345678901234567890.50}`), Status: report.Pending}
 	if diff := cmp.Diff(want, read(t, s, id)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -163,6 +163,28 @@ func TestInsert(t *testing.T) {
 	run(t, db, foreign)
 	if _, err := store(t, db, foreignOptions("Downloads")).Insert(t.Context(), "r", nil); err == nil {
 		t.Error("a row without an id was inserted")
+	}
+}
+
+// TestParametersOfTypeJSON: in a column of that type, MySQL writes them in its own form.
+func TestParametersOfTypeJSON(t *testing.T) {
+	t.Parallel()
+	_, db := own(t, report.Records{})
+	run(t, db, "ALTER TABLE file_download_record ADD typed JSON NULL")
+	s := store(t, db, report.Records{Columns: map[string]string{"parameters": "typed"}})
+	given, want := `{"b":"é","a":12345678901234567890.50}`, `{"b":"é","a":12345678901234567890.50}`
+	if testmain.SharedDatabase(t).MySQL {
+		want = `{"a": 1.2345678901234567e19, "b": "é"}`
+	}
+	id, err := s.Insert(t.Context(), "funds", []byte(given))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := read(t, s, id); string(r.Parameters) != want {
+		t.Errorf("%s, want %s", r.Parameters, want)
+	}
+	if list, err := s.List(t.Context(), Filter{Parameters: map[string]string{"a": "12345678901234567890.50", "b": "é"}}, 2); err != nil || len(list) != 1 {
+		t.Errorf("%v %v", list, err)
 	}
 }
 

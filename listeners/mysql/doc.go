@@ -11,7 +11,9 @@
 // # Ends
 //
 // The server ends a query at the listener's timeout (max_statement_time on MariaDB,
-// max_execution_time on MySQL). If it cannot, or the context ends earlier, the connection is closed.
+// max_execution_time on MySQL). MySQL ends SLEEP and the like without an error, with values that are
+// wrong: a query that took its whole timeout there has failed. If the server cannot end a query, or
+// the context ends earlier, the connection is closed.
 // A busy server does not notice that, so KILL QUERY is sent over another connection. An account may
 // kill its own queries: this needs no grant beyond SELECT.
 //
@@ -38,7 +40,7 @@
 //	FLOAT, DOUBLE                                 float; FLOAT(M,D) with so many decimals
 //	DATE; DATETIME, TIMESTAMP; TIME               date; datetime; time, with their digits; zero dates stay.
 //	                                              A TIMESTAMP is in UTC, a DATETIME in the zone of its listener
-//	JSON                                          json (MariaDB has none of its own: text)
-//	BLOB types, BINARY, VARBINARY, GEOMETRY       binary
+//	JSON                                          json on MySQL, in its own form; text on MariaDB
+//	BLOB types, BINARY, VARBINARY, GEOMETRY       binary; so is a VECTOR
 //	CHAR, VARCHAR, TEXT types, ENUM, SET, others  text
 package mysql

@@ -30,7 +30,7 @@ var remedies = map[uint16]string{
 	1055: "add the column to GROUP BY, or aggregate it",
 	1056: "correct GROUP BY",
 	1060: "give one of the columns an alias with AS",
-	1064: "correct the SQL",
+	1064: "correct the SQL, or put backticks around a name that is a reserved word of this server",
 	1066: "give one of the tables an alias",
 	1109: "correct the table in the query",
 	1111: "use HAVING instead of WHERE for aggregates",

@@ -213,6 +213,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{b, "SELECT nothing AS v FROM t", "correct the column"},
 		{b, "SELECT v FROM t WHERE", "correct the SQL"},
+		{b, "SELECT v AS rows FROM t", "reserved word"},
 		{b, "SELECT v FROM missing", "correct the table"},
 		{b, "SELECT nothing(v) AS v FROM t", "correct the function"},
 		{b, "SELECT write_t() AS v", "read-only transaction"},
