@@ -110,9 +110,8 @@ func TestALostAnswerIsNoTry(t *testing.T) {
 	}
 }
 
-// TestAFullRedisHoldsNoClaim: a job that cannot go into its next stage makes room for those
-// that end, and comes again without a try.
-func TestAFullRedisHoldsNoClaim(t *testing.T) {
+// TestAFullRedisAdvances: a job goes into its next stage, whose tasks then compete for memory.
+func TestAFullRedisAdvances(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	server, err := testenv.StartRedis(ctx, t.TempDir())
@@ -142,7 +141,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 		}
 		e.fanIn(ctx, []step.Entry{{ID: entry, Deliveries: 1, Fields: fields}})
 		state, err := s.Jobs.Read(ctx, id)
-		if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
+		if err != nil || state.Worker != "" || state.Stage != 2 || state.Status != job.StatusRun {
 			t.Errorf("%s: %+v %v", id, state, err)
 		}
 		if err := client.ConfigSet(ctx, "maxmemory", "0").Err(); err != nil {

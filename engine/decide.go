@@ -23,6 +23,8 @@ type push struct {
 	attempt int64   // of the state in Redis; 0: no state, or the record is final
 	ended   bool    // the state is of a job that has ended
 	broken  bool    // the state's key has another type
+	yielded bool    // the state is of an attempt that was preempted
+	turn    scripts.Turn
 	report  *report.Report
 	paused  bool // its report is paused
 
@@ -45,12 +47,20 @@ func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
 
 // found stores the state of the job in Redis.
 func (p *push) found(attempt int64, status string) {
-	p.attempt, p.broken, p.ended = attempt, status == scripts.StatusBroken, false
+	p.attempt, p.broken, p.ended, p.yielded = attempt, status == scripts.StatusBroken, false, status == job.StatusPreempted
 	switch status {
 	case "", scripts.StatusBroken, job.StatusRun, job.StatusReady, job.StatusFold, job.StatusPublishing, job.StatusFailing:
 	default:
 		p.ended = true
 	}
+}
+
+// preempted tells whether the job was preempted in a full Redis and has not started again.
+func (p push) preempted() bool { return p.record.Status == report.Processing && !p.turn.Since.IsZero() }
+
+// outwaited tells whether a preempted job has waited for longer than its report allows.
+func (p push) outwaited() bool {
+	return p.preempted() && p.report != nil && p.turn.Waited > p.report.Timeout
 }
 
 // act is what to do about a push.
@@ -90,7 +100,11 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
 	case p.record.Status == report.Processing && p.attempt >= p.record.Attempt && !p.ended:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
-	case p.record.Status == report.Processing && p.record.Age < grace:
+	case p.outwaited():
+		return decision{act: actFail, why: "the deadline passed while the job waited for memory in Redis: raise maxmemory, reduce the result size, or limit the running jobs"}
+	case p.preempted() && p.turn.After != "":
+		return decision{act: actLookLater, why: "it waits for memory in Redis, after job " + p.turn.After, pause: p.turn.Pause(), member: job.Later{ID: p.id}}
+	case p.record.Status == report.Processing && p.record.Age < grace && !(p.yielded && p.attempt == p.record.Attempt):
 		// Another trigger may be between updating the record and writing the state.
 		return decision{
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",

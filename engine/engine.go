@@ -160,13 +160,13 @@ func (e *Engine) lookAtMemory(ctx context.Context) error {
 	if last := e.looked.Load(); last != 0 && now-last < int64(memoryEvery) {
 		return nil
 	}
-	used, err := e.o.Scripts.MemoryUsed(ctx)
+	usage, err := e.o.Scripts.Memory.Usage(ctx)
 	if err != nil {
 		return err
 	}
 	e.looked.Store(now)
-	if full := used > e.o.Limits.Memory; full != e.full.Swap(full) {
-		e.log.Warn("memory of Redis crossed limits.memory", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
+	if full := usage.Percent() > e.o.Limits.Memory; full != e.full.Swap(full) {
+		e.log.Warn("memory of Redis crossed limits.memory", "percent", usage.Percent(), "limit", e.o.Limits.Memory, "starting jobs", !full)
 	}
 	return nil
 }

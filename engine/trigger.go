@@ -131,7 +131,7 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err
 	err = e.insist(ctx, "read records", func() error {
 		records, err := e.o.Records.Read(ctx, ids)
 		for _, p := range pushes {
-			p.record, p.report, p.attempt, p.broken, p.ended = nil, nil, 0, false, false
+			p.record, p.report, p.attempt, p.broken, p.ended, p.yielded, p.turn = nil, nil, 0, false, false, false, scripts.Turn{}
 			if r, ok := records[p.id]; ok {
 				p.record, p.report = &r, e.o.Reports[r.Report]
 			}
@@ -163,7 +163,38 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err
 		}
 		return err
 	})
-	return epoch, err
+	if err != nil {
+		return "", err
+	}
+	return epoch, e.insist(ctx, "read turns", func() error { return e.readTurns(ctx, pushes) })
+}
+
+// readTurns notes when the jobs may start again that were preempted. One whose record has been final
+// since has no turn any more.
+func (e *Engine) readTurns(ctx context.Context, pushes []*push) error {
+	var ids []string
+	for _, p := range pushes {
+		if p.record != nil && p.record.Attempt > 0 {
+			ids = append(ids, p.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	turns, err := e.o.Scripts.Memory.Turns(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, p := range pushes {
+		turn, ok := turns[p.id]
+		if p.turn = turn; !ok || p.record == nil || p.record.Status == report.Processing {
+			continue
+		}
+		if err := e.o.Scripts.Memory.Leave(ctx, p.id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readPauses notes which pushes belong to a paused report.
@@ -221,6 +252,9 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Result {
 	s, attempt, changed := e.o.Scripts, p.record.Attempt, false
 	err := e.insist(ctx, "list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) })
+	if err == nil && !p.turn.Since.IsZero() {
+		err = e.insist(ctx, "remove a contender", func() error { return s.Memory.Leave(ctx, p.id) })
+	}
 	if err == nil {
 		err = e.insist(ctx, "report a failed record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, p.report.Notify != nil)

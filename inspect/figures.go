@@ -209,12 +209,12 @@ func overdue(name, key, help string) measure {
 // memory measures the memory use of a partition's server. It does not use the pipeline: a pipeline
 // to a cluster sends INFO, which names no key, to any server.
 func memory(s *scripts.Scripts) measure {
-	var used int
+	var used scripts.Usage
 	var err error
 	return measure{
 		Figure: Figure{Name: "redis_memory_used_ratio", Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has no limit. Above limits.memory no job is started."},
-		ask:    func(ctx context.Context, _ redis.Pipeliner) { used, err = s.MemoryUsed(ctx) },
-		value:  func(time.Time) (float64, error) { return float64(used) / 100, err },
+		ask:    func(ctx context.Context, _ redis.Pipeliner) { used, err = s.Memory.Usage(ctx) },
+		value:  func(time.Time) (float64, error) { return float64(used.Percent()) / 100, err },
 	}
 }
 

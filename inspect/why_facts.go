@@ -131,7 +131,10 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	f.Seen, errs[0] = once(in, "definitions"+of, func() (scripts.Seen, error) { return s.Definitions.Seen(ctx) })
 	f.Delayed, errs[1] = f.askDelayed(ctx, s)
 	f.Running, errs[2] = once(in, "running"+of, func() (int64, error) { return s.Jobs.Running(ctx) })
-	f.Memory, errs[3] = once(in, "memory"+of, func() (int, error) { return s.MemoryUsed(ctx) })
+	f.Memory, errs[3] = once(in, "memory"+of, func() (int, error) {
+		usage, err := s.Memory.Usage(ctx)
+		return usage.Percent(), err
+	})
 	f.Paused, errs[4] = once(in, "pauses"+of, func() (scripts.Pauses, error) { return s.Gate.Paused(ctx) })
 	if err := cmp.Or(errs[:]...); err != nil {
 		return err

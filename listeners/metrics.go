@@ -18,8 +18,9 @@ const (
 
 // metrics count the tasks of a Runner.
 type metrics struct {
-	tasks   *prometheus.CounterVec   // by listener and outcome
-	seconds *prometheus.HistogramVec // by listener
+	tasks     *prometheus.CounterVec   // by listener and outcome
+	seconds   *prometheus.HistogramVec // by listener
+	preempted prometheus.Counter
 }
 
 // newMetrics registers the metrics; with a nil registerer they only count.
@@ -33,5 +34,8 @@ func newMetrics(to prometheus.Registerer) *metrics {
 			Name: "fanfold_query_duration_seconds", Help: "How long a try of a task took, with storing its rows, however it ended.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 60, 180, 600, 1800},
 		}, []string{"listener"}),
+		preempted: with.NewCounter(prometheus.CounterOpts{
+			Name: "fanfold_jobs_preempted_total", Help: "Jobs that were stopped here because Redis was full, so that an older job could go on. They start again later.",
+		}),
 	}
 }

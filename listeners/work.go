@@ -140,18 +140,15 @@ func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.
 			chunk.Names = append(chunk.Names, c.Name)
 		}
 		number++
-		outcome, err := insist(ctx, r, "store chunk", func() (scripts.Outcome, error) {
+		outcome, err := r.insistOnRoom(ctx, t, chunk.Bytes(), "store chunk", func() (scripts.Outcome, error) {
 			if last {
 				return t.Complete(ctx, chunk, time.Since(*began.Load()))
 			}
 			return t.Append(ctx, chunk)
 		})
 		switch {
-		case errors.Is(err, scripts.ErrFull):
-			// Waiting here would keep memory that other jobs need to end.
-			return Outage(err)
 		case err != nil:
-			return away(err)
+			return err
 		case outcome == scripts.TooMuch:
 			return Permanent(ofReport(errors.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit")))
 		case outcome == scripts.Busy:

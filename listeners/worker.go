@@ -1,6 +1,7 @@
 package listeners
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,8 +218,12 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 	case outcome == scripts.TooFar:
 		return errFar
 	case errors.Is(err, scripts.ErrFull):
-		// Waiting would keep memory that other jobs need to end.
-		return w.fail(ctx, Outage(err))
+		// Waiting would keep the replies of other jobs from being read.
+		_, full := w.contend(ctx, &task{Task: w.task, listener: w.listener}, 0, false)
+		if errors.Is(full, ErrEnded) {
+			return w.over(ctx)
+		}
+		return w.fail(ctx, cmp.Or(full, Outage(err)))
 	case err != nil:
 		return w.lost(err)
 	case outcome == scripts.TooMuch:

@@ -25,10 +25,11 @@ type Chunk struct {
 // sharedBytes is the max size of a chunk that shares a round trip with others.
 const sharedBytes = 64 << 10
 
-func (c Chunk) bytes() int {
-	var n int
+// Bytes returns the size of the data.
+func (c Chunk) Bytes() int64 {
+	var n int64
 	for _, f := range c.Fields {
-		n += len(f)
+		n += int64(len(f))
 	}
 	return n
 }

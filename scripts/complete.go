@@ -23,7 +23,7 @@ func (t *Task) Complete(ctx context.Context, last Chunk, took time.Duration) (Ou
 	c := &completion{task: t, chunks: last.Number + 1, took: took}
 	switch {
 	case len(last.Names) == 0: // stored
-	case last.Number > 0 || last.bytes() > sharedBytes:
+	case last.Number > 0 || last.Bytes() > sharedBytes:
 		// A chunk can be a megabyte: it takes a round trip of its own, so that small
 		// calls do not wait for it. Gone can mean that a call before this one has
 		// counted it: the next call knows.

@@ -196,7 +196,7 @@ type End struct {
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 6+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry), s.Keys.Finished(), s.Keys.ReplyTo())
+		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry), s.Keys.Finished(), s.Keys.ReplyTo(), s.Keys.Contenders())
 		args := append(make([]any, 0, 4+8*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))

@@ -39,6 +39,14 @@ func (k Keys) Reply() string { return k.Prefix + "reply" }
 // Deadlines is the sorted set of running jobs.
 func (k Keys) Deadlines() string { return k.Prefix + "deadlines" }
 
+// Contenders is the sorted set of the jobs that have competed for a full Redis: id → start of the
+// first attempt.
+func (k Keys) Contenders() string { return k.Prefix + "contenders" }
+
+// Full is the string that exists for a minute after a job was preempted: since then Redis counts as
+// full.
+func (k Keys) Full() string { return k.Prefix + "full" }
+
 // Dead is the sorted set of failed jobs.
 func (k Keys) Dead() string { return k.Prefix + "dead" }
 
@@ -129,11 +137,11 @@ func (k Keys) Type(key string) string {
 	switch key {
 	case k.Jobs(), k.FanIn(), k.FanInLarge(), k.Reply(), k.Fired(), k.Finished(), k.Quarantined(), k.Events():
 		return "stream"
-	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions(), k.Processes():
+	case k.Delayed(), k.Deadlines(), k.Contenders(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions(), k.Processes():
 		return "zset"
 	case k.TimerAnchors(), k.ReplyTo():
 		return "hash"
-	case k.Epoch(), k.Version(), k.Installation(), k.Snapshot(), k.Wake(), k.Configuration():
+	case k.Epoch(), k.Version(), k.Installation(), k.Snapshot(), k.Wake(), k.Full(), k.Configuration():
 		return "string"
 	}
 	switch {

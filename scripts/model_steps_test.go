@@ -324,6 +324,30 @@ func (m *machine) forget() {
 	}
 }
 
+// preempt ends the attempt for an older job. Its id is due later, which is taken from the delayed set
+// at once: in this model nobody reads records.
+func (m *machine) preempt(t *rapid.T) {
+	attempt, j := m.near(t), m.job
+	got, err := m.s.Memory.Preempt(t.Context(), Holder{ID: "1", Attempt: attempt}, Holder{ID: "0", Since: time.UnixMilli(1)})
+	switch {
+	case j == nil && m.tombstone != nil && m.tombstone.attempt == attempt && m.tombstone.status == job.StatusPreempted:
+		m.check(t, got, err, OK)
+	case j == nil || j.attempt != attempt:
+		m.check(t, got, err, Gone)
+	case j.status != job.StatusRun:
+		m.check(t, got, err, Busy)
+	default:
+		m.check(t, got, err, OK)
+		j.status, m.tombstone, m.job = job.StatusPreempted, j, nil
+		for _, l := range stages[j.stage-1] {
+			delete(m.delayed, member(j.attempt, l))
+		}
+		if n, err := m.client.ZRem(t.Context(), m.s.Keys.Delayed(), "1").Result(); n != 1 || err != nil {
+			t.Fatalf("its id is not delayed: %v", err)
+		}
+	}
+}
+
 func (m *machine) cancel(t *rapid.T) {
 	attempt := m.near(t)
 	got, _, err := m.s.Jobs.Cancel(t.Context(), "1", attempt, "cancelled")

@@ -142,7 +142,7 @@ func (m *machine) stream(step string) string {
 }
 
 func (m *machine) clean() {
-	keys := []string{m.s.Keys.Job("1"), m.s.Keys.Ended("1"), m.s.Keys.Deadlines(), m.s.Keys.Delayed(), m.s.Keys.Events(), m.s.Keys.Jobs(), m.s.Keys.Wake(), m.s.Keys.Dead()}
+	keys := []string{m.s.Keys.Job("1"), m.s.Keys.Ended("1"), m.s.Keys.Deadlines(), m.s.Keys.Delayed(), m.s.Keys.Events(), m.s.Keys.Jobs(), m.s.Keys.Wake(), m.s.Keys.Dead(), m.s.Keys.Contenders(), m.s.Keys.Full()}
 	for _, step := range steps {
 		keys = append(keys, m.stream(step))
 	}
@@ -254,6 +254,7 @@ func (m *machine) actions() map[string]action {
 		"settle":         {5, hand(ofFold), m.settle},
 		"cancel":         {1, always, m.cancel},
 		"expire":         {2, always, m.expire},
+		"preempt":        {1, always, m.preempt},
 		"double":         {2, exists, m.double},
 		"lose entry":     {1, entry(func(*mEntry) bool { return true }), m.loseEntry},
 		"lose delayed":   {1, func() bool { return len(m.delayed) > 0 }, m.loseDelayed},

@@ -40,6 +40,7 @@ type Scripts struct {
 	Folds       Folds
 	Streams     Streams
 	Gate        Gate
+	Memory      Memory
 	Clock       Clock
 	Timers      Timers
 	Receipts    Receipts
@@ -58,6 +59,8 @@ type (
 	Streams struct{ *conn }
 	// Gate says what may not go on now: pauses, rate limits and slots.
 	Gate struct{ *conn }
+	// Memory tells how full Redis is, and lets the jobs that compete for it run one after another.
+	Memory struct{ *conn }
 	// Clock knows what is due: deadlines and delayed members.
 	Clock struct{ *conn }
 	// Timers sets timers and fires them.
@@ -106,7 +109,7 @@ func New(o Options) *Scripts {
 		c.small /= expansion
 	}
 	c.completes = Tasks{c}.completeGroup()
-	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
+	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

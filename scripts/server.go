@@ -3,7 +3,6 @@ package scripts
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -37,19 +36,6 @@ func (s Epoch) ReadRun(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("run of Redis: %w", err)
 	}
 	return info["Server"]["run_id"], nil
-}
-
-// MemoryUsed returns how much of its maxmemory Redis uses, in percent; 0 if it has no limit.
-func (s *conn) MemoryUsed(ctx context.Context) (int, error) {
-	info, err := s.info(ctx, "memory")
-	if err != nil {
-		return 0, fmt.Errorf("memory of Redis: %w", err)
-	}
-	used, _ := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
-	if limit, _ := strconv.ParseInt(info["Memory"]["maxmemory"], 10, 64); limit > 0 {
-		return int(used * 100 / limit), nil
-	}
-	return 0, nil
 }
 
 // Now returns the time by Redis's clock.

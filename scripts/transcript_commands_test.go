@@ -39,6 +39,21 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, status, err := p.s.Jobs.Cancel(ctx, jobID, w.number(1), "not needed")
 		return strings.TrimSpace(outcome.String() + " " + status), err
 	},
+	"preempt": func(p *player, ctx context.Context, w words) (string, error) { // attempt older
+		outcome, err := p.s.Memory.Preempt(ctx, Holder{ID: jobID, Attempt: w.number(1)}, Holder{ID: w.at(2), Since: time.UnixMilli(1)})
+		return outcome.String(), err
+	},
+	"turn": func(p *player, ctx context.Context, _ words) (string, error) {
+		turns, err := p.s.Memory.Turns(ctx, []string{jobID})
+		turn, ok := turns[jobID]
+		switch {
+		case !ok:
+			return "it was not preempted", err
+		case turn.After != "":
+			return "after " + turn.After, err
+		}
+		return "now", err
+	},
 	"expire": func(p *player, ctx context.Context, _ words) (string, error) {
 		outcome, _, err := p.s.Jobs.Expire(ctx, jobID)
 		return outcome.String(), err

@@ -301,6 +301,10 @@ func (p *player) everything() (all []line) {
 	if p.client.ZScore(ctx, p.s.Keys.Dead(), jobID).Err() == nil {
 		add("dead", "")
 	}
+	for _, member := range p.client.ZRange(ctx, p.s.Keys.Contenders(), 0, -1).Val() {
+		add("contender "+member, "")
+	}
+	ttl(p.s.Keys.Full(), "full for", "")
 	for _, member := range p.client.ZRange(ctx, p.s.Keys.Delayed(), 0, -1).Val() {
 		add("delayed "+member, "")
 	}

@@ -191,40 +191,6 @@ func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
 	}
 }
 
-// TestAFullRedisDrains: 40 jobs of several megabytes do not fit into a Redis of 32 MB at once. They
-// wait, and all of them succeed.
-func TestAFullRedisDrains(t *testing.T) {
-	t.Parallel()
-	s := newStackAlone(t, []string{"--maxmemory", "32mb"}, `
-  big:
-    retry: {delay: 200ms}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_30000"}]}]
-`, "limits: {lease: 2s, grace: 5m}")
-	var ids []string
-	for range 40 {
-		ids = append(ids, s.insert("big", ""))
-	}
-	s.serve(s.config)
-	s.push(ids...)
-	for _, v := range s.wait(ids...) {
-		if v.Status != report.Success {
-			t.Errorf("%+v", v)
-		}
-	}
-	s.idle()
-	full := 0
-	for _, id := range ids {
-		n, counted := s.retries(id, "one")
-		if full += n; counted != 0 {
-			t.Errorf("job %s used %d tries", id, counted)
-		}
-	}
-	if full == 0 {
-		t.Error("Redis was never full: the test is not what it says")
-	}
-	t.Logf("%d times a task met a full Redis", full)
-}
-
 // ready returns the id of a job that is READY and that no worker has claimed.
 func (s *stack) ready() string {
 	s.t.Helper()

@@ -8,13 +8,17 @@ import (
 )
 
 // The statuses of a job that runs; the documentation of scripts says what leads to them. One
-// that has ended has its record's, DELETED or SUPERSEDED.
+// that has ended has its record's, DELETED, SUPERSEDED or StatusPreempted.
 const (
 	StatusRun        = "RUN"
 	StatusReady      = "READY"
 	StatusFold       = "FOLD"
 	StatusPublishing = "PUBLISHING"
 	StatusFailing    = "FAILING"
+
+	// StatusPreempted is that of an attempt that has made room for an older job in a full Redis. Its
+	// record is PROCESSING, and its id is pushed again.
+	StatusPreempted = "PREEMPTED"
 )
 
 // State is a job's state as it was read.

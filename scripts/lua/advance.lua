@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Uses  job
 -- Sends a job whose barrier was reached to its next stage, and acknowledges its entry,
 -- unless another worker has it.

@@ -2,8 +2,8 @@
 -- Uses  receipts
 -- Ends attempts whose records are final: removes the hash and the deadline, leaves a
 -- tombstone for a while, tells the services that asked for receipts, and acknowledges the entry.
--- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to; then of every
---       job: its hash, its tombstone
+-- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to, 7
+--       contenders; then of every job: its hash, its tombstone
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none), summary of its tasks, the firing that tells of the end (empty: none)
@@ -14,7 +14,7 @@ local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
 local replies = call('EXISTS', KEYS[6]) == 1
 for i = 1, jobs do
-  local a, hash, tombstone = 8 * i - 3, KEYS[5 + 2 * i], KEYS[6 + 2 * i]
+  local a, hash, tombstone = 8 * i - 3, KEYS[6 + 2 * i], KEYS[7 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local outcome, state, broken = -1, text('HGET', hash, 'job')
   local was, is, its, deadline, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) (%d+) .* (%d+) (%S+)$')
@@ -55,6 +55,7 @@ end
 if #gone > 0 then
   call('UNLINK', unpack(gone))
   call('ZREM', KEYS[1], unpack(ended))
+  call('ZREM', KEYS[7], unpack(ended))
 end
 if #failed > 0 then call('ZADD', KEYS[2], unpack(failed)) end
 if #alive > 0 then call('ZREM', KEYS[2], unpack(alive)) end

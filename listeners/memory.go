@@ -1,0 +1,164 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// room is what a task does whose data a full Redis refuses.
+type room int
+
+// The rooms. Jobs compete for memory by wound-wait (Rosenkrantz, Stearns and Lewis, "System level
+// concurrency control for distributed database systems", 1978): the oldest one always goes on.
+const (
+	roomFree     room = iota // there is memory now: store the data again
+	roomWait                 // memory is about to be freed: poll again
+	roomPreempt              // preempt the youngest job
+	roomYield                // older jobs have the memory: preempt this one
+	roomNone                 // no other job has memory worth freeing, and this job fills Redis
+	roomOccupied             // what fills Redis is not the data of jobs
+)
+
+// contend decides what a task of the job me does that needs memory for some bytes. Others are the
+// running jobs that hold data; victim is the job to preempt, or the one for which me is preempted.
+func contend(u scripts.Usage, me scripts.Holder, others []scripts.Holder, need int64) (what room, victim scripts.Holder) {
+	var held int64
+	var ending, older bool
+	var eldest, youngest scripts.Holder
+	for _, h := range others {
+		held += h.Bytes
+		switch {
+		case h.Status != job.StatusRun:
+			ending = true
+		case me.Before(h) && (youngest.ID == "" || youngest.Before(h)):
+			youngest = h
+		case h.Before(me) && (!older || h.Before(eldest)):
+			older, eldest = true, h
+		}
+	}
+	switch {
+	// A chunk that is being sent is in a buffer of its client, too.
+	case u.Max == 0 || u.Used+2*need < u.Max:
+		return roomFree, victim
+	case u.Freeing:
+		return roomWait, victim
+	case held < me.Bytes/10 && me.Bytes > u.Used/2:
+		return roomNone, victim
+	case held < me.Bytes/10 || len(others) == 0:
+		return roomOccupied, victim
+	case youngest.ID != "":
+		return roomPreempt, youngest
+	case ending:
+		return roomWait, victim
+	case older:
+		return roomYield, eldest
+	}
+	return roomOccupied, victim
+}
+
+const (
+	// roomPatience is how long a task waits for memory with its query open, before its job makes room.
+	roomPatience = 10 * time.Second
+	// roomPoll is the time between two polls of the memory.
+	roomPoll = 200 * time.Millisecond
+)
+
+// insistOnRoom stores data of a task. While Redis is full, it makes room as contend says, and stores
+// the data again; ErrFull never leaves it.
+func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what string, store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
+	var end time.Time
+	for {
+		outcome, err := insist(ctx, r, what, store)
+		switch {
+		case err == nil:
+			return outcome, nil
+		case !errors.Is(err, scripts.ErrFull):
+			return 0, away(err)
+		}
+		if end.IsZero() {
+			end = time.Now().Add(roomPatience)
+		}
+		if _, err := r.contend(ctx, t, need, time.Now().After(end)); err != nil {
+			return 0, err
+		}
+		if step.Wait(ctx, roomPoll) != nil {
+			return 0, away(context.Cause(ctx))
+		}
+	}
+}
+
+// contend carries out what a task of a full Redis does, once. Without an error the data may be stored
+// again soon; otherwise the error ends the try. Late says that the task has waited for long enough:
+// its job then gives its memory back.
+func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (room, error) {
+	memory := r.o.Scripts.Memory
+	usage, err := memory.Usage(ctx)
+	if err != nil {
+		return 0, away(err)
+	}
+	holders, err := memory.Holders(ctx)
+	if err != nil {
+		return 0, away(err)
+	}
+	me, others := scripts.Holder{}, holders[:0]
+	for _, h := range holders {
+		if h.ID == t.ID {
+			me = h
+		} else {
+			others = append(others, h)
+		}
+	}
+	if me.Attempt != t.Attempt { // it holds too little to compete
+		return 0, Outage(scripts.ErrFull)
+	}
+	what, other := contend(usage, me, others, need)
+	if late && (what == roomWait || what == roomFree) {
+		what, other = roomYield, me
+	}
+	switch what {
+	case roomPreempt:
+		return what, r.preempt(ctx, other, me)
+	case roomYield:
+		if err := r.preempt(ctx, me, other); err != nil {
+			return 0, err
+		}
+		return 0, ErrEnded
+	case roomNone:
+		return 0, Permanent(ofReport(tooLarge(usage, me, others, need)))
+	case roomOccupied:
+		return 0, Outage(fmt.Errorf("%w, mostly of data that is not of running jobs: raise maxmemory, or remove that data", scripts.ErrFull))
+	}
+	return what, nil
+}
+
+// preempt ends the attempt of a job for an older one.
+func (r *Runner) preempt(ctx context.Context, victim, older scripts.Holder) error {
+	outcome, err := r.o.Scripts.Memory.Preempt(ctx, victim, older)
+	if err != nil {
+		return away(err)
+	}
+	if outcome == scripts.OK {
+		r.metrics.preempted.Inc()
+		r.log.Warn("preempted a job of a full Redis; it starts again later", "job", victim.ID, "attempt", victim.Attempt, "bytes", victim.Bytes, "for", older.ID)
+	}
+	return nil
+}
+
+// tooLarge is the reason of a job that Redis can never hold.
+func tooLarge(u scripts.Usage, me scripts.Holder, others []scripts.Holder, need int64) error {
+	var held int64
+	for _, h := range others {
+		held += h.Bytes
+	}
+	return fmt.Errorf("the job does not fit into Redis: it has stored %s, and the next %s do not fit into maxmemory (%s), of which other jobs hold %s and everything else %s: "+
+		"reduce the result size, set limits.compress: zstd, or raise maxmemory", size(me.Bytes), size(need), size(u.Max), size(held), size(max(0, u.Used-me.Bytes-held)))
+}
+
+// size formats a number of bytes for people.
+func size(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20)) }

@@ -1,0 +1,219 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+const (
+	// minPreempted and maxPreempted bound how long a preempted job waits before it is pushed again.
+	minPreempted = 2 * time.Second
+	maxPreempted = time.Minute
+	// nextPause is the time between two polls of the job that starts next.
+	nextPause = 500 * time.Millisecond
+	// contended is how long Redis counts as full after a job was preempted.
+	contended = time.Minute
+	// contendersKept is how long contenders are kept after the last one was preempted.
+	contendersKept = 24 * time.Hour
+)
+
+// Usage is the memory of a Redis in bytes.
+type Usage struct {
+	Used    int64
+	Max     int64 // maxmemory; 0: no limit
+	Freeing bool  // deleted keys are still being freed
+}
+
+// Percent returns how much of Max is used; 0 without a limit.
+func (u Usage) Percent() int {
+	if u.Max == 0 {
+		return 0
+	}
+	return int(u.Used * 100 / u.Max)
+}
+
+// Usage returns the memory of the server of this partition. What Redis does not compare with
+// maxmemory, such as buffers of replicas, is not part of it.
+func (s Memory) Usage(ctx context.Context) (u Usage, err error) {
+	info, err := s.info(ctx, "memory")
+	if err != nil {
+		return u, fmt.Errorf("memory of Redis: %w", err)
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(info["Memory"][name], 10, 64)
+		return n
+	}
+	return Usage{
+		Used: number("used_memory") - number("mem_not_counted_for_evict"), Max: number("maxmemory"), Freeing: number("lazyfree_pending_objects") > 0,
+	}, nil
+}
+
+// Holder is a running job with data in Redis.
+type Holder struct {
+	ID      string
+	Attempt int64
+	Status  string // see job.StatusRun and the others
+	Bytes   int64  // of its data
+	Since   time.Time
+}
+
+// Before tells whether a job comes before another one: its first attempt began earlier.
+func (h Holder) Before(other Holder) bool {
+	if !h.Since.Equal(other.Since) {
+		return h.Since.Before(other.Since)
+	}
+	return h.ID < other.ID
+}
+
+// holdersPage is how many states are read in one round trip.
+const holdersPage = 1000
+
+// Holders returns the running jobs of this partition that are not small.
+func (s Memory) Holders(ctx context.Context) (holders []Holder, err error) {
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("running jobs: %w", err)
+	}
+	contenders, err := s.Contenders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for len(ids) > 0 {
+		page := ids[:min(len(ids), holdersPage)]
+		ids = ids[len(page):]
+		cmds := make([]redis.Cmder, len(page))
+		for i, id := range page {
+			cmds[i] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job")
+		}
+		if err := s.do(ctx, cmds...); err != nil {
+			return nil, err
+		}
+		for i, id := range page {
+			line, err := cmds[i].(*redis.StringCmd).Result()
+			if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
+				continue
+			} else if err != nil {
+				return nil, fmt.Errorf("running jobs: %w", err)
+			}
+			state, err := job.ParseLine(line)
+			if err != nil || state.Bytes <= s.small {
+				continue
+			}
+			h := Holder{ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Since: state.Started}
+			if first, ok := contenders[id]; ok {
+				h.Since = first
+			}
+			holders = append(holders, h)
+		}
+	}
+	return holders, nil
+}
+
+// Contenders returns the jobs that have competed for a full Redis, with the start of their first
+// attempts. Some of them may have ended.
+func (s Memory) Contenders(ctx context.Context) (map[string]time.Time, error) {
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.Contenders(), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("contenders: %w", err)
+	}
+	since := make(map[string]time.Time, len(members))
+	for _, z := range members {
+		since[z.Member.(string)] = time.UnixMilli(int64(z.Score))
+	}
+	return since, nil
+}
+
+// Preempt ends the attempt of a job, so that what it holds is freed for an older one, and pushes its
+// id again later: OK, Busy if all of its data is complete or it ends, or Gone.
+func (s Memory) Preempt(ctx context.Context, h, older Holder) (Outcome, error) {
+	keys := []string{s.Keys.Job(h.ID), s.Keys.Ended(h.ID), s.Keys.Deadlines(), s.Keys.Delayed(), s.Keys.Events(), s.Keys.Contenders(), s.Keys.Full()}
+	return s.outcome(ctx, call(ctx, "preempt", keys, h.ID, h.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
+		maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled()))
+}
+
+// Turn is when a preempted job may start again.
+type Turn struct {
+	Since  time.Time // start of its first attempt; zero: it was not preempted
+	Waited time.Duration
+	After  string // the job that it waits for; empty: it may start
+	Older  bool   // that job waits, too
+}
+
+// Turns returns the turns of jobs, by id, of those that were preempted. They start one after
+// another, the oldest first, as long as Redis counts as full.
+func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error) {
+	contenders, err := s.Contenders(ctx)
+	if err != nil || len(contenders) == 0 {
+		return nil, err
+	}
+	turns, asked := map[string]Turn{}, map[string]bool{}
+	for _, id := range ids {
+		asked[id] = true
+		if since, ok := contenders[id]; ok {
+			turns[id] = Turn{Since: since}
+		}
+	}
+	if len(turns) == 0 {
+		return nil, nil
+	}
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	full, err := s.rdb.Exists(ctx, s.Keys.Full()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("whether Redis is full: %w", err)
+	}
+	all := make([]string, 0, len(contenders))
+	for id := range contenders {
+		all = append(all, id)
+	}
+	_, statuses, err := Jobs{s.conn}.Attempts(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	delayed, err := Epoch{s.conn}.Scores(ctx, s.Keys.Delayed(), all)
+	if err != nil {
+		return nil, err
+	}
+	for id, turn := range turns {
+		turn.Waited = now.Sub(turn.Since)
+		me := Holder{ID: id, Since: turn.Since}
+		for i, other := range all {
+			due, waits := delayed[other]
+			waits = asked[other] || waits && due < float64(now.Add(maxPreempted).UnixMilli()) // later: somebody has delayed it
+			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() && statuses[i] != StatusBroken
+			older := Holder{ID: other, Since: contenders[other]}.Before(me)
+			switch {
+			case other == id || turn.After != "" && !turn.Older:
+			case full > 0 && runs:
+				turn.After, turn.Older = other, false
+			case older && waits:
+				turn.After, turn.Older = other, true
+			}
+		}
+		turns[id] = turn
+	}
+	return turns, nil
+}
+
+// Pause is the delay before a job whose turn has not come is polled again. It grows with the time
+// that the job has waited.
+func (t Turn) Pause() time.Duration {
+	if !t.Older { // it is the next one
+		return nextPause
+	}
+	return max(minPreempted, min(maxPreempted, t.Waited/8))
+}
+
+// Leave removes a job from the contenders.
+func (s Memory) Leave(ctx context.Context, id string) error {
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Contenders(), id))
+}
