@@ -199,6 +199,7 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 		case outcomes == nil || outcomes[i] == scripts.Busy:
 			*d.result = step.Result{Kind: step.Elsewhere}
 		case outcomes[i] == scripts.OK:
+			e.givePlace(ctx, d.fold.Report, d.fold.ID)
 			e.count(d.fold.State, d.end)
 		}
 	}

@@ -42,6 +42,7 @@ const (
 	KindEnding        Kind = "ending"         // the record gets its final status
 	KindNotPushed     Kind = "not-pushed"     // its id was not pushed
 	KindNoRoom        Kind = "no-room"        // the maximum number of jobs runs
+	KindRedisFull     Kind = "redis-full"     // Redis was full, and the job waits for older ones
 	KindStarting      Kind = "starting"       // the trigger is starting it
 	KindDelayed       Kind = "delayed"        // it was pushed for later
 	KindLooking       Kind = "looking"        // the trigger polls for its record

@@ -36,6 +36,8 @@ type facts struct {
 	Delayed    []Delayed      // the id's members of the delayed set, by due time
 	Running    int64          // jobs, in all processes
 	Memory     int            // percent of what Redis may use
+	Contender  bool           // it competes for a full Redis
+	Limited    bool           // it waits until a job of its report ends
 	Jobs       queue
 	Queues     map[string]queue            // by open step
 	Sources    map[string]error            // databases and APIs of the open listeners; nil: it answers
@@ -141,6 +143,18 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	}
 	if f.runs() {
 		return f.askSteps(ctx, in)
+	}
+	contenders, err := once(in, "contenders"+of, func() (map[string]time.Time, error) { return s.Memory.Contenders(ctx) })
+	if err != nil {
+		return err
+	}
+	_, f.Contender = contenders[f.ID]
+	if r := f.Report; r != nil && r.Running > 0 {
+		if err := in.o.Redis.ZScore(ctx, s.Keys.Waiting(r.Name), f.ID).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		} else if err == nil {
+			f.Limited = true
+		}
 	}
 	if at, err := in.o.Redis.ZScore(ctx, s.Keys.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))

@@ -107,7 +107,7 @@ func (j *judged) known() *known {
 		"record": r != nil, "report": j.Report != nil, "definition": j.definition() != nil, "broken-state": j.JobErr != nil,
 		"worst": j.worst != nil, "several": len(j.steps) > 1, "push": push != nil, "queued": e != nil, "aside": j.Aside != nil,
 		"alive": j.live(j.Jobs) > 0, "full-memory": j.Memory > j.Limits.Memory, "full": j.Running >= int64(j.Limits.RunningJobs),
-		"jobs-whole": j.Jobs.Whole, "aside-whole": j.AsideWhole, "dead": !j.Dead.IsZero(),
+		"jobs-whole": j.Jobs.Whole, "aside-whole": j.AsideWhole, "dead": !j.Dead.IsZero(), "contender": j.Contender, "limited": j.Limited,
 	}
 	k.text = map[string]string{
 		"redis-error": text(j.RedisErr), "records-error": text(j.RecordErr), "state-error": text(j.JobErr),
@@ -117,6 +117,7 @@ func (j *judged) known() *known {
 	}
 	k.at = map[string]time.Time{"takeover": j.Now.Add(j.Limits.Lease)}
 	if j.Report != nil {
+		k.text["report-limit"] = strconv.Itoa(j.Report.Running)
 		k.is["restarts"] = j.Report.RestartOnChange
 	}
 	if d := j.definition(); d != nil {

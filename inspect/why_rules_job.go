@@ -35,6 +35,12 @@ var jobRule = rule{
 	// Its id is in the delayed set.
 	{when: "push !push-due", kind: KindDelayed, says: "It waits in {delayed} with the score {push-score}, which is not a valid time: it is quarantined.", do: []string{"fanfold delay run {id} runs it now"}},
 	{when: "push push-missed", kind: KindNoScheduler, says: "It was due {push-due}, and no scheduler has moved it.", do: []string{SchedulerMissing}},
+	{when: "limited !report-paused", kind: KindNoRoom, says: "It waits until a running job of report {report} ends: at most {report-limit} of them run at once.",
+		more: []string{"Its deadline is set when it starts."}, do: []string{"wait, or raise the field running of the report"}},
+	{when: "push push-of-id contender !pending", kind: KindRedisFull, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it.",
+		more: []string{"Its data was deleted, and its sources are read again. The time since its first start counts against its deadline."},
+		do:   []string{"wait, or give Redis more maxmemory; a lower limits.running_jobs or running of the report, compress: zstd and smaller results prevent it"},
+		at:   "push-due", then: "the trigger starts its next attempt, unless an older job runs or waits"},
 	{when: "push push-of-id", kind: KindDelayed, says: "It was pushed for later and is due {push-due}.", do: []string{"fanfold delay run {id} runs it now"},
 		at: "push-due", then: "its id is pushed to {jobs}"},
 	{when: "push", kind: KindLooking, says: "Its id was pushed, but the job could not be started: its record is read again {push-due} (poll {poll} of {polls}).",

@@ -27,10 +27,10 @@ const (
 
 // contend decides what a task of the job me does that needs memory for some bytes. Others are the
 // running jobs that hold data; victim is the job to preempt, or the one for which me is preempted.
-func contend(u scripts.Usage, me scripts.Holder, others []scripts.Holder, need int64) (what room, victim scripts.Holder) {
+func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender, need int64) (what room, victim scripts.Contender) {
 	var held int64
 	var ending, older bool
-	var eldest, youngest scripts.Holder
+	var eldest, youngest scripts.Contender
 	for _, h := range others {
 		held += h.Bytes
 		switch {
@@ -106,7 +106,7 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (r
 	if err != nil {
 		return 0, away(err)
 	}
-	me, others := scripts.Holder{}, holders[:0]
+	me, others := scripts.Contender{}, holders[:0]
 	for _, h := range holders {
 		if h.ID == t.ID {
 			me = h
@@ -138,7 +138,7 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (r
 }
 
 // preempt ends the attempt of a job for an older one.
-func (r *Runner) preempt(ctx context.Context, victim, older scripts.Holder) error {
+func (r *Runner) preempt(ctx context.Context, victim, older scripts.Contender) error {
 	outcome, err := r.o.Scripts.Memory.Preempt(ctx, victim, older)
 	if err != nil {
 		return away(err)
@@ -151,7 +151,7 @@ func (r *Runner) preempt(ctx context.Context, victim, older scripts.Holder) erro
 }
 
 // tooLarge is the reason of a job that Redis can never hold.
-func tooLarge(u scripts.Usage, me scripts.Holder, others []scripts.Holder, need int64) error {
+func tooLarge(u scripts.Usage, me scripts.Contender, others []scripts.Contender, need int64) error {
 	var held int64
 	for _, h := range others {
 		held += h.Bytes

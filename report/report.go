@@ -13,6 +13,8 @@ type Report struct {
 	Label  string `yaml:"label" unset:"the name"`
 	Line   int    // in the configuration file
 	Stages []Stage
+	// Maximum number of running jobs of the report, in all processes together; the ids of others wait, and start in their order
+	Running int `yaml:"running" min:"1" max:"1000000" unset:"unlimited"`
 	// Deadline of a job: time from its start until its file is committed. See [Timeouts](#timeouts)
 	Timeout time.Duration `yaml:"timeout" unset:"computed"`
 	// Retries of making the file. Its fields are also the defaults of the listeners' `retry`

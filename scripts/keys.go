@@ -64,6 +64,10 @@ func (k Keys) PausedSet() string { return k.Prefix + "paused" }
 // since when.
 func (k Keys) Waiting(report string) string { return k.Prefix + "waiting:" + report }
 
+// Running is the sorted set of the running jobs of a report that has a limit of them: id → when its
+// place ends if nobody gives it back.
+func (k Keys) Running(report string) string { return k.Prefix + "running:" + report }
+
 // Cancelled is the channel that tells of jobs as they are cancelled: the message is the
 // id.
 func (k Keys) Cancelled() string { return k.Prefix + "cancelled" }
@@ -147,7 +151,7 @@ func (k Keys) Type(key string) string {
 	switch {
 	case strings.HasPrefix(key, k.Task("")):
 		return "stream"
-	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")):
+	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")), strings.HasPrefix(key, k.Running("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")), strings.HasPrefix(key, k.Canary("")):
 		return "string"

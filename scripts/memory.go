@@ -55,8 +55,8 @@ func (s Memory) Usage(ctx context.Context) (u Usage, err error) {
 	}, nil
 }
 
-// Holder is a running job with data in Redis.
-type Holder struct {
+// Contender is a running job with data in Redis.
+type Contender struct {
 	ID      string
 	Attempt int64
 	Status  string // see job.StatusRun and the others
@@ -65,7 +65,7 @@ type Holder struct {
 }
 
 // Before tells whether a job comes before another one: its first attempt began earlier.
-func (h Holder) Before(other Holder) bool {
+func (h Contender) Before(other Contender) bool {
 	if !h.Since.Equal(other.Since) {
 		return h.Since.Before(other.Since)
 	}
@@ -76,7 +76,7 @@ func (h Holder) Before(other Holder) bool {
 const holdersPage = 1000
 
 // Holders returns the running jobs of this partition that are not small.
-func (s Memory) Holders(ctx context.Context) (holders []Holder, err error) {
+func (s Memory) Holders(ctx context.Context) (holders []Contender, err error) {
 	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("running jobs: %w", err)
@@ -106,7 +106,7 @@ func (s Memory) Holders(ctx context.Context) (holders []Holder, err error) {
 			if err != nil || state.Bytes <= s.small {
 				continue
 			}
-			h := Holder{ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Since: state.Started}
+			h := Contender{ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Since: state.Started}
 			if first, ok := contenders[id]; ok {
 				h.Since = first
 			}
@@ -132,7 +132,7 @@ func (s Memory) Contenders(ctx context.Context) (map[string]time.Time, error) {
 
 // Preempt ends the attempt of a job, so that what it holds is freed for an older one, and pushes its
 // id again later: OK, Busy if all of its data is complete or it ends, or Gone.
-func (s Memory) Preempt(ctx context.Context, h, older Holder) (Outcome, error) {
+func (s Memory) Preempt(ctx context.Context, h, older Contender) (Outcome, error) {
 	keys := []string{s.Keys.Job(h.ID), s.Keys.Ended(h.ID), s.Keys.Deadlines(), s.Keys.Delayed(), s.Keys.Events(), s.Keys.Contenders(), s.Keys.Full()}
 	return s.outcome(ctx, call(ctx, "preempt", keys, h.ID, h.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
 		maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled()))
@@ -185,12 +185,12 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 	}
 	for id, turn := range turns {
 		turn.Waited = now.Sub(turn.Since)
-		me := Holder{ID: id, Since: turn.Since}
+		me := Contender{ID: id, Since: turn.Since}
 		for i, other := range all {
 			due, waits := delayed[other]
 			waits = asked[other] || waits && due < float64(now.Add(maxPreempted).UnixMilli()) // later: somebody has delayed it
 			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() && statuses[i] != StatusBroken
-			older := Holder{ID: other, Since: contenders[other]}.Before(me)
+			older := Contender{ID: other, Since: contenders[other]}.Before(me)
 			switch {
 			case other == id || turn.After != "" && !turn.Older:
 			case full > 0 && runs:

@@ -247,7 +247,7 @@ func (m *machine) giveUp(h *mHand, is *mStep, token int64, step string, a Again)
 	is.owner, is.entry, is.leased = "", "", false
 	switch {
 	case a.Waits:
-		is.waits = a.Error
+		is.waits, is.blamed = a.Error, a.Blame != ""
 	case a.Error != "":
 		is.failed, is.blamed, is.waits = true, a.Blame != "", ""
 	}
@@ -328,7 +328,7 @@ func (m *machine) forget() {
 // at once: in this model nobody reads records.
 func (m *machine) preempt(t *rapid.T) {
 	attempt, j := m.near(t), m.job
-	got, err := m.s.Memory.Preempt(t.Context(), Holder{ID: "1", Attempt: attempt}, Holder{ID: "0", Since: time.UnixMilli(1)})
+	got, err := m.s.Memory.Preempt(t.Context(), Contender{ID: "1", Attempt: attempt}, Contender{ID: "0", Since: time.UnixMilli(1)})
 	switch {
 	case j == nil && m.tombstone != nil && m.tombstone.attempt == attempt && m.tombstone.status == job.StatusPreempted:
 		m.check(t, got, err, OK)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -90,7 +91,7 @@ func (p Partitions) ResumeReport(ctx context.Context, name string) (was bool, re
 		if err := s.Gate.unpause(ctx, PausedReport(name)); err != nil {
 			return err
 		}
-		n, err := s.Gate.Release(ctx, name)
+		n, err := s.Gate.Release(ctx, name, math.MaxInt)
 		released += n
 		return err
 	})

@@ -151,11 +151,11 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	return err
 }
 
-// Release pushes all ids that wait for a report, in their order, and returns how many these
-// are. One that is pushed twice has no effect the second time.
-func (s Gate) Release(ctx context.Context, report string) (n int, err error) {
-	for {
-		ids, err := s.rdb.ZRange(ctx, s.Keys.Waiting(report), 0, releasePage-1).Result()
+// Release pushes the ids that wait for a report, in their order, at most max of them, and returns
+// how many these are. One that is pushed twice has no effect the second time.
+func (s Gate) Release(ctx context.Context, report string, max int) (n int, err error) {
+	for n < max {
+		ids, err := s.rdb.ZRange(ctx, s.Keys.Waiting(report), 0, int64(min(releasePage, max-n))-1).Result()
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
@@ -171,4 +171,5 @@ func (s Gate) Release(ctx context.Context, report string) (n int, err error) {
 		}
 		n += len(ids)
 	}
+	return n, nil
 }

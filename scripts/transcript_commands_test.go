@@ -40,7 +40,7 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return strings.TrimSpace(outcome.String() + " " + status), err
 	},
 	"preempt": func(p *player, ctx context.Context, w words) (string, error) { // attempt older
-		outcome, err := p.s.Memory.Preempt(ctx, Holder{ID: jobID, Attempt: w.number(1)}, Holder{ID: w.at(2), Since: time.UnixMilli(1)})
+		outcome, err := p.s.Memory.Preempt(ctx, Contender{ID: jobID, Attempt: w.number(1)}, Contender{ID: w.at(2), Since: time.UnixMilli(1)})
 		return outcome.String(), err
 	},
 	"turn": func(p *player, ctx context.Context, _ words) (string, error) {

@@ -91,6 +91,7 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
 	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
 	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
+	inspect.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders(), time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
 	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
 	inspect.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
 	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},

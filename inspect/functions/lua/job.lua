@@ -54,6 +54,7 @@ local function waiting(all, job, known)
   local push = delayed(all, members)
   if push then
     is.push, is['push-due'], is['push-of-id'] = true, push.due ~= nil, push.member == id
+    is.contender = redis.call('ZSCORE', all.prefix .. 'contenders', id) ~= false
     text.poll, text['push-score'] = string.match(push.member, '/(%d+)/') or '0', push.score == math.huge and '+Inf' or push.score == -math.huge and '-Inf' or tostring(push.score)
     if push.due then
       is['push-missed'], text['push-due'], known.at['push-due'] = all.now - push.due > MISSED, far(push.due, all.now), push.due
@@ -75,6 +76,11 @@ local function waiting(all, job, known)
     local report = string.match(member, '^report/(.*)')
     if report and redis.call('ZSCORE', all.prefix .. 'waiting:' .. report, id) then
       is['report-paused'], text.report, text['report-paused'] = true, report, stamp(since)
+    end
+  end
+  for name, report in pairs(all.config.reports) do
+    if (report.running or 0) > 0 and redis.call('ZSCORE', all.prefix .. 'waiting:' .. name, id) then
+      is.limited, text.report, text['report-limit'] = true, name, tostring(report.running)
     end
   end
   local e = aside(all, id)

@@ -1,0 +1,94 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// placeTime is how long a job has its place of a report with a limit before it must have a state.
+const placeTime = 10 * time.Second
+
+// TakePlaces takes places among the running jobs of a report, of which at most limit run at once in
+// all processes, and tells which jobs have one now. A place ends after the lease, unless it is given
+// back before.
+func (s Gate) TakePlaces(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
+	cmds := make([]redis.Cmder, len(ids))
+	for i, id := range ids {
+		cmds[i] = call(ctx, "slot", []string{s.home.Running(report)}, id, limit, lease.Milliseconds())
+	}
+	if err := s.send(ctx, cmds...); err != nil {
+		return nil, err
+	}
+	taken := make([]bool, len(ids))
+	for i, c := range cmds {
+		n, err := c.(*redis.Cmd).Int64()
+		if err != nil {
+			return nil, fmt.Errorf("places of %s: %w", report, err)
+		}
+		taken[i] = n == int64(OK)
+	}
+	return taken, nil
+}
+
+// GivePlace gives the place of a job back.
+func (s Gate) GivePlace(ctx context.Context, report, id string) error {
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Running(report), id))
+}
+
+// Queue keeps the id of a record that has no place, until Release.
+func (s Gate) Queue(ctx context.Context, report, id string) error {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id))
+}
+
+// Queued counts the ids that wait for a report.
+func (s Gate) Queued(ctx context.Context, report string) (int64, error) {
+	n, err := s.rdb.ZCard(ctx, s.Keys.Waiting(report)).Result()
+	if err != nil {
+		return 0, fmt.Errorf("ids that wait for %s: %w", report, err)
+	}
+	return n, nil
+}
+
+// FreePlaces returns how many more jobs of a report may run. It gives the places of jobs back that
+// have ended in another way than by Settle, such as a process that died before it started them.
+func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
+	home := p.Home()
+	now, err := home.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	places, err := home.rdb.ZRangeWithScores(ctx, home.home.Running(report), 0, -1).Result()
+	if err != nil {
+		return 0, fmt.Errorf("places of %s: %w", report, err)
+	}
+	since, of := map[string]time.Time{}, map[*Scripts][]string{}
+	for _, z := range places {
+		id, _ := z.Member.(string)
+		since[id] = time.UnixMilli(int64(z.Score)).Add(-lease)
+		of[p.Of(id)] = append(of[p.Of(id)], id)
+	}
+	taken := 0
+	for s, ids := range of {
+		_, statuses, err := s.Jobs.Attempts(ctx, ids)
+		if err != nil {
+			return 0, err
+		}
+		for i, id := range ids {
+			if statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() || now.Sub(since[id]) < placeTime {
+				taken++
+			} else if err := home.Gate.GivePlace(ctx, report, id); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return limit - taken, nil
+}
