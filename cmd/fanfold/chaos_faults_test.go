@@ -71,7 +71,7 @@ func (r *round) cause(ctx, storm context.Context, f fault) error {
 			elapse(ctx, f.lasts)
 			w.signal(syscall.SIGCONT)
 		}
-	case faultRedis, faultFreeze, faultFlush, faultHandOver, faultApart, faultSlot:
+	case faultRedis, faultFreeze, faultFlush, faultFull, faultHandOver, faultApart, faultSlot:
 		return r.redis.cause(ctx, storm, f)
 	case faultMySQL:
 		r.mysqlDown.Lock()

@@ -45,6 +45,7 @@ func (r *round) compare(id int, file string) {
 // judge checks all guarantees after the faults are over and every record is final.
 func (r *round) judge(ctx context.Context) {
 	r.drained(ctx)
+	r.preempted(ctx)
 	r.histories(ctx)
 	failed := r.failures(ctx)
 	if r.kind == redisAlone { // a promoted replica may lack the last writes, and repeat what they did
@@ -75,6 +76,17 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 	c := command(append([]string{"-c", r.dir + "/direct.yaml"}, args...)...)
 	c.Env = append(c.Env, "STORAGE_EMULATOR_HOST="+r.sink.host)
 	return c.CombinedOutput()
+}
+
+// preempted counts the jobs that made room in a full Redis.
+func (r *round) preempted(ctx context.Context) {
+	for _, p := range r.redis.partitions {
+		for _, m := range r.redis.client.XRange(ctx, p.Keys.Events(), "-", "+").Val() {
+			if m.Values["event"] == "preempted" {
+				r.totals.add("jobs preempted in a full Redis", 1)
+			}
+		}
+	}
 }
 
 // drained waits until Redis has no work left, and checks which keys remain.

@@ -130,6 +130,8 @@ func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
 		master.Thaw()
 	case faultFlush:
 		err = c.flush(ctx, key)
+	case faultFull:
+		err = c.fill(ctx, master, f.lasts)
 	case faultApart:
 		c.network.CutOff(master)
 		elapse(ctx, f.lasts)
@@ -143,6 +145,21 @@ func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
 		_, err = c.master(ctx, key)
 	}
 	return err
+}
+
+// fill lets a server have no more memory than it uses, for a while.
+func (c *chaosRedis) fill(ctx context.Context, server *testenv.Redis, lasts time.Duration) error {
+	client := server.Client()
+	defer client.Close()
+	used, err := client.InfoMap(ctx, "memory").Result()
+	if err != nil {
+		return err
+	}
+	if err := client.ConfigSet(ctx, "maxmemory", used["Memory"]["used_memory"]).Err(); err != nil {
+		return err
+	}
+	elapse(ctx, lasts)
+	return client.ConfigSet(ctx, "maxmemory", "0").Err()
 }
 
 // master waits until all servers are up, and returns the one that has the key.

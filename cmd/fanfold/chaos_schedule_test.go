@@ -17,6 +17,7 @@ const (
 	faultRedis   = "redis"   // kill -9 of a redis-server, and its restart
 	faultFreeze  = "freeze"  // SIGSTOP of a redis-server
 	faultFlush   = "flush"   // FLUSHALL
+	faultFull    = "full"    // a redis-server has no memory left
 	faultMySQL   = "mysql"   // MariaDB is stopped or killed, and started
 	faultSink    = "sink"    // the sink answers 503 and 412, hangs, cuts connections, loses answers
 	faultLatency = "latency" // answers of a server to one worker are delayed
@@ -33,7 +34,7 @@ const (
 // faultKinds returns the kinds of faults for a kind of Redis.
 func faultKinds(redis string) []string {
 	kinds := []string{
-		faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFreeze, faultFlush,
+		faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFreeze, faultFlush, faultFull,
 		faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel,
 	}
 	if redis != redisAlone {
@@ -82,7 +83,7 @@ func relays(redis string) []string {
 func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault {
 	random := rand.New(rand.NewPCG(seed, 1))
 	weights := map[string]int{
-		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFreeze: 1, faultFlush: 1, faultMySQL: 2,
+		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFreeze: 1, faultFlush: 1, faultFull: 2, faultMySQL: 2,
 		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4, faultCancel: 4,
 		faultHandOver: 2, faultApart: 2, faultSlot: 2,
 	}
@@ -106,7 +107,7 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault
 			f.lasts = seconds(0, 2)
 		case faultSink:
 			f.lasts = seconds(1, 3)
-		case faultLatency, faultHalf, faultFreeze, faultApart:
+		case faultLatency, faultHalf, faultFreeze, faultFull, faultApart:
 			f.lasts = seconds(0.5, 4)
 		case faultCut:
 			f.lasts = seconds(0, 1)
