@@ -129,6 +129,7 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 			size("paused", k.PausedSet(), "Paused listeners and reports."),
 			size("jobs_delayed", k.Delayed(), "Delayed ids and retries."),
 			overdue("delayed", k.Delayed(), "By how much the oldest delayed id or retry is overdue, else 0. It grows while no scheduler runs."),
+			size("jobs_contending", k.Contenders(), "Jobs that have competed for the memory of a full Redis and have not ended. They run one after another."),
 			size("jobs_dead", k.Dead(), "Failed jobs that were neither retried nor discarded."),
 			length("quarantined", k.Quarantined(), "Entries that could not be used. Above about 10,000, the oldest are removed."),
 			size("timers", k.Timers(), "Timers that are set and not paused."),
@@ -136,7 +137,7 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 			size("timer_actions_retrying", k.WaitingFired(), "Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
 		})
 	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
-		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait because their report is paused.")
+		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait because their report is paused, or has as many running jobs as it may have.")
 		m.Label, m.Of = "report", name
 		all = append(all, m)
 	}

@@ -130,6 +130,17 @@ func (s Memory) Contenders(ctx context.Context) (map[string]time.Time, error) {
 	return since, nil
 }
 
+// Contention returns when a job was last preempted, in the last minute; zero: none was.
+func (s Memory) Contention(ctx context.Context) (time.Time, error) {
+	ms, err := s.rdb.Get(ctx, s.Keys.Full()).Int64()
+	if errors.Is(err, redis.Nil) {
+		return time.Time{}, nil
+	} else if err != nil {
+		return time.Time{}, fmt.Errorf("whether Redis is full: %w", err)
+	}
+	return time.UnixMilli(ms), nil
+}
+
 // Preempt ends the attempt of a job, so that what it holds is freed for an older one, and pushes its
 // id again later: OK, Busy if all of its data is complete or it ends, or Gone.
 func (s Memory) Preempt(ctx context.Context, h, older Contender) (Outcome, error) {
@@ -167,9 +178,9 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 	if err != nil {
 		return nil, err
 	}
-	full, err := s.rdb.Exists(ctx, s.Keys.Full()).Result()
+	full, err := s.Contention(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("whether Redis is full: %w", err)
+		return nil, err
 	}
 	all := make([]string, 0, len(contenders))
 	for id := range contenders {
@@ -193,7 +204,7 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 			older := Contender{ID: other, Since: contenders[other]}.Before(me)
 			switch {
 			case other == id || turn.After != "" && !turn.Older:
-			case full > 0 && runs:
+			case !full.IsZero() && runs:
 				turn.After, turn.Older = other, false
 			case older && waits:
 				turn.After, turn.Older = other, true

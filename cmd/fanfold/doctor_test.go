@@ -38,7 +38,7 @@ func (s *stack) finding(check string) doctor.Finding {
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
-	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "without maxmemory") {
+	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxmemory (2048 MB)") {
 		t.Errorf("%+v", f)
 	}
 	set := func(most string) {
@@ -46,6 +46,21 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 		if err := s.b.Redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	set("0")
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "without maxmemory") || !strings.Contains(f.Hint, "redis.conf") {
+		t.Errorf("%+v", f)
+	}
+	set("900mb")
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.job_bytes (1024 MB) is more") {
+		t.Errorf("%+v", f)
+	}
+	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+	s.b.Redis.Set(t.Context(), "fanfold:full", time.Now().UnixMilli(), time.Minute)
+	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "0 jobs compete for its memory") {
+		t.Errorf("%+v", f)
 	}
 	set("1gb")
 	if f := s.finding("redis memory"); f.Result != doctor.Pass {

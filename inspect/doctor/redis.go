@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect/functions"
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/report"
 )
 
 // maxSkew is the maximum difference of clocks without a warning. Only people see the difference:
@@ -38,7 +39,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	if slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == "redis" || strings.HasPrefix(f.Check, "redis of ") }) {
 		return fs
 	}
-	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
+	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkContenders(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
 	if len(d.Scripts) > 1 {
 		fs = append(fs, d.checkPartitions(ctx, len(masters)))
 	}
@@ -78,7 +79,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 	}
 	now, err := client.Time(ctx).Result()
 	fs = append(fs, checkSkew("redis clock", now, err))
-	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits.Memory))
+	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, pass("redis persistence", "append-only file"))
 	} else {
@@ -145,7 +146,7 @@ func checkEviction(policy string) Finding {
 }
 
 // checkRedisMemory compares the memory in use with maxmemory.
-func checkRedisMemory(memory map[string]string, allowed int) Finding {
+func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 	const check, hint = "redis memory", "raise maxmemory, or wait for running jobs to end; limits.running_jobs and limits.job_bytes limit their memory"
 	used, usedErr := strconv.ParseInt(memory["used_memory"], 10, 64)
 	limit, limitErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
@@ -153,7 +154,8 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not contain it: %w", err), "")
 	}
 	if limit == 0 {
-		return pass(check, fmt.Sprintf("%d MB used, without maxmemory", used>>20))
+		return newFinding(check, Warn, "", fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it is full, and limits.memory has no effect", used>>20),
+			"set maxmemory to about two thirds of the memory that Redis may use, as redis.conf explains")
 	}
 	percent := used * 100 / limit
 	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) is used", percent, limit>>20), Warn
@@ -161,8 +163,10 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 	switch {
 	case percent >= 100:
 		err, result = errors.New(detail+": Redis refuses writes, including pushes"), Fail
-	case percent > int64(allowed):
-		err = fmt.Errorf("%s: no job starts above limits.memory (%d %%)", detail, allowed)
+	case percent > int64(limits.Memory):
+		err = fmt.Errorf("%s: no job starts above limits.memory (%d %%)", detail, limits.Memory)
+	case limits.JobBytes > limit:
+		err = fmt.Errorf("%s, and limits.job_bytes (%d MB) is more: a job that fills Redis fails", detail, limits.JobBytes>>20)
 	}
 	return newFinding(check, result, detail, err, hint)
 }

@@ -53,6 +53,25 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 	return newFinding("definitions of running jobs", Warn, "all of them are known to processes", err, "start a process with the previous configuration, or run fanfold adopt --all to restart them with the current one")
 }
 
+// checkContenders warns if jobs compete for a full Redis.
+func (d redisDoctor) checkContenders(ctx context.Context) Finding {
+	var all []string
+	var failed error
+	for _, s := range d.Scripts {
+		since, err := s.Memory.Contention(ctx)
+		if failed = cmp.Or(failed, err); err == nil && !since.IsZero() {
+			contenders, err := s.Memory.Contenders(ctx)
+			failed = cmp.Or(failed, err)
+			all = append(all, fmt.Sprintf("%s compete for its memory: the last one made room at %s", inspect.Count(int64(len(contenders)), "job"), inspect.Stamp(since)))
+		}
+	}
+	if failed == nil && len(all) > 0 {
+		failed = errors.New("Redis is full: " + strings.Join(all, "; "))
+	}
+	return newFinding("jobs in a full Redis", Warn, "none had to make room in the last minute", failed,
+		"they run one after another; raise maxmemory, set limits.compress: zstd, or limit the running jobs of large reports with running")
+}
+
 // checkQuarantine warns if entries were quarantined.
 func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	var n int64
