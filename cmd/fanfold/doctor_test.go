@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -32,6 +33,64 @@ func (s *stack) finding(check string) doctor.Finding {
 	}
 	s.t.Fatalf("no check %q in %s", check, out)
 	return doctor.Finding{}
+}
+
+// TestDoctorOnKeys: doctor warns of key columns whose collation calls more texts equal than a join does,
+// and does not run the queries to find out.
+func TestDoctorOnKeys(t *testing.T) {
+	t.Parallel()
+	binary := "utf8mb4_nopad_bin"
+	if testmain.SharedDatabase(t).MySQL {
+		binary = "utf8mb4_0900_bin"
+	}
+	s := newStack(t, strings.ReplaceAll(`
+  mails:
+    parameters: {id: integer, n: integer}
+    stages:
+      - listeners:
+          - {name: ci, database: db, query: "SELECT id, mail, day FROM people WHERE id > :id LIMIT :n;"}
+          - {name: bin, database: db, query: "SELECT id, bin AS mail, id AS b FROM people"}
+          - {name: nopad, database: db, query: "SELECT id, mail COLLATE utf8mb4_nopad_bin AS mail, id AS c FROM people -- all"}
+          - {name: bytes, database: db, query: "SELECT id, CAST(mail AS BINARY) AS m, id AS d FROM people"}
+      - listeners:
+          - {name: later, database: db, query: "WITH all_of AS (SELECT SLEEP(id + 100) AS slept, MAX(mail) AS mail FROM people WHERE mail IN (:ci.mail) GROUP BY id) SELECT 1 AS id, mail, slept FROM all_of", columns: [id, mail, slept]}
+    join: {key: [id, mail], listeners: [ci, bin, nopad, {name: bytes, key: [id, m]}, later]}
+    csv: {columns: [id]}
+  alone:
+    stages: [{listeners: [{name: alone, database: db, query: "SELECT id, mail FROM people"}]}]
+    join: {key: mail}
+  days:
+    stages: [{listeners: [{name: x, database: db, query: "SELECT day FROM people"}, {name: y, database: db, query: "SELECT day, id FROM people"}]}]
+    join: {key: day}
+`, "utf8mb4_nopad_bin", binary))
+	s.exec("CREATE TABLE people (id INT, mail VARCHAR(60) COLLATE utf8mb4_general_ci, bin VARCHAR(60) COLLATE utf8mb4_bin, day DATE)")
+	s.exec("INSERT INTO people VALUES (1, 'a', 'a', '2024-02-29')")
+	out, code := s.fanfold("doctor", "-o", "json")
+	var all doctor.Findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil || code != exitOK {
+		t.Fatal(err, code, out)
+	}
+	got := map[string]string{}
+	for _, f := range all {
+		if strings.HasPrefix(f.Check, "keys ") {
+			got[f.Check] = f.Result + ": " + f.Detail + ". " + f.Hint
+		}
+	}
+	for check, words := range map[string][]string{
+		"keys mails / ci":    {"WARN: mail has the collation utf8mb4_general_ci:", "(line 12)", "LOWER(TRIM(mail)) AS mail", "join.fold_case", "mail COLLATE utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"},
+		"keys mails / bin":   {"WARN: mail has the collation utf8mb4_bin:"},
+		"keys mails / later": {"WARN: mail has the collation utf8mb4_general_ci:"},
+	} {
+		for _, word := range words {
+			if !strings.Contains(got[check], word) {
+				t.Errorf("%s: no %q in %q", check, word, got[check])
+			}
+		}
+		delete(got, check)
+	}
+	if len(got) > 0 {
+		t.Errorf("more warnings: %v", got)
+	}
 }
 
 // TestDoctorOfAFullRedis: doctor says how full Redis is.

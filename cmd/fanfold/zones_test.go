@@ -120,7 +120,7 @@ func TestInstantsAsParameters(t *testing.T) {
 			"CREATE TABLE t (id INT, at DATETIME(6), ts TIMESTAMP(6) NULL)",
 			fmt.Sprintf("INSERT INTO t SELECT seq, '%s' + INTERVAL CAST(seq AS SIGNED) - 2 MICROSECOND, '%[1]s' + INTERVAL CAST(seq AS SIGNED) - 2 MICROSECOND FROM seq_1_to_3", of),
 		} {
-			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			if _, err := db.ExecContext(t.Context(), tokyo.SQL(statement)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -18,10 +18,13 @@ type Options struct {
 	OpenSource func(database string) (Preparer, error)  // opens the source of a database
 }
 
-// Preparer prepares the queries of listeners.
+// Preparer asks a database about the queries of listeners.
 type Preparer interface {
 	// Prepare lets the server parse a listener's query, without running it.
 	Prepare(ctx context.Context, l *report.Listener) error
+	// Collations returns the collations of columns of a listener's query, without running it: "binary"
+	// for those that are not texts.
+	Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error)
 }
 
 // Examine checks everything that the configuration names. It writes and deletes one object in the

@@ -95,8 +95,12 @@ func (d sourceDoctor) checkQueries(ctx context.Context, database string) Finding
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		for _, l := range d.Config.Reports[name].Listeners() {
 			if l.Source == database {
+				err := source.Prepare(ctx, l)
 				fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
-					source.Prepare(ctx, l), fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of database %s to SELECT there", l.Line, database)))
+					err, fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of database %s to SELECT there", l.Line, database)))
+				if err == nil {
+					fs = append(fs, checkKeys(ctx, source, d.Config.Reports[name], l)...)
+				}
 			}
 		}
 	}

@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// checkKeys warns if the database and Fanfold compare a listener's key columns differently: texts that
+// are equal by a collation do not match in a join, because it compares bytes. It finds nothing if the
+// server cannot tell the collations.
+func checkKeys(ctx context.Context, source Preparer, r *report.Report, l *report.Listener) Findings {
+	var keys []string
+	for _, joined := range r.Join.Listeners {
+		if joined.Listener == l.Name && len(r.Join.Listeners) > 1 {
+			keys = joined.Keys
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	collations, err := source.Collations(ctx, l, keys)
+	if err != nil {
+		return nil // such as of a query that MySQL does not take as a derived table
+	}
+	var wide, names []string
+	binary := "utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"
+	for i, key := range keys {
+		if comparesBytes(collations[i]) {
+			continue
+		}
+		wide, names = append(wide, fmt.Sprintf("%s has the collation %s", key, collations[i])), append(names, key)
+		if strings.Contains(collations[i], "_0900_") {
+			binary = "utf8mb4_0900_bin"
+		}
+	}
+	if len(wide) == 0 {
+		return nil
+	}
+	return Findings{{
+		Check: "keys " + r.Name + " / " + l.Name, Result: Warn,
+		Detail: strings.Join(wide, ", ") + ": SQL calls more texts equal than the join, which compares bytes, so rows that match in SQL may not match here",
+		Hint: fmt.Sprintf("if they should match, make the bytes equal in the queries of all joined listeners (line %d), such as LOWER(TRIM(%s)) AS %[2]s, or set join.fold_case; if bytes are meant, end this warning with a binary collation without padding: %[2]s COLLATE %s AS %[2]s",
+			l.Line, names[0], binary),
+	}}
+}
+
+// comparesBytes tells whether texts are equal in a collation only if their bytes are: it ignores neither
+// case nor accents, nor spaces at the end.
+func comparesBytes(collation string) bool {
+	return collation == "binary" || strings.HasSuffix(collation, "_nopad_bin") || collation == "utf8mb4_0900_bin"
+}

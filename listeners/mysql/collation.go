@@ -1,0 +1,41 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Collations returns the collations of columns of a listener's query: "binary" for numbers, times and
+// bytes. The server derives them without running the query.
+func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error) {
+	// No row is read, so any value will do; NULL is an error in LIMIT.
+	text, args, err := l.Query.Bind(func(string) (any, bool) { return int64(0), true })
+	if err != nil {
+		return nil, listeners.Permanent(err)
+	}
+	collations := make([]string, len(columns))
+	wanted, targets := make([]string, len(columns)), make([]any, len(columns))
+	for i, column := range columns {
+		wanted[i], targets[i] = "COLLATION(MAX(`"+strings.ReplaceAll(column, "`", "``")+"`))", &collations[i]
+	}
+	text = strings.TrimRight(text, "; \t\r\n")
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, explainLogin(ctx, l, err)
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, explain(ctx, l, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Without rows, the aggregates still have one.
+	if err := tx.QueryRowContext(ctx, "SELECT "+strings.Join(wanted, ", ")+" FROM ("+text+"\n) AS fanfold WHERE 1 = 0", args...).Scan(targets...); err != nil {
+		return nil, explain(ctx, l, err)
+	}
+	return collations, nil
+}
