@@ -20,6 +20,7 @@ type Kind string
 // severity.
 const (
 	KindRedisAway     Kind = "redis-away"     // Redis does not answer
+	KindRedisDenies   Kind = "redis-denies"   // the user of Redis lacks a right
 	KindWrongType     Kind = "wrong-type"     // a key of Fanfold has another type
 	KindRecordsAway   Kind = "records-away"   // the records' database does not answer
 	KindSourceAway    Kind = "source-away"    // the database or the API of a listener does not answer

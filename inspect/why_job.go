@@ -103,7 +103,7 @@ func (j *judged) known() *known {
 	r, job, push, e, paused := j.Record, j.Job, j.push(), j.Jobs.Entry, time.Time{}
 	k := &known{outer: j.outer()}
 	k.is = map[string]bool{
-		"wrong-type": redis.HasErrorPrefix(j.RedisErr, "WRONGTYPE"), "redis-away": j.RedisErr != nil, "records-away": j.RecordErr != nil,
+		"wrong-type": redis.HasErrorPrefix(j.RedisErr, "WRONGTYPE"), "redis-denies": redis.HasErrorPrefix(j.RedisErr, "NOPERM"), "redis-away": j.RedisErr != nil, "records-away": j.RecordErr != nil,
 		"record": r != nil, "report": j.Report != nil, "definition": j.definition() != nil, "broken-state": j.JobErr != nil,
 		"worst": j.worst != nil, "several": len(j.steps) > 1, "push": push != nil, "queued": e != nil, "aside": j.Aside != nil,
 		"alive": j.live(j.Jobs) > 0, "full-memory": j.Memory > j.Limits.Memory, "full": j.Running >= int64(j.Limits.RunningJobs),

@@ -6,6 +6,9 @@ var jobRule = rule{
 	{when: "wrong-type", kind: KindWrongType, says: "A key of Fanfold has another type: {redis-error}.",
 		more: []string{"Jobs that need this key wait; other jobs continue."},
 		do:   []string{"inspect the key, and rename or delete it if it is not Fanfold's; lost messages are sent again"}},
+	{when: "redis-denies", kind: KindRedisDenies, says: "Redis answers, but denies a command to the user of this configuration: {redis-error}.",
+		more: []string{"If the processes have the same user, jobs wait until it gets the right; no try is used."},
+		do:   []string{"grant the right with ACL SETUSER: the guide Security lists all that Fanfold needs"}},
 	{when: "redis-away", kind: KindRedisAway, says: "Redis does not answer: {redis-error}.",
 		more: []string{"All jobs stand still until it answers. Workers wait for it, and outages do not count as tries."}},
 

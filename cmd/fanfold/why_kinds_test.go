@@ -37,6 +37,7 @@ type whyCase struct {
 // whyCases has one case for every kind of verdict.
 var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused.", redis: "-"},
+	inspect.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM this user has no permissions to run the 'info' command.", redis: "-"},
 	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'.", redis: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value."},
 	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused.", redis: "It was pushed for later and is due in T."},
 	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused", redis: "It waits for gone: its query has been running for T (try 1 of 7), with worker w"},
@@ -230,7 +231,12 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	where := s.where
 	s.where = func(int) string { return whereAlone("127.0.0.1:1", 1) }
 	files["no-redis"] = s.write("no-redis.yaml", reports, limits+databases)
+	s.where = func(int) string { return `{url: "redis://app:secret@` + s.redis.Addr + `/0"}` }
+	files["denied"] = s.write("denied.yaml", reports, limits+databases)
 	s.where = where
+	if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", "on", ">secret", "~*", "&*", "+@all", "-info").Err(); err != nil {
+		t.Fatal(err)
+	}
 	pages := map[string]*dashboard.Dashboard{}
 	for name, file := range files {
 		pages[name] = dashboard.New(dashboard.Options{

@@ -3,6 +3,7 @@ package quiet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,10 @@ const wrongType = "WRONGTYPE"
 // explain extends WRONGTYPE errors with the key that has the wrong type, both of a command and in
 // the answer of a script.
 func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
+	if redis.HasErrorPrefix(cmd.Err(), "NOPERM") {
+		h.denied(cmd)
+		return
+	}
 	if h.Type == nil {
 		return
 	}
@@ -38,6 +43,18 @@ func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
 				answers[i] = fmt.Errorf("%w: %s", err, why)
 			}
 		}
+	}
+}
+
+// optional are commands without which the roles work, too.
+var optional = []string{"config", "function", "fcall", "fcall_ro", "publish", "subscribe", "psubscribe", "client"}
+
+// denied logs a command that Redis denies to the user. The handler of the log collapses repetitions.
+func (w *Watch) denied(cmd redis.Cmder) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if name := strings.ToLower(cmd.Name()); w.log != nil && !slices.Contains(optional, name) {
+		w.log.Error("Redis denies a command to its user: work waits until the right is granted; this is no outage", "command", name, "err", cmd.Err())
 	}
 }
 

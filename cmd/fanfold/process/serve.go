@@ -52,6 +52,9 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	if err := p.ping(ctx, true); err != nil {
 		return err
 	}
+	if err := p.checkRights(ctx, log); err != nil {
+		return err
+	}
 	if err := p.noteVersions(ctx, log); err != nil {
 		return err
 	}

@@ -1,0 +1,24 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// checkRights refuses a user of Redis who cannot run the commands that the roles need: jobs would
+// stop at the first one. A partition whose server does not answer is not checked.
+func (p *Process) checkRights(ctx context.Context, log *slog.Logger) error {
+	for i, s := range p.Partitions {
+		switch err := s.CheckRights(ctx); {
+		case errors.Is(err, scripts.ErrRights):
+			return ErrUnreachable.of(fmt.Errorf("redis: %w: grant them with ACL SETUSER; the guide Security has all rights that serve needs", err))
+		case err != nil:
+			log.Warn("cannot check the rights of the Redis user", "partition", i, "err", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// limitUser makes a Redis user and returns the configuration of a stack whose processes are this
+// user.
+func (s *stack) limitUser(rules string) (config string) {
+	s.t.Helper()
+	set := append([]any{"acl", "setuser", "app", "reset", "on", ">secret"}, anySlice(strings.Fields(rules))...)
+	if err := s.b.Redis.Do(s.t.Context(), set...).Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	where := s.where
+	defer func() { s.where = where }()
+	s.where = func(int) string { return `{url: "redis://app:secret@` + s.redis.Addr + `/0"}` }
+	return s.write("limited.yaml", oneReport)
+}
+
+func anySlice(all []string) (given []any) {
+	for _, one := range all {
+		given = append(given, one)
+	}
+	return given
+}
+
+// TestServeWithoutARight: the usual ACL of a service lacks INFO. Serve says so and does not start.
+func TestServeWithoutARight(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	config := s.limitUser("~* &* +@all -@admin -@dangerous")
+	out, code := s.fanfold("-c", config, "serve")
+	if code != exitUnreachable || !strings.Contains(out, "the Redis user lacks rights: +info: grant them with ACL SETUSER") {
+		t.Errorf("%d %s", code, out)
+	}
+	config = s.limitUser("~* &* +@all -@admin -@dangerous +info")
+	log := &keptLog{}
+	s.config = config
+	s.serveInto(log)
+	if v := s.run("slow", ""); v.Status != report.Success {
+		t.Errorf("%+v", v)
+	}
+	// A right is lost while processes run: that is no outage.
+	if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", "-info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	id := s.insert("slow", "")
+	s.push(id)
+	s.eventually("why names the right", func() bool {
+		out, _ := s.fanfold("-c", config, "why", id)
+		return strings.Contains(out, "'info' command") && strings.Contains(out, "grant the right") && !strings.Contains(out, "does not answer")
+	})
+	s.eventually("the log names the right", func() bool {
+		return len(log.lines("Redis denies a command to its user")) == 1 && len(log.lines("command=info")) == 1 && len(log.lines("is down")) == 0
+	})
+	if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", "+info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if v := s.wait(id)[0]; v.Status != report.Success {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestRightsOfTheGuide: jobs run with exactly the rights that the guide gives, and serve checks every
+// command of them.
+func TestRightsOfTheGuide(t *testing.T) {
+	t.Parallel()
+	_, rules, _ := strings.Cut(fenced(t, "docs/guides/security.md", "")[0], ">secret ")
+	var commands []string
+	for rule := range strings.FieldsSeq(rules) {
+		if name, ok := strings.CutPrefix(rule, "+"); ok {
+			commands = append(commands, name)
+		}
+	}
+	if want := scripts.Needed(); !slices.Equal(commands, want) {
+		t.Errorf("the guide has the rights\n%q, but serve checks\n%q", commands, want)
+	}
+	s := newStackAlone(t, []string{"--notify-keyspace-events", "Kzg$x"}, oneReport)
+	s.config = s.limitUser(rules)
+	if err := s.b.Redis.Do(t.Context(), "acl", "log", "reset").Err(); err != nil {
+		t.Fatal(err)
+	}
+	log := &keptLog{}
+	s.serveInto(log)
+	if v := s.run("slow", ""); v.Status != report.Success {
+		t.Errorf("%+v", v)
+	}
+	cancelled, delayed, replied := s.insert("slow", `{"seconds": 30}`), s.insert("slow", ""), s.insert("slow", "")
+	s.push(cancelled)
+	s.pushFor("replies:my", replied)
+	if err := s.b.Redis.ZAdd(t.Context(), "fanfold:delayed", redis.Z{Score: float64(time.Now().Add(time.Second).UnixMilli()), Member: delayed}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("it runs", func() bool { v, err := s.b.Inspect.Job(t.Context(), cancelled); return err == nil && v.Started != nil })
+	for _, args := range [][]string{{"cancel", cancelled}, {"why", cancelled}, {"status", cancelled}, {"pause", "report", "slow"}, {"resume", "report", "slow"}, {"doctor"}} {
+		if out, code := s.fanfold(args...); code != exitOK && args[0] != "doctor" || strings.Contains(out, "NOPERM") && args[0] != "doctor" {
+			t.Errorf("%q: %d %s", args, code, out)
+		}
+	}
+	s.wait(cancelled, delayed, replied)
+	s.receiptsOf("replies:my", 1)
+	if lines := log.lines("Redis denies"); len(lines) > 0 {
+		t.Errorf("%q", lines)
+	}
+	entries, err := s.b.Redis.Do(t.Context(), "acl", "log").Slice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		fields := map[any]any{}
+		switch e := e.(type) {
+		case map[any]any:
+			fields = e
+		case []any:
+			for i := 0; i+1 < len(e); i += 2 {
+				fields[e[i]] = e[i+1]
+			}
+		}
+		switch object := fmt.Sprint(fields["object"]); object {
+		case "config|get", "config|set", "function|list", "function|load": // optional
+		default:
+			t.Errorf("Redis denied %s (%s %s)", object, fields["reason"], fields["context"])
+		}
+	}
+}
