@@ -59,6 +59,9 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 		if err := j.o.Redis.ZRem(ctx, keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
 			return "", err
 		}
+		if err := j.o.Scripts.Of(id).Memory.Leave(ctx, id); err != nil {
+			return "", err
+		}
 		return outcome, j.o.Redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
 	}
 	return "", notCancelled(id, "it keeps changing")

@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // TestAFullRedisDrains: 40 jobs of several megabytes do not fit into a Redis of 32 MB at once. They
@@ -109,4 +113,57 @@ func TestAJobLargerThanRedis(t *testing.T) {
 	}
 	t.Log(v.Error)
 	s.idle()
+}
+
+// TestAPreemptedJob starts again as the next attempt, after an older one that runs; it can be
+// cancelled, and fails if it waits for longer than its deadline.
+func TestAPreemptedJob(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, `
+  held:
+    timeout: 10m
+    stages: [{listeners: [{name: one, database: db, query: "SELECT id AS k FROM {schema}.held"}]}]
+`, "limits: {lease: 2s}")
+	s.exec("CREATE TABLE held (id INT PRIMARY KEY)")
+	s.exec("INSERT INTO held VALUES (1)")
+	release := s.hold()
+	s.serve(s.config)
+	memory, keys := s.b.Partitions.Home().Memory, s.b.Partitions.Home().Keys
+	var ids []string
+	for range 4 {
+		id := s.insert("held", "")
+		s.push(id)
+		s.taken(id)
+		ids = append(ids, id)
+	}
+	older, again, cancelled, late := ids[0], ids[1], ids[2], ids[3]
+	for _, id := range ids[1:] {
+		if outcome, err := memory.Preempt(t.Context(), scripts.Contender{ID: id, Attempt: 1}, scripts.Contender{ID: older, Since: time.UnixMilli(1)}); err != nil || outcome != scripts.OK {
+			t.Fatal(outcome, err)
+		}
+	}
+	s.because(again, inspect.KindRedisFull, "made room for an older one")
+	if err := s.b.Redis.ZAdd(t.Context(), keys.Contenders(), redis.Z{Member: late, Score: float64(time.Now().Add(-11 * time.Minute).UnixMilli())}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.must("cancel "+cancelled, "cancelled")
+	v := s.wait(cancelled, late)
+	if v[0].Status != report.Cancelled || v[1].Status != report.Failed || !strings.Contains(v[1].Error, "deadline passed while the job waited for memory in Redis") {
+		t.Errorf("%+v", v)
+	}
+	// The older job runs, and Redis counts as full: the other one polls.
+	s.eventually("it waits for the older one", func() bool { return s.b.Redis.ZScore(t.Context(), keys.Delayed(), again).Err() == nil })
+	if n := s.number("SELECT attempt FROM file_download_record WHERE id = " + again); n != 1 {
+		t.Errorf("it has attempt %d while an older one runs", n)
+	}
+	release()
+	for i, v := range s.wait(older, again) {
+		if v.Status != report.Success || v.Attempt != int64(i+1) {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.idle()
+	if left := s.b.Redis.ZRange(t.Context(), keys.Contenders(), 0, -1).Val(); len(left) > 0 {
+		t.Errorf("%v still compete", left)
+	}
 }
