@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -156,6 +157,11 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 			f.Limited = true
 		}
 	}
+	if f.Record != nil && !f.Record.Status.Final() && f.Report != nil {
+		if err := f.askTypes(ctx, in); err != nil {
+			return err
+		}
+	}
 	if at, err := in.o.Redis.ZScore(ctx, s.Keys.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
@@ -172,6 +178,38 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	}
 	return err
 }
+
+// askTypes returns an error if a key that the start of the job needs has another type.
+func (f *facts) askTypes(ctx context.Context, in *Inspector) error {
+	_, err := once(in, "types of "+f.Keys.Prefix+" "+f.Report.Name, func() (struct{}, error) {
+		keys := []string{f.Keys.Deadlines(), f.Keys.Events()}
+		if len(f.Report.Stages) > 0 {
+			for _, l := range f.Report.Stages[0].Listeners {
+				keys = append(keys, f.Keys.Task(l.Name))
+			}
+		}
+		found := make([]*redis.StatusCmd, len(keys))
+		_, err := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, key := range keys {
+				found[i] = p.Type(ctx, key)
+			}
+			return nil
+		})
+		for i, key := range keys {
+			if is, want := found[i].Val(), f.Keys.Type(key); is != "" && is != "none" && is != want {
+				return struct{}{}, wrongType(fmt.Sprintf("the key %s is a %s, not a %s: inspect it with redis-cli TYPE %s", key, is, want, shell(key)))
+			}
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// wrongType is the error of a key with another type, which Redis would answer to a command.
+type wrongType string
+
+func (w wrongType) Error() string { return "WRONGTYPE " + string(w) }
+func (w wrongType) RedisError()   {}
 
 // askSteps finds the stream entries of the open steps of a job, and who has the slots of their sources.
 func (f *facts) askSteps(ctx context.Context, in *Inspector) (err error) {

@@ -32,7 +32,7 @@ type judged struct {
 
 // diagnose turns facts into a verdict. It needs no server.
 func diagnose(f *facts) Verdict {
-	v := Verdict{ID: f.ID, Now: f.Now, Delayed: len(f.Delayed) > 0}
+	v := Verdict{ID: f.ID, Now: f.Now, Delayed: len(f.Delayed) > 0 && (f.Job == nil || !f.Job.NeedsDefinition() || f.definition() != nil)}
 	if r := f.Record; r != nil {
 		v.Status, v.Report, v.Attempt = r.Status, r.Report, r.Attempt
 	}
@@ -81,7 +81,7 @@ func diagnose(f *facts) Verdict {
 func (v *Verdict) add(a answer) {
 	v.Details = append(v.Details, a.more...)
 	for _, text := range a.do {
-		if !slices.Contains(v.Remedies, text) {
+		if text != "" && !slices.Contains(v.Remedies, text) {
 			v.Remedies = append(v.Remedies, text)
 		}
 	}
@@ -104,7 +104,7 @@ func (j *judged) known() *known {
 	k := &known{outer: j.outer()}
 	k.is = map[string]bool{
 		"wrong-type": redis.HasErrorPrefix(j.RedisErr, "WRONGTYPE"), "redis-denies": redis.HasErrorPrefix(j.RedisErr, "NOPERM"), "redis-away": j.RedisErr != nil, "records-away": j.RecordErr != nil,
-		"record": r != nil, "report": j.Report != nil, "definition": j.definition() != nil, "broken-state": j.JobErr != nil,
+		"record": r != nil, "report": j.Report != nil, "broken-state": j.JobErr != nil,
 		"worst": j.worst != nil, "several": len(j.steps) > 1, "push": push != nil, "queued": e != nil, "aside": j.Aside != nil,
 		"alive": j.live(j.Jobs) > 0, "full-memory": j.Memory > j.Limits.Memory, "full": j.Running >= int64(j.Limits.RunningJobs),
 		"jobs-whole": j.Jobs.Whole, "aside-whole": j.AsideWhole, "dead": !j.Dead.IsZero(), "contender": j.Contender, "limited": j.Limited,
@@ -176,7 +176,7 @@ func (j *judged) known() *known {
 // outer names the facts that the rules of jobs and of steps share.
 func (f *facts) outer() *known {
 	k := &known{
-		is:   map[string]bool{"runs": f.runs(), "orphan": f.orphan()},
+		is:   map[string]bool{"runs": f.runs(), "orphan": f.orphan(), "definition": f.definition() != nil},
 		text: map[string]string{"id": f.ID, "cli": f.CLI, "jobs": f.Keys.Jobs(), "delayed": f.Keys.Delayed()},
 	}
 	if f.Job != nil {

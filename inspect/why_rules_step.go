@@ -34,13 +34,14 @@ var made = map[string][]string{
 	"at-limit":   {"for-other !has-slot"},
 	"unattended": {"alone-in unread", "alone-in unseen", "alone-in absent"},
 
+	"try-helps":       {"definition", "failing"}, // some process can do the step
 	"deadline-counts": {"runs !committed", "=superseded !committed"},
 }
 
 // stepRule says what a step of a running job waits for.
 var stepRule = rule{
 	{when: "orphan", kind: KindNoDefinition, says: "it waits for a process with that definition{tried}"},
-	{when: "retries blames-records", kind: KindRecordsAway, says: "{failed}", do: []string{"{try-now}; fanfold doctor checks the records' database"}, at: "next", then: "{attempt}"},
+	{when: "retries blames-records", kind: KindRecordsAway, says: "{failed}", do: []string{"{try-and}fanfold doctor checks the records' database"}, at: "next", then: "{attempt}"},
 	{when: "leased source-refuses", kind: KindSourceRefuses, says: "worker {owner} has it, and {source} refuses the login from here: {source-error}", do: []string{"{hold}", "{correct}"}},
 	{when: "comes source-refuses", kind: KindSourceRefuses, says: "{source} refuses the login from here ({source-error}); {again}", do: []string{"{hold}", "{correct}"}, at: "next", then: "{attempt}"},
 	{when: "leased source-away", kind: KindSourceAway, says: "worker {owner} has it, and {source} does not answer from here: {source-error}"},
@@ -51,7 +52,7 @@ var stepRule = rule{
 	{when: "unattended", kind: KindNoWorker, says: "no worker reads {stream}, which has {entries}", do: []string{"{missing}"}},
 	{when: "expired alone-in", kind: KindWorkerDead, says: "{took}: its lease ended {lease-over} ago", more: []string{"No worker reads {stream}, so none can take it over."}, do: []string{"{missing}"}},
 	{when: "expired", kind: KindWorkerDead, says: "{took}: its lease ended {lease-over} ago", at: "takeover", then: "another worker takes it over by this time"},
-	{when: "retries blames-sink", kind: KindSinkFails, says: "{failed}", do: []string{"{try-now}; fanfold doctor checks the sink"}, at: "next", then: "{attempt}"},
+	{when: "retries blames-sink", kind: KindSinkFails, says: "{failed}", do: []string{"{try-and}fanfold doctor checks the sink"}, at: "next", then: "{attempt}"},
 	{when: "retries", kind: KindRetryWaiting, says: "{failed}", do: []string{"{try-again}"}, at: "next", then: "{attempt}"},
 	{when: "slotless", kind: KindNoSlot, says: "{slotless}{then}", do: []string{"{more-slots}"}, at: "poll", then: "{attempt}"},
 	{when: "rateless", kind: KindRateLimited, says: "it waits for {waits}{then}", do: []string{"wait, or raise {section}.rate if {source} can take more"}, at: "poll", then: "{attempt}"},
@@ -60,7 +61,7 @@ var stepRule = rule{
 	{when: "absent", kind: KindLost, says: "it is neither in {stream} nor in {delayed}: Redis has lost the message", do: []string{"{send}"}},
 	{when: "unread", kind: KindQueued, says: "{before-it} ahead of it in {stream}, which has {readers}"},
 	{when: "unseen", kind: KindQueued, says: "at least {stream-searched} {others} are ahead of it in {stream}"},
-	{when: "comes", kind: KindWaiting, says: "{again}", do: []string{"fanfold delay run {id} polls now"}, at: "next", then: "{attempt}"},
+	{when: "comes", kind: KindWaiting, says: "{again}", do: []string{"{poll-now}"}, at: "next", then: "{attempt}"},
 	{when: "!fold", kind: KindRunning, says: "{works}{tried}", do: []string{"wait, or end the job with fanfold cancel {id}"}, at: "timeout", then: "this try of {title} times out"},
 	{when: "failing", kind: KindEnding, says: "worker {owner} is ending the job: {reason}"},
 	{when: "", kind: KindFolding, says: "worker {owner} is making the file{try}{tried}"},
@@ -74,8 +75,10 @@ var phrases = map[string]rule{
 	"again":       {{when: "for-other", says: "it waits for {waits}; the next poll is {next}"}, {says: "it is tried again {next}{try}"}},
 	"attempt":     {{when: "for-other", says: "the next poll of {title}"}, {says: "try {tries} of {title}"}},
 	"try":         {{when: "!tries"}, {when: "!tries-max", says: " (try {tries})"}, {says: " (try {tries} of {tries-max})"}},
-	"try-now":     {{says: "fanfold delay run {id} tries it now"}},
-	"try-again":   {{when: "tries-max", says: "correct the cause; then fanfold delay run {id} tries it now, which uses a try"}, {says: "{try-now}"}},
+	"try-and":     {{when: "!try-helps"}, {says: "{try-now}; "}},
+	"poll-now":    {{when: "!try-helps"}, {says: "fanfold delay run {id} polls now"}},
+	"try-now":     {{when: "!try-helps"}, {says: "fanfold delay run {id} tries it now"}},
+	"try-again":   {{when: "try-helps tries-max", says: "correct the cause; then fanfold delay run {id} tries it now, which uses a try"}, {says: "{try-now}"}},
 	"fault":       {{when: "error tries-max", says: "; its last try failed ({tries} of {tries-max} tries are used): {error}"}, {says: "{tried}"}},
 	"took":        {{says: "worker {owner} took it{taken-ago}{try} and is dead"}},
 	"taken-ago":   {{when: "taken", says: " {taken} ago"}},

@@ -321,6 +321,9 @@ var ofSteps = map[string]meaning{
 	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "it has been running for"},
 	"sink refused":              {running(job.StatusFold, fails(fanIn, time.Second, "sink: 503", job.BlameSink)), KindSinkFails, "it failed and is tried again in 1s (try 1 of 7): sink: 503"},
 	"retry":                     {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "it failed and is tried again in 1s (try 1 of 3): deadlock"},
+	"retry, not ours":           {querying(fails("a", time.Second, "deadlock", ""), notOurs), KindRetryWaiting, "only a process that has it can continue the job."},
+	"sink refused, not ours":    {running(job.StatusFold, fails(fanIn, time.Second, "sink: 503", job.BlameSink), notOurs), KindSinkFails, "\nfanfold doctor checks the sink"},
+	"vendor, not ours":          {querying(waits("a", time.Second), notOurs), KindWaiting, "only a process that has it"},
 	"failing, retried":          {running(job.StatusFailing, fails("@record", time.Second, "x", ""), func(f *facts) { f.Job.Reason = "bad SQL" }), KindRetryWaiting, "The job will fail: bad SQL"},
 	"worker dead, message lost": {querying(owned("a", -time.Second)), KindLost, "is dead, and its entry is no longer in ka"},
 	"fold dead, message lost":   {running(job.StatusFold, owned(fanIn, -time.Second)), KindLost, "otherwise a scheduler does, within 10s"},
@@ -353,6 +356,29 @@ func slots(limit int, ids ...string) change {
 
 // blames says whose limit listener a waits for.
 func blames(by job.Blame) change { return func(f *facts) { f.of("a").Blame = by } }
+
+// notOurs gives the job a definition that this configuration does not have, and that a process had until just now.
+func notOurs(f *facts) {
+	f.Job.Definition = "other"
+	f.Seen = scripts.Seen{Now: now, Last: map[string]time.Time{f.Job.member(): now}}
+}
+
+// TestNoDelayRunWithoutADefinition: fanfold delay run does not help a job whose definition no process may have
+// any more, such as after a restart with a changed report.
+func TestNoDelayRunWithoutADefinition(t *testing.T) {
+	t.Parallel()
+	for name, m := range ofSteps {
+		if !strings.HasSuffix(name, "not ours") {
+			continue
+		}
+		f := m.facts
+		f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.Keys(report.DefaultKeys), "redis-cli"
+		v := diagnose(f)
+		if text := strings.Join(v.Remedies, "\n"); strings.Contains(text, "delay run") || slices.Contains(v.Remedies, "") || v.Delayed {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
 
 // pauses pauses a listener.
 func pauses(listener string) change {

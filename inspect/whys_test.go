@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,6 +70,25 @@ func TestWhys(t *testing.T) {
 	found, err := b.Because(ctx, ids, KindQueued, 5)
 	if b.ok(err); len(found) != 5 || !slices.ContainsFunc(found, func(v Verdict) bool { return v.ID == ids[8] }) {
 		t.Errorf("%+v", found)
+	}
+}
+
+// TestWhyNamesAKeyOfAnotherType: a job cannot start because the stream of one of its tasks is something else.
+func TestWhyNamesAKeyOfAnotherType(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, s, id := t.Context(), b.o.Scripts.Home(), b.insert()
+	b.ok(b.o.Redis.Set(ctx, s.Keys.Task("a"), "x", 0).Err())
+	b.add(s.Keys.Delayed(), redis.Z{Score: in(time.Minute), Member: id + "/1/@trigger"})
+	v, err := b.Why(ctx, id)
+	b.ok(err)
+	if want := "the key " + s.Keys.Task("a") + " is a string, not a stream"; v.Kind != KindWrongType || !strings.Contains(v.Summary, want) {
+		t.Errorf("%s: %s, not %s", v.Kind, v.Summary, want)
+	}
+	_, err = b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'SUCCESS', file = 'f' WHERE id = ?", id)
+	b.ok(err)
+	if v, err := b.Why(ctx, id); err != nil || v.Kind != KindEnded {
+		t.Errorf("of a record that has ended: %s: %s; %v", v.Kind, v.Summary, err)
 	}
 }
 

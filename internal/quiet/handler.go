@@ -15,7 +15,8 @@ import (
 // always written.
 const maxLines = 5000
 
-// Handler writes repeated warnings and errors once, and their number once per interval. Lines are
+// Handler writes repeated warnings and errors once, and their number once per interval, with the last of
+// them. Lines are
 // equal if message and attributes are equal, except attributes that vary. Lines of different jobs,
 // timers or entries are equal only if a key of the wrong type or a full Redis is the cause. Lines
 // whose error matches ErrDown are dropped.
@@ -37,8 +38,8 @@ type counts struct {
 
 // line is a line that is counted.
 type line struct {
-	next  slog.Handler
-	first slog.Record
+	next  slog.Handler // of the last one
+	last  slog.Record  // its job may still run; that of the first one may have ended long ago
 	more  int
 	timer *time.Timer
 }
@@ -139,10 +140,11 @@ func (c *counts) repeats(key string, next slog.Handler, r slog.Record) bool {
 	defer c.mu.Unlock()
 	if have := c.lines[key]; have != nil {
 		have.more++
+		have.next, have.last = next, r.Clone()
 		return true
 	}
 	if len(c.lines) < maxLines && !c.closed {
-		c.lines[key] = &line{next: next, first: r.Clone(), timer: time.AfterFunc(c.interval, func() { c.writeCount(key) })}
+		c.lines[key] = &line{next: next, last: r.Clone(), timer: time.AfterFunc(c.interval, func() { c.writeCount(key) })}
 	}
 	return false
 }
@@ -164,7 +166,7 @@ func (c *counts) writeCount(key string) {
 
 // write writes the number of repetitions.
 func (l *line) write(interval time.Duration) {
-	r := l.first.Clone()
+	r := l.last.Clone()
 	r.Time = time.Now()
 	r.AddAttrs(slog.Int("more like this", l.more), slog.Duration("in the last", interval))
 	_ = l.next.Handle(context.Background(), r)

@@ -54,6 +54,22 @@ func TestDifferentWarningsAreAllWritten(t *testing.T) {
 	}
 }
 
+// TestACountNamesALateLine: the line with a count is the last one that it counts, not the first one ever, whose
+// job may have ended long ago.
+func TestACountNamesALateLine(t *testing.T) {
+	t.Parallel()
+	var kept keptLog
+	handler := quiet.New(slog.NewTextHandler(&kept, nil), time.Minute)
+	for i := range 3 {
+		slog.New(handler).With("job", fmt.Sprintf("1028%d", i)).Warn("task is tried again", "err", errors.New("OOM command not allowed"))
+	}
+	handler.Close()
+	lines := strings.Split(strings.TrimSpace(kept.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "job=10280") || !strings.Contains(lines[1], "job=10282") || !strings.Contains(lines[1], `"more like this"=2`) {
+		t.Errorf("%q", lines)
+	}
+}
+
 // TestAFloodIsCounted checks that lines which differ only in words that vary are counted as one.
 func TestAFloodIsCounted(t *testing.T) {
 	t.Parallel()

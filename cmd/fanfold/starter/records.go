@@ -153,7 +153,7 @@ func findRecords(sources []*source, in *source, named string) (*records, error) 
 			switch {
 			case t.isRecords() && !r.exists && identifier.MatchString(t.name):
 				r.of, r.table, r.exists = s, t.name, true
-			case t.likely():
+			case t.isRecords(), t.likely():
 				r.similar = append(r.similar, s.name+"."+t.name)
 			}
 		}

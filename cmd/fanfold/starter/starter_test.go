@@ -143,12 +143,12 @@ func TestRecordTables(t *testing.T) {
 	tables := func() []*source {
 		a, b := &source{name: "a"}, &source{name: "b"}
 		schema(a, foreign, short, number)
-		schema(b, mine)
+		schema(b, mine, strings.Replace(mine, "exports", "archive", 1))
 		return []*source{a, b}
 	}
 	all := tables()
 	r, err := findRecords(all, nil, "")
-	if err != nil || r.of != all[1] || r.table != "exports" || !r.exists || len(r.columns) > 0 || strings.Join(r.similar, ", ") != "a.download_task, a.jobs" {
+	if err != nil || r.of != all[1] || r.table != "exports" || !r.exists || len(r.columns) > 0 || strings.Join(r.similar, ", ") != "a.download_task, a.jobs, b.archive" {
 		t.Errorf("%+v %v", r, err)
 	}
 	if r, err = findRecords(all[:1], nil, ""); err != nil || r.of != all[0] || r.table != "file_download_record" || r.exists {

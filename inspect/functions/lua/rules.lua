@@ -66,7 +66,7 @@ local function add(verdict, known, branch)
   for _, text in ipairs(branch.more) do table.insert(verdict.details, fill(known, text)) end
   for _, text in ipairs(branch.todo) do
     text = fill(known, text)
-    if not verdict.told[text] then table.insert(verdict.remedies, text) end
+    if text ~= '' and not verdict.told[text] then table.insert(verdict.remedies, text) end
     verdict.told[text] = true
   end
   local at = branch.at and find(known, 'at', branch.at)
