@@ -1,9 +1,26 @@
 package config
 
 import (
+	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
+)
+
+// The rows of the table in docs/reference/configuration.md.
+const (
+	rowParameters = "`parameters`: types, `list`, `default`"
+	rowListeners  = "its listeners: names, sources, queries and requests, even by one space, `columns`"
+	rowFailure    = "`on_failure` of a listener"
+	rowJoin       = "`join`, `fold_case`"
+	rowCSV        = "`csv`: columns, labels and every option, such as `bom` or `max_rows`"
+	rowZone       = "`time_zone` of a database"
+	rowDefault    = "a field that is written out with its default"
+	rowTimes      = "`timeout` and `retry`, also those of listeners"
+	rowOthers     = "`label`, `notify`, `on_change`, `paused_deadline`, `running`, `strict_timeout`"
+	rowAround     = "`limits`, `keys`, hosts and passwords"
+	rowComments   = "comments and the order of sections"
 )
 
 func TestHash(t *testing.T) {
@@ -26,52 +43,118 @@ func TestHash(t *testing.T) {
 	if was := "286101eef911"; hash != was {
 		t.Errorf("the hash of base is %s, was %s", hash, was)
 	}
+	changes := definitionTable(t)
+	used := map[string]bool{}
 	for _, c := range []struct {
+		row            string // of the table in the documentation
 		name, old, new string
-		same           bool
 	}{
-		{"a comment and the place", "reports:", "# x\n\nreports:", true},
-		{"the report's timeout", "timeout: 2h", "timeout: 3h", true},
-		{"the report's retries", "timeout: 2h", "retry: {retries: 2, delay: 1s, backoff: exponential, max_delay: 2s}", true},
-		{"a listener's retries", "{name: shop.items, database", "{name: shop.items, retry: 0, database", true},
-		{"limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, fold_bytes: 1MB, rebuild: 1, tasks: ", true},
-		{"a listener's timeout", "{name: shop.items, database", "{name: shop.items, timeout: 1s, database", true},
-		{"the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:", true},
-		{"the database's host", "db:3306", "other:3306", true},
-		{"a parameter's type", "since: date", "since: datetime", false},
-		{"a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}", false},
-		{"a query", "FROM items", "FROM  items", false},
-		{"columns", "shop.orders.id)\"}", "shop.orders.id)\", columns: [id, item2]}", false},
-		{"the type of a join", "type: left", "type: full", false},
-		{"fold_case", "key: id\n", "key: id\n      fold_case: true\n", false},
-		{"full folding", "key: id\n", "key: id\n      fold_case: full\n", false},
-		{"no folding", "key: id\n", "key: id\n      fold_case: false\n", true},
-		{"a policy that is the default", "{name: shop.users, database", "{name: shop.users, on_failure: required, database", true},
-		{"a policy", "{name: shop.users, database", "{name: shop.users, on_failure: optional, database", false},
-		{"a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database", false},
-		{"a label", "label: Item", "label: item", false},
-		{"options of the file as they are without", "    csv:\n", "    csv:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n", true},
-		{"a byte order mark", "    csv:\n", "    csv:\n      bom: true\n", false},
-		{"the delimiter", "    csv:\n", "    csv:\n      delimiter: \";\"\n", false},
-		{"line ends", "    csv:\n", "    csv:\n      line_end: lf\n", false},
-		{"an empty text for NULL", "    csv:\n", "    csv:\n      null: \"\"\n", false},
-		{"the time zone of the file", "    csv:\n", "    csv:\n      time_zone: Europe/Berlin\n", false},
-		{"the zone of the database", "/app\"}", "/app\", time_zone: Europe/Berlin}", false},
-		{"UTC as the zone of the database", "/app\"}", "/app\", time_zone: UTC}", true},
-		{"the form of dates", "    csv:\n", "    csv:\n      date: DD.MM.YYYY\n", false},
-		{"formulas", "    csv:\n", "    csv:\n      formulas: escape\n", false},
-		{"the compression of the file", "    csv:\n", "    csv:\n      compress: gzip\n", false},
-		{"what a file may have", "    csv:\n", "    csv:\n      max_rows: 10\n", false},
+		{rowComments, "a comment and the place", "reports:", "# x\n\nreports:"},
+		{rowTimes, "the report's timeout", "timeout: 2h", "timeout: 3h"},
+		{rowTimes, "the report's retries", "timeout: 2h", "retry: {retries: 2, delay: 1s, backoff: exponential, max_delay: 2s}"},
+		{rowTimes, "a listener's retries", "{name: shop.items, database", "{name: shop.items, retry: 0, database"},
+		{rowAround, "limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, fold_bytes: 1MB, rebuild: 1, tasks: "},
+		{rowTimes, "a listener's timeout", "{name: shop.items, database", "{name: shop.items, timeout: 1s, database"},
+		{rowAround, "the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:"},
+		{rowAround, "the database's host", "db:3306", "other:3306"},
+		{rowParameters, "a parameter's type", "since: date", "since: datetime"},
+		{rowParameters, "a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}"},
+		{rowListeners, "a query", "FROM items", "FROM  items"},
+		{rowListeners, "columns", "shop.orders.id)\"}", "shop.orders.id)\", columns: [id, item2]}"},
+		{rowJoin, "the type of a join", "type: left", "type: full"},
+		{rowJoin, "fold_case", "key: id\n", "key: id\n      fold_case: true\n"},
+		{rowJoin, "full folding", "key: id\n", "key: id\n      fold_case: full\n"},
+		{rowDefault, "no folding", "key: id\n", "key: id\n      fold_case: false\n"},
+		{rowDefault, "a policy that is the default", "{name: shop.users, database", "{name: shop.users, on_failure: required, database"},
+		{rowFailure, "a policy", "{name: shop.users, database", "{name: shop.users, on_failure: optional, database"},
+		{rowFailure, "a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database"},
+		{rowCSV, "a label", "label: Item", "label: item"},
+		{rowDefault, "options of the file as they are without", "    csv:\n", "    csv:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n"},
+		{rowCSV, "a byte order mark", "    csv:\n", "    csv:\n      bom: true\n"},
+		{rowCSV, "the delimiter", "    csv:\n", "    csv:\n      delimiter: \";\"\n"},
+		{rowCSV, "line ends", "    csv:\n", "    csv:\n      line_end: lf\n"},
+		{rowCSV, "an empty text for NULL", "    csv:\n", "    csv:\n      null: \"\"\n"},
+		{rowCSV, "the time zone of the file", "    csv:\n", "    csv:\n      time_zone: Europe/Berlin\n"},
+		{rowZone, "the zone of the database", "/app\"}", "/app\", time_zone: Europe/Berlin}"},
+		{rowDefault, "UTC as the zone of the database", "/app\"}", "/app\", time_zone: UTC}"},
+		{rowCSV, "the form of dates", "    csv:\n", "    csv:\n      date: DD.MM.YYYY\n"},
+		{rowCSV, "formulas", "    csv:\n", "    csv:\n      formulas: escape\n"},
+		{rowCSV, "the compression of the file", "    csv:\n", "    csv:\n      compress: gzip\n"},
+		{rowCSV, "what a file may have", "    csv:\n", "    csv:\n      max_rows: 10\n"},
+		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},
+		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
+		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    paused_deadline: waits"},
+		{rowOthers, "a timeout that is too short", "timeout: 2h", "timeout: 2h\n    strict_timeout: false"},
+		{rowListeners, "the name of a listener", "shop.users", "shop.people"},
+		{rowAround, "the password", "${USER_DB_PASSWORD}", "another"},
+		{rowJoin, "the key of a join", "type: left}", "type: left, key: name}"},
+		{rowCSV, "most bytes", "    csv:\n", "    csv:\n      max_bytes: 1MB\n"},
 	} {
+		used[c.row] = true
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			edited := strings.Replace(base, c.old, c.new, 1)
+			edited := strings.ReplaceAll(base, c.old, c.new)
 			if c.name == "columns" {
 				edited = strings.Replace(edited, "shop.items.item,", "shop.items.item2,", 1)
 			}
-			if got := load(edited); (got == hash) != c.same {
+			if got := load(edited); (got == hash) == changes[c.row] {
 				t.Errorf("hash %s, of base %s", got, hash)
 			}
 		})
+	}
+	for row := range changes {
+		if !used[row] {
+			t.Errorf("no case shows that the documentation is right: %s", row)
+		}
+	}
+	for row := range used {
+		if _, ok := changes[row]; !ok {
+			t.Errorf("the documentation has no row %s", row)
+		}
+	}
+}
+
+// definitionTable returns the rows of the table "changes the definition" in the documentation.
+func definitionTable(t *testing.T) map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile("../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| of a report | changes the definition |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := map[string]bool{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 2 || strings.TrimSpace(cells[1]) != "yes" && strings.TrimSpace(cells[1]) != "no" {
+			t.Fatalf("not a row: %q", line)
+		}
+		rows[strings.TrimSpace(cells[0])] = strings.TrimSpace(cells[1]) == "yes"
+	}
+	return rows
+}
+
+// TestDefinitionTableIsComplete: the table names every field of a report, but stages, whose listeners it
+// names.
+func TestDefinitionTableIsComplete(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for row := range definitionTable(t) {
+		all.WriteString(row + "\n")
+	}
+	var schema struct {
+		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	if err := json.Unmarshal(Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	fields := schema.Defs["config.reportFields"].Properties
+	if len(fields) < 10 {
+		t.Fatalf("the schema has the fields %v", fields)
+	}
+	for field := range fields {
+		if field != "stages" && !strings.Contains(all.String(), "`"+field+"`") {
+			t.Errorf("the table does not say whether %s changes the definition", field)
+		}
 	}
 }

@@ -93,15 +93,19 @@ func (d *definitions) say(member string, jobs []scripts.Orphan) {
 	}
 	d.said[member] = true
 	first := jobs[0]
+	hint := AdoptHint + first.Report
+	if r := d.e.o.Reports[first.Report]; r != nil && !r.WaitOnChange {
+		hint = "they start anew with the current definition after limits.grace, unless a process with theirs starts before"
+	}
 	d.e.log.Warn("no process has the definition of running jobs", "report", first.Report, "definition", first.Definition,
-		"jobs", len(jobs), "first", first.ID, "hint", AdoptHint+first.Report)
+		"jobs", len(jobs), "first", first.ID, "hint", hint)
 }
 
-// adopt restarts jobs of reports with on_change: restart. It waits until no process has announced
+// adopt restarts jobs, except those of reports with on_change: wait. It waits until no process has announced
 // their definition for the grace time, during all of which this process was polling.
 func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 	r := d.e.o.Reports[jobs[0].Report]
-	if r == nil || !r.RestartOnChange {
+	if r == nil || r.WaitOnChange {
 		return nil
 	}
 	gone := jobs[0].Last

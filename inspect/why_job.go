@@ -118,7 +118,7 @@ func (j *judged) known() *known {
 	k.at = map[string]time.Time{"takeover": j.Now.Add(j.Limits.Lease)}
 	if j.Report != nil {
 		k.text["report-limit"] = strconv.Itoa(j.Report.Running)
-		k.is["restarts"] = j.Report.RestartOnChange
+		k.is["restarts"] = !j.Report.WaitOnChange
 	}
 	if d := j.definition(); d != nil {
 		k.is["deadline-waits"] = d.DeadlineWaits

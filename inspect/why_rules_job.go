@@ -104,7 +104,7 @@ var notes = []rule{
 	{{when: "=ended state-runs", says: "Its state in Redis still exists. It is deleted when its workers see that the record is final, at the latest when they finish their work."}},
 	{{when: "=no-definition", says: "The configuration has changed since its start."}},
 	{{when: "=no-definition seen", says: "A process with the previous definition was last seen {seen}."}},
-	{{when: "=no-definition seen report restarts", at: "restart", then: "attempt {next-attempt} starts with the current definition (on_change: restart), unless a process with the previous one returns"}},
+	{{when: "=no-definition seen report restarts", at: "restart", then: "attempt {next-attempt} starts with the current definition unless a process with the previous one returns"}},
 	{{when: "=paused deadline-waits", says: "Its deadline is extended by the length of the pause."}},
 	{{when: "runs failing worst !worst-ending", says: "The job will fail: {reason}"}},
 	{{when: "runs !=no-definition !=lost !definition", says: "This configuration does not have the definition that the job was started with: only a process that has it can continue the job."}},

@@ -164,10 +164,10 @@ func orphaned(f *facts) {
 	f.Seen = scripts.Seen{Now: now, Last: map[string]time.Time{"r/new": now, "r/old": now.Add(-time.Minute)}}
 }
 
-// restarts has a report start orphaned jobs anew.
-func restarts(f *facts) {
+// kept has orphaned jobs of a report wait.
+func kept(f *facts) {
 	r := *f.Report
-	r.RestartOnChange = true
+	r.WaitOnChange = true
 	f.Report = &r
 }
 
@@ -280,7 +280,8 @@ var ofJobs = map[string]meaning{
 	"an older definition":            {querying(owned("a", time.Second), func(f *facts) { f.Job.Definition = "old" }), KindBarrier, "only a process that has it"},
 	"a definition that nobody has":   {querying(orphaned, fails("a", time.Second, "x", "")), KindNoDefinition, "that definition; the last try failed: x"},
 	"a report that nobody has":       {querying(orphaned, func(f *facts) { f.Report = nil }), KindNoDefinition, "or run fanfold cancel 1"},
-	"a definition, restarted":        {querying(orphaned, restarts), KindNoDefinition, "attempt 3 starts with the current definition"},
+	"a definition, restarted":        {querying(orphaned), KindNoDefinition, "attempt 3 starts with the current definition"},
+	"a definition, waits":            {querying(orphaned, kept), KindNoDefinition, "its deadline: the job fails"},
 	"a definition, last had":         {querying(orphaned), KindNoDefinition, "last seen 1m0s ago"},
 	"a definition, no longer needed": {running(job.StatusFailing, orphaned, owned(fanIn, time.Second)), KindEnding, "is ending the job"},
 	"paused, and its deadline waits": {querying(func(f *facts) {

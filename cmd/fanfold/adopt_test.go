@@ -13,6 +13,9 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// waits makes jobs of a report wait for a process with their definition.
+const waits = "\n    on_change: wait"
+
 // mended is a report whose query sleeps for this long: too long in the first version, 0 in the
 // fixed one.
 func mended(seconds, more string) string {
@@ -43,9 +46,9 @@ func (s *stack) stuck() string {
 // say so, the log says so once, and fanfold adopt restarts the job exactly once.
 func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, mended("20", ""), "limits: {lease: 1s, running_jobs: 1}")
+	s := newStack(t, mended("20", waits), "limits: {lease: 1s, running_jobs: 1}")
 	id := s.stuck()
-	s.config = s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, running_jobs: 1}")
+	s.config = s.write("new.yaml", mended("0", waits), "limits: {lease: 1s, running_jobs: 1}")
 	c := command("-c", s.config, "serve")
 	var log written
 	c.Stdout, c.Stderr = &log, &log
@@ -100,10 +103,10 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 // others with a remedy.
 func TestAdoptAll(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, mended("20", "")+oneReport[1:], "limits: {lease: 1s}")
+	s := newStack(t, mended("20", waits)+oneReport[1:], "limits: {lease: 1s}")
 	id := s.stuck()
 	old := s.config
-	s.config = s.write("new.yaml", mended("0", "")+oneReport[1:], "limits: {lease: 1s}")
+	s.config = s.write("new.yaml", mended("0", waits)+oneReport[1:], "limits: {lease: 1s}")
 	s.serve(s.config)
 	running := s.insert("slow", `{"seconds": 60}`)
 	s.push(running)
@@ -151,13 +154,12 @@ func TestAdoptAll(t *testing.T) {
 	refused("it continues there", exitFailure, pending)
 }
 
-// TestOnChangeRestart: with on_change: restart, a job whose definition is gone is restarted without
-// a command.
+// TestOnChangeRestart: a job whose definition is gone is restarted without a command.
 func TestOnChangeRestart(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, mended("20", "\n    on_change: restart"), "limits: {lease: 1s, grace: 1s}")
+	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
 	id := s.stuck()
-	s.serve(s.write("new.yaml", mended("0", "\n    on_change: restart"), "limits: {lease: 1s, grace: 1s}"))
+	s.serve(s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
 	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}

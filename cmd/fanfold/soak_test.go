@@ -99,7 +99,6 @@ func weekReports(version int, minute time.Duration) string {
 	return fmt.Sprintf(`
   payments:
     timeout: 20m
-    on_change: restart
     %[2]s
     parameters: {job: integer}
     stages:

@@ -152,3 +152,60 @@ func TestADeadWorkersTask(t *testing.T) {
 	}
 	s.idle()
 }
+
+// TestARollingDeployOfADefinition replaces two processes one after the other by ones with a changed
+// report, while jobs run: those whose definition is gone start anew with the new one, and none waits for
+// its deadline, in an hour.
+func TestARollingDeployOfADefinition(t *testing.T) {
+	t.Parallel()
+	const limits = "limits: {lease: 2s, grace: 2s, stop: 1s}"
+	s := newStack(t, changing("old"), limits)
+	next := s.write("new.yaml", changing("new"), limits)
+	start := func(config string) (stop func()) {
+		p := s.process("-c", config, "serve")
+		return func() {
+			_ = p.Process.Signal(os.Interrupt)
+			if err := p.Wait(); err != nil {
+				t.Errorf("serve after an interrupt: %v", err)
+			}
+		}
+	}
+	var ids []string
+	push := func(seconds string) {
+		for range 4 {
+			id := s.insert("changing", `{"seconds": "`+seconds+`"}`)
+			ids = append(ids, id)
+			s.push(id)
+		}
+	}
+	first, second := start(s.config), start(s.config)
+	push("0")
+	push("12") // longer than the old processes live
+	s.eventually("the long jobs run", func() bool {
+		n, err := s.b.Partitions.Home().Jobs.Running(t.Context())
+		return err == nil && n == 4
+	})
+	first()
+	start(next)
+	push("1")
+	second()
+	start(next)
+	push("0")
+	anew := 0
+	for _, v := range s.wait(ids...) {
+		header, _, _ := strings.Cut(s.content(v), "\r\n")
+		if header != "k,new" && (header != "k,old" || v.Attempt != 1) {
+			t.Errorf("job %s, attempt %d: %q", v.ID, v.Attempt, header)
+		}
+		if v.Attempt > 1 {
+			anew++
+		}
+	}
+	if anew < 4 {
+		t.Errorf("%d jobs have started anew: the long ones have not lost their definition", anew)
+	}
+	s.idle()
+	if wrong := agree(s); wrong != "" {
+		t.Error(wrong)
+	}
+}

@@ -48,7 +48,7 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
 			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
 		}
-		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: these wait until their deadlines, or until on_change: restart of their reports starts them again", strings.Join(all, ", "), found[0].ID)
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: these start anew after limits.grace, or with on_change: wait wait until their deadlines", strings.Join(all, ", "), found[0].ID)
 	}
 	return newFinding("definitions of running jobs", Warn, "all of them are known to processes", err, "start a process with the previous configuration, or run fanfold adopt --all to restart them with the current one")
 }

@@ -40,7 +40,7 @@ func TestAgreesWithGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	definitions := l.o.Config.Reports
-	definitions["r"] = &report.Report{Name: "r", Retry: report.Retry{Retries: 2}, DeadlineWaits: true, RestartOnChange: true, Stages: []report.Stage{{Listeners: []report.Listener{
+	definitions["r"] = &report.Report{Name: "r", Retry: report.Retry{Retries: 2}, DeadlineWaits: true, Stages: []report.Stage{{Listeners: []report.Listener{
 		{Name: "a", Kind: report.FromMySQL, Source: "d", Timeout: time.Hour, Retry: report.Retry{Retries: 1}}, {Name: "b", Kind: report.FromHTTP, Source: "v", HTTP: &report.HTTP{}}, {Name: "c.d", Kind: report.External, Silence: 3 * time.Hour},
 	}}}}
 	l.o.Config.Limits.RunningJobs = 2

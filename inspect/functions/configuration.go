@@ -48,7 +48,7 @@ func describe(k scripts.Keys, home bool, limits report.Limits, config inspect.Co
 		Home: home, Reports: map[string]definition{},
 	}
 	for name, r := range config.Reports {
-		d := definition{Hash: r.Hash(), Running: r.Running, Tries: r.Retry.Retries + 1, DeadlineWaits: r.DeadlineWaits, Restarts: r.RestartOnChange, Listeners: map[string]listener{}}
+		d := definition{Hash: r.Hash(), Running: r.Running, Tries: r.Retry.Retries + 1, DeadlineWaits: r.DeadlineWaits, Restarts: !r.WaitOnChange, Listeners: map[string]listener{}}
 		for _, l := range r.Listeners() {
 			d.Listeners[l.Name] = listener{l.Kind, l.Source, l.Retry.Retries + 1, ms(l.Silence), ms(l.Timeout), config.Bounds[l.Source].Parallel}
 		}
