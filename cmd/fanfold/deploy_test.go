@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,8 +110,8 @@ func TestDeployFits(t *testing.T) {
 			t.Errorf("%s kills a process after %q", of, grace)
 		}
 	}
-	if !strings.Contains(unit, "\nRestartPreventExitStatus="+strconv.Itoa(exitUsage)+"\n") {
-		t.Error("systemd restarts a process whose configuration is wrong")
+	if !strings.Contains(unit, fmt.Sprintf("\nRestartPreventExitStatus=%d %d\n", exitUsage, exitNewer)) {
+		t.Error("systemd restarts a process whose configuration is wrong, or that is too old for its data")
 	}
 	for of, arguments := range map[string][]string{
 		"fanfold.service": strings.Fields(regexp.MustCompile(`(?m)^ExecStart=/usr/bin/fanfold (.*)$`).FindStringSubmatch(unit)[1]),
