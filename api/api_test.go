@@ -91,6 +91,11 @@ func TestCreateRefuses(t *testing.T) {
 		{"/reports/typed/jobs", `{"i": "x", "z\u0000": [], "s": null}`, nil, 422, `{"name":"i","detail":"it is not an integer","remedy":"Give a whole number, or a string of its digits"},{"name":"z\u0000","detail":"it is not known","remedy":"The report has`},
 		{"/reports/typed/jobs", `{"s": "x", "s": "y"}`, nil, 400, "given twice"},
 		{"/reports/typed/jobs", `{"s": "x"} {}`, nil, 400, "unexpected text after the JSON object"},
+		{"/reports/typed/jobs", "{\"s\": \"a\xffb\"}", nil, 400, "not UTF-8"},
+		{"/reports/typed/jobs", `{"s": "\ud800"}`, nil, 400, "surrogate"},
+		{"/reports/typed/jobs", `{"s": "\ud800\u0041"}`, nil, 400, "surrogate"},
+		{"/reports/typed/jobs", `{"s": "\\\udc00x"}`, nil, 400, "surrogate"},
+		{"/reports/typed/jobs", `{"\uD83D": "x"}`, nil, 400, "surrogate"},
 		{"/reports/typed/jobs", `"s"`, nil, 400, "not a JSON object"},
 		{"/reports/typed/jobs", strings.Repeat("[", 70_000), nil, 400, "not a JSON object"},
 		{"/reports/typed/jobs", `{"s": "` + strings.Repeat("x", 66_000) + `"}`, nil, 422, "limits.parameters is 65536"},
@@ -120,6 +125,19 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	if b.records() != 0 {
 		t.Errorf("%d records", b.records())
+	}
+}
+
+// TestWholeTexts: what the decoder reads as it was written is accepted.
+func TestWholeTexts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{"s": "\ud83d\ude00"}`: true, `{"s": "\\ud800"}`: true, `{"s": "\u0000\n\\"}`: true, `{"s": "é😀�"}`: true, ``: true,
+		`{"s": "\ude00\ud83d"}`: false, `{"s": "\ud83d\n\ude00"}`: false, `"\ud800`: false, "\xc3": false,
+	} {
+		if got := whole([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }
 

@@ -9,7 +9,10 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/trace"
@@ -104,7 +107,43 @@ func jsonBody(r *http.Request) ([]byte, error) {
 	if len(body) > 0 && (err != nil || kind != "application/json") {
 		return nil, problem{Status: http.StatusUnsupportedMediaType, Code: "type", Detail: "the Content-Type of the body is not JSON", Remedy: "Send it with Content-Type: application/json"}
 	}
+	if !whole(body) {
+		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body has text that is not valid: bytes that are not UTF-8, or half of a surrogate pair such as \\ud800", Remedy: "Send UTF-8; write a character outside of the BMP as itself, or as both halves of its pair"}
+	}
 	return body, nil
+}
+
+// whole tells whether a JSON text is valid UTF-8 and every escaped surrogate has its other half. The
+// decoder would replace what is not by U+FFFD.
+func whole(text []byte) bool {
+	if !utf8.Valid(text) {
+		return false
+	}
+	unit := func(at int) (rune, bool) { // of \uXXXX
+		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		return rune(n), err == nil
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		switch first, ok := unit(i); {
+		case !ok:
+			i++ // another escape, such as \\
+		case utf16.IsSurrogate(first):
+			second, _ := unit(i + 6)
+			if utf16.DecodeRune(first, second) == utf8.RuneError {
+				return false
+			}
+			i += 11
+		default:
+			i += 5
+		}
+	}
+	return true
 }
 
 // checkParameters returns the parameters of a body as a record stores them, without defaults. The error is a

@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/operate"
 )
@@ -69,6 +70,8 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 		return problem{Status: http.StatusNotFound, Code: "record", Detail: "there is no record " + r.PathValue("id"), Remedy: "Use the id in the answer that created the job"}
 	case errors.Is(err, sink.ErrNoObject):
 		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes the file again"}
+	case errors.Is(err, download.ErrElsewhere):
+		return problem{Status: http.StatusConflict, Code: "file", Detail: engine.Reason(err), Remedy: "If the sink has moved, copy the file by hand; POST …/retry makes it again in the present sink"}
 	case errors.Is(err, record.ErrOtherRequest):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}
 	case errors.Is(err, operate.ErrGone):

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -99,7 +100,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	case v.Status.Final():
 		p.estimates.forget(id)
 		if v.Status.HasFile() {
-			f.Manifest = p.manifest(ctx, v)
+			f.Manifest, f.Elsewhere = p.manifest(ctx, v)
 		}
 	}
 	return f, nil
@@ -118,17 +119,18 @@ func retryAt(v inspect.Job) (at time.Time) {
 	return at
 }
 
-// manifest reads the manifest of a file; nil: it cannot be read.
-func (p *Pages) manifest(ctx context.Context, v inspect.Job) *sink.Manifest {
+// manifest reads the manifest of a file; nil: it cannot be read. It also tells whether the sink
+// cannot have the file.
+func (p *Pages) manifest(ctx context.Context, v inspect.Job) (m *sink.Manifest, elsewhere bool) {
 	files, name, err := p.o.Find(ctx, v.ID, v.File)
 	if err != nil {
 		p.o.Log.Debug("cannot find the file for a waiting page", "job", v.ID, "err", err)
-		return nil
+		return nil, errors.Is(err, download.ErrElsewhere)
 	}
-	m, err := sink.ReadManifest(ctx, files, name)
+	read, err := sink.ReadManifest(ctx, files, name)
 	if err != nil {
 		p.o.Log.Debug("cannot read the manifest for a waiting page", "job", v.ID, "err", err)
-		return nil
+		return nil, false
 	}
-	return &m
+	return &read, false
 }

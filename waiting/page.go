@@ -164,6 +164,9 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
 		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: view{Class: "warn", Title: "The file no longer exists", Ended: true, Help: true, Says: []string{"It was created, but has been deleted since. Request the report again."}}})
+	case errors.Is(err, download.ErrElsewhere):
+		p.o.Log.Warn("the file of a waiting page cannot be downloaded", "job", pass.ID, "err", err)
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: elsewhere})
 	case err != nil:
 		p.unavailable(w, r, pass, err)
 	}

@@ -21,6 +21,8 @@ type facts struct {
 	Position position       // while the record is PENDING
 	Left     Left           // while its job runs
 	Manifest *sink.Manifest // of the file; nil: no file exists, or its manifest cannot be read
+
+	Elsewhere bool // the file cannot be downloaded: see download.ErrElsewhere
 }
 
 // view is the content of a page.
@@ -188,8 +190,15 @@ type result struct {
 	Missing                       []string
 }
 
+// elsewhere is shown if the file was made and can no longer be downloaded.
+var elsewhere = view{Class: "warn", Title: "The file can no longer be downloaded", Ended: true, Help: true, Says: []string{"It was created, but is no longer stored where this page can read it. Support can find it, or have it made again."}}
+
 // done describes a record with a file.
 func (v *view) done(f facts, of *report.Report) {
+	if f.Elsewhere {
+		*v = elsewhere
+		return
+	}
 	v.Class, v.Title, v.Ended, v.Result = "good", "Ready", true, &result{}
 	if f.Rows != nil {
 		v.Result.Rows = job.Grouped(*f.Rows)

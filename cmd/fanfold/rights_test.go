@@ -133,3 +133,17 @@ func TestRightsOfTheGuide(t *testing.T) {
 		}
 	}
 }
+
+// TestServeWarnsOfEviction: serve says at its start that Redis may delete what it stores.
+func TestServeWarnsOfEviction(t *testing.T) {
+	t.Parallel()
+	for policy, lines := range map[string]int{"allkeys-lru": 1, "noeviction": 0} {
+		s := newStackAlone(t, []string{"--maxmemory-policy", policy}, oneReport)
+		log := &keptLog{}
+		s.serveInto(log)
+		s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
+		if n := len(log.lines("set maxmemory-policy noeviction")); n != lines {
+			t.Errorf("%s: %d lines", policy, n)
+		}
+	}
+}

@@ -23,6 +23,10 @@ import (
 // Find returns the sink that has the file of a record, and the file's name in it.
 type Find func(ctx context.Context, id, file string) (files sink.Sink, name string, err error)
 
+// ErrElsewhere is returned for a file that cannot be downloaded from the sink, however often one
+// tries: it is in another sink, was not made by a job of the record, or is no file.
+var ErrElsewhere = errors.New("the file of the record is not one of the sink")
+
 // signer is a sink whose objects anyone can read with a signed URL.
 type signer interface {
 	SignedURL(ctx context.Context, name string, until time.Time) (string, error)
@@ -47,7 +51,7 @@ const (
 
 // Serve answers a GET or HEAD with the file of a record, as its file column names it: 302 to a
 // signed URL, or 200 with the bytes. If it returns an error, nothing is written yet. The error
-// matches sink.ErrNoObject if the file does not exist.
+// matches sink.ErrNoObject if the file does not exist, and ErrElsewhere if the sink cannot have it.
 func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) error {
 	limited, cancel := context.WithTimeout(r.Context(), findTime)
 	files, name, err := find(limited, id, file)
@@ -57,7 +61,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	}
 	made, ok := engine.ParseFileName(name)
 	if !ok || made.ID != id {
-		return fmt.Errorf("the file %[2]q of record %[1]s was not made by a job of this record", id, file)
+		return fmt.Errorf("%[3]w: %[2]q of record %[1]s was not made by a job of this record", id, file, ErrElsewhere)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -74,7 +78,9 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 		return nil
 	}
 	in, err := files.Open(r.Context(), name)
-	if err != nil {
+	if errors.Is(err, sink.ErrRefused) {
+		return fmt.Errorf("%w: %w", ErrElsewhere, err)
+	} else if err != nil {
 		return err
 	}
 	defer in.Close()

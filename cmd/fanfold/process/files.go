@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/download"
 )
 
 // openTime bounds the opening of the sink for downloads.
@@ -86,7 +87,7 @@ func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink,
 	}
 	name, ours := files.Name(file)
 	if !ours {
-		return nil, "", fmt.Errorf("record %s has the file %q, which is not in %s", id, file, p.Config.Sink)
+		return nil, "", fmt.Errorf("%w: record %s has the file %q, which is not in %s", download.ErrElsewhere, id, file, p.Config.Sink)
 	}
 	return files, name, nil
 }

@@ -22,3 +22,18 @@ func (p *Process) checkRights(ctx context.Context, log *slog.Logger) error {
 	}
 	return nil
 }
+
+// warnEviction logs if Redis may delete keys of running jobs. That is no reason to refuse the start:
+// what is deleted is started again from the records.
+func (p *Process) warnEviction(ctx context.Context, log *slog.Logger) {
+	policies, err := p.Inspect.EvictionPolicies(ctx)
+	if err != nil {
+		log.Warn("cannot read the eviction policy of Redis", "err", err)
+		return
+	}
+	for _, policy := range policies {
+		if policy != "noeviction" {
+			log.Warn("Redis deletes keys of running jobs when its memory is full: set maxmemory-policy noeviction, in a Redis that only Fanfold uses", "maxmemory_policy", policy)
+		}
+	}
+}

@@ -55,6 +55,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	if err := p.checkRights(ctx, log); err != nil {
 		return err
 	}
+	p.warnEviction(ctx, log)
 	if err := p.noteVersions(ctx, log); err != nil {
 		return err
 	}
