@@ -24,6 +24,8 @@ type Job struct {
 	Stage     int64         `json:"stage,omitempty"`
 	Deadline  *time.Time    `json:"deadline,omitempty"`
 	Orphan    bool          `json:"orphan,omitempty"` // no process has the definition of the job
+	Waits     string        `json:"waits,omitempty"`  // why its job has not started, as Why says; only Watch sets it
+	Waiting   Kind          `json:"-"`                // the kind of Waits
 	Paused    []string      `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
 	Listeners []Listener    `json:"listeners,omitempty"`
 	FanIn     *Listener     `json:"fan_in,omitempty"` // once the job waits for it

@@ -29,6 +29,8 @@ const (
 	// maxPolled is the maximum number of jobs that every poll reads. Of more jobs, it reads those with
 	// events, and finds final records by one query.
 	maxPolled = 10
+	// whyAfter is how long a job may wait for its start until Watch finds out why, and how often it does.
+	whyAfter = 3 * time.Second
 )
 
 // Watch shows jobs until their records are final, and returns their last states. It also ends a job
@@ -42,7 +44,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 	for _, id := range ids {
 		ours[id] = true
 	}
-	told := ids
+	told, started := ids, startReasons{}
 	for first := true; ; first = false {
 		var waiting []string
 		for _, id := range ids {
@@ -64,6 +66,9 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 		for _, id := range waiting {
 			v, err := watched(ctx, in, id)
 			if err != nil {
+				return nil, err
+			}
+			if v.Waits, v.Waiting, err = started.of(ctx, in, v, len(waiting)); err != nil {
 				return nil, err
 			}
 			if err := show.Show(v); err != nil {
@@ -96,6 +101,34 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 		views = append(views, ended[id])
 	}
 	return views, nil
+}
+
+// startReasons caches why the jobs of a Watch have not started, by id.
+type startReasons map[string]startReason
+
+type startReason struct {
+	asked time.Time
+	says  string
+	kind  Kind
+}
+
+// of returns why a job has not started; empty: it has, or it has waited for less than whyAfter, or too many jobs
+// are watched to ask for each.
+func (s startReasons) of(ctx context.Context, in *Inspector, v Job, jobs int) (string, Kind, error) {
+	one, ok := s[v.ID]
+	switch {
+	case v.Job != "" || v.Status != report.Pending || jobs > maxPolled:
+		delete(s, v.ID)
+		return "", "", nil
+	case !ok:
+		s[v.ID] = startReason{asked: time.Now()}
+		return "", "", nil
+	case time.Since(one.asked) < whyAfter:
+		return one.says, one.kind, nil
+	}
+	why, err := in.Why(ctx, v.ID)
+	s[v.ID] = startReason{time.Now(), why.Summary, why.Kind}
+	return why.Summary, why.Kind, err
 }
 
 // Deleted is the status that is shown for a deleted record.

@@ -97,8 +97,8 @@ var notes = []rule{
 	{{when: "=looking record !report", says: "Its report {report-quoted} is not in this configuration."}},
 	{{when: "=quarantined pending", says: "The record is PENDING: after {grace} without a change, a rebuild starts it. fanfold cancel {id} prevents that."}},
 	{
-		{when: "=stateless in-grace", at: "grace-over", then: "its grace time of {grace} ends, and a rebuild starts its next attempt"},
-		{when: "=stateless", says: "Its grace time of {grace} is over: a rebuild starts its next attempt soon, unless many others are ahead of it."},
+		{when: "=stateless in-grace", at: "grace-over", then: "its grace time of {grace} ends; the next rebuild, at most 5 minutes later, starts its next attempt"},
+		{when: "=stateless", says: "Its grace time of {grace} is over: a rebuild starts its next attempt within 5 minutes, unless many others are ahead of it."},
 	},
 	{{when: "=ended dead", says: "It has been on the list of dead jobs since {dead-since}; fanfold dead discard {id} removes it."}},
 	{{when: "=ended state-runs", says: "Its state in Redis still exists. It is deleted when its workers see that the record is final, at the latest when they finish their work."}},

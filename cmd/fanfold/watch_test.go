@@ -118,6 +118,29 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchOfAQueue: watch says why a job has not started.
+func TestWatchOfAQueue(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {running_jobs: 1, stop: 1s}")
+	s.serve(s.config)
+	first, second, third := s.insert("slow", `{"seconds": 300}`), s.insert("slow", ""), s.insert("slow", "")
+	s.push(first)
+	s.eventually("the first one runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines()).Val() == 1 })
+	s.push(second, third)
+	out, code := s.start("watch", third)
+	s.eventually("it says why it waits", func() bool {
+		return inOrder(out.String(), third+" PENDING", third+" PENDING: It waits in ", " behind 1 other until a running job ends: 1 job runs")
+	})
+	for _, id := range []string{first, second} {
+		if out, code := s.fanfold("cancel", id); code != exitOK {
+			t.Error(out)
+		}
+	}
+	if got := code(); got != exitOK || !inOrder(out.String(), third+" PROCESSING", third+" SUCCESS") {
+		t.Errorf("%d %s", got, out)
+	}
+}
+
 // TestWatchWithoutEvents: watch ends with its jobs although the events are deleted, and shows a job
 // that fails and is retried.
 func TestWatchWithoutEvents(t *testing.T) {

@@ -203,7 +203,7 @@ func (b *bar) showJob(v inspect.Job) {
 	case v.Job != "":
 		b.show(working, fmt.Sprintf("%s, stage %d", v.Status, v.Stage))
 	default:
-		b.show(working, string(v.Status))
+		b.show(working, string(v.Status)+suffix(": ", printable(v.Waits)))
 	}
 }
 

@@ -42,6 +42,7 @@ type Line struct {
 	Attempt  int64             `json:"attempt,omitempty"`
 	Job      string            `json:"job,omitempty"` // status of the state
 	Stage    int64             `json:"stage,omitempty"`
+	Waits    string            `json:"waits,omitempty"` // why the job has not started
 	Listener *inspect.Listener `json:"listener,omitempty"`
 	File     string            `json:"file,omitempty"`
 	Error    string            `json:"error,omitempty"`
@@ -59,7 +60,11 @@ func (l *Lines) Show(v inspect.Job) error {
 		if v.Job != "" {
 			text += fmt.Sprintf(", %s, stage %d", v.Job, v.Stage)
 		}
-		if err := l.say(v.ID, text, text, Line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage}); err != nil {
+		same := text + " " + string(v.Waiting)
+		if text += suffix(": ", v.Waits); v.Waiting == inspect.KindNoRoom || v.Waiting == inspect.KindQueued {
+			same = text // others before it start
+		}
+		if err := l.say(v.ID, text, same, Line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage, Waits: v.Waits}); err != nil {
 			return err
 		}
 	}

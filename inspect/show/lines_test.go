@@ -74,6 +74,29 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestLinesOfAQueue: why a job has not started is told when it changes, and not because time passes.
+func TestLinesOfAQueue(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := NewLines(&out, false)
+	for _, v := range []inspect.Job{
+		{}, {Waits: "behind 2 others", Waiting: inspect.KindNoRoom}, {Waits: "behind 2 others", Waiting: inspect.KindNoRoom}, {Waits: "the next one", Waiting: inspect.KindNoRoom},
+		{Waits: "due in 9s", Waiting: inspect.KindDelayed}, {Waits: "due in 6s", Waiting: inspect.KindDelayed},
+	} {
+		v.ID, v.Status = "1", report.Pending
+		if err := l.Show(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.TrimSpace(line[len("15:04:05 "):]))
+	}
+	if want := []string{"1 PENDING", "1 PENDING: behind 2 others", "1 PENDING: the next one", "1 PENDING: due in 9s"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestLinesOfWaiting: looks at somebody else's job are no lines, and a pause is one.
 func TestLinesOfWaiting(t *testing.T) {
 	t.Parallel()
