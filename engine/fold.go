@@ -32,6 +32,7 @@ type ending struct {
 type made struct {
 	writer sink.Writer
 	format.Made
+	matches []fold.Match
 }
 
 func (m made) abort() {
@@ -93,7 +94,7 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 	// remove it.
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
-	return e.succeed(ctx, r, f, m.Made, committed)
+	return e.succeed(ctx, r, f, m, committed)
 }
 
 // create begins the object of a job's file.
@@ -130,7 +131,7 @@ func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.F
 	if m.writer, err = begin(ctx, r, f.State); err != nil {
 		return made{}, ofSink(err)
 	}
-	if m.Made, err = e.writeRows(ctx, r, plan, m.writer); err != nil {
+	if m.Made, m.matches, err = e.writeRows(ctx, r, plan, m.writer); err != nil {
 		m.writer.Abort()
 		if found, ok := errors.AsType[*sinkError](err); ok {
 			return made{}, found // its text is complete
@@ -156,16 +157,18 @@ func (e *Engine) create(ctx context.Context, r *report.Report, state *job.State)
 }
 
 // writeRows writes the rows of a plan.
-func (e *Engine) writeRows(ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer) (format.Made, error) {
+func (e *Engine) writeRows(ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer) (format.Made, []fold.Match, error) {
 	file, err := format.NewCSV(&r.CSV, plan.Columns(), sinkWriter{w})
 	if err != nil {
-		return format.Made{}, err
+		return format.Made{}, nil, err
 	}
 	defer file.Abort()
-	if err := plan.Fold(file, e.budget(ctx)); err != nil {
-		return format.Made{}, err
+	matches, err := plan.Fold(file, e.budget(ctx))
+	if err != nil {
+		return format.Made{}, nil, err
 	}
-	return file.Close()
+	made, err := file.Close()
+	return made, matches, err
 }
 
 // errSink matches an error of the sink.
@@ -195,7 +198,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 }
 
 // succeed gives the record the committed file. Then it removes the files of earlier attempts.
-func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold, made format.Made, committed sink.Committed) (ending, error) {
+func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold, made made, committed sink.Committed) (ending, error) {
 	state := f.State
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // writeManifest writes the manifest of a job's file: what the file was made from.
-func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *job.State, made format.Made, committed sink.Committed) error {
+func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *job.State, made made, committed sink.Committed) error {
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
@@ -35,6 +35,9 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *job
 					return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 				}
 				given.AsOf = task.DoneAt.Add(-task.Took)
+			}
+			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 {
+				given.Unmatched, given.FirstUnmatched = new(task.Rows-made.matches[at].Matched), new(made.matches[at].Missing)
 			}
 			for _, c := range given.Columns {
 				kinds[report.Ref{Listener: l.Name, Column: c.Name}] = c.Kind

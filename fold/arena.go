@@ -118,6 +118,14 @@ func (a *arena) ring(last uint32, f func(r record) error) error {
 	}
 }
 
+// refs returns a number above all refs.
+func (a *arena) refs() int64 {
+	if len(a.blocks) == 1 {
+		return int64(len(a.blocks[0])) / refBytes
+	}
+	return int64(len(a.blocks)) * blockRefs
+}
+
 // used returns the bytes of the rows and of the hash table that they need.
 func (a *arena) used() int64 { return a.bytes + tableBytes(a.rows) }
 

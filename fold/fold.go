@@ -49,8 +49,9 @@ const spillBytes = 4 << 20
 // Fold joins the datasets and passes the rows to w. It reads all datasets but the first of the
 // join into memory. Those that exceed the budget are merged if they and the first one are
 // sorted by the key; otherwise their rows go through a scratch file. The first error of a
-// dataset, of the scratch file or of w ends the fold and is returned, wrapped.
-func (p *Plan) Fold(w Writer, b Budget) error {
+// dataset, of the scratch file or of w ends the fold and is returned, wrapped. It returns a Match for
+// every dataset after the first; the budget does not change them.
+func (p *Plan) Fold(w Writer, b Budget) ([]Match, error) {
 	if b.Bytes == 0 {
 		b.Bytes = math.MaxInt64
 	}
@@ -60,17 +61,17 @@ func (p *Plan) Fold(w Writer, b Budget) error {
 	}
 	defer f.close()
 	if err := f.readSides(); err != nil {
-		return err
+		return nil, err
 	}
 	for n, in := range p.inputs {
 		if !in.isOrigin(n) {
 			continue
 		}
 		if err := f.addRowsOf(n); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return f.counted(), nil
 }
 
 // folder is one run of Fold.
@@ -139,7 +140,7 @@ func (f *folder) readSides() error {
 	}
 	for _, s := range f.sides[1:] {
 		if s.arena != nil {
-			s.table = newHashtable(s.arena)
+			s.table, s.seen = newHashtable(s.arena), newMarks(s.arena.refs())
 		}
 	}
 	return nil

@@ -50,25 +50,33 @@ func foldDatasets(t *testing.T) map[string]Dataset {
 	}
 }
 
+// folded describes a file and how its datasets met.
+type folded struct {
+	format.Made
+	Matches []Match
+}
+
 // foldTo writes the file of a report. The budget limits the index, too, so a small budget makes
 // Fold join the first dataset in several passes.
-func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (format.Made, error) {
+func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (folded, error) {
 	p, err := NewPlan(r, sets)
 	if err != nil {
-		return format.Made{}, err
+		return folded{}, err
 	}
 	if b.Bytes > 0 {
 		p.indexBytes = min(p.indexBytes, b.Bytes)
 	}
 	f, err := format.NewCSV(&r.CSV, p.Columns(), w)
 	if err != nil {
-		return format.Made{}, err
+		return folded{}, err
 	}
 	defer f.Abort()
-	if err := p.Fold(f, b); err != nil {
-		return format.Made{}, err
+	matches, err := p.Fold(f, b)
+	if err != nil {
+		return folded{}, err
 	}
-	return f.Close()
+	made, err := f.Close()
+	return folded{made, matches}, err
 }
 
 // TestFoldGolden writes the bytes that users see.

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
@@ -18,6 +19,11 @@ type side struct {
 
 	spilled bool
 	matched bitset // its rows that have a match; only of a full side
+
+	// Its rows that match a row of the first dataset are counted once: seen has the refs of their
+	// last rows if it is in memory, and their numbers if it is spilled.
+	seen             marks
+	matches, missing atomic.Int64 // see Match
 }
 
 // join combines rows as A JOIN B USING (keys) JOIN C USING (keys) … does. It takes the rows of
@@ -36,6 +42,7 @@ type join struct {
 	first  int64        // row of the origin that has number 0
 	parts  *partition   // of the spilled sides; nil: none
 	loaded *loaded      // rows of the spilled sides that the current rows can match
+	counts []Match      // by side, not yet added to it
 	pool   *pool[*join] // joins chunks in parallel; nil: this join does all
 }
 
@@ -80,7 +87,7 @@ func (f *folder) newJoin(origin int) *join {
 	n := len(f.plan.inputs)
 	return &join{
 		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: newOut(f.w),
-		cells: make([][]byte, len(f.plan.columns[0])), filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n),
+		cells: make([][]byte, len(f.plan.columns[0])), filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n), counts: make([]Match, n),
 	}
 }
 
@@ -161,6 +168,7 @@ func (j *join) addParallel(c *dataset.Chunk, from, to int, number int64) bool {
 
 // addRows joins the rows [from, end) of a chunk. The first row of the chunk has this number.
 func (j *join) addRows(c *dataset.Chunk, from, end int, number int64) error {
+	defer j.flushCounts()
 	in, b := j.inputs[j.origin], j.batch
 	for from < end {
 		to := min(from+batchRows, end)
@@ -218,6 +226,13 @@ func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 				j.last[n] = 0
 			}
 		}
+		if j.origin == 0 {
+			if err := j.count(n); err != nil {
+				return err
+			}
+		}
+	}
+	for n := j.origin + 1; n < len(j.inputs); n++ {
 		if drop, err := j.match(n); drop || err != nil {
 			return err
 		}
@@ -298,7 +313,7 @@ func (j *join) product(n int) error {
 		return nil
 	case s.spilled:
 		return j.loaded.parts[n].each(j.last[n], j.key, func(r record) error {
-			s.in.fill(j.cells, r.cells(s.in), false)
+			s.in.fill(j.cells, r.cells(), false)
 			return j.product(n + 1)
 		})
 	default:

@@ -3,6 +3,7 @@ package fold
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,10 +150,37 @@ func TestJoinIsSQL(t *testing.T) {
 		if made.Rows != int64(len(want)) {
 			t.Errorf("Fold counts %d rows, want %d", made.Rows, len(want))
 		}
+		if diff := cmp.Diff(naiveMatches(tables, keys, class.equal), made.Matches); diff != "" {
+			t.Errorf("types %v, tables %v\n%s", types, tables, diff)
+		}
 		if diff := cmp.Diff(naiveCSV(r, want, keys), out.String()); diff != "" {
 			t.Fatalf("types %v, tables %v\n%s", types, tables, diff)
 		}
 	})
+}
+
+// naiveMatches counts the rows without a match, for every table after the first.
+func naiveMatches(tables [][][]any, keys int, equal func(a, b any) bool) (all []Match) {
+	same := func(a, b []any) bool {
+		for k := range keys {
+			if a[k] == nil || b[k] == nil || !equal(a[k], b[k]) {
+				return false
+			}
+		}
+		return true
+	}
+	count := func(rows, others [][]any) (found int64) {
+		for _, row := range rows {
+			if slices.ContainsFunc(others, func(other []any) bool { return same(row, other) }) {
+				found++
+			}
+		}
+		return found
+	}
+	for n, table := range tables[1:] {
+		all = append(all, Match{fmt.Sprint("l", n+1), count(table, tables[0]), int64(len(tables[0])) - count(tables[0], table)})
+	}
+	return all
 }
 
 // naiveCSV writes what Fold should write.

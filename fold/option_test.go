@@ -58,7 +58,7 @@ type way string
 var allWays = []way{"hash", "merge", "spill"}
 
 // fold is foldTo in this way; b is sorted, unless it is a number of another kind.
-func (w way) fold(r *report.Report, sets map[string]Dataset, out io.Writer, files *scratchFiles) (format.Made, error) {
+func (w way) fold(r *report.Report, sets map[string]Dataset, out io.Writer, files *scratchFiles) (folded, error) {
 	switch w {
 	case "hash":
 		return foldTo(r, sets, out, Budget{})
@@ -97,7 +97,7 @@ func TestOptions(t *testing.T) {
 			t.Parallel()
 			file := "testdata/csv_" + test.name + ".csv"
 			files := &scratchFiles{t: t, dir: t.TempDir()}
-			var first format.Made
+			var first folded
 			for _, way := range allWays {
 				var out bytes.Buffer
 				made, err := way.fold(optionReport(test.csv), optionDatasets(t, test.zone), &out, files)

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/report"
 )
 
 // record is an encoded row, in memory or in a scratch file:
@@ -60,18 +59,13 @@ func (r record) row() []byte {
 	return r[from:r.size()]
 }
 
-// A record of a spilled full side has the number of its row before the cells.
+// A record of a spilled side has the number of its row before the cells.
 const numberBytes = 8
 
 func (r record) number() int64 { return int64(binary.LittleEndian.Uint64(r.row())) }
 
 // cells returns the encoded cells of a record of a spilled side.
-func (r record) cells(in *input) []byte {
-	if in.kind == report.Full {
-		return r.row()[numberBytes:]
-	}
-	return r.row()
-}
+func (r record) cells() []byte { return r.row()[numberBytes:] }
 
 // beginRecord appends the head and the key of a record; the caller appends the row.
 func beginRecord(dst []byte, k joinKey, hasKey bool) []byte {

@@ -69,6 +69,8 @@ type group struct {
 	key   []byte // of the group; nil before the first and after the last one
 	found []chunkRow
 	ended bool
+
+	counted bool // see join.count
 }
 
 // chunkRow is a row of a chunk.
@@ -94,7 +96,7 @@ func (g *group) find(key []byte) (bool, error) {
 // next advances to the rows of the next key. It skips null keys.
 func (g *group) next() error {
 	clear(g.found) // it references chunks
-	g.key, g.found = nil, g.found[:0]
+	g.key, g.found, g.counted = nil, g.found[:0], false
 	for ; ; g.row++ {
 		for g.chunk == nil || g.row == g.chunk.Rows() {
 			c, err := g.rows.chunk()

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/report"
 )
 
 // splitParts is the number of parts that rows are partitioned into. Every part has a buffer of
@@ -118,6 +117,9 @@ func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) 
 	if err := probers.wait(); err != nil {
 		return err
 	}
+	if s := p.j.sides[n]; s.seen == nil {
+		s.seen = newMarks(number)
+	}
 	return failed
 }
 
@@ -142,10 +144,7 @@ func (l *prober) probe(c *dataset.Chunk, number int64) error {
 			if last[i] == 0 {
 				continue
 			}
-			r = beginRecord(r[:0], k, true)
-			if l.in.kind == report.Full {
-				r = binary.LittleEndian.AppendUint64(r, uint64(number+int64(from+i)))
-			}
+			r = binary.LittleEndian.AppendUint64(beginRecord(r[:0], k, true), uint64(number+int64(from+i)))
 			var err error
 			if r, err = endRecord(l.in.appendCells(r, c, from+i)); err != nil {
 				return l.in.failed(err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
-	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -72,7 +71,7 @@ func TestSpilledIsPlain(t *testing.T) {
 		r.CSV.Columns = rapid.Permutation(shown).Draw(t, "columns")[:rapid.IntRange(1, len(shown)).Draw(t, "shown")]
 		drawOptions(t, &r.CSV)
 		perChunk := rapid.IntRange(1, 8).Draw(t, "per chunk")
-		fold := func(budget Budget) (format.Made, string) {
+		fold := func(budget Budget) (folded, string) {
 			sets := map[string]Dataset{}
 			for name := range columns {
 				sets[name] = datasettest.Of(t, columns[name], perChunk, tables[name]...)

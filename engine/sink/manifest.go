@@ -55,8 +55,14 @@ type ManifestListener struct {
 	DoneAt     time.Time        `json:"done_at,omitzero"` // it was done, or given up
 	DurationMS int64            `json:"duration_ms"`      // from one to the other
 	Columns    []dataset.Column `json:"columns"`
-	OnFailure  string           `json:"on_failure,omitempty"` // its policy, where the file was made without it
-	Error      string           `json:"error,omitempty"`      // why it was
+
+	// Rows without a match by the keys of the join, of a joined listener after the first; otherwise
+	// nil. The types of the join do not matter.
+	Unmatched      *int64 `json:"unmatched,omitempty"`       // of this listener, in the first one
+	FirstUnmatched *int64 `json:"first_unmatched,omitempty"` // of the first listener, in this one
+
+	OnFailure string `json:"on_failure,omitempty"` // its policy, where the file was made without it
+	Error     string `json:"error,omitempty"`      // why it was
 }
 
 // ManifestName returns the name of the manifest of the object of that name.

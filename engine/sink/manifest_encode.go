@@ -49,6 +49,8 @@ func (l *ManifestListener) encode(o *encoder) {
 	o.text("name", l.Name)
 	o.integer("stage", int64(l.Stage))
 	o.integer("rows", l.Rows)
+	o.count("unmatched", l.Unmatched)
+	o.count("first_unmatched", l.FirstUnmatched)
 	o.integer("tries", l.Tries)
 	if !l.AsOf.IsZero() {
 		o.time("as_of", l.AsOf)
@@ -135,6 +137,13 @@ func (o *encoder) optional(name, value string) {
 func (o *encoder) integer(name string, value int64) {
 	o.key(name)
 	o.out = strconv.AppendInt(o.out, value, 10)
+}
+
+// count writes an integer unless it is nil.
+func (o *encoder) count(name string, value *int64) {
+	if value != nil {
+		o.integer(name, *value)
+	}
 }
 
 // time writes a time in UTC, to the millisecond.

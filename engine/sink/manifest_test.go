@@ -33,7 +33,7 @@ func TestManifestBytes(t *testing.T) {
 			AsOf: time.Date(2024, 3, 4, 5, 6, 6, 885_000_000, time.FixedZone("", 2*60*60)), DoneAt: time.Date(2024, 3, 4, 3, 6, 6, 900_000_000, time.UTC),
 			Columns: []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "note", Kind: report.KindText}},
 		}, {
-			Name: "plt_fund.vs_payment", Stage: 2, Tries: 7, DoneAt: time.Date(2024, 3, 4, 3, 6, 7, 0, time.UTC),
+			Name: "plt_fund.vs_payment", Stage: 2, Tries: 7, Unmatched: new(int64(0)), FirstUnmatched: new(int64(2)), DoneAt: time.Date(2024, 3, 4, 3, 6, 7, 0, time.UTC),
 			Columns: []dataset.Column{}, OnFailure: "optional", Error: "query timed out after 5m0s",
 		}},
 	}
