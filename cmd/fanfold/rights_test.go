@@ -134,6 +134,65 @@ func TestRightsOfTheGuide(t *testing.T) {
 	}
 }
 
+// TestAPusherOfTheGuide: a service with the rights of the guide pushes ids and reads its receipts, and
+// nothing else.
+func TestAPusherOfTheGuide(t *testing.T) {
+	t.Parallel()
+	_, rules, _ := strings.Cut(fenced(t, "docs/guides/security.md", "")[1], ">secret ")
+	s := newStackAlone(t, nil, oneReport)
+	s.limitUser(rules)
+	s.serve(s.config)
+	ctx := t.Context()
+	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr, Username: "app", Password: "secret", DisableIdentity: true})
+	defer client.Close()
+	id := s.insert("slow", "")
+	if err := client.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:jobs", Values: []string{"id", id, "reply_to", "replies:orders"}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.wait(id)
+	s.receiptsOf("replies:orders", 1)
+	if got, err := client.XRead(ctx, &redis.XReadArgs{Streams: []string{"replies:orders", "0-0"}}).Result(); err != nil || len(got[0].Messages) != 2 {
+		t.Errorf("%v %v", got, err)
+	}
+	for what, err := range map[string]error{
+		"read pushes":      client.XRead(ctx, &redis.XReadArgs{Streams: []string{"fanfold:jobs", "0-0"}}).Err(),
+		"write a receipt":  client.XAdd(ctx, &redis.XAddArgs{Stream: "replies:orders", Values: []string{"a", "b"}}).Err(),
+		"read data":        client.HGetAll(ctx, "FileDownloadRecordEntity-"+id).Err(),
+		"push for later":   client.ZAdd(ctx, "fanfold:delayed", redis.Z{Member: id}).Err(),
+		"write to a reply": client.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:reply", Values: []string{"a", "b"}}).Err(),
+	} {
+		if !redis.HasErrorPrefix(err, "NOPERM") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestDownloadsAreLogged: every download is one line that names the record, and never the link.
+func TestDownloadsAreLogged(t *testing.T) {
+	t.Parallel()
+	w := newWaiter(t, oneReport)
+	log := &keptLog{}
+	w.serveInto(log, strings.TrimPrefix(w.base, "http://"))
+	v := w.run("slow", "")
+	link := w.link(v.ID)
+	w.says(link, "Ready")
+	for _, url := range []string{link + "/file", w.base + "/api/v1/jobs/" + v.ID + "/file"} {
+		if code, _, _ := w.get(url); code != 200 {
+			t.Fatalf("%s: %d", url, code)
+		}
+	}
+	w.eventually("both are logged", func() bool { return len(log.lines("msg=download")) == 2 })
+	lines := strings.Join(log.lines("msg=download"), "")
+	for _, want := range []string{"user=link", `user=""`, "job=" + v.ID + " file=file://"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no %s in %s", want, lines)
+		}
+	}
+	if token := link[len(w.base+"/r/"):]; strings.Contains(log.text.String(), token) {
+		t.Error("the log has the link")
+	}
+}
+
 // TestServeWarnsOfEviction: serve says at its start that Redis may delete what it stores.
 func TestServeWarnsOfEviction(t *testing.T) {
 	t.Parallel()

@@ -12,9 +12,21 @@ import (
 type notes struct {
 	mu   sync.Mutex
 	list []any
+
+	download bool
 }
 
 type noteKey struct{}
+
+// Download makes a read write a log line, which names the job and the file.
+func Download(ctx context.Context, job, file string) {
+	Note(ctx, "job", job, "file", file)
+	if n, ok := ctx.Value(noteKey{}).(*notes); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.download = true
+	}
+}
 
 // Note adds keys and values, as for slog, to the log line of a change.
 func Note(ctx context.Context, args ...any) {
@@ -42,6 +54,25 @@ func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http
 	defer cancel()
 	next.ServeHTTP(seen, r.WithContext(context.WithValue(ctx, noteKey{}, n)))
 	seen.code = cmp.Or(seen.code, http.StatusOK)
+}
+
+// read runs the handler of a read, and writes a log line if it is a download.
+func (s *Site) read(w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
+	n := &notes{}
+	defer func() { // also if the transfer breaks off
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.download {
+			s.log.Info("download", append([]any{"user", who, "from", r.RemoteAddr}, n.list...)...)
+		}
+	}()
+	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), noteKey{}, n)))
+}
+
+// Links wraps the pages behind links, which need no login. Their downloads are logged with the user
+// "link"; the log has no link.
+func (s *Site) Links(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.read(w, r, "link", next) })
 }
 
 // audit writes the log line of a change, accepted or refused.

@@ -32,7 +32,7 @@ func (s *Site) Login(next http.Handler) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), key{}, who))
 		switch {
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
-			next.ServeHTTP(w, r)
+			s.read(w, r, who.Name, next)
 		case !who.Operator():
 			s.audit(r, who, http.StatusForbidden, nil)
 			http.Error(w, s.refusal(), http.StatusForbidden)

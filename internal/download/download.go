@@ -17,6 +17,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -65,6 +66,11 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	noted := func() {
+		if r.Method == http.MethodGet {
+			access.Download(r.Context(), id, file)
+		}
+	}
 	if s, ok := files.(signer); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), signTime)
 		defer cancel()
@@ -72,6 +78,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 		if err != nil {
 			return err
 		}
+		noted()
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Location", url)
 		w.WriteHeader(http.StatusFound)
@@ -84,6 +91,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 		return err
 	}
 	defer in.Close()
+	noted()
 	end, kind := ".csv", "text/csv; charset=utf-8"
 	if made.Gzip {
 		end, kind = ".csv.gz", "application/gzip"

@@ -67,7 +67,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		mux.Handle(api.Root+"/", site.Login(service))
 	}
 	if pages != nil {
-		mux.Handle("/r/", pages) // a link is its own permission
+		mux.Handle("/r/", site.Links(pages)) // a link is its own permission
 	}
 	server := newServer(site.Guard(site.Below(mux)), log)
 	server.BaseContext = func(net.Listener) context.Context { return streams }
