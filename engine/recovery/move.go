@@ -244,15 +244,15 @@ func (m *mover) stream(ctx context.Context, key string, to func(redis.XMessage) 
 		return err
 	}
 	for from := "-"; ; {
-		page, err := m.source.XRangeN(ctx, key, from, last[0].ID, scanPage).Result()
+		page, fields, err := m.entries(ctx, key, from, last[0].ID)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		var gone []string
 		if _, err := m.target.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, e := range page {
+			for i, e := range page {
 				if name := to(e); !m.stays(key, name) {
-					p.XAdd(ctx, &redis.XAddArgs{Stream: name, Values: e.Values})
+					p.XAdd(ctx, &redis.XAddArgs{Stream: name, Values: fields[i]})
 					gone = append(gone, e.ID)
 					m.moved++
 				}
@@ -268,4 +268,28 @@ func (m *mover) stream(ctx context.Context, key string, to func(redis.XMessage) 
 		}
 		from = "(" + page[len(page)-1].ID
 	}
+}
+
+// entries returns entries of a stream, and the fields of each with their values in their order, which
+// XMessage does not keep.
+func (m *mover) entries(ctx context.Context, key, from, to string) (page []redis.XMessage, fields [][]any, err error) {
+	reply, err := m.source.Do(ctx, "xrange", key, from, to, "count", scanPage).Slice()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, entry := range reply {
+		pair, ok := entry.([]any)
+		if !ok || len(pair) != 2 {
+			return nil, nil, fmt.Errorf("recovery: entry of %s: %v", key, entry)
+		}
+		id, _ := pair[0].(string)
+		all, _ := pair[1].([]any)
+		e := redis.XMessage{ID: id, Values: map[string]any{}}
+		for i := 0; i+1 < len(all); i += 2 {
+			name, _ := all[i].(string)
+			e.Values[name] = all[i+1]
+		}
+		page, fields = append(page, e), append(fields, all)
+	}
+	return page, fields, nil
 }

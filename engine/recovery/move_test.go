@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -185,5 +186,30 @@ func TestRemoveRefusesWork(t *testing.T) {
 	b.client.XGroupCreateMkStream(ctx, k.Jobs(), scripts.Group, "0")
 	if err := remove(ctx, b.client, k, false); err != nil || len(b.left(k.Prefix)) > 0 {
 		t.Errorf("an empty stream: %v", err)
+	}
+}
+
+// TestMoveKeepsTheOrderOfFields: quarantined entries look the same after a move.
+func TestMoveKeepsTheOrderOfFields(t *testing.T) {
+	t.Parallel()
+	b := newMoveBench(t)
+	ctx := t.Context()
+	from, to := b.divided(1), b.divided(3)
+	want := []any{"stream", "s", "entry", "1-0", "reason", "odd", "fields", "a=b", "more", "", "a", "1", "b", "2"}
+	const entries = 20
+	for range entries {
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: from.Home().Keys.Quarantined(), Values: want})
+	}
+	if _, err := Move(ctx, from, to, b.client, b.client); err != nil {
+		t.Fatal(err)
+	}
+	found, err := b.client.Do(ctx, "xrange", to.Home().Keys.Quarantined(), "-", "+").Slice()
+	if err != nil || len(found) != entries {
+		t.Fatal(len(found), err)
+	}
+	for _, entry := range found {
+		if diff := cmp.Diff(want, entry.([]any)[1]); diff != "" {
+			t.Fatalf("fields (-want +got):\n%s", diff)
+		}
 	}
 }
