@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz chaos soak kills bench bench-full man packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz chaos mixed soak kills bench bench-full man packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -71,6 +71,15 @@ fuzz: ## run each fuzz target for a minute
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
 	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
+
+# A fresh clone may have no tags and no history: then REV must be fetched first.
+mixed: deps ## run REV (the last tag) and this version side by side over running jobs
+	@rev="$(or $(REV),$(shell git describe --tags --abbrev=0 2>/dev/null))"; \
+	test -n "$$rev" || { echo "no tag yet, or a shallow clone: name a revision with REV=, after git fetch --tags --unshallow"; exit 1; }; \
+	git cat-file -e "$$rev^{commit}" 2>/dev/null || { echo "the revision $$rev is not in this clone: git fetch --tags --unshallow"; exit 1; }; \
+	rm -rf out/previous && mkdir -p out/previous && git archive "$$rev" | tar -x -C out/previous && \
+	$(GO) build -C out/previous -tags $(TAGS) -ldflags "-X main.version=$$rev" -o ../fanfold-previous ./cmd/fanfold && \
+	FANFOLD_PREVIOUS=$(CURDIR)/out/fanfold-previous $(GO) test -tags $(TAGS) -timeout 10m -count 1 -v -run '^TestReleasesSideBySide$$' ./cmd/fanfold
 
 soak: deps ## live through a week of a company in TIME (30m)
 	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold

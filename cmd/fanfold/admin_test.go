@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +81,7 @@ func TestAdmin(t *testing.T) {
 		`fanfold_tasks_total{listener="one",outcome="done"} 1`, `fanfold_query_duration_seconds_count{listener="one"} 1`,
 		"fanfold_jobs_waiting 0", "fanfold_jobs_running 1", "fanfold_jobs_delayed 1", "fanfold_jobs_dead 2", "fanfold_fanin_waiting 0",
 		"fanfold_quarantined 0", "fanfold_timers 1", "fanfold_timer_actions_waiting 0", "fanfold_timer_actions_retrying 0", `fanfold_tasks_waiting{listener="one"} 1`, `fanfold_tasks_pending{listener="one"} 1`, "fanfold_redis_up 1",
+		`fanfold_build_info{go="` + runtime.Version() + `",version="` + version + `"} 1`,
 		"go_goroutines ", "process_start_time_seconds ",
 	} {
 		if !strings.Contains(text, want) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,8 +105,13 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 // NewRegistry returns a registry with the metrics of the process and of Redis; the roles add theirs.
 func (p *Process) NewRegistry() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "fanfold_build_info", Help: "1. Its labels are the release of this process and the version of Go that built it.",
+		ConstLabels: prometheus.Labels{"version": p.Version, "go": runtime.Version()},
+	})
+	build.Set(1)
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gauges.New(p.Inspect),
+		build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gauges.New(p.Inspect),
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
