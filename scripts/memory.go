@@ -17,7 +17,7 @@ const (
 	minPreempted = 2 * time.Second
 	maxPreempted = time.Minute
 	// nextPause is the time between two polls of the job that starts next.
-	nextPause = 500 * time.Millisecond
+	nextPause = 200 * time.Millisecond
 	// contended is how long Redis counts as full after a job was preempted.
 	contended = time.Minute
 	// contendersKept is how long contenders are kept after the last one was preempted.
