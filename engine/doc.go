@@ -12,7 +12,7 @@
 //   - Large jobs have their own stream and reader (fanfold:fanin:large), so that no other job
 //     waits for them.
 //
-// A sweep deletes files to which no record points: sweep.go. Package recovery restores what Redis
+// A sweep deletes files to which no record points: sweep.go, and gone.go for deleted rows. Package recovery restores what Redis
 // has lost; it must run beside every engine.
 //
 // # Order

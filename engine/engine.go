@@ -43,6 +43,8 @@ type Options struct {
 
 	SweepEvery time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
 	OrphanAge  time.Duration         // minimum age of the files that it deletes; 0 means a day
+	DeletedAge time.Duration         // minimum age of those whose row was deleted; 0 means 30 days
+	Deletions  Deletions             // nil: files of deleted rows stay
 	Metrics    prometheus.Registerer // nil: none
 	Trace      *trace.Tracer         // nil: no job is traced
 }
@@ -76,6 +78,7 @@ func New(o Options) (*Engine, error) {
 		o.Partitions = scripts.Partitions{o.Scripts}
 	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
+	o.DeletedAge = cmp.Or(o.DeletedAge, deletedAge)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, jobs: newJobMetrics(o.Metrics), definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

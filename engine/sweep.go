@@ -44,14 +44,23 @@ func (e *Engine) sweepDaily(ctx context.Context) error {
 }
 
 // Sweep lists the whole sink and deletes orphaned files of this installation that are older than
-// Options.OrphanAge. It returns how many it deleted. Run calls it every Options.SweepEvery, in one
-// process.
+// Options.OrphanAge, and those of deleted rows that are older than Options.DeletedAge. It returns
+// how many it deleted. Run calls it every Options.SweepEvery, in one process. Two at once do no
+// harm.
 func (e *Engine) Sweep(ctx context.Context) (deleted int, err error) {
-	deleted, err = e.sweep(ctx, e.o.Sink.List(ctx, ""), func(f listed) bool { return time.Since(f.Modified) >= e.o.OrphanAge })
+	g := e.newGone(ctx)
+	deleted, err = e.sweep(ctx, e.o.Sink.List(ctx, ""), func(f listed) bool { return time.Since(f.Modified) >= e.o.OrphanAge }, g)
 	if deleted > 0 {
 		e.log.Warn("deleted orphaned files", "files", deleted)
 	}
-	return deleted, err
+	if g == nil || err != nil {
+		return deleted, err
+	}
+	g.flush(ctx)
+	if g.deleted > 0 {
+		e.log.Info("deleted files of deleted records", "files", g.deleted)
+	}
+	return deleted + g.deleted, g.err
 }
 
 // sweepJob deletes the leftovers of a job whose record is final: files of its attempts up to last,
@@ -62,7 +71,7 @@ func (e *Engine) sweepJob(ctx context.Context, report, id string, last int64) {
 	files := e.o.Sink.List(ctx, report+"/"+id+"-")
 	if _, err := e.sweep(ctx, files, func(f listed) bool {
 		return f.of.ID == id && (f.leftover() || f.of.Attempt <= last) // files of the id 1-2 also begin with 1-
-	}); err != nil {
+	}, nil); err != nil {
 		e.log.Warn("could not delete files of earlier attempts; the daily sweep will", "job", id, "err", err)
 	}
 }
@@ -84,14 +93,18 @@ type listed struct {
 // leftover tells whether the file is from an interrupted write.
 func (f listed) leftover() bool { return f.Name != f.Object }
 
-// sweep deletes the orphaned files among those for which meant is true.
-func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool) (deleted int, err error) {
+// manifest tells whether the file is the manifest of another.
+func (f listed) manifest() bool { return f.Object != f.of.String() }
+
+// sweep deletes the orphaned files among those for which meant is true. It gives those without a
+// row to g.
+func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool, g *gone) (deleted int, err error) {
 	if e.o.Installation == "" {
 		return 0, nil // unknown which files are this installation's
 	}
 	var page []listed
 	flush := func() error {
-		n, err := e.sweepPage(ctx, page)
+		n, err := e.sweepPage(ctx, page, g)
 		deleted, page = deleted+n, page[:0]
 		return err
 	}
@@ -118,7 +131,7 @@ func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error],
 }
 
 // sweepPage compares files with their records and deletes orphaned ones.
-func (e *Engine) sweepPage(ctx context.Context, page []listed) (deleted int, err error) {
+func (e *Engine) sweepPage(ctx context.Context, page []listed, g *gone) (deleted int, err error) {
 	ids := map[string]bool{}
 	for _, f := range page {
 		ids[f.of.ID] = true
@@ -131,7 +144,11 @@ func (e *Engine) sweepPage(ctx context.Context, page []listed) (deleted int, err
 		return 0, err
 	}
 	for _, f := range page {
-		if !e.orphaned(f, records[f.of.ID]) {
+		r, exists := records[f.of.ID]
+		if !exists {
+			g.add(ctx, f)
+		}
+		if !e.orphaned(f, r) {
 			continue
 		}
 		if err := e.remove(ctx, f.Name); err != nil {
@@ -142,8 +159,8 @@ func (e *Engine) sweepPage(ctx context.Context, page []listed) (deleted int, err
 	return deleted, nil
 }
 
-// orphaned tells whether a record no longer needs a file. The file stays if there is no row or the
-// row has an earlier attempt, because the rows may be from a backup. It also stays if the record's
+// orphaned tells whether a record no longer needs a file. The file stays if there is no row, which
+// gone decides, or the row has an earlier attempt, because the rows may be from a backup. It also stays if the record's
 // own file is elsewhere, because the sink may have been replaced.
 func (e *Engine) orphaned(f listed, r Record) bool {
 	pointed, ours := e.o.Sink.Name(r.File)

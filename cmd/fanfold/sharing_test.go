@@ -351,7 +351,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 func (s *stack) sweep() {
 	s.t.Helper()
 	e, err := engine.New(engine.Options{
-		Redis: s.b.Redis, Scripts: s.b.Partitions.Home(), Records: s.b.Records, Sink: s.dirSink(), Consumer: "sweep", Installation: s.installation(), OrphanAge: 1,
+		Redis: s.b.Redis, Scripts: s.b.Partitions.Home(), Records: s.b.Records, Sink: s.dirSink(), Consumer: "sweep", Installation: s.installation(), Deletions: s.b.Records.Deletions(), OrphanAge: 1,
 	})
 	if err != nil {
 		s.t.Fatal(err)

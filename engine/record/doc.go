@@ -39,8 +39,8 @@
 // # What outlives Redis
 //
 // Beside the record table are fanfold_meta and fanfold_snapshot, which MigrateTables
-// makes: which memory Redis has, and a snapshot of what is due later. The Store is
-// that of engine/recovery on them.
+// makes: which memory Redis has, a snapshot of what is due later, and since when the
+// sink is swept without a gap. The Store is that of engine/recovery on them.
 //
 // # Grants
 //

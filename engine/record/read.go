@@ -20,18 +20,23 @@ const ancient = 100 * 365 * 24 * time.Hour
 // Read implements engine.Records with one SELECT per 1000 ids. It does not query ids that no row
 // can have, such as x1 in an integer column.
 func (s *Store) Read(ctx context.Context, ids []string) (map[string]engine.Record, error) {
+	return s.read(ctx, ids, s.filter)
+}
+
+// read is Read with another condition than the filter.
+func (s *Store) read(ctx context.Context, ids []string, condition string) (map[string]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[string]engine.Record, len(ids))
 	for batch := range slices.Chunk(ids, maxIDs) {
-		rows, err := s.find(ctx, l, batch)
+		rows, err := s.find(ctx, l, batch, condition)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range assign(found, batch, rows, l) {
-			one, err := s.find(ctx, l, []string{id})
+			one, err := s.find(ctx, l, []string{id}, condition)
 			if err != nil {
 				return nil, err
 			}
@@ -43,8 +48,8 @@ func (s *Store) Read(ctx context.Context, ids []string) (map[string]engine.Recor
 	return found, nil
 }
 
-// find returns the rows that the database finds for these ids.
-func (s *Store) find(ctx context.Context, l *layout, ids []string) ([]engine.Record, error) {
+// find returns the rows that the database finds for these ids with a condition.
+func (s *Store) find(ctx context.Context, l *layout, ids []string, condition string) ([]engine.Record, error) {
 	var args []any
 	for _, id := range ids {
 		if arg, ok := l.argument(id); ok {
@@ -54,7 +59,7 @@ func (s *Store) find(ctx context.Context, l *layout, ids []string) ([]engine.Rec
 	if len(args) == 0 {
 		return nil, nil
 	}
-	return s.records(ctx, s.selection(l)+" WHERE "+s.columns["id"]+" IN ("+marks(len(args))+")"+s.filter, args...)
+	return s.records(ctx, s.selection(l)+" WHERE "+s.columns["id"]+" IN ("+marks(len(args))+")"+condition, args...)
 }
 
 // records executes a statement that is based on selection.

@@ -117,7 +117,7 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 	e, err := engine.New(engine.Options{
 		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records, Sink: p.files,
 		Reports: p.Config.Reports, Limits: of.limits, Consumer: consumer, Log: of.log,
-		Installation: p.tag, Metrics: of.metrics, Trace: p.trace,
+		Installation: p.tag, Deletions: p.Records.Deletions(), Metrics: of.metrics, Trace: p.trace,
 	})
 	if err != nil {
 		return nil, err
