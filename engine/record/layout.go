@@ -24,6 +24,7 @@ type layout struct {
 	created   string                // quoted column with the time of the insert; empty: none
 
 	createdMoves bool // an UPDATE may change created
+	createdZoned bool // created is a TIMESTAMP: a session sees it in its own time zone
 }
 
 // size is an amount of text.
@@ -106,7 +107,7 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 			return nil, fmt.Errorf("record: column %s.%s of type %s cannot be used for %s", s.table, s.columns[name], kinds[name], name)
 		}
 	}
-	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
+	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}, createdZoned: kinds["created"] == "TIMESTAMP"}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
 		if integer(kinds["status"]) {
@@ -149,6 +150,7 @@ func (s *Store) measure(ctx context.Context, l *layout) error {
 		}
 		if l.created != "" && strings.EqualFold(quote(name), l.created) {
 			l.createdMoves = strings.Contains(strings.ToLower(extra), "on update")
+			l.createdZoned = strings.HasPrefix(kind, "timestamp")
 		}
 		switch {
 		case strings.EqualFold(name, s.plain["error"]) && length.Valid:

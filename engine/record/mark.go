@@ -43,8 +43,12 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 	}
 	parameters, length := s.parameters()
 	created := "NULL"
-	if l.created != "" && !l.createdMoves {
-		created = "UNIX_TIMESTAMP(" + l.created + ")" // does not depend on the session's time zone if it is a TIMESTAMP
+	switch { // the mark must not depend on the session's time zone, which changes with daylight saving
+	case l.created == "" || l.createdMoves:
+	case l.createdZoned:
+		created = "UNIX_TIMESTAMP(" + l.created + ")"
+	default:
+		created = "CAST(" + l.created + " AS CHAR)"
 	}
 	found := make(map[string]Mark, len(ids))
 	for batch := range slices.Chunk(ids, maxIDs) {

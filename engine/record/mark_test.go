@@ -51,3 +51,33 @@ func TestMarks(t *testing.T) {
 		t.Errorf("4 different rows have %d marks", len(seen))
 	}
 }
+
+// TestMarksOfDatetimes: a DATETIME has no time zone, so the offset of the session, which changes with daylight
+// saving, does not change the mark.
+func TestMarksOfDatetimes(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]report.Records{"found by its name": {}, "mapped": {Columns: map[string]string{"created": "created_at"}}} {
+		_, db := own(t, report.Records{})
+		db.SetMaxOpenConns(1) // SET SESSION is for all that follows
+		run(t, db, "ALTER TABLE file_download_record MODIFY created_at DATETIME(6) NOT NULL DEFAULT NOW(6)")
+		run(t, db, `INSERT INTO file_download_record (id, report, parameters, created_at) VALUES (1, 'r', '{}', '2026-10-20 12:00:00.5')`)
+		s := store(t, db, options)
+		seen := map[Mark]bool{}
+		for _, statement := range []string{"SET SESSION time_zone = '+02:00'", "SET SESSION time_zone = '+01:00'"} {
+			run(t, db, statement)
+			found, err := s.Marks(t.Context(), "1")
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			seen[found["1"]] = true
+		}
+		if len(seen) != 1 {
+			t.Errorf("%s: the mark changes with the time zone of the session", name)
+		}
+		run(t, db, "UPDATE file_download_record SET created_at = '2026-10-20 12:00:00.6'")
+		found, err := s.Marks(t.Context(), "1")
+		if err != nil || seen[found["1"]] {
+			t.Errorf("%s: a row of another time has the same mark, %v", name, err)
+		}
+	}
+}
