@@ -51,7 +51,7 @@ func isEncrypted(redis report.Secret) bool {
 // checkDatabaseTLS adds the certificates of a database.
 func (k *checker) checkDatabaseTLS(d *databaseFields) {
 	s := k.Of(d)
-	d.Database.TLS = k.tls(s, d.tlsFields)
+	d.Database.TLS = k.tls(s, tlsFields(d.databaseTLS))
 	if d.Database.TLS.None() {
 		return
 	}

@@ -49,7 +49,7 @@ type redisFields struct {
 
 // tlsFields are the files of report.TLS.
 type tlsFields struct {
-	// PEM file with the authorities that sign the server's certificate. Needs TLS
+	// PEM file with the authorities that sign the server's certificate. Needs TLS: `rediss://` in `url`, or `tls: true`
 	CA decode.Content `yaml:"ca_file" unset:"the system's"`
 	// PEM file with the client's certificate. Needs `key_file`
 	Cert decode.Content `yaml:"cert_file"`
@@ -61,7 +61,17 @@ type databaseFields struct {
 	report.Database
 	// File that holds the password, for a `dsn` without one
 	PasswordFile decode.Content `yaml:"password_file"`
-	tlsFields
+	databaseTLS
+}
+
+// databaseTLS are tlsFields that turn TLS on.
+type databaseTLS struct {
+	// PEM file with the authorities that sign the server's certificate. It turns TLS on; `tls=` in the `dsn` beside it is an error. To trust the system's authorities, leave it out and write `?tls=true` in the `dsn`
+	CA decode.Content `yaml:"ca_file"`
+	// PEM file with the client's certificate. It turns TLS on. Needs `key_file`
+	Cert decode.Content `yaml:"cert_file"`
+	// PEM file with the unencrypted key of `cert_file`
+	Key decode.Content `yaml:"key_file"`
 }
 
 type apiFields struct {
