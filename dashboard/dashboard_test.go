@@ -21,7 +21,7 @@ import (
 
 func TestCountdown(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]string{41 * time.Second: "0:41", 61 * time.Second: "1:01", 2*time.Hour + 3*time.Minute: "2:03:00", -1: "now"} {
+	for d, want := range map[time.Duration]string{41 * time.Second: "0:41", 61 * time.Second: "1:01", 2*time.Hour + 3*time.Minute: "2:03:00", -1: "now", math.MaxInt64: "more than 10 years"} {
 		if got := countdown(d); got != want {
 			t.Errorf("%s: %s, not %s", d, got, want)
 		}

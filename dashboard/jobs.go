@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -227,6 +228,9 @@ func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) 
 func countdown(d time.Duration) string {
 	if d < 0 {
 		return "now"
+	}
+	if d >= scripts.Horizon {
+		return "more than 10 years"
 	}
 	d = d.Round(time.Second)
 	hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Kind says what a job waits for, in a word that programs can rely on.
@@ -165,15 +166,17 @@ func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -0
 
 // When formats the distance of a time from now, such as "in 5s" or "5s ago".
 func When(at, now time.Time) string {
-	d := at.Sub(now)
-	if d < 0 {
-		return Short(-d) + " ago"
+	if at.Before(now) {
+		return Short(now.Sub(at)) + " ago"
 	}
-	return "in " + Short(d)
+	return "in " + Short(at.Sub(now))
 }
 
-// Short formats a duration for people.
+// Short formats a duration for people. A time that another program wrote can be any.
 func Short(d time.Duration) string {
+	if d >= scripts.Horizon {
+		return "more than 10 years"
+	}
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
 	}
