@@ -20,9 +20,10 @@ type push struct {
 	trace   string // traceparent of the first entry that carries it; empty: none
 
 	record  *Record // nil: no such row
-	attempt int64   // of the state in Redis; 0: no state, or the record is final
+	attempt int64   // of the state in Redis; 0: no state
 	ended   bool    // the state is of a job that has ended
 	broken  bool    // the state's key has another type
+	garbled bool    // the state cannot be read
 	yielded bool    // the state is of an attempt that was preempted
 	turn    scripts.Turn
 	report  *report.Report
@@ -47,9 +48,10 @@ func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
 
 // found stores the state of the job in Redis.
 func (p *push) found(attempt int64, status string) {
-	p.attempt, p.broken, p.ended, p.yielded = attempt, status == scripts.StatusBroken, false, status == job.StatusPreempted
+	p.attempt, p.ended, p.yielded = attempt, false, status == job.StatusPreempted
+	p.broken, p.garbled = status == scripts.StatusBroken, status == scripts.StatusGarbled
 	switch status {
-	case "", scripts.StatusBroken, job.StatusRun, job.StatusReady, job.StatusFold, job.StatusPublishing, job.StatusFailing:
+	case "", scripts.StatusBroken, scripts.StatusGarbled, job.StatusRun, job.StatusReady, job.StatusFold, job.StatusPublishing, job.StatusFailing:
 	default:
 		p.ended = true
 	}
@@ -62,6 +64,10 @@ func (p push) preempted() bool { return p.record.Status == report.Processing && 
 func (p push) outwaited() bool {
 	return p.preempted() && p.report != nil && p.turn.Waited > p.report.Timeout
 }
+
+// overwritten tells whether what stands in the place of the state is not a state. No script works on
+// it, so no worker can continue the job, and only its record can still be changed.
+func (p push) overwritten() bool { return p.broken || p.garbled }
 
 // act is what to do about a push.
 type act int
@@ -96,6 +102,8 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
 	case p.record.Status.Final():
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
+	case p.overwritten() && p.record.Status == report.Processing:
+		return decision{act: actFail, why: "another program overwrote the job's state in Redis; see fanfold quarantine"}
 	case p.broken:
 		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
 	case p.record.Status == report.Processing && p.attempt >= p.record.Attempt && !p.ended:

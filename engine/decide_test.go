@@ -50,6 +50,10 @@ func TestDecide(t *testing.T) {
 		{"a paused report that this process does not know", push{record: record(report.Pending, 0, 0), paused: true}, actPark, "is paused"},
 		{"a paused report, running", push{record: record(report.Processing, 2, time.Hour), attempt: 2, report: known, paused: true}, actIgnore, "duplicate"},
 		{"a paused report, lost", push{record: record(report.Processing, 2, time.Minute), report: known, paused: true}, actPark, "is paused"},
+		{"running, its state overwritten", push{record: record(report.Processing, 2, 0), broken: true, report: known}, actFail, "overwrote"},
+		{"running, its state garbled and its report removed", push{record: record(report.Processing, 2, 0), garbled: true}, actFail, "overwrote"},
+		{"pending, with a key of somebody else", push{record: record(report.Pending, 0, 0), broken: true, report: known}, actQuarantine, "not a hash"},
+		{"pending, its old state garbled", push{record: record(report.Pending, 1, 0), garbled: true, report: known}, actStart, ""},
 		{"bad parameters", push{record: bad, report: known}, actFail, "n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +120,9 @@ func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.F
 		span.Number(trace.Rows, m.Rows)
 		endSpan(span, err)
 	}()
+	if !json.Valid(f.Parameters) { // the manifest contains them
+		return made{}, errors.New("the field parameters of the job's state in Redis is not JSON: another program overwrote it")
+	}
 	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
 	sets, err := e.datasets(ctx, r, f)
 	if err != nil {

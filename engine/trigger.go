@@ -131,7 +131,8 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err
 	err = e.insist(ctx, "read records", func() error {
 		records, err := e.o.Records.Read(ctx, ids)
 		for _, p := range pushes {
-			p.record, p.report, p.attempt, p.broken, p.ended, p.yielded, p.turn = nil, nil, 0, false, false, false, scripts.Turn{}
+			p.record, p.report, p.turn = nil, nil, scripts.Turn{}
+			p.found(0, "")
 			if r, ok := records[p.id]; ok {
 				p.record, p.report = &r, e.o.Reports[r.Report]
 			}
@@ -144,22 +145,22 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err
 	if err := e.insist(ctx, "read pauses", func() error { return e.readPauses(ctx, pushes) }); err != nil {
 		return "", err
 	}
-	var running []*push
-	var runningIDs []string
+	var known []*push
+	var knownIDs []string
 	for _, p := range pushes {
-		if p.record != nil && !p.record.Status.Final() {
-			running, runningIDs = append(running, p), append(runningIDs, p.id)
+		if p.record != nil {
+			known, knownIDs = append(known, p), append(knownIDs, p.id)
 		}
 	}
-	if len(running) == 0 {
+	if len(known) == 0 {
 		return "", nil
 	}
 	err = e.insist(ctx, "read states", func() (err error) {
 		var attempts []int64
 		var statuses []string
-		epoch, attempts, statuses, err = e.o.Scripts.EpochAndAttempts(ctx, runningIDs)
+		epoch, attempts, statuses, err = e.o.Scripts.EpochAndAttempts(ctx, knownIDs)
 		for i := range attempts {
-			running[i].found(attempts[i], statuses[i])
+			known[i].found(attempts[i], statuses[i])
 		}
 		return err
 	})
@@ -236,6 +237,9 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 			}
 			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
 		default:
+			if err := e.discard(ctx, p); err != nil {
+				return err
+			}
 			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
 	})
@@ -245,7 +249,20 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 	return step.Result{Kind: step.Void}
 }
 
-// failUnstarted fails a record whose job cannot start. The job is listed and the scheduler is told
+// discard removes what another program has put in the place of the state of a job whose record is
+// final: it is now, or was before a worker died. A key of a record without attempts never was ours.
+func (e *Engine) discard(ctx context.Context, p *push) error {
+	if !p.overwritten() || p.record.Attempt == 0 {
+		return nil
+	}
+	outcome, err := e.o.Scripts.Jobs.Discard(ctx, p.id)
+	if err == nil && outcome == scripts.OK {
+		e.log.Warn("removed what another program wrote in the place of a job's state", "job", p.id, "key", e.o.Scripts.Keys.Job(p.id))
+	}
+	return err
+}
+
+// failUnstarted fails a record whose job cannot start, or whose state was overwritten. The job is listed and the scheduler is told
 // before the record changes: after a crash in between nothing else would do so. Each step is
 // repeated on its own, so that an outage of MySQL does not repeat the notification. The service is
 // told what the record says once it is final.
@@ -257,7 +274,7 @@ func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Re
 	}
 	if err == nil {
 		err = e.insist(ctx, "report a failed record", func() error {
-			return s.Receipts.Ended(ctx, p.id, attempt, p.report.Notify != nil)
+			return s.Receipts.Ended(ctx, p.id, attempt, e.tells(p.record.Report))
 		})
 	}
 	if err == nil {
@@ -269,13 +286,16 @@ func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Re
 	if err == nil && changed {
 		e.traceUnstarted(p, why)
 		if attempt > 0 {
-			e.sweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried
+			e.sweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried, or its job ran
 		}
 		e.log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
 		e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
 		err = e.insist(ctx, "note that a record failed", func() error {
 			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(report.Failed), "reason", why)
 		})
+	}
+	if err == nil {
+		err = e.insist(ctx, "remove what is not a state", func() error { return e.discard(ctx, p) })
 	}
 	if err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}

@@ -71,6 +71,8 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
 	outcome, status, err := j.o.Scripts.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
 	switch {
+	case errors.Is(err, scripts.ErrBroken):
+		return false, nil // another program overwrote its state: only the record can be cancelled
 	case err != nil:
 		return false, err
 	case outcome == scripts.Busy && status == job.StatusPublishing:
@@ -86,6 +88,9 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 // an earlier run or of an attempt that Redis lost.
 func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error {
 	if r.Attempt > 0 {
+		if _, err := j.o.Scripts.Of(r.ID).Jobs.Discard(ctx, r.ID); err != nil {
+			return err
+		}
 		entry := &redis.XAddArgs{Stream: j.o.Scripts.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
 		if err := j.o.Redis.XAdd(ctx, entry).Err(); err != nil {
 			return err

@@ -108,7 +108,7 @@ func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) e
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i, id := range ids {
-		if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken {
+		if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken && statuses[i] != scripts.StatusGarbled {
 			continue // it is ending already
 		}
 		group.Go(func() error {
@@ -125,6 +125,8 @@ func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) e
 func (s *Scheduler) fail(ctx context.Context, id, found string) error {
 	outcome, late, err := s.scripts.Jobs.Expire(ctx, id)
 	switch {
+	case errors.Is(err, scripts.ErrBroken):
+		return s.pushBroken(ctx, id)
 	case err != nil:
 		return err
 	case outcome == scripts.OK:

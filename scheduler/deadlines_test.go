@@ -49,6 +49,36 @@ func TestFailOverdue(t *testing.T) {
 	}
 }
 
+// TestFailOverwritten: the id of a job whose state another program has overwritten is pushed once,
+// however many passes find it, and keeps its deadline until an engine has failed its record.
+func TestFailOverwritten(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
+	for _, id := range []string{"text", "line"} {
+		b.start(id, -time.Second)
+	}
+	if err := client.Set(ctx, s.Keys.Job("text"), "x", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	client.HSet(ctx, s.Keys.Job("line"), "job", "1 RUN")
+	for range 3 {
+		if _, err := scheduler.failOverdue(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pushed := map[any]int{}
+	for _, e := range client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val() {
+		pushed[e.Values["id"]]++
+	}
+	if len(pushed) != 2 || pushed["text"] != 1 || pushed["line"] != 1 {
+		t.Errorf("pushed %v", pushed)
+	}
+	if n := client.ZCard(ctx, s.Keys.Deadlines()).Val(); n != 2 {
+		t.Errorf("%d deadlines", n)
+	}
+}
+
 // TestTimeoutsByEvent is the normal case: Redis tells of the end of each key, at
 // once, although it has many others that end some day.
 func TestTimeoutsByEvent(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 // findLost finds, in one process at a time, jobs that wait for data that Redis has lost, after a
 // foreign XDEL, XTRIM, SET or DEL, or an eviction. A step without a worker, a due time or an entry
 // gets its message again: if the message was not lost after all, the second one does nothing. A job
-// without data or state is pushed again, and starts with its next attempt.
+// without data or state is pushed again, and starts with its next attempt. So is a job whose state
+// another program has overwritten: its record fails.
 func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	if time.Since(s.lost) < s.pace.lost {
 		return pause, nil
@@ -44,7 +45,8 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	var failed error
 	for _, f := range found {
 		switch {
-		case f.Err != nil: // a foreign key stands in its place: its deadline ends it
+		case f.Err != nil:
+			failed = errors.Join(failed, s.pushBroken(ctx, f.ID))
 		case f.State == nil:
 			failed = errors.Join(failed, s.pushLost(ctx, f.ID))
 		default:
@@ -115,4 +117,25 @@ func (s *Scheduler) pushLost(ctx context.Context, id string) error {
 		s.log.Warn("a running job has lost its state or data; pushed its id again", "job", id)
 	}
 	return err
+}
+
+// brokenEvery is how often a job whose state was overwritten is pushed again until an engine has
+// failed its record.
+const brokenEvery = 30 * time.Second
+
+// pushBroken pushes a job again whose state another program has overwritten, in one process at a
+// time: an engine fails its record and removes what stands in the place of the state.
+func (s *Scheduler) pushBroken(ctx context.Context, id string) error {
+	_, statuses, err := s.scripts.Jobs.Attempts(ctx, []string{id})
+	if err != nil || statuses[0] != scripts.StatusBroken && statuses[0] != scripts.StatusGarbled {
+		return err
+	}
+	_, err = s.locks.Obtain(ctx, s.scripts.Keys.Lock("broken:"+id), brokenEvery, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	s.log.Warn("another program overwrote the state of a running job; pushing its id, so that its record fails", "job", id, "key", s.scripts.Keys.Job(id))
+	return s.scripts.Streams.Push(ctx, map[string]string{"id": id})
 }

@@ -162,6 +162,13 @@ func (s Jobs) Bury(ctx context.Context, id string) error {
 	return err
 }
 
+// Discard removes what another program has put in the place of a running job's state, and
+// quarantines what it was: OK, or Gone if the key is a state or does not exist. The record must be
+// final before.
+func (s Jobs) Discard(ctx context.Context, id string) (Outcome, error) {
+	return s.outcome(ctx, call(ctx, "discard", []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Contenders(), s.Keys.Quarantined()}, id, QuarantineCap))
+}
+
 // Note appends an event that is no change of state, such as a message that was
 // ignored.
 func (s Jobs) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {

@@ -200,7 +200,7 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 		for i, other := range all {
 			due, waits := delayed[other]
 			waits = asked[other] || waits && due < float64(now.Add(maxPreempted).UnixMilli()) // later: somebody has delayed it
-			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() && statuses[i] != StatusBroken
+			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() && statuses[i] != StatusBroken && statuses[i] != StatusGarbled
 			older := Contender{ID: other, Since: contenders[other]}.Before(me)
 			switch {
 			case other == id || turn.After != "" && !turn.Older:

@@ -47,11 +47,14 @@ func stateOf(id string, c *redis.Cmd) (*job.State, error) {
 	return state, nil
 }
 
-// StatusBroken is what Attempts returns for a key that is not a job.
-const StatusBroken = "BROKEN"
+// What Attempts returns for a key that is not a job.
+const (
+	StatusBroken  = "BROKEN"  // it is of another type
+	StatusGarbled = "GARBLED" // its field job is not a state; a job that starts replaces it
+)
 
 // Attempts returns the attempt and status of each job; zero values for a job that is
-// unknown, and StatusBroken for a key of another type.
+// unknown, and StatusBroken or StatusGarbled for a key that is not a job.
 func (s Jobs) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
 	_, attempts, statuses, err := s.EpochAndAttempts(ctx, ids)
 	return attempts, statuses, err
@@ -87,7 +90,12 @@ func (s *conn) EpochAndAttempts(ctx context.Context, ids []string) (epoch string
 	}
 	for i := range ids {
 		text, err := cmds[2*i].(*redis.StringCmd).Result()
-		if errors.Is(err, redis.Nil) {
+		if err == nil {
+			if _, garbled := job.ParseLine(text); garbled != nil {
+				statuses[i] = StatusGarbled
+				continue
+			}
+		} else if errors.Is(err, redis.Nil) {
 			text, err = cmds[2*i+1].(*redis.StringCmd).Result()
 		}
 		switch {

@@ -92,6 +92,13 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, err := p.s.Clock.Mend(ctx, jobID)
 		return outcome.String(), err
 	},
+	"discard": func(p *player, ctx context.Context, _ words) (string, error) {
+		outcome, err := p.s.Jobs.Discard(ctx, jobID)
+		return outcome.String(), err
+	},
+	"garble": func(p *player, ctx context.Context, _ words) (string, error) { // another program writes the field job
+		return "done", p.client.HSet(ctx, p.s.Keys.Job(jobID), "job", "1 RUN").Err()
+	},
 	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, deadlines, wake, or the stream of a step
 		return "done", p.client.Del(ctx, p.key(w.at(1))).Err()
 	},

@@ -74,7 +74,7 @@ func play(t *testing.T, script string) string {
 		}
 		fmt.Fprintf(&out, "> %s\n%s\n", command, answer)
 		for _, change := range p.changes() {
-			fmt.Fprintln(&out, "  "+change)
+			fmt.Fprintln(&out, "  "+strings.ReplaceAll(change, s.Keys.Hash, ""))
 		}
 	}
 	return out.String()
