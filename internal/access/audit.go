@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -12,19 +13,17 @@ import (
 type notes struct {
 	mu   sync.Mutex
 	list []any
-
-	download bool
 }
 
 type noteKey struct{}
 
-// Download makes a read write a log line, which names the job and the file.
+type downloadKey struct{}
+
+// Download writes the log line of a download. Call it before the answer begins: a process that is killed during
+// a long transfer has logged it then.
 func Download(ctx context.Context, job, file string) {
-	Note(ctx, "job", job, "file", file)
-	if n, ok := ctx.Value(noteKey{}).(*notes); ok {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.download = true
+	if log, ok := ctx.Value(downloadKey{}).(*slog.Logger); ok {
+		log.Info("download", "job", job, "file", file)
 	}
 }
 
@@ -56,17 +55,10 @@ func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http
 	seen.code = cmp.Or(seen.code, http.StatusOK)
 }
 
-// read runs the handler of a read, and writes a log line if it is a download.
+// read runs the handler of a read, which can log a download.
 func (s *Site) read(w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
-	n := &notes{}
-	defer func() { // also if the transfer breaks off
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if n.download {
-			s.log.Info("download", append([]any{"user", who, "from", r.RemoteAddr}, n.list...)...)
-		}
-	}()
-	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), noteKey{}, n)))
+	log := s.log.With("user", who, "from", r.RemoteAddr)
+	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), downloadKey{}, log)))
 }
 
 // Links wraps the pages behind links, which need no login. Their downloads are logged with the user

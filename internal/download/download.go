@@ -51,7 +51,7 @@ const (
 )
 
 // Serve answers a GET or HEAD with the file of a record, as its file column names it: 302 to a
-// signed URL, or 200 with the bytes. If it returns an error, nothing is written yet. The error
+// signed URL, or 200 with the bytes. A download is logged before its answer begins. If it returns an error, nothing is written yet. The error
 // matches sink.ErrNoObject if the file does not exist, and ErrElsewhere if the sink cannot have it.
 func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) error {
 	limited, cancel := context.WithTimeout(r.Context(), findTime)
@@ -66,11 +66,6 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	noted := func() {
-		if r.Method == http.MethodGet {
-			access.Download(r.Context(), id, file)
-		}
-	}
 	if s, ok := files.(signer); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), signTime)
 		defer cancel()
@@ -78,7 +73,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 		if err != nil {
 			return err
 		}
-		noted()
+		access.Download(r.Context(), id, file) // of a HEAD, too: its answer has the URL
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Location", url)
 		w.WriteHeader(http.StatusFound)
@@ -91,7 +86,9 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 		return err
 	}
 	defer in.Close()
-	noted()
+	if r.Method == http.MethodGet {
+		access.Download(r.Context(), id, file)
+	}
 	end, kind := ".csv", "text/csv; charset=utf-8"
 	if made.Gzip {
 		end, kind = ".csv.gz", "application/gzip"

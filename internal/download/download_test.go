@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/report"
 )
 
 const name = "weekly/1111-2-k7m2qx.csv"
@@ -147,6 +151,109 @@ func TestServeRedirectsToASignedURL(t *testing.T) {
 	}
 	if left := time.Until(s.until); left <= 0 || left > LinkTime {
 		t.Errorf("valid for %s", left)
+	}
+}
+
+// logged wraps a handler as the server does, and returns its log.
+func logged(t *testing.T, h http.HandlerFunc) (*httptest.Server, *safeLog) {
+	t.Helper()
+	log := &safeLog{}
+	site, err := access.New(report.Site{}, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(site.Links(h))
+	t.Cleanup(server.Close)
+	return server, log
+}
+
+// safeLog is a log that is read while it is written.
+type safeLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *safeLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *safeLog) downloads() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), "msg=download user=link")
+}
+
+// TestSignedURLsAreLogged: who receives a signed URL can download the file, whatever the method of the request.
+func TestSignedURLsAreLogged(t *testing.T) {
+	t.Parallel()
+	find := func(context.Context, string, string) (sink.Sink, string, error) { return &signing{}, name, nil }
+	server, log := logged(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := Serve(w, r, find, "1111", "gs://b/"+name); err != nil {
+			t.Error(err)
+		}
+	})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for i, method := range []string{http.MethodGet, http.MethodHead} {
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.Header.Get("Location") == "" || log.downloads() != i+1 {
+			t.Errorf("%s: %s, %d lines of a download after %d URLs", method, answer.Status, log.downloads(), i+1)
+		}
+	}
+}
+
+// endless is a sink whose files are sent until the test ends.
+type endless struct {
+	sink.Sink
+	end <-chan struct{}
+}
+
+func (e endless) Open(context.Context, string) (io.ReadCloser, error) {
+	return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("x", chunk)), blocks(e.end))), nil
+}
+
+type blocks <-chan struct{}
+
+func (b blocks) Read([]byte) (int, error) {
+	<-b
+	return 0, io.EOF
+}
+
+// TestDownloadsAreLoggedAtTheirStart: a process that is killed during a transfer has logged it already. A HEAD
+// hands out nothing of the file.
+func TestDownloadsAreLoggedAtTheirStart(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	find := func(context.Context, string, string) (sink.Sink, string, error) { return endless{end: end}, name, nil }
+	server, log := logged(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := Serve(w, r, find, "1111", "file"); err != nil {
+			t.Error(err)
+		}
+	})
+	defer close(end)
+	for method, lines := range map[string]int{http.MethodHead: 0, http.MethodGet: 1} {
+		before := log.downloads()
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if n := log.downloads() - before; n != lines {
+			t.Errorf("%s: %d lines when the answer begins", method, n)
+		}
 	}
 }
 
