@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz chaos mixed soak kills bench bench-full man packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz chaos mixed soak kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -103,6 +103,12 @@ man: ## write man pages to out/man
 
 # The newest one whose modules the Go module proxy has, and that this project's Go can build.
 GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.16.0
+
+HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
+
+chart: ## lint the Helm chart with Helm, and check what it renders
+	mkdir -p out && GOBIN=$(CURDIR)/out $(GO) install $(HELM)
+	FANFOLD_HELM=$(CURDIR)/out/helm $(GO) test -tags $(TAGS) -count 1 -run '^TestChart' ./cmd/fanfold
 
 packages: ## build archives, deb and rpm packages in dist/, and check them
 	@./.ci/deps systemd-analyze:systemd dpkg-deb:dpkg rpm:rpm

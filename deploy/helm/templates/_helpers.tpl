@@ -15,14 +15,13 @@ env:
   {{- range $name, $value := .Values.env }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
   {{- end }}
-{{- with .Values.secret }}
-envFrom:
-  - secretRef: {name: {{ . }}}
-{{- end }}
 volumeMounts:
   - {name: config, mountPath: /etc/fanfold, readOnly: true}
   - {name: scratch, mountPath: /tmp}
   {{- if .Values.filesClaim }}
   - {name: files, mountPath: /var/lib/fanfold}
+  {{- end }}
+  {{- range .Values.secretFiles }}
+  - {name: secret-{{ . }}, mountPath: /secrets/{{ . }}, readOnly: true}
   {{- end }}
 {{- end }}
