@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/report"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 )
@@ -150,8 +151,8 @@ func TestAdminWithoutRedis(t *testing.T) {
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	registry, err := s.b.NewRegistry()
-	if err != nil {
+	registry := prometheus.NewRegistry()
+	if err := s.b.RegisterMetrics(registry); err != nil {
 		t.Fatal(err)
 	}
 	s.b.Metrics = registry

@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +15,22 @@ import (
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/report"
 )
+
+// TestExitCodesInTheDocs: fanfold --help lists every exit code of main.go, and so does the page of what is
+// stable.
+func TestExitCodesInTheDocs(t *testing.T) {
+	t.Parallel()
+	codes := regexp.MustCompile(`(?m)^\texit[A-Z]\w+\s+= (\d+)$`).FindAllStringSubmatch(read(t, "main.go"), -1)
+	_, listed, _ := strings.Cut(newRoot().Long, "Exit codes: ")
+	for i, c := range codes {
+		if c[1] != strconv.Itoa(i) || !regexp.MustCompile(`(^|,\s)`+c[1]+` [a-z]`).MatchString(listed) {
+			t.Errorf("exit code %s is not the next one, or not in fanfold --help:\n%s", c[1], listed)
+		}
+	}
+	if want := fmt.Sprintf("exit codes 0 to %d,", len(codes)-1); !strings.Contains(read(t, "../../docs/reference/stability.md"), want) {
+		t.Errorf("docs/reference/stability.md does not say %q", want)
+	}
+}
 
 // TestExitCodes checks the exit codes that fanfold --help lists.
 func TestExitCodes(t *testing.T) {

@@ -36,7 +36,11 @@ and pages for people who wait for a report. Use a loopback address, such as
 --http 127.0.0.1:8080. Any other address needs http.users_file or http.trusted_header in
 the configuration.
 
-With --admin, serve offers /livez, /readyz (503 from the first signal on) and /metrics.`,
+With --admin, serve offers /livez, /readyz and /metrics. /livez answers 200 while the roles
+run or finish their work. /readyz answers 200 if the roles run, the process is not stopping,
+every Redis master and the records' database answer within two seconds, and the last write
+to the sink did not fail (with the role engine). Otherwise it answers 503 and says why. A
+process that finds data of a newer release stops within seconds: it is not ready from then on.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if len(chosen) == 0 {
 				return usage(fmt.Errorf("--roles: none given: name one or more of %s", strings.Join(process.Roles, ", ")))

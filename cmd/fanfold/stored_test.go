@@ -83,24 +83,35 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 }
 
 // TestANewerReleaseStartsBeside: a process that runs stops when a newer release stores a version that it
-// does not know, hands its work back, and changes nothing any more.
+// does not know, hands its work back, and changes nothing any more. While it stops, it is alive, but not
+// ready.
 func TestANewerReleaseStartsBeside(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {stop: 1s, lease: 2s}")
+	s := newStack(t, oneReport, "limits: {stop: 4s, lease: 2s}")
 	var log written
-	c := command("-c", s.config, "serve")
+	addr := address(t)
+	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
+	c := command("-c", s.config, "serve", "--roles", "listeners", "--admin", addr)
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill() })
-	id := s.insert("slow", `{"seconds": 6}`)
+	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	id := s.insert("slow", `{"seconds": 12}`)
 	s.push(id)
 	s.eventually("the task is taken", func() bool {
 		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version(), "2", 0)
+	s.eventually("not ready, which names the version", func() bool {
+		code, text := get(t, addr, "/readyz")
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "the state in Redis has version 2")
+	})
+	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
+		t.Errorf("a process that hands its work back is alive: %d %s", code, text)
+	}
 	late := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	err := c.Wait()

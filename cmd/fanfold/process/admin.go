@@ -54,8 +54,8 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	if !local && !site.HasLogin() && !p.Config.AdminPublic {
 		return nil, errors.Join(ErrConfig.of(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it", p.Config.Admin)), listener.Close())
 	}
-	registry, err := p.NewRegistry()
-	if err != nil {
+	registry := prometheus.NewRegistry()
+	if err := p.RegisterMetrics(registry); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	p.Metrics = registry
@@ -102,22 +102,20 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// NewRegistry returns a registry with the metrics of the process and of Redis; the roles add theirs.
-func (p *Process) NewRegistry() (*prometheus.Registry, error) {
-	registry := prometheus.NewRegistry()
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+// RegisterMetrics registers the metrics of the process and of Redis; the roles add theirs.
+func (p *Process) RegisterMetrics(registry prometheus.Registerer) error {
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "fanfold_build_info", Help: "1. Its labels are the release of this process and the version of Go that built it.",
-		ConstLabels: prometheus.Labels{"version": p.Version, "go": runtime.Version()},
-	})
-	build.Set(1)
+	}, []string{"version", "go"})
+	build.WithLabelValues(p.Version, runtime.Version()).Set(1)
 	for _, c := range []prometheus.Collector{
 		build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gauges.New(p.Inspect),
 	} {
 		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("metrics: %w", err)
+			return fmt.Errorf("metrics: %w", err)
 		}
 	}
-	return registry, nil
+	return nil
 }
 
 // setRunning notes whether all roles run.
@@ -140,7 +138,7 @@ func (a *admin) close() {
 	a.served.Wait()
 }
 
-// livez answers 200 while the roles run, or finish their work after a signal.
+// livez answers 200 while the roles run, or finish their work because the process stops.
 func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
 	if !a.running.Load() && a.ctx.Err() == nil {
 		answer(w, errNotRunning)
@@ -151,13 +149,20 @@ func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
 
 var errNotRunning = errors.New("the roles do not run yet, or one has ended")
 
-// readyz answers 200 if the roles run, the process is not stopping, and its servers answer.
+// readyz answers 200 if the roles run, the process is not stopping, and its servers answer. Otherwise its
+// text says why: a process also stops when one of its roles fails, or when a newer release has stored
+// a version that it does not know.
 func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 	defer cancel()
 	switch {
 	case a.ctx.Err() != nil:
-		answer(w, errors.New("stopping"))
+		why := context.Cause(a.ctx)
+		if errors.Is(why, context.Canceled) { // by a signal
+			answer(w, errors.New("stopping"))
+			return
+		}
+		answer(w, fmt.Errorf("stopping: %w", why))
 	case !a.running.Load():
 		answer(w, errNotRunning)
 	default:

@@ -85,6 +85,9 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		return err
 	}
 	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx) // its context ends when the process begins to stop, for any reason
 	a, err := p.admin(ctx, log)
 	if err != nil {
 		return err
@@ -111,7 +114,6 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		return err
 	}
 	defer leave()
-	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range runners {
 		group.Go(func() error {
 			defer a.setRunning(false)
