@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -84,7 +83,7 @@ func (d *Dashboard) confirmSweep(r *http.Request, s *sample, q question) (string
 	}
 	jobs, what := inspect.Count(n, "job"), describe(s.Dead[first])
 	q.Back, q.DryRun = "/dead", true
-	for _, f := range []field{{"group", r.FormValue("group")}, {"since", millis(span.Since)}, {"until", millis(span.Until)}} {
+	for _, f := range []field{{"group", r.FormValue("group")}, {"since", fieldOf(span.Since)}, {"until", fieldOf(span.Until)}} {
 		if f.Value != "" {
 			q.Fields = append(q.Fields, f)
 		}
@@ -111,10 +110,10 @@ func spanOf(r *http.Request, now time.Time) (moment.Span, error) {
 	return span, nil
 }
 
-// millis writes a time as Unix milliseconds; empty: the zero time.
-func millis(t time.Time) string {
+// fieldOf writes a time for a field of a form, which spanOf reads; empty: the zero time.
+func fieldOf(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return strconv.FormatInt(t.UnixMilli(), 10)
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
