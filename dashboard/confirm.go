@@ -82,6 +82,9 @@ func (d *Dashboard) confirmSweep(r *http.Request, s *sample, q question) (string
 		}
 	}
 	jobs, what := inspect.Count(n, "job"), describe(s.Dead[first])
+	if s.DeadCut() {
+		jobs = "at least " + jobs
+	}
 	q.Back, q.DryRun = "/dead", true
 	for _, f := range []field{{"group", r.FormValue("group")}, {"since", fieldOf(span.Since)}, {"until", fieldOf(span.Until)}} {
 		if f.Value != "" {

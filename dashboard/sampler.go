@@ -70,6 +70,10 @@ type sample struct {
 	Slots     map[string]int              // tasks that have a slot, by listener of a source with a limit
 }
 
+// DeadCut reports whether there can be dead jobs that the sample does not have: their number is at least that of
+// the sample.
+func (s *sample) DeadCut() bool { return len(s.Dead) >= maxDead }
+
 // sampler reads Redis and the records for all browsers.
 type sampler struct {
 	o           Options

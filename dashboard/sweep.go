@@ -30,15 +30,18 @@ type sweep struct {
 	What   string // the action, as its button names it
 	Group  string
 	DryRun bool
-	Of     int // jobs in the group at the start
+	Of     int // jobs in the group at the start; 0: unknown
 	operate.Swept
 	Ended bool
 	Err   string
 }
 
+// Measured reports whether Percent is known.
+func (s sweep) Measured() bool { return s.Ended || s.Of > 0 }
+
 // Percent returns how much is done.
 func (s sweep) Percent() int {
-	if s.Ended || s.Of == 0 {
+	if s.Ended {
 		return 100
 	}
 	return min(100*(s.Done+s.Would+s.left())/s.Of, 99)
@@ -161,21 +164,21 @@ func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, cha
 		return outcome{}, err
 	}
 	inGroup := deadGroup(r.PostFormValue("group"), span)
-	listed := d.sampler.latest(ctx).Dead
-	first := slices.IndexFunc(listed, inGroup)
+	listed := d.sampler.latest(ctx)
+	first := slices.IndexFunc(listed.Dead, inGroup)
 	if first < 0 { // the sample may be older than the page
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
-		listed = d.sampler.latest(ctx).Dead
-		first = slices.IndexFunc(listed, inGroup)
+		listed = d.sampler.latest(ctx)
+		first = slices.IndexFunc(listed.Dead, inGroup)
 	}
 	if first < 0 {
 		return outcome{}, errNoGroup
 	}
-	one.Group = describe(listed[first])
-	for _, j := range listed {
-		if inGroup(j) {
+	one.Group = describe(listed.Dead[first])
+	for _, j := range listed.Dead {
+		if inGroup(j) && !listed.DeadCut() {
 			one.Of++
 		}
 	}

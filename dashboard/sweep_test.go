@@ -1,0 +1,76 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/report"
+)
+
+// asOperator asks a dashboard for a page, as the server does.
+func asOperator(t *testing.T, d *Dashboard, path string) (int, string) {
+	t.Helper()
+	site, err := access.New(report.Site{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	site.Login(d).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
+	return w.Code, w.Body.String()
+}
+
+// TestSweepOfMoreThanTheSample: if a sample has only the newest dead jobs, pages do not show their number as that
+// of all jobs that a change concerns.
+func TestSweepOfMoreThanTheSample(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][]string{
+		maxDead - 1: {"Discard 4999 jobs</button>", "Discard all 4\u202f999 …", "<strong>4\u202f999 ×", `value="12"`},
+		maxDead:     {"Discard at least 5000 jobs</button>", "Discard all …", "<strong>at least 5\u202f000 ×", `<progress max="100" aria-label`},
+	} {
+		d := New(Options{})
+		listed := &sample{At: time.Now(), Full: true}
+		for i := range n {
+			listed.Dead = append(listed.Dead, inspect.DeadJob{ID: strconv.Itoa(i), Report: "weekly", Error: "no such table", When: time.Now()})
+		}
+		d.sampler.now.Store(listed)
+		key := keyOf(listed.Dead[0])
+		code, question := asOperator(t, d, "/confirm?to=/dead/discard&group="+key)
+		if code != http.StatusOK {
+			t.Fatal(question)
+		}
+
+		ctx, stop := context.WithCancel(t.Context())
+		d.sweeps.begin(ctx)
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/dead/discard", strings.NewReader(url.Values{"group": {key}, "confirm": {"yes"}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		begun := make(chan struct{})
+		_, err := d.sweep(t.Context(), r, "Discard", func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
+			s.Each(operate.Swept{Done: 600})
+			close(begun)
+			<-ctx.Done()
+			return operate.Swept{}, ctx.Err()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		_, list := asOperator(t, d, "/dead")
+		stop()
+		d.sweeps.wait()
+		for _, text := range want {
+			if !strings.Contains(question+list, text) {
+				t.Errorf("%d dead jobs: no %s", n, text)
+			}
+		}
+	}
+}
