@@ -194,9 +194,11 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title s
 		code = http.StatusBadRequest
 	case operate.Refused(err):
 		code = http.StatusConflict
+	case errors.Is(err, errBusy):
+		code = http.StatusServiceUnavailable
 	}
 	v.Title, v.Content = title, engine.Reason(err)
-	v.Heals = code == http.StatusBadGateway && r.Method == http.MethodGet
+	v.Heals = code >= http.StatusInternalServerError && r.Method == http.MethodGet
 	v.Static = !v.Heals
 	d.write(w, code, d.errorPage, v)
 }

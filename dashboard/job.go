@@ -70,8 +70,7 @@ const jobTimeout = 4 * time.Second
 // jobPage returns the content of the page of a job. Browsers that ask for the same share one answer.
 func (d *Dashboard) jobPage(ctx context.Context, id string) (jobPage, error) {
 	return d.verdicts.of(id, func() (jobPage, error) {
-		// Other browsers wait for the same answer, so it must not end with the first one's request.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)
+		ctx, cancel := detached(ctx, pageTimeout)
 		defer cancel()
 		var why inspect.Verdict
 		var failed error

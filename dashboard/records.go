@@ -35,6 +35,8 @@ const (
 	maxQueries = 2
 	// maxParam is the maximum length of name=value.
 	maxParam = 1000
+	// queryWait is how long a query waits for others to end.
+	queryWait = 5 * time.Second
 	// recordsTimeout bounds one of them.
 	recordsTimeout = 10 * time.Second
 )
@@ -111,18 +113,35 @@ func (d *Dashboard) list(ctx context.Context, of record.Filter, max int) (found 
 	return found, err
 }
 
+// errBusy is the error of a query that waited queryWait for others.
+var errBusy = errors.New("other queries of the records are still running: try again in a moment")
+
 // query queries the records. The query continues after the browser disconnects, so that it counts until it
-// ends.
+// ends. It ends at the deadline of its request.
 func (d *Dashboard) query(ctx context.Context, f func(context.Context) error) error {
+	wait := time.NewTimer(queryWait)
+	defer wait.Stop()
 	select {
 	case d.queries <- struct{}{}:
 		defer func() { <-d.queries }()
+	case <-wait.C:
+		return errBusy
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTimeout)
+	ctx, cancel := detached(ctx, recordsTimeout)
 	defer cancel()
 	return f(ctx)
+}
+
+// detached returns a context for work that others wait for, too: it ends after max or at the deadline of a
+// request, but not when its browser disconnects.
+func detached(request context.Context, max time.Duration) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(max)
+	if deadline, ok := request.Deadline(); ok && deadline.Before(end) {
+		end = deadline
+	}
+	return context.WithDeadline(context.WithoutCancel(request), end)
 }
 
 const (
@@ -159,7 +178,7 @@ func (d *Dashboard) withParameter(ctx context.Context, name, value string) (map[
 		if ok {
 			return one, nil
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTimeout) // the answer is for others, too
+		ctx, cancel := detached(ctx, pageTimeout)
 		defer cancel()
 		one.ids = map[string]bool{}
 		one.err = d.query(ctx, func(ctx context.Context) error {
@@ -169,6 +188,9 @@ func (d *Dashboard) withParameter(ctx context.Context, name, value string) (map[
 			}
 			return err
 		})
+		if errors.Is(one.err, errBusy) {
+			return one, nil // nothing was asked
+		}
 		one.at = time.Now()
 		m.mu.Lock()
 		defer m.mu.Unlock()
