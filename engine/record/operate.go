@@ -2,12 +2,16 @@ package record
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
@@ -126,10 +130,16 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		}
 		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
 		found := "CASE WHEN JSON_VALID(" + column + ") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(" + column + ", ?)) AS BINARY) END IN (CAST(? AS BINARY)"
-		values := []any{"$." + strconv.Quote(name), value}
+		values := []any{"$." + string(report.EncodeBound(name)), value}
 		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
-			// MySQL writes a number or a list as it likes to: 1.50 as 1.5.
-			found, values = found+", CAST(JSON_UNQUOTE(JSON_EXTRACT(?, '$')) AS BINARY)", append(values, value)
+			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
+			form, err := s.formOf(ctx, value)
+			if err != nil {
+				return nil, fmt.Errorf("record: parameter %q: %w", name, err)
+			}
+			if form.Valid {
+				found, values = found+", CAST(? AS BINARY)", append(values, form.String)
+			}
 		}
 		and(found+")", values...)
 	}
@@ -141,6 +151,23 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) + strings.TrimPrefix(selection, "SELECT ")
 	}
 	return s.records(ctx, limited+selection+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
+}
+
+// notJSON are the errors of MySQL for a text that is no JSON to it. MariaDB returns NULL.
+var notJSON = []uint16{
+	3140, // not valid, or a number that is too large
+	3141, // the same in an argument of a function
+	3157, // too many levels
+}
+
+// formOf returns how the server writes a JSON value; not valid: its JSON functions refuse the value, such as MySQL
+// 1e400 and a hundred nested lists. A statement with such a value would fail, whatever its conditions.
+func (s *Store) formOf(ctx context.Context, value string) (form sql.NullString, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT JSON_UNQUOTE(JSON_EXTRACT(?, '$'))", value).Scan(&form)
+	if server, ok := errors.AsType[*mysql.MySQLError](err); ok && slices.Contains(notJSON, server.Number) {
+		return sql.NullString{}, nil
+	}
+	return form, err
 }
 
 // CountStartable counts the records that a rebuild of an empty Redis would start: PENDING and

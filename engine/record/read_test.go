@@ -202,6 +202,28 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
+// TestListOfWhatJSONRefuses: a value or a name that the JSON functions of a server refuse matches as text, or nothing.
+func TestListOfWhatJSONRefuses(t *testing.T) {
+	t.Parallel()
+	_, db := own(t, report.Records{})
+	run(t, db, "ALTER TABLE file_download_record ADD anything TEXT NULL")
+	s := store(t, db, report.Records{Columns: map[string]string{"parameters": "anything"}})
+	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
+	for i, parameters := range []string{`{"x": "1e400"}`, "{\"\x7f<é\": \"vip\", " + `"a\tb": "tab", "c\u0007": "bell", "😀": "smile"}`, `{"x": 1e400}`} {
+		run(t, db, "INSERT INTO file_download_record (id, report, anything, updated_at) VALUES (?, 'r', ?, NOW(6) - INTERVAL ? HOUR)", i+1, parameters, i)
+	}
+	for _, one := range []struct{ name, value, want string }{
+		{"x", "1e400", "1"}, {"x", "-1e400", ""}, {"x", deep, ""}, {"x", "[1e400]", ""}, {"x", `["\ud800"]`, ""}, {"x", "[\"\xff\"]", ""},
+		{"\u007f<é", "vip", "2"}, {"a\tb", "tab", "2"}, {"c\a", "bell", "2"}, {"😀", "smile", "2"}, {"\xff", "vip", ""},
+	} {
+		list, err := s.List(t.Context(), Filter{Parameters: map[string]string{one.name: one.value}}, 10)
+		found := len(list) > 0 && list[0].ID == one.want
+		if err != nil || found != (one.want != "") {
+			t.Errorf("%q = %.10s: %d records, %v", one.name, one.value, len(list), err)
+		}
+	}
+}
+
 // TestListEndsOnItsServer: a browser that leaves closes a connection, and the server would go on for
 // as long as the question takes.
 func TestListEndsOnItsServer(t *testing.T) {
