@@ -4,7 +4,8 @@
 //
 //   - The trigger reads the ids that services push (fanfold:jobs), reads their records, makes
 //     them PROCESSING with the next attempt, and starts the jobs: trigger.go, start.go, and
-//     decide.go for what a push means.
+//     decide.go for what a push means. limit.go keeps the ids of a report with enough running jobs,
+//     and release.go pushes them later.
 //   - Fan-in reads jobs whose barrier was reached or that must end (fanfold:fanin). It sends
 //     them to their next stage, or makes the file and gives the record its final status:
 //     fanin.go, small.go for batches of small jobs, claimed.go for all others, fold.go and

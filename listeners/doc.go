@@ -12,7 +12,7 @@
 // listener, as its OnFailure says. A task stores what its next try needs in a memo (memo.go). Work
 // that it started elsewhere can be cancelled (Canceler, cancel.go). Redis has the slots and rate
 // limits of a source, which all processes share (bound.go). slots.go limits the tasks of a listener
-// in one process, over all partitions.
+// in one process, over all partitions. memory.go decides which job goes on in a full Redis.
 //
 // A service reads the stream of an external listener and sends replies to fanfold:reply (reply.go).
 // The same scripts apply them, with the worker of the service as the owner (external.go,

@@ -25,6 +25,9 @@
 // fails only if its file can no longer be made or its record does not take it; neither the
 // deadline nor a cancellation can do that.
 //
+// A RUN job of a full Redis can be PREEMPTED for an older one (memory.go): its attempt ends, and its
+// record, which stays PROCESSING, starts the next one later.
+//
 // After the end the hash is removed, and a tombstone (Ended) tells for a minute how the
 // attempt ended. Start refuses that attempt and every earlier one meanwhile.
 //
