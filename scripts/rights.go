@@ -80,7 +80,8 @@ func (s *Scripts) CheckRights(ctx context.Context) error {
 			lacks = append(lacks, what)
 		}
 	}
-	for prefix, pattern := range map[string]string{s.Keys.Prefix: "~" + s.Keys.Prefix + "*", s.Keys.Hash: "~" + s.Keys.Hash + "*"} {
+	for _, prefix := range []string{s.Keys.Prefix, s.Keys.Hash, s.Keys.Replies, "{" + s.Keys.Replies} {
+		pattern := "~" + prefix + "*"
 		probes, err := probe(ctx, conn, prefix+"rights")
 		if err != nil {
 			return err
@@ -89,11 +90,11 @@ func (s *Scripts) CheckRights(ctx context.Context) error {
 			text := fmt.Sprint(p.err)
 			switch {
 			case !redis.HasErrorPrefix(p.err, "NOPERM"):
-			case strings.Contains(text, "channel"): // without events and messages, the roles poll
-			case strings.Contains(text, "key"):
-				lack(pattern)
-			default:
+			case strings.Contains(text, "to run the '"): // first: from 7.2 on, the text has the user's name
 				lack("+" + aclName(p.command))
+			case strings.Contains(text, "channel"): // without events and messages, the roles poll
+			default:
+				lack(pattern)
 			}
 		}
 	}

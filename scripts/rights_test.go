@@ -27,11 +27,11 @@ func TestCheckRights(t *testing.T) {
 	}
 	check := func(rules ...any) error {
 		t.Helper()
-		set := append(slices.Concat([]any{"acl", "setuser", "app", "reset", "on", ">p", "nocommands", "~fanfold:*", "~FileDownloadRecordEntity-*"}, allowed), rules...)
+		set := append(slices.Concat([]any{"acl", "setuser", "keychannel", "reset", "on", ">p", "nocommands", "~fanfold:*", "~FileDownloadRecordEntity-*", "~replies:*", "~{replies:*"}, allowed), rules...)
 		if err := admin.Do(t.Context(), set...).Err(); err != nil {
 			t.Fatal(err)
 		}
-		client := redis.NewClient(&redis.Options{Addr: server.Addr, Username: "app", Password: "p", DisableIdentity: true})
+		client := redis.NewClient(&redis.Options{Addr: server.Addr, Username: "keychannel", Password: "p", DisableIdentity: true})
 		defer client.Close()
 		return New(Options{Redis: client}).CheckRights(t.Context())
 	}
@@ -48,8 +48,11 @@ func TestCheckRights(t *testing.T) {
 		}
 	}
 	for rules, want := range map[string]string{
-		"resetkeys ~FileDownloadRecordEntity-*": ": ~fanfold:*", "resetkeys ~fanfold:*": ": ~FileDownloadRecordEntity-*",
-		"resetkeys %R~fanfold:* ~FileDownloadRecordEntity-*": ": ~fanfold:*", "-info -hset": ": +hset +info",
+		"resetkeys ~FileDownloadRecordEntity-* ~replies:* ~{replies:*":              ": ~fanfold:*",
+		"resetkeys ~fanfold:* ~replies:* ~{replies:*":                               ": ~FileDownloadRecordEntity-*",
+		"resetkeys %R~fanfold:* ~FileDownloadRecordEntity-* ~replies:* ~{replies:*": ": ~fanfold:*",
+		"resetkeys ~fanfold:* ~FileDownloadRecordEntity-*":                          ": ~replies:* ~{replies:*",
+		"-info -hset": ": +hset +info",
 	} {
 		var given []any
 		for rule := range strings.FieldsSeq(rules) {
