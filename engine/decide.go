@@ -108,10 +108,6 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
 	case p.record.Status == report.Processing && p.attempt >= p.record.Attempt && !p.ended:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
-	case p.outwaited():
-		return decision{act: actFail, why: "the deadline passed while the job waited for memory in Redis: raise maxmemory, reduce the result size, or limit the running jobs"}
-	case p.preempted() && p.turn.After != "":
-		return decision{act: actLookLater, why: "it waits for memory in Redis, after job " + p.turn.After, pause: p.turn.Pause(), member: job.Later{ID: p.id}}
 	case p.record.Status == report.Processing && p.record.Age < grace && !(p.yielded && p.attempt == p.record.Attempt):
 		// Another trigger may be between updating the record and writing the state.
 		return decision{
@@ -120,6 +116,10 @@ func decide(p push, grace time.Duration) decision {
 		}
 	case p.paused:
 		return decision{act: actPark, why: "its report " + p.record.Report + " is paused"}
+	case p.outwaited() && p.turn.After != "":
+		return decision{act: actFail, why: "the deadline passed while the job waited for memory in Redis: raise maxmemory, reduce the result size, or limit the running jobs"}
+	case p.preempted() && p.turn.After != "":
+		return decision{act: actLookLater, why: "it waits for memory in Redis, after job " + p.turn.After, pause: p.turn.Pause(), member: job.Later{ID: p.id}}
 	case p.report == nil && int(p.look) < len(report.RecordPolls):
 		// A process with a newer configuration may know the report.
 		return p.lookLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))

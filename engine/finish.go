@@ -143,7 +143,7 @@ func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error 
 		return outcomes[0], nil
 	})
 	if err == nil {
-		e.givePlace(ctx, f.Report, f.ID)
+		e.givePlaces(ctx, map[string][]string{f.Report: {f.ID}})
 		e.count(f.State, end)
 	}
 	return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -9,9 +10,13 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// placesTime bounds the calls to the partition that has the places of all jobs.
+const placesTime = time.Second
+
 // takePlaces returns the pushes that may start. Those of reports that have as many running jobs as they
-// may have wait until one of these ends.
-func (e *Engine) takePlaces(ctx context.Context, pushes []*push) ([]*push, error) {
+// may have wait until one of these ends; also if the partition with the places does not answer, so
+// that other reports do not wait for it.
+func (e *Engine) takePlaces(ctx context.Context, pushes []*push) []*push {
 	limited := map[*report.Report][]*push{}
 	var free []*push
 	for _, p := range pushes {
@@ -26,12 +31,12 @@ func (e *Engine) takePlaces(ctx context.Context, pushes []*push) ([]*push, error
 		for i, p := range pushes {
 			ids[i] = p.id
 		}
-		var taken []bool
-		if err := e.insist(ctx, "take places", func() (err error) {
-			taken, err = e.o.Scripts.Gate.TakePlaces(ctx, r.Name, r.Running, placeLease(r), ids)
-			return err
-		}); err != nil {
-			return nil, err
+		short, cancel := context.WithTimeout(ctx, placesTime)
+		taken, err := e.o.Scripts.Gate.TakePlaces(short, r.Name, r.Running, placeLease(r), ids)
+		cancel()
+		if err != nil {
+			e.log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids", len(ids), "err", err)
+			taken = make([]bool, len(ids))
 		}
 		for i, p := range pushes {
 			if taken[i] {
@@ -41,10 +46,10 @@ func (e *Engine) takePlaces(ctx context.Context, pushes []*push) ([]*push, error
 			}
 		}
 	}
-	return free, nil
+	return free
 }
 
-// placeLease is how long a job has its place, if nobody gives it back: as long as its hash can live.
+// placeLease is how long a job has its place if nobody renews it or gives it back.
 func placeLease(r *report.Report) time.Duration { return r.Timeout + scripts.Margin }
 
 // queue keeps an id until a running job of its report ends.
@@ -60,26 +65,61 @@ func (e *Engine) queue(ctx context.Context, p *push) step.Result {
 	return step.Result{Kind: step.Void}
 }
 
-// givePlace gives the place of a job back that has ended. If that fails, releaseQueued does it.
-func (e *Engine) givePlace(ctx context.Context, of, id string) {
-	if r := e.o.Reports[of]; r == nil || r.Running == 0 {
-		return
-	}
-	if err := e.o.Scripts.Gate.GivePlace(ctx, of, id); err != nil {
-		e.log.Debug("could not give a place back; it is found later", "job", id, "report", of, "err", err)
+// givePlaces gives the places of jobs back that have ended, by report. If that fails, releaseQueued
+// finds them.
+func (e *Engine) givePlaces(ctx context.Context, ended map[string][]string) {
+	for of, ids := range ended {
+		if r := e.o.Reports[of]; r == nil || r.Running == 0 {
+			continue
+		}
+		short, cancel := context.WithTimeout(ctx, placesTime)
+		if err := e.o.Scripts.Gate.GivePlaces(short, of, ids...); err != nil {
+			e.log.Debug("could not give places back; they are found later", "jobs", len(ids), "report", of, "err", err)
+		}
+		cancel()
 	}
 }
 
-// releaseQueued pushes ids of a report with a limit, as many as may start.
+// releaseQueued gives the free places of a report to the ids that have waited longest, and pushes them.
 func (e *Engine) releaseQueued(ctx context.Context, r *report.Report) error {
-	n, err := e.o.Scripts.Gate.Queued(ctx, r.Name)
-	if err != nil || n == 0 {
-		return err
-	}
 	free, err := e.o.Partitions.FreePlaces(ctx, r.Name, r.Running, placeLease(r))
 	if err != nil || free <= 0 {
 		return err
 	}
-	_, err = e.o.Scripts.Gate.Release(ctx, r.Name, free)
+	ids, err := e.o.Scripts.Gate.Waiting(ctx, r.Name, free)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	taken, err := e.o.Scripts.Gate.TakePlaces(ctx, r.Name, r.Running, placeLease(r), ids)
+	if err != nil {
+		return err
+	}
+	var next []string
+	for i, id := range ids {
+		if taken[i] {
+			next = append(next, id)
+		}
+	}
+	_, err = e.o.Scripts.Gate.Release(ctx, r.Name, next)
 	return err
+}
+
+// queued returns those of the pushes that wait until a running job of their report ends.
+func (e *Engine) queued(ctx context.Context, pushes []*push) (map[string]bool, error) {
+	of := map[string][]string{}
+	for _, p := range pushes {
+		if p.report != nil && p.report.Running > 0 {
+			of[p.report.Name] = append(of[p.report.Name], p.id)
+		}
+	}
+	queued := map[string]bool{}
+	var failed error
+	for name, ids := range of {
+		scores, err := e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Waiting(name), ids)
+		failed = errors.Join(failed, err)
+		for id := range scores {
+			queued[id] = true
+		}
+	}
+	return queued, failed
 }

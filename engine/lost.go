@@ -42,9 +42,13 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 		return l, err
 	}
 	var delayed map[string]float64
+	var queued map[string]bool
 	room := 0
 	if err := e.insist(ctx, "read waiting ids and running jobs", func() error {
 		if delayed, err = e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Delayed(), places); err != nil {
+			return err
+		}
+		if queued, err = e.queued(ctx, pushes); err != nil {
 			return err
 		}
 		room, err = e.admit(ctx)
@@ -62,7 +66,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 		switch d := decide(*p, e.o.Limits.Grace); {
 		case d.act == actIgnore:
 			running = append(running, p.id)
-		case p.isPlaced(delayed):
+		case p.isPlaced(delayed) || queued[p.id]:
 		case d.act == actStart && len(start) < (room+1)/2:
 			start = append(start, p)
 		case d.act == actStart:

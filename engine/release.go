@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"math"
+	"errors"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -25,27 +25,26 @@ func (e *Engine) release(ctx context.Context) error {
 	})
 }
 
-// releaseResumed pushes the ids of resumed reports, and updates waiting.
-func (e *Engine) releaseResumed(ctx context.Context, waiting map[string]bool) error {
+// releaseResumed pushes the ids of resumed and limited reports, and updates waiting. A failure of one report
+// does not keep others.
+func (e *Engine) releaseResumed(ctx context.Context, waiting map[string]bool) (failed error) {
 	for name, r := range e.o.Reports {
 		paused, err := e.o.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !paused && r.Running > 0 {
-			if err := e.releaseQueued(ctx, r); err != nil {
-				return err
-			}
+		case !paused && r.Running > 0:
+			failed = errors.Join(failed, e.releaseQueued(ctx, r))
 			continue
-		}
-		if paused || !waiting[name] {
+		case paused || !waiting[name]:
 			waiting[name] = waiting[name] || paused
 			continue
 		}
-		if _, err := e.o.Scripts.Gate.Release(ctx, name, math.MaxInt); err != nil {
-			return err
+		if _, err := e.o.Scripts.Gate.ReleaseAll(ctx, name); err != nil {
+			failed = errors.Join(failed, err)
+			continue
 		}
 		waiting[name] = false
 	}
-	return nil
+	return failed
 }

@@ -194,12 +194,14 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 	}); err != nil {
 		e.log.Warn("could not settle jobs; another worker will", "jobs", len(ends), "first", ends[0].ID, "err", err)
 	}
+	ended := map[string][]string{} // by report
+	defer func() { e.givePlaces(ctx, ended) }()
 	for i, d := range settled {
 		switch {
 		case outcomes == nil || outcomes[i] == scripts.Busy:
 			*d.result = step.Result{Kind: step.Elsewhere}
 		case outcomes[i] == scripts.OK:
-			e.givePlace(ctx, d.fold.Report, d.fold.ID)
+			ended[d.fold.Report] = append(ended[d.fold.Report], d.fold.ID)
 			e.count(d.fold.State, d.end)
 		}
 	}

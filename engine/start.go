@@ -18,8 +18,7 @@ func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int
 	for _, p := range pushes {
 		p.ends(step.Result{Kind: step.Elsewhere})
 	}
-	pushes, err := e.takePlaces(ctx, pushes)
-	if err != nil || len(pushes) == 0 {
+	if pushes = e.takePlaces(ctx, pushes); len(pushes) == 0 {
 		return 0
 	}
 	started, err := e.startRecords(ctx, pushes)

@@ -269,9 +269,6 @@ func (e *Engine) discard(ctx context.Context, p *push) error {
 func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Result {
 	s, attempt, changed := e.o.Scripts, p.record.Attempt, false
 	err := e.insist(ctx, "list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) })
-	if err == nil && !p.turn.Since.IsZero() {
-		err = e.insist(ctx, "remove a contender", func() error { return s.Memory.Leave(ctx, p.id) })
-	}
 	if err == nil {
 		err = e.insist(ctx, "report a failed record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, e.tells(p.record.Report))
@@ -282,6 +279,9 @@ func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Re
 			changed, err = e.o.Records.Fail(ctx, Run{ID: p.id, Attempt: attempt, Pending: true}, why)
 			return err
 		})
+	}
+	if err == nil && !p.turn.Since.IsZero() {
+		err = e.insist(ctx, "remove a contender", func() error { return s.Memory.Leave(ctx, p.id) })
 	}
 	if err == nil && changed {
 		e.traceUnstarted(p, why)

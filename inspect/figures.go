@@ -129,7 +129,7 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 			size("paused", k.PausedSet(), "Paused listeners and reports."),
 			size("jobs_delayed", k.Delayed(), "Delayed ids and retries."),
 			overdue("delayed", k.Delayed(), "By how much the oldest delayed id or retry is overdue, else 0. It grows while no scheduler runs."),
-			size("jobs_contending", k.Contenders(), "Jobs that have competed for the memory of a full Redis and have not ended. They run one after another."),
+			contending(k),
 			size("jobs_dead", k.Dead(), "Failed jobs that were neither retried nor discarded."),
 			length("quarantined", k.Quarantined(), "Entries that could not be used. Above about 10,000, the oldest are removed."),
 			size("timers", k.Timers(), "Timers that are set and not paused."),
@@ -203,6 +203,21 @@ func overdue(name, key, help string) measure {
 				}
 			}
 			return late, err
+		},
+	}
+}
+
+// contending measures the competition for a full Redis: a job that has ended may still be in the set.
+func contending(k scripts.Keys) measure {
+	var jobs, full *redis.IntCmd
+	return measure{
+		Figure: Figure{Name: "jobs_contending", Help: "Jobs that compete for the memory of a full Redis, else 0. They run one after another."},
+		ask: func(ctx context.Context, p redis.Pipeliner) {
+			jobs, full = p.ZCard(ctx, k.Contenders()), p.Exists(ctx, k.Full())
+		},
+		value: func(time.Time) (float64, error) {
+			n, err := jobs.Result()
+			return float64(n * full.Val()), cmp.Or(err, full.Err())
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -26,20 +27,26 @@ const (
 )
 
 // contend decides what a task of the job me does that needs memory for some bytes. Others are the
-// running jobs that hold data; victim is the job to preempt, or the one for which me is preempted.
+// running jobs that hold data in the same server; victim is the job to preempt, or the one for which me
+// is preempted. Small jobs compete only if no job is large.
 func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender, need int64) (what room, victim scripts.Contender) {
 	var held int64
-	var ending, older bool
+	small := me.Small
+	for _, c := range others {
+		held += c.Bytes
+		small = small && c.Small
+	}
+	var ending bool
 	var eldest, youngest scripts.Contender
-	for _, h := range others {
-		held += h.Bytes
+	for _, c := range others {
 		switch {
-		case h.Status != job.StatusRun:
+		case c.Small != small:
+		case c.Status != job.StatusRun:
 			ending = true
-		case me.Before(h) && (youngest.ID == "" || youngest.Before(h)):
-			youngest = h
-		case h.Before(me) && (!older || h.Before(eldest)):
-			older, eldest = true, h
+		case me.Before(c) && (youngest.ID == "" || youngest.Before(c)):
+			youngest = c
+		case c.Before(me) && (eldest.ID == "" || c.Before(eldest)):
+			eldest = c
 		}
 	}
 	switch {
@@ -50,13 +57,13 @@ func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender, 
 		return roomWait, victim
 	case held < me.Bytes/10 && me.Bytes > u.Used/2:
 		return roomNone, victim
-	case held < me.Bytes/10 || len(others) == 0:
+	case held < me.Bytes/10 || me.Small != small:
 		return roomOccupied, victim
 	case youngest.ID != "":
 		return roomPreempt, youngest
 	case ending:
 		return roomWait, victim
-	case older:
+	case eldest.ID != "":
 		return roomYield, eldest
 	}
 	return roomOccupied, victim
@@ -65,12 +72,50 @@ func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender, 
 const (
 	// roomPatience is how long a task waits for memory with its query open, before its job makes room.
 	roomPatience = 10 * time.Second
-	// roomPoll is the time between two polls of the memory.
-	roomPoll = 200 * time.Millisecond
+	// usageAge and holdersAge are how old the answers may be that the tasks of a process share.
+	usageAge   = 200 * time.Millisecond
+	holdersAge = time.Second
 )
 
+// memory is what the tasks of a Runner share while Redis is full, so that they do not ask all the time.
+type memory struct {
+	mu      sync.Mutex
+	usage   scripts.Usage
+	holders []scripts.Contender
+	usedAt  time.Time
+	heldAt  time.Time
+}
+
+// look returns the usage of the server, and the jobs that hold data in it.
+func (m *memory) look(ctx context.Context, o Options) (scripts.Usage, []scripts.Contender, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.usedAt) > usageAge {
+		usage, err := o.Scripts.Memory.Usage(ctx)
+		if err != nil {
+			return usage, nil, err
+		}
+		m.usage, m.usedAt = usage, time.Now()
+	}
+	if time.Since(m.heldAt) > holdersAge {
+		holders, err := o.Partitions.Holders(ctx, o.Scripts)
+		if err != nil {
+			return m.usage, nil, err
+		}
+		m.holders, m.heldAt = holders, time.Now()
+	}
+	return m.usage, m.holders, nil
+}
+
+// forget has the next look ask again.
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usedAt, m.heldAt = time.Time{}, time.Time{}
+}
+
 // insistOnRoom stores data of a task. While Redis is full, it makes room as contend says, and stores
-// the data again; ErrFull never leaves it.
+// the data again once there is memory; ErrFull never leaves it.
 func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what string, store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
 	var end time.Time
 	for {
@@ -84,37 +129,35 @@ func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what str
 		if end.IsZero() {
 			end = time.Now().Add(roomPatience)
 		}
-		if _, err := r.contend(ctx, t, need, time.Now().After(end)); err != nil {
-			return 0, err
-		}
-		if step.Wait(ctx, roomPoll) != nil {
-			return 0, away(context.Cause(ctx))
+		for found := roomWait; found != roomFree; {
+			if step.Wait(ctx, usageAge) != nil {
+				return 0, away(context.Cause(ctx))
+			}
+			if found, err = r.contend(ctx, t, need, time.Now().After(end)); err != nil {
+				return 0, err
+			}
 		}
 	}
 }
 
-// contend carries out what a task of a full Redis does, once. Without an error the data may be stored
-// again soon; otherwise the error ends the try. Late says that the task has waited for long enough:
-// its job then gives its memory back.
+// contend carries out what a task of a full Redis does, once. The data may be stored again after
+// roomFree; an error ends the try. Late says that the task has waited for long enough: its job then
+// gives its memory back.
 func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (room, error) {
-	memory := r.o.Scripts.Memory
-	usage, err := memory.Usage(ctx)
+	usage, holders, err := r.memory.look(ctx, r.o)
 	if err != nil {
 		return 0, away(err)
 	}
-	holders, err := memory.Holders(ctx)
-	if err != nil {
-		return 0, away(err)
-	}
-	me, others := scripts.Contender{}, holders[:0]
-	for _, h := range holders {
-		if h.ID == t.ID {
-			me = h
+	var me scripts.Contender
+	var others []scripts.Contender
+	for _, c := range holders {
+		if c.ID == t.ID {
+			me = c
 		} else {
-			others = append(others, h)
+			others = append(others, c)
 		}
 	}
-	if me.Attempt != t.Attempt { // it holds too little to compete
+	if me.Attempt != t.Attempt { // it holds nothing
 		return 0, Outage(scripts.ErrFull)
 	}
 	what, other := contend(usage, me, others, need)
@@ -132,7 +175,7 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (r
 	case roomNone:
 		return 0, Permanent(ofReport(tooLarge(usage, me, others, need)))
 	case roomOccupied:
-		return 0, Outage(fmt.Errorf("%w, mostly of data that is not of running jobs: raise maxmemory, or remove that data", scripts.ErrFull))
+		return 0, Outage(fmt.Errorf("%w, of other data than that of this job; it needs more maxmemory, or less of that data", scripts.ErrFull))
 	}
 	return what, nil
 }
@@ -140,6 +183,7 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (r
 // preempt ends the attempt of a job for an older one.
 func (r *Runner) preempt(ctx context.Context, victim, older scripts.Contender) error {
 	outcome, err := r.o.Scripts.Memory.Preempt(ctx, victim, older)
+	r.memory.forget()
 	if err != nil {
 		return away(err)
 	}

@@ -1,6 +1,7 @@
 package listeners
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,10 @@ func TestContend(t *testing.T) {
 	holder := func(id string, age, mbs int64, status string) scripts.Contender {
 		return scripts.Contender{ID: id, Status: status, Bytes: mbs * mb, Since: time.UnixMilli(1_000_000 - age)}
 	}
+	small := func(id string, age int64) scripts.Contender {
+		return scripts.Contender{ID: id, Status: job.StatusRun, Bytes: 50 << 10, Small: true, Since: time.UnixMilli(1_000_000 - age)}
+	}
+	crowd := slices.Repeat([]scripts.Contender{small("crowd", 1)}, 1000)
 	run := func(id string, age, mbs int64) scripts.Contender { return holder(id, age, mbs, job.StatusRun) }
 	full := scripts.Usage{Used: 100 * mb, Max: 100 * mb}
 	for name, c := range map[string]struct {
@@ -25,17 +30,20 @@ func TestContend(t *testing.T) {
 		want   room
 		victim string
 	}{
-		"memory was freed":              {scripts.Usage{Used: 90 * mb, Max: 100 * mb}, run("me", 5, 40), []scripts.Contender{run("old", 9, 40)}, roomFree, ""},
-		"maxmemory was removed":         {scripts.Usage{Used: 90 * mb}, run("me", 5, 40), nil, roomFree, ""},
-		"deleted keys are being freed":  {scripts.Usage{Used: 100 * mb, Max: 100 * mb, Freeing: true}, run("me", 5, 40), []scripts.Contender{run("young", 1, 40)}, roomWait, ""},
-		"the youngest makes room":       {full, run("me", 5, 30), []scripts.Contender{run("old", 9, 20), run("young", 1, 20), run("younger", 3, 20)}, roomPreempt, "young"},
-		"the id decides between equals": {full, run("b", 5, 30), []scripts.Contender{run("a", 5, 30), run("c", 5, 30)}, roomPreempt, "c"},
-		"older jobs have it":            {full, run("me", 5, 30), []scripts.Contender{run("old", 9, 20), run("oldest", 10, 20)}, roomYield, "oldest"},
-		"a job that ends frees it soon": {full, run("me", 5, 30), []scripts.Contender{run("old", 9, 20), holder("ends", 1, 40, job.StatusFold)}, roomWait, ""},
-		"larger than Redis":             {full, run("me", 5, 90), nil, roomNone, ""},
-		"others are too small to help":  {full, run("me", 5, 90), []scripts.Contender{run("young", 1, 2)}, roomNone, ""},
-		"other data than that of jobs":  {full, run("me", 5, 20), nil, roomOccupied, ""},
-		"of others, who would not help": {full, run("me", 5, 40), []scripts.Contender{run("young", 1, 1)}, roomOccupied, ""},
+		"memory was freed":               {scripts.Usage{Used: 90 * mb, Max: 100 * mb}, run("me", 5, 40), []scripts.Contender{run("old", 9, 40)}, roomFree, ""},
+		"maxmemory was removed":          {scripts.Usage{Used: 90 * mb}, run("me", 5, 40), nil, roomFree, ""},
+		"deleted keys are being freed":   {scripts.Usage{Used: 100 * mb, Max: 100 * mb, Freeing: true}, run("me", 5, 40), []scripts.Contender{run("young", 1, 40)}, roomWait, ""},
+		"the youngest makes room":        {full, run("me", 5, 30), []scripts.Contender{run("old", 9, 20), run("young", 1, 20), run("younger", 3, 20)}, roomPreempt, "young"},
+		"the id decides between equals":  {full, run("b", 5, 30), []scripts.Contender{run("a", 5, 30), run("c", 5, 30)}, roomPreempt, "c"},
+		"older jobs have it":             {full, run("me", 5, 30), []scripts.Contender{run("old", 9, 20), run("oldest", 10, 20)}, roomYield, "oldest"},
+		"a job that ends frees it soon":  {full, run("me", 5, 30), []scripts.Contender{run("old", 9, 20), holder("ends", 1, 40, job.StatusFold)}, roomWait, ""},
+		"larger than Redis":              {full, run("me", 5, 90), nil, roomNone, ""},
+		"others are too small to help":   {full, run("me", 5, 90), []scripts.Contender{run("young", 1, 2)}, roomNone, ""},
+		"many small jobs end soon":       {full, run("me", 5, 60), crowd, roomOccupied, ""},
+		"a small job beside a large one": {full, small("me", 5), []scripts.Contender{run("young", 1, 90)}, roomOccupied, ""},
+		"only small jobs":                {full, small("me", 5), []scripts.Contender{small("old", 9), small("young", 1)}, roomPreempt, "young"},
+		"other data than that of jobs":   {full, run("me", 5, 20), nil, roomOccupied, ""},
+		"of others, who would not help":  {full, run("me", 5, 40), []scripts.Contender{run("young", 1, 1)}, roomOccupied, ""},
 	} {
 		what, victim := contend(c.usage, c.me, c.others, mb)
 		if what != c.want || victim.ID != c.victim {

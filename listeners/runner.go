@@ -19,21 +19,23 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options configures a Runner. All fields except Only, Bounds, Slots, Log, Metrics and Trace are
+// Options configures a Runner. All fields except Partitions, Only, Bounds, Slots, Log, Metrics and Trace are
 // required.
 type Options struct {
-	Redis    redis.UniversalClient // for blocking reads: one connection for some hundred listeners
-	Scripts  *scripts.Scripts
-	Reports  map[string]*report.Report  // by name
-	Only     func(listener string) bool // whether a listener runs here; nil: all. Replies of external ones are always applied
-	Sources  map[string]Source          // by report.Listener.Source
-	Bounds   map[string]report.Bound    // by report.Listener.Source; a missing one is unlimited
-	Limits   report.Limits
-	Slots    *Slots                // shared by the Runners of this process; nil: not shared
-	Consumer string                // unique for this process
-	Log      *slog.Logger          // nil: silent
-	Metrics  prometheus.Registerer // nil: none
-	Trace    *trace.Tracer         // nil: no job is traced
+	Redis   redis.UniversalClient // for blocking reads: one connection for some hundred listeners
+	Scripts *scripts.Scripts
+	// All partitions, of which Scripts is one; nil: it is the only one.
+	Partitions scripts.Partitions
+	Reports    map[string]*report.Report  // by name
+	Only       func(listener string) bool // whether a listener runs here; nil: all. Replies of external ones are always applied
+	Sources    map[string]Source          // by report.Listener.Source
+	Bounds     map[string]report.Bound    // by report.Listener.Source; a missing one is unlimited
+	Limits     report.Limits
+	Slots      *Slots                // shared by the Runners of this process; nil: not shared
+	Consumer   string                // unique for this process
+	Log        *slog.Logger          // nil: silent
+	Metrics    prometheus.Registerer // nil: none
+	Trace      *trace.Tracer         // nil: no job is traced
 }
 
 // Runner executes the tasks of listeners. Run may be called once.
@@ -48,6 +50,7 @@ type Runner struct {
 	takes       atomic.Int64              // makes owners unique
 	leases      step.Leases               // running tasks
 	handed      sync.Map                  // definitions whose handing back was logged
+	memory      memory
 }
 
 // New returns a Runner. It does no I/O.
@@ -58,6 +61,9 @@ func New(o Options) (*Runner, error) {
 	r := &Runner{
 		o: o, log: o.Log, slots: o.Slots, metrics: newMetrics(o.Metrics),
 		definitions: map[string]*report.Report{}, known: map[string][]string{}, silences: map[string]time.Duration{},
+	}
+	if o.Partitions == nil {
+		r.o.Partitions = scripts.Partitions{o.Scripts}
 	}
 	if r.slots == nil {
 		r.slots = NewSlots(o.Limits.Tasks, nil)

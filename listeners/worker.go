@@ -220,8 +220,11 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 	case errors.Is(err, scripts.ErrFull):
 		// Waiting would keep the replies of other jobs from being read.
 		_, full := w.contend(ctx, &task{Task: w.task, listener: w.listener}, 0, false)
-		if errors.Is(full, ErrEnded) {
+		switch {
+		case errors.Is(full, ErrEnded):
 			return w.over(ctx)
+		case errors.Is(full, errLeft):
+			return full
 		}
 		return w.fail(ctx, cmp.Or(full, Outage(err)))
 	case err != nil:

@@ -56,5 +56,6 @@ func (p Pauses) ResumeListener(ctx context.Context, name string) (was bool, err 
 // ResumeReport resumes a report. It returns whether the report was paused, and how many waiting ids it
 // released.
 func (p Pauses) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
-	return p.o.Scripts.ResumeReport(ctx, name)
+	r := p.o.Config.Reports[name]
+	return p.o.Scripts.ResumeReport(ctx, name, r != nil && r.Running > 0)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // placeTime is how long a job has its place of a report with a limit before it must have a state.
-const placeTime = 10 * time.Second
+const placeTime = time.Minute
 
 // TakePlaces takes places among the running jobs of a report, of which at most limit run at once in
 // all processes, and tells which jobs have one now. A place ends after the lease, unless it is given
@@ -35,9 +35,13 @@ func (s Gate) TakePlaces(ctx context.Context, report string, limit int, lease ti
 	return taken, nil
 }
 
-// GivePlace gives the place of a job back.
-func (s Gate) GivePlace(ctx context.Context, report, id string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Running(report), id))
+// GivePlaces gives the places of jobs back.
+func (s Gate) GivePlaces(ctx context.Context, report string, ids ...string) error {
+	args := []any{"zrem", s.home.Running(report)}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return s.send(ctx, redis.NewIntCmd(ctx, args...))
 }
 
 // Queue keeps the id of a record that has no place, until Release.
@@ -49,43 +53,46 @@ func (s Gate) Queue(ctx context.Context, report, id string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id))
 }
 
-// Queued counts the ids that wait for a report.
-func (s Gate) Queued(ctx context.Context, report string) (int64, error) {
-	n, err := s.rdb.ZCard(ctx, s.Keys.Waiting(report)).Result()
-	if err != nil {
-		return 0, fmt.Errorf("ids that wait for %s: %w", report, err)
-	}
-	return n, nil
-}
-
 // FreePlaces returns how many more jobs of a report may run. It gives the places of jobs back that
-// have ended in another way than by Settle, such as a process that died before it started them.
+// have ended in another way than by Settle, such as a process that died before it started them, and
+// renews those of jobs that run for longer than the lease. The jobs of a partition that is away
+// count as running.
 func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
 	home := p.Home()
 	now, err := home.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
-	places, err := home.rdb.ZRangeWithScores(ctx, home.home.Running(report), 0, -1).Result()
+	key := home.home.Running(report)
+	places, err := home.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
 	if err != nil {
 		return 0, fmt.Errorf("places of %s: %w", report, err)
 	}
-	since, of := map[string]time.Time{}, map[*Scripts][]string{}
+	ends, of := map[string]time.Time{}, map[*Scripts][]string{}
 	for _, z := range places {
 		id, _ := z.Member.(string)
-		since[id] = time.UnixMilli(int64(z.Score)).Add(-lease)
+		ends[id] = time.UnixMilli(int64(z.Score))
 		of[p.Of(id)] = append(of[p.Of(id)], id)
 	}
 	taken := 0
 	for s, ids := range of {
 		_, statuses, err := s.Jobs.Attempts(ctx, ids)
 		if err != nil {
-			return 0, err
+			taken += len(ids)
+			continue
 		}
 		for i, id := range ids {
-			if statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() || now.Sub(since[id]) < placeTime {
+			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended()
+			switch {
+			case runs && ends[id].Sub(now) < lease/2:
+				err = home.send(ctx, redis.NewIntCmd(ctx, "zadd", key, "xx", now.Add(lease).UnixMilli(), id))
 				taken++
-			} else if err := home.Gate.GivePlace(ctx, report, id); err != nil {
+			case runs || now.Sub(ends[id].Add(-lease)) < placeTime:
+				taken++
+			default:
+				err = home.Gate.GivePlaces(ctx, report, id)
+			}
+			if err != nil {
 				return 0, err
 			}
 		}

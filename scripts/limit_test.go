@@ -30,7 +30,7 @@ func TestPlaces(t *testing.T) {
 	if left := client.ZRange(ctx, s.Keys.Running("r"), 0, -1).Val(); !slices.Equal(left, []string{"1"}) {
 		t.Errorf("%v have places", left)
 	}
-	if err := s.Gate.GivePlace(ctx, "r", "1"); err != nil {
+	if err := s.Gate.GivePlaces(ctx, "r", "1"); err != nil {
 		t.Fatal(err)
 	}
 	if free, err := all.FreePlaces(ctx, "r", 2, time.Hour); err != nil || free != 2 {
@@ -41,10 +41,24 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := s.Gate.Queued(ctx, "r"); err != nil || n != 1 {
-		t.Errorf("%d ids wait: %v", n, err)
+	if ids, err := s.Gate.Waiting(ctx, "r", 5); err != nil || !slices.Equal(ids, []string{"9"}) {
+		t.Errorf("%v wait: %v", ids, err)
 	}
-	if n, err := s.Gate.Release(ctx, "r", 5); err != nil || n != 1 || client.XLen(ctx, s.Keys.Jobs()).Val() != 1 {
-		t.Errorf("%d were pushed: %v", n, err)
+	for i, want := range []int{1, 0} {
+		if n, err := s.Gate.Release(ctx, "r", []string{"9", "10"}); err != nil || n != want || client.XLen(ctx, s.Keys.Jobs()).Val() != 1 {
+			t.Errorf("call %d: %d were pushed: %v", i, n, err)
+		}
+	}
+	// A place of a job that runs for longer than the lease is renewed.
+	started(t, s, "7", time.Hour, "l")
+	if taken, err := s.Gate.TakePlaces(ctx, "r", 2, time.Minute, []string{"7"}); err != nil || !taken[0] {
+		t.Fatal(taken, err)
+	}
+	client.ZIncrBy(ctx, s.Keys.Running("r"), -float64((50 * time.Second).Milliseconds()), "7")
+	if free, err := all.FreePlaces(ctx, "r", 2, time.Minute); err != nil || free != 1 {
+		t.Errorf("%d places are free: %v", free, err)
+	}
+	if ends := client.ZScore(ctx, s.Keys.Running("r"), "7").Val(); time.Until(time.UnixMilli(int64(ends))) < 30*time.Second {
+		t.Errorf("the place of a running job ends at %v", time.UnixMilli(int64(ends)))
 	}
 }

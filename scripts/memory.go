@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -61,27 +62,53 @@ type Contender struct {
 	Attempt int64
 	Status  string // see job.StatusRun and the others
 	Bytes   int64  // of its data
+	Small   bool   // it has little data
 	Since   time.Time
+	of      *Scripts // its partition
 }
 
 // Before tells whether a job comes before another one: its first attempt began earlier.
-func (h Contender) Before(other Contender) bool {
-	if !h.Since.Equal(other.Since) {
-		return h.Since.Before(other.Since)
+func (c Contender) Before(other Contender) bool {
+	if !c.Since.Equal(other.Since) {
+		return c.Since.Before(other.Since)
 	}
-	return h.ID < other.ID
+	return c.ID < other.ID
 }
 
 // holdersPage is how many states are read in one round trip.
 const holdersPage = 1000
 
-// Holders returns the running jobs of this partition that are not small.
-func (s Memory) Holders(ctx context.Context) (holders []Contender, err error) {
+// Holders returns the running jobs with data in the server of a partition, of all partitions that it
+// has.
+func (p Partitions) Holders(ctx context.Context, of *Scripts) (holders []Contender, err error) {
+	server, err := of.node(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range p {
+		node, err := s.node(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if node.Options().Addr != server.Options().Addr {
+			continue
+		}
+		some, err := s.holders(ctx)
+		if err != nil {
+			return nil, err
+		}
+		holders = append(holders, some...)
+	}
+	return holders, nil
+}
+
+// holders returns those of a partition.
+func (s *Scripts) holders(ctx context.Context) (holders []Contender, err error) {
 	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("running jobs: %w", err)
 	}
-	contenders, err := s.Contenders(ctx)
+	contenders, err := s.Memory.Contenders(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,14 +130,14 @@ func (s Memory) Holders(ctx context.Context) (holders []Contender, err error) {
 				return nil, fmt.Errorf("running jobs: %w", err)
 			}
 			state, err := job.ParseLine(line)
-			if err != nil || state.Bytes <= s.small {
+			if err != nil || state.Bytes == 0 {
 				continue
 			}
-			h := Contender{ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Since: state.Started}
+			c := Contender{ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Small: state.Bytes <= s.small, Since: state.Started, of: s}
 			if first, ok := contenders[id]; ok {
-				h.Since = first
+				c.Since = first
 			}
-			holders = append(holders, h)
+			holders = append(holders, c)
 		}
 	}
 	return holders, nil
@@ -141,12 +168,32 @@ func (s Memory) Contention(ctx context.Context) (time.Time, error) {
 	return time.UnixMilli(ms), nil
 }
 
-// Preempt ends the attempt of a job, so that what it holds is freed for an older one, and pushes its
-// id again later: OK, Busy if all of its data is complete or it ends, or Gone.
-func (s Memory) Preempt(ctx context.Context, h, older Contender) (Outcome, error) {
-	keys := []string{s.Keys.Job(h.ID), s.Keys.Ended(h.ID), s.Keys.Deadlines(), s.Keys.Delayed(), s.Keys.Events(), s.Keys.Contenders(), s.Keys.Full()}
-	return s.outcome(ctx, call(ctx, "preempt", keys, h.ID, h.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
-		maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled()))
+// Preempt ends the attempt of a job that Holders has found, so that what it holds is freed for an
+// older one, and pushes its id again later: OK, Busy if all of its data is complete or it ends, or
+// Gone. Tasks with a memo are sent to their listeners once more, to be cancelled at their source.
+func (s Memory) Preempt(ctx context.Context, c, older Contender) (Outcome, error) {
+	if c.of != nil && c.of.conn != s.conn {
+		older.ID = "" // it is no contender of this partition
+		s = c.of.Memory
+	} else if older.of != nil && older.of.conn != s.conn {
+		older.ID = ""
+	}
+	for {
+		listeners, err := s.rdb.HGet(ctx, s.Keys.Job(c.ID), "listeners").Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return 0, asError("preempt", err)
+		}
+		listeners = job.LastStage(listeners)
+		keys := []string{s.Keys.Job(c.ID), s.Keys.Ended(c.ID), s.Keys.Deadlines(), s.Keys.Delayed(), s.Keys.Events(), s.Keys.Contenders(), s.Keys.Full()}
+		for l := range strings.SplitSeq(listeners, ",") {
+			keys = append(keys, s.Keys.Task(l))
+		}
+		outcome, err := s.outcome(ctx, call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
+			maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled(), listeners))
+		if err != nil || outcome != otherStage {
+			return outcome, err
+		}
+	}
 }
 
 // Turn is when a preempted job may start again.
@@ -200,14 +247,13 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 		for i, other := range all {
 			due, waits := delayed[other]
 			waits = asked[other] || waits && due < float64(now.Add(maxPreempted).UnixMilli()) // later: somebody has delayed it
-			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended() && statuses[i] != StatusBroken && statuses[i] != StatusGarbled
-			older := Contender{ID: other, Since: contenders[other]}.Before(me)
+			runs := !(&job.State{Status: statuses[i]}).Ended()
 			switch {
-			case other == id || turn.After != "" && !turn.Older:
-			case !full.IsZero() && runs:
-				turn.After, turn.Older = other, false
-			case older && waits:
+			case other == id:
+			case waits && !runs && (Contender{ID: other, Since: contenders[other]}).Before(me):
 				turn.After, turn.Older = other, true
+			case !full.IsZero() && runs && !turn.Older:
+				turn.After = other
 			}
 		}
 		turns[id] = turn

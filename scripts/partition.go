@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -78,8 +77,9 @@ func (p Partitions) ResumeListener(ctx context.Context, name string) (was bool, 
 
 // ResumeReport lets the records of a report start again, those that wait first. It tells
 // whether the report was paused, and how many records have waited. Partitions whose server is away
-// are named by the error; after it ResumeReport may be called again.
-func (p Partitions) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
+// are named by the error; after it ResumeReport may be called again. The engines release the records of
+// a report that is limited, as many as may run.
+func (p Partitions) ResumeReport(ctx context.Context, name string, limited bool) (was bool, released int, err error) {
 	err = p.each(func(s *Scripts) error {
 		found, err := s.Gate.Paused(ctx)
 		if err != nil {
@@ -91,7 +91,10 @@ func (p Partitions) ResumeReport(ctx context.Context, name string) (was bool, re
 		if err := s.Gate.unpause(ctx, PausedReport(name)); err != nil {
 			return err
 		}
-		n, err := s.Gate.Release(ctx, name, math.MaxInt)
+		if limited {
+			return nil
+		}
+		n, err := s.Gate.ReleaseAll(ctx, name)
 		released += n
 		return err
 	})

@@ -151,25 +151,38 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	return err
 }
 
-// Release pushes the ids that wait for a report, in their order, at most max of them, and returns
-// how many these are. One that is pushed twice has no effect the second time.
-func (s Gate) Release(ctx context.Context, report string, max int) (n int, err error) {
-	for n < max {
-		ids, err := s.rdb.ZRange(ctx, s.Keys.Waiting(report), 0, int64(min(releasePage, max-n))-1).Result()
+// Waiting returns the ids that wait for a report, in their order, at most max of them.
+func (s Gate) Waiting(ctx context.Context, report string, max int) ([]string, error) {
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Waiting(report), 0, int64(max)-1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("ids that wait for %s: %w", report, err)
+	}
+	return ids, nil
+}
+
+// Release pushes ids that wait for a report, and returns how many these are.
+func (s Gate) Release(ctx context.Context, report string, ids []string) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	n, err := s.outcome(ctx, call(ctx, "release", []string{s.Keys.Waiting(report), s.Keys.Jobs()}, args...))
+	return int(n), err
+}
+
+// ReleaseAll pushes all ids that wait for a report, in their order, and returns how many these are.
+func (s Gate) ReleaseAll(ctx context.Context, report string) (n int, err error) {
+	for {
+		ids, err := s.Waiting(ctx, report, releasePage)
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
-		cmds, gone := make([]redis.Cmder, 0, len(ids)+1), []any{"zrem", s.Keys.Waiting(report)}
-		for _, id := range ids {
-			cmds, gone = append(cmds, redis.NewStringCmd(ctx, "xadd", s.Keys.Jobs(), "*", "id", id)), append(gone, id)
-		}
-		if err := s.send(ctx, cmds...); err != nil {
+		released, err := s.Release(ctx, report, ids)
+		if n += released; err != nil {
 			return n, err
 		}
-		if err := s.send(ctx, redis.NewIntCmd(ctx, gone...)); err != nil {
-			return n, err
-		}
-		n += len(ids)
 	}
-	return n, nil
 }

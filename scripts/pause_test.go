@@ -156,7 +156,7 @@ func TestParked(t *testing.T) {
 	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != 0 {
 		t.Errorf("%d are pushed", n)
 	}
-	was, n, err := (Partitions{s}).ResumeReport(ctx, "r")
+	was, n, err := (Partitions{s}).ResumeReport(ctx, "r", false)
 	if !was || n != 3 || err != nil {
 		t.Error(was, n, err)
 	}
@@ -215,7 +215,7 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 	if was, err := p.ResumeListener(ctx, "a"); !was || err == nil {
 		t.Errorf("%v %v", was, err)
 	}
-	if was, _, err := p.ResumeReport(ctx, "r"); !was || err == nil {
+	if was, _, err := p.ResumeReport(ctx, "r", false); !was || err == nil {
 		t.Errorf("%v %v", was, err)
 	}
 	if err := away.Start(ctx); err != nil {

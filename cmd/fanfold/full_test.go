@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,10 +68,11 @@ const large = `
 // first, while small jobs pass.
 func TestLargeJobsOnAFullRedis(t *testing.T) {
 	t.Parallel()
-	for _, jobs := range []int{2, 4} {
-		t.Run(fmt.Sprint(jobs), func(t *testing.T) {
+	for _, c := range []struct{ jobs, partitions int }{{2, 1}, {4, 1}, {4, 2}} {
+		jobs := c.jobs
+		t.Run(fmt.Sprintf("%d in %d", jobs, c.partitions), func(t *testing.T) {
 			t.Parallel()
-			s := newStackAlone(t, []string{"--maxmemory", "200mb"}, large, "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+			s := newStackAloneIn(t, c.partitions, []string{"--maxmemory", "200mb"}, large, "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
 			var ids, small []string
 			for range jobs {
 				ids = append(ids, s.insert("large", ""))
@@ -81,7 +83,9 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 			s.serve(s.config)
 			began := time.Now()
 			s.push(ids...)
-			s.eventually("Redis was full", func() bool { return s.b.Redis.Exists(t.Context(), s.b.Partitions.Home().Keys.Full()).Val() == 1 })
+			s.eventually("Redis was full", func() bool {
+				return slices.ContainsFunc(s.b.Partitions, func(p *scripts.Scripts) bool { return s.b.Redis.Exists(t.Context(), p.Keys.Full()).Val() == 1 })
+			})
 			s.push(small...)
 			for _, v := range s.wait(small...) {
 				if v.Status != report.Success {

@@ -71,13 +71,19 @@ func newStack(t testing.TB, reports string, more ...string) *stack {
 // change its settings.
 func newStackAlone(t testing.TB, settings []string, reports string, more ...string) *stack {
 	t.Helper()
+	return newStackAloneIn(t, 1, settings, reports, more...)
+}
+
+// newStackAloneIn is newStackAlone with a number of partitions.
+func newStackAloneIn(t testing.TB, partitions int, settings []string, reports string, more ...string) *stack {
+	t.Helper()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir(), settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
 	s := &stack{t: t, dir: t.TempDir(), redis: server, cli: cliOptions(server), where: func(partitions int) string { return whereAlone(server.Addr, partitions) }}
-	s.begin(1, reports, more...)
+	s.begin(partitions, reports, more...)
 	return s
 }
 

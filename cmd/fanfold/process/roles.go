@@ -152,7 +152,7 @@ func (p *Process) beforeListeners() error {
 // listeners is the role that runs queries and calls APIs.
 func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
 	return listeners.New(listeners.Options{
-		Redis: p.Blocking, Scripts: of.Scripts, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.Config.Bounds(),
+		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.Config.Bounds(),
 		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 	})
 }
