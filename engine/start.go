@@ -116,7 +116,7 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 				return n
 			}
 			p.traced = e.beginTrace(p)
-			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Trace: p.traced, Plan: e.plans[p.report]}
+			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Trace: p.traced, Plan: e.planOf(p)}
 			if len(p.entries) > 0 {
 				starts[i].Entry = p.entries[0]
 			}
@@ -159,6 +159,16 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 		pushes = again
 	}
 	return n
+}
+
+// planOf returns the plan with which a push starts. A preempted job keeps the deadline of its first
+// start, but has a quarter of the timeout of its report at least.
+func (e *Engine) planOf(p *push) scripts.Plan {
+	plan := e.plans[p.report]
+	if p.preempted() {
+		plan.Timeout = max(plan.Timeout-p.turn.Waited.Truncate(time.Millisecond), plan.Timeout/4)
+	}
+	return plan
 }
 
 // errForgotten is why an attempt is not started: Redis has lost its data since the record got that

@@ -106,3 +106,22 @@ func TestAPassDoesNotWaitForAnEpoch(t *testing.T) {
 		t.Errorf("%d started", n)
 	}
 }
+
+// TestDeadlineOfAPreemptedJob is that of its first start, but it has a quarter of the timeout at least.
+func TestDeadlineOfAPreemptedJob(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{Name: "r", Timeout: 10 * time.Minute}
+	e := &Engine{plans: map[*report.Report]scripts.Plan{r: {Report: "r", Timeout: r.Timeout}}}
+	p := &push{report: r, record: &Record{Status: report.Processing}}
+	for waited, want := range map[time.Duration]time.Duration{0: 10 * time.Minute, time.Minute: 9 * time.Minute, 9 * time.Minute: 150 * time.Second, time.Hour: 150 * time.Second} {
+		if p.turn = (scripts.Turn{Waited: waited}); waited > 0 {
+			p.turn.Since = time.Now().Add(-waited)
+		}
+		if got := e.planOf(p).Timeout; got != want {
+			t.Errorf("after %v it has %v, not %v", waited, got, want)
+		}
+	}
+	if p.record.Status = report.Pending; e.planOf(p).Timeout != r.Timeout {
+		t.Error("a record that is run again has the deadline of an earlier run")
+	}
+}

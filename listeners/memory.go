@@ -72,6 +72,9 @@ func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender, 
 const (
 	// roomPatience is how long a task waits for memory with its query open, before its job makes room.
 	roomPatience = 10 * time.Second
+	// roomBelief is how long Redis must look the same before a task gives up for good: deleted keys may
+	// still be being freed.
+	roomBelief = 2 * time.Second
 	// usageAge and holdersAge are how old the answers may be that the tasks of a process share.
 	usageAge   = 200 * time.Millisecond
 	holdersAge = time.Second
@@ -117,7 +120,7 @@ func (m *memory) forget() {
 // insistOnRoom stores data of a task. While Redis is full, it makes room as contend says, and stores
 // the data again once there is memory; ErrFull never leaves it.
 func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what string, store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
-	var end time.Time
+	var began time.Time
 	for {
 		outcome, err := insist(ctx, r, what, store)
 		switch {
@@ -126,24 +129,23 @@ func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what str
 		case !errors.Is(err, scripts.ErrFull):
 			return 0, away(err)
 		}
-		if end.IsZero() {
-			end = time.Now().Add(roomPatience)
+		if began.IsZero() {
+			began = time.Now()
 		}
 		for found := roomWait; found != roomFree; {
 			if step.Wait(ctx, usageAge) != nil {
 				return 0, away(context.Cause(ctx))
 			}
-			if found, err = r.contend(ctx, t, need, time.Now().After(end)); err != nil {
+			if found, err = r.contend(ctx, t, need, time.Since(began)); err != nil {
 				return 0, err
 			}
 		}
 	}
 }
 
-// contend carries out what a task of a full Redis does, once. The data may be stored again after
-// roomFree; an error ends the try. Late says that the task has waited for long enough: its job then
-// gives its memory back.
-func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (room, error) {
+// contend carries out what a task of a full Redis does that has waited for some time, once. The data
+// may be stored again after roomFree; an error ends the try.
+func (r *Runner) contend(ctx context.Context, t *task, need int64, waited time.Duration) (room, error) {
 	usage, holders, err := r.memory.look(ctx, r.o)
 	if err != nil {
 		return 0, away(err)
@@ -161,7 +163,10 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, late bool) (r
 		return 0, Outage(scripts.ErrFull)
 	}
 	what, other := contend(usage, me, others, need)
-	if late && (what == roomWait || what == roomFree) {
+	switch {
+	case (what == roomNone || what == roomOccupied) && waited < roomBelief:
+		what = roomWait
+	case (what == roomWait || what == roomFree) && waited > roomPatience:
 		what, other = roomYield, me
 	}
 	switch what {

@@ -219,7 +219,7 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 		return errFar
 	case errors.Is(err, scripts.ErrFull):
 		// Waiting would keep the replies of other jobs from being read.
-		_, full := w.contend(ctx, &task{Task: w.task, listener: w.listener}, 0, false)
+		_, full := w.contend(ctx, &task{Task: w.task, listener: w.listener}, 0, w.fullFor(ctx))
 		switch {
 		case errors.Is(full, ErrEnded):
 			return w.over(ctx)
@@ -235,6 +235,15 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 		return w.over(ctx)
 	}
 	return nil
+}
+
+// fullFor returns for how long no job was preempted in a full Redis, at most as long as it takes to
+// believe what is there: a worker cannot wait while its reply is handled.
+func (w *worker) fullFor(ctx context.Context) time.Duration {
+	if since, err := w.o.Scripts.Memory.Contention(ctx); err != nil || time.Since(since) < 2*roomBelief {
+		return 0
+	}
+	return roomBelief
 }
 
 // fail ends the worker's try with an error, and acknowledges its entry.

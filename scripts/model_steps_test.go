@@ -340,6 +340,9 @@ func (m *machine) preempt(t *rapid.T) {
 		m.check(t, got, err, OK)
 		j.status, m.tombstone, m.job = job.StatusPreempted, j, nil
 		for _, l := range stages[j.stage-1] {
+			if is := j.tasks[l]; !is.done && is.memo != "" {
+				m.send(l, j.attempt, "cancel", "1", "memo", is.memo)
+			}
 			delete(m.delayed, member(j.attempt, l))
 		}
 		if n, err := m.client.ZRem(t.Context(), m.s.Keys.Delayed(), "1").Result(); n != 1 || err != nil {

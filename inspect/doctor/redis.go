@@ -147,7 +147,8 @@ func checkEviction(policy string) Finding {
 
 // checkRedisMemory compares the memory in use with maxmemory.
 func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
-	const check, hint = "redis memory", "raise maxmemory, or wait for running jobs to end; limits.running_jobs and limits.job_bytes limit their memory"
+	const check = "redis memory"
+	hint := "raise maxmemory, or wait for running jobs to end; limits.running_jobs and limits.job_bytes limit their memory"
 	used, usedErr := strconv.ParseInt(memory["used_memory"], 10, 64)
 	limit, limitErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
 	if err := errors.Join(usedErr, limitErr); err != nil {
@@ -167,6 +168,7 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 		err = fmt.Errorf("%s: no job starts above limits.memory (%d %%)", detail, limits.Memory)
 	case limits.JobBytes > limit:
 		err = fmt.Errorf("%s, and limits.job_bytes (%d MB) is more: a job that fills Redis fails", detail, limits.JobBytes>>20)
+		hint = "lower limits.job_bytes below maxmemory, or raise maxmemory"
 	}
 	return newFinding(check, result, detail, err, hint)
 }
