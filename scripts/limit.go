@@ -82,7 +82,7 @@ func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, le
 			continue
 		}
 		for i, id := range ids {
-			runs := statuses[i] != "" && !(&job.State{Status: statuses[i]}).Ended()
+			runs := !(&job.State{Status: statuses[i]}).Ended()
 			switch {
 			case runs && ends[id].Sub(now) < lease/2:
 				err = home.send(ctx, redis.NewIntCmd(ctx, "zadd", key, "xx", now.Add(lease).UnixMilli(), id))
