@@ -41,29 +41,10 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 	if pass.Person == "" || p.o.People == nil {
 		return nil
 	}
-	p.exports.mu.Lock()
-	l, ok := p.exports.known[pass.Person]
-	p.exports.mu.Unlock()
-	if !ok || time.Since(l.at) > maxExportsAge {
-		l = exportList{at: time.Now()}
-		limited, cancel := context.WithTimeout(ctx, queryTimeout)
-		defer cancel()
-		found, err := p.o.People.Exports(limited, pass.Person, maxExports)
-		for _, r := range found {
-			l.ids, l.names, l.created = append(l.ids, r.ID), append(l.names, r.Report), append(l.created, stamp(time.Now().Add(-r.Age)))
-		}
-		if err == nil {
-			l.marks, err = p.o.Records.Marks(limited, l.ids...)
-		}
-		if err != nil {
-			p.o.Log.Warn("cannot read past exports", "err", err)
-		}
-		p.exports.mu.Lock()
-		if p.exports.known == nil || len(p.exports.known) >= maxPeople {
-			p.exports.known = map[string]exportList{}
-		}
-		p.exports.known[pass.Person] = l
-		p.exports.mu.Unlock()
+	l, err := p.exportsOf(ctx, pass.Person)
+	if err != nil {
+		p.o.Log.Warn("cannot read past exports", "err", err)
+		return nil
 	}
 	for i, id := range l.ids {
 		if mark, ok := l.marks[id]; ok && id != pass.ID {
@@ -72,4 +53,35 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 		}
 	}
 	return all
+}
+
+// exportsOf returns the cached list of a person, or reads it. The list is for other pages, too, so a browser that
+// disconnects does not end the queries. An error is not cached.
+func (p *Pages) exportsOf(ctx context.Context, person string) (exportList, error) {
+	p.exports.mu.Lock()
+	l, ok := p.exports.known[person]
+	p.exports.mu.Unlock()
+	if ok && time.Since(l.at) <= maxExportsAge {
+		return l, nil
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer cancel()
+	l = exportList{at: time.Now()}
+	found, err := p.o.People.Exports(limited, person, maxExports)
+	if err != nil {
+		return l, err
+	}
+	for _, r := range found {
+		l.ids, l.names, l.created = append(l.ids, r.ID), append(l.names, r.Report), append(l.created, stamp(time.Now().Add(-r.Age)))
+	}
+	if l.marks, err = p.o.Records.Marks(limited, l.ids...); err != nil {
+		return l, err
+	}
+	p.exports.mu.Lock()
+	defer p.exports.mu.Unlock()
+	if p.exports.known == nil || len(p.exports.known) >= maxPeople {
+		p.exports.known = map[string]exportList{}
+	}
+	p.exports.known[person] = l
+	return l, nil
 }

@@ -1,0 +1,58 @@
+package waiting
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+// TestPastExportsOfARequestThatEnds: neither a browser that leaves nor an error empties the list of the next page.
+func TestPastExportsOfARequestThatEnds(t *testing.T) {
+	t.Parallel()
+	schema, _ := testmain.Schema(t)
+	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, 5, 0, time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	run := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := record.Migrate(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
+	}
+	records, err := record.New(db, report.Records{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("ALTER TABLE file_download_record ADD COLUMN owner VARCHAR(20) NULL")
+	run("INSERT INTO file_download_record (report, status, owner, file) VALUES ('r', 'SUCCESS', 'ann', 'gs://b/r/1-1.csv')")
+	p := New(Options{Seal: sealer(t, key, "abc234", ours), Records: records, People: records.People("owner")})
+	pass := Pass{ID: "99", Expires: time.Now().Add(time.Hour), Person: "ann"}
+
+	if all := p.pastExports(t.Context(), pass); len(all) != 0 {
+		t.Fatal("a list without an index:", all)
+	}
+	run("ALTER TABLE file_download_record ADD INDEX owner (owner)")
+	if all := p.pastExports(t.Context(), pass); len(all) != 1 {
+		t.Errorf("after an error: %v", all)
+	}
+	p = New(p.o)
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	p.pastExports(left, pass)
+	run("DROP TABLE file_download_record")
+	if all := p.pastExports(t.Context(), pass); len(all) != 1 {
+		t.Errorf("the list that a browser asked for that left: %v", all)
+	}
+}
