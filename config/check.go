@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ func check(r *decode.Reader, f *file) *Config {
 		}
 	}
 	k.checkSite()
+	if f.Sink.Scheme == report.SchemeFile && f.Sink.Place == "/" {
+		k.Of(f).Get("sink").Warn("the sink is the root directory: every report would be a folder of the system's", "Write a directory of its own, such as file:///var/lib/fanfold")
+	}
 	if f.Traces.Traces.Headers = k.headers(f.Traces.Headers); f.Traces.URL != "" {
 		c.Traces = f.Traces.Traces
 		c.Traces.URL = strings.TrimRight(c.Traces.URL, "/")
@@ -90,6 +94,11 @@ func (k *checker) checkSite() {
 		at.Problem("the key is shorter than 32 characters", "Use at least 32 random characters, such as the output of openssl rand -base64 32")
 	}
 	site.URL = strings.TrimRight(site.URL, "/")
+	for _, text := range site.TrustedHeader.Proxies {
+		if network, err := netip.ParsePrefix(text); err == nil && network.Bits() == 0 {
+			k.Of(&k.f.HTTP.TrustedHeader).Get("proxies").Warn(text+" is every address: everyone who reaches the server can write the header", "Write the addresses of the proxies")
+		}
+	}
 	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
 		known, err := report.ParseUsers(site.Users.Reveal())
 		if err != nil {

@@ -31,6 +31,24 @@ func TestDSNWithoutEffect(t *testing.T) {
 	}
 }
 
+// TestRiskyValues: what works and is rarely meant is said, and where.
+func TestRiskyValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ old, new, want string }{
+		{"gs://reports/exports", "file:///", "f.yaml:5:7: sink: the sink is the root directory"},
+		{"sink:", "http: {trusted_header: {name: X-User, proxies: [10.0.0.0/8, 0.0.0.0/0]}}\nsink:", "http.trusted_header.proxies: 0.0.0.0/0 is every address"},
+		{"sink:", "http: {trusted_header: {name: X-User, proxies: ['::/0']}}\nsink:", "http.trusted_header.proxies: ::/0 is every address"},
+	} {
+		got, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.new, 1)), testEnvironment())
+		if err != nil {
+			t.Fatalf("%s: %v", c.new, err)
+		}
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings.Error(), c.want) {
+			t.Errorf("%s: %v", c.new, got.Warnings)
+		}
+	}
+}
+
 // FuzzDSN: the driver opens every DSN that a configuration may have, so that validate and serve
 // agree.
 func FuzzDSN(f *testing.F) {

@@ -77,6 +77,8 @@ func oneStatement(tokens []token) error {
 			end = t
 		case t.is("?"):
 			return errors.New("report: a ? has no value: write :name, and declare name in the report's parameters")
+		case t.is("INTO"):
+			return errors.New("report: the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
 		case t.is("("):
 			depth++
 		case t.is(")"):

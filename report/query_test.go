@@ -184,3 +184,16 @@ func FuzzParseQuery(f *testing.F) {
 		}
 	})
 }
+
+// TestQueryInto: a query cannot write a file of the server.
+func TestQueryInto(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"SELECT a FROM t INTO OUTFILE '/tmp/x'", "SELECT a into dumpfile '/tmp/x' FROM t", "SELECT 1 INTO @a"} {
+		if _, err := ParseQuery(text); err == nil || !strings.Contains(err.Error(), "INTO, which writes") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := ParseQuery("SELECT `into`, 'INTO' AS b FROM t -- INTO"); err != nil {
+		t.Error(err)
+	}
+}

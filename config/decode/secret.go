@@ -2,7 +2,9 @@ package decode
 
 import (
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"regexp"
 	"strings"
 
@@ -11,6 +13,37 @@ import (
 
 // Content is a secret whose field names the file that holds it.
 type Content report.Secret
+
+// maxFile is the maximum size of a file that a field names, in bytes.
+const maxFile = 1 << 20
+
+// Errors of ReadFile.
+var (
+	errNotRegular = errors.New("decode: not a regular file")
+	errTooLarge   = errors.New("decode: too large")
+)
+
+// ReadFile is a ReadFile of Environment. It reads regular files up to 1 MB: a device or a pipe may
+// never end.
+func ReadFile(name string) ([]byte, error) {
+	info, err := os.Stat(name) // to open a pipe would wait for its writer
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(data) > maxFile {
+		return nil, errTooLarge
+	}
+	return data, err
+}
 
 // plainPath matches paths that cannot be secrets: /run/secrets/db or keys/vendor.key.
 var plainPath = regexp.MustCompile(`^(/([a-z0-9._-]+/)+[A-Za-z0-9._-]+|([a-z0-9._-]+/)+[A-Za-z0-9._-]+\.[a-z]{2,5})$`)
@@ -35,6 +68,10 @@ func (p Setting) content() (string, bool) {
 		p.Problem("the file does not exist", "Name a file that contains only the value; a relative name is relative to the folder of this file")
 	case errors.Is(err, fs.ErrPermission):
 		p.Problem("no permission to read the file", "Check its owner and mode")
+	case errors.Is(err, errNotRegular):
+		p.Problem("not a regular file", "Name a file that contains only the value, not a folder, a device or a pipe")
+	case errors.Is(err, errTooLarge):
+		p.Problem("the file has more than 1 MB", "Name a file that contains only the value")
 	case err != nil:
 		p.Problem("the file cannot be read", "Name a file that contains only the value")
 	case text == "":

@@ -240,6 +240,29 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
+// TestABomb: an answer that never ends once it is decompressed is ended by its size.
+func TestABomb(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]string{"spaces": " ", "rows": `{"v": "x"},`, "a text": "x"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				z := gzip.NewWriter(w)
+				begin := `{"rows": [`
+				if fill == "x" {
+					begin += `{"v": "`
+				}
+				_, err := fmt.Fprint(z, begin)
+				for block := strings.Repeat(fill, 4096); err == nil; {
+					_, err = fmt.Fprint(z, block)
+				}
+			}, report.HTTPResult{}, "$.v")
+			b.fails("the answer exceeds 1048576 bytes: raise max_bytes", true)
+		})
+	}
+}
+
 // TestLongRow: a row is held whole, and what it becomes in memory is far more than its
 // text.
 func TestLongRow(t *testing.T) {

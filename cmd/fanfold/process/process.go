@@ -86,7 +86,7 @@ func LoadConfig(file string) (*config.Config, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(filepath.Dir(file), name)
 			}
-			return os.ReadFile(name)
+			return decode.ReadFile(name)
 		},
 	})
 }
