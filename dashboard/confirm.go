@@ -35,8 +35,9 @@ func confirmed(r *http.Request) error {
 	return nil
 }
 
-// confirm asks whether to make the change that the fields of the form describe.
-func (d *Dashboard) confirm(_ context.Context, r *http.Request, s *sample) (string, any, error) {
+// confirm asks whether to make the change that the fields of the form describe. What is to be removed must exist:
+// a link from elsewhere cannot show its own text.
+func (d *Dashboard) confirm(ctx context.Context, r *http.Request, s *sample) (string, any, error) {
 	if !access.Of(r.Context()).Operator() {
 		return "", nil, operate.ErrRefused.Because("you may only read")
 	}
@@ -45,17 +46,27 @@ func (d *Dashboard) confirm(_ context.Context, r *http.Request, s *sample) (stri
 		q.Fields = append(q.Fields, field{name, r.FormValue(name)})
 		return r.FormValue(name)
 	}
+	var err error
 	switch q.To {
 	case "/dead/retry", "/dead/discard":
 		return d.confirmSweep(r, s, q)
 	case "/quarantine":
-		q.Text, q.Back = "Entry "+pass("entry")+" is removed from the quarantine. It cannot be requeued afterwards.", "/quarantine"
+		entry := pass("entry")
+		q.Text, q.Back = "Entry "+entry+" is removed from the quarantine. It cannot be requeued afterwards.", "/quarantine"
+		_, err = d.o.Operate.Quarantine.Find(ctx, []string{entry})
 	case "/due/delayed":
-		q.Text, q.Back = pass("member")+" is removed from what is due later. Its record is not changed.", "/due"
+		member := pass("member")
+		q.Text, q.Back = member+" is removed from what is due later. Its record is not changed.", "/due"
+		_, err = d.o.Operate.Delayed.Find(ctx, []string{member})
 	case "/due/timers":
-		q.Text, q.Back = "Timer "+pass("name")+" is removed. It does not fire.", "/due"
+		name := pass("name")
+		q.Text, q.Back = "Timer "+name+" is removed. It does not fire.", "/due"
+		err = d.o.Operate.Timers.Exists(ctx, name)
 	default:
-		return "", nil, errNotFound
+		err = errNotFound
+	}
+	if err != nil {
+		return "", nil, err
 	}
 	q.Fields = append(q.Fields, field{"action", "remove"})
 	return "Remove?", q, nil

@@ -109,7 +109,7 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if left[name] {
-			return nil, ErrNotFound.Because("%s is not in %s", name, d.o.Scripts.Home().Keys.Delayed())
+			return nil, ErrNotFound.Because("%s is not in %s", report.Shorten(name), d.o.Scripts.Home().Keys.Delayed())
 		}
 	}
 	slices.Sort(found)

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -70,21 +71,43 @@ func (t Timers) Remove(ctx context.Context, name string) error {
 	return s.Remove(ctx, name)
 }
 
+// Exists returns nil if a timer is set or paused.
+func (t Timers) Exists(ctx context.Context, name string) error {
+	if err := t.Check(name, false); err != nil {
+		return err
+	}
+	_, ok, err := t.find(ctx, name)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: %s", scripts.ErrNoTimer, name)
+	}
+	return err
+}
+
 // of returns the timers of the partition that has a timer: the partition of its name, or another one
 // in which a service has set it.
 func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
-	if len(t.o.Scripts) > 1 {
-		for _, s := range t.o.Scripts {
-			for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
-				found, err := s.Epoch.Scores(ctx, set, []string{name})
-				if err != nil {
-					return scripts.Timers{}, err
-				}
-				if len(found) > 0 {
-					return s.Timers, nil
-				}
+	home := t.o.Scripts.Of(name).Timers
+	if len(t.o.Scripts) == 1 {
+		return home, nil
+	}
+	if found, ok, err := t.find(ctx, name); ok || err != nil {
+		return found, err
+	}
+	return home, nil
+}
+
+// find returns the timers of the partition that has a timer; false: none has it.
+func (t Timers) find(ctx context.Context, name string) (scripts.Timers, bool, error) {
+	for _, s := range t.o.Scripts {
+		for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
+			found, err := s.Epoch.Scores(ctx, set, []string{name})
+			if err != nil {
+				return scripts.Timers{}, false, err
+			}
+			if len(found) > 0 {
+				return s.Timers, true, nil
 			}
 		}
 	}
-	return t.o.Scripts.Of(name).Timers, nil
+	return scripts.Timers{}, false, nil
 }

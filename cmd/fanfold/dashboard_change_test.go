@@ -206,6 +206,14 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if _, text := page("/confirm?to=/quarantine&entry=" + unknown); !strings.Contains(text, unknown+" is removed from the quarantine") {
 		t.Errorf("it does not ask: %s", text)
 	}
+	lie := "Your+account+is+locked,+call+1234.+" + strings.Repeat("x", 200)
+	for link, want := range map[string]int{
+		"/quarantine&entry=1-1": 404, "/quarantine&entry=" + lie: 400, "/due/delayed&member=" + lie: 404, "/due/timers&name=beep-2": 404, "/due/timers&name=" + lie: 400,
+	} {
+		if code, text := page("/confirm?to=" + link); code != want || strings.Contains(text, "is removed") || strings.Contains(text, strings.Repeat("x", 200)) {
+			t.Errorf("%s: %d, it asks about what does not exist: %s", link, code, text)
+		}
+	}
 	b.does("/quarantine", 200, "No entry is quarantined.", "entry", unknown, "action", "remove", "confirm", "yes")
 	b.does("/quarantine", 404, "is not in", "entry", unknown, "action", "remove")
 
@@ -225,6 +233,9 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("no button: %s", text)
 	}
 	b.does("/due/delayed", 400, "was not confirmed", "member", later, "action", "remove")
+	if _, text := page("/confirm?to=/due/delayed&member=" + later); !strings.Contains(text, later+" is removed from what is due later") {
+		t.Errorf("it does not ask: %s", text)
+	}
 	b.does("/jobs/"+later+"/hurry", 200, "Job "+later+" is due now.")
 	s.wait(later)
 	b.does("/jobs/"+later+"/hurry", 404, "is not in")
@@ -235,6 +246,9 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Fatal(out)
 	}
 	b.does("/due/timers", 200, "is paused", "name", "beep-1", "action", "pause")
+	if _, text := page("/confirm?to=/due/timers&name=beep-1"); !strings.Contains(text, "Timer beep-1 is removed") {
+		t.Errorf("it does not ask: %s", text)
+	}
 	b.does("/due/timers", 200, "was resumed", "name", "beep-1", "action", "resume")
 	b.does("/due/timers", 200, "was fired", "name", "beep-1", "action", "fire")
 	s.eventually("the message is there", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 1 })
