@@ -141,6 +141,30 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	}
 }
 
+// TestDoctorOfConnections: doctor says how many more clients Redis takes.
+func TestDoctorOfConnections(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	if f := s.finding("redis connections"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxclients") {
+		t.Errorf("%+v", f)
+	}
+	if err := s.b.Redis.ConfigSet(t.Context(), "maxclients", "60").Err(); err != nil {
+		t.Fatal(err)
+	}
+	var clients []*redis.Client
+	for range 30 {
+		client := s.redis.Client()
+		t.Cleanup(func() { _ = client.Close() })
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, client)
+	}
+	if f := s.finding("redis connections"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "of maxclients 60") || !strings.Contains(f.Hint, "raise maxclients") {
+		t.Errorf("%+v with %d clients", f, len(clients))
+	}
+}
+
 // TestDoctorOfWhatNobodyDoes: doctor warns of quarantined entries, timers without a definition and
 // records without a job, and not of records with a job.
 func TestDoctorOfWhatNobodyDoes(t *testing.T) {

@@ -66,7 +66,7 @@ func (d redisDoctor) hint(err error) string {
 
 // checkServer checks one server.
 func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Findings {
-	info, err := client.InfoMap(ctx, "server", "memory", "persistence").Result()
+	info, err := client.InfoMap(ctx, "server", "memory", "persistence", "clients").Result()
 	server := info["Server"]
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
@@ -79,7 +79,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 	}
 	now, err := client.Time(ctx).Result()
 	fs = append(fs, checkSkew("redis clock", now, err))
-	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits))
+	fs = append(fs, checkClients(info["Clients"]), checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, pass("redis persistence", "append-only file"))
 	} else {
@@ -131,6 +131,27 @@ func checkSkew(check string, now time.Time, err error) Finding {
 		err = fmt.Errorf("it differs by %v from the clock of this machine", skew)
 	}
 	return newFinding(check, Warn, fmt.Sprintf("within %v of this machine", maxSkew), err, "run NTP on both machines")
+}
+
+// clientsLeft is how many connections should be free: as many as a process with one partition and two
+// cores opens.
+const clientsLeft = 40
+
+// checkClients compares the connections of all clients with maxclients. A server that has reached it
+// closes new connections, which looks like an outage.
+func checkClients(clients map[string]string) Finding {
+	const check = "redis connections"
+	connected, connectedErr := strconv.Atoi(clients["connected_clients"])
+	limit, limitErr := strconv.Atoi(clients["maxclients"])
+	if connectedErr != nil || limitErr != nil {
+		return pass(check, "INFO clients does not say how many are allowed")
+	}
+	detail := fmt.Sprintf("%d of maxclients %d", connected, limit)
+	var err error
+	if limit-connected < clientsLeft {
+		err = fmt.Errorf("%s: another process may not get the connections that it needs", detail)
+	}
+	return newFinding(check, Warn, detail, err, "raise maxclients: a process needs up to 18 connections per partition and 10 per core")
 }
 
 func checkEviction(policy string) Finding {
