@@ -97,7 +97,7 @@ func TestALostDeadlineIsPutBack(t *testing.T) {
 	client.Del(t.Context(), s.Keys.Wake())
 	client.HSet(t.Context(), s.Keys.Job("broken"), "job", "1 RUN no state")
 	e.o.Limits.RunningJobs = 4
-	if l, err := e.StartLost(t.Context(), records, "", func(context.Context) error { return nil }); err != nil || l.Started != 0 {
+	if l, err := e.StartLost(t.Context(), records, "", func(context.Context) error { return nil }); err != nil || l.Started != 0 || l.Failed != 1 {
 		t.Errorf("%+v %v", l, err)
 	}
 	before = slices.DeleteFunc(before, func(z redis.Z) bool { return z.Member == "broken" })
@@ -110,8 +110,10 @@ func TestALostDeadlineIsPutBack(t *testing.T) {
 	}
 }
 
-// lostRecords are read, and take every attempt.
+// lostRecords are read, and take every attempt; their failures were written before.
 type lostRecords struct{ *read }
+
+func (lostRecords) Fail(context.Context, Run, string) (bool, error) { return false, nil }
 
 func (r lostRecords) Start(_ context.Context, runs []Run) ([]bool, error) {
 	started := make([]bool, len(runs))

@@ -312,7 +312,7 @@ func TestWordsOfTimes(t *testing.T) {
 		}
 		args, want = append(args, at.UnixMilli()), append(want, inspect.Short(time.Duration(at.UnixMilli())*time.Millisecond)+" "+at.Format("2006-01-02 15:04:05 -07:00"))
 	}
-	got, err := client.Eval(t.Context(), string(words)+`
+	got, err := client.Eval(t.Context(), fmt.Sprintf("local HORIZON = %d\n", scripts.Horizon.Milliseconds())+string(words)+`
 		local said = {}
 		for i, n in ipairs(ARGV) do said[i] = short(tonumber(n)) .. ' ' .. stamp(tonumber(n)) end
 		return said`, nil, args...).StringSlice()

@@ -15,7 +15,7 @@ const (
 	Name = "fanfold"
 	// Version is the version of its source. Raise it with every change, so that servers get the
 	// newest one.
-	Version = 14
+	Version = 15
 )
 
 // Maximum work of one call.

@@ -3,6 +3,7 @@
 -- short formats milliseconds for people.
 local function short(ms)
   if ms < 0 then return '-' .. short(-ms) end
+  if ms >= HORIZON then return 'more than 10 years' end
   if ms < 10000 then
     local tenths = math.floor(ms / 100 + 0.5)
     if tenths == 0 then return '0s' end
