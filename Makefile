@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz chaos mixed soak kills bench bench-full man chart packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz chaos mixed soak full kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -83,6 +83,9 @@ mixed: deps ## run REV (the last tag) and this version side by side over running
 
 soak: deps ## live through a week of a company in TIME (30m)
 	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold
+
+full: deps ## let jobs of ROWS (3000000) rows compete for a Redis that is too small for two of them
+	FULL_ROWS=$(or $(ROWS),3000000) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^Test(LargeJobsOnAFullRedis|AJobLargerThanRedis)$$' ./cmd/fanfold
 
 kills: deps ## kill workers 100 times while an API makes jobs for them
 	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold

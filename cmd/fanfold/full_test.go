@@ -1,8 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,20 +54,32 @@ func TestAFullRedisDrains(t *testing.T) {
 	t.Logf("%d times a task met a full Redis", full)
 }
 
-// large is a report with two listeners of a million rows, which take about 120 MB in Redis, and small one
-// of a few rows.
-const large = `
+// fullRows returns how many rows each listener of a large job reads: FULL_ROWS, or 250,000.
+func fullRows(t *testing.T) int {
+	t.Helper()
+	rows, err := strconv.Atoi(cmp.Or(os.Getenv("FULL_ROWS"), "250000"))
+	if err != nil || rows < 100_000 {
+		t.Fatalf("FULL_ROWS: %d %v", rows, err)
+	}
+	return rows
+}
+
+// largeReports has a report with two listeners of that many rows, which take about 125 bytes in Redis for
+// a row of the file, and one of a few rows.
+func largeReports(rows int) string {
+	return fmt.Sprintf(`
   large:
     retry: {delay: 200ms}
     stages:
       - listeners:
-          - {name: a, database: db, query: "SELECT seq AS k, REPEAT('x', 50) AS a FROM seq_1_to_1000000"}
-          - {name: b, database: db, query: "SELECT seq AS k, REPEAT('y', 50) AS b FROM seq_1_to_1000000"}
+          - {name: a, database: db, query: "SELECT seq AS k, REPEAT('x', 50) AS a FROM seq_1_to_%[1]d"}
+          - {name: b, database: db, query: "SELECT seq AS k, REPEAT('y', 50) AS b FROM seq_1_to_%[1]d"}
     join: {key: k}
   small:
     retry: {delay: 200ms}
     stages: [{listeners: [{name: s, database: db, query: "SELECT seq AS k FROM seq_1_to_10"}]}]
-`
+`, rows)
+}
 
 // TestLargeJobsOnAFullRedis: jobs of which one fits into Redis go on one after another, the oldest
 // first, while small jobs pass.
@@ -72,7 +89,9 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 		jobs := c.jobs
 		t.Run(fmt.Sprintf("%d in %d", jobs, c.partitions), func(t *testing.T) {
 			t.Parallel()
-			s := newStackAloneIn(t, c.partitions, []string{"--maxmemory", "200mb"}, large, "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+			rows := fullRows(t)
+			memory := strconv.Itoa(16<<20 + 190*rows) // one job fits, and two do not
+			s := newStackAloneIn(t, c.partitions, []string{"--maxmemory", memory}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
 			var ids, small []string
 			for range jobs {
 				ids = append(ids, s.insert("large", ""))
@@ -93,8 +112,14 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 				}
 			}
 			t.Logf("small jobs after %v", time.Since(began))
-			for _, v := range s.wait(ids...) {
-				if v.Status != report.Success || v.Rows == nil || *v.Rows != 1_000_000 {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(rows)*time.Millisecond/4)
+			defer cancel()
+			views, err := s.b.await(ctx, ids, io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range views {
+				if v.Status != report.Success || v.Rows == nil || *v.Rows != int64(rows) {
 					t.Errorf("%+v", v)
 				}
 				t.Logf("%s ended as attempt %d after %v", v.ID, v.Attempt, time.Since(began))
@@ -107,12 +132,13 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 // TestAJobLargerThanRedis fails at once, with the arithmetic.
 func TestAJobLargerThanRedis(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, []string{"--maxmemory", "64mb"}, large, "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+	rows := fullRows(t)
+	s := newStackAlone(t, []string{"--maxmemory", strconv.Itoa(16<<20 + 50*rows)}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
 	id := s.insert("large", "")
 	s.serve(s.config)
 	s.push(id)
 	v := s.wait(id)[0]
-	if v.Status != report.Failed || !strings.Contains(v.Error, "does not fit into Redis") || !strings.Contains(v.Error, "maxmemory (64.0 MB)") || v.Attempt != 1 {
+	if v.Status != report.Failed || !strings.Contains(v.Error, "does not fit into Redis") || !strings.Contains(v.Error, "do not fit into maxmemory") || v.Attempt != 1 {
 		t.Errorf("%+v", v)
 	}
 	t.Log(v.Error)
