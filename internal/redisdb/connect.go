@@ -1,6 +1,7 @@
 package redisdb
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -46,6 +47,7 @@ func Connect(r report.Redis, poolSize int, readTimeout time.Duration) (redis.Uni
 		o.ReadTimeout = max(o.ReadTimeout, readTimeout)
 	}
 	o.PoolSize, o.ContextTimeoutEnabled, o.DisableIdentity = poolSize, true, true
+	o.Dialer = dialer(cmp.Or(o.DialTimeout, dialTimeout), o.TLSConfig)
 	return redis.NewClient(o), nil
 }
 
@@ -82,7 +84,7 @@ func connectCluster(r report.Redis, poolSize int, readTimeout time.Duration) (re
 	}
 	c := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: r.Cluster, Username: r.User, Password: r.Password.Reveal(), TLSConfig: encrypt,
-		PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
+		Dialer: dialer(dialTimeout, encrypt), PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
 		ClusterStateReloadInterval: reloadEvery, FailingTimeoutSeconds: 1, DialerRetries: 1,
 	})
 	c.OnNewNode(func(node *redis.Client) { node.AddHook(slotsHook{}) })
@@ -127,6 +129,6 @@ func connectSentinel(r report.Redis, poolSize int, readTimeout time.Duration) (r
 		MasterName: r.Sentinel.Master, SentinelAddrs: r.Sentinel.Addresses,
 		SentinelUsername: r.Sentinel.User, SentinelPassword: r.Sentinel.Password.Reveal(),
 		Username: r.User, Password: r.Password.Reveal(), DB: r.DB, TLSConfig: encrypt,
-		PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
+		Dialer: dialer(dialTimeout, encrypt), PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
 	}), nil
 }

@@ -202,3 +202,23 @@ func TestHints(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTooManyClients: the error has the server's own sentence, whichever kind of client meets it.
+func TestTooManyClients(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir(), "--maxclients", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	first := connect(t, report.Redis{URL: report.Secret("redis://" + server.Addr)})
+	if err := first.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []report.Redis{{URL: report.Secret("redis://" + server.Addr)}, {Cluster: []string{server.Addr}}} {
+		err := connect(t, r).Ping(t.Context()).Err()
+		if err == nil || !strings.Contains(err.Error(), `the server says "ERR max number of clients reached"`) || !strings.Contains(Hint(r, err), "maxclients") {
+			t.Errorf("%v: %v, %s", r, err, Hint(r, err))
+		}
+	}
+}

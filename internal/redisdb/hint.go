@@ -21,6 +21,8 @@ func Hint(r report.Redis, err error) string {
 	var slow net.Error
 	text := err.Error()
 	switch {
+	case strings.Contains(text, "max number of clients reached"):
+		return "raise maxclients of the server, or run fewer processes: doctor counts their connections"
 	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOPERM"):
 		return "correct the user, its password or its permissions"
 	case strings.Contains(text, "cluster support disabled"):
