@@ -4,8 +4,8 @@
 //   - report: what a report is; config: which field sets it
 //   - scripts: what is atomic in Redis: keys, Lua and its handles
 //   - internal/step: how one piece of work is done
-//   - engine: moves a job forward: trigger, fan-in; engine/record for MySQL,
-//     engine/sink for files, engine/recovery for what Redis forgets
+//   - engine: moves a job forward: trigger, fan-in; record for MySQL,
+//     sink for files, engine/recovery for what Redis forgets
 //   - listeners: run the queries: listeners/mysql, listeners/http
 //   - dataset: what listeners write; fold: how datasets meet; format: what the file
 //     looks like

@@ -125,12 +125,12 @@ func TestRoomsAreApart(t *testing.T) {
 func TestWhoLinksSDKs(t *testing.T) {
 	t.Parallel()
 	for sdk, has := range map[string]string{
-		"cloud.google.com/go/storage":  "/engine/sink/gcs",
+		"cloud.google.com/go/storage":  "/sink/gcs",
 		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
 	} {
 		want := []string{"/cmd/fanfold", "/cmd/fanfold/process", has}
 		if sdk == "go.opentelemetry.io/otel/sdk" {
-			want = append(want, "/engine/sink/gcs") // for metrics of its own
+			want = append(want, "/sink/gcs") // for metrics of its own
 		}
 		var got []string
 		for _, r := range listHouse(t) {
@@ -157,7 +157,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 	for _, d := range rooms[i].Deps {
 		for _, not := range []string{
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
-			"github.com/google/go-cmp", "github.com/getkin/kin-openapi", module + "/internal/testenv/testmain", module + "/engine/sink/sinktest",
+			"github.com/google/go-cmp", "github.com/getkin/kin-openapi", module + "/internal/testenv/testmain", module + "/sink/sinktest",
 			module + "/listeners/listenertest", module + "/dataset/datasettest",
 		} {
 			if within(d, not) {

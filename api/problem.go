@@ -11,11 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // problem is an error in the form of RFC 9457. It has no type: Code identifies it.

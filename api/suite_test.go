@@ -16,14 +16,14 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // memory keeps records and reads files in the process, so that coordination is

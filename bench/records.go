@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 

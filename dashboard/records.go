@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"golang.org/x/sync/singleflight"
 )

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // folds claims jobs and takes each to its next stage or to its end.

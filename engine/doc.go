@@ -26,6 +26,6 @@
 //	         (a small job is folded first; claim and PUBLISHING are one script)
 //	         claim → record FAILED or CANCELLED → remove the file → settle → acknowledge
 //
-// Records (engine/record for MySQL) and sink.Sink (engine/sink, engine/sink/gcs) hide where
+// Records (record for MySQL) and sink.Sink (sink, sink/gcs) hide where
 // records and files are.
 package engine

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // Outcomes of a job whose record was changed by others meanwhile.

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/step"
@@ -21,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // ending is the outcome of a job; without a status the job continues.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 const (

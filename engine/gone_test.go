@@ -16,12 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
 )
 
 const day = 24 * time.Hour

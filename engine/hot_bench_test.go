@@ -9,9 +9,9 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // BenchmarkStart measures 100 jobs that start together.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // writeManifest writes the manifest of a job's file: what the file was made from.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // draft is a small job that is being folded.

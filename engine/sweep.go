@@ -11,9 +11,9 @@ import (
 
 	"github.com/bsm/redislock"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scripts"
 )
 

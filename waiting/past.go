@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/record"
 )
 
 const (

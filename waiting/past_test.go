@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 

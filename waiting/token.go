@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/sink/gcs"
 )
 
 // watch checks the file of every record when it first sees that the record is SUCCESS: from then on

@@ -13,8 +13,8 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 

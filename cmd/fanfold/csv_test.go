@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // TestCSVOptions makes files with every CSV option from the values of a real server.

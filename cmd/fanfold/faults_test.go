@@ -19,12 +19,12 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
 )
 
 var errLost = errors.New("the connection broke after the change")

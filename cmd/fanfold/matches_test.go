@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // TestManifestCountsMatches: the manifest has the numbers of rows without a match that SQL finds, for

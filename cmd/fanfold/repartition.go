@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/record"
 )
 
 func newRepartition(f *flags) *cobra.Command {

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // gatedSink blocks the first file, when it is created or when it is committed, until its gate is

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"golang.org/x/sync/errgroup"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scheduler"
 )
 

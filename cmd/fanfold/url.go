@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/gcs"
 	"github.com/fanfold/fanfold/waiting"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // serverIn starts a MariaDB in this time zone, with an empty schema x.

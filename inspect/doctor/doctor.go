@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // Options are the connections that Examine uses. It closes none of them.

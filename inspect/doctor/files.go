@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // checkSink writes and deletes an object.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // Find returns the sink that has the file of a record, and the file's name in it.

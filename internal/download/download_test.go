@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 const name = "weekly/1111-2-k7m2qx.csv"

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/download"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // openTime bounds the opening of the sink for downloads.

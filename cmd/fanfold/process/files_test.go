@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // TestOpeningASinkThatHangs: no caller waits longer than its request, and the sink is opened once, even

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/internal/stored"
+	"github.com/fanfold/fanfold/record"
 )
 
 // These checks refuse keys of another number of partitions or of another installation.

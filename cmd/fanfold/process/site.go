@@ -13,11 +13,11 @@ import (
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/dashboard"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/record"
 )
 
 // siteShutdown bounds the wait for changes that still run when the process ends.

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/waiting"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/engine/sink/sinktest"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/sinktest"
 )
 
 func openDir(t *testing.T) sinktest.Place { return openDirAt(t, t.TempDir()) }

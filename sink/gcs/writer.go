@@ -13,7 +13,7 @@ import (
 	"cloud.google.com/go/storage"
 	"google.golang.org/api/googleapi"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 
 	"google.golang.org/api/googleapi"
 
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/gcs"
 )
 
 var (

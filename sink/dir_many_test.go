@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/engine/sink/sinktest"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/sinktest"
 )
 
 // A job in a folder of many objects costs no more than in one of few: it does not

@@ -20,8 +20,8 @@ import (
 
 	"google.golang.org/api/option"
 
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/gcs"
 )
 
 const account = "reports@project.iam.gserviceaccount.example"

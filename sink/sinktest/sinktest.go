@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // Place is a sink with a view behind its back.

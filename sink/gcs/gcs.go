@@ -14,8 +14,8 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // The times below end what would otherwise be repeated until ctx ends. An outage

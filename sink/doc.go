@@ -26,6 +26,6 @@
 // Beside every object is its manifest, which says what the object was made from. It is for people
 // and other programs; Fanfold makes no decision by it.
 //
-// This package has the directory (NewDir); engine/sink/gcs has Google Cloud Storage, in its own
-// package because its SDK is heavy. Both pass engine/sink/sinktest.
+// This package has the directory (NewDir); sink/gcs has Google Cloud Storage, in its own
+// package because its SDK is heavy. Both pass sink/sinktest.
 package sink

@@ -1,7 +1,7 @@
 // Package gcs answers one question: how does a file get into Google Cloud
 // Storage?
 //
-// It is apart from engine/sink because it is the only one that links Google's
+// It is apart from sink because it is the only one that links Google's
 // SDK. Objects are created through the JSON API with the precondition that none
 // of their name is there (ifGenerationMatch=0), which also makes the upload safe
 // to repeat, so the client does that by itself.

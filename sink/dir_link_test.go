@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // TestDirLinks: a symbolic link below the root, of a file or of a folder, leads nowhere: nothing

@@ -10,10 +10,10 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/api/option"
 
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/engine/sink/gcs"
-	"github.com/fanfold/fanfold/engine/sink/sinktest"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/gcs"
+	"github.com/fanfold/fanfold/sink/sinktest"
 )
 
 func TestMain(m *testing.M) {

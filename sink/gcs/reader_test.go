@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/sink/gcs"
 )
 
 // TestOpen: a download that is damaged, forbidden or stalls ends in an error that names the object.

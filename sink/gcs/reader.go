@@ -9,7 +9,7 @@ import (
 
 	"cloud.google.com/go/storage"
 
-	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // transfer is an upload or a download that is not finished.
