@@ -74,7 +74,7 @@ func TestGrantsOfTheGuide(t *testing.T) {
 	if v := s.run("r", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
-	for _, command := range []string{"doctor", "ls", "why " + id} {
+	for _, command := range []string{"doctor", "list", "why " + id} {
 		if out, _ := s.fanfold(strings.Fields(command)...); strings.Contains(out, "denied") {
 			t.Errorf("%s: %s", command, out)
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -204,5 +206,44 @@ func TestServeWarnsOfEviction(t *testing.T) {
 		if n := len(log.lines("set maxmemory-policy noeviction")); n != lines {
 			t.Errorf("%s: %d lines", policy, n)
 		}
+	}
+}
+
+// TestRotationOfTheGuide: while Redis accepts two passwords, processes with the old and the new one
+// work side by side. The old password ends without an outage of those with the new one.
+func TestRotationOfTheGuide(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	old := s.limitUser("~* &* +@all")
+	text, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated := filepath.Join(s.dir, "rotated.yaml")
+	if err := os.WriteFile(rotated, []byte(strings.Replace(string(text), "app:secret@", "app:new@", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	setUser := func(rule string) {
+		t.Helper()
+		if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", rule).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := s.serve(old)
+	if _, code := s.fanfold("-c", rotated, "dead", "ls"); code != exitUnreachable {
+		t.Errorf("a password that nobody has set: %d", code)
+	}
+	setUser(">new")
+	s.serve(rotated)
+	if v := s.run("slow", ""); v.Status != report.Success {
+		t.Errorf("%+v", v)
+	}
+	stop()
+	setUser("<secret")
+	if v := s.run("slow", ""); v.Status != report.Success {
+		t.Errorf("%+v", v)
+	}
+	if out, code := s.fanfold("-c", old, "dead", "ls"); code != exitUnreachable || !strings.Contains(out, "WRONGPASS") {
+		t.Errorf("the old password: %d %s", code, out)
 	}
 }

@@ -172,3 +172,45 @@ func TestCachingSHA2(t *testing.T) {
 		t.Errorf("after a login with TLS: %v", err)
 	}
 }
+
+// TestRotationOfAPassword: MySQL accepts the old password beside the new one until it is discarded.
+// MariaDB does not know the statement: there, a second account is needed.
+func TestRotationOfAPassword(t *testing.T) {
+	t.Parallel()
+	m := testmain.SharedDatabase(t)
+	admin, err := m.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	exec := func(statement string) error {
+		_, err := admin.ExecContext(t.Context(), statement)
+		return err
+	}
+	works := func(password string) bool {
+		db, err := ConnectRecords(report.Database{DSN: report.Secret("rotated:" + password + "@tcp(" + m.Addr + ")/")}, 1, 0, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		return db.PingContext(t.Context()) == nil
+	}
+	if err := exec("CREATE USER rotated IDENTIFIED BY 'old'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec("ALTER USER rotated IDENTIFIED BY 'new' RETAIN CURRENT PASSWORD"); (err == nil) != m.MySQL {
+		t.Fatal(err)
+	}
+	if !works("old") || works("new") != m.MySQL {
+		t.Errorf("old %t, new %t", works("old"), works("new"))
+	}
+	if !m.MySQL {
+		return
+	}
+	if err := exec("ALTER USER rotated DISCARD OLD PASSWORD"); err != nil {
+		t.Fatal(err)
+	}
+	if works("old") || !works("new") {
+		t.Errorf("discarded: old %t, new %t", works("old"), works("new"))
+	}
+}
