@@ -93,6 +93,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/download": {"/config", "/listeners", "/scheduler", "/inspect", "/dashboard", "/cmd"},
 		"/internal/redisdb":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/screen":   {""},
+		"/internal/words":    {""},
 		"/internal/quiet":    {""},
 		"/internal/trace":    {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/cmd/fanfold/demo":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},

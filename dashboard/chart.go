@@ -8,20 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
 // functions are the functions of the templates.
 var functions = template.FuncMap{
-	"countdown": countdown,
+	"countdown": words.Countdown,
 	"stamp":     stamp,
-	"short":     inspect.Short,
+	"short":     words.Short,
 	"count":     count,
-	"bytes":     size,
+	"bytes":     words.Bytes,
 	"when":      when,
 	"nav":       func() []page { return menu },
-	"took":      func(ms *int64) string { return inspect.Short(time.Duration(*ms) * time.Millisecond) },
+	"took":      func(ms *int64) string { return words.Short(time.Duration(*ms) * time.Millisecond) },
 	"chip":      chipOf,
 	"rate":      func(n float64) string { return strconv.FormatFloat(math.Ceil(n*10)/10, 'f', -1, 64) },
 	"latency":   latency,
@@ -33,7 +33,7 @@ func latency(d time.Duration) string {
 	if d < 10*time.Second {
 		return strconv.FormatInt(int64(math.Ceil(float64(d)/float64(time.Millisecond))), 10) + " ms"
 	}
-	return inspect.Short(time.Duration(math.Ceil(d.Seconds())) * time.Second)
+	return words.Short(time.Duration(math.Ceil(d.Seconds())) * time.Second)
 }
 
 // page is an entry of the menu.
@@ -63,7 +63,7 @@ func when(at any, now time.Time) string {
 		at = *t
 	}
 	t, _ := at.(time.Time)
-	return inspect.When(t, now)
+	return words.When(t, now)
 }
 
 // stamp writes a date and a time. It takes a time.Time or a *time.Time.
@@ -72,17 +72,11 @@ func stamp(at any) string {
 		at = *t
 	}
 	t, _ := at.(time.Time)
-	return inspect.Stamp(t)
+	return words.Stamp(t)
 }
 
-// count writes a number with spaces between thousands.
-func count(n any) string {
-	text := fmt.Sprintf("%.0f", number(n))
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "\u202f" + text[i:]
-	}
-	return text
-}
+// count writes a number with a comma between thousands.
+func count(n any) string { return words.Grouped(int64(math.Round(number(n)))) }
 
 // number converts the types of numbers that templates pass to count.
 func number(n any) float64 {
@@ -97,17 +91,6 @@ func number(n any) float64 {
 		return n
 	}
 	panic(fmt.Sprintf("%T is not a number", n)) // the template is wrong; its page shows an error
-}
-
-// size writes a number of bytes with a unit.
-func size(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d B", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", n/1000)
-	}
-	return fmt.Sprintf("%d MB", n/1_000_000)
 }
 
 // chart has lines over the last hour, as SVG paths in a box of chartWidth by chartHeight. Last are the newest
@@ -152,7 +135,7 @@ func charts(points []point, now time.Time) []chart {
 		times[i] = p.at
 	}
 	whole := func(v float64) string { return count(v) }
-	seconds := func(v float64) string { return inspect.Short(time.Duration(v * float64(time.Second))) }
+	seconds := func(v float64) string { return words.Short(time.Duration(v * float64(time.Second))) }
 	return []chart{
 		draw("Files and failures per minute", whole, minutes, now,
 			series{"good", perMinute(func(p point) float64 { return p.succeeded })}, series{"bad", perMinute(func(p point) float64 { return p.failed })}),

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -92,7 +92,7 @@ func (d *Dashboard) confirmSweep(r *http.Request, s *sample, q question) (string
 			n++
 		}
 	}
-	jobs, what := inspect.Count(n, "job"), describe(s.Dead[first])
+	jobs, what := words.Count(n, "job"), describe(s.Dead[first])
 	if s.DeadCut() {
 		jobs = "at least " + jobs
 	}

@@ -19,24 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestCountdown(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{41 * time.Second: "0:41", 61 * time.Second: "1:01", 2*time.Hour + 3*time.Minute: "2:03:00", -1: "now", math.MaxInt64: "more than 10 years"} {
-		if got := countdown(d); got != want {
-			t.Errorf("%s: %s, not %s", d, got, want)
-		}
-	}
-}
-
-func TestCount(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567"} {
-		if got := count(n); got != want {
-			t.Errorf("%d: %q", n, got)
-		}
-	}
-}
-
 // TestCharts: lines stay in their box, also without data.
 func TestCharts(t *testing.T) {
 	t.Parallel()

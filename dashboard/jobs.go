@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -171,9 +169,9 @@ func chipOfStep(s inspect.Step, now time.Time) (state, text string) {
 	case inspect.KindRateLimited:
 		return "wait", "waits for the rate limit"
 	case inspect.KindWaiting:
-		return "wait", "next poll in " + countdown(s.Next.Sub(now))
+		return "wait", "next poll in " + words.Countdown(s.Next.Sub(now))
 	case inspect.KindRetryWaiting, inspect.KindSinkFails:
-		return "retry", "next try in " + countdown(s.Next.Sub(now))
+		return "retry", "next try in " + words.Countdown(s.Next.Sub(now))
 	}
 	return "failed", strings.ReplaceAll(string(s.Kind), "-", " ")
 }
@@ -196,7 +194,7 @@ func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) 
 		case waits && !failed[name]:
 			c.State, c.Text = "wait", "waits"
 		case waits:
-			c.State, c.Text = "retry", "next try in "+countdown(next.Sub(s.At))
+			c.State, c.Text = "retry", "next try in "+words.Countdown(next.Sub(s.At))
 		default:
 			c.State, c.Text = "open", "open"
 		}
@@ -222,20 +220,4 @@ func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) 
 		all = append(all, chipOf(name, slices.Contains(r.Open, name)))
 	}
 	return all
-}
-
-// countdown writes a remaining time, such as 0:41 or 2:03:00.
-func countdown(d time.Duration) string {
-	if d < 0 {
-		return "now"
-	}
-	if d >= scripts.Horizon {
-		return "more than 10 years"
-	}
-	d = d.Round(time.Second)
-	hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
-	if hours > 0 {
-		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
-	}
-	return strconv.Itoa(minutes) + fmt.Sprintf(":%02d", seconds)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 // lane shows when a step of a job waited and worked. All lanes of a job have one scale, from its start until
@@ -67,21 +68,21 @@ func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 		began := later(begin, *l.Began)
 		add("wait", begin, began, true)
 		add("done", began, *l.Ended, false)
-		drawn.Text = "waited " + inspect.Short(began.Sub(begin)) + ", took " + inspect.Short(l.Ended.Sub(began))
+		drawn.Text = "waited " + words.Short(began.Sub(begin)) + ", took " + words.Short(l.Ended.Sub(began))
 	case l.Next != nil && l.Next.After(now) && l.Waits:
 		add("wait", begin, now, true)
-		drawn.Text = "waiting for " + inspect.Short(now.Sub(begin)) + ", next poll " + inspect.When(*l.Next, now)
+		drawn.Text = "waiting for " + words.Short(now.Sub(begin)) + ", next poll " + words.When(*l.Next, now)
 	case l.Next != nil && l.Next.After(now):
 		add("retry", begin, now, true)
-		drawn.Text = "is retried " + inspect.When(*l.Next, now)
+		drawn.Text = "is retried " + words.When(*l.Next, now)
 	case l.Began != nil:
 		began := later(begin, *l.Began)
 		add("wait", begin, began, true)
 		add("work", began, now, false)
-		drawn.Text = "waited " + inspect.Short(began.Sub(begin)) + ", running for " + inspect.Short(now.Sub(began))
+		drawn.Text = "waited " + words.Short(began.Sub(begin)) + ", running for " + words.Short(now.Sub(began))
 	default:
 		add("wait", begin, now, true)
-		drawn.Text = "waiting for " + inspect.Short(now.Sub(begin))
+		drawn.Text = "waiting for " + words.Short(now.Sub(begin))
 	}
 	return drawn
 }

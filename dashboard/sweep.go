@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -58,9 +59,9 @@ func (s sweep) left() (n int) {
 func (s sweep) Progress() string {
 	var parts []string
 	if s.DryRun {
-		parts = append(parts, inspect.Count(s.Would, "job")+" would be changed")
+		parts = append(parts, words.Count(s.Would, "job")+" would be changed")
 	} else {
-		parts = append(parts, inspect.Count(s.Done, "job")+" done")
+		parts = append(parts, words.Count(s.Done, "job")+" done")
 	}
 	var reasons []string
 	for why := range s.Left {

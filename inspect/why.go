@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // Kind says what a job waits for, in a word that programs can rely on.
@@ -159,37 +156,4 @@ func (in *Inspector) Because(ctx context.Context, ids []string, kind Kind, limit
 		}
 	}
 	return found, nil
-}
-
-// Stamp formats a time for people, in the local time zone.
-func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
-
-// When formats the distance of a time from now, such as "in 5s" or "5s ago".
-func When(at, now time.Time) string {
-	if at.Before(now) {
-		return Short(now.Sub(at)) + " ago"
-	}
-	return "in " + Short(at.Sub(now))
-}
-
-// Short formats a duration for people. A time that another program wrote can be any.
-func Short(d time.Duration) string {
-	if d >= scripts.Horizon {
-		return "more than 10 years"
-	}
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
-// Count formats a number with its noun: 1 job, 2 jobs, 2 entries.
-func Count[T int | int64 | float64](n T, one string) string {
-	text := strconv.FormatFloat(float64(n), 'f', 0, 64) + " "
-	if stem, ok := strings.CutSuffix(one, "y"); ok && n != 1 {
-		return text + stem + "ies"
-	} else if n != 1 {
-		return text + one + "s"
-	}
-	return text + one
 }

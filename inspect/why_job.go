@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -112,8 +113,8 @@ func (j *judged) known() *known {
 	k.text = map[string]string{
 		"redis-error": text(j.RedisErr), "records-error": text(j.RecordErr), "state-error": text(j.JobErr),
 		"memory": strconv.Itoa(j.Memory), "memory-max": strconv.Itoa(j.Limits.Memory), "jobs-searched": integer(j.Jobs.Searched),
-		"jobs-running": integer(j.Running), "jobs-max": strconv.Itoa(j.Limits.RunningJobs), "lease": Short(j.Limits.Lease), "grace": Short(j.Limits.Grace),
-		"polls": strconv.Itoa(len(report.RecordPolls)), "dead-since": Stamp(j.Dead),
+		"jobs-running": integer(j.Running), "jobs-max": strconv.Itoa(j.Limits.RunningJobs), "lease": words.Short(j.Limits.Lease), "grace": words.Short(j.Limits.Grace),
+		"polls": strconv.Itoa(len(report.RecordPolls)), "dead-since": words.Stamp(j.Dead),
 	}
 	k.at = map[string]time.Time{"takeover": j.Now.Add(j.Limits.Lease)}
 	if j.Report != nil {
@@ -131,16 +132,16 @@ func (j *judged) known() *known {
 		k.is["other-id"], k.is["final"], k.is["record-error"], k.is["report-paused"] = r.ID != j.ID, r.Status.Final(), r.Error != "", !paused.IsZero()
 		k.is["overtaken"], k.is["in-grace"] = job != nil && job.Attempt > r.Attempt, r.Age < j.Limits.Grace
 		k.text["exact-id"], k.text["record-id"], k.text["record-status"], k.text["report-quoted"] = r.ID, strconv.Quote(r.ID), strconv.Quote(string(r.Status)), strconv.Quote(r.Report)
-		k.text["file"], k.text["record-error"], k.text["record-attempt"], k.text["record-age"] = r.File, r.Error, integer(r.Attempt), Short(r.Age)
-		k.text["report"], k.text["report-paused"], k.at["grace-over"] = r.Report, Stamp(paused), j.Now.Add(j.Limits.Grace-r.Age)
+		k.text["file"], k.text["record-error"], k.text["record-attempt"], k.text["record-age"] = r.File, r.Error, integer(r.Attempt), words.Short(r.Age)
+		k.text["report"], k.text["report-paused"], k.at["grace-over"] = r.Report, words.Stamp(paused), j.Now.Add(j.Limits.Grace-r.Age)
 	}
 	if job != nil {
 		last := j.Seen.Last[job.member()]
 		k.is["state"], k.is["state-runs"], k.is["seen"] = true, job.runs(), !last.IsZero()
 		k.is["deadline-missed"], k.is["deadline-ahead"] = !job.committed() && j.Now.Sub(job.Deadline) > Missed, !j.Now.After(job.Deadline)
 		k.is["some-done"], k.text["done"], k.text["target"] = job.Done > 0 && job.Done < job.Target, integer(job.Done), integer(job.Target)
-		k.text["deadline"], k.at["deadline"], k.text["job-status"] = When(job.Deadline, j.Now), job.Deadline, job.Status
-		k.text["seen"], k.at["restart"], k.text["next-attempt"] = When(last, j.Now), last.Add(j.Limits.Grace), integer(job.Attempt+1)
+		k.text["deadline"], k.at["deadline"], k.text["job-status"] = words.When(job.Deadline, j.Now), job.Deadline, job.Status
+		k.text["seen"], k.at["restart"], k.text["next-attempt"] = words.When(last, j.Now), last.Add(j.Limits.Grace), integer(job.Attempt+1)
 	}
 	if w := j.worst; w != nil {
 		k.is["worst-running"], k.is["worst-ending"] = w.kind == KindRunning, w.kind == KindEnding
@@ -155,15 +156,15 @@ func (j *judged) known() *known {
 		k.is["push-due"], k.is["push-of-id"], k.text["poll"] = push.Due != nil, push.later.Step == "", integer(push.later.Attempt)
 		k.text["push-score"] = fmt.Sprint(push.Score)
 		if push.Due != nil {
-			k.is["push-missed"], k.text["push-due"], k.at["push-due"] = j.Now.Sub(*push.Due) > Missed, When(*push.Due, j.Now), *push.Due
+			k.is["push-missed"], k.text["push-due"], k.at["push-due"] = j.Now.Sub(*push.Due) > Missed, words.When(*push.Due, j.Now), *push.Due
 		}
 	}
 	if e != nil {
-		k.is["read"], k.is["silent"], k.text["reader"], k.text["read-ago"] = e.Consumer != "", e.Idle > j.Limits.Lease, e.Consumer, Short(e.Idle)
+		k.is["read"], k.is["silent"], k.text["reader"], k.text["read-ago"] = e.Consumer != "", e.Idle > j.Limits.Lease, e.Consumer, words.Short(e.Idle)
 		k.is["ids-before-none"], k.text["ids-before"] = e.Ahead == 0, integer(e.Ahead)
 	}
 	if a := j.Aside; a != nil {
-		k.text["aside-at"], k.text["aside-reason"], k.text["aside-stream"] = When(a.At, j.Now), a.Reason, a.Stream
+		k.text["aside-at"], k.text["aside-reason"], k.text["aside-stream"] = words.When(a.At, j.Now), a.Reason, a.Stream
 		k.is["entry-known"], k.text["aside-entry"] = true, a.Entry
 		if id := a.exactID(); id != "" {
 			k.text["exact-id"] = id

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -89,7 +90,7 @@ func (s *step) known(back bool) *known {
 	}
 	k.text = map[string]string{
 		"name": s.Name, "title": title(s.Name), "owner": s.Owner, "error": s.Error, "waits": s.Waits, "rows": integer(s.Rows), "tries-max": strconv.Itoa(s.maxTries),
-		"next": When(s.Next, now), "lease-over": Short(now.Sub(s.Lease)), "taken": Short(now.Sub(s.Taken)), "paused-since": Stamp(since),
+		"next": words.When(s.Next, now), "lease-over": words.Short(now.Sub(s.Lease)), "taken": words.Short(now.Sub(s.Taken)), "paused-since": words.Stamp(since),
 		"stream": s.queue.Key, "stream-in-shell": shell(s.queue.Key), "length": integer(s.queue.Length), "workers": strconv.Itoa(s.live(s.queue)),
 		"stream-searched": integer(s.queue.Searched), "source-error": text(s.away), "lost-every": scripts.LostEvery.String(), "lost-jobs": strconv.Itoa(scripts.LostJobs),
 	}
@@ -134,7 +135,7 @@ func jobsOf(holders []scripts.Holder) string {
 	case len(ids) == 1:
 		return "job " + ids[0]
 	case more > 0:
-		return "jobs " + strings.Join(ids[:MaxHolders], ", ") + " and " + Count(more, "other")
+		return "jobs " + strings.Join(ids[:MaxHolders], ", ") + " and " + words.Count(more, "other")
 	}
 	return "jobs " + strings.Join(ids, ", ")
 }

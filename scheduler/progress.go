@@ -48,7 +48,7 @@ func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
 		}
 		took, err := s.past.Of(ctx, f.State.Report)
 		unknown = errors.Join(unknown, err)
-		jobs, texts = append(jobs, f.State), append(texts, f.State.Progress(now, took.Left(now.Sub(f.State.Started))))
+		jobs, texts = append(jobs, f.State), append(texts, progressLine(f.State, now, took.Left(now.Sub(f.State.Started))))
 	}
 	if len(jobs) == 0 {
 		return every, nil

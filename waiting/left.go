@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/past"
-	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 // Left is the estimated time left.
@@ -20,7 +20,7 @@ func (l Left) Says(now time.Time) string {
 	if !l.Late.After(now) {
 		return ""
 	}
-	switch early, late := job.Span(l.Early.Sub(now)), job.Span(l.Late.Sub(now)); {
+	switch early, late := words.Span(l.Early.Sub(now)), words.Span(l.Late.Sub(now)); {
 	case l.Early.Sub(now) < time.Second:
 		return "up to " + late
 	case early == late:

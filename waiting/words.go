@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -95,15 +96,15 @@ func (v *view) queued(f facts) {
 		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts automatically when the pause ends."}
 	case p.Due.After(f.Now):
 		v.Title = "Scheduled"
-		v.Says = []string{"It starts in " + job.Span(p.Due.Sub(f.Now)) + "."}
+		v.Says = []string{"It starts in " + words.Span(p.Due.Sub(f.Now)) + "."}
 	case p.Known && p.Exact && p.Before == 0:
 		v.Says = []string{"It is the next one to start."}
 	case p.Known && p.Exact && p.Before == 1:
 		v.Says = []string{"One other report is ahead of it."}
 	case p.Known && p.Exact:
-		v.Says = []string{job.Grouped(int64(p.Before)) + " other reports are ahead of it."}
+		v.Says = []string{words.Grouped(int64(p.Before)) + " other reports are ahead of it."}
 	case p.Known:
-		v.Says = []string{"More than " + job.Grouped(int64(p.Before)) + " other reports are ahead of it."}
+		v.Says = []string{"More than " + words.Grouped(int64(p.Before)) + " other reports are ahead of it."}
 	default:
 		v.Says = []string{"It has not started yet."}
 	}
@@ -125,7 +126,7 @@ func (v *view) running(f facts, of *report.Report) {
 	case job.StatusReady, job.StatusFold:
 		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
 		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
-			v.Says = append(v.Says, "That failed and is retried in "+job.Span(l.Next.Sub(f.Now))+".")
+			v.Says = append(v.Says, "That failed and is retried in "+words.Span(l.Next.Sub(f.Now))+".")
 		}
 	case job.StatusPublishing:
 		v.Title, v.Says = "Almost there", []string{"The file is being stored."}
@@ -138,7 +139,7 @@ func (v *view) running(f facts, of *report.Report) {
 func (v *view) parts(f facts, of *report.Report) {
 	for _, l := range f.Listeners {
 		p := part{Name: label(of, l.Name), Class: "open", Says: "not ready yet"}
-		rows := job.Rows(l.Rows)
+		rows := words.Rows(l.Rows)
 		switch {
 		case l.State == "done":
 			v.Done++
@@ -153,7 +154,7 @@ func (v *view) parts(f facts, of *report.Report) {
 		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
 			p.Class, p.Says = "waits", "waits for another system"
 		case l.Next != nil && l.Next.After(f.Now):
-			p.Class, p.Says = "waits", "did not answer; retried in "+job.Span(l.Next.Sub(f.Now))
+			p.Class, p.Says = "waits", "did not answer; retried in "+words.Span(l.Next.Sub(f.Now))
 		case l.Stage > f.Stage:
 			p.Says = "starts after the others"
 		case l.Rows > 0:
@@ -201,10 +202,10 @@ func (v *view) done(f facts, of *report.Report) {
 	}
 	v.Class, v.Title, v.Ended, v.Result = "good", "Ready", true, &result{}
 	if f.Rows != nil {
-		v.Result.Rows = job.Grouped(*f.Rows)
+		v.Result.Rows = words.Grouped(*f.Rows)
 	}
 	if m := f.Manifest; m != nil {
-		v.Result = &result{Rows: job.Grouped(m.Rows), Size: size(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt)}
+		v.Result = &result{Rows: words.Grouped(m.Rows), Size: words.FileSize(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt)}
 		for _, l := range m.Listeners {
 			if l.OnFailure != "" {
 				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))
@@ -218,23 +219,6 @@ func (v *view) done(f facts, of *report.Report) {
 			v.Says = []string{"The file was created without: " + strings.Join(missing, ", ") + ". Their columns are empty, or have a fixed value."}
 		}
 	}
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	unit, of := "bytes", int64(1)
-	for _, u := range []struct {
-		name string
-		of   int64
-	}{{"kB", 1000}, {"MB", 1_000_000}, {"GB", 1_000_000_000}} {
-		if n >= u.of {
-			unit, of = u.name, u.of
-		}
-	}
-	if of == 1 || n >= 10*of {
-		return job.Grouped((n+of/2)/of) + " " + unit
-	}
-	return fmt.Sprintf("%.1f %s", float64(n)/float64(of), unit)
 }
 
 // stamp formats a time in UTC.

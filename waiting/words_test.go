@@ -12,7 +12,7 @@ import (
 )
 
 // words returns all texts of a page.
-func words(v view) string {
+func text(v view) string {
 	all := append([]string{v.Title + ":"}, v.Says...)
 	for _, p := range v.Parts {
 		all = append(all, "["+p.Name+": "+p.Says+"]")
@@ -87,7 +87,7 @@ func TestWords(t *testing.T) {
 		"Ready, but not complete: Some data was not available, and the file was created without it.     (help)":                                                                   ended(report.Partial, nil),
 		"Ready, but not complete: The file was created without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),
 	} {
-		got := words(describe(f, reports))
+		got := text(describe(f, reports))
 		if got != want {
 			t.Errorf("%q\nnot\n%q", got, want)
 		}
@@ -97,10 +97,5 @@ func TestWords(t *testing.T) {
 	}
 	if got := describe(ended("unmapped x", nil), nil); got.Class != "bad" || !got.Ended {
 		t.Errorf("%+v", got)
-	}
-	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1500: "1.5 kB", 15_400: "15 kB", 2_000_000_000: "2.0 GB", 1_500_000_000_000: "1,500 GB"} {
-		if got := size(n); got != want {
-			t.Errorf("%d: %q, not %q", n, got, want)
-		}
 	}
 }

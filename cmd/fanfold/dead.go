@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -75,7 +76,7 @@ func newDeadList(f *flags) *cobra.Command {
 			if j.Note != "" {
 				reason = "(" + j.Note + ") " + reason
 			}
-			return table.Row{j.ID, inspect.Stamp(j.When), j.Report, j.Attempt, reason}
+			return table.Row{j.ID, words.Stamp(j.When), j.Report, j.Attempt, reason}
 		}, table.ColumnConfig{Number: 5, WidthMax: 100}); err != nil {
 			return err
 		}

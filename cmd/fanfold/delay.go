@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 func newDelay(f *flags) *cobra.Command {
@@ -34,7 +35,7 @@ func (f *flags) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
 	return printList(f, c, list, table.Row{"member", "due", "in", "what"}, func(d inspect.Delayed) table.Row {
 		due, what := fmt.Sprint(d.Score), d.What
 		if d.Due != nil {
-			due = inspect.Stamp(*d.Due)
+			due = words.Stamp(*d.Due)
 		}
 		if d.Bad != "" {
 			what += ": " + d.Bad

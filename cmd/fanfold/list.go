@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -193,7 +194,7 @@ func durationText(v inspect.Job) string {
 	if d < time.Second {
 		return d.String()
 	}
-	return inspect.Short(d)
+	return words.Short(d)
 }
 
 // ago parses a time or a duration and returns how long ago that was; 0 for an empty text.

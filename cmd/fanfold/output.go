@@ -11,8 +11,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -55,7 +55,7 @@ func (f *flags) printCut(c *cobra.Command, shown, limit int, total func() (int64
 	if err != nil || n <= int64(shown) {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s; --limit %d shows all\n", shown, inspect.Count(n, "entry"), n)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s; --limit %d shows all\n", shown, words.Count(n, "entry"), n)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -91,7 +92,7 @@ func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)
 		}
-		return table.Row{p.What, inspect.Stamp(p.Since), waiting}
+		return table.Row{p.What, words.Stamp(p.Since), waiting}
 	})
 }
 

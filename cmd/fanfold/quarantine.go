@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 func newQuarantine(f *flags) *cobra.Command {
@@ -27,7 +28,7 @@ entries and drops the oldest.`,
 				return err
 			}
 			if err := printList(f, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
-				return table.Row{e.Entry, inspect.Stamp(e.At), e.Stream, e.Reason, e.Fields}
+				return table.Row{e.Entry, words.Stamp(e.At), e.Stream, e.Reason, e.Fields}
 			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60}); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -29,7 +30,7 @@ func newQuarantineShow(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows := []table.Row{{"entry", v.Entry}, {"when", inspect.Stamp(v.At)}, {"came from", strings.TrimSpace(v.Stream + " " + v.Origin)}, {"reason", v.Reason}}
+			rows := []table.Row{{"entry", v.Entry}, {"when", words.Stamp(v.At)}, {"came from", strings.TrimSpace(v.Stream + " " + v.Origin)}, {"reason", v.Reason}}
 			for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
 				rows = append(rows, table.Row{"field " + name, v.Parts[name]})
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 // quarantine puts an entry of a stream into the quarantine of a partition and returns its name.
@@ -73,7 +74,7 @@ func TestQuarantineRequeue(t *testing.T) {
 	s.must("delay ls", "1/1/one")
 	s.refuses(s.quarantine(0, k.Delayed(), "the same again", map[string]string{"member": "1/1/one"}), "is in "+k.Delayed()+" already")
 	s.must("quarantine requeue --at 2034-01-31T09:00:00+01:00 "+s.quarantine(0, k.Timers(), "no score", map[string]string{"name": "beep-1", "due": "none"}), k.Timers())
-	s.must("timer ls", inspect.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
+	s.must("timer ls", words.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
 
 	s.quarantine(0, k.Fired(), "a firing", map[string]string{"name": "beep-2", "due": "1", "late": "0", "try": "7"})
 	s.quarantine(0, k.Fired(), "another firing", map[string]string{"name": "beep-3", "due": "1", "late": "0"})

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/download"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -52,7 +53,7 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"rows", *v.Rows})
 	}
 	if v.Size != nil {
-		rows = append(rows, table.Row{"size", show.Bytes(*v.Size)})
+		rows = append(rows, table.Row{"size", words.Bytes(*v.Size)})
 	}
 	changed := v.Changed
 	if v.Ended != nil {
@@ -60,7 +61,7 @@ func jobRows(v inspect.Job) []table.Row {
 	}
 	for i, at := range []*time.Time{v.Created, v.Started, changed, v.Ended} {
 		if at != nil {
-			rows = append(rows, table.Row{[]string{"created", "started", "changed", "ended"}[i], inspect.Stamp(*at)})
+			rows = append(rows, table.Row{[]string{"created", "started", "changed", "ended"}[i], words.Stamp(*at)})
 		}
 	}
 	if v.Duration != nil {
@@ -72,7 +73,7 @@ func jobRows(v inspect.Job) []table.Row {
 			job += fmt.Sprintf(", stage %d", v.Stage)
 		}
 		if v.Deadline != nil {
-			job += ", deadline " + inspect.Stamp(*v.Deadline)
+			job += ", deadline " + words.Stamp(*v.Deadline)
 		}
 		rows = append(rows, table.Row{"job", job})
 	}
@@ -95,13 +96,13 @@ func jobRows(v inspect.Job) []table.Row {
 func stepText(l inspect.Listener, reads bool) string {
 	text := l.State
 	if reads && l.State != "failed" && l.State != "stopped" {
-		text += ", " + inspect.Count(l.Rows, "row")
+		text += ", " + words.Count(l.Rows, "row")
 	}
 	if l.Tries > 0 {
 		text += fmt.Sprintf(", try %d", l.Tries)
 	}
 	if l.Next != nil {
-		text += ", next at " + inspect.Stamp(*l.Next)
+		text += ", next at " + words.Stamp(*l.Next)
 	}
 	if l.Why != "" {
 		text += ": " + l.Why

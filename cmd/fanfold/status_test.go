@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -20,7 +21,7 @@ func TestStatusRows(t *testing.T) {
 		"job=FAILED; a=failed, try 1; b=stopped": {Status: report.Failed, Job: string(report.Failed), Listeners: []inspect.Listener{
 			{Name: "a", State: "failed", Tries: 1}, {Name: "b", State: "stopped"},
 		}},
-		"job=FOLD, stage 2; a=done, 5 rows, try 1; fan-in=waiting, try 2, next at " + inspect.Stamp(next) + ": sink: 503": {
+		"job=FOLD, stage 2; a=done, 5 rows, try 1; fan-in=waiting, try 2, next at " + words.Stamp(next) + ": sink: 503": {
 			Status: report.Processing, Job: job.StatusFold, Stage: 2, Listeners: []inspect.Listener{{Name: "a", State: "done", Rows: 5, Tries: 1}},
 			FanIn: &inspect.Listener{Name: "@fanin", State: "waiting", Tries: 2, Next: &next, Why: "sink: 503"},
 		},

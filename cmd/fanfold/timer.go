@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -114,7 +115,7 @@ func (f *flags) printTimers(c *cobra.Command, list []inspect.Timer) error {
 	return printList(f, c, list, table.Row{"name", "state", "due", "repeats", "definition"}, func(v inspect.Timer) table.Row {
 		due := ""
 		if v.Due != nil {
-			due = inspect.Stamp(*v.Due)
+			due = words.Stamp(*v.Due)
 		}
 		return table.Row{v.Name, v.State, due, v.Every + v.Cron, v.Definition}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -77,7 +78,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitOK, "set", "set", two, "--at", "2034-01-31T09:00:00+01:00")
 	s.eventually("both are listed", func() bool {
 		out, _ := s.fanfold("timer", "ls", "--match", "send_message-*")
-		return strings.Contains(out, one) && strings.Contains(out, inspect.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
+		return strings.Contains(out, one) && strings.Contains(out, words.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
 	})
 	do(exitOK, "paused", "pause", one)
 	do(exitOK, "paused", "ls", "--match", "*-1-*")

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -85,7 +85,7 @@ func (l *dueFlags) check(wait bool) (err error) {
 			return usage(fmt.Errorf("--at: %w", err))
 		}
 		if time.Since(l.time) > maxPast {
-			return usage(fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", inspect.Stamp(l.time)))
+			return usage(fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", words.Stamp(l.time)))
 		}
 	}
 	if max(l.in, time.Until(l.time)) > scripts.Horizon {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 func newWhy(f *flags) *cobra.Command {
@@ -73,7 +74,7 @@ func verdictText(v inspect.Verdict) string {
 	}
 	var upcoming []string
 	for _, u := range v.Upcoming {
-		upcoming = append(upcoming, inspect.Stamp(u.At)+" ("+inspect.When(u.At, v.Now)+"): "+u.What)
+		upcoming = append(upcoming, words.Stamp(u.At)+" ("+words.When(u.At, v.Now)+"): "+u.What)
 	}
 	list("What will happen", upcoming)
 	list("What you can do", v.Remedies)

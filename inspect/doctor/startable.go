@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -59,7 +59,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
 	case unknown > 0:
-		err = fmt.Errorf("%s cannot start, because their report is not in this configuration: %s", inspect.Count(unknown, "record"), named)
+		err = fmt.Errorf("%s cannot start, because their report is not in this configuration: %s", words.Count(unknown, "record"), named)
 		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to exclude rows that do not belong to Fanfold")
 	}
 	return pass(check, "none")

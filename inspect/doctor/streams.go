@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -50,14 +51,14 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 			return newFinding(check, Fail, "", err, "")
 		}
 	}
-	detail, alive := fmt.Sprintf("%s, %d of them in work, %s", inspect.Count(length, "entry"), group.Pending, inspect.Count(group.Consumers, "consumer")), slices.ContainsFunc(consumers, by.Alive)
+	detail, alive := fmt.Sprintf("%s, %d of them in work, %s", words.Count(length, "entry"), group.Pending, words.Count(group.Consumers, "consumer")), slices.ContainsFunc(consumers, by.Alive)
 	switch {
 	case serving && !alive && by.Listener != "" && !by.External:
 		return newFinding(check, Warn, "", errors.New("processes run, but none of them runs this listener"), "restart fanfold serve if you have just added it; otherwise start it with this listener: --listeners may exclude it in every process")
 	case missing:
 		return pass(check, "it does not exist yet: fanfold serve makes it")
 	case i < 0:
-		return pass(check, inspect.Count(length, "entry")+", no group yet: fanfold serve makes it")
+		return pass(check, words.Count(length, "entry")+", no group yet: fanfold serve makes it")
 	case group.Consumers == 0 && length > 0:
 		return newFinding(check, Warn, "", errors.New(detail), "it has no reader: start "+start)
 	case alive:
@@ -69,9 +70,9 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 	case err != nil:
 		return newFinding(check, Fail, "", err, "")
 	case waits > unreadAfter:
-		err = fmt.Errorf("%s; none of them reads, and the oldest unread entry has waited for %s", detail, inspect.Short(waits))
+		err = fmt.Errorf("%s; none of them reads, and the oldest unread entry has waited for %s", detail, words.Short(waits))
 	case group.Pending > 0 && heard > by.Silence:
-		err = fmt.Errorf("%s; all of them have been silent for %s, and the entries in work stand still", detail, inspect.Short(heard))
+		err = fmt.Errorf("%s; all of them have been silent for %s, and the entries in work stand still", detail, words.Short(heard))
 	}
 	return newFinding(check, Warn, detail, err, "start "+start+", or read its log if it runs")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -19,9 +20,9 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 	if err == nil && len(list) > 0 {
 		var all []string
 		for _, p := range list {
-			text := p.What + " has been paused since " + inspect.Stamp(p.Since)
+			text := p.What + " has been paused since " + words.Stamp(p.Since)
 			if p.Waiting > 0 {
-				text += ", waiting: " + inspect.Count(p.Waiting, "id")
+				text += ", waiting: " + words.Count(p.Waiting, "id")
 			}
 			all = append(all, text)
 		}
@@ -62,7 +63,7 @@ func (d redisDoctor) checkContenders(ctx context.Context) Finding {
 		if failed = cmp.Or(failed, err); err == nil && !since.IsZero() {
 			contenders, err := s.Memory.Contenders(ctx)
 			failed = cmp.Or(failed, err)
-			all = append(all, fmt.Sprintf("%s compete for its memory: the last one made room at %s", inspect.Count(int64(len(contenders)), "job"), inspect.Stamp(since)))
+			all = append(all, fmt.Sprintf("%s compete for its memory: the last one made room at %s", words.Count(int64(len(contenders)), "job"), words.Stamp(since)))
 		}
 	}
 	if failed == nil && len(all) > 0 {
@@ -83,7 +84,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	if err == nil && n > 0 {
 		var newest []inspect.Quarantined
 		if newest, err = d.in.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
-			err = fmt.Errorf("%s could not be used; the newest, of %s: %s", inspect.Count(n, "entry"), inspect.Stamp(newest[0].At), newest[0].Reason)
+			err = fmt.Errorf("%s could not be used; the newest, of %s: %s", words.Count(n, "entry"), words.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
 	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them, requeue puts one back after its cause is corrected, and rm removes one")

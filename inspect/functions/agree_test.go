@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -92,7 +93,7 @@ func said(v inspect.Verdict) []string {
 		if i == 0 {
 			lines = append(lines, "What will happen:")
 		}
-		lines = append(lines, "  "+inspect.Stamp(u.At)+" ("+inspect.When(u.At, v.Now)+"): "+u.What)
+		lines = append(lines, "  "+words.Stamp(u.At)+" ("+words.When(u.At, v.Now)+"): "+u.What)
 	}
 	for i, r := range v.Remedies {
 		if i == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -294,7 +295,7 @@ func TestWordsOfTimes(t *testing.T) {
 	t.Parallel()
 	client := testmain.SharedRedis(t).Client()
 	defer client.Close()
-	words, err := files.ReadFile("lua/words.lua")
+	source, err := files.ReadFile("lua/words.lua")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,16 +304,16 @@ func TestWordsOfTimes(t *testing.T) {
 	for n := int64(1); n < 1e13; n = n*2 + 37 {
 		args = append(args, n)
 		d, at := time.Duration(n)*time.Millisecond, time.UnixMilli(n).UTC()
-		want = append(want, inspect.Short(d)+" "+at.Format("2006-01-02 15:04:05 -07:00"))
+		want = append(want, words.Short(d)+" "+at.Format("2006-01-02 15:04:05 -07:00"))
 	}
 	for _, day := range []string{"2000-02-29", "2023-12-31", "2024-02-29", "2024-03-01", "2100-02-28", "2100-03-01"} {
 		at, err := time.Parse(time.DateOnly, day)
 		if err != nil {
 			t.Fatal(err)
 		}
-		args, want = append(args, at.UnixMilli()), append(want, inspect.Short(time.Duration(at.UnixMilli())*time.Millisecond)+" "+at.Format("2006-01-02 15:04:05 -07:00"))
+		args, want = append(args, at.UnixMilli()), append(want, words.Short(time.Duration(at.UnixMilli())*time.Millisecond)+" "+at.Format("2006-01-02 15:04:05 -07:00"))
 	}
-	got, err := client.Eval(t.Context(), fmt.Sprintf("local HORIZON = %d\n", scripts.Horizon.Milliseconds())+string(words)+`
+	got, err := client.Eval(t.Context(), fmt.Sprintf("local HORIZON = %d\n", scripts.Horizon.Milliseconds())+string(source)+`
 		local said = {}
 		for i, n in ipairs(ARGV) do said[i] = short(tonumber(n)) .. ' ' .. stamp(tonumber(n)) end
 		return said`, nil, args...).StringSlice()

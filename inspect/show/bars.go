@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 const (
@@ -60,7 +61,7 @@ func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
 	b.writer.SetUpdateFrequency(drawEvery)
 	b.writer.SetSortBy(progress.SortByIndex)
 	if jobs > MaxBars {
-		b.many = b.bar("", inspect.Count(jobs, "job"), 0)
+		b.many = b.bar("", words.Count(jobs, "job"), 0)
 		b.many.UpdateTotal(int64(jobs))
 		b.many.show(working, "0 have ended")
 	}
@@ -209,7 +210,7 @@ func (b *bar) showJob(v inspect.Job) {
 
 // showListener updates the bar of a listener.
 func (b *bar) showListener(l inspect.Listener) {
-	state, text := idle, inspect.Count(l.Rows, "row")
+	state, text := idle, words.Count(l.Rows, "row")
 	switch {
 	case l.State == "running":
 		state = working

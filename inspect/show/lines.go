@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -96,7 +97,7 @@ func (l *Lines) showListener(now time.Time, id string, v inspect.Listener) error
 	case v.State == "waiting" && v.Next != nil:
 		text = "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
 	case v.State == "running" || v.State == "done" || v.Rows > 0:
-		text += ", " + inspect.Count(v.Rows, "row") + suffix(", ", tried(v))
+		text += ", " + words.Count(v.Rows, "row") + suffix(", ", tried(v))
 	default:
 		text += suffix(", ", tried(v))
 	}
@@ -255,17 +256,4 @@ func About(v inspect.Job) string {
 		return v.File + " (" + v.Error + ")"
 	}
 	return v.File + v.Error
-}
-
-// Bytes formats a size for people, in powers of 1024 as in the configuration.
-func Bytes(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, i := float64(n)/unit, 0
-	for ; value >= unit && i < 3; i++ {
-		value /= unit
-	}
-	return fmt.Sprintf("%.1f %s", value, []string{"KB", "MB", "GB", "TB"}[i])
 }

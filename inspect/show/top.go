@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -48,7 +49,7 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	rows = nil
 	for _, j := range t.Jobs {
 		rows = append(rows, table.Row{j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), strconv.FormatInt(j.Done, 10) + "/" + strconv.FormatInt(j.Target, 10),
-			Bytes(j.Bytes), age(j.Started, t.At), inspect.When(j.Deadline, t.At), strings.Join(j.Open, ", ")})
+			words.Bytes(j.Bytes), age(j.Started, t.At), words.When(j.Deadline, t.At), strings.Join(j.Open, ", ")})
 	}
 	if height > 0 { // the last line has the number of the others
 		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
@@ -87,12 +88,12 @@ func seconds(n float64) string {
 	if n < 1 {
 		return ""
 	}
-	return inspect.Short(time.Duration(n * float64(time.Second)))
+	return words.Short(time.Duration(n * float64(time.Second)))
 }
 
 func age(from, now time.Time) string {
 	if from.IsZero() {
 		return ""
 	}
-	return inspect.Short(max(0, now.Sub(from)))
+	return words.Short(max(0, now.Sub(from)))
 }

@@ -1,0 +1,83 @@
+package words
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// TestWhen: a time that another program wrote may be any.
+func TestWhen(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for at, want := range map[time.Time]string{
+		now.Add(5 * time.Second):      "in 5s",
+		now.Add(-5 * time.Second):     "5s ago",
+		now.Add(time.Hour):            "in 1h0m0s",
+		time.UnixMilli(math.MaxInt64): "in more than 10 years",
+		{}:                            "more than 10 years ago",
+	} {
+		if got := When(at, now); got != want {
+			t.Errorf("%v: %s, not %s", at, got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "1 s", 12400 * time.Millisecond: "12 s", 89 * time.Second: "89 s", 3*time.Minute + 29*time.Second: "3 min",
+		2 * time.Hour: "2 h", 125 * time.Minute: "2 h 5 min",
+	} {
+		if got := Span(d); got != want {
+			t.Errorf("%s: %q, not %q", d, got, want)
+		}
+	}
+}
+
+func TestCountdown(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		41 * time.Second: "0:41", 61 * time.Second: "1:01", 2*time.Hour + 3*time.Minute: "2:03:00",
+		-1: "now", math.MaxInt64: "more than 10 years",
+	} {
+		if got := Countdown(d); got != want {
+			t.Errorf("%s: %s, not %s", d, got, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1,000", 41_000: "41,000", 1_234_567: "1,234,567", -1234: "-1,234", -123: "-123",
+	} {
+		if got := Grouped(n); got != want {
+			t.Errorf("%d: %q, not %q", n, got, want)
+		}
+	}
+	for _, c := range [][2]string{
+		{Count(1, "job"), "1 job"}, {Count(2, "job"), "2 jobs"}, {Count(2, "entry"), "2 entries"}, {Count(0, "entry"), "0 entries"},
+		{Rows(1), "1 row"}, {Rows(41_000), "41,000 rows"},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%q, not %q", c[0], c[1])
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		0: "0 bytes", 999: "999 bytes", 1500: "1.5 kB", 15_400: "15 kB", 2_000_000_000: "2.0 GB", 1_500_000_000_000: "1,500 GB",
+	} {
+		if got := FileSize(n); got != want {
+			t.Errorf("%d: %q, not %q", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KB", 3 << 20: "3.0 MB", 1 << 40: "1.0 TB", 1 << 50: "1024.0 TB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d: %q, not %q", n, got, want)
+		}
+	}
+}
