@@ -68,7 +68,7 @@ func (s *session) begin(ctx context.Context) error {
 		return err
 	}
 	timeout := s.listener.Timeout
-	name, value := mysqlLimit, strconv.FormatInt(max(1, timeout.Milliseconds()), 10)
+	name, value := "max_execution_time", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)
 	if strings.Contains(version, "MariaDB") {
 		name, value = "max_statement_time", strconv.FormatFloat(max(0.001, timeout.Seconds()), 'f', 6, 64)
 	}
@@ -93,14 +93,11 @@ func (s *session) begin(ctx context.Context) error {
 	return s.exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 }
 
-// mysqlLimit is MySQL's variable that limits a query.
-const mysqlLimit = "max_execution_time"
-
 // interrupted returns an error if the server may have interrupted a query that has ended without
 // one. MySQL ends SLEEP, BENCHMARK and the like so, and their values and those of later subqueries
-// are wrong.
+// are wrong; MariaDB did so once in some thousand times.
 func (s *session) interrupted() error {
-	if s.limit == mysqlLimit && time.Since(s.began) >= s.listener.Timeout {
+	if s.limit != "" && time.Since(s.began) >= s.listener.Timeout {
 		return timedOut(s.listener)
 	}
 	return nil

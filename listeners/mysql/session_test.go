@@ -83,6 +83,18 @@ func TestTimeoutWithoutAnError(t *testing.T) {
 		t.Errorf("%v %v", d.fields, err)
 	}
 	b.mustRead(t, task(t, "SELECT 1 AS v", "v"))
+	// MariaDB answers with an error nearly always: here, the server limits the query later than the task.
+	session, err := b.source.open(t.Context(), read.Listener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.close(t.Context())
+	read = task(t, "SELECT SLEEP(0.1) AS slept", "slept")
+	read.Listener.Timeout = 50 * time.Millisecond
+	session.listener = read.Listener
+	if err := (&reader{task: read, out: listeners.NewWriter(nil)}).run(t.Context(), session, ""); !errors.Is(err, ErrTimeout) {
+		t.Errorf("a query that ended after its timeout: %v", err)
+	}
 }
 
 // TestTimeoutWithoutTheServer: the server knows no limit, or does not keep it.
