@@ -95,7 +95,7 @@ func (s *session) begin(ctx context.Context) error {
 
 // interrupted returns an error if the server may have interrupted a query that has ended without
 // one. MySQL ends SLEEP, BENCHMARK and the like so, and their values and those of later subqueries
-// are wrong; MariaDB did so once in some thousand times.
+// are wrong; MariaDB was seen to do so once.
 func (s *session) interrupted() error {
 	if s.limit != "" && time.Since(s.began) >= s.listener.Timeout {
 		return timedOut(s.listener)
