@@ -113,10 +113,6 @@ func (k Keys) Installation() string { return k.Prefix + "installation" }
 // of: an older copy of Redis knows an older one.
 func (k Keys) Snapshot() string { return k.Prefix + "snapshot" }
 
-// Configuration is the string, JSON, of what the functions in Redis know of the configuration: see
-// package inspect/functions.
-func (k Keys) Configuration() string { return k.Prefix + "configuration" }
-
 // Lock is the string of a lock.
 func (k Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
 
@@ -145,7 +141,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors(), k.ReplyTo():
 		return "hash"
-	case k.Epoch(), k.Version(), k.Installation(), k.Snapshot(), k.Wake(), k.Full(), k.Configuration():
+	case k.Epoch(), k.Version(), k.Installation(), k.Snapshot(), k.Wake(), k.Full():
 		return "string"
 	}
 	switch {

@@ -76,9 +76,6 @@ func Names() map[string]string {
 	return names
 }
 
-// JobSource is the Lua that precedes the scripts of a job. Its read reads a state.
-func JobSource() string { return mustRead("job") }
-
 func mustRead(name string) string {
 	b, err := sources.ReadFile("lua/" + name + ".lua")
 	if err != nil {

@@ -148,7 +148,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatalf("a healthy installation: %d\n%s", code, out)
 	}
 	for _, check := range []string{
-		"redis version", "redis clock", "redis eviction", "redis persistence", "redis functions", "redis notifications", "redis scripts",
+		"redis version", "redis clock", "redis eviction", "redis persistence", "redis notifications", "redis scripts",
 		"stream fanfold:jobs", "database db", "clock of database db", "query slow / one", "records", "sink", "scratch files",
 	} {
 		if f := s.finding(check); f.Result != doctor.Pass {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 )
@@ -36,7 +38,8 @@ func fenced(t *testing.T, page, language string) []string {
 	return blocks
 }
 
-// TestRecipes runs every redis-cli line of docs/reference/keys.md against a running job.
+// TestRecipes runs every redis-cli line of docs/reference/keys.md against a running job. The page's user
+// support runs those that read keys of Fanfold, and may run no other.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, `
@@ -46,7 +49,7 @@ func TestRecipes(t *testing.T) {
           - {name: plt_user.vs_user_tag_relation, database: db, query: "SELECT seq AS user_id FROM seq_1_to_3"}
           - {name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, SLEEP(20) AS amount"}
     join: {key: user_id}
-`)
+`, "limits: {stop: 1s}")
 	s.exec("INSERT INTO file_download_record (id, report) VALUES (1111, 'recipe')")
 	s.serve(s.config)
 	s.push("1111")
@@ -54,23 +57,38 @@ func TestRecipes(t *testing.T) {
 		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), "1111")
 		return err == nil && state.Done == 1 && state.Tasks["plt_fund.vs_withdraw"].Owner != ""
 	})
-	s.eventually("the functions are loaded", func() bool {
-		return s.b.Redis.FCallRO(t.Context(), "fanfold_top", []string{s.b.Partitions.Home().Keys.Deadlines()}).Err() == nil
-	})
-	lines := 0
+	user := regexp.MustCompile(`(?m)^ACL SETUSER support on >secret (.*)$`).FindStringSubmatch(read(t, "../../docs/reference/keys.md"))
+	s.redisCLI("redis-cli ACL SETUSER support on '>secret' " + strings.ReplaceAll(user[1], "*", "'*'"))
+	reads, err := s.b.Redis.CommandList(t.Context(), &redis.FilterBy{ACLCat: "read"}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, allowed, refused := 0, 0, 0
 	blocks := fenced(t, "docs/reference/keys.md", "sh")
 	// The recipes that only look come first: pushing changes what they see.
 	for i := len(blocks) - 1; i >= 0; i-- {
 		for line := range strings.Lines(blocks[i]) {
 			lines++
-			line, want, _ := strings.Cut(strings.TrimSpace(line), "# → ")
+			line, want, _ := strings.Cut(strings.TrimSpace(line), "# →")
+			supported := strings.Replace(line, "redis-cli ", "redis-cli --user support --pass secret --no-auth-warning ", 1)
+			words := strings.Fields(strings.ToLower(strings.Replace(line, "--raw ", "", 1)))[1:]
+			isRead := slices.Contains(reads, words[0]) || slices.Contains(reads, words[0]+"|"+words[1])
+			if isRead && !strings.Contains(line, "replies:") {
+				allowed++
+				line = supported
+			} else {
+				refused++
+				if out, err := s.tryCLI(supported); !strings.Contains(out, "NOPERM") {
+					t.Errorf("support may run %s: %v: %s", line, err, out)
+				}
+			}
 			if out := s.redisCLI(line); !strings.Contains(out, strings.TrimSpace(want)) {
 				t.Errorf("%s\ngives %q, without %q", line, out, want)
 			}
 		}
 	}
-	if lines < 20 {
-		t.Errorf("only %d recipes were found", lines)
+	if lines < 20 || allowed < 20 || refused < 8 {
+		t.Errorf("only %d recipes were found: support may run %d and may not run %d", lines, allowed, refused)
 	}
 }
 
@@ -78,11 +96,18 @@ func TestRecipes(t *testing.T) {
 // fails if Redis returns an error.
 func (s *stack) redisCLI(line string) string {
 	s.t.Helper()
-	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", strings.ReplaceAll(line, "redis-cli ", "redis-cli -e "+s.cli+" ")).CombinedOutput()
+	out, err := s.tryCLI(line)
 	if err != nil {
 		s.t.Errorf("%s: %v: %s", line, err, out)
 	}
-	return string(out)
+	return out
+}
+
+// tryCLI is redisCLI for a line that may fail.
+func (s *stack) tryCLI(line string) (string, error) {
+	line = strings.ReplaceAll(line, "redis-cli ", "redis-cli -e "+s.cli+" ")
+	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", line).CombinedOutput()
+	return string(out), err
 }
 
 // TestConfigurationsInTheDocs: every configuration in the documentation is valid.

@@ -41,7 +41,7 @@ func (s *stack) idle() {
 	for _, p := range s.b.Partitions {
 		k := p.Keys
 		streams = append(streams, k.Jobs(), k.FanIn(), k.FanInLarge())
-		others = append(others, k.Events(), k.Quarantined(), k.Dead(), k.Delayed(), k.Epoch(), k.Snapshot(), k.Fired(), k.Finished(), k.WaitingFired(), k.Reply(), k.PausedSet(), k.RecentTimers(), k.Installation(), k.Version(), k.Configuration())
+		others = append(others, k.Events(), k.Quarantined(), k.Dead(), k.Delayed(), k.Epoch(), k.Snapshot(), k.Fired(), k.Finished(), k.WaitingFired(), k.Reply(), k.PausedSet(), k.RecentTimers(), k.Installation(), k.Version())
 	}
 	keys := func() []string {
 		masters, err := redisdb.Masters(ctx, s.b.Redis)

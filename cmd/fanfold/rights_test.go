@@ -129,7 +129,7 @@ func TestRightsOfTheGuide(t *testing.T) {
 			}
 		}
 		switch object := fmt.Sprint(fields["object"]); object {
-		case "config|get", "config|set", "function|list", "function|load": // optional
+		case "config|get", "config|set": // optional
 		default:
 			t.Errorf("Redis denied %s (%s %s)", object, fields["reason"], fields["context"])
 		}

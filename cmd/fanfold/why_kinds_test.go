@@ -6,42 +6,36 @@ import (
 	"html"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/inspect/functions"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// whyCase is a state of Redis and MySQL and the verdict that fanfold why, the page of the job and
-// fanfold_why in Redis give for it. In texts, T stands for a duration, AT for a time, ID for the
-// id.
+// whyCase is a state of Redis and MySQL and the verdict that fanfold why and the page of the job give
+// for it. In texts, T stands for a duration, AT for a time, ID for the id.
 type whyCase struct {
 	record string // status; empty: there is no record
 	report string // empty: two
 	so     func(w *whyPlace)
 	says   string
-	redis  string // what fanfold_why says first instead; what it does not know is in the record or elsewhere
 	id     string // how the id is written; empty: as the database has it
 	config string // which configuration is asked; empty: that of the stack
 }
 
 // whyCases has one case for every kind of verdict.
 var whyCases = map[inspect.Kind]whyCase{
-	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused.", redis: "-"},
-	inspect.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM ", redis: "-"},
-	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'.", redis: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value."},
-	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused.", redis: "It was pushed for later and is due in T."},
-	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused", redis: "It waits for gone: its query has been running for T (try 1 of 7), with worker w"},
-	inspect.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user ", redis: "It waits for locked: it failed and is tried again in T (try 2 of 7): away"},
+	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused."},
+	inspect.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM "},
+	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
+	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused."},
+	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused"},
+	inspect.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user "},
 	inspect.KindPaused: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.add("task:b")
@@ -90,7 +84,7 @@ var whyCases = map[inspect.Kind]whyCase{
 	}, says: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w; 7 rows so far"},
 	inspect.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
 	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
-	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed."},
 	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
 	inspect.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders(), time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
 	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
@@ -99,13 +93,13 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
 		w.do("XADD", w.k.Quarantined(), "*", "stream", w.k.Jobs(), "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},
-	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`, redis: "The key of its state contains something else: BROKEN the field job is not a state: x."},
-	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, but the record has attempt 1: the record was changed.", redis: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w"},
-	inspect.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv", redis: "Its job has ended as SUCCESS: file:///two.csv"},
-	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that id.`, redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id is not queued.`, redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1."},
+	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`},
+	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, but the record has attempt 1: the record was changed."},
+	inspect.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv"},
+	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis."},
+	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that id.`},
+	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id is not queued.`},
 }
 
 // whyPlace is where a case runs.
@@ -210,9 +204,8 @@ func timeless(text, id, port string) string {
 	return regexp.MustCompile(`\b`+id+`\b`).ReplaceAllString(text, "ID")
 }
 
-// TestWhySaysTheSameEverywhere: for every kind of verdict, the command line, the page of the job
-// and the function in Redis use the same words. The function also names what Redis alone cannot
-// know.
+// TestWhySaysTheSameEverywhere: for every kind of verdict, the command line and the page of the job use
+// the same words.
 func TestWhySaysTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	const one = `{stages: [{listeners: [{name: %[1]s, database: %[1]s, query: "SELECT 1 AS k"}]}]}`
@@ -276,8 +269,6 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			if c.so != nil {
 				c.so(w)
 			}
-			loader := functions.New(functions.Options{Redis: w.b.Redis, Partitions: w.b.Partitions, Config: w.b.InspectConfig()})
-			loader.Once(t.Context())
 
 			out, _ := w.fanfold("-c", files[c.config], "why", w.id)
 			why := strings.Split(timeless(out, w.id, port), "\n")
@@ -297,30 +288,6 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			}
 			if text := timeless(html.UnescapeString(page.Body.String()), w.id, port); !strings.Contains(text, says) {
 				t.Errorf("the page says\n%s\nand not\n%s", text, says)
-			}
-			if c.redis == "-" {
-				return
-			}
-			lines, err := w.b.Redis.FCallRO(t.Context(), "fanfold_why", []string{w.k.Deadlines()}, w.id).StringSlice()
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := strings.Split(timeless(strings.Join(lines, "\n"), w.id, port), "\n")
-			if c.redis == "" {
-				// Everything except the record, the commands, and the hint to the commands.
-				drop := func(line string) bool {
-					return line == "" || slices.ContainsFunc([]string{"  record:", "  job:", "  The record is PENDING", "  There is no such record", "  This answer comes from Redis alone"}, func(begin string) bool { return strings.HasPrefix(line, begin) })
-				}
-				why = slices.DeleteFunc(why[:slices.Index(why, "See for yourself:")], drop)
-				found = slices.DeleteFunc(found, drop)
-				if diff := cmp.Diff(why, found); diff != "" {
-					t.Errorf("fanfold_why (+) and fanfold why (-):\n%s", diff)
-				}
-			} else if found[0] != c.redis {
-				t.Errorf("fanfold_why says\n%s\nand not\n%s", strings.Join(lines, "\n"), c.redis)
-			}
-			if redisAlone := "  This answer comes from Redis alone: fanfold why " + w.id + " also asks the records, databases and APIs."; !slices.Contains(lines, redisAlone) {
-				t.Errorf("%q misses %q", lines, redisAlone)
 			}
 		})
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/inspect/functions"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 )
@@ -88,22 +87,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 			Hint: "set appendonly yes and appendfsync everysec",
 		})
 	}
-	return append(fs, checkFunctions(ctx, client), d.checkNotifications(ctx, client))
-}
-
-// checkFunctions reports whether redis-cli can call fanfold_why. It never fails: the functions are
-// optional.
-func checkFunctions(ctx context.Context, client *redis.Client) Finding {
-	const check = "redis functions"
-	switch version, err := functions.Loaded(ctx, client); {
-	case err != nil:
-		return pass(check, fmt.Sprintf("fanfold_why and fanfold_top cannot be loaded: %v", err))
-	case version == 0:
-		return pass(check, "fanfold_why and fanfold_top are not loaded: fanfold serve loads them when it starts")
-	case version > functions.Version:
-		return pass(check, fmt.Sprintf("a newer Fanfold has loaded fanfold_why and fanfold_top: library version %d", version))
-	}
-	return pass(check, "fanfold_why and fanfold_top are loaded, for redis-cli FCALL_RO")
+	return append(fs, d.checkNotifications(ctx, client))
 }
 
 // serverName returns the kind and version of a server, from INFO. Servers other than Redis also give

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect/functions"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
@@ -130,8 +129,6 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		group.Go(func() error { return p.probe(ctx, log) })
 	}
 	group.Go(func() error { return p.watchVersions(ctx, log) })
-	library := functions.New(functions.Options{Redis: p.Redis, Partitions: p.Partitions, Config: p.InspectConfig(), Log: log})
-	group.Go(func() error { return library.Run(ctx) })
 	a.setRunning(true)
 	about := []any{"roles", strings.Join(roles, ","), "reports", len(p.Config.Reports), "consumer", consumer}
 	if len(p.patterns) > 0 {
