@@ -4,36 +4,106 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
 
 // decodeStruct reads a mapping or its short form, or sets the defaults if p is not given.
 func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
-	fields := r.ofKind(p, Fields(v.Type()))
+	fields := targets(r.ofKind(p, Fields(v.Type())), v)
+	own := r.ownFields(p, v)
+	if own.IsValid() {
+		fields = append(fields, targets(Fields(own.Type()), own)...)
+	}
 	for _, f := range fields {
-		r.setDefault(f, v.FieldByIndex(f.Index))
+		r.setDefault(f.Field, f.value)
 	}
 	if d, ok := v.Addr().Interface().(interface{ SetDefaults() }); ok {
 		d.SetDefaults()
 	}
 	s := Section{Setting: p, wrong: map[string]bool{}}
-	short := slices.IndexFunc(fields, func(f Field) bool { return f.Is("short") })
-	long := slices.ContainsFunc(fields, func(f Field) bool { return f.Name != "" })
+	short := slices.IndexFunc(fields, func(f target) bool { return f.Is("short") })
+	long := slices.ContainsFunc(fields, func(f target) bool { return f.Name != "" })
 	switch {
 	case !p.Given():
 	case short >= 0 && (p.isScalar() || !long):
 		f := fields[short]
 		s.fields = map[string]Setting{f.Name: p}
-		s.note(f.Name, func() { r.decode(p, v.FieldByIndex(f.Index), f.Tag) })
+		s.note(f.Name, func() { r.decode(p, f.value, f.Tag) })
 		fields = nil
 	default:
 		s.read(fields)
 	}
 	for _, f := range fields {
-		s.note(f.Name, func() { r.decodeField(s, f, v.FieldByIndex(f.Index)) })
+		s.note(f.Name, func() { r.decodeField(s, f.Field, f.value) })
 	}
 	r.sections[v.Addr().Interface()] = s
+	if own.IsValid() {
+		r.sections[own.Addr().Interface()] = s
+	}
+}
+
+// target is a field with its value in the struct that is read.
+type target struct {
+	Field
+	value reflect.Value
+}
+
+// targets returns the values of fields of v.
+func targets(fields []Field, v reflect.Value) []target {
+	all := make([]target, len(fields))
+	for i, f := range fields {
+		all[i] = target{f, v.FieldByIndex(f.Index)}
+	}
+	return all
+}
+
+// ownFields makes the struct for the own fields of the kind that a mapping chooses, or of the
+// first kind. The result is not valid if the kind has none.
+func (r *Reader) ownFields(p Setting, v reflect.Value) (own reflect.Value) {
+	table, index, ok := KindsOf(v.Type())
+	if !ok || len(r.Kinds[table]) == 0 {
+		return own
+	}
+	kind := r.Kinds[table][0]
+	for _, f := range Fields(v.Type()) {
+		if f.Tag.Get("kinds") != table {
+			continue
+		}
+		text := r.quietly(p, f)
+		for _, k := range r.Kinds[table] {
+			if text == k.Name || strings.HasPrefix(text, k.Name+"://") {
+				kind = k
+			}
+		}
+	}
+	if kind.Fields == nil {
+		return own
+	}
+	pointer := reflect.ValueOf(kind.Fields())
+	v.FieldByIndex(index).Set(pointer)
+	return pointer.Elem()
+}
+
+// quietly returns the text of a field of a mapping, or of its short form, without recording a
+// mistake: that is recorded with the other fields.
+func (r *Reader) quietly(p Setting, f Field) string {
+	if !p.Given() {
+		return ""
+	}
+	quiet := NewReader("", r.env, r.Language)
+	if p.Node.Kind != yaml.MappingNode && f.Is("short") {
+		text, _ := quiet.at(p.Node, "").Text()
+		return text
+	}
+	for n := 0; p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
+		if p.Node.Content[n].Value == f.Name {
+			text, _ := quiet.at(p.Node.Content[n+1], "").Text()
+			return text
+		}
+	}
+	return ""
 }
 
 // ofKind returns the fields that a mapping can have for its value of "kind".
@@ -43,13 +113,8 @@ func (r *Reader) ofKind(p Setting, fields []Field) []Field {
 		return fields
 	}
 	kind := fields[i].Tag.Get("default")
-	for n := 0; p.Given() && p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
-		if value := p.Node.Content[n+1]; p.Node.Content[n].Value == "kind" {
-			quiet := NewReader("", r.env, r.Language) // the mistake is recorded with the other fields
-			if text, ok := quiet.at(value, "").Text(); ok && slices.ContainsFunc(fields, func(f Field) bool { return f.Kind == text }) {
-				kind = text
-			}
-		}
+	if text := r.quietly(p, fields[i]); text != "" && slices.ContainsFunc(fields, func(f Field) bool { return f.Kind == text }) {
+		kind = text
 	}
 	return slices.DeleteFunc(fields, func(f Field) bool { return f.Kind != "" && f.Kind != kind })
 }

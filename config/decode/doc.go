@@ -23,6 +23,9 @@
 //	need     the field is required; the remedy if it is missing
 //	why      remedy for a value that is not allowed
 //	kind     the embedded struct has fields only for this value of the field "kind"
+//	kinds    the value is the name of a kind of this table of the Language; default: its first
+//	of       the field, of type any, holds a pointer to the own fields of the kind that the field
+//	         with the same table in "kinds" names. They stand in the same mapping
 //	raw      the field is not decoded; read it from Section.Raw
 //
 // A report.Secret is always secret, a Content names a file with a secret, and a Setting is a

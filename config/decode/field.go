@@ -46,6 +46,17 @@ func Fields(t reflect.Type) []Field {
 	return all
 }
 
+// KindsOf returns the table that the tag "of" of a struct's field names, and the index of that field;
+// false if the struct has no fields of a kind.
+func KindsOf(t reflect.Type) (table string, index []int, ok bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		if table, ok := f.Tag.Lookup("of"); ok {
+			return table, f.Index, true
+		}
+	}
+	return "", nil, false
+}
+
 // Is reports whether the field has a tag.
 func (f Field) Is(tag string) bool {
 	_, ok := f.Tag.Lookup(tag)
@@ -77,6 +88,9 @@ type Word struct{ File, Value string }
 // WordsOf returns the allowed words of a field; nil means that its values are not words.
 func (l Language) WordsOf(t reflect.Type, tag reflect.StructTag) []Word {
 	names := l.Words[t]
+	for _, k := range l.Kinds[tag.Get("kinds")] {
+		names = append(names, k.Name)
+	}
 	if enum := tag.Get("enum"); enum != "" {
 		names = strings.Split(enum, ",")
 	} else if t.Kind() == reflect.Bool {
@@ -100,6 +114,9 @@ func (l Language) WordsOf(t reflect.Type, tag reflect.StructTag) []Word {
 // setDefault sets the value of an omitted field.
 func (l Language) setDefault(f Field, v reflect.Value) {
 	text, ok := f.Tag.Lookup("default")
+	if kinds := l.Kinds[f.Tag.Get("kinds")]; len(kinds) > 0 && !f.Is("need") {
+		text, ok = kinds[0].Name, true
+	}
 	if !ok {
 		return
 	}

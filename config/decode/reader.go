@@ -32,6 +32,15 @@ type Language struct {
 	// Forms check a text, by the name in the tag form. A mistake without a remedy gets
 	// the remedy of a missing field.
 	Forms map[string]func(text string) *report.Mistake
+	// Kinds are the tables of kinds, by the name in the tags kinds and of.
+	Kinds map[string][]Kind
+}
+
+// Kind is a kind of something that a file can choose, such as a format.
+type Kind struct {
+	Name string
+	// Fields returns a pointer to a new struct for the fields that only this kind has; nil: none.
+	Fields func() any
 }
 
 // Reader reads one file.

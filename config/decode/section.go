@@ -83,7 +83,7 @@ func (s Section) Missing(name, remedy string) {
 }
 
 // read records the places of the fields of a mapping, and rejects unknown fields.
-func (s *Section) read(fields []Field) {
+func (s *Section) read(fields []target) {
 	var known []string
 	for _, f := range fields {
 		for _, name := range []string{f.Name, f.Tag.Get("file")} {
