@@ -65,7 +65,7 @@ reports:
 	}
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys(c.Keys), JobBytes: c.Limits.JobBytes})
 	in := Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
-	return &bundle{t, New(Options{Config: in, Redis: client, Blocking: client, Scripts: scripts.Partitions{s}, Records: records, Databases: map[string]*sql.DB{"db": db}}), db}
+	return &bundle{t, New(Options{Config: in, Redis: client, Blocking: client, Scripts: scripts.Partitions{s}, Records: records}), db}
 }
 
 // ok ends the test on an error.

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -14,13 +13,12 @@ import (
 
 // Options are the connections of an Inspector, which neither opens nor closes any.
 type Options struct {
-	Config    Config
-	Redis     redis.UniversalClient // for commands that do not block
-	Blocking  redis.UniversalClient // for blocking reads; only Watch uses it
-	Scripts   scripts.Partitions
-	Records   *record.Store
-	Databases map[string]*sql.DB // of listeners, by name
-	APIs      map[string]API     // by name
+	Config   Config
+	Redis    redis.UniversalClient // for commands that do not block
+	Blocking redis.UniversalClient // for blocking reads; only Watch uses it
+	Scripts  scripts.Partitions
+	Records  *record.Store
+	Sources  map[string]Source // databases and APIs of listeners, by name
 }
 
 // Config is the part of the configuration that an Inspector needs.
@@ -33,10 +31,11 @@ type Config struct {
 	Bounds  map[string]report.Bound // of databases and APIs, by name
 }
 
-// API is an HTTP source.
-type API interface {
-	// Connect checks that the API accepts connections. It sends no request.
-	Connect(ctx context.Context) error
+// Source is a database or an API.
+type Source interface {
+	// Reach connects once and reads no data. An error that matches report.ErrLogin means that the
+	// server answered and refused the account.
+	Reach(ctx context.Context) error
 }
 
 // Inspector answers the questions of an operator. It changes nothing except a key of its own in

@@ -105,11 +105,8 @@ func (in *Inspector) Reach(ctx context.Context, source string) error {
 func (in *Inspector) reach(ctx context.Context, source string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	if db := in.o.Databases[source]; db != nil {
-		return db.PingContext(ctx)
-	}
-	if api := in.o.APIs[source]; api != nil {
-		return api.Connect(ctx)
+	if s := in.o.Sources[source]; s != nil {
+		return s.Reach(ctx)
 	}
 	return nil
 }

@@ -2,12 +2,12 @@ package inspect
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -76,7 +76,7 @@ func newStep(f *facts, p part) step {
 func (s *step) known(back bool) *known {
 	e, now, l := s.queue.Entry, s.Now, s.listener
 	since, paused := s.Paused[scripts.PausedListener(s.Name)]
-	refuses := mysqldb.Refused(s.away)
+	refuses := errors.Is(s.away, report.ErrLogin)
 	slots, holders, holds := s.slots()
 	k := &known{outer: s.outer()}
 	k.is = map[string]bool{

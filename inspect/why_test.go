@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
@@ -32,7 +31,7 @@ var (
 	alive   = []redis.XInfoConsumer{{Name: "w", Idle: time.Second}}
 	gone    = []redis.XInfoConsumer{{Name: "w", Idle: time.Hour}}
 	away    = errors.New("connection refused")
-	refuses = &mysql.MySQLError{Number: 1045, Message: "Access denied"}
+	refuses = fmt.Errorf("access denied: %w", report.ErrLogin)
 )
 
 // change is one of what was found.

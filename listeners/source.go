@@ -23,6 +23,16 @@ type Source interface {
 	Read(ctx context.Context, task Task, out *Writer) error
 }
 
+// Connection is an open database or API.
+type Connection interface {
+	Source
+	// Reach connects once and reads no data. It does not wait for queries that run. An error that
+	// matches report.ErrLogin means that the server answered and refused the account.
+	Reach(ctx context.Context) error
+	// Close closes the connections after the last Read.
+	Close() error
+}
+
 // Task is one listener's part of one job, for a Source.
 type Task struct {
 	ID       string // the record's
@@ -73,6 +83,10 @@ func Permanent(err error) error { return marked{err, ErrPermanent} }
 // Outage marks an error that is not the task's fault: the server is away, or accepts no connections.
 // It does not change the text.
 func Outage(err error) error { return marked{err, ErrOutage} }
+
+// Login marks the error of Connection.Reach for an account that the server refuses. It matches
+// report.ErrLogin, and its text does not change.
+func Login(err error) error { return marked{err, report.ErrLogin} }
 
 // Wait returns the error with which a Source leaves a task that waits for something external, such as
 // a vendor's job. The task is retried after d. This does not count as a try and keeps no worker busy.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"log/slog"
 	"regexp"
 	"strconv"
@@ -19,6 +20,25 @@ type Database struct {
 	// TLS encrypts the connections, unless it is None.
 	TLS TLS
 	Bound
+}
+
+// ErrLogin matches the error of a source that answers and refuses the account.
+var ErrLogin = errors.New("report: the login is refused")
+
+// Source is what all of Fanfold knows of a database or an API.
+type Source struct {
+	Words
+	TimeZone string // of its datetimes, as configured; empty: none is configured
+	MaxTasks int    // that one process runs at once; 0: no limit
+	Bound
+}
+
+// Words describe a kind of source to people.
+type Words struct {
+	Noun    string // before its name: "database", "API"
+	Section string // of the configuration: "databases", "apis"
+	Work    string // what a listener does, before the time since when: "its query has been running for"
+	Remedy  string // if it cannot be reached
 }
 
 // API is an HTTP service that listeners of kind http use.

@@ -84,8 +84,12 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	if d.keep {
 		b.HTTP = servers.Site
 	}
+	db, err := b.OpenRecords()
+	if err != nil {
+		return err
+	}
 	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables} {
-		if _, err := migrate(ctx, b.Databases["user"], b.Config.Records.Table); err != nil {
+		if _, err := migrate(ctx, db, b.Config.Records.Table); err != nil {
 			return err
 		}
 	}

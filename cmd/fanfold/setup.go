@@ -109,7 +109,11 @@ records.table, with its own <records.table>_migrations, unless that table is you
 records.columns or records.statuses in the configuration. You can run it any number of
 times.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
-			r, db := b.Config.Records, b.Databases[b.Config.Records.Database]
+			r := b.Config.Records
+			db, err := b.OpenRecords()
+			if err != nil {
+				return err
+			}
 			done := []string{}
 			if len(r.Columns) == 0 && len(r.Statuses) == 0 {
 				steps, err := record.Migrate(c.Context(), db, r.Table)

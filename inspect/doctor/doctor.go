@@ -12,19 +12,9 @@ import (
 // Options are the connections that Examine uses. It closes none of them.
 type Options struct {
 	inspect.Options
-	Settings   map[string]report.Database               // of Databases, by name
-	Sink       report.SinkURL                           // as configured
-	OpenSink   func(context.Context) (sink.Sink, error) // opens the sink
-	OpenSource func(database string) (Preparer, error)  // opens the source of a database
-}
-
-// Preparer asks a database about the queries of listeners.
-type Preparer interface {
-	// Prepare lets the server parse a listener's query, without running it.
-	Prepare(ctx context.Context, l *report.Listener) error
-	// Collations returns the collations of columns of a listener's query, without running it: "binary"
-	// for those that are not texts.
-	Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error)
+	Settings map[string]report.Source                 // of Sources, by name
+	Sink     report.SinkURL                           // as configured
+	OpenSink func(context.Context) (sink.Sink, error) // opens the sink
 }
 
 // Examine checks everything that the configuration names. It writes and deletes one object in the

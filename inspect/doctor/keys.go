@@ -11,7 +11,7 @@ import (
 // checkKeys warns if the database and Fanfold compare a listener's key columns differently: texts that
 // are equal by a collation do not match in a join, because it compares bytes. It finds nothing if the
 // server cannot tell the collations.
-func checkKeys(ctx context.Context, source Preparer, r *report.Report, l *report.Listener) Findings {
+func checkKeys(ctx context.Context, source Database, r *report.Report, l *report.Listener) Findings {
 	var keys []string
 	for _, joined := range r.Join.Listeners {
 		if joined.Listener == l.Name && len(r.Join.Listeners) > 1 {

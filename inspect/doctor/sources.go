@@ -2,62 +2,73 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/report"
 )
 
-// checkSources connects to every database and prepares its queries there. It connects to every API
-// without a request.
+// Database is a source that runs queries on a server.
+type Database interface {
+	// Server returns the version, clock and time zone of the server. An error that matches
+	// report.ErrLogin means that the server refused the account.
+	Server(ctx context.Context) (version string, clock time.Time, zone string, err error)
+	// Prepare lets the server parse a listener's query, without running it.
+	Prepare(ctx context.Context, l *report.Listener) error
+	// Collations returns the collations of columns of a listener's query, without running it: "binary"
+	// for those that are not texts.
+	Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error)
+}
+
+// checkSources connects to every source, and lets databases prepare the queries of their listeners.
 func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.Databases)) {
-		fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkDatabase(ctx, name) })...)
-		if !fs.Failed("database " + name) {
-			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name) })...)
+	names := slices.SortedFunc(maps.Keys(d.Sources), func(a, b string) int {
+		return strings.Compare(d.Settings[b].Section+b, d.Settings[a].Section+a)
+	})
+	for _, name := range names {
+		db, ok := d.Sources[name].(Database)
+		if !ok {
+			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Reach(ctx, name), d.Settings[name].Remedy))
+			continue
+		}
+		found := within(ctx, func(ctx context.Context) Findings { return d.checkServer(ctx, name, db) })
+		if fs = append(fs, found...); !found.Failed(d.title(name)) {
+			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name, db) })...)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.APIs)) {
-		fs = append(fs, newFinding("API "+name, Fail, "it accepts connections", d.in.Reach(ctx, name), "check its url, and that this process can reach it"))
-	}
 	return fs
 }
 
-func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
-	var version string
-	var micros int64
-	err := d.Databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
-	hint := "check that the server runs and that the address in the DSN is correct"
-	if mysqldb.Refused(err) {
+// title is the name of the check of a source.
+func (d sourceDoctor) title(source string) string { return d.Settings[source].Noun + " " + source }
+
+func (d sourceDoctor) checkServer(ctx context.Context, name string, db Database) Findings {
+	version, clock, zone, err := db.Server(ctx)
+	hint := d.Settings[name].Remedy
+	if errors.Is(err, report.ErrLogin) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
 	}
-	fs := Findings{newFinding("database "+name, Fail, version, err, hint)}
+	fs := Findings{newFinding(d.title(name), Fail, version, err, hint)}
 	if err == nil {
-		fs = append(fs, checkSkew("clock of database "+name, time.UnixMicro(micros), nil), d.checkTimeZone(ctx, name))
+		fs = append(fs, checkSkew("clock of "+d.title(name), clock, nil), d.checkTimeZone(name, zone))
 	}
 	return fs
 }
 
-// checkTimeZone shows how the times of a database are read. It warns if it is not configured
-// that of a DATETIME, the server's zone is not UTC, and a report shows datetimes in
-// another zone than they were written in.
-func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
-	check := "time zone of database " + name
-	var zone, system string
-	if err := d.Databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
-		return newFinding(check, Warn, "", err, "")
-	}
-	if zone == "SYSTEM" {
-		zone = system
-	}
+// checkTimeZone shows how the times of a database are read. It warns if the zone of its DATETIME
+// columns is not configured, the server's zone is not UTC, and a report shows datetimes in another zone
+// than they were written in.
+func (d sourceDoctor) checkTimeZone(name, zone string) Finding {
+	check := "time zone of " + d.title(name)
 	detail := fmt.Sprintf("the server has %s; queries run in UTC", zone)
-	said := d.Settings[name].TimeZone
-	if said != "" {
-		return pass(check, detail+", and DATETIME columns are read as "+said)
+	configured := d.Settings[name].TimeZone
+	if configured != "" {
+		return pass(check, detail+", and DATETIME columns are read as "+configured)
 	}
 	detail += ", and DATETIME columns are read as UTC"
 	shown := d.showsZones(name)
@@ -86,21 +97,18 @@ func (d sourceDoctor) showsZones(database string) string {
 	return ""
 }
 
-func (d sourceDoctor) checkQueries(ctx context.Context, database string) Findings {
-	source, err := d.OpenSource(database)
-	if err != nil {
-		return Findings{newFinding("queries of "+database, Fail, "", err, "")}
-	}
+func (d sourceDoctor) checkQueries(ctx context.Context, source string, db Database) Findings {
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		for _, l := range d.Config.Reports[name].Listeners() {
-			if l.Source == database {
-				err := source.Prepare(ctx, l)
-				fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
-					err, fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of database %s to SELECT there", l.Line, database)))
-				if err == nil {
-					fs = append(fs, checkKeys(ctx, source, d.Config.Reports[name], l)...)
-				}
+			if l.Source != source {
+				continue
+			}
+			err := db.Prepare(ctx, l)
+			fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it", err,
+				fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of %s to SELECT there", l.Line, d.title(source))))
+			if err == nil {
+				fs = append(fs, checkKeys(ctx, db, d.Config.Reports[name], l)...)
 			}
 		}
 	}

@@ -135,9 +135,9 @@ func wait(f *ask.Failure, err error) error {
 // excerpt cuts a text of an API to one short line without secrets.
 func (s *Source) excerpt(text string) string { return ask.Excerpt([]byte(text), s.secrets) }
 
-// Connect checks that the API's name resolves, that its host accepts connections, and for https that
+// Reach checks that the API's name resolves, that its host accepts connections, and for https that
 // its certificate is valid. It sends no request. If there is a proxy, it connects to the proxy.
-func (s *Source) Connect(ctx context.Context) error {
+func (s *Source) Reach(ctx context.Context) error {
 	u, err := url.Parse(s.api.URL)
 	if err != nil {
 		return fmt.Errorf("API %s: its url is not valid", s.api.Name)

@@ -21,7 +21,7 @@ type Source struct {
 	secrets []string // of the headers
 }
 
-var _ listeners.Source = (*Source)(nil)
+var _ listeners.Connection = (*Source)(nil)
 
 // New returns the source of an API. prefix is the prefix of the idempotency keys of this installation.
 // It does no I/O. Close ends its connections.

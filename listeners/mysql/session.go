@@ -189,7 +189,7 @@ func (s *session) query(parent context.Context) (ctx context.Context, abort, don
 func (s *session) kill(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTime)
 	defer cancel()
-	conn, err := s.source.side.Conn(ctx)
+	conn, err := s.source.kills.Conn(ctx)
 	if err != nil {
 		return
 	}

@@ -182,7 +182,7 @@ func TestOneSnapshot(t *testing.T) {
 	if server.MySQL {
 		dsn = strings.Replace(dsn, "tx_isolation", "transaction_isolation", 1)
 	}
-	b.source = New(connect(t, dsn), connect(t, dsn))
+	b.source = newSource(connect(t, dsn), connect(t, dsn))
 	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
 		b.exec(t, "UPDATE t SET v = 1")
 		if yield([]byte("1"), nil) {
@@ -268,7 +268,7 @@ func TestServerThatGoesAway(t *testing.T) {
 	if _, err := admin.Exec("CREATE DATABASE x"); err != nil {
 		t.Fatal(err)
 	}
-	b := &bundle{schema: "x", source: New(connect(t, m.DSN("x")), connect(t, m.DSN("x")))}
+	b := &bundle{schema: "x", source: newSource(connect(t, m.DSN("x")), connect(t, m.DSN("x")))}
 	b.admin, err = m.Open("x")
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func (b *bundle) through(t *testing.T) testmain.Proxy {
 	proxy := testmain.NewProxy(t, testmain.SharedDatabase(t).Addr)
 	dsn := strings.Replace(testmain.SharedDatabase(t).DSN(b.schema), testmain.SharedDatabase(t).Addr, proxy.Addr, 1)
 	b.db = connect(t, dsn)
-	b.source = New(b.db, connect(t, dsn))
+	b.source = newSource(b.db, connect(t, dsn))
 	return proxy
 }
 

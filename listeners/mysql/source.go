@@ -3,7 +3,9 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"time"
 
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -11,16 +13,73 @@ import (
 // Source runs the queries of listeners on one database. It is safe for concurrent use. Tasks
 // beyond the size of the pool wait: see listeners.Slots.
 type Source struct {
-	db   *sql.DB
-	side *sql.DB
+	db    *sql.DB // queries
+	kills *sql.DB // KILL QUERY only, because a query may use every connection of db
+	calls *sql.DB // short statements that must not wait for queries
 }
 
-var _ listeners.Source = (*Source)(nil)
+var _ listeners.Connection = (*Source)(nil)
 
-// New returns the source of a database. Both pools are from internal/mysqldb, for the same server and
-// account. Only KILL QUERY uses side, for which one or two connections are enough. The caller closes
-// both pools after the last Read.
-func New(db, side *sql.DB) *Source { return &Source{db: db, side: side} }
+const (
+	killConnections = 2
+	shortTimeout    = 30 * time.Second // of a short statement
+)
+
+// Open returns the source of a database. It does no I/O: the first statement of a pool connects.
+func Open(d report.Database) (*Source, error) {
+	s := &Source{}
+	for _, pool := range []struct {
+		db       **sql.DB
+		size     int
+		patience time.Duration
+	}{
+		{&s.db, d.MaxConnections, 0},
+		{&s.kills, killConnections, shortTimeout},
+		{&s.calls, 1, shortTimeout},
+	} {
+		db, err := mysqldb.Connect(d, pool.size, pool.patience)
+		if err != nil {
+			_ = s.Close()
+			return nil, err
+		}
+		*pool.db = db
+	}
+	return s, nil
+}
+
+// Close closes all connections. The caller waits for the last Read before.
+func (s *Source) Close() error {
+	for _, db := range []*sql.DB{s.db, s.kills, s.calls} {
+		if db != nil {
+			_ = db.Close()
+		}
+	}
+	return nil
+}
+
+// Reach implements listeners.Connection.
+func (s *Source) Reach(ctx context.Context) error { return login(s.calls.PingContext(ctx)) }
+
+// Server asks the server for its version, clock and time zone.
+func (s *Source) Server(ctx context.Context) (version string, clock time.Time, zone string, err error) {
+	var micros int64
+	var system string
+	err = s.calls.QueryRowContext(ctx,
+		"SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), @@global.time_zone, @@system_time_zone").
+		Scan(&version, &micros, &zone, &system)
+	if zone == "SYSTEM" {
+		zone = system
+	}
+	return version, time.UnixMicro(micros), zone, login(err)
+}
+
+// login marks the error of a server that refuses the account.
+func login(err error) error {
+	if mysqldb.Refused(err) {
+		return listeners.Login(err)
+	}
+	return err
+}
 
 // Read implements listeners.Source. Errors that every try would repeat are marked with
 // listeners.Permanent. The error of a query that took too long is ErrTimeout.

@@ -33,9 +33,12 @@ func setup(t testing.TB) *bundle {
 	b := &bundle{schema: schema, admin: admin}
 	dsn := testmain.SharedDatabase(t).DSN(schema)
 	b.db = connect(t, dsn)
-	b.source = New(b.db, connect(t, dsn))
+	b.source = newSource(b.db, connect(t, dsn))
 	return b
 }
+
+// newSource returns a source with these pools.
+func newSource(db, kills *sql.DB) *Source { return &Source{db: db, kills: kills, calls: kills} }
 
 func connect(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
@@ -206,7 +209,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	b.exec(t, "CREATE TABLE t (v INT)", "CREATE TABLE secret (v INT)", "CREATE FUNCTION write_t() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO t VALUES (1); RETURN 1; END",
 		"CREATE USER 'reader_"+b.schema[:8]+"' IDENTIFIED BY 's3cret'", "GRANT SELECT ON `"+b.schema+"`.t TO 'reader_"+b.schema[:8]+"'")
 	dsn := "reader_" + b.schema[:8] + ":s3cret@tcp(" + testmain.SharedDatabase(t).Addr + ")/" + b.schema
-	poor := &bundle{source: New(connect(t, dsn), connect(t, dsn))}
+	poor := &bundle{source: newSource(connect(t, dsn), connect(t, dsn))}
 	for _, test := range []struct {
 		on          *bundle
 		query, want string
@@ -239,7 +242,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		t.Errorf("a parameter without a value: %v", err)
 	}
 	down := connect(t, "u:s3cret@tcp(127.0.0.1:1)/x")
-	if _, err := (&bundle{source: New(down, down)}).read(t.Context(), good); err == nil || errors.Is(err, listeners.ErrPermanent) || strings.Contains(err.Error(), "s3cret") {
+	if _, err := (&bundle{source: newSource(down, down)}).read(t.Context(), good); err == nil || errors.Is(err, listeners.ErrPermanent) || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a server that is down: %v", err)
 	}
 }

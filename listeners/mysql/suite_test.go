@@ -37,7 +37,7 @@ func TestSource(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = db.Close() })
-				return New(db, db), task(t, "SELECT 1 AS n", "n")
+				return newSource(db, db), task(t, "SELECT 1 AS n", "n")
 			},
 		}
 	})

@@ -45,7 +45,6 @@ type Process struct {
 	Redis      redis.UniversalClient // for scripts and short commands
 	Blocking   redis.UniversalClient // for blocking reads
 	Partitions scripts.Partitions
-	Databases  map[string]*sql.DB
 	Rows       *sql.DB // of the records: short statements only
 	Records    *record.Store
 	Inspect    *inspect.Inspector
@@ -54,18 +53,17 @@ type Process struct {
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program: "dev" or such as "v0.1.0"
 
-	trace    *trace.Tracer // nil: no job is traced
-	seen     *quiet.Watch  // whether Redis answers its clients
-	apis     map[string]*http.Source
-	files    *sink.Watched               // of an engine; nil: this process writes no files
-	reads    opened                      // the sink for downloads
-	sources  map[string]listeners.Source // of listeners; nil: this process runs none
-	only     func(listener string) bool  // which listeners run here; nil: all
-	patterns []string                    // of --listeners
-	slots    *listeners.Slots            // of tasks
-	tag      string                      // identifies this installation in the names of files; empty: unknown
-	zone     *time.Location              // of the records' sessions; nil: the server's
-	closing  sync.Mutex                  // of closers
+	trace    *trace.Tracer                   // nil: no job is traced
+	seen     *quiet.Watch                    // whether Redis answers its clients
+	files    *sink.Watched                   // of an engine; nil: this process writes no files
+	reads    opened                          // the sink for downloads
+	sources  map[string]listeners.Connection // databases and APIs, by name
+	only     func(listener string) bool      // which listeners run here; nil: all
+	patterns []string                        // of --listeners
+	slots    *listeners.Slots                // of tasks
+	tag      string                          // identifies this installation in the names of files; empty: unknown
+	zone     *time.Location                  // of the records' sessions; nil: the server's
+	closing  sync.Mutex                      // of closers
 	closers  []io.Closer
 }
 
@@ -97,7 +95,7 @@ func Open(file string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Config: config, Databases: map[string]*sql.DB{}, apis: map[string]*http.Source{}}
+	p := &Process{Config: config, sources: map[string]listeners.Connection{}}
 	p.reads.open = p.OpenSink
 	if err := p.open(); err != nil {
 		p.Close()
@@ -134,14 +132,16 @@ func (p *Process) open() error {
 	p.seen.On(p.Redis)
 	p.seen.On(p.Blocking)
 	for name, d := range p.Config.Databases {
-		if p.Databases[name], err = mysqldb.Connect(d, d.MaxConnections, 0); err != nil {
+		source, err := mysql.Open(d)
+		if err != nil {
 			return fmt.Errorf("databases.%s: %w", name, err)
 		}
-		p.closers = append(p.closers, p.Databases[name])
+		p.sources[name] = source
+		p.closers = append(p.closers, source)
 	}
 	for name, api := range p.Config.APIs {
-		p.apis[name] = http.New(api, p.Config.Keys.Prefix)
-		p.closers = append(p.closers, p.apis[name])
+		p.sources[name] = http.New(api, p.Config.Keys.Prefix)
+		p.closers = append(p.closers, p.sources[name])
 	}
 	// Records have their own connections, so their short statements do not wait behind long
 	// queries; the timeout bounds them.
@@ -172,21 +172,20 @@ func (p *Process) InspectConfig() inspect.Config {
 
 // handles returns the clients that package inspect uses.
 func (p *Process) handles() inspect.Options {
-	apis := map[string]inspect.API{}
-	for name, api := range p.apis {
-		apis[name] = api
+	sources := map[string]inspect.Source{}
+	for name, s := range p.sources {
+		sources[name] = s
 	}
 	return inspect.Options{
 		Config: p.InspectConfig(),
-		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Databases: p.Databases, APIs: apis,
+		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Sources: sources,
 	}
 }
 
 // Examine checks the servers, the sources and the sink that the configuration names.
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
-		Options: p.handles(), Settings: p.Config.Databases, Sink: p.Config.Sink, OpenSink: p.OpenSink,
-		OpenSource: func(database string) (doctor.Preparer, error) { return p.source(database) },
+		Options: p.handles(), Settings: p.Config.Sources(), Sink: p.Config.Sink, OpenSink: p.OpenSink,
 	})
 }
 
@@ -207,15 +206,16 @@ func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 	return s, nil
 }
 
-// source makes the source of a database's listeners. Queries are killed over separate connections,
-// because all others may be in use; Close closes them.
-func (p *Process) source(name string) (*mysql.Source, error) {
-	side, err := mysqldb.Connect(p.Config.Databases[name], 2, statementTimeout)
+// OpenRecords opens the database of the records for statements without a timeout, such as migrations.
+// Close closes it.
+func (p *Process) OpenRecords() (*sql.DB, error) {
+	of := p.Config.Databases[p.Config.Records.Database]
+	db, err := mysqldb.Connect(of, 1, 0)
 	if err != nil {
-		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
+		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", of.Name, err))
 	}
-	p.closes(side)
-	return mysql.New(p.Databases[name], side), nil
+	p.closes(db)
+	return db, nil
 }
 
 // ping checks that Redis and the records' database answer: every master, or with some at least one.

@@ -51,9 +51,7 @@ func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Log
 		}
 		make = p.engine
 	case "listeners":
-		if err := p.beforeListeners(); err != nil {
-			return nil, err
-		}
+		p.beforeListeners()
 		make = p.listeners
 	}
 	var all together
@@ -130,29 +128,23 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 	return together{e, r}, err
 }
 
-// beforeListeners opens the sources, which the listeners of all partitions share.
-func (p *Process) beforeListeners() error {
-	p.sources = map[string]listeners.Source{}
-	connections := map[string]int{}
-	for name, d := range p.Config.Databases {
-		connections[name] = d.MaxConnections
-		source, err := p.source(name)
-		if err != nil {
-			return err
-		}
-		p.sources[name] = source
+// beforeListeners makes the slots, which the listeners of all partitions share.
+func (p *Process) beforeListeners() {
+	limits := map[string]int{}
+	for name, s := range p.Config.Sources() {
+		limits[name] = s.MaxTasks
 	}
-	for name, api := range p.apis {
-		p.sources[name] = api
-	}
-	p.slots = listeners.NewSlots(p.Config.Limits.Tasks, connections)
-	return nil
+	p.slots = listeners.NewSlots(p.Config.Limits.Tasks, limits)
 }
 
 // listeners is the role that runs queries and calls APIs.
 func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
+	sources := map[string]listeners.Source{}
+	for name, s := range p.sources {
+		sources[name] = s
+	}
 	return listeners.New(listeners.Options{
-		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.Config.Bounds(),
+		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports, Only: p.only, Sources: sources, Bounds: p.Config.Bounds(),
 		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 	})
 }

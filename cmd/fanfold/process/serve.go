@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -156,7 +155,7 @@ func (p *Process) probe(ctx context.Context, log *slog.Logger) error {
 		group.Go(func() error {
 			switch err := p.Inspect.Reach(ctx, name); {
 			case err == nil || ctx.Err() != nil:
-			case mysqldb.Refused(err):
+			case errors.Is(err, report.ErrLogin):
 				log.Warn("a database refuses the login: its listeners will fail", "database", name, "hint", "correct the DSN of database "+name, "err", err)
 			default:
 				log.Warn("a source does not answer: its listeners wait for it", "source", name, "err", err)

@@ -3,7 +3,6 @@ package process
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -101,8 +100,8 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 // readers is the number of connections to the records that all browsers and clients share.
 const readers = 6
 
-// separateInspector makes an Inspector with its own connections: it can check a database even if
-// listeners use all of theirs, and clients that follow jobs and workers do not wait for each other.
+// separateInspector makes an Inspector with its own connections to Redis and the records, so that
+// clients that follow jobs and workers do not wait for each other.
 func (p *Process) separateInspector() (*inspect.Inspector, error) {
 	o := p.handles()
 	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
@@ -112,15 +111,6 @@ func (p *Process) separateInspector() (*inspect.Inspector, error) {
 	p.closers = append(p.closers, rows)
 	if o.Records, err = record.New(rows, p.Config.Records); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
-	}
-	o.Databases = map[string]*sql.DB{}
-	for name, d := range p.Config.Databases {
-		db, err := mysqldb.Connect(d, 1, statementTimeout)
-		if err != nil {
-			return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
-		}
-		o.Databases[name] = db
-		p.closers = append(p.closers, db)
 	}
 	following, err := redisdb.Connect(p.Config.Redis, api.MaxStreams, redisdb.BlockingTimeout)
 	if err != nil {
