@@ -77,7 +77,7 @@ reports:
 	b.ok(err)
 	b.files, err = sink.NewDir(c.Sink.Place)
 	b.ok(err)
-	all := scripts.Partitions{scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(c.Keys), JobBytes: c.Limits.JobBytes})}
+	all := scripts.Partitions{scripts.New(scripts.Options{Redis: b.redis, Keys: c.Keys, JobBytes: c.Limits.JobBytes})}
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	in := inspect.New(inspect.Options{Config: of, Redis: b.redis, Blocking: b.redis, Scripts: all, Records: records})
 	b.api = New(Options{

@@ -91,13 +91,13 @@ func dashboards(ctx context.Context, o options, dir string, r *results) (err err
 	}()
 	if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for id := range dashboardJobs {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: keys.Jobs(), Values: []string{"id", strconv.Itoa(id + 1)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: keys.Jobs, Values: []string{"id", strconv.Itoa(id + 1)}})
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	for n := int64(0); n < dashboardJobs; n = client.ZCard(ctx, keys.Deadlines()).Val() {
+	for n := int64(0); n < dashboardJobs; n = client.ZCard(ctx, keys.Deadlines).Val() {
 		if err := wait(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (j *joiner) datasets(ctx context.Context, r *results) error {
 func (j *joiner) dataset(ctx context.Context, p product) (text int64, memory float64, err error) {
 	client := j.redis.Client()
 	defer client.Close()
-	keys := scripts.Keys(report.DefaultKeys)
+	keys := scripts.NewKeys(report.DefaultKeys)
 	id, err := j.insert(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -76,7 +76,7 @@ func (j *joiner) dataset(ctx context.Context, p product) (text int64, memory flo
 		return 0, 0, err
 	}
 	if err := j.during(ctx, p, []string{"listeners"}, func() error {
-		return longer(ctx, client, keys.FanInLarge(), 1)
+		return longer(ctx, client, keys.FanInLarge, 1)
 	}); err != nil {
 		return 0, 0, err
 	}

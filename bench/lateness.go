@@ -95,14 +95,14 @@ func latenessOn(ctx context.Context, client *redis.Client, system string, r *res
 		id, in := strconv.Itoa(i), time.Until(begin)+lateSpread*time.Duration(i)/lateCount
 		// Milliseconds are what both can say.
 		due["delayed "+id] = time.Now().Add(in).UnixMilli()
-		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: float64(due["delayed "+id]), Member: id}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Score: float64(due["delayed "+id]), Member: id}).Err(); err != nil {
 			return err
 		}
 		if _, err := s.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "bench", Definition: "d", Timeout: in, Listeners: "l0"}}); err != nil {
 			return err
 		}
 	}
-	deadlines, err := client.ZRangeWithScores(ctx, s.Keys.Deadlines(), 0, -1).Result()
+	deadlines, err := client.ZRangeWithScores(ctx, s.Keys.Deadlines, 0, -1).Result()
 	if err != nil {
 		return err
 	}
@@ -110,13 +110,13 @@ func latenessOn(ctx context.Context, client *redis.Client, system string, r *res
 		due["timeout "+z.Member.(string)] = int64(z.Score)
 	}
 	// The entries say, by the server's clock, when what was due happened.
-	delayed, err := entries(ctx, client, s.Keys.Jobs(), func(e redis.XMessage) (int64, bool) {
+	delayed, err := entries(ctx, client, s.Keys.Jobs, func(e redis.XMessage) (int64, bool) {
 		return due["delayed "+e.Values["id"].(string)], true
 	})
 	if err != nil {
 		return err
 	}
-	timeouts, err := entries(ctx, client, s.Keys.Events(), func(e redis.XMessage) (int64, bool) {
+	timeouts, err := entries(ctx, client, s.Keys.Events, func(e redis.XMessage) (int64, bool) {
 		return due["timeout "+e.Values["id"].(string)], e.Values["event"] == "failing"
 	})
 	if err != nil {

@@ -84,7 +84,7 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 		return f, err
 	}
 	for _, keys := range all {
-		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: scripts.Keys(keys), Home: scripts.Keys(all[0])}))
+		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: keys, Home: all[0]}))
 	}
 	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Rebuild: 500, Grace: time.Minute, Lease: 10 * time.Second}.Share(len(all))
 	f.slots = listeners.NewSlots(limits.Tasks, nil)
@@ -127,7 +127,7 @@ func (f *fanfold) push(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, fanfoldPush) {
 		if _, err := f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, id := range some {
-				p.XAdd(ctx, &redis.XAddArgs{Stream: f.partitions.Of(id).Keys.Jobs(), Values: []string{"id", id}})
+				p.XAdd(ctx, &redis.XAddArgs{Stream: f.partitions.Of(id).Keys.Jobs, Values: []string{"id", id}})
 			}
 			return nil
 		}); err != nil {
@@ -138,7 +138,7 @@ func (f *fanfold) push(ctx context.Context, ids []string) error {
 }
 
 func (f *fanfold) pushAt(ctx context.Context, id string, at time.Time) error {
-	return f.client.ZAdd(ctx, f.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id}).Err()
+	return f.client.ZAdd(ctx, f.partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(at.UnixMilli()), Member: id}).Err()
 }
 
 func (f *fanfold) run(ctx context.Context, tell told) error {

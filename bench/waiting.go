@@ -45,10 +45,10 @@ type waiter struct {
 var waiters = []waiter{
 	{nothingWaits, 1, nil},
 	{"fanfold, 100,000 delayed ids", 1, func(p redis.Pipeliner, i int, due time.Time) {
-		p.ZAdd(context.Background(), keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: strconv.Itoa(i)})
+		p.ZAdd(context.Background(), keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: strconv.Itoa(i)})
 	}},
 	{"fanfold, 100,000 timers, by ZADD", 1, func(p redis.Pipeliner, i int, due time.Time) {
-		p.ZAdd(context.Background(), keys.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: "send_message-" + strconv.Itoa(i)})
+		p.ZAdd(context.Background(), keys.Timers, redis.Z{Score: float64(due.UnixMilli()), Member: "send_message-" + strconv.Itoa(i)})
 	}},
 	{"fanfold, 100,000 timers, by SET", 1, func(p redis.Pipeliner, i int, due time.Time) {
 		p.Set(context.Background(), keys.Timer("send_message-"+strconv.Itoa(i)), "", time.Until(due))
@@ -69,7 +69,7 @@ func idleDivided(ctx context.Context, o options, dir string, r *results) error {
 	return idleEngines(ctx, o, dir, r, all)
 }
 
-var keys = scripts.Keys(report.DefaultKeys)
+var keys = scripts.NewKeys(report.DefaultKeys)
 
 // idleEngine measures engines for which something waits.
 func idleEngine(ctx context.Context, o options, dir string, r *results) error {

@@ -29,12 +29,12 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": twoStages()}}
 	start(t, s, "1", "d", time.Hour, "a")
 	complete(t, s, "1", "a", "x")
-	entry := delivered(t, client, s.Keys.FanIn(), "c")[0]
+	entry := delivered(t, client, s.Keys.FanIn, "c")[0]
 	lost := claim(t, s, "1", scripts.Claim{Worker: "asleep", Entry: entry})
 	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Silent: true})
 	entries := func(want int64) {
 		t.Helper()
-		if n := client.XLen(t.Context(), s.Keys.FanIn()).Val(); n != want {
+		if n := client.XLen(t.Context(), s.Keys.FanIn).Val(); n != want {
 			t.Errorf("%d entries, not %d", n, want)
 		}
 	}
@@ -76,9 +76,9 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 		{"id", "1", "attempt", "1", "stage", "1", "bytes", "10"},
 	} {
 		if fields != nil {
-			client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.FanIn(), Values: fields})
+			client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.FanIn, Values: fields})
 		}
-		until(t, "no entry is left", func() bool { return client.XLen(ctx, s.Keys.FanIn()).Val() == 0 })
+		until(t, "no entry is left", func() bool { return client.XLen(ctx, s.Keys.FanIn).Val() == 0 })
 		if state, err := s.Jobs.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != job.StatusRun {
 			t.Errorf("%q: %+v %v", fields, state, err)
 		}
@@ -135,7 +135,7 @@ func TestAFullRedisAdvances(t *testing.T) {
 	} {
 		start(t, s, id, e.known[0], time.Hour, "a")
 		complete(t, s, id, "a", "x")
-		entry := delivered(t, client, s.Keys.FanIn(), "c")[0].ID
+		entry := delivered(t, client, s.Keys.FanIn, "c")[0].ID
 		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -159,7 +159,7 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	if err != nil {
 		return false, err
 	} else if epoch == "" {
-		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Keys.Epoch())
+		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Keys.Epoch)
 	}
 	started, err := records.Start(ctx, []Run{{ID: record.ID, Attempt: record.Attempt}})
 	if err != nil || !started[0] {

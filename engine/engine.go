@@ -97,7 +97,7 @@ func New(o Options) (*Engine, error) {
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		step.Listen(ctx, e.o.Redis, e.o.Scripts.Keys.Cancelled(), e.leases.Hint)
+		step.Listen(ctx, e.o.Redis, e.o.Scripts.Keys.Cancelled, e.leases.Hint)
 		return nil
 	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
@@ -115,7 +115,7 @@ func (e *Engine) Run(ctx context.Context) error {
 
 func (e *Engine) triggerReader() *step.Reader {
 	return step.New(step.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Jobs(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Jobs, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
 		Patience: e.o.Limits.Stop,
@@ -124,7 +124,7 @@ func (e *Engine) triggerReader() *step.Reader {
 
 func (e *Engine) fanInReader() *step.Reader {
 	return step.New(step.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.FanIn, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Handle: e.fanIn, KeepAlive: true,
 		Patience: e.o.Limits.Stop,
@@ -134,7 +134,7 @@ func (e *Engine) fanInReader() *step.Reader {
 // largeReader reads at most as many large jobs as may be folded at once. They have their own
 // stream, so that no other job waits for them.
 func (e *Engine) largeReader() *step.Reader {
-	large := folds{Engine: e, stream: e.o.Scripts.Keys.FanInLarge()}
+	large := folds{Engine: e, stream: e.o.Scripts.Keys.FanInLarge}
 	return step.New(step.Options{
 		Redis: e.o.Redis, Stream: large.stream, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: e.o.Limits.Folds, Batch: true, Alone: func(step.Entry) bool { return true }, MinIdle: e.o.Limits.Lease, Log: e.log,

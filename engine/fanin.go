@@ -64,7 +64,7 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 // foldAlone claims a job and takes it to its next stage or to its end; failed is the error of an
 // earlier try without a claim.
 func (e *Engine) foldAlone(ctx context.Context, entry step.Entry, failed error) step.Result {
-	return step.Single(ctx, folds{e, e.o.Scripts.Keys.FanIn(), failed}, entry, e.o.Limits.Lease, &e.leases)
+	return step.Single(ctx, folds{e, e.o.Scripts.Keys.FanIn, failed}, entry, e.o.Limits.Lease, &e.leases)
 }
 
 // handBack leaves a job to a process that has its definition. A published job whose record is final

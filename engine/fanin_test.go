@@ -227,7 +227,7 @@ func (f *fanInTest) succeeds(id, value string) {
 // emptied waits until the streams of the fan-in have no entry.
 func (f *fanInTest) emptied() {
 	f.t.Helper()
-	for _, stream := range []string{f.s.Keys.FanIn(), f.s.Keys.FanInLarge()} {
+	for _, stream := range []string{f.s.Keys.FanIn, f.s.Keys.FanInLarge} {
 		until(f.t, "no entry is left", func() bool { return f.client.XLen(f.t.Context(), stream).Val() == 0 })
 		if p := f.client.XPending(f.t.Context(), stream, scripts.Group).Val(); p != nil && p.Count != 0 {
 			f.t.Errorf("pending: %+v", p)
@@ -244,7 +244,7 @@ func (f *fanInTest) delivered(stream string) []scripts.Entry {
 // events are those of a job, without its start.
 func (f *fanInTest) events(id string) (names []string) {
 	f.t.Helper()
-	for _, e := range f.client.XRange(f.t.Context(), f.s.Keys.Events(), "-", "+").Val() {
+	for _, e := range f.client.XRange(f.t.Context(), f.s.Keys.Events, "-", "+").Val() {
 		if e.Values["id"] == id && e.Values["event"] != "started" {
 			names = append(names, fmt.Sprint(e.Values["event"]))
 		}
@@ -295,12 +295,12 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	f.ends("cancelled", report.Cancelled, "by hand")
 	f.ends("without-data", report.Failed, "a.v of job without-data")
 	until(t, "the unknown one is handed back", func() bool {
-		return slices.Equal(f.client.ZRange(ctx, f.s.Keys.Delayed(), 0, -1).Val(), []string{"unknown/1/" + job.StepFanIn})
+		return slices.Equal(f.client.ZRange(ctx, f.s.Keys.Delayed, 0, -1).Val(), []string{"unknown/1/" + job.StepFanIn})
 	})
 	if state, err := f.s.Jobs.Read(ctx, "unknown"); err != nil || state.Status != job.StatusReady || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
 		t.Errorf("unknown: %+v %v", state, err)
 	}
-	if _, err := f.client.ZScore(ctx, f.s.Keys.Delayed(), "unknown/1/"+job.StepFanIn).Result(); err != nil {
+	if _, err := f.client.ZScore(ctx, f.s.Keys.Delayed, "unknown/1/"+job.StepFanIn).Result(); err != nil {
 		t.Errorf("unknown: %v", err)
 	}
 	f.emptied()
@@ -314,10 +314,10 @@ func TestABatchOfSmallJobs(t *testing.T) {
 			t.Errorf("%q %v", found, err)
 		}
 	}
-	if n := f.client.XLen(ctx, f.s.Keys.Quarantined()).Val(); n != 2 {
+	if n := f.client.XLen(ctx, f.s.Keys.Quarantined).Val(); n != 2 {
 		t.Errorf("%d entries are in quarantine, not that of the broken and that of the garbled one", n)
 	}
-	if left := f.client.ZRange(ctx, f.s.Keys.Deadlines(), 0, -1).Val(); len(left) != 4 { // unknown, broken, garbled, lost
+	if left := f.client.ZRange(ctx, f.s.Keys.Deadlines, 0, -1).Val(); len(left) != 4 { // unknown, broken, garbled, lost
 		t.Errorf("%q have a deadline", left)
 	}
 	if got := fmt.Sprint(f.events("good-3")); got != "[finished]" {
@@ -372,9 +372,9 @@ func TestALargeJobIsSentOn(t *testing.T) {
 	t.Parallel()
 	f := newFanIn(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
 	f.job("1", large)
-	f.client.Del(t.Context(), f.s.Keys.FanInLarge())
-	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn(), Values: []string{"id", "1", "attempt", "1"}})
-	f.delivered(f.s.Keys.FanIn())
+	f.client.Del(t.Context(), f.s.Keys.FanInLarge)
+	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn, Values: []string{"id", "1", "attempt", "1"}})
+	f.delivered(f.s.Keys.FanIn)
 	folding(t, f.e)
 	f.succeeds("1", large)
 	f.emptied()
@@ -460,10 +460,10 @@ func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 	if err := step.Wait(t.Context(), 300*time.Millisecond); err != nil { // in which more could be read
 		t.Fatal(err)
 	}
-	if n := f.client.XLen(t.Context(), f.s.Keys.FanInLarge()).Val(); n != jobs {
+	if n := f.client.XLen(t.Context(), f.s.Keys.FanInLarge).Val(); n != jobs {
 		t.Errorf("%d entries of %d jobs", n, jobs)
 	}
-	if p := f.client.XPending(t.Context(), f.s.Keys.FanInLarge(), scripts.Group).Val(); p.Count != folds {
+	if p := f.client.XPending(t.Context(), f.s.Keys.FanInLarge, scripts.Group).Val(); p.Count != folds {
 		t.Errorf("pending: %+v", p)
 	}
 	close(gate)
@@ -499,9 +499,9 @@ func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 			<-begun
 			stop()
 			f.sink.before = nil
-			stream := f.s.Keys.FanIn()
+			stream := f.s.Keys.FanIn
 			if name == "large" {
-				stream = f.s.Keys.FanInLarge()
+				stream = f.s.Keys.FanInLarge
 			}
 			if n, p := f.client.XLen(t.Context(), stream).Val(), f.client.XPending(t.Context(), stream, scripts.Group).Val(); n != 1 || p.Count != 0 {
 				t.Errorf("%d entries, pending: %+v", n, p)
@@ -525,7 +525,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 			t.Parallel()
 			f := newFanIn(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
 			f.job("1", "x")
-			entry := f.delivered(f.s.Keys.FanIn())[0]
+			entry := f.delivered(f.s.Keys.FanIn)[0]
 			opened, err := f.s.Folds.Open(t.Context(), []scripts.Small{{Message: scripts.Message{ID: "1", Attempt: 1}, Stage: 1, Entry: entry}})
 			if err != nil || opened[0] == nil {
 				t.Fatal(opened, err)
@@ -560,7 +560,7 @@ func TestAJobThatEndsItsWorkers(t *testing.T) {
 	f := newFanIn(t, report.Limits{Folds: 1, Lease: 100 * time.Millisecond})
 	f.sink.before = func(context.Context, string) { t.Error("it is given to one worker more") }
 	f.job("1", "x")
-	entry := f.delivered(f.s.Keys.FanIn())[0]
+	entry := f.delivered(f.s.Keys.FanIn)[0]
 	claim(t, f.s, "1", scripts.Claim{Worker: "dead/1", Entry: entry, Silent: true, Known: f.e.known})
 	folding(t, f.e)
 	f.ends("1", report.Failed, "fan-in: given up after 2 tries: worker dead/1 fell silent")
@@ -583,9 +583,9 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	f.job("1", "x")
 	stop := folding(t, f.e)
 	<-begun
-	entry := f.client.XRange(t.Context(), f.s.Keys.FanIn(), "-", "+").Val()[0].ID
+	entry := f.client.XRange(t.Context(), f.s.Keys.FanIn, "-", "+").Val()[0].ID
 	held := claim(t, f.s, "1", scripts.Claim{
-		Worker: "new/1", Silent: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn(), Group: scripts.Group, Consumer: "new", ID: entry},
+		Worker: "new/1", Silent: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn, Group: scripts.Group, Consumer: "new", ID: entry},
 	})
 	close(finish)
 	stop()
@@ -593,7 +593,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	if err != nil || state.Status != job.StatusFold || state.Worker != "new/1" || state.Fence != held.Fence || state.Fold.Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
-	if left := f.client.XRange(t.Context(), f.s.Keys.FanIn(), "-", "+").Val(); len(left) != 1 || left[0].ID != entry {
+	if left := f.client.XRange(t.Context(), f.s.Keys.FanIn, "-", "+").Val(); len(left) != 1 || left[0].ID != entry {
 		t.Errorf("%+v is not the entry %s", left, entry)
 	}
 	if r := f.records.record("1"); r.Status != report.Processing {
@@ -629,13 +629,13 @@ func TestASinkThatRefuses(t *testing.T) {
 	f.sink.Sink = refusing{f.sink.Sink}
 	f.job("1", "x")
 	folding(t, f.e)
-	until(t, "it is requeued", func() bool { return f.client.ZCard(t.Context(), f.s.Keys.Delayed()).Val() == 1 })
+	until(t, "it is requeued", func() bool { return f.client.ZCard(t.Context(), f.s.Keys.Delayed).Val() == 1 })
 	state, err := f.s.Jobs.Read(t.Context(), "1")
 	if err != nil || state.Fold.Tries != 1 || state.Fold.Blame != job.BlameSink || state.Worker != "" {
 		t.Errorf("%+v %v", state, err)
 	}
 	f.emptied()
-	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn(), Values: []string{"id", "1", "attempt", "1"}}) // as the scheduler does
+	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn, Values: []string{"id", "1", "attempt", "1"}}) // as the scheduler does
 	f.ends("1", report.Failed, "no entry (try 2 of 2)")
 	f.emptied()
 }
@@ -667,7 +667,7 @@ func TestEntriesOfADeadWorkerWaitForASlot(t *testing.T) {
 	for i := range jobs {
 		f.job(fmt.Sprint(i), large)
 	}
-	f.delivered(f.s.Keys.FanInLarge())
+	f.delivered(f.s.Keys.FanInLarge)
 	folding(t, f.e)
 	folding(t, f.engine("d", Options{Limits: f.e.o.Limits, Reports: f.e.o.Reports}))
 	for i := range jobs {

@@ -45,7 +45,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	var queued map[string]bool
 	room := 0
 	if err := e.insist(ctx, "read waiting ids and running jobs", func() error {
-		if delayed, err = e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Delayed(), places); err != nil {
+		if delayed, err = e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Delayed, places); err != nil {
 			return err
 		}
 		if queued, err = e.queued(ctx, pushes); err != nil {
@@ -88,7 +88,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 
 // mend puts the deadlines back that running jobs have lost.
 func (e *Engine) mend(ctx context.Context, ids []string) error {
-	deadlines, err := e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Deadlines(), ids)
+	deadlines, err := e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Deadlines, ids)
 	if err != nil {
 		return err
 	}

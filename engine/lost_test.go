@@ -26,7 +26,7 @@ func TestLost(t *testing.T) {
 	}
 	start(t, s, "runs", "d", time.Hour, "a")
 	for _, member := range []string{"due-later", job.Later{ID: "polled", Attempt: 2, Step: job.StepTrigger}.String()} {
-		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: 4e12, Member: member}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Score: 4e12, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,16 +92,16 @@ func TestALostDeadlineIsPutBack(t *testing.T) {
 		records, all[id] = append(records, r), r
 	}
 	e.o.Records = lostRecords{&read{all: all}}
-	before := client.ZRangeWithScores(t.Context(), s.Keys.Deadlines(), 0, -1).Val()
-	client.ZRem(t.Context(), s.Keys.Deadlines(), "lost", "late", "broken")
-	client.Del(t.Context(), s.Keys.Wake())
+	before := client.ZRangeWithScores(t.Context(), s.Keys.Deadlines, 0, -1).Val()
+	client.ZRem(t.Context(), s.Keys.Deadlines, "lost", "late", "broken")
+	client.Del(t.Context(), s.Keys.Wake)
 	client.HSet(t.Context(), s.Keys.Job("broken"), "job", "1 RUN no state")
 	e.o.Limits.RunningJobs = 4
 	if l, err := e.StartLost(t.Context(), records, "", func(context.Context) error { return nil }); err != nil || l.Started != 0 || l.Failed != 1 {
 		t.Errorf("%+v %v", l, err)
 	}
 	before = slices.DeleteFunc(before, func(z redis.Z) bool { return z.Member == "broken" })
-	if diff := cmp.Diff(before, client.ZRangeWithScores(t.Context(), s.Keys.Deadlines(), 0, -1).Val()); diff != "" {
+	if diff := cmp.Diff(before, client.ZRangeWithScores(t.Context(), s.Keys.Deadlines, 0, -1).Val()); diff != "" {
 		t.Errorf("deadlines (-want +got):\n%s", diff)
 	}
 	// The scheduler learns of the one that has passed.

@@ -41,7 +41,7 @@ func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results 
 				ours[i].Fields, results[i] = nil, step.Result{Kind: step.Elsewhere, Err: err}
 			}
 		case !ok:
-		case !job.ValidReplyTo(stream, report.Keys(keys)):
+		case !job.ValidReplyTo(stream, keys.Keys):
 			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: fmt.Errorf(reasonReplyTo, keys.Replies)}
 		default:
 			of, pushes = append(of, i), append(pushes, entry.Fields["id"], stream+"/"+entry.ID)

@@ -22,8 +22,8 @@ func TestAPoisonousPushIsRefused(t *testing.T) {
 	if results[0].Kind != step.Unusable {
 		t.Errorf("%+v", results)
 	}
-	told := client.XRange(t.Context(), s.Keys.Finished(), "-", "+").Val()
-	if len(told) != 1 || client.HLen(t.Context(), s.Keys.ReplyTo()).Val() != 0 {
+	told := client.XRange(t.Context(), s.Keys.Finished, "-", "+").Val()
+	if len(told) != 1 || client.HLen(t.Context(), s.Keys.ReplyTo).Val() != 0 {
 		t.Fatalf("%v", told)
 	}
 	if r, ok := job.ParseReceipt(told[0].Values["name"].(string)); !ok || r.Kind != job.ReceiptRefused || r.Stream != "a" || !strings.Contains(r.Reason, "20") {

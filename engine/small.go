@@ -27,7 +27,7 @@ type draft struct {
 // foldSmall folds small jobs without a claim: they are folded in memory, and one script claims and
 // publishes them. If anything fails before that point, a claim repeats it.
 func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
-	from := folds{Engine: e, stream: e.o.Scripts.Keys.FanIn()}
+	from := folds{Engine: e, stream: e.o.Scripts.Keys.FanIn}
 	if err := from.open(ctx, drafts); err != nil {
 		for _, d := range drafts { // the process stops
 			*d.result = e.putBack(ctx, d.barrier)
@@ -69,7 +69,7 @@ func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	if err := e.insist(ctx, "put job back", func() error {
-		return e.o.Scripts.Streams.PutBack(ctx, e.o.Scripts.Keys.FanIn(), b.entry.ID, b.entry.Fields)
+		return e.o.Scripts.Streams.PutBack(ctx, e.o.Scripts.Keys.FanIn, b.entry.ID, b.entry.Fields)
 	}); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}

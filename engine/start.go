@@ -213,7 +213,7 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 			return found, err
 		}
 		if looks == 100 {
-			e.log.Warn("waiting for an epoch in Redis before starting jobs", "key", e.o.Scripts.Keys.Epoch())
+			e.log.Warn("waiting for an epoch in Redis before starting jobs", "key", e.o.Scripts.Keys.Epoch)
 		}
 		if step.Wait(ctx, epochPause) != nil {
 			return "", ctx.Err()

@@ -62,7 +62,7 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			t.Cleanup(func() { _, _ = direct.Close(), client.Close() })
 			prefix, ctx := testmain.Name(t), t.Context()
 			prefix = strings.ReplaceAll(prefix, "/", "-")
-			s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
+			s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
 			runs := 0
 			if err := s.Load(ctx); err != nil { // a script that is not known yet is sent again
 				t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			client.AddHook(&loseAnswer{script: "start", meanwhile: func() {
 				if runs = int(direct.Exists(ctx, s.Keys.Job("1")).Val()); lost {
 					direct.Del(ctx, s.Keys.Job("1"))
-					direct.Set(ctx, s.Keys.Epoch(), "another", 0)
+					direct.Set(ctx, s.Keys.Epoch, "another", 0)
 				}
 			}})
 			if err := s.Epoch.Write(ctx, "one"); err != nil {
@@ -99,7 +99,7 @@ func TestAPassDoesNotWaitForAnEpoch(t *testing.T) {
 	client := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
 	prefix := testmain.Name(t)
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
+	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
 	r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}
 	e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler), plans: map[*report.Report]scripts.Plan{r: planOf(r, "d")}}
 	if n := e.start(t.Context(), []*push{{id: "1", record: &Record{ID: "1"}, report: r}}, "gone"); n != 0 {

@@ -24,7 +24,7 @@ func newScripts(t testing.TB) (*scripts.Scripts, *redis.Client) {
 	client := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
-	return scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}}), client
+	return scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}}), client
 }
 
 // start starts attempt 1 of a job with the definition d.

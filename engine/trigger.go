@@ -30,7 +30,7 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 	results, began := make([]step.Result, len(entries)), time.Now()
 	entries = e.noteReplies(ctx, entries, results)
 	entries = e.sendHome(ctx, entries, results)
-	pushes := readPushes(entries, results, e.o.Scripts.Keys.Jobs())
+	pushes := readPushes(entries, results, e.o.Scripts.Keys.Jobs)
 	if len(pushes) == 0 {
 		return results
 	}
@@ -230,7 +230,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 			return e.o.Scripts.Clock.Delay(ctx, d.member.String(), d.pause)
 		case actQuarantine:
 			e.log.Warn("quarantined a pushed id", "job", p.id, "why", d.why)
-			return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Jobs(), "", map[string]string{"id": p.id}, d.why)
+			return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Jobs, "", map[string]string{"id": p.id}, d.why)
 		case actPark:
 			if err := e.o.Scripts.Gate.Park(ctx, p.record.Report, p.id); err != nil {
 				return err

@@ -33,7 +33,7 @@ func TestAnEndIsNotedOnce(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	k := s.Keys
-	if told, noted, dead := client.XLen(t.Context(), k.Finished()).Val(), client.XLen(t.Context(), k.Events()).Val(), client.ZCard(t.Context(), k.Dead()).Val(); told != 1 || noted != 1 || dead != 1 {
+	if told, noted, dead := client.XLen(t.Context(), k.Finished).Val(), client.XLen(t.Context(), k.Events).Val(), client.ZCard(t.Context(), k.Dead).Val(); told != 1 || noted != 1 || dead != 1 {
 		t.Errorf("%d firings, %d events, %d dead", told, noted, dead)
 	}
 }

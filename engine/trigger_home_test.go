@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -22,8 +23,8 @@ func TestIDsOfAPartitionThatIsAway(t *testing.T) {
 	away := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, ContextTimeoutEnabled: true})
 	defer away.Close()
 	name := testmain.Name(t)
-	here := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + "0:", Hash: name + "0-"}})
-	there := scripts.New(scripts.Options{Redis: away, Keys: scripts.Keys{Prefix: name + "1:", Hash: name + "1-"}})
+	here := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + "0:", Hash: name + "0-"}})
+	there := scripts.New(scripts.Options{Redis: away, Keys: report.Keys{Prefix: name + "1:", Hash: name + "1-"}})
 	all := scripts.Partitions{here, there}
 	var ours, theirs string
 	for i := 0; ours == "" || theirs == ""; i++ {
@@ -40,7 +41,7 @@ func TestIDsOfAPartitionThatIsAway(t *testing.T) {
 	if left[0].Fields != nil || left[1].Fields["id"] != ours || results[0].Kind != step.Void || results[1].Kind != step.Done {
 		t.Errorf("%+v %+v", left, results)
 	}
-	due := client.ZScore(t.Context(), here.Keys.Delayed(), theirs).Val()
+	due := client.ZScore(t.Context(), here.Keys.Delayed, theirs).Val()
 	if at := time.UnixMilli(int64(due)); at.Before(began.Add(homeAgain/2)) || at.After(time.Now().Add(2*homeAgain)) {
 		t.Errorf("it is due at %s, and it is %s", at, began)
 	}

@@ -63,7 +63,7 @@ reports:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys(c.Keys), JobBytes: c.Limits.JobBytes})
+	s := scripts.New(scripts.Options{Redis: client, Keys: c.Keys, JobBytes: c.Limits.JobBytes})
 	in := Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	return &bundle{t, New(Options{Config: in, Redis: client, Blocking: client, Scripts: scripts.Partitions{s}, Records: records}), db}
 }

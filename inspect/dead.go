@@ -50,7 +50,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 func (in *Inspector) deadPages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
 		args := redis.ZRangeArgs{
-			Key: s.Keys.Dead(), ByScore: true, Rev: newest, Count: pageSize,
+			Key: s.Keys.Dead, ByScore: true, Rev: newest, Count: pageSize,
 			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
 		}
 		if newest {

@@ -121,7 +121,7 @@ func (in *Inspector) Delayed(ctx context.Context, match func(Delayed) bool, limi
 	}
 	order := func(a, b Delayed) int { return cmp.Compare(a.Score, b.Score) }
 	return everywhere(in, limit, order, func(s *scripts.Scripts) ([]Delayed, error) {
-		return collect(each(members(ctx, in.o.Redis, s.Keys.Delayed()), func(z redis.Z) Delayed {
+		return collect(each(members(ctx, in.o.Redis, s.Keys.Delayed), func(z redis.Z) Delayed {
 			member, _ := z.Member.(string)
 			return NewDelayed(member, z.Score, now)
 		}), match, limit)

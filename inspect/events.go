@@ -58,7 +58,7 @@ func (in *Inspector) EvictionPolicies(ctx context.Context) (all []string, err er
 // master has no partition.
 func (in *Inspector) UnpublishedBy(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {
 	i := slices.IndexFunc(in.o.Scripts, func(s *scripts.Scripts) bool {
-		its, err := redisdb.Master(ctx, in.o.Redis, s.Keys.Wake())
+		its, err := redisdb.Master(ctx, in.o.Redis, s.Keys.Wake)
 		return err == nil && its.Options().Addr == master.Options().Addr
 	})
 	if i < 0 {

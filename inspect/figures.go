@@ -115,26 +115,26 @@ func measures(in *Inspector) [][]measure {
 }
 
 // measuresOf returns the measures of a partition.
-func (in *Inspector) measuresOf(k scripts.Keys) []measure {
+func (in *Inspector) measuresOf(k *scripts.Keys) []measure {
 	all := slices.Concat(
-		backlogFigures("jobs", k.Jobs(), "Pushed ids that are not started yet."),
-		backlogFigures("fanin", k.FanIn(), "Jobs that wait for fan-in: all listeners are done, or the job is to end."),
-		backlogFigures("fanin_large", k.FanInLarge(), "Jobs with much data that wait for fan-in: a process folds at most limits.folds of them at once."),
-		backlogFigures("replies", k.Reply(), "Replies of external services that are not applied yet."),
-		backlogFigures("timer_actions", k.Fired(), "Timers that have fired and whose action is not done, including those in work."),
-		backlogFigures("ends", k.Finished(), "Ends of jobs and receipts that are not reported to a service yet, including those in work."),
+		backlogFigures("jobs", k.Jobs, "Pushed ids that are not started yet."),
+		backlogFigures("fanin", k.FanIn, "Jobs that wait for fan-in: all listeners are done, or the job is to end."),
+		backlogFigures("fanin_large", k.FanInLarge, "Jobs with much data that wait for fan-in: a process folds at most limits.folds of them at once."),
+		backlogFigures("replies", k.Reply, "Replies of external services that are not applied yet."),
+		backlogFigures("timer_actions", k.Fired, "Timers that have fired and whose action is not done, including those in work."),
+		backlogFigures("ends", k.Finished, "Ends of jobs and receipts that are not reported to a service yet, including those in work."),
 		[]measure{
-			size("jobs_running", k.Deadlines(), "Running jobs, in all processes."),
-			overdue("timeout", k.Deadlines(), "How long ago the oldest deadline of a job passed that has not ended, else 0. It grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
-			size("paused", k.PausedSet(), "Paused listeners and reports."),
-			size("jobs_delayed", k.Delayed(), "Delayed ids and retries."),
-			overdue("delayed", k.Delayed(), "By how much the oldest delayed id or retry is overdue, else 0. It grows while no scheduler runs."),
+			size("jobs_running", k.Deadlines, "Running jobs, in all processes."),
+			overdue("timeout", k.Deadlines, "How long ago the oldest deadline of a job passed that has not ended, else 0. It grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
+			size("paused", k.PausedSet, "Paused listeners and reports."),
+			size("jobs_delayed", k.Delayed, "Delayed ids and retries."),
+			overdue("delayed", k.Delayed, "By how much the oldest delayed id or retry is overdue, else 0. It grows while no scheduler runs."),
 			contending(k),
-			size("jobs_dead", k.Dead(), "Failed jobs that were neither retried nor discarded."),
-			length("quarantined", k.Quarantined(), "Entries that could not be used. Above about 10,000, the oldest are removed."),
-			size("timers", k.Timers(), "Timers that are set and not paused."),
-			overdue("timers", k.Timers(), "By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
-			size("timer_actions_retrying", k.WaitingFired(), "Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
+			size("jobs_dead", k.Dead, "Failed jobs that were neither retried nor discarded."),
+			length("quarantined", k.Quarantined, "Entries that could not be used. Above about 10,000, the oldest are removed."),
+			size("timers", k.Timers, "Timers that are set and not paused."),
+			overdue("timers", k.Timers, "By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
+			size("timer_actions_retrying", k.WaitingFired, "Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
 		})
 	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
 		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait because their report is paused, or has as many running jobs as it may have.")
@@ -208,12 +208,12 @@ func overdue(name, key, help string) measure {
 }
 
 // contending measures the competition for a full Redis: a job that has ended may still be in the set.
-func contending(k scripts.Keys) measure {
+func contending(k *scripts.Keys) measure {
 	var jobs, full *redis.IntCmd
 	return measure{
 		Figure: Figure{Name: "jobs_contending", Help: "Jobs that compete for the memory of a full Redis, else 0. They run one after another."},
 		ask: func(ctx context.Context, p redis.Pipeliner) {
-			jobs, full = p.ZCard(ctx, k.Contenders()), p.Exists(ctx, k.Full())
+			jobs, full = p.ZCard(ctx, k.Contenders), p.Exists(ctx, k.Full)
 		},
 		value: func(time.Time) (float64, error) {
 			n, err := jobs.Result()

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -42,9 +43,9 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	ctx, k := t.Context(), b.o.Scripts.Home().Keys
-	b.add(k.Dead(), redis.Z{Score: 1, Member: "1"})
-	b.ok(b.o.Redis.Set(ctx, k.Delayed(), "something else", 0).Err())
-	b.ok(b.o.Redis.Set(ctx, k.FanIn(), "something else", 0).Err())
+	b.add(k.Dead, redis.Z{Score: 1, Member: "1"})
+	b.ok(b.o.Redis.Set(ctx, k.Delayed, "something else", 0).Err())
+	b.ok(b.o.Redis.Set(ctx, k.FanIn, "something else", 0).Err())
 	b.want("at first", map[string]float64{"tasks_waiting b": 0, "tasks_workers b": 0, "jobs_dead ": 1, "jobs_parked two": 0, "jobs_waiting ": 0})
 	values := b.figures()
 	for _, name := range []string{"jobs_delayed ", "delayed_overdue_seconds ", "fanin_waiting ", "fanin_pending ", "fanin_lag ", "fanin_oldest_seconds "} {
@@ -105,15 +106,15 @@ func TestOverdue(t *testing.T) {
 	b := setup(t, "")
 	k, later := b.o.Scripts.Home().Keys, in(time.Hour)
 	ago := func(d time.Duration) float64 { return in(-d) }
-	for _, key := range []string{k.Delayed(), k.Deadlines(), k.Timers()} {
+	for _, key := range []string{k.Delayed, k.Deadlines, k.Timers} {
 		b.add(key, redis.Z{Score: later, Member: "later"})
 	}
 	b.want("nothing is due", map[string]float64{"delayed_overdue_seconds ": 0, "timeout_overdue_seconds ": 0, "timers_overdue_seconds ": 0})
-	b.add(k.Delayed(), redis.Z{Score: math.Floor(ago(5*time.Minute) / 1000), Member: "seconds"}, redis.Z{Score: 0, Member: "now"})
-	b.add(k.Timers(), redis.Z{Score: math.Floor(in(time.Hour) / 1000), Member: "seconds"}, redis.Z{Score: ago(7 * time.Minute), Member: "due"})
-	b.add(k.Deadlines(), redis.Z{Score: ago(10 * time.Minute), Member: "1"})
+	b.add(k.Delayed, redis.Z{Score: math.Floor(ago(5*time.Minute) / 1000), Member: "seconds"}, redis.Z{Score: 0, Member: "now"})
+	b.add(k.Timers, redis.Z{Score: math.Floor(in(time.Hour) / 1000), Member: "seconds"}, redis.Z{Score: ago(7 * time.Minute), Member: "due"})
+	b.add(k.Deadlines, redis.Z{Score: ago(10 * time.Minute), Member: "1"})
 	b.want("due", map[string]float64{"delayed_overdue_seconds ": 300, "timeout_overdue_seconds ": 600, "timers_overdue_seconds ": 420})
-	b.add(k.Delayed(), redis.Z{Score: ago(20 * time.Minute), Member: "milliseconds"})
+	b.add(k.Delayed, redis.Z{Score: ago(20 * time.Minute), Member: "milliseconds"})
 	b.want("both", map[string]float64{"delayed_overdue_seconds ": 1200})
 }
 
@@ -129,7 +130,7 @@ func TestMemory(t *testing.T) {
 	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	used := func() (float64, error) {
-		m := memory(scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: "p:"}}))
+		m := memory(scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: "p:"}}))
 		m.ask(t.Context(), nil)
 		return m.value(time.Now())
 	}

@@ -24,7 +24,7 @@ func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error
 	t, next := Told{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}}, make(Cursor, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
 		if from == nil {
-			last, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events(), "+", "-", 1).Result()
+			last, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events, "+", "-", 1).Result()
 			if err != nil {
 				return Told{}, nil, fmt.Errorf("events: %w", err)
 			}
@@ -35,7 +35,7 @@ func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error
 		}
 		next[i] = from[i]
 		for more := true; more; {
-			found, err := in.o.Redis.XRangeN(ctx, s.Keys.Events(), "("+next[i], "+", pageSize).Result()
+			found, err := in.o.Redis.XRangeN(ctx, s.Keys.Events, "("+next[i], "+", pageSize).Result()
 			if err != nil {
 				return Told{}, nil, fmt.Errorf("events: %w", err)
 			}

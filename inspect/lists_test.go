@@ -24,8 +24,8 @@ func TestListsReadPages(t *testing.T) {
 	const n = 2*pageSize + 3
 	_, err := b.o.Redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for i := range n {
-			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Quarantined(), ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
-			p.ZAdd(t.Context(), b.o.Scripts.Home().Keys.Delayed(), redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
+			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Quarantined, ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
+			p.ZAdd(t.Context(), b.o.Scripts.Home().Keys.Delayed, redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
 		}
 		return nil
 	})
@@ -49,11 +49,11 @@ func TestListsReadPages(t *testing.T) {
 	if q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return false }, 0); err != nil || q == nil || len(q) != 0 {
 		t.Errorf("%v %v", q, err)
 	}
-	found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined(), "0")
+	found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined, "0")
 	if err != nil || found == nil || found.Entry != "1-1" || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
-	if found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined(), "none"); err != nil || found != nil || !whole {
+	if found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined, "none"); err != nil || found != nil || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
 }
@@ -121,7 +121,7 @@ func TestDeadJobs(t *testing.T) {
 	if _, err := b.db.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED', error = 'no disk' WHERE id = ?", failed); err != nil {
 		t.Fatal(err)
 	}
-	b.add(b.o.Scripts.Home().Keys.Dead(), redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
+	b.add(b.o.Scripts.Home().Keys.Dead, redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
 	list, err := b.Dead(t.Context(), func(DeadJob) bool { return true }, 0)
 	b.ok(err)
 	var got []string
@@ -137,8 +137,8 @@ func TestDeadJobs(t *testing.T) {
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, `timers: {beep: {key: "beep-{x}", every: 1h, append: {stream: messages, fields: {x: "{x}"}}}}`)
-	b.add(b.o.Scripts.Home().Keys.Timers(), redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
-	b.add(b.o.Scripts.Home().Keys.PausedTimers(), redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
+	b.add(b.o.Scripts.Home().Keys.Timers, redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
+	b.add(b.o.Scripts.Home().Keys.PausedTimers, redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
 	list, err := b.Timers(t.Context(), func(name string) bool { return strings.HasPrefix(name, "b") }, 10)
 	b.ok(err)
 	var got []string

@@ -28,13 +28,13 @@ type Quarantined struct {
 func (in *Inspector) Quarantine(ctx context.Context, match func(Quarantined) bool, limit int) ([]Quarantined, error) {
 	newest := func(a, b Quarantined) int { return b.At.Compare(a.At) }
 	return everywhere(in, limit, newest, func(s *scripts.Scripts) ([]Quarantined, error) {
-		return collect(each(entries(ctx, in.o.Redis, s.Keys.Quarantined(), true), func(m redis.XMessage) Quarantined { return in.quarantined(s, m) }), match, limit)
+		return collect(each(entries(ctx, in.o.Redis, s.Keys.Quarantined, true), func(m redis.XMessage) Quarantined { return in.quarantined(s, m) }), match, limit)
 	})
 }
 
 // QuarantinedEntry reads an entry of a partition's quarantine. It returns false if it does not exist.
 func (in *Inspector) QuarantinedEntry(ctx context.Context, s *scripts.Scripts, id string) (q Quarantined, ok bool, err error) {
-	found, err := in.o.Redis.XRange(ctx, s.Keys.Quarantined(), id, id).Result()
+	found, err := in.o.Redis.XRange(ctx, s.Keys.Quarantined, id, id).Result()
 	if err != nil || len(found) == 0 {
 		return q, false, err
 	}

@@ -23,15 +23,15 @@ const (
 )
 
 // Readers returns the readers of a partition's streams, by key.
-func (in *Inspector) Readers(k scripts.Keys) map[string]Reader {
+func (in *Inspector) Readers(k *scripts.Keys) map[string]Reader {
 	ours := Reader{Silence: in.o.Config.Limits.Lease}
-	all := map[string]Reader{k.Jobs(): ours, k.FanIn(): ours, k.FanInLarge(): ours, k.Fired(): ours, k.Finished(): ours}
+	all := map[string]Reader{k.Jobs: ours, k.FanIn: ours, k.FanInLarge: ours, k.Fired: ours, k.Finished: ours}
 	for _, r := range in.o.Config.Reports {
 		for _, l := range r.Listeners() {
 			key := k.Task(l.Name)
 			if l.Kind == report.External {
 				all[key] = Reader{l.Name, true, max(all[key].Silence, l.Silence)}
-				all[k.Reply()] = ours
+				all[k.Reply] = ours
 			} else {
 				all[key] = Reader{l.Name, false, ours.Silence}
 			}

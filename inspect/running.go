@@ -34,7 +34,7 @@ func (in *Inspector) Running(ctx context.Context, limit int) ([]Running, error) 
 	order := func(a, b Running) int { return a.Deadline.Compare(b.Deadline) }
 	return everywhere(in, limit, order, func(s *scripts.Scripts) ([]Running, error) {
 		var list []Running
-		for page, err := range members(ctx, in.o.Redis, s.Keys.Deadlines()) {
+		for page, err := range members(ctx, in.o.Redis, s.Keys.Deadlines) {
 			if err != nil {
 				return nil, err
 			}

@@ -39,7 +39,7 @@ func (in *Inspector) Timers(ctx context.Context, match func(name string) bool, l
 
 // timersOf is Timers for one partition, unsorted.
 func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool, limit int) (all []Timer, err error) {
-	for state, key := range map[string]string{"set": s.Keys.Timers(), "paused": s.Keys.PausedTimers()} {
+	for state, key := range map[string]string{"set": s.Keys.Timers, "paused": s.Keys.PausedTimers} {
 		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
 			due, _ := DueTime(z.Score)

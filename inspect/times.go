@@ -81,7 +81,7 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 		}
 	}
 	for s, byID := range ended {
-		if err := in.ends(ctx, s.Keys.Events(), byID); err != nil {
+		if err := in.ends(ctx, s.Keys.Events, byID); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
 	}

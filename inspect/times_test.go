@@ -32,7 +32,7 @@ func (r *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestTimesOfOneJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	stream, at := b.o.Scripts[0].Keys.Events(), time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	stream, at := b.o.Scripts[0].Keys.Events, time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	event := func(p redis.Pipeliner, after time.Duration, id string, more ...string) {
 		p.XAdd(b.Context(), &redis.XAddArgs{Stream: stream, ID: fmt.Sprintf("%d-*", at.Add(after).UnixMilli()), Values: append([]string{"id", id}, more...)})
 	}

@@ -171,8 +171,8 @@ func follow(ctx context.Context, in *Inspector, ids []string) (*follower, error)
 	}
 	for _, id := range ids {
 		k := in.o.Scripts.Of(id).Keys
-		f.asides[k.Quarantined()] = integer(now.Add(-justPushed).UnixMilli())
-		stream := k.Events()
+		f.asides[k.Quarantined] = integer(now.Add(-justPushed).UnixMilli())
+		stream := k.Events
 		if _, ok := f.last[stream]; ok {
 			continue
 		}

@@ -31,13 +31,13 @@ func (f *facts) commands(v Verdict) []string {
 		add("GET %s", shell(k.Ended(f.ID)))
 	default:
 		add("HMGET %s job queryDoneCount queryTarget", job)
-		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
+		add("ZSCORE %s %s", shell(k.Deadlines), f.ID)
 	}
 	for _, s := range v.Steps {
 		key := f.Queues[s.Name].Key
 		add("HMGET %s %s %s %s", job, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
 		if d := f.retry(s.Name); d != nil {
-			add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
+			add("ZSCORE %s %s", shell(k.Delayed), shell(d.Member))
 		}
 		if len(f.Queues[s.Name].Consumers) > 0 {
 			add("XINFO CONSUMERS %s %s", shell(key), scripts.Group)
@@ -49,23 +49,23 @@ func (f *facts) commands(v Verdict) []string {
 		return lines
 	}
 	for _, d := range f.Delayed {
-		add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
+		add("ZSCORE %s %s", shell(k.Delayed), shell(d.Member))
 	}
 	switch v.Kind {
 	case KindQuarantined:
-		add("XREVRANGE %s + - COUNT 10", shell(k.Quarantined()))
+		add("XREVRANGE %s + - COUNT 10", shell(k.Quarantined))
 	case KindEnded:
-		add("ZSCORE %s %s", shell(k.Dead()), f.ID)
+		add("ZSCORE %s %s", shell(k.Dead), f.ID)
 	case KindQueued, KindNoRoom, KindNoWorker, KindStarting, KindWorkerDead:
-		add("XLEN %s", shell(k.Jobs()))
-		add("ZCARD %s", shell(k.Deadlines()))
+		add("XLEN %s", shell(k.Jobs))
+		add("ZCARD %s", shell(k.Deadlines))
 		if len(f.Jobs.Consumers) > 0 {
-			add("XINFO CONSUMERS %s %s", shell(k.Jobs()), scripts.Group)
+			add("XINFO CONSUMERS %s %s", shell(k.Jobs), scripts.Group)
 		}
 	default:
 		add("EXISTS %s", job)
-		add("ZSCORE %s %s", shell(k.Delayed()), f.ID)
-		add("XRANGE %s - + COUNT 10", shell(k.Jobs()))
+		add("ZSCORE %s %s", shell(k.Delayed), f.ID)
+		add("XRANGE %s - + COUNT 10", shell(k.Jobs))
 	}
 	return lines
 }

@@ -25,7 +25,7 @@ const askTime = 5 * time.Second
 type facts struct {
 	ID         string
 	CLI        string // redis-cli with the options that reach this Redis
-	Keys       scripts.Keys
+	Keys       *scripts.Keys
 	Limits     report.Limits
 	Now        time.Time // of Redis, or of this machine if Redis is away
 	RedisErr   error
@@ -159,16 +159,16 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 			return err
 		}
 	}
-	if at, err := in.o.Redis.ZScore(ctx, s.Keys.Dead(), f.ID).Result(); err == nil {
+	if at, err := in.o.Redis.ZScore(ctx, s.Keys.Dead, f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = in.queue(ctx, s.Keys.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = in.queue(ctx, s.Keys.Jobs, f.ID, 0); err != nil {
 		return err
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, s.Keys.Quarantined(), f.ID)
+		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, s.Keys.Quarantined, f.ID)
 		if f.Aside != nil {
 			f.Aside.Entry = in.entryName(s, f.Aside.Entry)
 		}
@@ -179,7 +179,7 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 // askTypes returns an error if a key that the start of the job needs has another type.
 func (f *facts) askTypes(ctx context.Context, in *Inspector) error {
 	_, err := once(in, "types of "+f.Keys.Prefix+" "+f.Report.Name, func() (struct{}, error) {
-		keys := []string{f.Keys.Deadlines(), f.Keys.Events()}
+		keys := []string{f.Keys.Deadlines, f.Keys.Events}
 		if len(f.Report.Stages) > 0 {
 			for _, l := range f.Report.Stages[0].Listeners {
 				keys = append(keys, f.Keys.Task(l.Name))
@@ -257,7 +257,7 @@ func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, 
 			members = append(members, job.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
 		}
 	}
-	scores, err := s.Epoch.Scores(ctx, f.Keys.Delayed(), members)
+	scores, err := s.Epoch.Scores(ctx, f.Keys.Delayed, members)
 	var found []Delayed
 	for _, m := range members {
 		if score, ok := scores[m]; ok {
@@ -278,7 +278,7 @@ func (f *facts) open() []part {
 // streams returns the keys of the streams that can contain the message of a step.
 func (f *facts) streams(step string) []string {
 	if step == job.StepFanIn {
-		return []string{f.Keys.FanInLarge(), f.Keys.FanIn()}
+		return []string{f.Keys.FanInLarge, f.Keys.FanIn}
 	}
 	return []string{f.Keys.Task(step)}
 }

@@ -178,7 +178,7 @@ func (j *judged) known() *known {
 func (f *facts) outer() *known {
 	k := &known{
 		is:   map[string]bool{"runs": f.runs(), "orphan": f.orphan(), "definition": f.definition() != nil},
-		text: map[string]string{"id": f.ID, "cli": f.CLI, "jobs": f.Keys.Jobs(), "delayed": f.Keys.Delayed()},
+		text: map[string]string{"id": f.ID, "cli": f.CLI, "jobs": f.Keys.Jobs, "delayed": f.Keys.Delayed},
 	}
 	if f.Job != nil {
 		k.is["failing"], k.is["committed"], k.text["reason"] = f.Job.failing(), f.Job.committed(), f.Job.Reason

@@ -372,7 +372,7 @@ func TestNoDelayRunWithoutADefinition(t *testing.T) {
 			continue
 		}
 		f := m.facts
-		f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.Keys(report.DefaultKeys), "redis-cli"
+		f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.NewKeys(report.DefaultKeys), "redis-cli"
 		v := diagnose(f)
 		if text := strings.Join(v.Remedies, "\n"); strings.Contains(text, "delay run") || slices.Contains(v.Remedies, "") || v.Delayed {
 			t.Errorf("%s: %q", name, text)
@@ -393,7 +393,7 @@ func TestDiagnose(t *testing.T) {
 		for name, m := range meanings {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				f := m.facts
-				f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.Keys(report.DefaultKeys), "redis-cli"
+				f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.NewKeys(report.DefaultKeys), "redis-cli"
 				f.Limits = report.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
 				v := diagnose(f)
 				text := said(v)

@@ -42,7 +42,7 @@ func TestWhys(t *testing.T) {
 	b.ok(b.o.Redis.XGroupCreate(ctx, s.Keys.Task("b"), scripts.Group, "0").Err())
 	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{s.Keys.Task("b"), ">"}, Count: 8}).Err())
 	ids = append(ids, b.insert(), "999999") // not pushed, and none
-	b.add(s.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: ids[20]})
+	b.add(s.Keys.Delayed, redis.Z{Score: in(time.Hour), Member: ids[20]})
 	ids = append(ids, b.insert())
 
 	counted := b.o.Redis.(*redis.Client)
@@ -79,7 +79,7 @@ func TestWhyNamesAKeyOfAnotherType(t *testing.T) {
 	b := setup(t, "")
 	ctx, s, id := t.Context(), b.o.Scripts.Home(), b.insert()
 	b.ok(b.o.Redis.Set(ctx, s.Keys.Task("a"), "x", 0).Err())
-	b.add(s.Keys.Delayed(), redis.Z{Score: in(time.Minute), Member: id + "/1/@trigger"})
+	b.add(s.Keys.Delayed, redis.Z{Score: in(time.Minute), Member: id + "/1/@trigger"})
 	v, err := b.Why(ctx, id)
 	b.ok(err)
 	if want := "the key " + s.Keys.Task("a") + " is a string, not a stream"; v.Kind != KindWrongType || !strings.Contains(v.Summary, want) {
@@ -117,7 +117,7 @@ func TestTold(t *testing.T) {
 	for _, values := range [][]string{
 		{"event", "finished", "status", "SUCCESS", "tasks", "a:3:1:42,b:-:1:,c::2:"}, {"event", "retry", "step", "a"}, {"event", "failing", "by", "a"}, {"event", "omitted", "listener", "b"}, {"event", "started"},
 	} {
-		b.ok(b.o.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Events(), Values: values}).Err())
+		b.ok(b.o.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Events, Values: values}).Err())
 	}
 	got, place, err := b.Told(t.Context(), place)
 	b.ok(err)

@@ -82,7 +82,7 @@ func prepare(t *testing.T, retry report.Retry, limits report.Limits, read taskSo
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
 	t.Cleanup(func() { _ = b.client.Close() })
 	name := testmain.Name(t)
-	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: limits.JobBytes})
+	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: limits.JobBytes})
 	query, err := report.ParseQuery("SELECT 1 AS c")
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func (b *bundle) until(what string, leases func(*job.State) bool) *job.State {
 
 // delayed is when the task comes again; zero where it does not.
 func (b *bundle) delayed() time.Time {
-	score, err := b.client.ZScore(b.t.Context(), b.s.Keys.Delayed(), "1/1/a").Result()
+	score, err := b.client.ZScore(b.t.Context(), b.s.Keys.Delayed, "1/1/a").Result()
 	if err != nil {
 		return time.Time{}
 	}
@@ -179,7 +179,7 @@ func (b *bundle) delayed() time.Time {
 func (b *bundle) comes() {
 	b.t.Helper()
 	if _, err := b.client.Pipelined(b.t.Context(), func(p redis.Pipeliner) error {
-		p.ZRem(b.t.Context(), b.s.Keys.Delayed(), "1/1/a")
+		p.ZRem(b.t.Context(), b.s.Keys.Delayed, "1/1/a")
 		p.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Task("a"), Values: []string{"id", "1", "attempt", "1"}})
 		return nil
 	}); err != nil {
@@ -434,7 +434,7 @@ func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 	defer client.Close()
 	client.AddHook(gate{opens: time.Now().Add(patience + time.Second)})
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": reading{}}
 	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
@@ -471,7 +471,7 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 			client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 			defer client.Close()
 			client.AddHook(gate{opens: time.Now().Add(away)})
-			b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+			b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 			b.runner.o.Scripts = b.s
 			b.runner.o.Sources = map[string]Source{"db": stalled{}}
 			err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))

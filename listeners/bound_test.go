@@ -66,7 +66,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	client := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
 	r, err := New(Options{
-		Redis: client, Scripts: scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: testmain.Name(t) + ":"}}), Consumer: "c",
+		Redis: client, Scripts: scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: testmain.Name(t) + ":"}}), Consumer: "c",
 		Bounds: map[string]report.Bound{"db": {Rate: report.Rate{Count: 1, Per: time.Second}}},
 	})
 	if err != nil {

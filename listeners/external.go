@@ -36,7 +36,7 @@ const (
 // replies returns the reader of replies.
 func (e *external) replies() *step.Reader {
 	return step.New(step.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Reply(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Reply, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: replySlots, Batch: true, MinIdle: min(replyIdle, e.o.Limits.Lease), KeepAlive: true, Log: e.log,
 		Handle: e.handleAll, Patience: e.o.Limits.Stop,
 	})
@@ -103,9 +103,9 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 
 // aside quarantines a reply.
 func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
-	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply(), "entry", entry.ID, "err", why)
+	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply, "entry", entry.ID, "err", why)
 	return e.unlessFull(ctx, "quarantine", func() error {
-		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply(), entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
+		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply, entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
 	})
 }
 
@@ -170,7 +170,7 @@ func (e *external) leave(ctx context.Context, a reply, entry step.Entry) error {
 // handOn moves a reply to the end of the stream. It does not renew the lease of its worker.
 func (e *external) handOn(ctx context.Context, entry step.Entry) error {
 	return e.unlessFull(ctx, "hand reply on", func() error {
-		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Keys.Reply(), Values: entry.Fields}).Err()
+		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Keys.Reply, Values: entry.Fields}).Err()
 	})
 }
 

@@ -68,9 +68,9 @@ func TestExternalTooFarBeforeItsTurn(t *testing.T) {
 	o := setupOutside(t, 1, nil)
 	w := o.reads("w1")
 	w.says("rows", "number", fmt.Sprint(scripts.MaxAhead), "rows", `[[1,"a"]]`)
-	first := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()
+	first := o.client.XRange(t.Context(), o.s.Keys.Reply, "-", "+").Val()
 	o.eventually("it goes round", func() bool {
-		left := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()
+		left := o.client.XRange(t.Context(), o.s.Keys.Reply, "-", "+").Val()
 		return len(first) == 1 && len(left) == 1 && left[0].ID > first[0].ID
 	})
 	if _, err := o.client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
@@ -126,7 +126,7 @@ func TestExternalRepliesOfTwoServices(t *testing.T) {
 	w.says("rows", "number", "0", "rows", `[[0,"r"]]`)
 	w.says("done", "chunks", fmt.Sprint(n))
 	o.until("done", func(s *job.State) bool { return s.Status == job.StatusReady && s.Tasks["a"].Rows == n })
-	info := o.client.XInfoStream(t.Context(), o.s.Keys.Reply()).Val()
+	info := o.client.XInfoStream(t.Context(), o.s.Keys.Reply).Val()
 	if said := int64(n + 3); info.EntriesAdded != said {
 		t.Errorf("%d replies were appended, and %d were said: some went round", info.EntriesAdded, said)
 	}

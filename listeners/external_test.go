@@ -42,7 +42,7 @@ func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
 	}
 	t.Cleanup(func() { _ = o.client.Close() })
 	name := testmain.Name(t)
-	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
+	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
 	definition := o.definition()
 	o.limits.Tasks, o.limits.Lease, o.limits.Stop = 1, o.lease, time.Second
 	start(t, o.s, "1", `{"p":1}`, plan(definition))
@@ -75,7 +75,7 @@ func (o *outside) process(consumer string, definition *report.Report) {
 // group makes the groups, before Fanfold does.
 func (o *outside) group() {
 	o.t.Helper()
-	for _, name := range []string{o.s.Keys.Task("a"), o.s.Keys.Reply()} {
+	for _, name := range []string{o.s.Keys.Task("a"), o.s.Keys.Reply} {
 		if err := o.client.XGroupCreateMkStream(o.t.Context(), name, scripts.Group, "0").Err(); err != nil {
 			o.t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func (w spoken) reply(kind string, fields ...string) *redis.XAddArgs {
 			delete(all, fields[i])
 		}
 	}
-	return &redis.XAddArgs{Stream: w.o.s.Keys.Reply(), Values: all}
+	return &redis.XAddArgs{Stream: w.o.s.Keys.Reply, Values: all}
 }
 
 func (o *outside) eventually(what string, leases func() bool) {
@@ -144,7 +144,7 @@ func (o *outside) eventually(what string, leases func() bool) {
 		case <-ctx.Done():
 			state, err := o.s.Jobs.Read(context.Background(), "1")
 			o.t.Fatalf("not within a minute: %s: %+v %v; events %v; quarantine %v", what, state, err,
-				o.client.XRange(context.Background(), o.s.Keys.Events(), "-", "+").Val(), o.client.XRange(context.Background(), o.s.Keys.Quarantined(), "-", "+").Val())
+				o.client.XRange(context.Background(), o.s.Keys.Events, "-", "+").Val(), o.client.XRange(context.Background(), o.s.Keys.Quarantined, "-", "+").Val())
 		case <-tick.C:
 		}
 	}
@@ -153,7 +153,7 @@ func (o *outside) eventually(what string, leases func() bool) {
 // heard waits until all that was said is applied.
 func (o *outside) heard() {
 	o.t.Helper()
-	o.eventually("all replies are applied", func() bool { return o.client.XLen(o.t.Context(), o.s.Keys.Reply()).Val() == 0 })
+	o.eventually("all replies are applied", func() bool { return o.client.XLen(o.t.Context(), o.s.Keys.Reply).Val() == 0 })
 }
 
 // ends waits for the end of a task's entries.
@@ -164,7 +164,7 @@ func (o *outside) ends() {
 
 // refusals are the reasons of the events that tell of refused replies.
 func (o *outside) refusals() (reasons []string) {
-	for _, e := range o.client.XRange(o.t.Context(), o.s.Keys.Events(), "-", "+").Val() {
+	for _, e := range o.client.XRange(o.t.Context(), o.s.Keys.Events, "-", "+").Val() {
 		if e.Values["event"] == "refused" {
 			reasons = append(reasons, fmt.Sprint(e.Values["worker"], " ", e.Values["type"], ": ", e.Values["reason"]))
 		}
@@ -173,7 +173,7 @@ func (o *outside) refusals() (reasons []string) {
 }
 
 func (o *outside) quarantined() (reasons []string) {
-	for _, e := range o.client.XRange(o.t.Context(), o.s.Keys.Quarantined(), "-", "+").Val() {
+	for _, e := range o.client.XRange(o.t.Context(), o.s.Keys.Quarantined, "-", "+").Val() {
 		reasons = append(reasons, fmt.Sprint(e.Values["reason"]))
 	}
 	return reasons
@@ -653,12 +653,12 @@ func TestExternalOfAnotherDefinition(t *testing.T) {
 	w := o.reads("w1")
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	w.says("done", "chunks", "1")
-	first := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()[1].ID
+	first := o.client.XRange(t.Context(), o.s.Keys.Reply, "-", "+").Val()[1].ID
 	other := o.definition()
 	other.Stages[0].Listeners[0].Columns = []string{"c", "other"}
 	o.process("f1", other)
 	o.eventually("they are handed on", func() bool {
-		left := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()
+		left := o.client.XRange(t.Context(), o.s.Keys.Reply, "-", "+").Val()
 		return len(left) == 2 && left[0].ID > first
 	})
 	o.process("f2", o.definition())

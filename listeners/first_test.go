@@ -249,7 +249,7 @@ func TestParametersOfAJobThatIsGone(t *testing.T) {
 	if n := b.source.tries.Load(); n != 0 { // the job that prepare has started is of another definition
 		t.Errorf("%d tries", n)
 	}
-	kept := b.client.XRange(ctx, b.s.Keys.Quarantined(), "-", "+").Val()
+	kept := b.client.XRange(ctx, b.s.Keys.Quarantined, "-", "+").Val()
 	if len(kept) != 1 || !strings.Contains(fmt.Sprint(kept[0].Values["fields"]), "id=broken") {
 		t.Errorf("%v", kept)
 	}

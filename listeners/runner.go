@@ -94,7 +94,7 @@ func New(o Options) (*Runner, error) {
 func (r *Runner) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		step.Listen(ctx, r.o.Redis, r.o.Scripts.Keys.Cancelled(), r.leases.Hint)
+		step.Listen(ctx, r.o.Redis, r.o.Scripts.Keys.Cancelled, r.leases.Hint)
 		return nil
 	})
 	if len(r.silences) > 0 {

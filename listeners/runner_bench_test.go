@@ -48,7 +48,7 @@ func BenchmarkRunner(b *testing.B) {
 	client := testmain.SharedRedis(b).Client()
 	b.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(b)
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}})
 	query, err := report.ParseQuery("SELECT 1 AS c")
 	if err != nil {
 		b.Fatal(err)
@@ -86,7 +86,7 @@ func BenchmarkRunner(b *testing.B) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for range tick.C {
-		if n, err := client.XLen(b.Context(), s.Keys.FanIn()).Result(); err != nil || n == int64(b.N) {
+		if n, err := client.XLen(b.Context(), s.Keys.FanIn).Result(); err != nil || n == int64(b.N) {
 			break
 		}
 	}

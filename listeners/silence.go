@@ -114,7 +114,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 
 // behind returns the age of the oldest reply that is not applied.
 func (e *external) behind(ctx context.Context) (time.Duration, error) {
-	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Keys.Reply(), "-", "+", 1).Result()
+	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Keys.Reply, "-", "+", 1).Result()
 	if err != nil || len(oldest) == 0 {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 	}
 	if state.Tasks[listener].Owner == "" {
 		later := job.Later{ID: a.ID, Attempt: attempt, Step: listener}
-		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Keys.Delayed(), later.String()).Err()
+		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Keys.Delayed, later.String()).Err()
 		if err == nil {
 			return ack() // its try was given up, and the next one is scheduled
 		} else if !errors.Is(err, redis.Nil) {

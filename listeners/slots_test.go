@@ -42,7 +42,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 	for _, consumer := range []string{"c", "d", "e"} {
 		b.run(consumer, func(o *Options) { o.Slots = slots })
 	}
-	b.until("all are done", func(*job.State) bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn()).Val() == jobs+1 })
+	b.until("all are done", func(*job.State) bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn).Val() == jobs+1 })
 	if most.Load() != tasks {
 		t.Errorf("%d tasks at once, not %d", most.Load(), tasks)
 	}
@@ -119,7 +119,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 	<-begun
 	start(t, b.s, "2", "{}", plan(b.runner.o.Reports["r"]))
 	b.until("it is handed back", func(*job.State) bool {
-		return b.client.ZScore(t.Context(), b.s.Keys.Delayed(), "2/1/a").Err() == nil && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
+		return b.client.ZScore(t.Context(), b.s.Keys.Delayed, "2/1/a").Err() == nil && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
 	})
 	state, err := b.s.Jobs.Read(t.Context(), "2")
 	if err != nil || state.Tasks["a"].Tries != 0 || state.Tasks["a"].Waits != "one of the 1 slots of a process" {
@@ -182,7 +182,7 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 		}
 		return nil
 	})
-	other := scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	other := scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	start(t, other, "2", "{}", plan(b.runner.o.Reports["r"]))
 	slots := NewSlots(1, nil)
 	b.run("c", func(o *Options) { o.Slots, o.Redis, o.Scripts = slots, client, other })

@@ -183,7 +183,7 @@ func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	defer client.Close()
 	hook := &stuck{entered: make(chan struct{})}
 	client.AddHook(hook)
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": failing{hook.entered}}
 	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))

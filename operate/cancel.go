@@ -56,7 +56,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			}
 		}
 		keys := j.o.Scripts.Of(id).Keys
-		if err := j.o.Redis.ZRem(ctx, keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
+		if err := j.o.Redis.ZRem(ctx, keys.Delayed, engine.BeforeStart(id)).Err(); err != nil {
 			return "", err
 		}
 		if err := j.o.Scripts.Of(id).Memory.Leave(ctx, id); err != nil {
@@ -91,7 +91,7 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 		if _, err := j.o.Scripts.Of(r.ID).Jobs.Discard(ctx, r.ID); err != nil {
 			return err
 		}
-		entry := &redis.XAddArgs{Stream: j.o.Scripts.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
+		entry := &redis.XAddArgs{Stream: j.o.Scripts.Of(r.ID).Keys.FanIn, Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
 		if err := j.o.Redis.XAdd(ctx, entry).Err(); err != nil {
 			return err
 		}

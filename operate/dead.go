@@ -54,7 +54,7 @@ func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
 
 // Remove removes one job from the list.
 func (d Dead) Remove(ctx context.Context, id string) error {
-	n, err := d.o.Redis.ZRem(ctx, d.o.Scripts.Of(id).Keys.Dead(), id).Result()
+	n, err := d.o.Redis.ZRem(ctx, d.o.Scripts.Of(id).Keys.Dead, id).Result()
 	if err == nil && n == 0 {
 		err = ErrNotFound.Because("%s is not on the list of dead jobs", id)
 	}
@@ -138,7 +138,7 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 		for i, j := range page {
 			if done[i] {
 				// Remove it before the push, because a job that fails again at once is listed again.
-				p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead(), j.ID)
+				p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead, j.ID)
 				d.o.push(ctx, p, j.ID)
 			}
 		}
@@ -153,7 +153,7 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 func (d Dead) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
 	if _, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, j := range page {
-			p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead(), j.ID)
+			p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead, j.ID)
 		}
 		return nil
 	}); err != nil {

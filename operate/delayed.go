@@ -24,7 +24,7 @@ func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 	for page := range slices.Chunk(ids, pageSize) {
 		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, id := range page {
-				p.ZAdd(ctx, d.o.Scripts.Of(id).Keys.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id})
+				p.ZAdd(ctx, d.o.Scripts.Of(id).Keys.Delayed, redis.Z{Score: float64(at.UnixMilli()), Member: id})
 			}
 			return nil
 		})
@@ -58,7 +58,7 @@ func (d Delayed) change(ctx context.Context, members []string, do func(p redis.P
 		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, m := range page {
 				for _, s := range d.o.Scripts {
-					do(p, s.Keys.Delayed(), m)
+					do(p, s.Keys.Delayed, m)
 				}
 			}
 			return nil
@@ -85,14 +85,14 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	found := []string{}
 	for _, s := range d.o.Scripts {
-		scores, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
+		scores, err := s.Epoch.Scores(ctx, s.Keys.Delayed, members)
 		if err != nil {
 			return nil, err
 		}
 		found = slices.AppendSeq(found, maps.Keys(scores))
 		for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
 			var page []redis.Z
-			if page, cursor, err = s.Epoch.ScanSet(ctx, s.Keys.Delayed(), cursor, pageSize); err != nil {
+			if page, cursor, err = s.Epoch.ScanSet(ctx, s.Keys.Delayed, cursor, pageSize); err != nil {
 				return nil, err
 			}
 			for _, z := range page {
@@ -109,7 +109,7 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if left[name] {
-			return nil, ErrNotFound.Because("%s is not in %s", report.Shorten(name), d.o.Scripts.Home().Keys.Delayed())
+			return nil, ErrNotFound.Because("%s is not in %s", report.Shorten(name), d.o.Scripts.Home().Keys.Delayed)
 		}
 	}
 	slices.Sort(found)

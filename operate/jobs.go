@@ -126,7 +126,7 @@ func (o Options) push(ctx context.Context, p redis.Pipeliner, id string) {
 	if parent := trace.Parent(ctx); parent != "" {
 		values = append(values, trace.Field, parent)
 	}
-	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs(), Values: values})
+	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs, Values: values})
 }
 
 // Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt.
@@ -142,7 +142,7 @@ func (j Jobs) Retry(ctx context.Context, id string) error {
 	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return j.stillRunning(ctx, id, err)
 	}
-	if err := j.o.Redis.ZRem(ctx, j.o.Scripts.Of(id).Keys.Dead(), id).Err(); err != nil {
+	if err := j.o.Redis.ZRem(ctx, j.o.Scripts.Of(id).Keys.Dead, id).Err(); err != nil {
 		return err
 	}
 	return j.Push(ctx, id)

@@ -33,7 +33,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 		case err != nil:
 			return nil, err
 		case !ok:
-			return nil, ErrNotFound.Because("%s is not in %s", name, s.Keys.Quarantined())
+			return nil, ErrNotFound.Because("%s is not in %s", name, s.Keys.Quarantined)
 		}
 		found = append(found, entry)
 	}
@@ -65,7 +65,7 @@ func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, er
 		cmds, err := q.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, name := range page {
 				s, id := q.of(name)
-				p.XDel(ctx, s.Keys.Quarantined(), id)
+				p.XDel(ctx, s.Keys.Quarantined, id)
 			}
 			return nil
 		})

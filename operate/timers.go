@@ -99,7 +99,7 @@ func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
 // find returns the timers of the partition that has a timer; false: none has it.
 func (t Timers) find(ctx context.Context, name string) (scripts.Timers, bool, error) {
 	for _, s := range t.o.Scripts {
-		for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
+		for _, set := range []string{s.Keys.Timers, s.Keys.PausedTimers} {
 			found, err := s.Epoch.Scores(ctx, set, []string{name})
 			if err != nil {
 				return scripts.Timers{}, false, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -40,7 +41,7 @@ func newBundle(t *testing.T, client redis.UniversalClient) *bundle {
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
 	b := &bundle{t: t, client: client, due: map[string]time.Time{}}
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-", Replies: "replies-"}})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-", Replies: "replies-"}})
 	b.options = Options{Redis: client, Scripts: b.s, Log: slog.New(slog.NewTextHandler(b, nil))}
 	return b
 }
@@ -138,7 +139,7 @@ func (b *bundle) hears(registry *prometheus.Registry, want float64) {
 func (b *bundle) start(id string, in time.Duration) {
 	b.t.Helper()
 	b.startAttempt(id, 1, "l", in)
-	b.due[id] = time.UnixMilli(int64(b.client.ZScore(b.t.Context(), b.s.Keys.Deadlines(), id).Val()))
+	b.due[id] = time.UnixMilli(int64(b.client.ZScore(b.t.Context(), b.s.Keys.Deadlines, id).Val()))
 }
 
 // startAttempt starts an attempt of a job with one listener and the definition d.
@@ -173,7 +174,7 @@ func (b *bundle) allFail() time.Duration {
 	b.t.Helper()
 	late := map[string]time.Duration{}
 	b.until("each job is FAILING", func() bool {
-		for _, e := range b.client.XRange(context.Background(), b.s.Keys.Events(), "-", "+").Val() {
+		for _, e := range b.client.XRange(context.Background(), b.s.Keys.Events, "-", "+").Val() {
 			if id := fmt.Sprint(e.Values["id"]); e.Values["event"] == "failing" {
 				ms, _, _ := strings.Cut(e.ID, "-")
 				at, _ := strconv.ParseInt(ms, 10, 64)
@@ -189,7 +190,7 @@ func (b *bundle) allFail() time.Duration {
 			b.t.Errorf("%s failed %v before its deadline", id, -l)
 		}
 	}
-	if n := b.client.XLen(context.Background(), b.s.Keys.FanIn()).Val(); n != int64(len(b.due)) {
+	if n := b.client.XLen(context.Background(), b.s.Keys.FanIn).Val(); n != int64(len(b.due)) {
 		b.t.Errorf("%d entries for %d jobs that fail", n, len(b.due))
 	}
 	b.t.Logf("%d timeouts, the latest %v late", len(late), longest)

@@ -37,14 +37,14 @@ func TestFailOverdue(t *testing.T) {
 	if _, statuses, err := s.Jobs.Attempts(ctx, []string{"late", "early"}); err != nil || statuses[0] != "FAILING" || statuses[1] != "RUN" {
 		t.Errorf("%v %v", statuses, err)
 	}
-	if n := client.XLen(ctx, s.Keys.FanIn()).Val(); n != 2 {
+	if n := client.XLen(ctx, s.Keys.FanIn).Val(); n != 2 {
 		t.Errorf("%d entries for two jobs that fail", n)
 	}
 	// The state is lost: its record says what comes next.
-	if jobs := client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val(); len(jobs) != 1 || jobs[0].Values["id"] != "lost" {
+	if jobs := client.XRange(ctx, s.Keys.Jobs, "-", "+").Val(); len(jobs) != 1 || jobs[0].Values["id"] != "lost" {
 		t.Errorf("%+v", jobs)
 	}
-	if _, err := client.ZScore(ctx, s.Keys.Deadlines(), "lost").Result(); err != redis.Nil {
+	if _, err := client.ZScore(ctx, s.Keys.Deadlines, "lost").Result(); err != redis.Nil {
 		t.Errorf("the deadline of the lost job: %v", err)
 	}
 }
@@ -68,13 +68,13 @@ func TestFailOverwritten(t *testing.T) {
 		}
 	}
 	pushed := map[any]int{}
-	for _, e := range client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Jobs, "-", "+").Val() {
 		pushed[e.Values["id"]]++
 	}
 	if len(pushed) != 2 || pushed["text"] != 1 || pushed["line"] != 1 {
 		t.Errorf("pushed %v", pushed)
 	}
-	if n := client.ZCard(ctx, s.Keys.Deadlines()).Val(); n != 2 {
+	if n := client.ZCard(ctx, s.Keys.Deadlines).Val(); n != 2 {
 		t.Errorf("%d deadlines", n)
 	}
 }
@@ -114,8 +114,8 @@ func TestTheDeadlineOfAnEarlierAttempt(t *testing.T) {
 	b.hears(registry, 1)
 	ctx := t.Context()
 	b.startAttempt("1", 1, "l", time.Second)
-	wake := b.client.PExpireTime(ctx, b.s.Keys.Wake()).Val()
-	if due := time.Duration(b.client.ZScore(ctx, b.s.Keys.Deadlines(), "1").Val()) * time.Millisecond; wake != due {
+	wake := b.client.PExpireTime(ctx, b.s.Keys.Wake).Val()
+	if due := time.Duration(b.client.ZScore(ctx, b.s.Keys.Deadlines, "1").Val()) * time.Millisecond; wake != due {
 		t.Fatalf("the wake key ends at %v, not at the deadline %v", wake, due)
 	}
 	b.startAttempt("1", 2, "l", time.Hour)
@@ -138,7 +138,7 @@ func TestTheWakeKey(t *testing.T) {
 		if id != "" {
 			want = time.Duration(b.due[id].UnixMilli()) * time.Millisecond
 		}
-		if got := b.client.PExpireTime(ctx, b.s.Keys.Wake()).Val(); got != want {
+		if got := b.client.PExpireTime(ctx, b.s.Keys.Wake).Val(); got != want {
 			t.Errorf("it ends at %v, not at %v, the deadline of %q", got, want, id)
 		}
 	}
@@ -159,13 +159,13 @@ func TestTheWakeKey(t *testing.T) {
 	ends("late")
 	b.start("early", time.Hour)
 	ends("early")
-	b.client.Del(ctx, b.s.Keys.Wake()) // by somebody else
+	b.client.Del(ctx, b.s.Keys.Wake) // by somebody else
 	if wait := touch(); wait < 59*time.Minute || wait > time.Hour+time.Second {
 		t.Errorf("it waits for %v", wait)
 	}
 	ends("early")
 	// The next deadline moves, as one does during a pause: the key ends too early, once.
-	b.client.ZAdd(ctx, b.s.Keys.Deadlines(), redis.Z{Score: float64(time.Now().Add(4 * time.Hour).UnixMilli()), Member: "early"})
+	b.client.ZAdd(ctx, b.s.Keys.Deadlines, redis.Z{Score: float64(time.Now().Add(4 * time.Hour).UnixMilli()), Member: "early"})
 	touch()
 	ends("late")
 	b.start("now", time.Millisecond)
@@ -181,8 +181,8 @@ func TestTheWakeKey(t *testing.T) {
 	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != job.StatusFailing || statuses[1] != job.StatusRun {
 		t.Errorf("%v %v", statuses, err)
 	}
-	b.client.ZRem(ctx, b.s.Keys.Deadlines(), "early", "late", "later", "now") // all are settled
-	b.client.Del(ctx, b.s.Keys.Wake())
+	b.client.ZRem(ctx, b.s.Keys.Deadlines, "early", "late", "later", "now") // all are settled
+	b.client.Del(ctx, b.s.Keys.Wake)
 	touch()
 	ends("")
 }
@@ -198,7 +198,7 @@ func TestAWakeKeyThatSomebodyHasSet(t *testing.T) {
 			registry := b.run("a")
 			b.hears(registry, 1)
 			b.start("1", 2*time.Second)
-			if err := b.client.Set(t.Context(), b.s.Keys.Wake(), "x", ttl).Err(); err != nil {
+			if err := b.client.Set(t.Context(), b.s.Keys.Wake, "x", ttl).Err(); err != nil {
 				t.Fatal(err)
 			}
 			b.start("2", 2*time.Second)
@@ -230,7 +230,7 @@ func TestTwoSchedulersFailAJobOnce(t *testing.T) {
 	}
 	b.allFail() // with one entry of the fan-in for every job
 	seen := map[any]int{}
-	for _, e := range b.client.XRange(t.Context(), b.s.Keys.Events(), "-", "+").Val() {
+	for _, e := range b.client.XRange(t.Context(), b.s.Keys.Events, "-", "+").Val() {
 		if e.Values["event"] == "failing" {
 			seen[e.Values["id"]]++
 		}
@@ -269,7 +269,7 @@ func TestPublishingWins(t *testing.T) {
 	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"publishing"}); err != nil || statuses[0] != job.StatusPublishing {
 		t.Errorf("%v %v", statuses, err)
 	}
-	if b.client.ZCard(ctx, b.s.Keys.Deadlines()).Val() != 2 {
+	if b.client.ZCard(ctx, b.s.Keys.Deadlines).Val() != 2 {
 		t.Error("a deadline is gone before its job was settled")
 	}
 }

@@ -85,11 +85,11 @@ func (s *Scheduler) target(member string, l job.Later) (stream, listener string,
 	n := strconv.FormatInt(l.Attempt, 10)
 	switch l.Step {
 	case "":
-		return s.scripts.Keys.Jobs(), "", scripts.Move{Member: member, ID: l.ID}
+		return s.scripts.Keys.Jobs, "", scripts.Move{Member: member, ID: l.ID}
 	case job.StepTrigger:
-		return s.scripts.Keys.Jobs(), "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
+		return s.scripts.Keys.Jobs, "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
 	case job.StepFanIn, job.StepRecord:
-		return s.scripts.Keys.FanIn(), "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
+		return s.scripts.Keys.FanIn, "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	default:
 		return s.scripts.Keys.Task(l.Step), l.Step, scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	}
@@ -102,7 +102,7 @@ func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, timel
 	}
 	n, err := s.scripts.Clock.Refuse(ctx, refused, timeless)
 	if n > 0 {
-		s.log.Warn("quarantined members of the delayed set", "key", s.scripts.Keys.Delayed(), "members", n, "why", refused[0].Reason)
+		s.log.Warn("quarantined members of the delayed set", "key", s.scripts.Keys.Delayed, "members", n, "why", refused[0].Reason)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	}
 	b.startAttempt("5", 6, "some.listener", time.Hour)
 	client.XTrimMaxLen(ctx, s.Keys.Task("some.listener"), 0)
-	if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}, redis.Z{Member: "12", Score: 1.7e18},
+	if err := client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}, redis.Z{Member: "12", Score: 1.7e18},
 		redis.Z{Member: "13", Score: 20241201093000}, redis.Z{Member: "14", Score: 20241201093}).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		t.Fatalf("%v %v", wait, err)
 	}
 	for stream, want := range map[string]string{
-		s.Keys.Jobs(): "[map[id:1] map[id:2 look:1]]", s.Keys.FanIn(): "[map[attempt:4 id:3] map[attempt:4 id:4]]",
+		s.Keys.Jobs: "[map[id:1] map[id:2 look:1]]", s.Keys.FanIn: "[map[attempt:4 id:3] map[attempt:4 id:4]]",
 		s.Keys.Task("some.listener"): "[map[attempt:6 id:5]]",
 	} {
 		var got []map[string]any
@@ -50,8 +50,8 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		}
 	}
 	reasons := map[string]string{}
-	for _, e := range client.XRange(ctx, s.Keys.Quarantined(), "-", "+").Val() {
-		if e.Values["stream"] != s.Keys.Delayed() {
+	for _, e := range client.XRange(ctx, s.Keys.Quarantined, "-", "+").Val() {
+		if e.Values["stream"] != s.Keys.Delayed {
 			t.Errorf("%v", e.Values)
 		}
 		reasons[e.Values["fields"].(string)] = e.Values["reason"].(string)
@@ -71,7 +71,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	if wait, err := scheduler.moveDue(ctx); err != nil || wait < 29*time.Minute {
 		t.Errorf("%v %v", wait, err)
 	}
-	if left := client.ZRange(ctx, s.Keys.Delayed(), 0, -1).Val(); len(left) != 1 || left[0] != "9" {
+	if left := client.ZRange(ctx, s.Keys.Delayed, 0, -1).Val(); len(left) != 1 || left[0] != "9" {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -92,17 +92,17 @@ func TestAStepThatNoJobHas(t *testing.T) {
 	if outcome, err := b.task("2").Fail(ctx, "no luck", job.BlameSource); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != 0 {
+	if n := client.ZCard(ctx, s.Keys.Delayed).Val(); n != 0 {
 		t.Errorf("%d members of a job that fails are left", n)
 	}
 	client.XTrimMaxLen(ctx, s.Keys.Task("l"), 0)
 	for _, member := range []string{"1/1/ANYTHING", "1/1/another.listener", "4/1/ANYTHING", "3/1/l", "1/7/l", "2/1/l", "1/1/l"} {
-		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: 0, Member: member}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Score: 0, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := client.Keys(ctx, s.Keys.Prefix+"task:*").Val()
-	for client.ZCard(ctx, s.Keys.Delayed()).Val() > 0 {
+	for client.ZCard(ctx, s.Keys.Delayed).Val() > 0 {
 		if _, err := b.scheduler("a").moveDue(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestAStepThatNoJobHas(t *testing.T) {
 		t.Errorf("streams %v, and before %v", after, before)
 	}
 	var kept []string
-	for _, e := range client.XRange(ctx, s.Keys.Quarantined(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Quarantined, "-", "+").Val() {
 		kept = append(kept, fmt.Sprint(e.Values["fields"], ": ", e.Values["reason"]))
 	}
 	slices.Sort(kept)
@@ -149,21 +149,21 @@ func TestStuckMembersHideNoOther(t *testing.T) {
 	}
 	soon := time.Now().Add(time.Hour)
 	members = append(members, redis.Z{Member: "later", Score: float64(soon.UnixMilli())})
-	if err := client.ZAdd(ctx, s.Keys.Delayed(), members...).Err(); err != nil {
+	if err := client.ZAdd(ctx, s.Keys.Delayed, members...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	wait, err := scheduler.moveDue(ctx)
 	if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || wait < 59*time.Minute {
 		t.Errorf("%v %v", wait, err)
 	}
-	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != others {
+	if n := client.XLen(ctx, s.Keys.Jobs).Val(); n != others {
 		t.Errorf("%d of %d moved", n, others)
 	}
-	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != stuck+1 {
+	if n := client.ZCard(ctx, s.Keys.Delayed).Val(); n != stuck+1 {
 		t.Errorf("%d are left", n)
 	}
 	client.Del(ctx, s.Keys.Task("broken"))
-	for client.ZCard(ctx, s.Keys.Delayed()).Val() > 1 {
+	for client.ZCard(ctx, s.Keys.Delayed).Val() > 1 {
 		if _, err := scheduler.moveDue(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -188,10 +188,10 @@ func TestAForeignZADDWakesAtOnce(t *testing.T) {
 			due = float64(time.Now().Unix()) // seconds
 		}
 		begin := time.Now()
-		if err := b.client.ZAdd(t.Context(), b.s.Keys.Delayed(), redis.Z{Score: due, Member: member}).Err(); err != nil {
+		if err := b.client.ZAdd(t.Context(), b.s.Keys.Delayed, redis.Z{Score: due, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
-		b.until("it is moved", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs()).Val() == int64(i+1) })
+		b.until("it is moved", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs).Val() == int64(i+1) })
 		longest, sum = max(longest, time.Since(begin)), sum+time.Since(begin)
 	}
 	t.Logf("moved after %v on average, %v at most", sum/times, longest)
@@ -219,22 +219,22 @@ func TestTwoSchedulersMoveAndRefuseOnce(t *testing.T) {
 		case i%10 == 2:
 			z.Score = math.Inf(1)
 		}
-		if err := b.client.ZAdd(ctx, b.s.Keys.Delayed(), z).Err(); err != nil {
+		if err := b.client.ZAdd(ctx, b.s.Keys.Delayed, z).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	one := b.run("a")
 	two := b.run("b")
-	b.until("all is moved", func() bool { return b.client.ZCard(ctx, b.s.Keys.Delayed()).Val() == 0 })
+	b.until("all is moved", func() bool { return b.client.ZCard(ctx, b.s.Keys.Delayed).Val() == 0 })
 	b.until("and measured", func() bool {
 		const name = "fanfold_delayed_lateness_seconds"
 		return value(t, one, name, "")+value(t, two, name, "") >= 480
 	})
 	seen := map[any]int{}
-	for _, e := range b.client.XRange(ctx, b.s.Keys.Jobs(), "-", "+").Val() {
+	for _, e := range b.client.XRange(ctx, b.s.Keys.Jobs, "-", "+").Val() {
 		seen[e.Values["id"]]++
 	}
-	for _, e := range b.client.XRange(ctx, b.s.Keys.Quarantined(), "-", "+").Val() {
+	for _, e := range b.client.XRange(ctx, b.s.Keys.Quarantined, "-", "+").Val() {
 		seen[e.Values["fields"]]++
 	}
 	for what, n := range seen {
@@ -242,7 +242,7 @@ func TestTwoSchedulersMoveAndRefuseOnce(t *testing.T) {
 			t.Errorf("%v: %d times", what, n)
 		}
 	}
-	if jobs, refused := b.client.XLen(ctx, b.s.Keys.Jobs()).Val(), b.client.XLen(ctx, b.s.Keys.Quarantined()).Val(); jobs != 480 || refused != 120 {
+	if jobs, refused := b.client.XLen(ctx, b.s.Keys.Jobs).Val(), b.client.XLen(ctx, b.s.Keys.Quarantined).Val(); jobs != 480 || refused != 120 {
 		t.Errorf("%d jobs and %d in quarantine, not 480 and 120", jobs, refused)
 	}
 }

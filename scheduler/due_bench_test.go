@@ -18,7 +18,7 @@ func benchScripts(b *testing.B) (*scripts.Scripts, *redis.Client) {
 	client := testmain.SharedRedis(b).Client()
 	b.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(b)
-	return scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}}), client
+	return scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}}), client
 }
 
 // addDue adds b.N members that are due.
@@ -57,9 +57,9 @@ func BenchmarkMoveDue(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	addDue(b, client, s.Keys.Delayed(), "%d")
+	addDue(b, client, s.Keys.Delayed, "%d")
 	untilEmpty(b, scheduler.moveDue)
-	if n := client.XLen(b.Context(), s.Keys.Jobs()).Val(); n != int64(b.N) {
+	if n := client.XLen(b.Context(), s.Keys.Jobs).Val(); n != int64(b.N) {
 		b.Errorf("%d of %d were moved", n, b.N)
 	}
 }
@@ -77,9 +77,9 @@ func BenchmarkFireDue(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	addDue(b, client, s.Keys.Timers(), "msg-%d")
+	addDue(b, client, s.Keys.Timers, "msg-%d")
 	untilEmpty(b, timers.fireDue)
-	if n := client.XLen(b.Context(), s.Keys.Fired()).Val(); n != int64(b.N) {
+	if n := client.XLen(b.Context(), s.Keys.Fired).Val(); n != int64(b.N) {
 		b.Errorf("%d of %d have fired", n, b.N)
 	}
 }
@@ -92,7 +92,7 @@ func BenchmarkTell(b *testing.B) {
 		b.Fatal(err)
 	}
 	e := scheduler.events(0)
-	m := &redis.Message{Channel: e.prefix + s.Keys.Wake(), Payload: "set"}
+	m := &redis.Message{Channel: e.prefix + s.Keys.Wake, Payload: "set"}
 	b.ReportAllocs()
 	for b.Loop() {
 		e.tell(m)

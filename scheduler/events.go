@@ -39,7 +39,7 @@ func (s *Scheduler) events(db int) *events {
 // channels are the channels of single keys; patterns match those of many keys.
 func (e *events) channels() (channels, patterns []string) {
 	k := e.s.scripts.Keys
-	for _, key := range []string{k.Delayed(), k.Timers(), k.Wake(), k.Canary(e.s.name)} {
+	for _, key := range []string{k.Delayed, k.Timers, k.Wake, k.Canary(e.s.name)} {
 		channels = append(channels, e.prefix+key)
 	}
 	return channels, []string{
@@ -103,7 +103,7 @@ func (e *events) tell(message any) {
 	key, event := strings.TrimPrefix(m.Channel, e.prefix), m.Payload
 	s, k := e.s, e.s.scripts.Keys
 	switch {
-	case key == k.Delayed():
+	case key == k.Delayed:
 		if event != "zrem" { // a removed member makes nothing due
 			s.delayed.Ring()
 		}
@@ -119,7 +119,7 @@ func (e *events) tell(message any) {
 			e.fresh.Store(true)
 			e.canary.Ring()
 		}
-	case key == k.Timers():
+	case key == k.Timers:
 		if s.timers != nil && event != "zrem" {
 			s.timers.Changed()
 		}
@@ -127,9 +127,9 @@ func (e *events) tell(message any) {
 		if s.timers != nil && e.fresh.Load() {
 			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
 		}
-	case key == k.Wake() && event == "set":
+	case key == k.Wake && event == "set":
 		s.deadlines.RingIn(newKeys)
-	case key == k.Wake() && event == "expired":
+	case key == k.Wake && event == "expired":
 		s.expired.Store(true)
 		s.wake.Ring()
 	}

@@ -74,16 +74,16 @@ func testFailover(t *testing.T, where report.Redis, master *testenv.Redis, fault
 	}
 	b := newBundle(t, client)
 	// A slot of the first of three masters.
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: "{fanfold:0}:", Hash: "{fanfold:0}:job-"}})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: "{fanfold:0}:", Hash: "{fanfold:0}:job-"}})
 	b.options.Scripts = b.s
 	registry := b.runAt("a", defaultPace)
 	b.hears(registry, 1)
 	b.startMany(40, time.Second, 12*time.Second)
-	node, err := redisdb.Master(t.Context(), client, b.s.Keys.Wake())
+	node, err := redisdb.Master(t.Context(), client, b.s.Keys.Wake)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if redisdb.Server(t.Context(), where, client, b.s.Keys.Wake()).Addr != master.Addr {
+	if redisdb.Server(t.Context(), where, client, b.s.Keys.Wake).Addr != master.Addr {
 		t.Fatal("the keys are on another master")
 	}
 	if n, err := replicated(t, node); err != nil || n != 1 {

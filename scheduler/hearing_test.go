@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -30,11 +31,11 @@ func TestNotificationsOff(t *testing.T) {
 	registry := b.run("a")
 	b.until("it is said", func() bool { return b.said("level=WARN") == 1 })
 	b.startMany(20, 500*time.Millisecond, time.Second)
-	if err := b.client.ZAdd(t.Context(), b.s.Keys.Delayed(), redis.Z{Score: 1, Member: "1"}).Err(); err != nil {
+	if err := b.client.ZAdd(t.Context(), b.s.Keys.Delayed, redis.Z{Score: 1, Member: "1"}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.allFail()
-	b.until("the foreign id is moved", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs()).Val() == 1 })
+	b.until("the foreign id is moved", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs).Val() == 1 })
 	if events, sweeps := found(t, registry); events != 0 || sweeps != 20 {
 		t.Errorf("%v by event, %v by sweep", events, sweeps)
 	}
@@ -345,7 +346,7 @@ func TestSchedulerProcess(t *testing.T) {
 		t.Skip("only as a process of another test")
 	}
 	client := redis.NewClient(&redis.Options{Addr: place.Get("addr")})
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: place.Get("prefix"), Hash: place.Get("hash")}})
+	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: place.Get("prefix"), Hash: place.Get("hash")}})
 	scheduler, err := New(Options{Redis: client, Scripts: s, Consumer: "process"})
 	if err != nil {
 		t.Fatal(err)
@@ -410,7 +411,7 @@ func (e *timerEvents) said() []bool {
 func TestTimersAreTold(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
-	keys := scripts.Keys{Prefix: b.s.Keys.Prefix + "[a]*?^:", Hash: b.s.Keys.Hash + "[b]*-"}
+	keys := report.Keys{Prefix: b.s.Keys.Prefix + "[a]*?^:", Hash: b.s.Keys.Hash + "[b]*-"}
 	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: keys})
 	events := &timerEvents{touched: map[string]int{}}
 	b.options.Scripts, b.options.Timers = b.s, events
@@ -421,7 +422,7 @@ func TestTimersAreTold(t *testing.T) {
 	b.client.Set(ctx, b.s.Keys.Timer("x:y"), "", 20*time.Millisecond)
 	b.client.Set(ctx, b.s.Keys.Timer("z"), "", time.Hour)
 	b.client.Del(ctx, b.s.Keys.Timer("z"))
-	b.client.ZAdd(ctx, b.s.Keys.Timers(), redis.Z{Score: 1, Member: "x"})
+	b.client.ZAdd(ctx, b.s.Keys.Timers, redis.Z{Score: 1, Member: "x"})
 	b.start("1", 300*time.Millisecond)
 	b.allFail()
 	b.until("the timers are told", func() bool {

@@ -96,11 +96,11 @@ func TestALostFanInIsSentAgain(t *testing.T) {
 	if outcome, err := b.task("2").Fail(t.Context(), "no luck", job.BlameSource); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if err := b.client.Del(t.Context(), b.s.Keys.FanIn()).Err(); err != nil {
+	if err := b.client.Del(t.Context(), b.s.Keys.FanIn).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.run("a")
-	b.until("both are sent again", func() bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn()).Val() == 2 })
+	b.until("both are sent again", func() bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn).Val() == 2 })
 	outcome, _, err := b.s.Folds.Claim(t.Context(), scripts.Claim{Message: scripts.Message{ID: "1", Attempt: 1}, Worker: "w", Known: []string{"d"}})
 	if outcome != scripts.OK || err != nil {
 		t.Error(outcome, err)
@@ -142,8 +142,8 @@ func TestAJobWithoutStateIsPushedAgain(t *testing.T) {
 	b.client.Del(t.Context(), b.s.Keys.Job("1"))
 	b.client.HDel(t.Context(), b.s.Keys.Job("2"), "job")
 	b.run("a")
-	b.until("two are pushed", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs()).Val() == 2 })
-	if left := b.client.ZRange(t.Context(), b.s.Keys.Deadlines(), 0, -1).Val(); len(left) != 1 || left[0] != "3" {
+	b.until("two are pushed", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs).Val() == 2 })
+	if left := b.client.ZRange(t.Context(), b.s.Keys.Deadlines, 0, -1).Val(); len(left) != 1 || left[0] != "3" {
 		t.Errorf("%v run", left)
 	}
 	if n := b.client.Exists(t.Context(), b.s.Keys.Job("1"), b.s.Keys.Job("2")).Val(); n != 0 {

@@ -106,7 +106,7 @@ func (b *timersBundle) end(id string, attempt int64) {
 // over tells whether nothing is to be told any more.
 func (b *timersBundle) over() bool {
 	p, k := b.client.TxPipeline(), b.s.Keys // at one moment: a firing moves between the two
-	entries, waiting := p.XLen(b.t.Context(), k.Finished()), p.ZCard(b.t.Context(), k.WaitingFired())
+	entries, waiting := p.XLen(b.t.Context(), k.Finished), p.ZCard(b.t.Context(), k.WaitingFired)
 	_, err := p.Exec(b.t.Context())
 	return err == nil && entries.Val()+waiting.Val() == 0
 }
@@ -142,7 +142,7 @@ func TestEndsAreTold(t *testing.T) {
 	if got := all(); len(got) != 3 || got[2].id != got[0].id {
 		t.Errorf("%+v", got)
 	}
-	if n := b.client.XLen(t.Context(), b.s.Keys.Quarantined()).Val(); n != 0 {
+	if n := b.client.XLen(t.Context(), b.s.Keys.Quarantined).Val(); n != 0 {
 		t.Errorf("%d in quarantine", n)
 	}
 }
@@ -154,7 +154,7 @@ func TestAnEndIsToldOnceItIsDurable(t *testing.T) {
 	b, e := telling(t, url, Ended{ID: "1", Report: "r", Status: report.Pending})
 	b.end("1", 0)
 	b.run("c1", true)
-	b.until("it waits", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.WaitingFired()).Val() == 1 })
+	b.until("it waits", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.WaitingFired).Val() == 1 })
 	e.set(Ended{ID: "1", Report: "r", Status: report.Failed, Error: "no \"parameters\""})
 	b.until("it is told", func() bool { return len(all()) == 1 && b.over() })
 	if one := all()[0]; one.id != "1-0-failed" || !strings.HasSuffix(one.body, `"attempt":0,"status":"FAILED","error":"no \"parameters\""}}`) {
@@ -185,7 +185,7 @@ func TestAnEndIsToldAfterALongOutage(t *testing.T) {
 	url, all := receiver(t, func(int, http.ResponseWriter) {})
 	b, e := telling(t, url, Ended{ID: "1", Report: "r", Status: report.Pending})
 	e.broken, b.runs = 1, time.Hour
-	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished(), Values: []any{"name", job.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
+	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished, Values: []any{"name", job.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
 	b.run("c1", true)
 	b.until("the records are back", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.broken < 0 })
 	e.set(Ended{ID: "1", Report: "r", Status: report.Failed})
@@ -213,7 +213,7 @@ func TestATimerDoesNotWaitForEnds(t *testing.T) {
 	b.until("the service hangs", func() bool { return len(all()) >= 8 })
 	b.zadd("msg-1-x", 0)
 	b.until("the timer's action is done", func() bool { return b.appended()["msg-1-x"] == 1 })
-	if n := b.client.XLen(t.Context(), b.s.Keys.Finished()).Val(); n != 100 {
+	if n := b.client.XLen(t.Context(), b.s.Keys.Finished).Val(); n != 100 {
 		t.Errorf("%d ends wait, and nobody was told", n)
 	}
 }
@@ -238,7 +238,7 @@ func TestEndsThatCannotBeTold(t *testing.T) {
 			b, _ := telling(t, url, Ended{ID: "1", Report: "r", Attempt: 1, Status: report.Failed})
 			b.end("1", 1)
 			b.run("c1", true)
-			quarantined := b.s.Keys.Quarantined()
+			quarantined := b.s.Keys.Quarantined
 			b.until("it is given up", func() bool { return b.client.XLen(t.Context(), quarantined).Val() == 1 && b.over() })
 			entry := b.client.XRange(t.Context(), quarantined, "-", "+").Val()[0].Values
 			if reason, _ := entry["reason"].(string); len(all()) != c.times || !strings.Contains(reason, c.reason) || strings.Contains(reason, "whsec") {

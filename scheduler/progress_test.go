@@ -17,7 +17,7 @@ func TestProgress(t *testing.T) {
 	b := shared(t)
 	for range 3 {
 		values := []string{"id", "0", "event", "finished", "report", "r", "status", "SUCCESS", "ms", "3600000"}
-		if err := b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Events(), Values: values}).Err(); err != nil {
+		if err := b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Events, Values: values}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -25,7 +24,7 @@ const receiptTime = 2 * time.Second
 
 // receipt sends a service the receipt of its push.
 func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Result {
-	if keys := t.scripts.Keys; !job.ValidReplyTo(r.Stream, report.Keys(keys)) { // a timer can have such a name
+	if keys := t.scripts.Keys; !job.ValidReplyTo(r.Stream, keys.Keys) { // a timer can have such a name
 		return t.failed(ctx, f, fmt.Errorf("%s is not a stream to which receipts may go: its name must begin with %s (keys.replies)", r.Stream, keys.Replies))
 	}
 	accepted, started := r.Accepted()

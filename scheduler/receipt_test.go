@@ -17,7 +17,7 @@ import (
 func (b *timersBundle) receipt(id, middle, stream, push string) {
 	b.t.Helper()
 	name := job.EndPrefix + id + "/" + middle + "/" + stream + "/" + push
-	if err := b.client.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished(), Values: []any{"name", name, "due", time.Now().UnixMilli(), "late", 0}}).Err(); err != nil {
+	if err := b.client.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished, Values: []any{"name", name, "due", time.Now().UnixMilli(), "late", 0}}).Err(); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -71,7 +71,7 @@ func TestAReceiptWaitsForTheRecord(t *testing.T) {
 	b.receipt("gone", job.EndedWithoutJob(1), stream, "6-0")
 	b.run("c1", true)
 	b.until("one is sent, and one waits", func() bool {
-		return len(b.sent(stream)) == 1 && b.client.ZCard(t.Context(), b.s.Keys.WaitingFired()).Val() == 1
+		return len(b.sent(stream)) == 1 && b.client.ZCard(t.Context(), b.s.Keys.WaitingFired).Val() == 1
 	})
 	e.set(Ended{ID: "1", Report: "r", Attempt: 2, Status: report.Cancelled})
 	b.until("it is sent", func() bool { return len(b.sent(stream)) == 2 && b.over() })
@@ -88,8 +88,8 @@ func TestAReceiptThatCannotBeSent(t *testing.T) {
 	b.client.Set(t.Context(), stream, "x", 0)
 	b.receipt("1", "1/ended/10/20/r", stream, "5-0")
 	b.run("c1", true)
-	b.until("it is quarantined", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Quarantined()).Val() == 1 && b.over() })
-	entry := b.client.XRange(t.Context(), b.s.Keys.Quarantined(), "-", "+").Val()[0].Values
+	b.until("it is quarantined", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Quarantined).Val() == 1 && b.over() })
+	entry := b.client.XRange(t.Context(), b.s.Keys.Quarantined, "-", "+").Val()[0].Values
 	if reason := fmt.Sprint(entry["reason"]); !strings.Contains(reason, "receipt of "+stream) {
 		t.Errorf("%+v", entry)
 	}
@@ -102,10 +102,10 @@ func TestAReceiptThatCannotBeSent(t *testing.T) {
 func TestAReceiptGoesToNoKeyOfFanfold(t *testing.T) {
 	t.Parallel()
 	b, _ := telling(t, "", Ended{ID: "1", Report: "r", Attempt: 1, Status: report.Failed})
-	b.receipt("1", "1/ended///", b.s.Keys.Jobs(), "5-0")
+	b.receipt("1", "1/ended///", b.s.Keys.Jobs, "5-0")
 	b.run("c1", true)
-	b.until("it is quarantined", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Quarantined()).Val() == 1 && b.over() })
-	if n := b.client.XLen(t.Context(), b.s.Keys.Jobs()).Val(); n != 0 {
+	b.until("it is quarantined", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Quarantined).Val() == 1 && b.over() })
+	if n := b.client.XLen(t.Context(), b.s.Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d ids are pushed", n)
 	}
 }

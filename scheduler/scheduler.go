@@ -88,7 +88,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
 		metrics: newMetrics(o.Metrics), log: o.Log, pace: defaultPace,
-		past:    past.New(o.Redis, o.Scripts.Keys.Events()),
+		past:    past.New(o.Redis, o.Scripts.Keys.Events),
 		delayed: step.NewBell(), deadlines: step.NewBell(), wake: step.NewBell(), sweeps: step.NewBell(),
 	}, nil
 }

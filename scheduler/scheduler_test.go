@@ -19,7 +19,7 @@ func TestRunMovesWhatIsDueAndStops(t *testing.T) {
 	if err := b.s.Clock.Delay(ctx, "1", 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.client.XRead(ctx, &redis.XReadArgs{Streams: []string{b.s.Keys.Jobs(), "0"}, Block: 20 * time.Second}).Result(); err != nil {
+	if _, err := b.client.XRead(ctx, &redis.XReadArgs{Streams: []string{b.s.Keys.Jobs, "0"}, Block: 20 * time.Second}).Result(); err != nil {
 		t.Errorf("not moved: %v", err)
 	}
 	cancel()

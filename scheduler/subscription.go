@@ -95,7 +95,7 @@ func (s *Scheduler) connection(given *redis.Client) *redis.Options {
 func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	master, err := redisdb.Master(ctx, s.redis, s.scripts.Keys.Wake())
+	master, err := redisdb.Master(ctx, s.redis, s.scripts.Keys.Wake)
 	if err != nil {
 		return false, err
 	}

@@ -102,8 +102,8 @@ func (t *Timers) Run(ctx context.Context) error {
 	group.Go(func() error { return step.Loop(ctx, t.log, "hear of timers", pause, t.heard, t.adoptHeard) })
 	group.Go(func() error { return step.Loop(ctx, t.log, "bring firings back", pause, t.bringLater, t.bringBack) })
 	group.Go(func() error { return t.scanAll(ctx) })
-	group.Go(func() error { return t.reader(t.scripts.Keys.Fired(), t.o.Slots).Run(ctx) })
-	group.Go(func() error { return t.reader(t.scripts.Keys.Finished(), max(1, t.o.Slots/4)).Run(ctx) })
+	group.Go(func() error { return t.reader(t.scripts.Keys.Fired, t.o.Slots).Run(ctx) })
+	group.Go(func() error { return t.reader(t.scripts.Keys.Finished, max(1, t.o.Slots/4)).Run(ctx) })
 	return group.Wait()
 }
 

@@ -180,7 +180,7 @@ func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
 		return nil, err
 	}
 	err = step.Insist(ctx, t.log, "push a timer's record", func() error {
-		return final(t.scripts.Streams.Append(ctx, t.scripts.Keys.Jobs(), 0, "id", id))
+		return final(t.scripts.Streams.Append(ctx, t.scripts.Keys.Jobs, 0, "id", id))
 	})
 	return []string{"record", id}, err
 }

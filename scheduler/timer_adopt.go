@@ -67,7 +67,7 @@ func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcom
 	var refused []scripts.Firing
 	for i, e := range events {
 		if outcomes[i] == scripts.OK && !report.ValidTimer(e.Name) {
-			t.log.Warn("quarantined timers", "key", t.scripts.Keys.Timers(), "why", reasonName)
+			t.log.Warn("quarantined timers", "key", t.scripts.Keys.Timers, "why", reasonName)
 			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name}, Verdict: scripts.TimerRefused, Reason: reasonName})
 		}
 	}

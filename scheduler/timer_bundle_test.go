@@ -33,7 +33,7 @@ func newTimers(t *testing.T, server *testenv.Redis, definitions ...*report.Timer
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
 	b := &timersBundle{t: t, client: client, prefix: name + ":", stream: name + "-messages"}
-	b.s = scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: b.prefix, Hash: name + "-", Replies: "replies-"}})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: b.prefix, Hash: name + "-", Replies: "replies-"}})
 	for _, d := range definitions {
 		if d.Append != nil {
 			d.Append.Stream = b.stream
@@ -142,7 +142,7 @@ func (b *timersBundle) appended() map[string]int {
 // events counts the events, by timer and outcome.
 func (b *timersBundle) events() map[string]int {
 	counts := map[string]int{}
-	for _, e := range b.client.XRange(context.Background(), b.s.Keys.Events(), "-", "+").Val() {
+	for _, e := range b.client.XRange(context.Background(), b.s.Keys.Events, "-", "+").Val() {
 		counts[e.Values["timer"].(string)+" "+e.Values["outcome"].(string)]++
 	}
 	return counts
@@ -153,7 +153,7 @@ func (b *timersBundle) quiet(name string) {
 	b.t.Helper()
 	b.set(name, 100*time.Millisecond)
 	b.until(name, func() bool { return b.appended()[name] == 1 })
-	b.until("no entry is left", func() bool { return b.client.XLen(b.t.Context(), b.s.Keys.Fired()).Val() == 0 })
+	b.until("no entry is left", func() bool { return b.client.XLen(b.t.Context(), b.s.Keys.Fired).Val() == 0 })
 }
 
 // set is what a service does: SET … PX.
@@ -172,12 +172,12 @@ func (b *timersBundle) zadd(name string, in time.Duration) {
 
 func (b *timersBundle) score(name string, score float64) {
 	b.t.Helper()
-	if err := b.client.ZAdd(b.t.Context(), b.s.Keys.Timers(), redis.Z{Score: score, Member: name}).Err(); err != nil {
+	if err := b.client.ZAdd(b.t.Context(), b.s.Keys.Timers, redis.Z{Score: score, Member: name}).Err(); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 // due is when a timer is due, 0 where it is not set.
 func (b *timersBundle) due(name string) int64 {
-	return int64(b.client.ZScore(b.t.Context(), b.s.Keys.Timers(), name).Val())
+	return int64(b.client.ZScore(b.t.Context(), b.s.Keys.Timers, name).Val())
 }

@@ -86,7 +86,7 @@ func TestCallIsTriedAgain(t *testing.T) {
 	if d := service.times[1].Sub(service.times[0]); d < 990*time.Millisecond {
 		t.Errorf("called again after %v", d)
 	}
-	if n := b.client.XLen(t.Context(), b.s.Keys.Quarantined()).Val(); n != 0 {
+	if n := b.client.XLen(t.Context(), b.s.Keys.Quarantined).Val(); n != 0 {
 		t.Errorf("%d in quarantine", n)
 	}
 }
@@ -114,8 +114,8 @@ func TestCallsThatFail(t *testing.T) {
 			b.run("c1", false)
 			b.zadd("msg-1-x", 0)
 			b.until("failed", func() bool { return b.events()["msg-1-x failed"] == 1 })
-			b.until("acknowledged", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Fired()).Val() == 0 })
-			entries := b.client.XRange(t.Context(), b.s.Keys.Quarantined(), "-", "+").Val()
+			b.until("acknowledged", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Fired).Val() == 0 })
+			entries := b.client.XRange(t.Context(), b.s.Keys.Quarantined, "-", "+").Val()
 			if len(entries) != 1 || !strings.Contains(entries[0].Values["reason"].(string), c.reason) || len(service.got()) != c.calls {
 				t.Errorf("%d calls, %+v", len(service.got()), entries)
 			}
@@ -159,7 +159,7 @@ func TestSecretsOfCallsAreNotTold(t *testing.T) {
 	b.zadd("msg-1-x", 0)
 	b.zadd("msg-..-x", 0)
 	b.until("failed", func() bool { e := b.events(); return e["msg-1-x failed"] == 1 && e["msg-..-x failed"] == 1 })
-	for _, e := range b.client.XRange(t.Context(), b.s.Keys.Quarantined(), "-", "+").Val() {
+	for _, e := range b.client.XRange(t.Context(), b.s.Keys.Quarantined, "-", "+").Val() {
 		if reason := e.Values["reason"].(string); strings.Contains(reason, "s3cret") || !strings.Contains(reason, "refused") && !strings.Contains(reason, "path") {
 			t.Error(reason)
 		}
@@ -212,8 +212,8 @@ func TestSubmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A worker takes it, does it, and dies.
-	b.client.XGroupCreate(ctx, b.s.Keys.Fired(), scripts.Group, "0")
-	read, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{b.s.Keys.Fired(), ">"}}).Result()
+	b.client.XGroupCreate(ctx, b.s.Keys.Fired, scripts.Group, "0")
+	read, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{b.s.Keys.Fired, ">"}}).Result()
 	if err != nil || len(read[0].Messages) != 1 {
 		t.Fatalf("%+v %v", read, err)
 	}
@@ -225,9 +225,9 @@ func TestSubmit(t *testing.T) {
 	}
 	records.calls, records.away = 0, 3
 	b.run("c1", false)
-	b.until("pushed", func() bool { return b.client.XLen(ctx, b.s.Keys.Jobs()).Val() == 1 })
+	b.until("pushed", func() bool { return b.client.XLen(ctx, b.s.Keys.Jobs).Val() == 1 })
 	b.until("done", func() bool { return b.events()["msg-42-weekly done"] == 1 })
-	jobs := b.client.XRange(ctx, b.s.Keys.Jobs(), "-", "+").Val()
+	jobs := b.client.XRange(ctx, b.s.Keys.Jobs, "-", "+").Val()
 	if len(jobs) != 1 || jobs[0].Values["id"] != "1" || len(records.ids) != 1 || records.calls != 4 {
 		t.Errorf("%+v, %d calls, %v", jobs, records.calls, records.ids)
 	}
@@ -280,7 +280,7 @@ func TestWaitingKeepsNoSlot(t *testing.T) {
 		t.Errorf("the other one has waited for %d calls", n)
 	}
 	stop()
-	b.until("it waits", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.WaitingFired()).Val() == 1 })
+	b.until("it waits", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.WaitingFired).Val() == 1 })
 	b.run("c2", false)
 	b.until("called again", func() bool { return len(service.got()) == 2 })
 	well.Store(true)
@@ -289,7 +289,7 @@ func TestWaitingKeepsNoSlot(t *testing.T) {
 		t.Errorf("%q", calls)
 	}
 	b.until("nothing is left", func() bool {
-		return b.client.XLen(t.Context(), b.s.Keys.Fired()).Val()+b.client.ZCard(t.Context(), b.s.Keys.WaitingFired()).Val() == 0
+		return b.client.XLen(t.Context(), b.s.Keys.Fired).Val()+b.client.ZCard(t.Context(), b.s.Keys.WaitingFired).Val() == 0
 	})
 }
 
@@ -304,7 +304,7 @@ func TestStopDoesNotWaitForATry(t *testing.T) {
 	b.zadd("msg-1-x", 0)
 	b.until("fired", func() bool { return b.events()["msg-1-x fired"] == 1 })
 	stop() // it would never end
-	if n := b.client.XLen(t.Context(), b.s.Keys.Fired()).Val() + b.client.ZCard(t.Context(), b.s.Keys.WaitingFired()).Val(); n != 1 {
+	if n := b.client.XLen(t.Context(), b.s.Keys.Fired).Val() + b.client.ZCard(t.Context(), b.s.Keys.WaitingFired).Val(); n != 1 {
 		t.Errorf("%d are left", n)
 	}
 }
@@ -325,13 +325,13 @@ func TestFiringThatIsUnknownHere(t *testing.T) {
 	b.run("c1", false)
 	fired := func(name string, ago time.Duration) {
 		due := time.Now().Add(-ago).UnixMilli()
-		b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Keys.Fired(), Values: []any{"name", name, "due", due - 5000, "late", "5000"}})
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Keys.Fired, Values: []any{"name", name, "due", due - 5000, "late", "5000"}})
 	}
 	fired("new-1", time.Second)
 	fired("new-2", leftFor+time.Minute)
 	b.until("the old one is refused", func() bool { return b.events()["new-2 failed"] == 1 })
-	b.until("the young one waits", func() bool { return b.client.ZCard(ctx, b.s.Keys.WaitingFired()).Val() == 1 })
-	if n := b.client.XLen(ctx, b.s.Keys.Quarantined()).Val(); n != 1 {
+	b.until("the young one waits", func() bool { return b.client.ZCard(ctx, b.s.Keys.WaitingFired).Val() == 1 })
+	if n := b.client.XLen(ctx, b.s.Keys.Quarantined).Val(); n != 1 {
 		t.Errorf("%d in quarantine", n)
 	}
 	b.options.Timers = both

@@ -54,7 +54,7 @@ func (b *timersBundle) scans(t *testing.T) *scanned {
 	t.Cleanup(func() { _ = client.Close() })
 	hook := &scanned{}
 	client.AddHook(hook)
-	b.options.Scripts = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.options.Scripts = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	return hook
 }
 

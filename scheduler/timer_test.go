@@ -92,7 +92,7 @@ func TestTimerWhoseEventsWereMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(ctx, b.s.Keys.Fired()).Val(); n != 0 || b.due("msg-1-persisted") != 0 || b.due("msg-1-extended") < time.Now().UnixMilli() {
+	if n := b.client.XLen(ctx, b.s.Keys.Fired).Val(); n != 0 || b.due("msg-1-persisted") != 0 || b.due("msg-1-extended") < time.Now().UnixMilli() {
 		t.Errorf("%d fired", n)
 	}
 	// Of this one only the end was heard; of the others the end is Fanfold's doing.
@@ -105,7 +105,7 @@ func TestTimerWhoseEventsWereMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(ctx, b.s.Keys.Fired()).Val(); n != 1 {
+	if n := b.client.XLen(ctx, b.s.Keys.Fired).Val(); n != 1 {
 		t.Errorf("%d fired, not 1", n)
 	}
 	// What a process hears that has hung may be from long ago.
@@ -139,10 +139,10 @@ func TestTimerScores(t *testing.T) {
 			t.Errorf("%v", e.Values)
 		}
 	}
-	b.until("seven in quarantine", func() bool { return b.client.XLen(ctx, b.s.Keys.Quarantined()).Val() >= 7 })
+	b.until("seven in quarantine", func() bool { return b.client.XLen(ctx, b.s.Keys.Quarantined).Val() >= 7 })
 	b.quiet("msg-last-one")
 	reasons := map[string]int{}
-	for _, e := range b.client.XRange(ctx, b.s.Keys.Quarantined(), "-", "+").Val() {
+	for _, e := range b.client.XRange(ctx, b.s.Keys.Quarantined, "-", "+").Val() {
 		reason := e.Values["reason"].(string)
 		if strings.Contains(reason, " is not a time: write seconds or milliseconds since 1970") {
 			reason = "no time"
@@ -155,7 +155,7 @@ func TestTimerScores(t *testing.T) {
 	if reasons["no time"] != 3 || reasons[reasonName] != 3 {
 		t.Errorf("%v", reasons)
 	}
-	if n := b.client.ZCard(ctx, b.s.Keys.Timers()).Val(); n != 0 {
+	if n := b.client.ZCard(ctx, b.s.Keys.Timers).Val(); n != 0 {
 		t.Errorf("%d timers are left", n)
 	}
 	if n := b.client.Exists(ctx, b.s.Keys.Timer("bad\nkey")).Val(); n != 0 {
@@ -368,7 +368,7 @@ func TestTimerOverDaylightSaving(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := b.client.HGet(t.Context(), b.s.Keys.TimerAnchors(), name).Err(); err != redis.Nil {
+			if err := b.client.HGet(t.Context(), b.s.Keys.TimerAnchors, name).Err(); err != redis.Nil {
 				t.Errorf("the anchor is left: %v", err)
 			}
 		})
@@ -425,7 +425,7 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 	b.zadd("msg-1-known", -time.Second)
 	b.zadd("msg-1-later", time.Hour)
 	for i := range 3 {
-		if n := b.client.ZCard(ctx, b.s.Keys.PausedTimers()).Val(); n != 0 {
+		if n := b.client.ZCard(ctx, b.s.Keys.PausedTimers).Val(); n != 0 {
 			t.Errorf("%d are paused by one who has just come", n)
 		}
 		if i == 2 {
@@ -435,17 +435,17 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(ctx, b.s.Keys.Fired()).Val(); n != 1 {
+	if n := b.client.XLen(ctx, b.s.Keys.Fired).Val(); n != 1 {
 		t.Errorf("%d have fired, not 1", n)
 	}
 	if wait, err := old.fireDue(ctx); err != nil || wait < time.Minute {
 		t.Errorf("it looks again in %v, %v", wait, err)
 	}
-	if n := b.client.ZCard(ctx, b.s.Keys.Timers()).Val(); n != most+21 {
+	if n := b.client.ZCard(ctx, b.s.Keys.Timers).Val(); n != most+21 {
 		t.Errorf("%d timers are left", n)
 	}
-	paused := b.client.ZRange(ctx, b.s.Keys.PausedTimers(), 0, -1).Val()
-	if len(paused) != 1 || paused[0] != "new-old" || b.events()["new-old paused"] != 1 || b.client.XLen(ctx, b.s.Keys.Quarantined()).Val() != 0 {
+	paused := b.client.ZRange(ctx, b.s.Keys.PausedTimers, 0, -1).Val()
+	if len(paused) != 1 || paused[0] != "new-old" || b.events()["new-old paused"] != 1 || b.client.XLen(ctx, b.s.Keys.Quarantined).Val() != 0 {
 		t.Errorf("paused: %v, %v", paused, b.events())
 	}
 	b.options.Timers = both
@@ -477,7 +477,7 @@ func TestTimerThatIsSetWhilePaused(t *testing.T) {
 	if _, err := timers.fireDue(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if n, due := b.client.XLen(ctx, b.s.Keys.Fired()).Val(), b.client.ZScore(ctx, b.s.Keys.PausedTimers(), "msg-1-x").Val(); n != 0 || int64(due) != want || b.due("msg-1-x") != 0 {
+	if n, due := b.client.XLen(ctx, b.s.Keys.Fired).Val(), b.client.ZScore(ctx, b.s.Keys.PausedTimers, "msg-1-x").Val(); n != 0 || int64(due) != want || b.due("msg-1-x") != 0 {
 		t.Errorf("%d fired, paused until %v, not %v", n, due, want)
 	}
 	// A time that is still to come is there when it is resumed, and not the old one.
@@ -488,11 +488,11 @@ func TestTimerThatIsSetWhilePaused(t *testing.T) {
 			t.Fatal(due, err)
 		}
 	}
-	if _, err := timers.fireDue(ctx); err != nil || b.due("msg-1-x") != want || b.client.XLen(ctx, b.s.Keys.Fired()).Val() != 0 {
+	if _, err := timers.fireDue(ctx); err != nil || b.due("msg-1-x") != want || b.client.XLen(ctx, b.s.Keys.Fired).Val() != 0 {
 		t.Errorf("it fired, or is due at %d, %v", b.due("msg-1-x"), err)
 	}
 	b.zadd("msg-1-x", -time.Second)
-	if _, err := timers.fireDue(ctx); err != nil || b.client.XLen(ctx, b.s.Keys.Fired()).Val() != 1 {
+	if _, err := timers.fireDue(ctx); err != nil || b.client.XLen(ctx, b.s.Keys.Fired).Val() != 1 {
 		t.Errorf("it has not fired: %v", err)
 	}
 }
@@ -502,7 +502,7 @@ func TestTimerThatCannotFire(t *testing.T) {
 	t.Parallel()
 	b := newTimers(t, testmain.SharedRedis(t), message(t))
 	ctx := t.Context()
-	b.client.Set(ctx, b.s.Keys.Fired(), "no stream", 0)
+	b.client.Set(ctx, b.s.Keys.Fired, "no stream", 0)
 	b.zadd("msg-1-x", -time.Second)
 	timers, err := NewTimers(b.options)
 	if err != nil {
@@ -514,7 +514,7 @@ func TestTimerThatCannotFire(t *testing.T) {
 	if _, err := b.s.Timers.FireNow(ctx, "msg-1-x", false); err == nil || b.due("msg-1-x") == 0 {
 		t.Errorf("by hand: %v, due %d", err, b.due("msg-1-x"))
 	}
-	b.client.Del(ctx, b.s.Keys.Fired())
+	b.client.Del(ctx, b.s.Keys.Fired)
 	b.run("c1", false)
 	b.until("fired", func() bool { return b.appended()["msg-1-x"] == 1 })
 }
@@ -577,14 +577,14 @@ func TestTimerThatIsSetAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := int(b.client.XLen(ctx, b.s.Keys.Fired()).Val()); n != want {
+		if n := int(b.client.XLen(ctx, b.s.Keys.Fired).Val()); n != want {
 			t.Errorf("%v: %d have fired, want %d", events, n, want)
 		}
 	}
 	fires(1, 0, "set", "expire", "expired")
 	fires(1, 0, "expired")
 	// The end that Fanfold has made was earlier than what was heard.
-	b.client.ZAdd(ctx, b.s.Keys.RecentTimers(), redis.Z{Score: float64(time.Now().Add(-20 * time.Second).UnixMilli()), Member: name})
+	b.client.ZAdd(ctx, b.s.Keys.RecentTimers, redis.Z{Score: float64(time.Now().Add(-20 * time.Second).UnixMilli()), Member: name})
 	fires(1, 0, "expired")
 	fires(1, 30*time.Second, "set", "expire", "expired")
 	fires(2, 5*time.Second, "set", "expire", "expired")
@@ -597,10 +597,10 @@ func TestTimerWithALongName(t *testing.T) {
 	b := newTimers(t, testmain.SharedRedis(t), message(t))
 	ctx := t.Context()
 	b.zadd(strings.Repeat("x", 100_000), -time.Second)
-	b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Keys.Fired(), Values: []any{"name", strings.Repeat("y", 100_000), "due", "1"}})
+	b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Keys.Fired, Values: []any{"name", strings.Repeat("y", 100_000), "due", "1"}})
 	b.run("c1", false)
-	b.until("both are refused", func() bool { return b.client.XLen(ctx, b.s.Keys.Events()).Val() == 2 })
-	for _, stream := range []string{b.s.Keys.Events(), b.s.Keys.Quarantined()} {
+	b.until("both are refused", func() bool { return b.client.XLen(ctx, b.s.Keys.Events).Val() == 2 })
+	for _, stream := range []string{b.s.Keys.Events, b.s.Keys.Quarantined} {
 		for _, e := range b.client.XRange(ctx, stream, "-", "+").Val() {
 			for field, value := range e.Values {
 				if n := len(value.(string)); n > 1100 {
@@ -625,7 +625,7 @@ func TestATimerFiresOncePerTime(t *testing.T) {
 			score *= 1000
 		}
 		b.score("msg-1-again", score)
-		b.until("it is no timer any more", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.Timers()).Val() == 0 })
+		b.until("it is no timer any more", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.Timers).Val() == 0 })
 	}
 	b.score("msg-1-again", float64(due+1))
 	b.until("the other time fires", func() bool { return b.appended()["msg-1-again"] >= 2 })

@@ -77,11 +77,11 @@ func TestABatchHarmsNoOther(t *testing.T) {
 	starts := make([]Start, n)
 	for i := range starts {
 		starts[i] = attempt(id(i), time.Hour, "l")
-		starts[i].Entry = client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.Jobs(), Values: []string{"id", id(i)}}).Val()
+		starts[i].Entry = client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.Jobs, Values: []string{"id", id(i)}}).Val()
 	}
 	outcomes, err := s.Jobs.Start(ctx, "", starts...)
 	check("start", outcomes, err, map[int]Outcome{-1: OK, bad: Broken, tombstone: Broken})
-	if left := client.XLen(ctx, s.Keys.Jobs()).Val(); left != 2 {
+	if left := client.XLen(ctx, s.Keys.Jobs).Val(); left != 2 {
 		t.Errorf("%d entries are left of the two that were not started", left)
 	}
 	if client.HExists(ctx, one(garbage), "old").Val() {
@@ -125,7 +125,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		smalls[i] = Small{Message: Message{id(i), 1}, Stage: 1}
 	}
 	for range n - 3 {
-		entry, fields, ok := read(t, s, s.Keys.FanIn(), "f")
+		entry, fields, ok := read(t, s, s.Keys.FanIn, "f")
 		if !ok {
 			t.Fatal("a barrier is missing")
 		}
@@ -163,7 +163,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		check("settle", outcomes, err, want)
 	}
 	told := map[string]bool{}
-	for _, e := range client.XRange(ctx, s.Keys.Finished(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Finished, "-", "+").Val() {
 		id, attempt, ok := job.ParseEnd(e.Values["name"].(string))
 		if told[id] || !ok || attempt != 1 {
 			t.Errorf("%v", e.Values)
@@ -175,10 +175,10 @@ func TestABatchHarmsNoOther(t *testing.T) {
 			t.Errorf("the end of %d is told: %v", i, !want)
 		}
 	}
-	if entries, p := pending(t, s, s.Keys.FanIn()); entries != 0 || p != 0 {
+	if entries, p := pending(t, s, s.Keys.FanIn); entries != 0 || p != 0 {
 		t.Errorf("%d entries and %d pending are left", entries, p)
 	}
-	if running := client.ZCard(ctx, s.Keys.Deadlines()).Val(); running != 3 {
+	if running := client.ZCard(ctx, s.Keys.Deadlines).Val(); running != 3 {
 		t.Errorf("%d run, not those three that are broken", running)
 	}
 	if state, err := s.Jobs.Read(ctx, id(9)); err != nil || state.File != "file-9" {
@@ -230,13 +230,13 @@ func TestMessagesComeFirst(t *testing.T) {
 				return append(outcomes, 0)[0], err
 			}
 		}},
-		"start, the events": {func(s *Scripts) string { return s.Keys.Events() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"start, the events": {func(s *Scripts) string { return s.Keys.Events }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			return func() (Outcome, error) {
 				outcomes, err := s.Jobs.Start(t.Context(), "", attempt("1", time.Hour, "a,b"))
 				return append(outcomes, 0)[0], err
 			}
 		}},
-		"complete": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"complete": {func(s *Scripts) string { return s.Keys.FanIn }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
@@ -247,7 +247,7 @@ func TestMessagesComeFirst(t *testing.T) {
 				return outcome, err
 			}
 		}},
-		"omit": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"omit": {func(s *Scripts) string { return s.Keys.FanIn }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
@@ -258,33 +258,33 @@ func TestMessagesComeFirst(t *testing.T) {
 				return outcome, err
 			}
 		}},
-		"fail": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"fail": {func(s *Scripts) string { return s.Keys.FanIn }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) { return task.Fail(t.Context(), "x", job.BlameSource) }
 		}},
-		"expire": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"expire": {func(s *Scripts) string { return s.Keys.FanIn }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", -time.Second, "l")
 			return func() (Outcome, error) {
 				outcome, _, err := s.Jobs.Expire(t.Context(), "1")
 				return outcome, err
 			}
 		}},
-		"cancel": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"cancel": {func(s *Scripts) string { return s.Keys.FanIn }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			return func() (Outcome, error) {
 				outcome, _, err := s.Jobs.Cancel(t.Context(), "1", 1, "x")
 				return outcome, err
 			}
 		}},
-		"requeue": {func(s *Scripts) string { return s.Keys.Delayed() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"requeue": {func(s *Scripts) string { return s.Keys.Delayed }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
 				return task.Requeue(t.Context(), Again{Delay: time.Hour, Counts: true, Error: "x"})
 			}
 		}},
-		"hand back": {func(s *Scripts) string { return s.Keys.Delayed() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"hand back": {func(s *Scripts) string { return s.Keys.Delayed }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) { return OK, task.HandBack(t.Context()) }
@@ -294,7 +294,7 @@ func TestMessagesComeFirst(t *testing.T) {
 			fold := claimed(t, s, "1", "f", OK)
 			return func() (Outcome, error) { return fold.Advance(t.Context(), []string{"a", "b"}) }
 		}},
-		"mend": {func(s *Scripts) string { return s.Keys.Jobs() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"mend": {func(s *Scripts) string { return s.Keys.Jobs }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			s.rdb.Del(t.Context(), s.Keys.Job("1"))
 			return func() (Outcome, error) { return s.Clock.Mend(t.Context(), "1") }
@@ -401,7 +401,7 @@ func TestCallsThatShare(t *testing.T) {
 		reached += n
 	}
 	// Every fifth job misses the chunks of one listener.
-	if stream := client.XLen(ctx, s.Keys.FanIn()).Val(); reached != n*4/5 || stream != n*4/5 {
+	if stream := client.XLen(ctx, s.Keys.FanIn).Val(); reached != n*4/5 || stream != n*4/5 {
 		t.Errorf("%d barriers are answered and %d announced, of %d", reached, stream, n*4/5)
 	}
 	for field, want := range map[string]string{"b.d": "[1]", "b.e": "[0]", "a.c": "[7,8]"} {
@@ -453,7 +453,7 @@ func TestALargeLastChunk(t *testing.T) {
 		if outcome, err := task.Complete(t.Context(), chunk, 0); err != nil || outcome != Already {
 			t.Errorf("call %d: %v %v", call, outcome, err)
 		}
-		if n := client.XLen(t.Context(), s.Keys.FanInLarge()).Val(); n != 1 {
+		if n := client.XLen(t.Context(), s.Keys.FanInLarge).Val(); n != 1 {
 			t.Errorf("call %d: %d messages", call, n)
 		}
 	}
@@ -492,7 +492,7 @@ func TestScriptsThatRedisForgot(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := client.XLen(t.Context(), s.Keys.FanIn()).Val(); n != 200 {
+	if n := client.XLen(t.Context(), s.Keys.FanIn).Val(); n != 200 {
 		t.Errorf("%d barriers for 200 jobs", n)
 	}
 }

@@ -60,7 +60,7 @@ func TestManyWorkersThatDie(t *testing.T) {
 	stop()
 	workers.Wait()
 	finished := map[any]int{}
-	for _, e := range client.XRange(t.Context(), s.Keys.Events(), "-", "+").Val() {
+	for _, e := range client.XRange(t.Context(), s.Keys.Events, "-", "+").Val() {
 		if e.Values["event"] == "finished" {
 			finished[e.Values["id"]]++
 		}
@@ -90,7 +90,7 @@ type chaos struct {
 
 func (c *chaos) stream(step string) string {
 	if step == job.StepFanIn {
-		return c.s.Keys.FanIn()
+		return c.s.Keys.FanIn
 	}
 	return c.s.Keys.Task(step)
 }
@@ -105,7 +105,7 @@ func (c *chaos) count(n *int) int {
 
 // over tells whether nothing is left.
 func (c *chaos) over(ctx context.Context) bool {
-	left := c.s.rdb.ZCard(ctx, c.s.Keys.Deadlines()).Val() + c.s.rdb.ZCard(ctx, c.s.Keys.Delayed()).Val()
+	left := c.s.rdb.ZCard(ctx, c.s.Keys.Deadlines).Val() + c.s.rdb.ZCard(ctx, c.s.Keys.Delayed).Val()
 	for _, step := range steps {
 		left += c.s.rdb.XLen(ctx, c.stream(step)).Val()
 	}

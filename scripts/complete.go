@@ -121,7 +121,7 @@ func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd
 	if len(names) == 0 {
 		script = "count" // stores nothing, also in a Redis that is full
 	}
-	keys := append(make([]string, 0, 3+len(batch)), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Task(listener))
+	keys := append(make([]string, 0, 3+len(batch)), s.Keys.FanIn, s.Keys.FanInLarge, s.Keys.Task(listener))
 	args := append(make([]any, 0, 7+len(names)+len(batch)*(7+len(names))),
 		len(batch), listener, Group, s.bytes, s.small, first.columns, len(names))
 	for _, name := range names {

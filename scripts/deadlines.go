@@ -12,7 +12,7 @@ import (
 
 // Running returns how many jobs are running.
 func (s Jobs) Running(ctx context.Context) (int64, error) {
-	n, err := s.rdb.ZCard(ctx, s.Keys.Deadlines()).Result()
+	n, err := s.rdb.ZCard(ctx, s.Keys.Deadlines).Result()
 	if err != nil {
 		return 0, fmt.Errorf("running jobs: %w", err)
 	}
@@ -30,7 +30,7 @@ type Timeouts struct {
 // server's clock, about max of them. It touches the wake key, so that Redis publishes that
 // it has expired if its time is over, and sets it for the next deadline.
 func (s Clock) Passed(ctx context.Context, after int64, max int) (Timeouts, error) {
-	wait, more, err := s.list(ctx, call(ctx, "deadlines", []string{s.Keys.Deadlines(), s.Keys.Wake()}, after, max))
+	wait, more, err := s.list(ctx, call(ctx, "deadlines", []string{s.Keys.Deadlines, s.Keys.Wake}, after, max))
 	if err != nil {
 		return Timeouts{}, err
 	}
@@ -84,7 +84,7 @@ func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]redis.
 		// A job that moves to another page, because others are settled, is found by the
 		// next call.
 		for offset := int64(0); ; offset += page {
-			jobs, err := s.rdb.ZRangeByScoreWithScores(ctx, s.Keys.Deadlines(), &redis.ZRangeBy{
+			jobs, err := s.rdb.ZRangeByScoreWithScores(ctx, s.Keys.Deadlines, &redis.ZRangeBy{
 				Min: "-inf", Max: limit, Offset: offset, Count: page,
 			}).Result()
 			if err != nil {
@@ -102,5 +102,5 @@ func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]redis.
 // lost its hash: its record decides what comes next. It is OK for a push, Already
 // for a deadline, or Gone if nothing is missing.
 func (s Clock) Mend(ctx context.Context, id string) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "mend", []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Jobs(), s.Keys.Wake()}, id))
+	return s.outcome(ctx, call(ctx, "mend", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Jobs, s.Keys.Wake}, id))
 }

@@ -20,7 +20,7 @@ func TestPassed(t *testing.T) {
 	}
 	now := time.Now().UnixMilli()
 	for i, ago := range []int64{3000, 2000, 1000, -60_000} {
-		if err := client.ZAdd(ctx, s.Keys.Deadlines(), redis.Z{Member: i, Score: float64(now - ago)}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Deadlines, redis.Z{Member: i, Score: float64(now - ago)}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestPassedTogether(t *testing.T) {
 	s, client := newScripts(t)
 	at := time.Now().Add(-time.Minute).UnixMilli()
 	for i := range 10 {
-		client.ZAdd(t.Context(), s.Keys.Deadlines(), redis.Z{Member: i, Score: float64(at + int64(i/3))})
+		client.ZAdd(t.Context(), s.Keys.Deadlines, redis.Z{Member: i, Score: float64(at + int64(i/3))})
 	}
 	var ids []string
 	for after := int64(0); ; {
@@ -65,7 +65,7 @@ func TestPassedTogether(t *testing.T) {
 // wakesAt is when the wake key ends; zero if it does not exist.
 func wakesAt(t *testing.T, s *Scripts) int64 {
 	t.Helper()
-	at, err := s.rdb.PExpireTime(t.Context(), s.Keys.Wake()).Result()
+	at, err := s.rdb.PExpireTime(t.Context(), s.Keys.Wake).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func wakesAt(t *testing.T, s *Scripts) int64 {
 // deadlineOf is the deadline of a job (ms).
 func deadlineOf(t *testing.T, s *Scripts, id string) int64 {
 	t.Helper()
-	at, err := s.rdb.ZScore(t.Context(), s.Keys.Deadlines(), id).Result()
+	at, err := s.rdb.ZScore(t.Context(), s.Keys.Deadlines, id).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +100,14 @@ func TestTheWakeKeyEndsAtTheNextDeadline(t *testing.T) {
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "minute"); got != want {
 		t.Errorf("a later one: %d, not %d", got, want)
 	}
-	client.ZRem(ctx, s.Keys.Deadlines(), "minute") // it has ended
+	client.ZRem(ctx, s.Keys.Deadlines, "minute") // it has ended
 	if got, err := s.Clock.Passed(ctx, 0, 10); err != nil || len(got.Passed) != 0 || got.Wait < 59*time.Minute {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "hour"); got != want {
 		t.Errorf("renewed: %d, not %d", got, want)
 	}
-	client.Del(ctx, s.Keys.Wake()) // as if it had been lost
+	client.Del(ctx, s.Keys.Wake) // as if it had been lost
 	if _, err := s.Clock.Passed(ctx, 0, 10); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestTheWakeKeysEventIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(Options{Redis: client})
-	heard := client.Subscribe(ctx, "__keyspace@0__:"+s.Keys.Wake())
+	heard := client.Subscribe(ctx, "__keyspace@0__:"+s.Keys.Wake)
 	t.Cleanup(func() { _ = heard.Close() })
 	if _, err := heard.Receive(ctx); err != nil {
 		t.Fatal(err)

@@ -21,35 +21,28 @@ const (
 	definitionKept = 7 * 24 * time.Hour
 )
 
-// Definitions is the sorted set of the definitions that processes have: <report>/<hash>
-// → when one has said so last.
-func (k Keys) Definitions() string { return k.Prefix + "definitions" }
-
-// Processes is the sorted set of the processes that run: process → when it has said so last.
-func (k Keys) Processes() string { return k.Prefix + "processes" }
-
 // DefinitionMember names a definition in Definitions.
 func DefinitionMember(report, hash string) string { return report + "/" + hash }
 
 // Announce says that this process has definitions, which are members of Definitions.
 func (s Definitions) Announce(ctx context.Context, definitions []string) error {
-	return s.announce(ctx, s.home.Definitions(), "", definitionKept, definitions)
+	return s.announce(ctx, s.home.Definitions, "", definitionKept, definitions)
 }
 
 // AnnounceProcess says that a process runs, whatever it does. Its name is one of report.Process.
 func (s Definitions) AnnounceProcess(ctx context.Context, process string) error {
-	return s.announce(ctx, s.home.Processes(), "", DefinitionSilence, []string{process})
+	return s.announce(ctx, s.home.Processes, "", DefinitionSilence, []string{process})
 }
 
 // EndProcess says that a process does nothing any more.
 func (s Definitions) EndProcess(ctx context.Context, process string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Processes(), process))
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Processes, process))
 }
 
 // Processes returns the processes that run. One that was killed is among them for DefinitionSilence,
 // and while others run for AnnounceEvery longer.
 func (s Definitions) Processes(ctx context.Context) ([]string, error) {
-	found, err := s.rdb.ZRange(ctx, s.home.Processes(), 0, -1).Result()
+	found, err := s.rdb.ZRange(ctx, s.home.Processes, 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("processes: %w", err)
 	}
@@ -58,7 +51,7 @@ func (s Definitions) Processes(ctx context.Context) ([]string, error) {
 
 // NoteWanted notes definitions that jobs need and that no process is known to have had.
 func (s Definitions) NoteWanted(ctx context.Context, definitions []string) error {
-	return s.announce(ctx, s.home.Definitions(), "NX", definitionKept, definitions)
+	return s.announce(ctx, s.home.Definitions, "NX", definitionKept, definitions)
 }
 
 func (s Definitions) announce(ctx context.Context, key, only string, kept time.Duration, members []string) error {
@@ -98,7 +91,7 @@ func (s Seen) AnyLive() bool {
 // Seen returns which definitions processes have.
 func (s Definitions) Seen(ctx context.Context) (Seen, error) {
 	seen := Seen{Last: map[string]time.Time{}}
-	members, err := s.rdb.ZRangeWithScores(ctx, s.home.Definitions(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.home.Definitions, 0, -1).Result()
 	if err != nil {
 		return seen, fmt.Errorf("definitions: %w", err)
 	}
@@ -135,7 +128,7 @@ func (s Definitions) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 	const page = 500
 	var found []Orphan
 	for start := int64(0); ; start += page {
-		ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), start, start+page-1).Result()
+		ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, start, start+page-1).Result()
 		if err != nil {
 			return nil, seen, fmt.Errorf("running jobs: %w", err)
 		}

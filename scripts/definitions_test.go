@@ -31,7 +31,7 @@ func TestDefinitions(t *testing.T) {
 	if err := s.Definitions.Announce(ctx, []string{"r/new", "r/old"}); err != nil {
 		t.Fatal(err)
 	}
-	client.ZAdd(ctx, s.Keys.Definitions(),
+	client.ZAdd(ctx, s.Keys.Definitions,
 		redis.Z{Member: "r/old", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())},
 		redis.Z{Member: "r/ancient", Score: float64(time.Now().Add(-2 * definitionKept).UnixMilli())})
 	// One that is wanted keeps its time where it has one.
@@ -55,7 +55,7 @@ func TestDefinitions(t *testing.T) {
 	if !seen.Live("r/new") || seen.Live("r/old") || seen.Live("r/lost") || !seen.AnyLive() || !seen.Last["r/ancient"].IsZero() {
 		t.Errorf("%+v", seen)
 	}
-	if ttl := client.PTTL(ctx, s.Keys.Definitions()).Val(); ttl <= 0 {
+	if ttl := client.PTTL(ctx, s.Keys.Definitions).Val(); ttl <= 0 {
 		t.Errorf("TTL %v", ttl)
 	}
 }
@@ -66,7 +66,7 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	client.ZAdd(ctx, s.Keys.Processes(), redis.Z{Member: "silent", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())})
+	client.ZAdd(ctx, s.Keys.Processes, redis.Z{Member: "silent", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())})
 	for _, process := range []string{"one", "two", "one"} {
 		if err := s.Definitions.AnnounceProcess(ctx, process); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestProcesses(t *testing.T) {
 	if found, err := s.Definitions.Processes(ctx); err != nil || len(found) != 1 || found[0] != "one" {
 		t.Errorf("%q %v", found, err)
 	}
-	if ttl := client.PTTL(ctx, s.Keys.Processes()).Val(); ttl <= 0 || ttl > DefinitionSilence {
+	if ttl := client.PTTL(ctx, s.Keys.Processes).Val(); ttl <= 0 || ttl > DefinitionSilence {
 		t.Errorf("TTL %v", ttl)
 	}
 }

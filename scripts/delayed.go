@@ -12,7 +12,7 @@ import (
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
 func (s Clock) Delay(ctx context.Context, member string, d time.Duration) error {
-	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Delayed()}, member, d.Milliseconds()))
+	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Delayed}, member, d.Milliseconds()))
 	return err
 }
 
@@ -26,7 +26,7 @@ type Due struct {
 // Due lists what is due in the delayed set, at most max members of each kind; it skips the
 // first members that are due.
 func (s Clock) Due(ctx context.Context, max, skip int) (Due, error) {
-	next, more, err := s.list(ctx, call(ctx, "due", []string{s.Keys.Delayed()}, max, skip))
+	next, more, err := s.list(ctx, call(ctx, "due", []string{s.Keys.Delayed}, max, skip))
 	if err != nil {
 		return Due{}, err
 	}
@@ -78,7 +78,7 @@ type Move struct {
 // are no longer to be done, or whose jobs are not in Redis, are removed instead, and those
 // that their jobs do not have are returned as strange.
 func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
-	args, keys := []any{listener}, []string{s.Keys.Delayed(), stream}
+	args, keys := []any{listener}, []string{s.Keys.Delayed, stream}
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)
 		if listener != "" {
@@ -121,6 +121,6 @@ func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (i
 	for _, r := range refusals {
 		args = append(args, r.Member, r.Reason, excerpt.Of(map[string]string{"member": r.Member}))
 	}
-	n, err := s.outcome(ctx, call(ctx, "refuse", []string{s.Keys.Delayed(), s.Keys.Quarantined()}, args...))
+	n, err := s.outcome(ctx, call(ctx, "refuse", []string{s.Keys.Delayed, s.Keys.Quarantined}, args...))
 	return int64(n), err
 }

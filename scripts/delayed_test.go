@@ -19,7 +19,7 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 		"due-ms": float64(now.Add(-time.Second).UnixMilli()), "due-s": float64(now.Add(-time.Minute).Unix()),
 		"later-s": float64(now.Add(time.Hour).Unix()), "tiny": 3, "minus": -7,
 	} {
-		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: score, Member: member}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Score: score, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,13 +32,13 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 			t.Error("it is an hour too early")
 		}
 	}
-	if late, _, err := s.Clock.Move(ctx, s.Keys.Jobs(), "", []Move{
+	if late, _, err := s.Clock.Move(ctx, s.Keys.Jobs, "", []Move{
 		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "look", Value: "3"},
 		{Member: "tiny", ID: "3"}, {Member: "minus", ID: "4"}, {Member: "later-s", ID: "5"},
 	}); err != nil || len(late) != 4 || late[0] < time.Second || late[0] > time.Minute || late[1] < time.Minute {
 		t.Fatalf("moved %v, %v", late, err)
 	}
-	entries := client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val()
+	entries := client.XRange(ctx, s.Keys.Jobs, "-", "+").Val()
 	if len(entries) != 4 || fmt.Sprint(entries[1].Values) != "map[id:2 look:3]" {
 		t.Errorf("%+v", entries)
 	}
@@ -57,14 +57,14 @@ func TestManyInSecondsAreNotEarly(t *testing.T) {
 		later = append(later, redis.Z{Score: float64(time.Now().Add(time.Hour).Unix()), Member: fmt.Sprint(i)})
 		moves = append(moves, Move{Member: fmt.Sprint(i), ID: fmt.Sprint(i)})
 	}
-	if err := client.ZAdd(t.Context(), s.Keys.Delayed(), later...).Err(); err != nil {
+	if err := client.ZAdd(t.Context(), s.Keys.Delayed, later...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
 		if due, err := s.Clock.Due(t.Context(), 100, 0); err != nil || len(due.Members) != 0 {
 			t.Fatalf("an hour early: %v %v", due, err)
 		}
-		if late, _, err := s.Clock.Move(t.Context(), s.Keys.Jobs(), "", moves); err != nil || len(late) != 0 {
+		if late, _, err := s.Clock.Move(t.Context(), s.Keys.Jobs, "", moves); err != nil || len(late) != 0 {
 			t.Fatalf("moved %v, %v", late, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestMoveOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for part := moves; len(part) > 0; part = part[50:] {
-				late, _, err := s.Clock.Move(t.Context(), s.Keys.Jobs(), "", part[:50])
+				late, _, err := s.Clock.Move(t.Context(), s.Keys.Jobs, "", part[:50])
 				if err != nil {
 					t.Error(err)
 				}
@@ -99,7 +99,7 @@ func TestMoveOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := client.XLen(t.Context(), s.Keys.Jobs()).Val(); n != 300 || moved.Load() != 300 {
+	if n := client.XLen(t.Context(), s.Keys.Jobs).Val(); n != 300 || moved.Load() != 300 {
 		t.Errorf("%d entries, %d moves, for 300 members", n, moved.Load())
 	}
 }
@@ -110,7 +110,7 @@ func TestWhatCannotBeMovedStays(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	client.Set(ctx, s.Keys.Quarantined(), "no stream", 0)
+	client.Set(ctx, s.Keys.Quarantined, "no stream", 0)
 	for _, member := range []string{"1/1/a", "bad member"} {
 		if err := s.Clock.Delay(ctx, member, -time.Second); err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWhatCannotBeMovedStays(t *testing.T) {
 	if _, err := s.Clock.Refuse(ctx, []Refusal{{Member: "bad member", Reason: "x"}}, false); err == nil {
 		t.Error("it was refused")
 	}
-	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != 2 {
+	if n := client.ZCard(ctx, s.Keys.Delayed).Val(); n != 2 {
 		t.Errorf("%d members are left of 2", n)
 	}
 }

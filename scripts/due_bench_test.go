@@ -26,7 +26,7 @@ func fill(b *testing.B, client *redis.Client, add func(p redis.Pipeliner, name s
 func BenchmarkDue(b *testing.B) {
 	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
-		p.ZAdd(b.Context(), s.Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
+		p.ZAdd(b.Context(), s.Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
 	for b.Loop() {
 		if due, err := s.Clock.Due(b.Context(), 100, 0); err != nil || len(due.Members) > 0 {
@@ -39,7 +39,7 @@ func BenchmarkDue(b *testing.B) {
 func BenchmarkDueTimers(b *testing.B) {
 	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
-		p.ZAdd(b.Context(), s.Keys.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
+		p.ZAdd(b.Context(), s.Keys.Timers, redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
 	for b.Loop() {
 		if due, _, _, err := s.Timers.Due(b.Context(), 100, 0); err != nil || len(due) > 0 {
@@ -55,7 +55,7 @@ func BenchmarkScanTimers(b *testing.B) {
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
 		p.Set(b.Context(), s.Keys.Timer(name), "", 0)
 		p.PExpireAt(b.Context(), s.Keys.Timer(name), due)
-		p.ZAdd(b.Context(), s.Keys.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
+		p.ZAdd(b.Context(), s.Keys.Timers, redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
 	for b.Loop() {
 		for cursor := uint64(0); ; {

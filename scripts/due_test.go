@@ -15,7 +15,7 @@ func TestMoveAndRefuse(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	now := float64(time.Now().UnixMilli())
-	if err := client.ZAdd(ctx, s.Keys.Delayed(),
+	if err := client.ZAdd(ctx, s.Keys.Delayed,
 		redis.Z{Member: "1", Score: now - 2000.5}, redis.Z{Member: "bad one", Score: now},
 		redis.Z{Member: "2", Score: math.Inf(1)}, redis.Z{Member: "3", Score: math.Inf(-1)},
 	).Err(); err != nil {
@@ -26,7 +26,7 @@ func TestMoveAndRefuse(t *testing.T) {
 		t.Fatalf("%+v %v", due, err)
 	}
 	// Meanwhile one of them is given a time.
-	if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Member: "2", Score: now + 3_600_000}).Err(); err != nil {
+	if err := client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Member: "2", Score: now + 3_600_000}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int64{1, 0} {
@@ -47,8 +47,8 @@ func TestMoveAndRefuse(t *testing.T) {
 	if moved := client.XRange(ctx, s.Keys.Task("l"), "-", "+").Val(); len(moved) != 1 || fmt.Sprint(moved[0].Values) != "map[attempt:4 id:1]" {
 		t.Errorf("%+v", moved)
 	}
-	aside := client.XRange(ctx, s.Keys.Quarantined(), "-", "+").Val()
-	if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=\"bad one\" reason:no member stream:"+s.Keys.Delayed()+"]" {
+	aside := client.XRange(ctx, s.Keys.Quarantined, "-", "+").Val()
+	if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=\"bad one\" reason:no member stream:"+s.Keys.Delayed+"]" {
 		t.Errorf("%+v", aside)
 	}
 }
@@ -60,13 +60,13 @@ func TestTouchEndsWhatIsOver(t *testing.T) {
 	if err := s.Clock.SetCanary(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	client.Set(ctx, s.Keys.Epoch(), "", 0)
+	client.Set(ctx, s.Keys.Epoch, "", 0)
 	for range 1000 {
-		left, err := s.Clock.Touch(ctx, []string{s.Keys.Canary("a"), s.Keys.Epoch()})
+		left, err := s.Clock.Touch(ctx, []string{s.Keys.Canary("a"), s.Keys.Epoch})
 		if err != nil || len(left) == 0 {
 			t.Fatalf("%v %v", left, err)
 		}
-		if len(left) == 1 && left[0] == s.Keys.Epoch() {
+		if len(left) == 1 && left[0] == s.Keys.Epoch {
 			return
 		}
 	}

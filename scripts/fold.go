@@ -36,14 +36,14 @@ type Claim struct {
 // Unknown, or Large if its entry was sent on.
 func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	var small any = s.small
-	if c.Entry.Stream == s.Keys.FanInLarge() {
+	if c.Entry.Stream == s.Keys.FanInLarge {
 		small = ""
 	}
 	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds(), c.ID, small}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	claim, fields := call(ctx, "claim", []string{s.Keys.Job(c.ID), s.Keys.FanIn(), s.Keys.FanInLarge()}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
+	claim, fields := call(ctx, "claim", []string{s.Keys.Job(c.ID), s.Keys.FanIn, s.Keys.FanInLarge}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}
@@ -134,7 +134,7 @@ func (f *Fold) fence() string {
 }
 
 // stream is that of an entry of fan-in; without an entry any does.
-func (s *conn) stream(e Entry) string { return cmp.Or(e.Stream, s.Keys.FanIn()) }
+func (s *conn) stream(e Entry) string { return cmp.Or(e.Stream, s.Keys.FanIn) }
 
 // Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,
 // Gone or Broken for every job. It claims those that are not claimed.
@@ -163,7 +163,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 // acknowledges its entry: OK, Busy, or Gone.
 func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error) {
 	s := f.s
-	keys := []string{s.Keys.Job(f.ID), s.Keys.Events(), s.stream(f.Entry)}
+	keys := []string{s.Keys.Job(f.ID), s.Keys.Events, s.stream(f.Entry)}
 	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, carried}
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
@@ -174,7 +174,7 @@ func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error)
 // Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
 // With remove, the worker that ends it removes its file.
 func (f *Fold) Fail(ctx context.Context, reason string, blame job.Blame, remove bool) (Outcome, error) {
-	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: job.StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.Keys.FanIn()}})
+	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: job.StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.Keys.FanIn}})
 	return outcome, err
 }
 
@@ -196,7 +196,7 @@ type End struct {
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry), s.Keys.Finished(), s.Keys.ReplyTo(), s.Keys.Contenders())
+		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events, s.stream(ends[from].Entry), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders)
 		args := append(make([]any, 0, 4+8*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))

@@ -128,7 +128,7 @@ func TestAClaimIsOfItsAttempt(t *testing.T) {
 					}
 				}
 			}})
-			late := New(Options{Redis: slow, Keys: s.Keys})
+			late := New(Options{Redis: slow, Keys: s.Keys.Keys})
 			if err := late.Load(ctx); err != nil { // the hook knows no command that is sent again
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 	var open []Small
 	for i := range jobs {
 		ready(t, s, fmt.Sprint(i), time.Hour)
-		entry, fields, _ := read(t, s, s.Keys.FanIn(), "f1")
+		entry, fields, _ := read(t, s, s.Keys.FanIn, "f1")
 		open = append(open, Small{Message: Message{fields["id"], 1}, Stage: 1, Entry: entry})
 	}
 	published := make(chan string, 2*jobs)

@@ -87,7 +87,7 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 
 func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
 	listeners := strings.Split(p.Listeners, ",")
-	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines(), s.Keys.Events(), s.Keys.Jobs(), s.Keys.Wake(), s.Keys.Epoch(), s.Keys.ReplyTo(), s.Keys.Finished())
+	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
 	args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
 		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, oneIf(p.Waits), Group, carried)
 	for _, l := range listeners {
@@ -123,9 +123,9 @@ type failure struct {
 func (s *conn) fail(ctx context.Context, id string, attempt int64, f failure) (Outcome, time.Duration, error) {
 	stream := f.entry.Stream
 	if stream == "" {
-		stream = s.Keys.FanIn()
+		stream = s.Keys.FanIn
 	}
-	outcome, more, err := s.list(ctx, call(ctx, "fail", []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed(), stream},
+	outcome, more, err := s.list(ctx, call(ctx, "fail", []string{s.Keys.Job(id), s.Keys.FanIn, s.Keys.Events, s.Keys.Delayed, stream},
 		append([]any{id, attempt, f.by, f.token, f.reason, s.events, oneIf(f.remove), Group, f.entry.ID, string(f.blame), Margin.Milliseconds()}, f.paused...)...))
 	if err != nil || len(more) < 2 {
 		return outcome, 0, err
@@ -158,7 +158,7 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 
 // Bury lists a record as failed whose job never ran.
 func (s Jobs) Bury(ctx context.Context, id string) error {
-	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Dead()}, id, 0))
+	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Dead}, id, 0))
 	return err
 }
 
@@ -166,13 +166,13 @@ func (s Jobs) Bury(ctx context.Context, id string) error {
 // quarantines what it was: OK, or Gone if the key is a state or does not exist. The record must be
 // final before.
 func (s Jobs) Discard(ctx context.Context, id string) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "discard", []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Contenders(), s.Keys.Quarantined()}, id, QuarantineCap))
+	return s.outcome(ctx, call(ctx, "discard", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Contenders, s.Keys.Quarantined}, id, QuarantineCap))
 }
 
 // Note appends an event that is no change of state, such as a message that was
 // ignored.
 func (s Jobs) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {
-	args := []any{"xadd", s.Keys.Events(), "maxlen", "~", s.events, "*", "id", id, "attempt", attempt, "event", event}
+	args := []any{"xadd", s.Keys.Events, "maxlen", "~", s.events, "*", "id", id, "attempt", attempt, "event", event}
 	return s.send(ctx, redis.NewStringCmd(ctx, append(args, fields...)...))
 }
 
@@ -191,11 +191,11 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64, reason strin
 			return 0, "", asError("cancel", err)
 		}
 		listeners = job.LastStage(listeners)
-		keys := []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed()}
+		keys := []string{s.Keys.Job(id), s.Keys.FanIn, s.Keys.Events, s.Keys.Delayed}
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
-		outcome, more, err := s.list(ctx, call(ctx, "cancel", keys, id, attempt, reason, s.events, s.Keys.Cancelled(), listeners, Margin.Milliseconds()))
+		outcome, more, err := s.list(ctx, call(ctx, "cancel", keys, id, attempt, reason, s.events, s.Keys.Cancelled, listeners, Margin.Milliseconds()))
 		if err != nil {
 			return 0, "", err
 		}

@@ -68,8 +68,8 @@ func BenchmarkJobInRedis(b *testing.B) {
 		}
 		var small []Small
 		step("read", func() error {
-			for _, m := range readMany(b, s, s.Keys.FanIn(), jobs) {
-				small = append(small, Small{Message: Message{m.Values["id"].(string), 1}, Stage: 1, Entry: Entry{s.Keys.FanIn(), Group, "c", m.ID}})
+			for _, m := range readMany(b, s, s.Keys.FanIn, jobs) {
+				small = append(small, Small{Message: Message{m.Values["id"].(string), 1}, Stage: 1, Entry: Entry{s.Keys.FanIn, Group, "c", m.ID}})
 			}
 			return nil
 		})

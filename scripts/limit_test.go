@@ -45,7 +45,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%v wait: %v", ids, err)
 	}
 	for i, want := range []int{1, 0} {
-		if n, err := s.Gate.Release(ctx, "r", []string{"9", "10"}); err != nil || n != want || client.XLen(ctx, s.Keys.Jobs()).Val() != 1 {
+		if n, err := s.Gate.Release(ctx, "r", []string{"9", "10"}); err != nil || n != want || client.XLen(ctx, s.Keys.Jobs).Val() != 1 {
 			t.Errorf("call %d: %d were pushed: %v", i, n, err)
 		}
 	}

@@ -24,7 +24,7 @@ const (
 func (s Streams) Lost(ctx context.Context, step string, wanted []Message) (map[Message]Entry, error) {
 	streams := []string{s.Keys.Task(step)}
 	if step == job.StepFanIn {
-		streams = []string{s.Keys.FanIn(), s.Keys.FanInLarge()} // in the order in which a message moves
+		streams = []string{s.Keys.FanIn, s.Keys.FanInLarge} // in the order in which a message moves
 	}
 	lost := make(map[Message]Entry, len(wanted))
 	for _, m := range wanted {
@@ -128,5 +128,5 @@ func laterEntry(a, b string) bool {
 // Lost returns: OK, Busy if an external worker has a lease of the task or the step waits for its
 // next try, or Gone if it is not open.
 func (s Streams) Resend(ctx context.Context, m Message, step string, entry Entry) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "resend", []string{s.Keys.Job(m.ID), s.Keys.Delayed(), entry.Stream}, m.ID, m.Attempt, step, entry.ID))
+	return s.outcome(ctx, call(ctx, "resend", []string{s.Keys.Job(m.ID), s.Keys.Delayed, entry.Stream}, m.ID, m.Attempt, step, entry.ID))
 }

@@ -104,7 +104,7 @@ func (p Partitions) Holders(ctx context.Context, of *Scripts) (holders []Contend
 
 // holders returns those of a partition.
 func (s *Scripts) holders(ctx context.Context) (holders []Contender, err error) {
-	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("running jobs: %w", err)
 	}
@@ -146,7 +146,7 @@ func (s *Scripts) holders(ctx context.Context) (holders []Contender, err error) 
 // Contenders returns the jobs that have competed for a full Redis, with the start of their first
 // attempts. Some of them may have ended.
 func (s Memory) Contenders(ctx context.Context) (map[string]time.Time, error) {
-	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.Contenders(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.Contenders, 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("contenders: %w", err)
 	}
@@ -159,7 +159,7 @@ func (s Memory) Contenders(ctx context.Context) (map[string]time.Time, error) {
 
 // Contention returns when a job was last preempted, in the last minute; zero: none was.
 func (s Memory) Contention(ctx context.Context) (time.Time, error) {
-	ms, err := s.rdb.Get(ctx, s.Keys.Full()).Int64()
+	ms, err := s.rdb.Get(ctx, s.Keys.Full).Int64()
 	if errors.Is(err, redis.Nil) {
 		return time.Time{}, nil
 	} else if err != nil {
@@ -184,12 +184,12 @@ func (s Memory) Preempt(ctx context.Context, c, older Contender) (Outcome, error
 			return 0, asError("preempt", err)
 		}
 		listeners = job.LastStage(listeners)
-		keys := []string{s.Keys.Job(c.ID), s.Keys.Ended(c.ID), s.Keys.Deadlines(), s.Keys.Delayed(), s.Keys.Events(), s.Keys.Contenders(), s.Keys.Full()}
+		keys := []string{s.Keys.Job(c.ID), s.Keys.Ended(c.ID), s.Keys.Deadlines, s.Keys.Delayed, s.Keys.Events, s.Keys.Contenders, s.Keys.Full}
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
 		outcome, err := s.outcome(ctx, call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
-			maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled(), listeners))
+			maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners))
 		if err != nil || outcome != otherStage {
 			return outcome, err
 		}
@@ -237,7 +237,7 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := Epoch{s.conn}.Scores(ctx, s.Keys.Delayed(), all)
+	delayed, err := Epoch{s.conn}.Scores(ctx, s.Keys.Delayed, all)
 	if err != nil {
 		return nil, err
 	}
@@ -272,5 +272,5 @@ func (t Turn) Pause() time.Duration {
 
 // Leave removes a job from the contenders.
 func (s Memory) Leave(ctx context.Context, id string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Contenders(), id))
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Contenders, id))
 }

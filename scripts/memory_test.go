@@ -18,9 +18,9 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, id := range []string{"old", "middle", "young"} {
-		client.ZAdd(ctx, s.Keys.Contenders(), redis.Z{Member: id, Score: float64(now.Add(time.Duration(i-10) * time.Minute).UnixMilli())})
+		client.ZAdd(ctx, s.Keys.Contenders, redis.Z{Member: id, Score: float64(now.Add(time.Duration(i-10) * time.Minute).UnixMilli())})
 	}
-	client.Set(ctx, s.Keys.Full(), "1", 0)
+	client.Set(ctx, s.Keys.Full, "1", 0)
 	turn := func(id string) string {
 		t.Helper()
 		turns, err := s.Memory.Turns(ctx, []string{id})
@@ -38,14 +38,14 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	delayed := func(id string, in time.Duration) {
-		client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Member: id, Score: float64(now.Add(in).UnixMilli())})
+		client.ZAdd(ctx, s.Keys.Delayed, redis.Z{Member: id, Score: float64(now.Add(in).UnixMilli())})
 	}
 	want("nobody waits or runs", "false", "false", "false")
 	delayed("middle", time.Second)
 	want("one waits", "false", "false", "middletrue")
 	started(t, s, "young", time.Hour, "l")
 	want("a younger one runs", "youngfalse", "youngfalse", "middletrue") // only the next one polls often
-	client.Del(ctx, s.Keys.Full())
+	client.Del(ctx, s.Keys.Full)
 	want("Redis is not full any more", "false", "false", "middletrue")
 	delayed("middle", time.Hour) // by an operator
 	want("the older one is delayed for long", "false", "false", "false")

@@ -87,8 +87,8 @@ func (m *machine) agree(t *rapid.T) {
 	pipe := m.client.Pipeline()
 	hash, ended := pipe.HGetAll(ctx, m.s.Keys.Job("1")), pipe.Get(ctx, m.s.Keys.Ended("1"))
 	ttl, endedTTL := pipe.PTTL(ctx, m.s.Keys.Job("1")), pipe.PTTL(ctx, m.s.Keys.Ended("1"))
-	deadline, wake := pipe.ZScore(ctx, m.s.Keys.Deadlines(), "1"), pipe.PExpireTime(ctx, m.s.Keys.Wake())
-	delayed := pipe.ZRange(ctx, m.s.Keys.Delayed(), 0, -1)
+	deadline, wake := pipe.ZScore(ctx, m.s.Keys.Deadlines, "1"), pipe.PExpireTime(ctx, m.s.Keys.Wake)
+	delayed := pipe.ZRange(ctx, m.s.Keys.Delayed, 0, -1)
 	streams, pending := map[string]*redis.XMessageSliceCmd{}, map[string]*redis.XPendingExtCmd{}
 	for _, step := range steps {
 		streams[step] = pipe.XRange(ctx, m.stream(step), "-", "+")

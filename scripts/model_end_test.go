@@ -57,7 +57,7 @@ func (m *machine) end() {
 			t.Fatalf("%d messages are left of %+v", left, m.job)
 		}
 	}
-	if n := m.client.ZCard(t.Context(), m.s.Keys.Deadlines()).Val(); n != 0 {
+	if n := m.client.ZCard(t.Context(), m.s.Keys.Deadlines).Val(); n != 0 {
 		t.Fatal("it has a deadline after its end")
 	}
 }

@@ -345,7 +345,7 @@ func (m *machine) preempt(t *rapid.T) {
 			}
 			delete(m.delayed, member(j.attempt, l))
 		}
-		if n, err := m.client.ZRem(t.Context(), m.s.Keys.Delayed(), "1").Result(); n != 1 || err != nil {
+		if n, err := m.client.ZRem(t.Context(), m.s.Keys.Delayed, "1").Result(); n != 1 || err != nil {
 			t.Fatalf("its id is not delayed: %v", err)
 		}
 	}
@@ -639,14 +639,14 @@ func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 		if tell {
 			m.firings++
 		}
-		dead := m.client.ZScore(t.Context(), m.s.Keys.Dead(), "1").Err() == nil
-		running := m.client.ZScore(t.Context(), m.s.Keys.Deadlines(), "1").Err() == nil
+		dead := m.client.ZScore(t.Context(), m.s.Keys.Dead, "1").Err() == nil
+		running := m.client.ZScore(t.Context(), m.s.Keys.Deadlines, "1").Err() == nil
 		if dead != (status == string(report.Failed)) || running {
 			t.Fatalf("ended as %s: it is listed as failed: %v, as running: %v", status, dead, running)
 		}
 	}
 	m.check(t, outcomes[0], nil, want)
-	if told := m.client.XLen(t.Context(), m.s.Keys.Finished()).Val(); told != m.firings {
+	if told := m.client.XLen(t.Context(), m.s.Keys.Finished).Val(); told != m.firings {
 		t.Fatalf("%d ends are told, not %d", told, m.firings)
 	}
 	return want

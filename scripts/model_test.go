@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -29,7 +30,7 @@ func TestModel(t *testing.T) {
 		round++
 		name := fmt.Sprintf("%s_%d", testmain.Name(t), round)
 		m := &machine{
-			t: rt, client: client, s: New(Options{Redis: client, Keys: Keys{Prefix: name + ":", Hash: name + "-"}}),
+			t: rt, client: client, s: New(Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}}),
 			streams: map[string][]*mEntry{}, delayed: map[string]bool{}, lost: map[string]bool{}, barriers: map[string]int{},
 		}
 		m.s.small = maxSmall
@@ -134,15 +135,15 @@ type machine struct {
 func (m *machine) stream(step string) string {
 	switch step {
 	case job.StepFanIn:
-		return m.s.Keys.FanIn()
+		return m.s.Keys.FanIn
 	case stepLarge:
-		return m.s.Keys.FanInLarge()
+		return m.s.Keys.FanInLarge
 	}
 	return m.s.Keys.Task(step)
 }
 
 func (m *machine) clean() {
-	keys := []string{m.s.Keys.Job("1"), m.s.Keys.Ended("1"), m.s.Keys.Deadlines(), m.s.Keys.Delayed(), m.s.Keys.Events(), m.s.Keys.Jobs(), m.s.Keys.Wake(), m.s.Keys.Dead(), m.s.Keys.Contenders(), m.s.Keys.Full()}
+	keys := []string{m.s.Keys.Job("1"), m.s.Keys.Ended("1"), m.s.Keys.Deadlines, m.s.Keys.Delayed, m.s.Keys.Events, m.s.Keys.Jobs, m.s.Keys.Wake, m.s.Keys.Dead, m.s.Keys.Contenders, m.s.Keys.Full}
 	for _, step := range steps {
 		keys = append(keys, m.stream(step))
 	}
@@ -490,7 +491,7 @@ func (m *machine) moveMember(t *rapid.T, member string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.client.ZAdd(t.Context(), m.s.Keys.Delayed(), redis.Z{Member: member, Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
+	m.client.ZAdd(t.Context(), m.s.Keys.Delayed, redis.Z{Member: member, Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
 	step, listener := job.StepFanIn, ""
 	if later.Step[0] != '@' {
 		step, listener = later.Step, later.Step
@@ -603,7 +604,7 @@ func (m *machine) loseEntry(t *rapid.T) {
 
 func (m *machine) loseDelayed(t *rapid.T) {
 	gone := rapid.SampledFrom(slices.Sorted(maps.Keys(m.delayed))).Draw(t, "member")
-	m.client.ZRem(t.Context(), m.s.Keys.Delayed(), gone)
+	m.client.ZRem(t.Context(), m.s.Keys.Delayed, gone)
 	delete(m.delayed, gone)
 	later, _ := job.ParseLater(gone)
 	m.lost[strings.Replace(later.Step, job.StepRecord, job.StepFanIn, 1)] = true
@@ -615,7 +616,7 @@ func (m *machine) loseHash(t *rapid.T) {
 }
 
 func (m *machine) loseDeadline(t *rapid.T) {
-	m.client.Del(t.Context(), m.s.Keys.Deadlines(), m.s.Keys.Wake())
+	m.client.Del(t.Context(), m.s.Keys.Deadlines, m.s.Keys.Wake)
 	m.job.timeless = true
 }
 

@@ -114,10 +114,10 @@ func TestMend(t *testing.T) {
 			t.Errorf("a job that is lost, call %d: %v %v", i, outcome, err)
 		}
 	}
-	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != 1 {
+	if n := client.XLen(ctx, s.Keys.Jobs).Val(); n != 1 {
 		t.Errorf("%d pushes", n)
 	}
-	if ids := client.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Val(); len(ids) != 1 || ids[0] != "runs" {
+	if ids := client.ZRange(ctx, s.Keys.Deadlines, 0, -1).Val(); len(ids) != 1 || ids[0] != "runs" {
 		t.Errorf("deadlines of %v", ids)
 	}
 }

@@ -35,7 +35,7 @@ type pauses struct {
 
 // Paused returns what is paused.
 func (s Gate) Paused(ctx context.Context) (Pauses, error) {
-	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.PausedSet(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.PausedSet, 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("what is paused: %w", err)
 	}
@@ -68,10 +68,10 @@ func (s Gate) pause(ctx context.Context, member string) (since time.Time, err er
 	if err != nil {
 		return since, err
 	}
-	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
+	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet, redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
-	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), member).Result()
+	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, member).Result()
 	if err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
@@ -82,7 +82,7 @@ func (s Gate) pause(ctx context.Context, member string) (since time.Time, err er
 // that.
 func (s Gate) extendAll(ctx context.Context, found Pauses) error {
 	// One that starts from now on has hardly waited.
-	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, 0, -1).Result()
 	if err != nil {
 		return fmt.Errorf("running jobs: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s Gate) extendAll(ctx context.Context, found Pauses) error {
 
 // unpause ends a pause, if there is one.
 func (s Gate) unpause(ctx context.Context, member string) error {
-	if err := s.rdb.ZRem(ctx, s.Keys.PausedSet(), member).Err(); err != nil {
+	if err := s.rdb.ZRem(ctx, s.Keys.PausedSet, member).Err(); err != nil {
 		return fmt.Errorf("resume %s: %w", member, err)
 	}
 	return nil
@@ -122,7 +122,7 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	if waits == "" || len(args) == 4 {
 		return Busy, nil
 	}
-	outcome, _, err := s.list(ctx, call(ctx, "extend", []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Wake()}, args...))
+	outcome, _, err := s.list(ctx, call(ctx, "extend", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Wake}, args...))
 	return outcome, err
 }
 
@@ -139,7 +139,7 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	}
 	// Read after that: a resume of the report may have released the others before this one
 	// was added, or removes it just now since it has pushed it before.
-	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), PausedReport(report)).Result()
+	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()
 		s.paused.known = nil // what is released now must not be parked again
@@ -169,7 +169,7 @@ func (s Gate) Release(ctx context.Context, report string, ids []string) (int, er
 	for i, id := range ids {
 		args[i] = id
 	}
-	n, err := s.outcome(ctx, call(ctx, "release", []string{s.Keys.Waiting(report), s.Keys.Jobs()}, args...))
+	n, err := s.outcome(ctx, call(ctx, "release", []string{s.Keys.Waiting(report), s.Keys.Jobs}, args...))
 	return int(n), err
 }
 

@@ -26,7 +26,7 @@ func pausedJob(t *testing.T, s *Scripts, client *redis.Client, waits bool, timeo
 		t.Fatal(err)
 	}
 	rewrite(t, s, "1", func(words []string) { words[9] = fmt.Sprint(state.Started.Add(-time.Hour).UnixMilli()) })
-	client.ZAdd(t.Context(), s.Keys.PausedSet(), redis.Z{Member: PausedListener("a"), Score: float64(time.Now().Add(-since).UnixMilli())})
+	client.ZAdd(t.Context(), s.Keys.PausedSet, redis.Z{Member: PausedListener("a"), Score: float64(time.Now().Add(-since).UnixMilli())})
 	return state.Deadline
 }
 
@@ -153,7 +153,7 @@ func TestParked(t *testing.T) {
 		}
 		client.ZAdd(ctx, s.Keys.Waiting("r"), redis.Z{Member: id, Score: map[string]float64{"2": 1, "1": 2, "3": 3}[id]})
 	}
-	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != 0 {
+	if n := client.XLen(ctx, s.Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d are pushed", n)
 	}
 	was, n, err := (Partitions{s}).ResumeReport(ctx, "r", false)
@@ -167,7 +167,7 @@ func TestParked(t *testing.T) {
 		t.Error("what was known is not asked for again", paused, err)
 	}
 	var ids []any
-	for _, e := range client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Jobs, "-", "+").Val() {
 		ids = append(ids, e.Values["id"])
 	}
 	if fmt.Sprint(ids) != "[2 1 3 4]" || client.Exists(ctx, s.Keys.Waiting("r")).Val() != 0 {
@@ -190,7 +190,7 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 	p := Partitions{New(Options{Redis: client}), New(Options{Redis: there})}
 	paused := func(s *Scripts, member string, want bool) {
 		t.Helper()
-		if err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), member).Err(); (err == nil) != want {
+		if err := s.rdb.ZScore(ctx, s.Keys.PausedSet, member).Err(); (err == nil) != want {
 			t.Errorf("%s: %v", member, err)
 		}
 	}

@@ -22,7 +22,7 @@ const QuarantineCap = 10_000
 // Quarantine keeps an entry that cannot be used, with the reason; what is longer
 // than 1 KB of it is cut.
 func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
-	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined, "maxlen", "~", QuarantineCap, "*",
 		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt.Of(fields))
 	if err := s.do(ctx, c); err != nil {
 		return err
@@ -74,11 +74,11 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 		if err != nil {
 			return refuse(err.Error())
 		}
-		key, member = p.Of(later.ID).Keys.Delayed(), later.String()
+		key, member = p.Of(later.ID).Keys.Delayed, later.String()
 	case (origin == "timers" || origin == "fired" || origin == "finished") && !report.ValidTimer(name) && !job.IsReceipt(name):
 		return refuse("its name cannot be one of a timer")
 	case origin == "timers":
-		key, member = p.Of(name).Keys.Timers(), name
+		key, member = p.Of(name).Keys.Timers, name
 	case origin == "fired", origin == "finished":
 		key = p.Of(name).Keys.Prefix + origin
 		delete(fields, "try")
@@ -87,7 +87,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 			return refuse("its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id")
 		}
 		key = p.Of(id).Keys.Prefix + origin
-		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, report.Keys(p.Of(id).Keys)) {
+		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, p.Of(id).Keys.Keys) {
 			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies + " (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
 		}
 		if origin == "jobs" {
@@ -112,7 +112,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 			return "", err
 		}
 	}
-	if err := from.rdb.XDel(ctx, from.Keys.Quarantined(), a.Entry).Err(); err != nil {
+	if err := from.rdb.XDel(ctx, from.Keys.Quarantined, a.Entry).Err(); err != nil {
 		return key, fmt.Errorf("%s is in %s again, and still in the quarantine: %w", a.Entry, key, err)
 	}
 	return key, nil

@@ -71,7 +71,7 @@ func (s *conn) EpochAndAttempts(ctx context.Context, ids []string) (epoch string
 	for _, id := range ids {
 		args = append(args, s.Keys.Job(id), s.Keys.Ended(id))
 	}
-	exist, now := redis.NewIntCmd(ctx, args...), redis.NewStringCmd(ctx, "get", s.Keys.Epoch())
+	exist, now := redis.NewIntCmd(ctx, args...), redis.NewStringCmd(ctx, "get", s.Keys.Epoch)
 	if err := s.do(ctx, exist, now); err != nil {
 		return "", nil, nil, err
 	}
@@ -121,7 +121,7 @@ type Found struct {
 // List returns running jobs in the order of their deadlines: count of them, from an
 // offset on.
 func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
-	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), offset, offset+count-1).Result()
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, offset, offset+count-1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("running jobs: %w", err)
 	}

@@ -25,7 +25,7 @@ func (s Receipts) Note(ctx context.Context, pushes ...string) ([]Outcome, error)
 	for _, p := range pushes {
 		args = append(args, p)
 	}
-	c := call(ctx, "reply_to", []string{s.Keys.ReplyTo()}, args...)
+	c := call(ctx, "reply_to", []string{s.Keys.ReplyTo}, args...)
 	if err := s.do(ctx, c); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s Receipts) Note(ctx context.Context, pushes ...string) ([]Outcome, error)
 
 // Read returns what Note has kept of an id, each as stream/entry.
 func (s Receipts) Read(ctx context.Context, id string) ([]string, error) {
-	pushes, err := s.rdb.HGet(ctx, s.Keys.ReplyTo(), id).Result()
+	pushes, err := s.rdb.HGet(ctx, s.Keys.ReplyTo, id).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
@@ -43,7 +43,7 @@ func (s Receipts) Read(ctx context.Context, id string) ([]string, error) {
 
 // Forget removes what Note has kept of an id.
 func (s Receipts) Forget(ctx context.Context, id string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "hdel", s.Keys.ReplyTo(), id))
+	return s.send(ctx, redis.NewIntCmd(ctx, "hdel", s.Keys.ReplyTo, id))
 }
 
 // Ended appends the firings that tell of the end of an attempt which has no state: the one for the service that
@@ -62,7 +62,7 @@ func (s Receipts) Refuse(ctx context.Context, id, why string) error {
 }
 
 func (s Receipts) tell(ctx context.Context, id, name, middle string) error {
-	_, err := s.outcome(ctx, call(ctx, "tell", []string{s.Keys.Finished(), s.Keys.ReplyTo(), s.Keys.Job(id)}, id, name, middle))
+	_, err := s.outcome(ctx, call(ctx, "tell", []string{s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Job(id)}, id, name, middle))
 	return err
 }
 

@@ -18,7 +18,7 @@ func TestReceiptsAreAskedFor(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	kinds := func() (all []string) {
-		for _, e := range client.XRange(ctx, s.Keys.Finished(), "-", "+").Val() {
+		for _, e := range client.XRange(ctx, s.Keys.Finished, "-", "+").Val() {
 			r, ok := job.ParseReceipt(e.Values["name"].(string))
 			if !ok || r.ID != "1" || r.Attempt != "1" || r.Report != "r" || len(r.Started) != 13 || len(r.Deadline) != 13 {
 				t.Errorf("%v", e.Values)
@@ -56,7 +56,7 @@ func TestReceiptsAreAskedFor(t *testing.T) {
 	if left, err := s.Receipts.Read(ctx, "1"); err != nil || len(left) > 0 {
 		t.Errorf("%q %v", left, err)
 	}
-	client.Set(ctx, s.Keys.ReplyTo(), "x", 0)
+	client.Set(ctx, s.Keys.ReplyTo, "x", 0)
 	started(t, s, "3", time.Hour, "l") // it harms no job
 }
 
@@ -69,24 +69,24 @@ func TestReceiptsThatCannotBeToldOf(t *testing.T) {
 	if outcomes, err := s.Receipts.Note(ctx, "1", "a/5-0"); err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
 	}
-	client.Set(ctx, s.Keys.Finished(), "x", 0)
+	client.Set(ctx, s.Keys.Finished, "x", 0)
 	started(t, s, "1", time.Hour, "l")
-	if n, noted := client.ZCard(ctx, s.Keys.Deadlines()).Val(), client.HLen(ctx, s.Keys.ReplyTo()).Val(); n != 1 || noted != 1 {
+	if n, noted := client.ZCard(ctx, s.Keys.Deadlines).Val(), client.HLen(ctx, s.Keys.ReplyTo).Val(); n != 1 || noted != 1 {
 		t.Errorf("%d deadlines, %d ids are noted", n, noted)
 	}
 	if outcome, _, err := s.Jobs.Cancel(ctx, "1", 1, "x"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	end := End{claimed(t, s, "1", "w", ToFail), "CANCELLED", "x", false}
-	events := client.XLen(ctx, s.Keys.Events()).Val()
+	events := client.XLen(ctx, s.Keys.Events).Val()
 	if _, err := s.Folds.Settle(ctx, end); !errors.Is(err, ErrBroken) {
 		t.Errorf("%v", err)
 	}
-	if n, noted := client.XLen(ctx, s.Keys.Events()).Val(), client.HLen(ctx, s.Keys.ReplyTo()).Val(); n != events || noted != 1 || client.Exists(ctx, s.Keys.Ended("1")).Val() != 0 {
+	if n, noted := client.XLen(ctx, s.Keys.Events).Val(), client.HLen(ctx, s.Keys.ReplyTo).Val(); n != events || noted != 1 || client.Exists(ctx, s.Keys.Ended("1")).Val() != 0 {
 		t.Errorf("%d events after %d, %d ids are noted", n, events, noted)
 	}
-	client.Del(ctx, s.Keys.Finished())
-	if outcomes, err := s.Folds.Settle(ctx, end); err != nil || outcomes[0] != OK || client.XLen(ctx, s.Keys.Finished()).Val() != 1 {
+	client.Del(ctx, s.Keys.Finished)
+	if outcomes, err := s.Folds.Settle(ctx, end); err != nil || outcomes[0] != OK || client.XLen(ctx, s.Keys.Finished).Val() != 1 {
 		t.Errorf("%v %v", outcomes, err)
 	}
 }
@@ -122,7 +122,7 @@ func TestAJobAnswersPushesThatComeAtItsEnd(t *testing.T) {
 	note("b/7-0")
 	refuse()
 	var told []string
-	for _, e := range client.XRange(ctx, s.Keys.Finished(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Finished, "-", "+").Val() {
 		r, _ := job.ParseReceipt(e.Values["name"].(string))
 		told = append(told, r.Kind+" "+r.Stream+" "+r.Push)
 	}

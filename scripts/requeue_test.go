@@ -23,7 +23,7 @@ func TestAStopHandsATaskBackAtOnce(t *testing.T) {
 	if n, p := pending(t, s, s.Keys.Task("l")); n != 1 || p != 0 {
 		t.Errorf("%d entries, not the one that was handed back, and %d pending", n, p)
 	}
-	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != 0 {
+	if n := client.ZCard(ctx, s.Keys.Delayed).Val(); n != 0 {
 		t.Errorf("%d members are delayed", n)
 	}
 	state, err := s.Jobs.Read(ctx, "1")
@@ -51,7 +51,7 @@ func TestWhatIsWaitedForIsToldOnce(t *testing.T) {
 		}
 	}
 	var told []any
-	for _, e := range client.XRange(ctx, s.Keys.Events(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Events, "-", "+").Val() {
 		if e.Values["event"] == "waits" {
 			told = append(told, e.Values["for"])
 		}

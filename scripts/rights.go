@@ -58,7 +58,7 @@ func aclName(command []string) string {
 // need, and use their keys. It changes nothing: the rights to commands that are queued in a
 // transaction are checked, and the transaction ends with its connection. It returns ErrRights if a right is missing.
 func (s *Scripts) CheckRights(ctx context.Context) error {
-	node, err := redisdb.Master(ctx, s.rdb, s.Keys.Wake())
+	node, err := redisdb.Master(ctx, s.rdb, s.Keys.Wake)
 	if err != nil {
 		return err
 	}

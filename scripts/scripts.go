@@ -17,10 +17,10 @@ type Options struct {
 	// would use up its connections.
 	Redis redis.UniversalClient
 	// Keys names the keys of the partition; the zero value means report.DefaultKeys.
-	Keys Keys
+	Keys report.Keys
 	// Home names those that all partitions share: which processes run, which definitions they
 	// have, and the limits of sources. The zero value means Keys.
-	Home Keys
+	Home report.Keys
 	// EventsCap is about how many events the events stream keeps; 0 means 100,000.
 	EventsCap int64
 	// JobBytes is the max size of one job's data; 0 means 1 GiB.
@@ -75,8 +75,8 @@ type (
 
 // conn runs scripts on one Redis.
 type conn struct {
-	Keys      Keys
-	home      Keys
+	Keys      *Keys
+	home      *Keys
 	rdb       redis.UniversalClient
 	timeout   time.Duration
 	events    string // cap, as an argument
@@ -89,8 +89,8 @@ type conn struct {
 
 // New returns Scripts on a client, which the caller closes.
 func New(o Options) *Scripts {
-	if o.Keys == (Keys{}) {
-		o.Keys = Keys(report.DefaultKeys)
+	if o.Keys == (report.Keys{}) {
+		o.Keys = report.DefaultKeys
 	}
 	if o.EventsCap == 0 {
 		o.EventsCap = 100_000
@@ -101,10 +101,10 @@ func New(o Options) *Scripts {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	if o.Home == (Keys{}) {
+	if o.Home == (report.Keys{}) {
 		o.Home = o.Keys
 	}
-	c := &conn{Keys: o.Keys, home: o.Home, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
+	c := &conn{Keys: NewKeys(o.Keys), home: NewKeys(o.Home), rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
 	if o.Compress {
 		c.small /= expansion
 	}

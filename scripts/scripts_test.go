@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -26,7 +27,7 @@ func newScripts(t testing.TB) (*Scripts, *redis.Client) {
 	client := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
-	return New(Options{Redis: client, Keys: Keys{Prefix: name + ":", Hash: name + "-"}}), client
+	return New(Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}}), client
 }
 
 // attempt is what starts attempt 1 of a job.

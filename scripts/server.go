@@ -13,7 +13,7 @@ import (
 
 // node returns a client of the server that has the keys, for commands that name no key.
 func (s *conn) node(ctx context.Context) (*redis.Client, error) {
-	return redisdb.Master(ctx, s.rdb, s.Keys.Wake())
+	return redisdb.Master(ctx, s.rdb, s.Keys.Wake)
 }
 
 // info returns a section of INFO.
@@ -44,8 +44,8 @@ func (s *conn) Now(ctx context.Context) (time.Time, error) {
 }
 
 // timeOf returns the time by the clock of the server that has keys.
-func (s *conn) timeOf(ctx context.Context, k Keys) (time.Time, error) {
-	node, err := redisdb.Master(ctx, s.rdb, k.Wake())
+func (s *conn) timeOf(ctx context.Context, k *Keys) (time.Time, error) {
+	node, err := redisdb.Master(ctx, s.rdb, k.Wake)
 	if err != nil {
 		return time.Time{}, err
 	}

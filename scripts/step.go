@@ -30,7 +30,7 @@ func (s *conn) requeue(ctx context.Context, id string, attempt int64, step strin
 	case a.Counts:
 		counts = "1"
 	}
-	return s.outcome(ctx, call(ctx, "requeue", []string{s.Keys.Job(id), s.Keys.Delayed(), s.Keys.Events(), stream},
+	return s.outcome(ctx, call(ctx, "requeue", []string{s.Keys.Job(id), s.Keys.Delayed, s.Keys.Events, stream},
 		id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds(), Group, e.ID, string(a.Blame)))
 }
 
@@ -38,7 +38,7 @@ func (s *conn) requeue(ctx context.Context, id string, attempt int64, step strin
 const handBackAfter = time.Second
 
 func (s *conn) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
-	_, err := s.outcome(ctx, call(ctx, "handback", []string{s.Keys.Job(id), s.Keys.Delayed(), e.Stream},
+	_, err := s.outcome(ctx, call(ctx, "handback", []string{s.Keys.Job(id), s.Keys.Delayed, e.Stream},
 		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID, e.Consumer))
 	return err
 }

@@ -53,7 +53,7 @@ func (s Streams) Ack(ctx context.Context, stream string, entries ...string) erro
 
 // Push appends the entry of an id to the stream into which services push.
 func (s Streams) Push(ctx context.Context, fields map[string]string) error {
-	args := []any{"xadd", s.Keys.Jobs(), "*"}
+	args := []any{"xadd", s.Keys.Jobs, "*"}
 	for name, value := range fields {
 		args = append(args, name, value)
 	}

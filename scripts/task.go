@@ -168,7 +168,7 @@ func (t *Task) Fail(ctx context.Context, reason string, blame job.Blame) (Outcom
 // had stored is removed.
 func (t *Task) Omit(ctx context.Context, policy, reason string) (Outcome, error) {
 	s := t.s
-	return s.outcome(ctx, call(ctx, "omit", []string{s.Keys.Job(t.ID), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Events(), s.Keys.Task(t.Listener)},
+	return s.outcome(ctx, call(ctx, "omit", []string{s.Keys.Job(t.ID), s.Keys.FanIn, s.Keys.FanInLarge, s.Keys.Events, s.Keys.Task(t.Listener)},
 		t.ID, t.Attempt, t.Listener, t.Generation, policy, reason, s.events, Group, t.Entry.ID, s.small))
 }
 

@@ -250,7 +250,7 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 		}
 	}
 	rewrite(t, s, "good", func(words []string) { words[9] = "1" }) // it started long ago
-	client.ZAdd(ctx, s.Keys.PausedSet(), redis.Z{Member: PausedListener("l"), Score: float64(time.Now().Add(-time.Hour).UnixMilli())})
+	client.ZAdd(ctx, s.Keys.PausedSet, redis.Z{Member: PausedListener("l"), Score: float64(time.Now().Add(-time.Hour).UnixMilli())})
 	before := deadlineOf(t, s, "good")
 	client.Del(ctx, s.Keys.Job("type"))
 	client.Set(ctx, s.Keys.Job("type"), "x", 0)

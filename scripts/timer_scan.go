@@ -24,7 +24,7 @@ func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []s
 		return nil, cursor, fmt.Errorf("scan for timers: %w", err)
 	}
 	for some := range slices.Chunk(found, maxScanned) {
-		keys := append([]string{s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers()}, some...)
+		keys := append([]string{s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers}, some...)
 		args := make([]any, len(some))
 		for i, key := range some {
 			args[i] = strings.TrimPrefix(key, prefix)

@@ -23,14 +23,14 @@ func TestScanTimers(t *testing.T) {
 		recent bool // Fanfold has made an end of the key before
 		found  bool
 	}{
-		{name: "known", key: due, set: s.Keys.Timers(), score: due},
+		{name: "known", key: due, set: s.Keys.Timers, score: due},
 		{name: "unknown", key: due, found: true},
-		{name: "extended", key: other, set: s.Keys.Timers(), score: due, found: true},
-		{name: "set-again", key: due, set: s.Keys.Timers(), score: due, recent: true, found: true},
-		{name: "paused", key: due, set: s.Keys.PausedTimers(), score: due},
-		{name: "paused-extended", key: other, set: s.Keys.PausedTimers(), score: due, found: true},
-		{name: "persists", set: s.Keys.Timers(), score: due, found: true},
-		{name: "persists-paused", set: s.Keys.PausedTimers(), score: due},
+		{name: "extended", key: other, set: s.Keys.Timers, score: due, found: true},
+		{name: "set-again", key: due, set: s.Keys.Timers, score: due, recent: true, found: true},
+		{name: "paused", key: due, set: s.Keys.PausedTimers, score: due},
+		{name: "paused-extended", key: other, set: s.Keys.PausedTimers, score: due, found: true},
+		{name: "persists", set: s.Keys.Timers, score: due, found: true},
+		{name: "persists-paused", set: s.Keys.PausedTimers, score: due},
 		{name: "never-ends"},
 	} {
 		if err := client.Set(t.Context(), s.Keys.Timer(c.name), "", 0).Err(); err != nil {
@@ -43,7 +43,7 @@ func TestScanTimers(t *testing.T) {
 			client.ZAdd(t.Context(), c.set, redis.Z{Score: float64(c.score.UnixMilli()), Member: c.name})
 		}
 		if c.recent {
-			client.ZAdd(t.Context(), s.Keys.RecentTimers(), redis.Z{Score: float64(time.Now().UnixMilli()), Member: c.name})
+			client.ZAdd(t.Context(), s.Keys.RecentTimers, redis.Z{Score: float64(time.Now().UnixMilli()), Member: c.name})
 		}
 		if found := slices.Contains(scanAll(t, s), c.name); found != c.found {
 			t.Errorf("%s: found %v, want %v", c.name, found, c.found)

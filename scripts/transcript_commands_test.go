@@ -21,7 +21,7 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return "done", p.client.Del(ctx, keys...).Err()
 	},
 	"push": func(p *player, ctx context.Context, _ words) (string, error) {
-		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Keys.Jobs(), Values: []string{"id", jobID}}).Err()
+		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Keys.Jobs, Values: []string{"id", jobID}}).Err()
 	},
 	"start": func(p *player, ctx context.Context, w words) (string, error) { // attempt listeners [timeout=] [parameters=] [report=] [definition=] [by=]
 		start := Start{ID: jobID, Attempt: w.number(1), Parameters: []byte(w.option("parameters", "{}"))}
@@ -67,8 +67,8 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		if err != nil {
 			return "", err
 		}
-		p.client.ZAdd(ctx, p.s.Keys.Delayed(), redis.Z{Member: w.at(1), Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
-		stream, listener := p.s.Keys.FanIn(), ""
+		p.client.ZAdd(ctx, p.s.Keys.Delayed, redis.Z{Member: w.at(1), Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
+		stream, listener := p.s.Keys.FanIn, ""
 		if later.Step[0] != '@' {
 			stream, listener = p.s.Keys.Task(later.Step), later.Step
 		}
@@ -122,17 +122,17 @@ func (p *player) key(name string) string {
 	case "tombstone":
 		return p.s.Keys.Ended(jobID)
 	case "delayed":
-		return p.s.Keys.Delayed()
+		return p.s.Keys.Delayed
 	case "deadlines":
-		return p.s.Keys.Deadlines()
+		return p.s.Keys.Deadlines
 	case "wake":
-		return p.s.Keys.Wake()
+		return p.s.Keys.Wake
 	case "events":
-		return p.s.Keys.Events()
+		return p.s.Keys.Events
 	case job.StepFanIn:
-		return p.s.Keys.FanIn()
+		return p.s.Keys.FanIn
 	case "@jobs":
-		return p.s.Keys.Jobs()
+		return p.s.Keys.Jobs
 	}
 	return p.s.Keys.Task(name)
 }

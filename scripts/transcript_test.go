@@ -217,7 +217,7 @@ func (p *player) changes() (changes []string) {
 		}
 	}
 	p.seen = now
-	for _, e := range p.client.XRange(p.t.Context(), p.s.Keys.Events(), p.told, "+").Val() {
+	for _, e := range p.client.XRange(p.t.Context(), p.s.Keys.Events, p.told, "+").Val() {
 		p.told = "(" + e.ID
 		event, attempt := e.Values["event"], e.Values["attempt"]
 		delete(e.Values, "event")
@@ -253,7 +253,7 @@ func (p *player) everything() (all []line) {
 	slices.Sort(streams)
 	var entries []line
 	for _, stream := range streams {
-		if stream != p.s.Keys.Events() && p.client.Type(ctx, stream).Val() == "stream" {
+		if stream != p.s.Keys.Events && p.client.Type(ctx, stream).Val() == "stream" {
 			entries = append(entries, p.entries(stream)...)
 		}
 	}
@@ -294,18 +294,18 @@ func (p *player) everything() (all []line) {
 		add("ended", ended)
 		ttl(p.s.Keys.Ended(jobID), "ended ttl", "")
 	}
-	if at, err := p.client.ZScore(ctx, p.s.Keys.Deadlines(), jobID).Result(); err == nil {
+	if at, err := p.client.ZScore(ctx, p.s.Keys.Deadlines, jobID).Result(); err == nil {
 		add("deadline in", about(time.Until(time.UnixMilli(int64(at)))))
 	}
-	ttl(p.s.Keys.Wake(), "wake in", "")
-	if p.client.ZScore(ctx, p.s.Keys.Dead(), jobID).Err() == nil {
+	ttl(p.s.Keys.Wake, "wake in", "")
+	if p.client.ZScore(ctx, p.s.Keys.Dead, jobID).Err() == nil {
 		add("dead", "")
 	}
-	for _, member := range p.client.ZRange(ctx, p.s.Keys.Contenders(), 0, -1).Val() {
+	for _, member := range p.client.ZRange(ctx, p.s.Keys.Contenders, 0, -1).Val() {
 		add("contender "+member, "")
 	}
-	ttl(p.s.Keys.Full(), "full for", "")
-	for _, member := range p.client.ZRange(ctx, p.s.Keys.Delayed(), 0, -1).Val() {
+	ttl(p.s.Keys.Full, "full for", "")
+	for _, member := range p.client.ZRange(ctx, p.s.Keys.Delayed, 0, -1).Val() {
 		add("delayed "+member, "")
 	}
 	return append(all, entries...)

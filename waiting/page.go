@@ -63,7 +63,7 @@ func New(o Options) *Pages {
 	}
 	var events []string
 	for _, s := range o.Partitions {
-		events = append(events, s.Keys.Events())
+		events = append(events, s.Keys.Events)
 	}
 	p := &Pages{o: o, mux: http.NewServeMux(), queues: queues{redis: o.Redis}, past: past.New(o.Redis, events...)}
 	p.mux.HandleFunc("GET /r/{token}", p.page)

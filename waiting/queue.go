@@ -46,7 +46,7 @@ type queueHead struct {
 
 // of returns the position of an id.
 func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p position, err error) {
-	score, err := q.redis.ZScore(ctx, s.Keys.Delayed(), id).Result()
+	score, err := q.redis.ZScore(ctx, s.Keys.Delayed, id).Result()
 	switch at, ok := inspect.DueTime(score); {
 	case err == nil && ok:
 		p.Due = at
@@ -54,7 +54,7 @@ func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p posit
 	case err != nil && !errors.Is(err, redis.Nil):
 		return p, fmt.Errorf("delayed: %w", err)
 	}
-	b, err := q.head(ctx, s.Keys.Jobs())
+	b, err := q.head(ctx, s.Keys.Jobs)
 	if err != nil {
 		return p, err
 	}

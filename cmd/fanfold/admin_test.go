@@ -67,9 +67,9 @@ func TestAdmin(t *testing.T) {
 	if v := s.run("slow", `{"seconds": "never"}`); v.Status != report.Failed {
 		t.Fatalf("%+v", v)
 	}
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Dead(), redis.Z{Score: 1717200000000, Member: "6"})
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Timers(), redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Dead, redis.Z{Score: 1717200000000, Member: "6"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Timers, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
 	running := s.insert("slow", `{"seconds": 8}`)
 	s.push(running)
 	var text string

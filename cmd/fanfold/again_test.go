@@ -24,7 +24,7 @@ import (
 // retries returns the number of retry events of a step, and how many of them counted as a try.
 func (s *stack) retries(id, step string) (all, counted int) {
 	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
 		if m.Values["event"] == "retry" && m.Values["id"] == id && m.Values["step"] == step {
 			all++
 			if m.Values["counts"] == "1" {
@@ -234,15 +234,15 @@ func (s *stack) claim(id, worker string) *scripts.Fold {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = s.b.Redis.XGroupCreateMkStream(ctx, sc.Keys.FanIn(), scripts.Group, "0").Err()
-	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.Keys.FanIn(), ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
+	_ = s.b.Redis.XGroupCreateMkStream(ctx, sc.Keys.FanIn, scripts.Group, "0").Err()
+	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.Keys.FanIn, ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		s.t.Fatal(err)
 	}
-	claimed, _, err := s.b.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.Keys.FanIn(), Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
+	claimed, _, err := s.b.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.Keys.FanIn, Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	entry := scripts.Entry{Stream: sc.Keys.FanIn(), Group: scripts.Group, Consumer: worker}
+	entry := scripts.Entry{Stream: sc.Keys.FanIn, Group: scripts.Group, Consumer: worker}
 	for _, m := range claimed {
 		if m.Values["id"] == id {
 			entry.ID = m.ID

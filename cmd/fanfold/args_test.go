@@ -45,7 +45,7 @@ func TestUnknownWords(t *testing.T) {
 	if out, code := s.fanfold("pause"); code != exitOK || !strings.Contains(out, "Available Commands") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.PausedSet()).Val(); n != 0 {
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.PausedSet).Val(); n != 0 {
 		t.Errorf("%d are paused", n)
 	}
 }
@@ -64,10 +64,10 @@ func TestCompletionOfIDs(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"77", "odd\nname"} {
-		add(s.b.Partitions.Of(id).Keys.Delayed(), id, due)
+		add(s.b.Partitions.Of(id).Keys.Delayed, id, due)
 	}
-	add(s.b.Partitions.Of("weekly-42").Keys.Timers(), "weekly-42", due)
-	add(s.b.Partitions.Of("2").Keys.Dead(), "2", 1700000000000)
+	add(s.b.Partitions.Of("weekly-42").Keys.Timers, "weekly-42", due)
+	add(s.b.Partitions.Of("2").Keys.Dead, "2", 1700000000000)
 	for args, want := range map[string]string{
 		"cancel |":                 "12\tslow PROCESSING\n1\tr PROCESSING\n:36",
 		"cancel 12 |":              "1\tr PROCESSING\n:36",

@@ -55,7 +55,7 @@ func TestCancel(t *testing.T) {
 	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 nobody needs it"}) {
 		t.Errorf("it has finished as %q", got)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines()).Val(); n != 0 {
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val(); n != 0 {
 		t.Errorf("%d deadlines are left", n)
 	}
 	if out, code := s.fanfold("cancel", id); code != exitOK || !strings.Contains(out, "before") {
@@ -101,7 +101,7 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
 	s.serve(s.config)
 	id := s.insert("export", "")
 	s.push(id)
-	waits := func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed()).Val() == 1 }
+	waits := func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed).Val() == 1 }
 	s.eventually("it waits for the vendor", func() bool { return looked.Load() && waits() })
 	s.must("cancel "+id, "cancelled")
 	if waits() {
@@ -129,7 +129,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	if out, code := s.fanfold("cancel", pending, delayed); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed()).Val(); n != 0 {
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed).Val(); n != 0 {
 		t.Errorf("%d are delayed", n)
 	}
 	for _, id := range []string{pending, delayed} {
@@ -146,7 +146,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	}
 	s.push(pending, delayed)
 	s.serve(s.config)
-	s.eventually("the pushes have no effect", func() bool { return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs()).Val() == 0 })
+	s.eventually("the pushes have no effect", func() bool { return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() == 0 })
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
 		t.Errorf("%d are CANCELLED", n)
 	}
@@ -155,7 +155,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 // finishedAs returns status, attempt and reason of the finished events of a record.
 func (s *stack) finishedAs(id string) (all []string) {
 	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
 		if m.Values["event"] == "finished" && m.Values["id"] == id {
 			all = append(all, fmt.Sprint(m.Values["status"], " ", m.Values["attempt"], " ", m.Values["reason"]))
 		}

@@ -138,11 +138,11 @@ func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) 
 	due, to := time.Now().Add(later), r.redis.pushed(strconv.Itoa(id), dice)
 	switch dice {
 	case 0:
-		return r.redis.client.ZAdd(ctx, to.Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id}).Err()
+		return r.redis.client.ZAdd(ctx, to.Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: id}).Err()
 	case 1:
-		return r.redis.client.ZAdd(ctx, to.Keys.Delayed(), redis.Z{Score: float64(due.Unix()), Member: id}).Err()
+		return r.redis.client.ZAdd(ctx, to.Keys.Delayed, redis.Z{Score: float64(due.Unix()), Member: id}).Err()
 	}
-	return r.redis.client.XAdd(ctx, &redis.XAddArgs{Stream: to.Keys.Jobs(), Values: []any{"id", id}}).Err()
+	return r.redis.client.XAdd(ctx, &redis.XAddArgs{Stream: to.Keys.Jobs, Values: []any{"id", id}}).Err()
 }
 
 // double appends copies of stream entries, marked for the judge.

@@ -81,7 +81,7 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 // preempted counts the jobs that made room in a full Redis.
 func (r *round) preempted(ctx context.Context) {
 	for _, p := range r.redis.partitions {
-		for _, m := range r.redis.client.XRange(ctx, p.Keys.Events(), "-", "+").Val() {
+		for _, m := range r.redis.client.XRange(ctx, p.Keys.Events, "-", "+").Val() {
 			if m.Values["event"] == "preempted" {
 				r.totals.add("jobs preempted in a full Redis", 1)
 			}
@@ -102,7 +102,7 @@ func (r *round) drained(ctx context.Context) {
 			}
 		}
 		for _, p := range r.redis.partitions {
-			for _, z := range []string{p.Keys.Deadlines(), p.Keys.Delayed()} {
+			for _, z := range []string{p.Keys.Deadlines, p.Keys.Delayed} {
 				members, err := rdb.ZRange(ctx, z, 0, 9).Result()
 				if err != nil || len(members) > 0 {
 					found = append(found, fmt.Sprintf("%v in %s %v", members, z, err))
@@ -285,7 +285,7 @@ func (r *round) timeless(ctx context.Context) bool {
 	defer rows.Close()
 	for rows.Next() {
 		var id string
-		if err := rows.Scan(&id); err != nil || !errors.Is(r.redis.client.ZScore(ctx, r.redis.partitions.Of(id).Keys.Deadlines(), id).Err(), redis.Nil) {
+		if err := rows.Scan(&id); err != nil || !errors.Is(r.redis.client.ZScore(ctx, r.redis.partitions.Of(id).Keys.Deadlines, id).Err(), redis.Nil) {
 			return false
 		}
 	}
@@ -316,7 +316,7 @@ func (r *round) stuck(ctx context.Context) {
 		}
 	}
 	for _, p := range r.redis.partitions {
-		r.violated("%s: %v; %d deadlines", p.Keys.Delayed(), r.redis.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: p.Keys.Delayed(), Start: 0, Stop: 5}).Val(),
-			r.redis.client.ZCard(ctx, p.Keys.Deadlines()).Val())
+		r.violated("%s: %v; %d deadlines", p.Keys.Delayed, r.redis.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: p.Keys.Delayed, Start: 0, Stop: 5}).Val(),
+			r.redis.client.ZCard(ctx, p.Keys.Deadlines).Val())
 	}
 }

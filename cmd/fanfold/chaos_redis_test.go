@@ -114,7 +114,7 @@ func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
 		return errTooLate
 	}
 	partition := c.partitions[f.worker%len(c.partitions)]
-	key := partition.Keys.Jobs()
+	key := partition.Keys.Jobs
 	master, err := c.master(ctx, key)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (c *chaosRedis) flush(ctx context.Context, key string) error {
 // streams returns the streams of all partitions.
 func (c *chaosRedis) streams() (all []string) {
 	for _, p := range c.partitions {
-		all = append(all, p.Keys.Jobs(), p.Keys.FanIn(), p.Keys.FanInLarge())
+		all = append(all, p.Keys.Jobs, p.Keys.FanIn, p.Keys.FanInLarge)
 		for _, listener := range []string{"src.a", "src.b", "src.c"} {
 			all = append(all, p.Keys.Task(listener))
 		}
@@ -267,7 +267,7 @@ func (c *chaosRedis) left(ctx context.Context) (texts []string) {
 		}
 	}
 	for _, p := range c.partitions {
-		if entries := c.client.XRangeN(ctx, p.Keys.Quarantined(), "-", "+", 3).Val(); len(entries) > 0 {
+		if entries := c.client.XRangeN(ctx, p.Keys.Quarantined, "-", "+", 3).Val(); len(entries) > 0 {
 			say("in quarantine: %v", entries)
 		}
 	}

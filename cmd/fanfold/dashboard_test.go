@@ -88,7 +88,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	has("/", "listener/broken")
 	has("/listeners", "paused")
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
 	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
 		t.Fatal(out)
 	}
@@ -96,7 +96,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/reports", "slow", "seconds")
 	// A dead job, in a group with others like it.
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'a <b>tale</b> of 17 rows' WHERE id = ?", done)
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(done).Keys.Dead(), redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(done).Keys.Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
 	has("/dead", "1 ×", "a &lt;b&gt;tale&lt;/b&gt; of 17 rows")
 	// Any id is found, and what cannot be a filter is refused.
 	has("/jobs?q="+done, `<a href="/jobs/`+done+`">`, "It has failed", "FAILED")

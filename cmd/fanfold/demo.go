@@ -155,7 +155,7 @@ func (d *demoRun) push(ctx context.Context, b *backend, servers *demo.Servers) (
 		return "", err
 	}
 	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", name, demoParameters, id)
-	args := append(slices.Clone(servers.RedisCLI), "XADD", b.Partitions.Of(id).Keys.Jobs(), "*", "id", id)
+	args := append(slices.Clone(servers.RedisCLI), "XADD", b.Partitions.Of(id).Keys.Jobs, "*", "id", id)
 	d.say("… and pushes its id:\n  %s\n", shellLine(args))
 	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("redis-cli: %w: %s", err, out)

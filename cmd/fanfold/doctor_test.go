@@ -177,7 +177,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			t.Errorf("%+v", f)
 		}
 	}
-	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
+	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
 	if f := s.finding("quarantine"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
@@ -204,11 +204,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%+v", f)
 	}
 	past := float64(time.Now().Add(-time.Minute).UnixMilli())
-	s.b.Redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "beep-1"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "beep-1"})
 	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
 		t.Errorf("%+v", f)
 	}
-	s.b.Redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "boop-1"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "boop-1"})
 	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
 		t.Errorf("%+v", f)
 	}
@@ -277,7 +277,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Quarantined()
+	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Quarantined
 	entries := []string{"1-1"}
 	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 1010 { // a page has 1,000
@@ -318,7 +318,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 10_000 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Jobs, Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
 	})

@@ -115,7 +115,7 @@ type entryFuzz struct {
 func (e entryFuzz) run() {
 	e.t.Helper()
 	e.before = "-"
-	if newest, err := e.b.Redis.XRevRangeN(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined(), "+", "-", 1).Result(); err != nil {
+	if newest, err := e.b.Redis.XRevRangeN(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined, "+", "-", 1).Result(); err != nil {
 		e.t.Fatal(err)
 	} else if len(newest) > 0 {
 		e.before = "(" + newest[0].ID
@@ -125,22 +125,22 @@ func (e entryFuzz) run() {
 	task := report.ValidID(e.id) && err == nil && attempt > 0
 	switch e.place {
 	case intoJobs:
-		e.append(k.Jobs(), report.ValidID(e.id), "id", e.id, "look", e.attempt, e.name, e.value)
+		e.append(k.Jobs, report.ValidID(e.id), "id", e.id, "look", e.attempt, e.name, e.value)
 	case intoTask:
 		e.append(k.Task("q"), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
 	case intoReply:
 		n := strconv.FormatFloat(e.number, 'f', -1, 64)
-		e.append(k.Reply(), task, "id", e.id, "attempt", e.attempt, "listener", "x", "worker", "w", "entry", e.entry, "consumer", "c",
+		e.append(k.Reply, task, "id", e.id, "attempt", e.attempt, "listener", "x", "worker", "w", "entry", e.entry, "consumer", "c",
 			"type", e.name, "rows", e.value, "error", e.value, "number", n, "chunks", n)
 	case intoFanIn:
-		e.append(k.FanIn(), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
+		e.append(k.FanIn, task, "id", e.id, "attempt", e.attempt, e.name, e.value)
 	case intoFired:
-		e.append(k.Fired(), report.ValidTimer(e.id) && err == nil, "name", e.id, "due", e.attempt, e.name, e.value)
+		e.append(k.Fired, report.ValidTimer(e.id) && err == nil, "name", e.id, "due", e.attempt, e.name, e.value)
 	case intoDelayed:
 		_, err := job.ParseLater(e.id)
-		e.set(k.Delayed(), err == nil)
+		e.set(k.Delayed, err == nil)
 	case intoTimers:
-		e.set(k.Timers(), report.ValidTimer(e.id))
+		e.set(k.Timers, report.ValidTimer(e.id))
 	}
 }
 
@@ -178,7 +178,7 @@ func (e entryFuzz) set(key string, sound bool) {
 	if at > float64(time.Now().UnixMilli()) && !timeless {
 		return // not due
 	}
-	if key == e.b.Partitions.Home().Keys.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
+	if key == e.b.Partitions.Home().Keys.Timers && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
 		return // waits for a process that has its definition
 	}
 	if err := e.b.Redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
@@ -199,7 +199,7 @@ func (e entryFuzz) set(key string, sound bool) {
 
 // quarantined reports whether one of the new quarantined entries matches.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
-	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined(), e.before, "+").Result()
+	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined, e.before, "+").Result()
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -249,11 +249,11 @@ func TestExternalExamples(t *testing.T) {
 			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
 			}
-			if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Quarantined()).Val(); n != 0 {
+			if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Quarantined).Val(); n != 0 {
 				t.Errorf("%d entries in the quarantine", n)
 			}
 			s.eventually("nothing is left", func() bool {
-				return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Reply()).Val()+s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")).Val() == 0
+				return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Reply).Val()+s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")).Val() == 0
 			})
 		})
 	}
@@ -292,12 +292,12 @@ func TestExternalPartitions(t *testing.T) {
 				s.eventually("nothing is left", func() bool {
 					left := int64(0)
 					for _, p := range s.b.Partitions {
-						left += s.b.Redis.XLen(t.Context(), p.Keys.Reply()).Val() + s.b.Redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
+						left += s.b.Redis.XLen(t.Context(), p.Keys.Reply).Val() + s.b.Redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
 					}
 					return left == 0
 				})
 				for _, p := range s.b.Partitions {
-					if n := s.b.Redis.XLen(t.Context(), p.Keys.Quarantined()).Val(); n != 0 {
+					if n := s.b.Redis.XLen(t.Context(), p.Keys.Quarantined).Val(); n != 0 {
 						t.Errorf("%d entries in the quarantine of %s", n, p.Keys.Prefix)
 					}
 				}

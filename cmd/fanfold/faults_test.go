@@ -226,7 +226,7 @@ func TestARetryThatFails(t *testing.T) {
 		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
 	s.content(first) // exists while the job runs
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Deadlines, redis.Z{Score: 1, Member: first.ID})
 	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)

@@ -103,7 +103,7 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 			began := time.Now()
 			s.push(ids...)
 			s.eventually("Redis was full", func() bool {
-				return slices.ContainsFunc(s.b.Partitions, func(p *scripts.Scripts) bool { return s.b.Redis.Exists(t.Context(), p.Keys.Full()).Val() == 1 })
+				return slices.ContainsFunc(s.b.Partitions, func(p *scripts.Scripts) bool { return s.b.Redis.Exists(t.Context(), p.Keys.Full).Val() == 1 })
 			})
 			s.pushAgain(small...) // as a service does that a full Redis refuses
 			for _, v := range s.wait(small...) {
@@ -173,7 +173,7 @@ func TestAPreemptedJob(t *testing.T) {
 		}
 	}
 	s.because(again, inspect.KindRedisFull, "made room for an older one")
-	if err := s.b.Redis.ZAdd(t.Context(), keys.Contenders(), redis.Z{Member: late, Score: float64(time.Now().Add(-11 * time.Minute).UnixMilli())}).Err(); err != nil {
+	if err := s.b.Redis.ZAdd(t.Context(), keys.Contenders, redis.Z{Member: late, Score: float64(time.Now().Add(-11 * time.Minute).UnixMilli())}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.must("cancel "+cancelled, "cancelled")
@@ -182,7 +182,7 @@ func TestAPreemptedJob(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	// The older job runs, and Redis counts as full: the other one polls.
-	s.eventually("it waits for the older one", func() bool { return s.b.Redis.ZScore(t.Context(), keys.Delayed(), again).Err() == nil })
+	s.eventually("it waits for the older one", func() bool { return s.b.Redis.ZScore(t.Context(), keys.Delayed, again).Err() == nil })
 	if n := s.number("SELECT attempt FROM file_download_record WHERE id = " + again); n != 1 {
 		t.Errorf("it has attempt %d while an older one runs", n)
 	}
@@ -193,7 +193,7 @@ func TestAPreemptedJob(t *testing.T) {
 		}
 	}
 	s.idle()
-	if left := s.b.Redis.ZRange(t.Context(), keys.Contenders(), 0, -1).Val(); len(left) > 0 {
+	if left := s.b.Redis.ZRange(t.Context(), keys.Contenders, 0, -1).Val(); len(left) > 0 {
 		t.Errorf("%v still compete", left)
 	}
 }

@@ -59,7 +59,7 @@ func TestRunningJobsOfAReport(t *testing.T) {
 	}
 	s.idle()
 	now, most := 0, 0
-	for _, m := range s.b.Redis.XRange(t.Context(), keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(t.Context(), keys.Events, "-", "+").Val() {
 		switch {
 		case m.Values["event"] == "started" && m.Values["report"] == "two":
 			now++

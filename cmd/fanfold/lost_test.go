@@ -59,9 +59,9 @@ func TestWhatRedisHasLost(t *testing.T) {
 		}
 	}
 	s.eventually("no entry is left", func() bool {
-		return s.b.Redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.Redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanIn()).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanInLarge()).Val() == 0
+		return s.b.Redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.Redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanIn).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanInLarge).Val() == 0
 	})
-	for _, e := range s.b.Redis.XRange(ctx, sc.Keys.Events(), "-", "+").Val() {
+	for _, e := range s.b.Redis.XRange(ctx, sc.Keys.Events, "-", "+").Val() {
 		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {
 			t.Errorf("%v", e.Values)
 		}

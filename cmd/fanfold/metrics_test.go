@@ -77,7 +77,7 @@ func TestLag(t *testing.T) {
 	ids := s.insertCrowd(jobs)
 	s.push(ids[:jobs/2]...)
 	for _, id := range ids[jobs/2:] {
-		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Unix()), Member: id})
 	}
 	// listener checks the metrics of a listener in a process.
 	var all []sample
@@ -136,7 +136,7 @@ func TestLag(t *testing.T) {
 	// Without a scheduler, due ids are not moved.
 	kill(t, engine)
 	id := ids[0]
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
 	if late := sum(scrape(t, ab), "fanfold_delayed_overdue_seconds"); late < 59 || late > 90 {
 		t.Errorf("an id that was due a minute ago is late by %v s", late)
 	}

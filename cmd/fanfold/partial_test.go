@@ -49,7 +49,7 @@ func TestPartial(t *testing.T) {
 	if bad := m.Listeners[1]; bad.OnFailure != "default" || !strings.Contains(bad.Error, "doesn't exist") || m.Listeners[2].Error != "" {
 		t.Errorf("%+v", m.Listeners)
 	}
-	if s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() != 0 {
+	if s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead).Val() != 0 {
 		t.Error("it is listed as dead")
 	}
 	for _, c := range []struct{ command, want string }{

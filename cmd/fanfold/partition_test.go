@@ -31,9 +31,9 @@ func TestPartitions(t *testing.T) {
 		p := s.b.Partitions[i%4]
 		all[s.b.Partitions.Of(id).Keys.Prefix] = true
 		if i%2 == 0 {
-			s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id, "reply_to", "replies:my"}})
+			s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs, Values: []string{"id", id, "reply_to", "replies:my"}})
 		} else {
-			s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+			s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Unix()), Member: id})
 		}
 	}
 	if len(all) != 4 {
@@ -48,7 +48,7 @@ func TestPartitions(t *testing.T) {
 	s.checkCrowd(jobs)
 	for i, p := range s.b.Partitions {
 		n := 0
-		for _, e := range s.b.Redis.XRange(t.Context(), p.Keys.Events(), "-", "+").Val() {
+		for _, e := range s.b.Redis.XRange(t.Context(), p.Keys.Events, "-", "+").Val() {
 			id, _ := e.Values["id"].(string)
 			if e.Values["event"] == "finished" {
 				n++
@@ -106,7 +106,7 @@ func TestRepartition(t *testing.T) {
 	}
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
 	s.push(ids[5])
-	s.eventually("a job runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines()).Val() == 1 })
+	s.eventually("a job runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val() == 1 })
 	four := s.divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
@@ -138,7 +138,7 @@ func TestRepartition(t *testing.T) {
 		}
 	}
 	for i, p := range s.b.Partitions {
-		if n := s.b.Redis.ZCard(t.Context(), p.Keys.PausedSet()).Val(); n != 1 {
+		if n := s.b.Redis.ZCard(t.Context(), p.Keys.PausedSet).Val(); n != 1 {
 			t.Errorf("partition %d knows %d pauses", i, n)
 		}
 	}
@@ -179,14 +179,14 @@ func TestRepartition(t *testing.T) {
 		s.b = s.open(s.config)
 		delayed, timers := 0, 0
 		for _, p := range s.b.Partitions {
-			for _, id := range s.b.Redis.ZRange(t.Context(), p.Keys.Delayed(), 0, -1).Val() {
+			for _, id := range s.b.Redis.ZRange(t.Context(), p.Keys.Delayed, 0, -1).Val() {
 				if delayed++; s.b.Partitions.Of(id) != p {
 					t.Errorf("%s is in %s", id, p.Keys.Prefix)
 				}
 			}
-			timers += int(s.b.Redis.ZCard(t.Context(), p.Keys.Timers()).Val())
+			timers += int(s.b.Redis.ZCard(t.Context(), p.Keys.Timers).Val())
 		}
-		if waits := s.b.Redis.XLen(t.Context(), s.b.Partitions.Of(queued).Keys.Jobs()).Val(); delayed != later || timers != later+1 || waits != 1 {
+		if waits := s.b.Redis.XLen(t.Context(), s.b.Partitions.Of(queued).Keys.Jobs).Val(); delayed != later || timers != later+1 || waits != 1 {
 			t.Errorf("%d partitions: %d ids, %d timers, %d in the stream", n, delayed, timers, waits)
 		}
 	}
@@ -316,7 +316,7 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
 	second.begin(1, crowdReport)
-	key := first.b.Partitions.Home().Keys.Installation()
+	key := first.b.Partitions.Home().Keys.Installation
 	first.eventually("the keys are claimed", func() bool { return first.b.Redis.Get(t.Context(), key).Val() == first.installation() })
 	want := "belong to the installation " + first.installation() + ", and the records to " + second.installation()
 	if out, code := second.fanfold("serve"); code != exitUsage || !strings.Contains(out, want) {

@@ -142,7 +142,7 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 		s.push(s.insert("two", ""))
 		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Waiting("two")).Val() > 0
 	})
-	if err := s.b.Redis.ZRem(t.Context(), s.b.Partitions.Home().Keys.PausedSet(), scripts.PausedReport("two")).Err(); err != nil {
+	if err := s.b.Redis.ZRem(t.Context(), s.b.Partitions.Home().Keys.PausedSet, scripts.PausedReport("two")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("all are done", func() bool {

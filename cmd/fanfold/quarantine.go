@@ -66,7 +66,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				return err
 			}
 			if missing := len(entries) - removed; !all && missing > 0 {
-				return coded{fmt.Errorf("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined()), exitNotFound}
+				return coded{fmt.Errorf("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined), exitNotFound}
 			}
 			return f.printChanged(c, "removed", entries)
 		}),

@@ -43,15 +43,15 @@ func TestQuarantineRequeue(t *testing.T) {
 	k := s.b.Partitions.Home().Keys
 	ctx := t.Context()
 
-	early := s.quarantine(0, k.Jobs(), "a push", map[string]string{"id": "1", "look": "3", "note": `a "b" =`})
+	early := s.quarantine(0, k.Jobs, "a push", map[string]string{"id": "1", "look": "3", "note": `a "b" =`})
 	s.refuses(early, "there is no record with exactly this id")
 	s.must("quarantine show "+early, "fanfold why 1")
 	id := s.insert("slow", `{"seconds": 0}`)
 	if id != "1" {
 		t.Fatal(id)
 	}
-	s.must("quarantine requeue "+early, "is in "+k.Jobs()+" again")
-	pushed := s.b.Redis.XRange(ctx, k.Jobs(), "-", "+").Val()
+	s.must("quarantine requeue "+early, "is in "+k.Jobs+" again")
+	pushed := s.b.Redis.XRange(ctx, k.Jobs, "-", "+").Val()
 	if len(pushed) != 1 || pushed[0].Values["note"] != `a "b" =` || pushed[0].Values["look"] != nil {
 		t.Errorf("%v", pushed)
 	}
@@ -59,26 +59,26 @@ func TestQuarantineRequeue(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 
-	s.refuses(s.quarantine(0, k.Jobs(), "no id", map[string]string{"id": "a b"}), "its field id is missing, or does not match")
+	s.refuses(s.quarantine(0, k.Jobs, "no id", map[string]string{"id": "a b"}), "its field id is missing, or does not match")
 	s.refuses(s.quarantine(0, k.Task("gone"), "a task", map[string]string{"id": "1", "attempt": "1"}), "no listener gone")
-	s.refuses(s.quarantine(0, k.FanIn(), "a long one", map[string]string{"id": "1", "x": strings.Repeat("x", 2000)}), "more than 1 KB was cut")
-	s.refuses(s.quarantine(0, k.Timers(), "a name", map[string]string{"name": "a b", "due": "none"}), "its name cannot be one of a timer")
-	s.refuses(s.quarantine(0, k.Fired(), "a firing of none", map[string]string{"name": "boop-1", "due": "1"}), "no definition in timers")
-	s.refuses(s.quarantine(0, k.Delayed(), "no member", map[string]string{"member": "1/2"}), "neither <id> nor")
+	s.refuses(s.quarantine(0, k.FanIn, "a long one", map[string]string{"id": "1", "x": strings.Repeat("x", 2000)}), "more than 1 KB was cut")
+	s.refuses(s.quarantine(0, k.Timers, "a name", map[string]string{"name": "a b", "due": "none"}), "its name cannot be one of a timer")
+	s.refuses(s.quarantine(0, k.Fired, "a firing of none", map[string]string{"name": "boop-1", "due": "1"}), "no definition in timers")
+	s.refuses(s.quarantine(0, k.Delayed, "no member", map[string]string{"member": "1/2"}), "neither <id> nor")
 	s.b.Redis.Set(ctx, k.Job("2"), "x", 0)
-	s.refuses(s.quarantine(0, k.FanIn(), "no state", map[string]string{"id": "2", "attempt": "1"}), "is a string and not a hash")
+	s.refuses(s.quarantine(0, k.FanIn, "no state", map[string]string{"id": "2", "attempt": "1"}), "is a string and not a hash")
 
-	delayed := s.quarantine(0, k.Delayed(), "no time", map[string]string{"member": "1/1/one"})
+	delayed := s.quarantine(0, k.Delayed, "no time", map[string]string{"member": "1/1/one"})
 	s.must("quarantine show "+delayed, "--at TIME")
-	s.must("quarantine requeue --in 1h "+delayed, k.Delayed())
+	s.must("quarantine requeue --in 1h "+delayed, k.Delayed)
 	s.must("delay ls", "1/1/one")
-	s.refuses(s.quarantine(0, k.Delayed(), "the same again", map[string]string{"member": "1/1/one"}), "is in "+k.Delayed()+" already")
-	s.must("quarantine requeue --at 2034-01-31T09:00:00+01:00 "+s.quarantine(0, k.Timers(), "no score", map[string]string{"name": "beep-1", "due": "none"}), k.Timers())
+	s.refuses(s.quarantine(0, k.Delayed, "the same again", map[string]string{"member": "1/1/one"}), "is in "+k.Delayed+" already")
+	s.must("quarantine requeue --at 2034-01-31T09:00:00+01:00 "+s.quarantine(0, k.Timers, "no score", map[string]string{"name": "beep-1", "due": "none"}), k.Timers)
 	s.must("timer ls", words.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
 
-	s.quarantine(0, k.Fired(), "a firing", map[string]string{"name": "beep-2", "due": "1", "late": "0", "try": "7"})
-	s.quarantine(0, k.Fired(), "another firing", map[string]string{"name": "beep-3", "due": "1", "late": "0"})
-	s.must("quarantine requeue --match *firing -o json", k.Fired())
+	s.quarantine(0, k.Fired, "a firing", map[string]string{"name": "beep-2", "due": "1", "late": "0", "try": "7"})
+	s.quarantine(0, k.Fired, "another firing", map[string]string{"name": "beep-3", "due": "1", "late": "0"})
+	s.must("quarantine requeue --match *firing -o json", k.Fired)
 	left := s.quarantined()
 	s.must("quarantine requeue --all", "not requeued: its field id is missing, or does not match")
 	if got := s.quarantined(); !slices.Equal(left, got) || len(got) != 8 {
@@ -89,7 +89,7 @@ func TestQuarantineRequeue(t *testing.T) {
 			t.Errorf("%s: %d %s", args, code, out)
 		}
 	}
-	s.b.Redis.Del(ctx, k.Job("2"), k.Delayed())
+	s.b.Redis.Del(ctx, k.Job("2"), k.Delayed)
 	s.serve(s.config)
 	s.wait(id)
 	s.eventually("both timers have fired", func() bool { return s.b.Redis.XLen(ctx, "messages").Val() == 2 })
@@ -101,7 +101,7 @@ func TestQuarantineSaysHowMany(t *testing.T) {
 	s := newStack(t, oneReport)
 	for i := range 55 {
 		reason := []string{"odd", "even"}[i%2]
-		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Quarantined(), Values: []string{"stream", "x", "reason", reason, "fields", "id=1"}}).Err(); err != nil {
+		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Quarantined, Values: []string{"stream", "x", "reason", reason, "fields", "id=1"}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,24 +122,24 @@ func TestQuarantineRequeueOfPartitions(t *testing.T) {
 	s, _ := newStackOnCluster(t, 3, crowdReport)
 	ids := s.insertCrowd(6)
 	for i, id := range ids {
-		stream := []string{"fanfold:jobs", "{fanfold:7}:jobs", s.b.Partitions[i%3].Keys.Jobs()}[i%3]
+		stream := []string{"fanfold:jobs", "{fanfold:7}:jobs", s.b.Partitions[i%3].Keys.Jobs}[i%3]
 		entry := s.quarantine(i%3, stream, "crowd "+id, map[string]string{"id": id})
 		if !strings.HasPrefix(entry, string(rune('0'+i%3))+":") {
 			t.Errorf("%s in partition %d", entry, i%3)
 		}
 		if i%2 == 0 {
 			s.must("quarantine show "+entry, "puts it back")
-			s.must("quarantine requeue "+entry, s.b.Partitions.Of(id).Keys.Jobs())
+			s.must("quarantine requeue "+entry, s.b.Partitions.Of(id).Keys.Jobs)
 		}
 	}
 	s.must("quarantine requeue --all", "is in ")
 	for _, p := range s.b.Partitions {
-		if n := s.b.Redis.XLen(t.Context(), p.Keys.Quarantined()).Val(); n != 0 {
-			t.Errorf("%d are left in %s", n, p.Keys.Quarantined())
+		if n := s.b.Redis.XLen(t.Context(), p.Keys.Quarantined).Val(); n != 0 {
+			t.Errorf("%d are left in %s", n, p.Keys.Quarantined)
 		}
-		for _, e := range s.b.Redis.XRange(t.Context(), p.Keys.Jobs(), "-", "+").Val() {
+		for _, e := range s.b.Redis.XRange(t.Context(), p.Keys.Jobs, "-", "+").Val() {
 			if id := e.Values["id"].(string); s.b.Partitions.Of(id) != p {
-				t.Errorf("%s is in %s", id, p.Keys.Jobs())
+				t.Errorf("%s is in %s", id, p.Keys.Jobs)
 			}
 		}
 	}

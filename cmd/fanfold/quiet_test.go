@@ -114,19 +114,19 @@ func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
 	ctx, sc := t.Context(), s.b.Partitions.Home()
 	s.b.Redis.Set(ctx, sc.Keys.Task("quick"), "x", 0)
-	s.b.Redis.Del(ctx, sc.Keys.Events())
-	s.b.Redis.Set(ctx, sc.Keys.Events(), "x", 0)
+	s.b.Redis.Del(ctx, sc.Keys.Events)
+	s.b.Redis.Set(ctx, sc.Keys.Events, "x", 0)
 	var members []redis.Z
 	for _, id := range numbers(50) {
 		s.insert("two", "")
 		members = append(members, redis.Z{Score: 0, Member: id})
 	}
-	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), members...)
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, members...)
 	named := func(key string) []string { return log.lines("the key " + key + " is a string, not a stream") }
-	s.eventually("both keys are named", func() bool { return len(named(sc.Keys.Task("quick"))) > 0 && len(named(sc.Keys.Events())) > 0 })
+	s.eventually("both keys are named", func() bool { return len(named(sc.Keys.Task("quick"))) > 0 && len(named(sc.Keys.Events)) > 0 })
 	timer := time.NewTimer(4 * time.Second)
 	<-timer.C
-	for _, key := range []string{sc.Keys.Task("quick"), sc.Keys.Events()} {
+	for _, key := range []string{sc.Keys.Task("quick"), sc.Keys.Events} {
 		lines := named(key)
 		if len(lines) > 6 {
 			t.Errorf("%d lines: %q", len(lines), lines)
@@ -135,7 +135,7 @@ func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 			t.Errorf("%q", lines[0])
 		}
 	}
-	s.b.Redis.Del(ctx, sc.Keys.Task("quick"), sc.Keys.Events())
+	s.b.Redis.Del(ctx, sc.Keys.Task("quick"), sc.Keys.Events)
 	stop()
 	if len(log.lines("more like this")) == 0 {
 		t.Errorf("nothing is counted: %q", log.lines("level="))

@@ -103,7 +103,7 @@ func (s *stack) snapshotSize() int {
 // started returns the time of a job's first event started, by Redis's clock.
 func (s *stack) started(id string) time.Time {
 	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
 		if m.Values["id"] == id && m.Values["event"] == "started" {
 			ms, _, _ := strings.Cut(m.ID, "-")
 			n, _ := strconv.ParseInt(ms, 10, 64)
@@ -128,11 +128,11 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	due := now.Add(20 * time.Second)
 	later := []string{s.insert("slow", ""), s.insert("slow", "")}
 	for _, id := range later {
-		s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
+		s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: id})
 	}
 	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Timers, redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.PausedTimers, redis.Z{Score: tomorrow, Member: "paused"})
 	s.inSnapshot(4)
 	var ids []string
 	for range 80 {
@@ -146,8 +146,8 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	})
 	lose(s)
 	s.eventually("timers are back", func() bool {
-		return s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.Timers(), "send_message-42-welcome").Val() == tomorrow &&
-			s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.PausedTimers(), "paused").Val() == tomorrow
+		return s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.Timers, "send_message-42-welcome").Val() == tomorrow &&
+			s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.PausedTimers, "paused").Val() == tomorrow
 	})
 	s.checkFinals(append(ids, later...))
 	for _, id := range later {
@@ -257,7 +257,7 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", set, diff)
 		}
 	}
-	delayed, timers, paused := s.b.Partitions.Home().Keys.Delayed(), s.b.Partitions.Home().Keys.Timers(), s.b.Partitions.Home().Keys.PausedTimers()
+	delayed, timers, paused := s.b.Partitions.Home().Keys.Delayed, s.b.Partitions.Home().Keys.Timers, s.b.Partitions.Home().Keys.PausedTimers
 	stop := s.serveRebuilding(s.config, nil)
 	add(timers, "a")
 	s.inSnapshot(1)
@@ -317,7 +317,7 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	s.exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: tomorrow, Member: later},
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: tomorrow, Member: later},
 		redis.Z{Score: tomorrow, Member: job.Later{ID: waiting, Attempt: 2, Step: job.StepTrigger}.String()})
 	bad := s.insert("slow", `{"seconds": "never"}`)
 	id := s.insert("slow", "")
@@ -374,7 +374,7 @@ func TestALostDeadline(t *testing.T) {
 	stop()
 	keys := s.b.Partitions.Home().Keys
 	s.b.Redis.XTrimMaxLen(t.Context(), keys.Task("one"), 0)
-	if n := s.b.Redis.ZRem(t.Context(), keys.Deadlines(), id).Val(); n != 1 {
+	if n := s.b.Redis.ZRem(t.Context(), keys.Deadlines, id).Val(); n != 1 {
 		t.Fatal("it has no deadline")
 	}
 	if out, code := s.fanfold("resume", "listener", "one"); code != exitOK {

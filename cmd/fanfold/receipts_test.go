@@ -15,7 +15,7 @@ func (s *stack) pushFor(stream string, ids ...string) {
 	s.t.Helper()
 	for _, id := range ids {
 		if err := s.b.Redis.XAdd(s.t.Context(), &redis.XAddArgs{
-			Stream: s.b.Partitions.Of(id).Keys.Jobs(), Values: []string{"id", id, "reply_to", stream},
+			Stream: s.b.Partitions.Of(id).Keys.Jobs, Values: []string{"id", id, "reply_to", stream},
 		}).Err(); err != nil {
 			s.t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func (s *stack) receiptsOf(stream string, finals int) []map[string]any {
 	s.eventually("nothing is to be told any more", func() bool {
 		var left int64
 		for _, p := range s.b.Partitions {
-			left += s.b.Redis.XLen(s.t.Context(), p.Keys.Finished()).Val() + s.b.Redis.XLen(s.t.Context(), p.Keys.Jobs()).Val()
+			left += s.b.Redis.XLen(s.t.Context(), p.Keys.Finished).Val() + s.b.Redis.XLen(s.t.Context(), p.Keys.Jobs).Val()
 		}
 		return left == 0
 	})
@@ -120,7 +120,7 @@ func TestReceipts(t *testing.T) {
 			s.exec("UPDATE file_download_record SET id = ? WHERE id = ?", "9"+id, id)
 			s.pushFor(stream, id)
 			s.eventually("its id waits", func() bool {
-				return len(s.b.Redis.ZRangeByLex(s.t.Context(), keys.Delayed(), &redis.ZRangeBy{Min: "[" + id + "/", Max: "[" + id + "/~"}).Val()) > 0 || s.b.Redis.HExists(s.t.Context(), keys.ReplyTo(), id).Val()
+				return len(s.b.Redis.ZRangeByLex(s.t.Context(), keys.Delayed, &redis.ZRangeBy{Min: "[" + id + "/", Max: "[" + id + "/~"}).Val()) > 0 || s.b.Redis.HExists(s.t.Context(), keys.ReplyTo, id).Val()
 			})
 			s.exec("UPDATE file_download_record SET id = ? WHERE id = ?", id, "9"+id)
 			both(s, stream, id, "slow", report.Success)
@@ -175,7 +175,7 @@ func TestReceipts(t *testing.T) {
 		sub("a stream that is not for receipts", func(s *stack, stream string) {
 			ctx, other := s.t.Context(), "orders:"+stream
 			before := s.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: other, Values: []string{"order", "1"}}).Val()
-			for i, name := range []string{keys.Events(), other} {
+			for i, name := range []string{keys.Events, other} {
 				id := s.insert("slow", "")
 				s.pushFor(name, id)
 				const why = "Fanfold may not write"
@@ -196,7 +196,7 @@ func TestReceipts(t *testing.T) {
 			}
 		})
 	})
-	if n := s.b.Redis.HLen(t.Context(), keys.ReplyTo()).Val(); n != 0 {
+	if n := s.b.Redis.HLen(t.Context(), keys.ReplyTo).Val(); n != 0 {
 		t.Errorf("%d ids are noted", n)
 	}
 }

@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 
 	out, _, code := s.runApart("run", "typed", "--param", "s=a=b, c", "-o", "json")
 	id := strings.Trim(out, "[] \"\n")
-	if code != exitOK || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs()).Val() != 1 {
+	if code != exitOK || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() != 1 {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.serve(s.config)
@@ -291,7 +291,7 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 	}
 	home := s.b.Partitions.Home()
 	for _, has := range []string{"broken/old", scripts.DefinitionMember("typed", s.b.Config.Reports["typed"].Hash())} {
-		s.b.Redis.ZAdd(t.Context(), home.Keys.Definitions(), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: has})
+		s.b.Redis.ZAdd(t.Context(), home.Keys.Definitions, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: has})
 	}
 	if _, errOut, code := s.runApart("run", "broken"); code != exitOK || errOut != warning {
 		t.Errorf("%d %s", code, errOut)
@@ -301,8 +301,8 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 	}
 	for _, command := range [][]string{{"submit", "--wait"}, {"watch"}, {"watch", "-o", "json"}} {
 		id := s.insert("broken", "")
-		s.b.Redis.Del(t.Context(), home.Keys.Quarantined())
-		s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: home.Keys.Quarantined(), ID: "1-1", Values: []string{"reason", "long ago", "fields", "id=" + id}})
+		s.b.Redis.Del(t.Context(), home.Keys.Quarantined)
+		s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: home.Keys.Quarantined, ID: "1-1", Values: []string{"reason", "long ago", "fields", "id=" + id}})
 		var out, errOut string
 		var code int
 		done := make(chan struct{})
@@ -315,7 +315,7 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 			case <-done:
 				return true
 			default:
-				return home.Streams.Quarantine(t.Context(), home.Keys.Jobs(), "1-1", map[string]string{"id": id}, "it is odd") != nil
+				return home.Streams.Quarantine(t.Context(), home.Keys.Jobs, "1-1", map[string]string{"id": id}, "it is odd") != nil
 			}
 		})
 		want := "record " + id + ": its id was quarantined: it is odd; fanfold why " + id + " says what to do"

@@ -30,12 +30,12 @@ func TestTerminalEscapes(t *testing.T) {
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
 	s.exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)
 	for key, member := range map[string]string{
-		sc.Keys.Dead(): failed, sc.Keys.Delayed(): "9/1/" + evil, sc.Keys.Timers(): "t" + evil, sc.Keys.PausedSet(): "listener/" + evil,
+		sc.Keys.Dead: failed, sc.Keys.Delayed: "9/1/" + evil, sc.Keys.Timers: "t" + evil, sc.Keys.PausedSet: "listener/" + evil,
 	} {
 		s.b.Redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
 	}
-	s.b.Redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: 1, Member: failed})
-	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "7" + evil}, "why "+evil); err != nil {
+	s.b.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: 1, Member: failed})
+	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "7" + evil}, "why "+evil); err != nil {
 		t.Fatal(err)
 	}
 	parameter := s.insert("slow", `{"\u001b[2Jx\u009b": 1}`)

@@ -300,7 +300,7 @@ func (w *week) failed() (ids []string) {
 func (w *week) live() {
 	w.version, w.deployed = 1, w.config
 	w.workers = []*exec.Cmd{w.start(w.admin), w.start(address(w.t)), w.start(address(w.t))}
-	timers := w.b.Partitions.Of("nightly-1").Keys.Timers()
+	timers := w.b.Partitions.Of("nightly-1").Keys.Timers
 	w.b.Redis.ZAdd(w.t.Context(), timers, redis.Z{Score: float64(time.Now().Add(2 * w.hour).UnixMilli()), Member: "nightly-1"})
 	total := 0.0
 	for hour := range hoursOfWeek {
@@ -360,7 +360,7 @@ func (w *week) arrive(jobs int, from time.Time) {
 		if w.random.IntN(10) == 0 {
 			due := float64(time.Now().Add(time.Duration(w.random.Float64() * 2 * float64(w.hour))).UnixMilli())
 			push = func() error {
-				return w.b.Redis.ZAdd(ctx, w.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: due, Member: id}).Err()
+				return w.b.Redis.ZAdd(ctx, w.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: due, Member: id}).Err()
 			}
 		}
 		for ctx.Err() == nil && push() != nil {
@@ -418,7 +418,7 @@ func (w *week) measure() footprint {
 		return 0
 	}
 	f := footprint{goroutines: metric("go_goroutines"), files: metric("process_open_fds"), memory: metric("process_resident_memory_bytes")}
-	master, err := w.redis.master(w.t.Context(), w.b.Partitions.Home().Keys.Jobs())
+	master, err := w.redis.master(w.t.Context(), w.b.Partitions.Home().Keys.Jobs)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 func TestWhatANewerReleaseStored(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	key := s.b.Partitions.Home().Keys.Version()
+	key := s.b.Partitions.Home().Keys.Version
 	stop := s.serve(s.config)
 	s.run("slow", "") // the versions are stored before anything runs
 	stop()
@@ -63,7 +63,7 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 		if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, c.part) || !strings.Contains(f.Hint, "upgrade.md") {
 			t.Errorf("%s: %+v", c.name, f)
 		}
-		if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs()).Val(); n != 0 {
+		if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val(); n != 0 {
 			t.Errorf("%s: the id was pushed", c.name)
 		}
 		c.again()
@@ -104,7 +104,7 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
-	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version(), "2", 0)
+	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "2", 0)
 	s.eventually("not ready, which names the version", func() bool {
 		code, text := get(t, addr, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "the state in Redis has version 2")
@@ -121,7 +121,7 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 	if state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id); err != nil || state.Status != "RUN" || state.Attempt != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
-	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version(), "1", 0)
+	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "1", 0)
 	s.serve(s.config)
 	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 		t.Errorf("%+v", v)
@@ -140,7 +140,7 @@ func TestTheVersionIsStoredAgain(t *testing.T) {
 	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
 	has := func() bool {
 		for _, p := range s.b.Partitions {
-			if s.b.Redis.Get(t.Context(), p.Keys.Version()).Val() != "1" {
+			if s.b.Redis.Get(t.Context(), p.Keys.Version).Val() != "1" {
 				return false
 			}
 		}
@@ -153,10 +153,10 @@ func TestTheVersionIsStoredAgain(t *testing.T) {
 		t.Error(err)
 	}
 	for _, p := range s.b.Partitions {
-		s.b.Redis.Del(t.Context(), p.Keys.Version())
+		s.b.Redis.Del(t.Context(), p.Keys.Version)
 	}
 	s.eventually("all partitions have it again", has)
-	s.b.Redis.Set(t.Context(), s.b.Partitions[2].Keys.Version(), "nonsense", 0)
+	s.b.Redis.Set(t.Context(), s.b.Partitions[2].Keys.Version, "nonsense", 0)
 	if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "delete it") {
 		t.Errorf("%+v", f)
 	}

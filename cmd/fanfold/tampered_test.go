@@ -61,11 +61,11 @@ func TestTamperedStates(t *testing.T) {
 	}
 	s.eventually("nothing is left", func() bool {
 		keys := s.b.Redis.Exists(ctx, sc.Keys.Job(of["text"]), sc.Keys.Job(of["line"]), sc.Keys.Job(of["cancelled"]), sc.Keys.Job(of["parameters"])).Val()
-		return keys == 0 && s.b.Redis.ZCard(ctx, sc.Keys.Deadlines()).Val() == 0
+		return keys == 0 && s.b.Redis.ZCard(ctx, sc.Keys.Deadlines).Val() == 0
 	})
 	for _, name := range []string{"text", "line", "cancelled"} {
 		found := 0
-		for _, entry := range s.b.Redis.XRange(ctx, sc.Keys.Quarantined(), "-", "+").Val() {
+		for _, entry := range s.b.Redis.XRange(ctx, sc.Keys.Quarantined, "-", "+").Val() {
 			if entry.Values["stream"] == sc.Keys.Job(of[name]) && strings.Contains(entry.Values["reason"].(string), "not the state of a job") {
 				found++
 			}

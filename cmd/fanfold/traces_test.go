@@ -131,7 +131,7 @@ func TestTraces(t *testing.T) {
 	push := func(report, parameters string, fields ...string) (id string) {
 		id = s.insert(report, parameters)
 		values := append([]string{"id", id}, fields...)
-		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Of(id).Keys.Jobs(), Values: values}).Err(); err != nil {
+		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Of(id).Keys.Jobs, Values: values}).Err(); err != nil {
 			t.Fatal(err)
 		}
 		return id
@@ -275,7 +275,7 @@ func TestTracesCostNoJob(t *testing.T) {
 func TestTraceparentOfCallers(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {stop: 1s}")
 	pushed := func() (fields []string) {
-		for _, m := range s.b.Redis.XRange(t.Context(), s.b.Partitions.Home().Keys.Jobs(), "-", "+").Val() {
+		for _, m := range s.b.Redis.XRange(t.Context(), s.b.Partitions.Home().Keys.Jobs, "-", "+").Val() {
 			fields = append(fields, fmt.Sprint(m.Values["traceparent"]))
 		}
 		return fields

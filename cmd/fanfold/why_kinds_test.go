@@ -32,19 +32,19 @@ type whyCase struct {
 var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused."},
 	inspect.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM "},
-	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
+	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs, "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
 	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused."},
 	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused"},
 	inspect.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user "},
 	inspect.KindPaused: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.add("task:b")
-		w.score(w.k.PausedSet(), time.Now(), "listener/b")
+		w.score(w.k.PausedSet, time.Now(), "listener/b")
 	}, says: "It waits for b: the listener has been paused since AT"},
 	inspect.KindNoDefinition: {so: func(w *whyPlace) {
 		w.definition = "0123456789ab"
 		w.runs("RUN", "b")
-		w.score(w.k.Definitions(), time.Now().Add(time.Hour), "two/other")
+		w.score(w.k.Definitions, time.Now().Add(time.Hour), "two/other")
 	}, says: "It is stuck: no process has the definition of report two that it was started with (0123456789ab)."},
 	inspect.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
 	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entry"},
@@ -85,13 +85,13 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
 	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
 	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed."},
-	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
-	inspect.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders(), time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
+	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines, time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
+	inspect.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders, time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
 	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
 	inspect.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
 	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},
 	inspect.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
-		w.do("XADD", w.k.Quarantined(), "*", "stream", w.k.Jobs(), "reason", "unknown report", "fields", "id="+w.id)
+		w.do("XADD", w.k.Quarantined, "*", "stream", w.k.Jobs, "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},
 	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1."},
 	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`},
@@ -105,7 +105,7 @@ var whyCases = map[inspect.Kind]whyCase{
 // whyPlace is where a case runs.
 type whyPlace struct {
 	*stack
-	k          scripts.Keys
+	k          *scripts.Keys
 	id, report string
 	definition string
 	attempt    int
@@ -130,7 +130,7 @@ func (w *whyPlace) score(key string, at time.Time, members ...string) {
 
 // later delays the id, or a step of it.
 func (w *whyPlace) later(in time.Duration, step string) {
-	w.score(w.k.Delayed(), time.Now().Add(in), w.id+step)
+	w.score(w.k.Delayed, time.Now().Add(in), w.id+step)
 }
 
 // runs writes the state of a job that waits for these listeners, or for fan-in if there are none.
@@ -154,7 +154,7 @@ func (w *whyPlace) runs(status string, open ...string) {
 	if w.report == "two" && len(open) == 0 {
 		w.set("b:found", "at=1 ms=1 chunks=0 rows=0 bytes=0 columns=[]")
 	}
-	w.score(w.k.Deadlines(), now.Add(time.Hour), w.id)
+	w.score(w.k.Deadlines, now.Add(time.Hour), w.id)
 }
 
 // tries makes a step wait for its next try.
@@ -164,10 +164,10 @@ func (w *whyPlace) tries(step, failed, blame string) {
 	if failed != "" {
 		w.set(step+":error", failed, step+":blame", blame)
 	}
-	w.score(w.k.Delayed(), at, job.Later{ID: w.id, Attempt: int64(w.attempt), Step: step}.String())
+	w.score(w.k.Delayed, at, job.Later{ID: w.id, Attempt: int64(w.attempt), Step: step}.String())
 }
 
-func (w *whyPlace) push() { w.do("XADD", w.k.Jobs(), "*", "id", w.id) }
+func (w *whyPlace) push() { w.do("XADD", w.k.Jobs, "*", "id", w.id) }
 
 // add adds the job's entry to a stream.
 func (w *whyPlace) add(stream string) {

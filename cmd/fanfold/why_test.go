@@ -59,41 +59,41 @@ func TestWhyBeforeTheStart(t *testing.T) {
 
 	id := s.insert("slow", "")
 	s.because(id, inspect.KindNotPushed, "was not pushed", "fanfold submit "+id)
-	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: id})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(time.Hour), Member: id})
 	if v := s.because(id, inspect.KindDelayed, "pushed for later"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
-	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(-time.Hour), Member: id})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(-time.Hour), Member: id})
 	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
-	s.b.Redis.ZRem(ctx, sc.Keys.Delayed(), id)
+	s.b.Redis.ZRem(ctx, sc.Keys.Delayed, id)
 
-	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
 	s.because("99999", inspect.KindLooking, "poll 3 of 3", "no such record")
 	s.because("88888", inspect.KindNoRecord)
-	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
+	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
 	s.because("77777", inspect.KindQuarantined, "nobody knows it")
-	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
 
 	before := s.insert("slow", "")
 	s.push(before, id)
 	s.because(id, inspect.KindNoWorker, "behind 1 other", "--roles engine")
-	s.b.Redis.XGroupCreate(ctx, sc.Keys.Jobs(), scripts.Group, "0")
-	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs(), scripts.Group, "busy")
+	s.b.Redis.XGroupCreate(ctx, sc.Keys.Jobs, scripts.Group, "0")
+	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs, scripts.Group, "busy")
 	s.because(id, inspect.KindQueued, "behind 1 other", "limits.running_jobs is 3")
 	for i := range 3 {
-		s.b.Redis.ZAdd(ctx, sc.Keys.Deadlines(), redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
+		s.b.Redis.ZAdd(ctx, sc.Keys.Deadlines, redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
 	}
-	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs(), scripts.Group, "busy too")
+	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs, scripts.Group, "busy too")
 	s.because(id, inspect.KindNoRoom, "3 jobs run")
-	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Jobs(), ">"}}).Err(); err != nil {
+	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Jobs, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.because(id, inspect.KindWorkerDead, "ghost")
 
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 3 WHERE id = ?", id)
-	s.b.Redis.Del(ctx, sc.Keys.Jobs())
+	s.b.Redis.Del(ctx, sc.Keys.Jobs)
 	if v := s.because(id, inspect.KindStateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
@@ -109,7 +109,7 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	s.because(id, inspect.KindSuperseded, "attempt 4")
 
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'the story' WHERE id = ?", id)
-	s.b.Redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: in(-time.Hour), Member: id})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: in(-time.Hour), Member: id})
 	s.because(id, inspect.KindEnded, "the story", "fanfold retry "+id, "on the list of dead jobs")
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x.csv' WHERE id = ?", id)
 	s.because(id, inspect.KindEnded, "file:///x.csv")
@@ -237,9 +237,9 @@ func TestWhyAStepWaits(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	member := id + "/1/lazy.one"
-	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
 	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
-	s.b.Redis.ZRem(ctx, sc.Keys.Delayed(), member)
+	s.b.Redis.ZRem(ctx, sc.Keys.Delayed, member)
 	s.b.Redis.HDel(ctx, sc.Keys.Job(id), "lazy.one:next")
 	s.b.Redis.XGroupCreateMkStream(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "0")
 	s.because(id, inspect.KindNoWorker)

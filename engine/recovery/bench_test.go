@@ -19,7 +19,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		for i := from; i < from+page; i++ {
 			members = append(members, redis.Z{Member: strconv.Itoa(1_000_000 + i), Score: float64(1_770_000_000_000 + i*7919%(30*24*3600*1000))})
 		}
-		if err := x.client.ZAdd(b.Context(), x.scripts.Keys.Delayed(), members...).Err(); err != nil {
+		if err := x.client.ZAdd(b.Context(), x.scripts.Keys.Delayed, members...).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	n := 0.0
 	for b.Loop() {
 		n++
-		x.add(x.scripts.Keys.Delayed(), "1000000", n)
+		x.add(x.scripts.Keys.Delayed, "1000000", n)
 		s.next = time.Time{}
 		x.snapshot(s)
 	}

@@ -18,7 +18,7 @@ func (b *bench) comesBackOlder() {
 	b.poll(w)
 	m := newSnapshotter(w.Recovery)
 	defer m.release(b.t.Context())
-	b.add(b.scripts.Keys.Delayed(), "new", 4e12)
+	b.add(b.scripts.Keys.Delayed, "new", 4e12)
 	b.snapshot(m)
 }
 
@@ -32,7 +32,7 @@ func TestAPausedTimerThatIsOverdue(t *testing.T) {
 	b.save(setPausedTimers, map[string]int64{"p": past})
 	b.comesBackOlder()
 	want := map[string]int64{"p": past}
-	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.PausedTimers())); diff != "" {
+	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.PausedTimers)); diff != "" {
 		t.Errorf("paused (-want +got):\n%s", diff)
 	}
 	b.inSnapshot(setPausedTimers, want)
@@ -44,7 +44,7 @@ func TestATimerThatWasPutOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := newSnapshotter(b.recovery())
-	b.add(b.scripts.Keys.Timers(), "t", 3e12)
+	b.add(b.scripts.Keys.Timers, "t", 3e12)
 	b.snapshot(m)
 	m.release(b.t.Context())
 	b.save(setTimers, map[string]int64{"t": 4e12})
@@ -60,9 +60,9 @@ func TestAnotherRedisHasASnapshot(t *testing.T) {
 	r := b.recovery()
 	w, m := &watcher{Recovery: r}, newSnapshotter(r)
 	defer m.release(t.Context())
-	b.add(b.scripts.Keys.Delayed(), "1", 4e12)
+	b.add(b.scripts.Keys.Delayed, "1", 4e12)
 	b.snapshot(m)
-	b.add(b.scripts.Keys.Delayed(), "2", 4e12)
+	b.add(b.scripts.Keys.Delayed, "2", 4e12)
 	b.tables.meanwhile = func() { b.save(setDelayed, map[string]int64{"7": 4e12}) }
 	b.snapshot(m)
 	known, err := b.scripts.Epoch.ReadSnapshot(t.Context())
@@ -74,7 +74,7 @@ func TestAnotherRedisHasASnapshot(t *testing.T) {
 		b.snapshot(m)
 	}
 	want := map[string]int64{"1": 4e12, "2": 4e12, "7": 4e12}
-	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed())); diff != "" {
+	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed)); diff != "" {
 		t.Errorf("delayed (-want +got):\n%s", diff)
 	}
 	b.inSnapshot(setDelayed, want)
@@ -98,7 +98,7 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 	}
 	// The next poll does not wait for a snapshot to find that out.
 	b.poll(&watcher{Recovery: r})
-	if scores := b.scores(b.scripts.Keys.Delayed()); scores["7"] != 4e12 {
+	if scores := b.scores(b.scripts.Keys.Delayed); scores["7"] != 4e12 {
 		t.Errorf("delayed: %v", scores)
 	}
 }
@@ -111,12 +111,12 @@ func TestAnotherProcessHasASnapshot(t *testing.T) {
 	r := b.recovery()
 	w, m, other := &watcher{Recovery: r}, newSnapshotter(r), newSnapshotter(b.recovery())
 	defer m.release(t.Context())
-	b.add(b.scripts.Keys.Delayed(), "1", 4e12)
-	b.add(b.scripts.Keys.Delayed(), "cancelled", 4e12)
+	b.add(b.scripts.Keys.Delayed, "1", 4e12)
+	b.add(b.scripts.Keys.Delayed, "cancelled", 4e12)
 	b.snapshot(m)
-	b.add(b.scripts.Keys.Delayed(), "2", 4e12)
+	b.add(b.scripts.Keys.Delayed, "2", 4e12)
 	b.tables.meanwhile = func() {
-		b.client.ZRem(t.Context(), b.scripts.Keys.Delayed(), "cancelled")
+		b.client.ZRem(t.Context(), b.scripts.Keys.Delayed, "cancelled")
 		other.epoch, _ = other.agreed()
 		other.leased, other.unlock = t.Context(), func() {} // the lock of the one that hangs has ended
 		b.snapshot(other)
@@ -133,7 +133,7 @@ func TestAnotherProcessHasASnapshot(t *testing.T) {
 	}
 	b.lost(r, 0)
 	want := map[string]int64{"1": 4e12, "2": 4e12}
-	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed())); diff != "" {
+	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed)); diff != "" {
 		t.Errorf("delayed (-want +got):\n%s", diff)
 	}
 	b.inSnapshot(setDelayed, want)
@@ -146,12 +146,12 @@ func TestMySQLFromABackup(t *testing.T) {
 	b := newBench(t)
 	w := &watcher{Recovery: b.recovery()}
 	m := newSnapshotter(w.Recovery)
-	b.add(b.scripts.Keys.Timers(), "fires", 4e12)
+	b.add(b.scripts.Keys.Timers, "fires", 4e12)
 	b.snapshot(m)
 	version, parts := b.tables.version, b.tables.parts
-	b.client.ZRem(t.Context(), b.scripts.Keys.Timers(), "fires")
+	b.client.ZRem(t.Context(), b.scripts.Keys.Timers, "fires")
 	for _, name := range []string{"a", "b", "c"} {
-		b.add(b.scripts.Keys.Timers(), name, 4e12)
+		b.add(b.scripts.Keys.Timers, name, 4e12)
 		b.snapshot(m)
 	}
 	m.release(t.Context())
@@ -163,7 +163,7 @@ func TestMySQLFromABackup(t *testing.T) {
 	defer m.release(t.Context())
 	b.snapshot(m)
 	want := map[string]int64{"a": 4e12, "b": 4e12, "c": 4e12}
-	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Timers())); diff != "" {
+	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Timers)); diff != "" {
 		t.Errorf("timers (-want +got):\n%s", diff)
 	}
 	b.inSnapshot(setTimers, want)

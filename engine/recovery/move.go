@@ -67,7 +67,7 @@ type mover struct {
 
 func (m *mover) move(ctx context.Context) error {
 	k, home := m.from.Keys, m.to.Home().Keys
-	of := func(key func(scripts.Keys) string) func(string) string {
+	of := func(key func(*scripts.Keys) string) func(string) string {
 		return func(id string) string { return key(m.to.Of(id).Keys) }
 	}
 	named := func(e redis.XMessage) *scripts.Scripts {
@@ -78,7 +78,7 @@ func (m *mover) move(ctx context.Context) error {
 		if !report.ValidID(member) {
 			return "" // a step of a job that runs, or what is no id and would be quarantined
 		}
-		return m.to.Of(member).Keys.Delayed()
+		return m.to.Of(member).Keys.Delayed
 	}
 	waiting, timers, err := m.adopt(ctx)
 	if err != nil {
@@ -86,29 +86,29 @@ func (m *mover) move(ctx context.Context) error {
 	}
 	for _, key := range waiting {
 		report := strings.TrimPrefix(key, k.Waiting(""))
-		if err := m.set(ctx, key, of(func(k scripts.Keys) string { return k.Waiting(report) })); err != nil {
+		if err := m.set(ctx, key, of(func(k *scripts.Keys) string { return k.Waiting(report) })); err != nil {
 			return err
 		}
 	}
 	return cmp.Or(
 		m.pauses(ctx),
-		m.set(ctx, k.PausedTimers(), of(scripts.Keys.PausedTimers)),
-		m.set(ctx, k.Timers(), of(scripts.Keys.Timers)),
-		m.set(ctx, k.Dead(), of(scripts.Keys.Dead)),
-		m.set(ctx, k.Delayed(), delayed),
-		m.set(ctx, k.WaitingFired(), func(member string) string {
+		m.set(ctx, k.PausedTimers, of(func(k *scripts.Keys) string { return k.PausedTimers })),
+		m.set(ctx, k.Timers, of(func(k *scripts.Keys) string { return k.Timers })),
+		m.set(ctx, k.Dead, of(func(k *scripts.Keys) string { return k.Dead })),
+		m.set(ctx, k.Delayed, delayed),
+		m.set(ctx, k.WaitingFired, func(member string) string {
 			name, _, _ := strings.Cut(member, " ")
-			return m.to.Of(name).Keys.WaitingFired()
+			return m.to.Of(name).Keys.WaitingFired
 		}),
-		m.hash(ctx, k.TimerAnchors(), of(scripts.Keys.TimerAnchors)),
-		m.hash(ctx, k.ReplyTo(), of(scripts.Keys.ReplyTo)),
-		m.stream(ctx, k.Jobs(), func(e redis.XMessage) string {
+		m.hash(ctx, k.TimerAnchors, of(func(k *scripts.Keys) string { return k.TimerAnchors })),
+		m.hash(ctx, k.ReplyTo, of(func(k *scripts.Keys) string { return k.ReplyTo })),
+		m.stream(ctx, k.Jobs, func(e redis.XMessage) string {
 			id, _ := e.Values["id"].(string)
-			return m.to.Of(id).Keys.Jobs()
+			return m.to.Of(id).Keys.Jobs
 		}),
-		m.stream(ctx, k.Fired(), func(e redis.XMessage) string { return named(e).Keys.Fired() }),
-		m.stream(ctx, k.Finished(), func(e redis.XMessage) string { return named(e).Keys.Finished() }),
-		m.stream(ctx, k.Quarantined(), func(redis.XMessage) string { return home.Quarantined() }),
+		m.stream(ctx, k.Fired, func(e redis.XMessage) string { return named(e).Keys.Fired }),
+		m.stream(ctx, k.Finished, func(e redis.XMessage) string { return named(e).Keys.Finished }),
+		m.stream(ctx, k.Quarantined, func(redis.XMessage) string { return home.Quarantined }),
 		m.timerKeys(ctx, timers),
 	)
 }
@@ -199,21 +199,21 @@ func (m *mover) set(ctx context.Context, key string, to func(member string) stri
 
 // pauses copies the pauses to all partitions.
 func (m *mover) pauses(ctx context.Context) error {
-	found, err := m.source.ZRangeWithScores(ctx, m.from.Keys.PausedSet(), 0, -1).Result()
+	found, err := m.source.ZRangeWithScores(ctx, m.from.Keys.PausedSet, 0, -1).Result()
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	stays := false
 	for _, s := range m.to {
-		if err := m.target.ZAddNX(ctx, s.Keys.PausedSet(), found...).Err(); err != nil {
+		if err := m.target.ZAddNX(ctx, s.Keys.PausedSet, found...).Err(); err != nil {
 			return err
 		}
-		stays = stays || m.stays(m.from.Keys.PausedSet(), s.Keys.PausedSet())
+		stays = stays || m.stays(m.from.Keys.PausedSet, s.Keys.PausedSet)
 	}
 	if stays {
 		return nil
 	}
-	return m.source.Del(ctx, m.from.Keys.PausedSet()).Err()
+	return m.source.Del(ctx, m.from.Keys.PausedSet).Err()
 }
 
 // hash moves the fields of a hash.

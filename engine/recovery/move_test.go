@@ -32,7 +32,7 @@ func newMoveBench(t *testing.T) moveBench {
 func (b moveBench) divided(n int) (p scripts.Partitions) {
 	all := b.keys.Partitions(report.Redis{Partitions: n})
 	for _, k := range all {
-		p = append(p, scripts.New(scripts.Options{Redis: b.client, Keys: scripts.Keys(k), Home: scripts.Keys(all[0])}))
+		p = append(p, scripts.New(scripts.Options{Redis: b.client, Keys: k, Home: all[0]}))
 	}
 	return p
 }
@@ -58,17 +58,17 @@ func TestMove(t *testing.T) {
 	all := b.divided(1)
 	for _, name := range names {
 		k := all.Of(name).Keys
-		for _, stream := range []string{k.Fired(), k.Finished()} {
+		for _, stream := range []string{k.Fired, k.Finished} {
 			b.client.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"name", name, "due", "1", "late", "0", "try", "2"}})
 		}
-		b.client.ZAdd(ctx, k.WaitingFired(), redis.Z{Score: due, Member: name + " 1 0 3"})
+		b.client.ZAdd(ctx, k.WaitingFired, redis.Z{Score: due, Member: name + " 1 0 3"})
 		b.client.ZAdd(ctx, k.Waiting("paused"), redis.Z{Score: due, Member: name})
-		b.client.HSet(ctx, k.ReplyTo(), name, "replies:my/1-0")
+		b.client.HSet(ctx, k.ReplyTo, name, "replies:my/1-0")
 		b.client.Do(ctx, "set", k.Timer(name), "x", "pxat", at) // no scheduler has seen it
 	}
-	b.client.ZAdd(ctx, all.Home().Keys.Timers(), redis.Z{Score: due - 1000, Member: names[0]}) // the key counts
-	b.client.ZAdd(ctx, all.Home().Keys.PausedTimers(), redis.Z{Score: due - 1000, Member: names[1]})
-	b.client.ZAdd(ctx, all.Home().Keys.Deadlines(), redis.Z{Score: due, Member: "7"})
+	b.client.ZAdd(ctx, all.Home().Keys.Timers, redis.Z{Score: due - 1000, Member: names[0]}) // the key counts
+	b.client.ZAdd(ctx, all.Home().Keys.PausedTimers, redis.Z{Score: due - 1000, Member: names[1]})
+	b.client.ZAdd(ctx, all.Home().Keys.Deadlines, redis.Z{Score: due, Member: "7"})
 	b.client.HSet(ctx, all.Home().Keys.Job("7"), "job", "x")
 	for _, n := range []int{4, 7, 2, 1} {
 		to := b.divided(n)
@@ -77,11 +77,11 @@ func TestMove(t *testing.T) {
 		}
 		for _, name := range names {
 			s := to.Of(name)
-			k, set := s.Keys, s.Keys.Timers()
+			k, set := s.Keys, s.Keys.Timers
 			if name == names[1] {
-				set = k.PausedTimers()
+				set = k.PausedTimers
 			}
-			for _, stream := range []string{k.Fired(), k.Finished()} {
+			for _, stream := range []string{k.Fired, k.Finished} {
 				found := 0
 				for _, e := range b.client.XRange(ctx, stream, "-", "+").Val() {
 					if e.Values["name"] == name && e.Values["try"] == "2" {
@@ -92,12 +92,12 @@ func TestMove(t *testing.T) {
 					t.Errorf("%d partitions: %s is %d times in %s", n, name, found, stream)
 				}
 			}
-			for key, member := range map[string]string{k.WaitingFired(): name + " 1 0 3", k.Waiting("paused"): name, set: name} {
+			for key, member := range map[string]string{k.WaitingFired: name + " 1 0 3", k.Waiting("paused"): name, set: name} {
 				if score, err := b.client.ZScore(ctx, key, member).Result(); err != nil || score != due {
 					t.Errorf("%d partitions: %s in %s: %.0f %v", n, member, key, score, err)
 				}
 			}
-			if push := b.client.HGet(ctx, k.ReplyTo(), name).Val(); push != "replies:my/1-0" {
+			if push := b.client.HGet(ctx, k.ReplyTo, name).Val(); push != "replies:my/1-0" {
 				t.Errorf("%d partitions: receipts of %s go to %q", n, name, push)
 			}
 			if end := b.client.PExpireTime(ctx, k.Timer(name)).Val().Milliseconds(); end != at {
@@ -109,7 +109,7 @@ func TestMove(t *testing.T) {
 			of[s.Keys.Prefix] = true
 		}
 		for _, s := range all {
-			if left := b.left(s.Keys.Prefix); !of[s.Keys.Prefix] && len(left) > 0 || b.client.Exists(ctx, s.Keys.Job("7"), s.Keys.Installation()).Val() > 0 {
+			if left := b.left(s.Keys.Prefix); !of[s.Keys.Prefix] && len(left) > 0 || b.client.Exists(ctx, s.Keys.Job("7"), s.Keys.Installation).Val() > 0 {
 				t.Errorf("left: %q", left)
 			}
 		}
@@ -125,14 +125,15 @@ func TestMoveBesideOtherInstallations(t *testing.T) {
 	old := b.divided(1)
 	k := old.Home().Keys
 	var others []string
-	for _, o := range []scripts.Keys{
+	for _, other := range []report.Keys{
 		{Prefix: k.Prefix + "b:", Hash: k.Hash + "b-"}, {Prefix: k.Timer("b:"), Hash: k.Hash + "t-"}, {Prefix: k.Prefix + "b:c:", Hash: k.Prefix + "d-"},
 	} {
-		b.client.XAdd(ctx, &redis.XAddArgs{Stream: o.Jobs(), Values: []string{"id", "5"}})
+		o := scripts.NewKeys(other)
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: o.Jobs, Values: []string{"id", "5"}})
 		b.client.HSet(ctx, o.Job("5"), "job", "x")
 		b.client.Set(ctx, o.Timer("call-1"), "", time.Hour)
-		b.client.Set(ctx, o.Installation(), "other", 0)
-		others = append(others, o.Jobs(), o.Job("5"), o.Timer("call-1"), o.Installation())
+		b.client.Set(ctx, o.Installation, "other", 0)
+		others = append(others, o.Jobs, o.Job("5"), o.Timer("call-1"), o.Installation)
 	}
 	b.client.Set(ctx, k.Prefix+"of-no-one", "", 0)
 	others = append(others, k.Prefix+"of-no-one")
@@ -142,7 +143,7 @@ func TestMoveBesideOtherInstallations(t *testing.T) {
 	b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Task("one"), Values: []string{"id", "5"}})
 	b.client.ZAdd(ctx, k.Waiting("installation"), redis.Z{Score: 1e13, Member: "5"})
 	b.client.ZAdd(ctx, k.Waiting("one"), redis.Z{Score: 1e13, Member: "6"})
-	b.client.Set(ctx, k.Installation(), "this", 0)
+	b.client.Set(ctx, k.Installation, "this", 0)
 	to := b.divided(4)
 	if _, err := Move(ctx, old, to, b.client, b.client); err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func TestMoveBesideOtherInstallations(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 	waits := b.client.ZScore(ctx, to.Of("5").Keys.Waiting("installation"), "5").Val() + b.client.ZScore(ctx, to.Of("6").Keys.Waiting("one"), "6").Val()
-	if due := b.client.ZScore(ctx, to.Of("installation").Keys.Timers(), "installation").Val(); due == 0 || waits != 2e13 {
+	if due := b.client.ZScore(ctx, to.Of("installation").Keys.Timers, "installation").Val(); due == 0 || waits != 2e13 {
 		t.Errorf("the timer is due at %.0f, ids wait since %.0f", due, waits)
 	}
 }
@@ -167,12 +168,12 @@ func TestRemoveRefusesWork(t *testing.T) {
 	s := b.divided(1).Home()
 	k := s.Keys
 	for key, add := range map[string]func() error{
-		k.Jobs(): func() error {
-			return b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Jobs(), Values: []string{"id", "5"}}).Err()
+		k.Jobs: func() error {
+			return b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Jobs, Values: []string{"id", "5"}}).Err()
 		},
 		k.Waiting("r"):    func() error { return b.client.ZAdd(ctx, k.Waiting("r"), redis.Z{Score: 1, Member: "5"}).Err() },
-		k.TimerAnchors():  func() error { return b.client.HSet(ctx, k.TimerAnchors(), "call-1", "x").Err() },
-		k.ReplyTo():       func() error { return b.client.HSet(ctx, k.ReplyTo(), "5", "replies:my/1-0").Err() },
+		k.TimerAnchors:    func() error { return b.client.HSet(ctx, k.TimerAnchors, "call-1", "x").Err() },
+		k.ReplyTo:         func() error { return b.client.HSet(ctx, k.ReplyTo, "5", "replies:my/1-0").Err() },
 		k.Timer("call-1"): func() error { return b.client.Set(ctx, k.Timer("call-1"), "", time.Hour).Err() },
 	} {
 		if err := add(); err != nil {
@@ -183,7 +184,7 @@ func TestRemoveRefusesWork(t *testing.T) {
 		}
 		b.client.Del(ctx, key)
 	}
-	b.client.XGroupCreateMkStream(ctx, k.Jobs(), scripts.Group, "0")
+	b.client.XGroupCreateMkStream(ctx, k.Jobs, scripts.Group, "0")
 	if err := remove(ctx, b.client, k, false); err != nil || len(b.left(k.Prefix)) > 0 {
 		t.Errorf("an empty stream: %v", err)
 	}
@@ -198,12 +199,12 @@ func TestMoveKeepsTheOrderOfFields(t *testing.T) {
 	want := []any{"stream", "s", "entry", "1-0", "reason", "odd", "fields", "a=b", "more", "", "a", "1", "b", "2"}
 	const entries = 20
 	for range entries {
-		b.client.XAdd(ctx, &redis.XAddArgs{Stream: from.Home().Keys.Quarantined(), Values: want})
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: from.Home().Keys.Quarantined, Values: want})
 	}
 	if _, err := Move(ctx, from, to, b.client, b.client); err != nil {
 		t.Fatal(err)
 	}
-	found, err := b.client.Do(ctx, "xrange", to.Home().Keys.Quarantined(), "-", "+").Slice()
+	found, err := b.client.Do(ctx, "xrange", to.Home().Keys.Quarantined, "-", "+").Slice()
 	if err != nil || len(found) != entries {
 		t.Fatal(len(found), err)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // known returns the keys of a partition whose names belong to Fanfold, except the hashes of jobs,
 // and except keys of another installation whose prefix begins with this one.
-func known(ctx context.Context, client redis.UniversalClient, k scripts.Keys) (found []string, err error) {
-	node, err := redisdb.Master(ctx, client, k.Jobs())
+func known(ctx context.Context, client redis.UniversalClient, k *scripts.Keys) (found []string, err error) {
+	node, err := redisdb.Master(ctx, client, k.Jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func known(ctx context.Context, client redis.UniversalClient, k scripts.Keys) (f
 		if strings.HasPrefix(key, k.Hash) {
 			continue
 		}
-		if other, ok := strings.CutSuffix(key, scripts.Keys{}.Installation()); ok && other != k.Prefix {
+		if other, ok := strings.CutSuffix(key, scripts.NewKeys(report.Keys{}).Installation); ok && other != k.Prefix {
 			// A timer, or what belongs to a listener, can have this name, too.
 			kind, err := node.Type(ctx, key).Result()
 			if err != nil {
@@ -50,9 +51,9 @@ func known(ctx context.Context, client redis.UniversalClient, k scripts.Keys) (f
 
 // remove removes the running jobs of a partition and its keys. Keys with work stay if the work
 // stays in this partition, and must be empty otherwise. Hashes of ended jobs expire.
-func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, stays bool) error {
+func remove(ctx context.Context, client redis.UniversalClient, k *scripts.Keys, stays bool) error {
 	for {
-		ids, err := client.ZRange(ctx, k.Deadlines(), 0, scanPage-1).Result()
+		ids, err := client.ZRange(ctx, k.Deadlines, 0, scanPage-1).Result()
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, s
 		}); err != nil {
 			return err
 		}
-		if err := client.ZRem(ctx, k.Deadlines(), ids).Err(); err != nil {
+		if err := client.ZRem(ctx, k.Deadlines, ids).Err(); err != nil {
 			return err
 		}
 	}

@@ -95,9 +95,9 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 	other := ""
 	switch {
 	case set == setTimers:
-		other = r.o.Scripts.Keys.PausedTimers()
+		other = r.o.Scripts.Keys.PausedTimers
 	case set == setPausedTimers && !older:
-		other = r.o.Scripts.Keys.Timers()
+		other = r.o.Scripts.Keys.Timers
 	}
 	if other != "" {
 		var names []string

@@ -52,7 +52,7 @@ func (s *server) copy() (restart func()) {
 func (s *server) has(delayed, timers, paused map[string]int64) {
 	s.t.Helper()
 	want := []map[string]int64{delayed, timers, paused}
-	got := []map[string]int64{s.scores(s.scripts.Keys.Delayed()), s.scores(s.scripts.Keys.Timers()), s.scores(s.scripts.Keys.PausedTimers())}
+	got := []map[string]int64{s.scores(s.scripts.Keys.Delayed), s.scores(s.scripts.Keys.Timers), s.scores(s.scripts.Keys.PausedTimers)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("in Redis (-want +got):\n%s", diff)
 	}
@@ -69,14 +69,14 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 			w := &watcher{Recovery: s.process()}
 			s.poll(w)
 			m := newSnapshotter(w.Recovery)
-			s.add(s.scripts.Keys.Delayed(), "1", 4e12)
-			s.add(s.scripts.Keys.Delayed(), "2", 4e12)
+			s.add(s.scripts.Keys.Delayed, "1", 4e12)
+			s.add(s.scripts.Keys.Delayed, "2", 4e12)
 			for _, name := range []string{"removed", "paused", "stays"} {
-				s.add(s.scripts.Keys.Timers(), name, 4e12)
+				s.add(s.scripts.Keys.Timers, name, 4e12)
 			}
 			s.snapshot(m)
 			m.release(t.Context())
-			s.client.ZRem(t.Context(), s.scripts.Keys.Delayed(), "1")
+			s.client.ZRem(t.Context(), s.scripts.Keys.Delayed, "1")
 			if err := s.scripts.Timers.Remove(t.Context(), "removed"); err != nil {
 				t.Fatal(err)
 			}
@@ -126,12 +126,12 @@ func TestAnOlderCopyOfRedis(t *testing.T) {
 			<-w.want
 			m := newSnapshotter(w.Recovery)
 			defer func() { m.release(t.Context()) }()
-			s.add(s.scripts.Keys.Delayed(), "1", 4e12)
-			s.add(s.scripts.Keys.Timers(), "resumed", 4e12)
+			s.add(s.scripts.Keys.Delayed, "1", 4e12)
+			s.add(s.scripts.Keys.Timers, "resumed", 4e12)
 			s.snapshot(m)
 			restart := s.copy()
-			s.add(s.scripts.Keys.Delayed(), "7", 4e12)
-			s.add(s.scripts.Keys.Delayed(), "8", 1) // was due
+			s.add(s.scripts.Keys.Delayed, "7", 4e12)
+			s.add(s.scripts.Keys.Delayed, "8", 1) // was due
 			s.snapshot(m)
 			delayed := map[string]int64{"1": 4e12, "7": 4e12, "8": 1}
 			s.inSnapshot(setDelayed, delayed)
@@ -202,7 +202,7 @@ func TestAPauseOutlivesAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := b.older()
-	timers, paused := b.scripts.Keys.Timers(), b.scripts.Keys.PausedTimers()
+	timers, paused := b.scripts.Keys.Timers, b.scripts.Keys.PausedTimers
 	b.add(timers, "runs", 3e12)
 	b.add(paused, "pauses", 3e12)
 	b.save(setTimers, map[string]int64{"pauses": 4e12, "both": 4e12, "other": 4e12})
@@ -223,14 +223,14 @@ func TestTwoProcessesMakeSnapshots(t *testing.T) {
 	b := newBench(t)
 	r := b.recovery()
 	first, second := newSnapshotter(r), newSnapshotter(r)
-	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
+	b.add(b.scripts.Keys.Delayed, "1", 2e12)
 	b.snapshot(first)
 	first.unlock()
 	first.leased, first.unlock = t.Context(), func() {}
 	want := map[string]int64{"1": 2e12}
 	for i, s := range []*snapshotter{second, first, second, first} {
 		member := fmt.Sprint("more-", i)
-		b.add(b.scripts.Keys.Delayed(), member, 2e12)
+		b.add(b.scripts.Keys.Delayed, member, 2e12)
 		want[member] = 2e12
 		b.snapshot(s)
 		b.inSnapshot(setDelayed, want)

@@ -56,25 +56,25 @@ func TestSnapshotHasWhatIsDue(t *testing.T) {
 	b := newBench(t)
 	m := newSnapshotter(b.recovery())
 	defer m.release(t.Context())
-	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
-	b.add(b.scripts.Keys.Delayed(), "2", 1_700_000_000.25)
-	b.add(b.scripts.Keys.Delayed(), "3/1/@fanin", 2e12)
-	b.add(b.scripts.Keys.Delayed(), "4", math.Inf(1))
+	b.add(b.scripts.Keys.Delayed, "1", 2e12)
+	b.add(b.scripts.Keys.Delayed, "2", 1_700_000_000.25)
+	b.add(b.scripts.Keys.Delayed, "3/1/@fanin", 2e12)
+	b.add(b.scripts.Keys.Delayed, "4", math.Inf(1))
 	odd := `send_message-42/"\<'>&`
-	b.add(b.scripts.Keys.Timers(), "é \n", 2e12) // is no timer
-	b.add(b.scripts.Keys.Timers(), odd, -2e12)
-	b.add(b.scripts.Keys.Timers(), strings.Repeat("x", 256), 2e12)
-	b.add(b.scripts.Keys.PausedTimers(), "paused", 7)
-	b.add(b.scripts.Keys.PausedSet(), "listener/l", 8)
+	b.add(b.scripts.Keys.Timers, "é \n", 2e12) // is no timer
+	b.add(b.scripts.Keys.Timers, odd, -2e12)
+	b.add(b.scripts.Keys.Timers, strings.Repeat("x", 256), 2e12)
+	b.add(b.scripts.Keys.PausedTimers, "paused", 7)
+	b.add(b.scripts.Keys.PausedSet, "listener/l", 8)
 	b.snapshot(m)
 	b.inSnapshot(setDelayed, map[string]int64{"1": 2e12, "2": 1_700_000_001})
 	b.inSnapshot(setTimers, map[string]int64{odd: -2e12})
 	b.inSnapshot(setPausedTimers, map[string]int64{"paused": 7})
 	b.inSnapshot(setPaused, map[string]int64{"listener/l": 8})
 
-	b.client.ZRem(t.Context(), b.scripts.Keys.Delayed(), "1")
-	b.add(b.scripts.Keys.Delayed(), "2", 3e12)
-	b.client.Del(t.Context(), b.scripts.Keys.Timers())
+	b.client.ZRem(t.Context(), b.scripts.Keys.Delayed, "1")
+	b.add(b.scripts.Keys.Delayed, "2", 3e12)
+	b.client.Del(t.Context(), b.scripts.Keys.Timers)
 	b.snapshot(m)
 	b.inSnapshot(setDelayed, map[string]int64{"2": 3e12})
 	b.inSnapshot(setTimers, map[string]int64{})
@@ -89,21 +89,21 @@ func TestNothingIsReadWhileNothingChanges(t *testing.T) {
 	defer m.release(t.Context())
 	counted := &scans{}
 	b.client.AddHook(counted)
-	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
+	b.add(b.scripts.Keys.Delayed, "1", 2e12)
 	b.snapshot(m)
 	scans, writes := counted.n.Load(), b.tables.writes
 	if scans == 0 || writes != 1 {
 		t.Fatalf("%d scans, %d writes", scans, writes)
 	}
 	for range 3 {
-		b.add(b.scripts.Keys.Delayed(), "1", 2e12) // changes nothing
+		b.add(b.scripts.Keys.Delayed, "1", 2e12) // changes nothing
 		b.snapshot(m)
 	}
 	if n := counted.n.Load(); n != scans || b.tables.writes != writes {
 		t.Errorf("%d scans and %d writes though nothing has changed", n-scans, b.tables.writes-writes)
 	}
 	m.taken = m.taken.Add(-snapshotAnyway)
-	b.add(b.scripts.Keys.Delayed(), "1/2/@fanin", 2e12)
+	b.add(b.scripts.Keys.Delayed, "1/2/@fanin", 2e12)
 	b.snapshot(m)
 	if n := counted.n.Load(); n == scans || b.tables.writes != writes {
 		t.Errorf("%d scans and %d writes where a step has come", n-scans, b.tables.writes-writes)
@@ -124,11 +124,11 @@ func TestSnapshotOfALargeSet(t *testing.T) {
 			page = append(page, redis.Z{Member: fmt.Sprint(i), Score: float64(i)})
 			want[fmt.Sprint(i)] = int64(i)
 		}
-		if err := b.client.ZAdd(t.Context(), b.scripts.Keys.Delayed(), page...).Err(); err != nil {
+		if err := b.client.ZAdd(t.Context(), b.scripts.Keys.Delayed, page...).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.add(b.scripts.Keys.Timers(), "t", 7)
+	b.add(b.scripts.Keys.Timers, "t", 7)
 	b.snapshot(m)
 	b.inSnapshot(setDelayed, want)
 	b.inSnapshot(setTimers, map[string]int64{"t": 7})
@@ -141,7 +141,7 @@ func TestSnapshotOfALargeSet(t *testing.T) {
 	}
 	b.forget()
 	b.poll(&watcher{Recovery: b.process()})
-	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed())); diff != "" {
+	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed)); diff != "" {
 		t.Errorf("restored (-want +got):\n%s", diff)
 	}
 }
@@ -155,9 +155,9 @@ func TestSnapshotsTakeAShare(t *testing.T) {
 	defer m.release(t.Context())
 	const took = 50 * time.Millisecond
 	b.tables.meanwhile = func() { <-time.After(took) }
-	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
+	b.add(b.scripts.Keys.Delayed, "1", 2e12)
 	b.snapshot(m)
-	b.add(b.scripts.Keys.Delayed(), "2", 2e12)
+	b.add(b.scripts.Keys.Delayed, "2", 2e12)
 	if rest := time.Until(m.next); rest < (snapshotShare-2)*took {
 		t.Errorf("after one that took %v the next is made in %v", took, rest)
 	}
@@ -168,7 +168,7 @@ func TestSnapshotsTakeAShare(t *testing.T) {
 	b.snapshot(m)
 	b.inSnapshot(setDelayed, map[string]int64{"1": 2e12, "2": 2e12})
 	for range 2000 {
-		b.add(b.scripts.Keys.Timers(), rand.Text()+rand.Text()+rand.Text()+rand.Text(), 2e12)
+		b.add(b.scripts.Keys.Timers, rand.Text()+rand.Text()+rand.Text()+rand.Text(), 2e12)
 	}
 	b.snapshot(m)
 	if rest := time.Until(m.next); rest < time.Second {
@@ -182,7 +182,7 @@ func TestASnapshotDoesNotForget(t *testing.T) {
 	b := newBench(t)
 	m := newSnapshotter(b.recovery())
 	defer m.release(t.Context())
-	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
+	b.add(b.scripts.Keys.Delayed, "1", 2e12)
 	b.snapshot(m)
 	b.forget()
 	for range 3 {
@@ -205,10 +205,10 @@ func TestOneProcessMakesSnapshots(t *testing.T) {
 	b := newBench(t)
 	r := b.recovery()
 	first, second := newSnapshotter(r), newSnapshotter(r)
-	b.add(b.scripts.Keys.Delayed(), "1", 2e12)
-	b.add(b.scripts.Keys.Delayed(), "2", 2e12)
+	b.add(b.scripts.Keys.Delayed, "1", 2e12)
+	b.add(b.scripts.Keys.Delayed, "2", 2e12)
 	b.snapshot(first)
-	b.client.ZRem(t.Context(), b.scripts.Keys.Delayed(), "1")
+	b.client.ZRem(t.Context(), b.scripts.Keys.Delayed, "1")
 	b.snapshot(second)
 	b.inSnapshot(setDelayed, map[string]int64{"1": 2e12, "2": 2e12})
 	first.release(t.Context())
@@ -226,7 +226,7 @@ func TestEveryChangeIsSeen(t *testing.T) {
 	b := newBench(t)
 	foreign := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = foreign.Close() })
-	ctx, keys := t.Context(), []string{b.scripts.Keys.Delayed(), b.scripts.Keys.Timers()}
+	ctx, keys := t.Context(), []string{b.scripts.Keys.Delayed, b.scripts.Keys.Timers}
 	c := changes{client: b.client}
 	defer c.end(ctx)
 	if !c.seen(ctx) {
@@ -288,7 +288,7 @@ func TestChangesThatCannotBeSeen(t *testing.T) {
 	defer m.release(t.Context())
 	counted := &scans{}
 	s.client.AddHook(counted)
-	s.add(s.scripts.Keys.Delayed(), "1", 2e12)
+	s.add(s.scripts.Keys.Delayed, "1", 2e12)
 	for i := range 3 {
 		before := counted.n.Load()
 		s.snapshot(m)
@@ -296,7 +296,7 @@ func TestChangesThatCannotBeSeen(t *testing.T) {
 			t.Errorf("call %d: %d scans, %d writes", i, counted.n.Load()-before, s.tables.writes)
 		}
 	}
-	s.add(s.scripts.Keys.Delayed(), "2", 2e12)
+	s.add(s.scripts.Keys.Delayed, "2", 2e12)
 	s.snapshot(m)
 	s.inSnapshot(setDelayed, map[string]int64{"1": 2e12, "2": 2e12})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -144,7 +145,7 @@ func newBenchOn(t testing.TB, server *testenv.Redis) *bench {
 	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}})
 	return &bench{t: t, client: client, scripts: s, tables: newTables(), jobs: &jobs{}}
 }
 

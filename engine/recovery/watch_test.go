@@ -15,7 +15,7 @@ import (
 
 func (b *bench) restored(want map[string]int64) {
 	b.t.Helper()
-	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed())); diff != "" {
+	if diff := cmp.Diff(want, b.scores(b.scripts.Keys.Delayed)); diff != "" {
 		b.t.Errorf("in Redis (-want +got):\n%s", diff)
 	}
 	now, err := b.scripts.Epoch.Read(b.t.Context())
@@ -51,7 +51,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	}
 	b.save(setDelayed, want)
 	b.forget()
-	b.add(b.scripts.Keys.Delayed(), "7", 9e12) // somebody was faster
+	b.add(b.scripts.Keys.Delayed, "7", 9e12) // somebody was faster
 	want["7"] = 9e12
 	b.poll(w)
 	b.restored(want)
@@ -71,7 +71,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	if err := b.scripts.Epoch.Write(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
-	b.client.Del(t.Context(), b.scripts.Keys.Delayed())
+	b.client.Del(t.Context(), b.scripts.Keys.Delayed)
 	want["7"] = 2e12 + 7
 	b.poll(w)
 	b.restored(want)
@@ -90,14 +90,14 @@ func TestACrashInTheMiddleOfARestore(t *testing.T) {
 	if err := w.poll(t.Context()); !errors.Is(err, b.tables.fail) {
 		t.Fatal(err)
 	}
-	if n := len(b.scores(b.scripts.Keys.Delayed())); n != 2 {
+	if n := len(b.scores(b.scripts.Keys.Delayed)); n != 2 {
 		t.Fatalf("%d restored", n)
 	}
 	if now, _ := w.agreed(); now != "" {
 		t.Error("it works on though the restore is not done")
 	}
 	b.tables.fail = nil
-	b.add(b.scripts.Keys.Delayed(), "1", 3e12)
+	b.add(b.scripts.Keys.Delayed, "1", 3e12)
 	b.poll(&watcher{Recovery: b.process()})
 	b.restored(map[string]int64{"1": 3e12, "2": 2e12})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -24,7 +25,7 @@ func on(t *testing.T, server *testenv.Redis) redisDoctor {
 	}
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: testmain.Name(t) + ":"}})
+	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: testmain.Name(t) + ":"}})
 	o := inspect.Options{Redis: client, Scripts: scripts.Partitions{s}}
 	return redisDoctor{doctor{Options{Options: o}, inspect.New(o)}}
 }

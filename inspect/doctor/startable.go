@@ -54,7 +54,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared, d.Scripts.Home().Keys.Jobs())
+		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared, d.Scripts.Home().Keys.Jobs)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again when fewer ids wait there; a rebuild starts the records without a job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
@@ -69,7 +69,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued, whole = map[string]bool{}, true
 	for _, s := range d.Scripts {
-		entries, err := d.Redis.XRangeN(ctx, s.Keys.Jobs(), "-", "+", maxCompared).Result()
+		entries, err := d.Redis.XRangeN(ctx, s.Keys.Jobs, "-", "+", maxCompared).Result()
 		if err != nil {
 			return nil, false, err
 		}
@@ -112,7 +112,7 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
+	delayed, err := s.Epoch.Scores(ctx, s.Keys.Delayed, members)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	var n int64
 	var err error
 	for _, s := range d.Scripts {
-		some, failed := d.Redis.XLen(ctx, s.Keys.Quarantined()).Result()
+		some, failed := d.Redis.XLen(ctx, s.Keys.Quarantined).Result()
 		n, err = n+some, cmp.Or(err, failed)
 	}
 	if err == nil && n > 0 {

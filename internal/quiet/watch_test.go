@@ -102,7 +102,7 @@ func watched(t *testing.T, options redis.Options) (*redis.Client, *slog.Logger, 
 	log := &keptLog{}
 	handler := quiet.New(slog.NewTextHandler(log, nil), time.Minute)
 	t.Cleanup(handler.Close)
-	watch := &quiet.Watch{Type: scripts.Keys(report.DefaultKeys).Type}
+	watch := &quiet.Watch{Type: scripts.NewKeys(report.DefaultKeys).Type}
 	watch.On(client)
 	watch.SetLog(slog.New(handler))
 	return client, slog.New(handler), log
@@ -211,9 +211,9 @@ func TestAKeyOfTheWrongTypeIsRemembered(t *testing.T) {
 	ctx := t.Context()
 	server := startHangs(t)
 	client, _, kept := watched(t, redis.Options{Addr: server.Addr})
-	k := scripts.Keys(report.DefaultKeys)
-	client.Set(ctx, k.Definitions(), "x", 0)
-	keys := []string{k.Jobs(), k.Delayed(), k.FanIn(), k.Definitions()}
+	k := scripts.NewKeys(report.DefaultKeys)
+	client.Set(ctx, k.Definitions, "x", 0)
+	keys := []string{k.Jobs, k.Delayed, k.FanIn, k.Definitions}
 	const script = `local failed = {}
 for i = 1, 20 do failed[i] = redis.pcall('ZADD', KEYS[4], 1, 'x') end
 return failed`
@@ -227,7 +227,7 @@ return failed`
 				t.Fatal(answer)
 			}
 		}
-		if err := client.ZCard(ctx, k.Definitions()).Err(); !strings.Contains(err.Error(), "the key fanfold:definitions is a string, not a zset") {
+		if err := client.ZCard(ctx, k.Definitions).Err(); !strings.Contains(err.Error(), "the key fanfold:definitions is a string, not a zset") {
 			t.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func (p *Process) otherPartitions(noted string) error {
 // another table: each installation would read the other's ids as its own.
 func (p *Process) otherInstallation(owner, tag string) error {
 	keys := p.Partitions.Home().Keys
-	return ErrConfig.of(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation()))
+	return ErrConfig.of(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation))
 }
 
 // ownerTime bounds the wait of a command for the owner of the keys.
@@ -90,7 +90,7 @@ func (p *Process) claim(ctx context.Context, log *slog.Logger) error {
 	}
 	owner, err := p.Partitions.Home().Epoch.Claim(ctx, tag)
 	if err != nil {
-		log.Warn("the owner of the keys is unknown: another installation may use them", "key", p.Partitions.Home().Keys.Installation(), "err", err)
+		log.Warn("the owner of the keys is unknown: another installation may use them", "key", p.Partitions.Home().Keys.Installation, "err", err)
 		return nil
 	}
 	if owner != tag {

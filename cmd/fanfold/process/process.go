@@ -125,7 +125,7 @@ func (p *Process) open() error {
 	p.closers = append(p.closers, p.Blocking)
 	for _, keys := range all {
 		p.Partitions = append(p.Partitions, scripts.New(scripts.Options{
-			Redis: p.Redis, Keys: scripts.Keys(keys), Home: scripts.Keys(all[0]), JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
+			Redis: p.Redis, Keys: keys, Home: all[0], JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
 		}))
 	}
 	p.seen = &quiet.Watch{Type: p.Partitions.Type}
