@@ -13,6 +13,7 @@
 //   - inspect: what an operator sees; operate: what an operator changes
 //   - dashboard, waiting, api: what a browser or a client sees
 //   - internal/access: who may do what over HTTP; internal/trace: traces of jobs
+//   - internal/aged: when something is asked again; internal/words: how people read it
 //   - cmd/fanfold: the command
 package fanfold
 

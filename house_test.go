@@ -94,6 +94,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/redisdb":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/screen":   {""},
 		"/internal/words":    {""},
+		"/internal/aged":     {""},
 		"/internal/quiet":    {""},
 		"/internal/trace":    {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/cmd/fanfold/demo":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},

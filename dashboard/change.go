@@ -45,7 +45,7 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 			d.fail(w, r, v, "The change failed", err)
 			return
 		}
-		d.verdicts.forget()
+		d.jobPages.Forget()
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)

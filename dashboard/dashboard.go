@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -39,9 +40,13 @@ type Options struct {
 	Log       *slog.Logger // nil: no log
 }
 
-// maxVerdictAge is the maximum age of the state of a job on its page. Within it, several browsers cost one
-// query.
-const maxVerdictAge = 2 * time.Second
+const (
+	// maxVerdictAge is the maximum age of the state of a job on its page. Within it, several browsers cost one
+	// query.
+	maxVerdictAge = 2 * time.Second
+	// maxVerdicts is the maximum number of cached states.
+	maxVerdicts = 1000
+)
 
 // Dashboard serves pages for operators. It is safe for concurrent use.
 type Dashboard struct {
@@ -50,10 +55,10 @@ type Dashboard struct {
 	errorPage   *template.Template
 	reportsPage *template.Template
 	handler     http.Handler
-	streams     chan struct{} // semaphore of live updates
-	verdicts    verdicts
+	streams     chan struct{}               // semaphore of live updates
+	jobPages    aged.Cache[string, jobPage] // by id
 	reasons     reasons
-	matched     matched
+	matches     aged.Cache[parameter, match]
 	messages    messages
 	queries     chan struct{} // semaphore of queries of records
 	sweeps      sweeps
@@ -77,6 +82,8 @@ func New(o Options) *Dashboard {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams), queries: make(chan struct{}, maxQueries)}
+	d.jobPages = aged.Cache[string, jobPage]{MaxAge: maxVerdictAge, Max: maxVerdicts, Timeout: pageTimeout, Ask: d.readJob}
+	d.matches = aged.Cache[parameter, match]{MaxAge: maxMatchAge, Max: maxMatchings, Timeout: pageTimeout, Ask: d.readMatch}
 	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", d.overview))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
-	"golang.org/x/sync/singleflight"
 )
 
 // jobPage is the content of the page of a job.
@@ -59,7 +57,7 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 	if !report.ValidID(id) {
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
-	v, err := d.jobPage(ctx, id)
+	v, err := d.jobPages.Get(ctx, id)
 	return "Job " + id, v, err
 }
 
@@ -67,68 +65,21 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 // says which server does not answer.
 const jobTimeout = 4 * time.Second
 
-// jobPage returns the content of the page of a job. Browsers that ask for the same share one answer.
-func (d *Dashboard) jobPage(ctx context.Context, id string) (jobPage, error) {
-	return d.verdicts.of(id, func() (jobPage, error) {
-		ctx, cancel := detached(ctx, pageTimeout)
-		defer cancel()
-		var why inspect.Verdict
-		var failed error
-		var group sync.WaitGroup
-		group.Go(func() { why, failed = d.o.Inspect.Why(ctx, id) })
-		quick, cancelQuick := context.WithTimeout(ctx, jobTimeout)
-		defer cancelQuick()
-		v, err := d.o.Inspect.Job(quick, id)
-		if err == nil {
-			err = d.o.Inspect.Times(quick, &v)
-		}
-		group.Wait()
-		if failed == nil && why.Kind != inspect.KindNoRecord {
-			err = nil // the verdict says that a server does not answer or the record is not committed yet
-		}
-		return jobPage{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
-	})
-}
-
-// verdicts caches the contents of pages of jobs. It is safe for concurrent use.
-type verdicts struct {
-	group singleflight.Group
-	mu    sync.Mutex
-	known map[string]verdict
-}
-
-type verdict struct {
-	at time.Time
-	jobPage
-}
-
-// forget empties the cache.
-func (v *verdicts) forget() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	clear(v.known)
-}
-
-// of returns the cached content of a job's page, or calls ask if it is older than maxVerdictAge.
-func (v *verdicts) of(id string, ask func() (jobPage, error)) (jobPage, error) {
-	v.mu.Lock()
-	maps.DeleteFunc(v.known, func(_ string, one verdict) bool { return time.Since(one.at) > maxVerdictAge })
-	one, ok := v.known[id]
-	v.mu.Unlock()
-	if ok {
-		return one.jobPage, nil
+// readJob reads the content of the page of a job.
+func (d *Dashboard) readJob(ctx context.Context, id string) (jobPage, error) {
+	var why inspect.Verdict
+	var failed error
+	var group sync.WaitGroup
+	group.Go(func() { why, failed = d.o.Inspect.Why(ctx, id) })
+	quick, cancelQuick := context.WithTimeout(ctx, jobTimeout)
+	defer cancelQuick()
+	v, err := d.o.Inspect.Job(quick, id)
+	if err == nil {
+		err = d.o.Inspect.Times(quick, &v)
 	}
-	found, err, _ := v.group.Do(id, func() (any, error) {
-		j, err := ask()
-		if err == nil {
-			v.mu.Lock()
-			defer v.mu.Unlock()
-			if v.known == nil {
-				v.known = map[string]verdict{}
-			}
-			v.known[id] = verdict{time.Now(), j}
-		}
-		return j, err
-	})
-	return found.(jobPage), err
+	group.Wait()
+	if failed == nil && why.Kind != inspect.KindNoRecord {
+		err = nil // the verdict says that a server does not answer or the record is not committed yet
+	}
+	return jobPage{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
 }

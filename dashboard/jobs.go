@@ -85,12 +85,12 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query
 	}
 	if name, value, ok := strings.Cut(v.Query, "="); ok && name != "" {
-		found, err := d.withParameter(ctx, name, value)
-		if err != nil {
+		found, err := d.matches.Get(ctx, parameter{name, value})
+		if err := cmp.Or(err, found.err); err != nil {
 			return "Jobs", nil, err
 		}
-		v.Param, v.Cut = true, len(found) == maxMatches
-		matches = func(j inspect.Running) bool { return found[j.ID] }
+		v.Param, v.Cut = true, len(found.ids) == maxMatches
+		matches = func(j inspect.Running) bool { return found.ids[j.ID] }
 	}
 	for _, running := range s.Jobs {
 		if !matches(running) {
@@ -114,7 +114,7 @@ func (d *Dashboard) jobs(ctx context.Context, r *http.Request, s *sample) (strin
 	}
 	if report.ValidID(v.Query) && d.o.Reports[v.Query] == nil && !slices.ContainsFunc(s.Jobs, func(j inspect.Running) bool { return j.ID == v.Query }) {
 		// It is queued, delayed or has ended.
-		switch other, err := d.jobPage(ctx, v.Query); {
+		switch other, err := d.jobPages.Get(ctx, v.Query); {
 		case err == nil:
 			v.Other = &other
 		case !errors.Is(err, engine.ErrNoRecord):

@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
-	"golang.org/x/sync/singleflight"
 )
 
 // records is the content of the page of records.
@@ -147,59 +145,33 @@ func detached(request context.Context, max time.Duration) (context.Context, cont
 const (
 	// maxMatches is the maximum number of running jobs that a filter by parameter finds.
 	maxMatches = 5000
-	// maxMatchAge is the maximum age of a cached answer.
-	maxMatchAge = 15 * time.Second
+	// maxMatchAge is the maximum age of a cached answer, and maxMatchings the maximum number of them.
+	maxMatchAge, maxMatchings = 15 * time.Second, 100
 )
 
-// matched caches which running jobs have a parameter, because every live update asks for them. It is safe for
-// concurrent use.
-type matched struct {
-	once  singleflight.Group
-	mu    sync.Mutex
-	known map[string]match // by name=value
-}
+// parameter is the name and the value of a parameter.
+type parameter struct{ name, value string }
 
-// match is a cached answer.
+// match has the ids of the running jobs with a parameter: the maxMatches whose records were changed last. It is
+// cached, also an error, because every live update asks for it.
 type match struct {
-	at  time.Time
 	ids map[string]bool
 	err error
 }
 
-// withParameter returns the ids of the running jobs with a parameter: the maxMatches whose records were
-// changed last. Browsers that ask for the same share one query.
-func (d *Dashboard) withParameter(ctx context.Context, name, value string) (map[string]bool, error) {
-	m, key := &d.matched, name+"="+value
-	found, _, _ := m.once.Do(key, func() (any, error) {
-		m.mu.Lock()
-		maps.DeleteFunc(m.known, func(_ string, one match) bool { return time.Since(one.at) > maxMatchAge })
-		one, ok := m.known[key]
-		m.mu.Unlock()
-		if ok {
-			return one, nil
+// readMatch reads the running jobs with a parameter. It returns an error only if no query was made.
+func (d *Dashboard) readMatch(ctx context.Context, p parameter) (match, error) {
+	found := match{ids: map[string]bool{}}
+	found.err = d.query(ctx, func(ctx context.Context) error {
+		of := record.Filter{Status: report.Processing, Parameters: map[string]string{p.name: p.value}}
+		records, err := d.o.Inspect.Search(ctx, of, maxMatches)
+		for _, r := range records {
+			found.ids[r.ID] = true
 		}
-		ctx, cancel := detached(ctx, pageTimeout)
-		defer cancel()
-		one.ids = map[string]bool{}
-		one.err = d.query(ctx, func(ctx context.Context) error {
-			records, err := d.o.Inspect.Search(ctx, record.Filter{Status: report.Processing, Parameters: map[string]string{name: value}}, maxMatches)
-			for _, r := range records {
-				one.ids[r.ID] = true
-			}
-			return err
-		})
-		if errors.Is(one.err, errBusy) {
-			return one, nil // nothing was asked
-		}
-		one.at = time.Now()
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.known == nil {
-			m.known = map[string]match{}
-		}
-		m.known[key] = one
-		return one, nil
+		return err
 	})
-	one, _ := found.(match)
-	return one.ids, one.err
+	if errors.Is(found.err, errBusy) {
+		return match{}, found.err
+	}
+	return found, nil
 }

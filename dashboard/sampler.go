@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -90,14 +91,15 @@ type sampler struct {
 	deadRead   time.Time      // when dead jobs and quarantined entries were read
 	deadCounts [2]float64     // their numbers then
 
-	sources  background[[]source]
-	settings background[settings]
-	sink     background[sinkState]
+	sources  aged.Latest[[]source]
+	settings aged.Latest[settings]
+	sink     aged.Latest[sinkState]
 	hung     atomic.Bool // a question to the sink has no answer yet
 }
 
 func newSampler(o Options) *sampler {
 	s := &sampler{o: o, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	s.sources.Every, s.settings.Every, s.sink.Every = sourcesEvery, settingsEvery, settingsEvery
 	s.now.Store(&sample{})
 	return s
 }
@@ -158,9 +160,9 @@ func (s *sampler) next() <-chan struct{} {
 
 // run takes samples until ctx ends.
 func (s *sampler) run(ctx context.Context) {
-	defer s.sources.running.Wait()
-	defer s.settings.running.Wait()
-	defer s.sink.running.Wait()
+	defer s.sources.Wait()
+	defer s.settings.Wait()
+	defer s.sink.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.lastRequest.Load())) < activeFor
@@ -293,9 +295,9 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 		return err
 	}
 	before := to.Sources
-	to.Sources = s.sources.get(sourcesEvery, func() []source { return connectAll(context.WithoutCancel(ctx), s.o, before) })
-	to.Settings = s.settings.get(settingsEvery, func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
-	to.Sink = s.sink.get(settingsEvery, func() sinkState { return readSink(context.WithoutCancel(ctx), s.o, &s.hung) })
+	to.Sources = s.sources.Get(func() []source { return connectAll(context.WithoutCancel(ctx), s.o, before) })
+	to.Settings = s.settings.Get(func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
+	to.Sink = s.sink.Get(func() sinkState { return readSink(context.WithoutCancel(ctx), s.o, &s.hung) })
 	if counts := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.stale.Swap(false) || counts != s.deadCounts || time.Since(s.deadRead) > deadEvery {
 		if err := keep(&to.Dead)(s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead)); err != nil {
 			return err

@@ -72,33 +72,6 @@ const (
 	settingsEvery = time.Minute
 )
 
-// background is a value that is read outside the samples, so that a server that hangs delays no page. It is
-// safe for concurrent use.
-type background[T any] struct {
-	mu      sync.Mutex
-	known   T
-	began   time.Time // of the last read
-	busy    bool      // it has not ended
-	running sync.WaitGroup
-}
-
-// get returns the last value, and starts to read a new one if the last read has ended and began more
-// than every ago.
-func (s *background[T]) get(every time.Duration, ask func() T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.began) > every && !s.busy {
-		s.began, s.busy = time.Now(), true
-		s.running.Go(func() {
-			found := ask()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.known, s.busy = found, false
-		})
-	}
-	return s.known
-}
-
 // settings are the settings of Redis that Fanfold depends on.
 type settings struct {
 	Known    bool     // they were tested

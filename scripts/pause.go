@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,15 +22,8 @@ func PausedReport(name string) string   { return "report/" + name }
 
 const pausedListener = "listener/"
 
-// pausesTime is how long what is paused is cached.
-const pausesTime = 500 * time.Millisecond
-
-// pauses caches what is paused.
-type pauses struct {
-	mu    sync.Mutex
-	known Pauses
-	at    time.Time
-}
+// maxPausesAge is the maximum age of the cached pauses.
+const maxPausesAge = 500 * time.Millisecond
 
 // Paused returns what is paused.
 func (s Gate) Paused(ctx context.Context) (Pauses, error) {
@@ -47,19 +39,11 @@ func (s Gate) Paused(ctx context.Context) (Pauses, error) {
 	return found, nil
 }
 
-// IsPaused tells whether a member is paused. The answer is at most half a second old.
+// IsPaused tells whether a member is paused. The answer can be up to half a second old.
 func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
-	s.paused.mu.Lock()
-	defer s.paused.mu.Unlock()
-	if s.paused.known == nil || time.Since(s.paused.at) > pausesTime {
-		found, err := s.Paused(ctx)
-		if err != nil {
-			return false, err
-		}
-		s.paused.known, s.paused.at = found, time.Now()
-	}
-	_, ok := s.paused.known[member]
-	return ok, nil
+	found, err := s.paused.Get(ctx, struct{}{})
+	_, ok := found[member]
+	return ok, err
 }
 
 // pause pauses a member, if it is not paused already, and returns since when it is.
@@ -141,9 +125,7 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	// was added, or removes it just now since it has pushed it before.
 	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
-		s.paused.mu.Lock()
-		s.paused.known = nil // what is released now must not be parked again
-		s.paused.mu.Unlock()
+		s.paused.Forget() // an id that is released now must not be parked again
 		if err = (Streams{s.conn}).Push(ctx, map[string]string{"id": id}); err == nil {
 			err = s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Waiting(report), id))
 		}

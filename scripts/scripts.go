@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
@@ -83,7 +84,7 @@ type conn struct {
 	bytes     int64  // max size of a job's data
 	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
-	paused    pauses
+	paused    aged.Cache[struct{}, Pauses]
 	plain     *atomic.Bool // the server refuses the first line of scripts
 }
 
@@ -109,6 +110,9 @@ func New(o Options) *Scripts {
 		c.small /= expansion
 	}
 	c.completes = Tasks{c}.completeGroup()
+	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout, Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
+		return Gate{c}.Paused(ctx)
+	}}
 	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 

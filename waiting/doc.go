@@ -3,7 +3,7 @@
 // The link /r/<token> is the permission. A token contains an id, an expiry and, if the installation
 // knows it, the person (token.go). The page shows the state in words (words.go), the position in the
 // queue (queue.go), the estimated time left (left.go) and the missing parts, then the file and its
-// details (facts.go), and the person's past exports (past.go). It works without JavaScript; with
+// details (facts.go), and the person's past exports (exports.go). It works without JavaScript; with
 // JavaScript, a stream keeps it up to date (live.go).
 //
 // The person is not an operator: no page contains the text of an error, a query, a host or a key.

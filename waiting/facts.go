@@ -3,11 +3,7 @@ package waiting
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
@@ -25,47 +21,10 @@ const (
 	maxCachedFacts = 2000
 )
 
-// factsCache caches facts about records. It is safe for concurrent use.
-type factsCache struct {
-	group singleflight.Group
-	mu    sync.Mutex
-	known map[string]facts
-}
-
-// of returns the facts about a record, and calls ask if the cached ones are older than maxFactsAge. Other
-// requests wait for the same answer, so ask gets a context that does not end with ctx.
-func (l *factsCache) of(ctx context.Context, id string, ask func(context.Context) (facts, error)) (facts, error) {
-	l.mu.Lock()
-	f, ok := l.known[id]
-	l.mu.Unlock()
-	if ok && time.Since(f.Now) < maxFactsAge {
-		return f, nil
-	}
-	found, err, _ := l.group.Do(id, func() (any, error) {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
-		defer cancel()
-		f, err := ask(limited)
-		if err != nil {
-			return f, err
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if len(l.known) >= maxCachedFacts {
-			maps.DeleteFunc(l.known, func(_ string, old facts) bool { return time.Since(old.Now) > maxFactsAge })
-		}
-		if l.known == nil || len(l.known) >= maxCachedFacts {
-			l.known = map[string]facts{}
-		}
-		l.known[id] = f
-		return f, nil
-	})
-	return found.(facts), err
-}
-
 // factsOf returns what the link of a pass may show. If another record has the id now, the record of the
 // link was deleted.
 func (p *Pages) factsOf(ctx context.Context, pass Pass) (facts, error) {
-	f, err := p.facts.of(ctx, pass.ID, func(ctx context.Context) (facts, error) { return p.query(ctx, pass.ID) })
+	f, err := p.facts.Get(ctx, pass.ID)
 	if err == nil && f.Mark != pass.Mark {
 		f = facts{Job: inspect.Job{ID: pass.ID, Status: inspect.Deleted}}
 	}
@@ -89,7 +48,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	f := facts{Job: v, Mark: marks[id], Now: time.Now()}
 	switch {
 	case v.Status == report.Pending:
-		f.Position, err = p.queues.of(ctx, p.o.Partitions.Of(id), id)
+		f.Position, err = p.position(ctx, p.o.Partitions.Of(id), id)
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
 		r := run{attempt: v.Attempt, started: *v.Started, retryAt: retryAt(v), paused: len(v.Paused) > 0}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/record"
@@ -40,9 +41,9 @@ type Options struct {
 type Pages struct {
 	o         Options
 	mux       *http.ServeMux
-	facts     factsCache
-	exports   exports
-	queues    queues
+	facts     aged.Cache[string, facts]      // by id
+	exports   aged.Cache[string, exportList] // by person
+	queues    aged.Cache[string, queueHead]  // by the name of the stream
 	estimates estimates
 	past      *past.Runs
 	streams   streams
@@ -65,7 +66,10 @@ func New(o Options) *Pages {
 	for _, s := range o.Partitions {
 		events = append(events, s.Keys.Events)
 	}
-	p := &Pages{o: o, mux: http.NewServeMux(), queues: queues{redis: o.Redis}, past: past.New(o.Redis, events...)}
+	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Redis, events...)}
+	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
+	p.exports = aged.Cache[string, exportList]{MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.readExports}
+	p.queues = aged.Cache[string, queueHead]{MaxAge: maxQueueAge, Timeout: queryTimeout, Ask: p.readQueue}
 	p.mux.HandleFunc("GET /r/{token}", p.page)
 	p.mux.HandleFunc("GET /r/{token}/file", p.file)
 	p.mux.HandleFunc("GET /r/{token}/live", p.live)
@@ -93,7 +97,7 @@ type content struct {
 	Token      string // empty: the link is not valid
 	Base       string // relative path from the page to /r/
 	Until      string // when the link expires
-	Past       []export
+	Exports    []export
 }
 
 // open reads the token of a request. If it is not valid, open answers the request and returns false.
@@ -135,7 +139,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 		p.unavailable(w, r, pass, err)
 		return
 	}
-	s.Past = p.pastExports(r.Context(), pass)
+	s.Exports = p.pastExports(r.Context(), pass)
 	p.write(w, r, http.StatusOK, s)
 }
 

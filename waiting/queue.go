@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
@@ -29,71 +27,44 @@ type position struct {
 	Known  bool // the id is in the queue, or the queue is longer than maxPositions
 }
 
-// queues caches the first ids of the queues of all partitions. It is safe for concurrent use.
-type queues struct {
-	redis redis.UniversalClient
-	group singleflight.Group // by the name of the stream
-	mu    sync.Mutex
-	read  map[string]*queueHead // by the name of the stream
-}
-
 // queueHead has the first ids of a queue.
 type queueHead struct {
-	at        time.Time
 	positions map[string]int
 	more      bool // the queue has more ids
 }
 
-// of returns the position of an id.
-func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p position, err error) {
-	score, err := q.redis.ZScore(ctx, s.Keys.Delayed, id).Result()
-	switch at, ok := inspect.DueTime(score); {
+// position returns the position of an id in a partition.
+func (p *Pages) position(ctx context.Context, s *scripts.Scripts, id string) (at position, err error) {
+	score, err := p.o.Redis.ZScore(ctx, s.Keys.Delayed, id).Result()
+	switch due, ok := inspect.DueTime(score); {
 	case err == nil && ok:
-		p.Due = at
-		return p, nil
+		at.Due = due
+		return at, nil
 	case err != nil && !errors.Is(err, redis.Nil):
-		return p, fmt.Errorf("delayed: %w", err)
+		return at, fmt.Errorf("delayed: %w", err)
 	}
-	b, err := q.head(ctx, s.Keys.Jobs)
+	head, err := p.queues.Get(ctx, s.Keys.Jobs)
 	if err != nil {
-		return p, err
+		return at, err
 	}
-	p.Before, p.Exact = b.positions[id]
-	if p.Known = p.Exact || b.more; !p.Exact {
-		p.Before = len(b.positions)
+	at.Before, at.Exact = head.positions[id]
+	if at.Known = at.Exact || head.more; !at.Exact {
+		at.Before = len(head.positions)
 	}
-	return p, nil
+	return at, nil
 }
 
-// head reads the first ids of a queue, at most once in maxQueueAge. A queue that hangs delays only its own
-// pages.
-func (q *queues) head(ctx context.Context, stream string) (*queueHead, error) {
-	found, err, _ := q.group.Do(stream, func() (any, error) {
-		q.mu.Lock()
-		b := q.read[stream]
-		q.mu.Unlock()
-		if b != nil && time.Since(b.at) < maxQueueAge {
-			return b, nil
+// readQueue reads the first ids of a queue.
+func (p *Pages) readQueue(ctx context.Context, stream string) (queueHead, error) {
+	entries, err := p.o.Redis.XRangeN(ctx, stream, "-", "+", maxPositions+1).Result()
+	if err != nil {
+		return queueHead{}, fmt.Errorf("jobs: %w", err)
+	}
+	head := queueHead{positions: map[string]int{}, more: len(entries) > maxPositions}
+	for i, e := range entries[:min(len(entries), maxPositions)] {
+		if id, _ := e.Values["id"].(string); id != "" {
+			head.positions[id] = i
 		}
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
-		defer cancel()
-		entries, err := q.redis.XRangeN(limited, stream, "-", "+", maxPositions+1).Result()
-		if err != nil {
-			return b, fmt.Errorf("jobs: %w", err)
-		}
-		b = &queueHead{at: time.Now(), positions: map[string]int{}, more: len(entries) > maxPositions}
-		for i, e := range entries[:min(len(entries), maxPositions)] {
-			if id, _ := e.Values["id"].(string); id != "" {
-				b.positions[id] = i
-			}
-		}
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if q.read == nil {
-			q.read = map[string]*queueHead{}
-		}
-		q.read[stream] = b
-		return b, nil
-	})
-	return found.(*queueHead), err
+	}
+	return head, nil
 }

@@ -32,14 +32,14 @@ func TestAQueueThatHangs(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	h := hanging{make(chan struct{}), make(chan struct{})}
 	client.AddHook(h)
-	q := queues{redis: client}
+	p := New(Options{Redis: client})
 	read := make(chan error)
 	go func() {
-		_, err := q.head(t.Context(), "away")
+		_, err := p.queues.Get(t.Context(), "away")
 		read <- err
 	}()
 	<-h.begun
-	if b, err := q.head(t.Context(), "here"); b == nil || err != nil {
+	if b, err := p.queues.Get(t.Context(), "here"); b.positions == nil || err != nil {
 		t.Error(b, err)
 	}
 	close(h.goes)

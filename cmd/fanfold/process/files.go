@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/sink"
 )
@@ -18,46 +16,30 @@ const openTime = 10 * time.Second
 
 var errOpenTime = errors.New("not open after " + openTime.String())
 
-// opened is a sink that is opened on first use. It is safe for concurrent use.
-type opened struct {
-	open  func(context.Context) (sink.Sink, error)
-	once  singleflight.Group
-	ready atomic.Pointer[sink.Sink]
-}
-
-// get returns the sink. While another caller opens it, get waits until ctx ends, at most for openTime.
-func (o *opened) get(ctx context.Context) (sink.Sink, error) {
-	if s := o.ready.Load(); s != nil {
-		return *s, nil
-	}
-	result := o.once.DoChan("", func() (any, error) {
-		if s := o.ready.Load(); s != nil {
-			return *s, nil
-		}
+// openOnce returns a function that opens a sink on first use. Its callers share the sink. Each of them waits until
+// its context ends, at most for openTime.
+func openOnce(open func(context.Context) (sink.Sink, error)) func(context.Context) (sink.Sink, error) {
+	opened := aged.Cache[struct{}, sink.Sink]{Ask: func(ctx context.Context, _ struct{}) (sink.Sink, error) {
 		// The sink outlives the request that opens it, and uses this context to get tokens.
-		lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		lasting, cancel := context.WithCancelCause(ctx)
 		limit := time.AfterFunc(openTime, func() { cancel(errOpenTime) })
-		s, err := o.open(lasting)
+		s, err := open(lasting)
 		if !limit.Stop() && err == nil {
 			err = errOpenTime
 		}
 		if err != nil {
 			cancel(err)
-			return nil, err
 		}
-		o.ready.Store(&s)
-		return s, nil
-	})
-	limited, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
-	defer cancel()
-	select {
-	case r := <-result:
-		if r.Err != nil {
-			return nil, r.Err
+		return s, err
+	}}
+	return func(ctx context.Context) (sink.Sink, error) {
+		limited, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+		defer cancel()
+		s, err := opened.Get(limited, struct{}{})
+		if err != nil && limited.Err() != nil {
+			return nil, fmt.Errorf("sink: %w", err)
 		}
-		return r.Val.(sink.Sink), nil
-	case <-limited.Done():
-		return nil, fmt.Errorf("sink: %w", context.Cause(limited))
+		return s, err
 	}
 }
 
@@ -69,7 +51,7 @@ func (p *Process) sinkAnswers(ctx context.Context) error {
 			return err
 		}
 	}
-	files, err := p.reads.get(ctx)
+	files, err := p.reads(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +64,7 @@ func (p *Process) sinkAnswers(ctx context.Context) error {
 // Object returns the sink that has the file of a record, and the file's name in it. The sink stays
 // open until Close.
 func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {
-	if files, err = p.reads.get(ctx); err != nil {
+	if files, err = p.reads(ctx); err != nil {
 		return nil, "", err
 	}
 	name, ours := files.Name(file)

@@ -17,34 +17,34 @@ func TestOpeningASinkThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun, release := make(chan context.Context, 10), make(chan struct{})
-	o := &opened{open: func(ctx context.Context) (sink.Sink, error) {
+	get := openOnce(func(ctx context.Context) (sink.Sink, error) {
 		begun <- ctx
 		<-release
 		return d, nil
-	}}
+	})
 	first, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() {
-		_, err := o.get(first)
+		_, err := get(first)
 		ended <- err
 	}()
 	lasting := <-begun
 	cancel()
-	if _, err := o.get(first); !errors.Is(err, context.Canceled) {
+	if _, err := get(first); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	go func() {
-		_, err := o.get(t.Context())
+		_, err := get(t.Context())
 		ended <- err
 	}()
 	close(release)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if s, err := o.get(t.Context()); s != sink.Sink(d) || err != nil || len(begun) > 0 || lasting.Err() != nil {
+	if s, err := get(t.Context()); s != sink.Sink(d) || err != nil || len(begun) > 0 || lasting.Err() != nil {
 		t.Errorf("%v %v, opened again %d times, %v", s, err, len(begun), lasting.Err())
 	}
 }
@@ -53,12 +53,17 @@ func TestOpeningASinkThatHangs(t *testing.T) {
 func TestOpeningASinkAgain(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
-	o := &opened{open: func(context.Context) (sink.Sink, error) { return nil, away }}
-	if _, err := o.get(t.Context()); !errors.Is(err, away) {
+	opens := 0
+	get := openOnce(func(context.Context) (sink.Sink, error) {
+		if opens++; opens == 1 {
+			return nil, away
+		}
+		return &sink.Dir{}, nil
+	})
+	if _, err := get(t.Context()); !errors.Is(err, away) {
 		t.Error(err)
 	}
-	o.open = func(context.Context) (sink.Sink, error) { return &sink.Dir{}, nil }
-	if s, err := o.get(t.Context()); s == nil || err != nil {
+	if s, err := get(t.Context()); s == nil || err != nil {
 		t.Error(err)
 	}
 }

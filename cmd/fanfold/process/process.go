@@ -53,17 +53,17 @@ type Process struct {
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program: "dev" or such as "v0.1.0"
 
-	trace    *trace.Tracer                   // nil: no job is traced
-	seen     *quiet.Watch                    // whether Redis answers its clients
-	files    *sink.Watched                   // of an engine; nil: this process writes no files
-	reads    opened                          // the sink for downloads
-	sources  map[string]listeners.Connection // databases and APIs, by name
-	only     func(listener string) bool      // which listeners run here; nil: all
-	patterns []string                        // of --listeners
-	slots    *listeners.Slots                // of tasks
-	tag      string                          // identifies this installation in the names of files; empty: unknown
-	zone     *time.Location                  // of the records' sessions; nil: the server's
-	closing  sync.Mutex                      // of closers
+	trace    *trace.Tracer                            // nil: no job is traced
+	seen     *quiet.Watch                             // whether Redis answers its clients
+	files    *sink.Watched                            // of an engine; nil: this process writes no files
+	reads    func(context.Context) (sink.Sink, error) // opens the sink for downloads, once
+	sources  map[string]listeners.Connection          // databases and APIs, by name
+	only     func(listener string) bool               // which listeners run here; nil: all
+	patterns []string                                 // of --listeners
+	slots    *listeners.Slots                         // of tasks
+	tag      string                                   // identifies this installation in the names of files; empty: unknown
+	zone     *time.Location                           // of the records' sessions; nil: the server's
+	closing  sync.Mutex                               // of closers
 	closers  []io.Closer
 }
 
@@ -96,7 +96,7 @@ func Open(file string) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Config: config, sources: map[string]listeners.Connection{}}
-	p.reads.open = p.OpenSink
+	p.reads = openOnce(p.OpenSink)
 	if err := p.open(); err != nil {
 		p.Close()
 		return nil, ErrConfig.of(err)

@@ -2,7 +2,6 @@ package waiting
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/record"
@@ -20,15 +19,8 @@ const (
 // export is a past export of a person.
 type export struct{ Report, Created, Token string }
 
-// exports caches the lists of past exports. It is safe for concurrent use.
-type exports struct {
-	mu    sync.Mutex
-	known map[string]exportList // by person
-}
-
 // exportList is a list of past exports without their tokens, which every page makes for itself.
 type exportList struct {
-	at      time.Time
 	ids     []string
 	marks   map[string]record.Mark
 	names   []string // of the reports
@@ -41,7 +33,7 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 	if pass.Person == "" || p.o.People == nil {
 		return nil
 	}
-	l, err := p.exportsOf(ctx, pass.Person)
+	l, err := p.exports.Get(ctx, pass.Person)
 	if err != nil {
 		p.o.Log.Warn("cannot read past exports", "err", err)
 		return nil
@@ -55,33 +47,17 @@ func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
 	return all
 }
 
-// exportsOf returns the cached list of a person, or reads it. The list is for other pages, too, so a browser that
-// disconnects does not end the queries. An error is not cached.
-func (p *Pages) exportsOf(ctx context.Context, person string) (exportList, error) {
-	p.exports.mu.Lock()
-	l, ok := p.exports.known[person]
-	p.exports.mu.Unlock()
-	if ok && time.Since(l.at) <= maxExportsAge {
-		return l, nil
-	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
-	defer cancel()
-	l = exportList{at: time.Now()}
-	found, err := p.o.People.Exports(limited, person, maxExports)
+// readExports reads the list of a person.
+func (p *Pages) readExports(ctx context.Context, person string) (l exportList, err error) {
+	found, err := p.o.People.Exports(ctx, person, maxExports)
 	if err != nil {
 		return l, err
 	}
 	for _, r := range found {
-		l.ids, l.names, l.created = append(l.ids, r.ID), append(l.names, r.Report), append(l.created, stamp(time.Now().Add(-r.Age)))
+		l.ids = append(l.ids, r.ID)
+		l.names = append(l.names, r.Report)
+		l.created = append(l.created, stamp(time.Now().Add(-r.Age)))
 	}
-	if l.marks, err = p.o.Records.Marks(limited, l.ids...); err != nil {
-		return l, err
-	}
-	p.exports.mu.Lock()
-	defer p.exports.mu.Unlock()
-	if p.exports.known == nil || len(p.exports.known) >= maxPeople {
-		p.exports.known = map[string]exportList{}
-	}
-	p.exports.known[person] = l
-	return l, nil
+	l.marks, err = p.o.Records.Marks(ctx, l.ids...)
+	return l, err
 }
