@@ -11,7 +11,7 @@
 //     looks like
 //   - scheduler: what happens because time passed
 //   - inspect: what an operator sees; operate: what an operator changes
-//   - dashboard, waiting, api: what a browser or a client sees
+//   - dashboard, waiting, api: what a browser or a client sees; web: what they have in common
 //   - internal/access: who may do what over HTTP; internal/trace: traces of jobs
 //   - internal/aged: when something is asked again; internal/words: how people read it
 //   - cmd/fanfold: the command

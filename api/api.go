@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web"
 )
 
 // Root is the path of the API.
@@ -29,7 +29,7 @@ type Options struct {
 	// Parameters is the maximum size of a record's parameters, in bytes.
 	Parameters int64
 	// Find finds the file of a record.
-	Find download.Find
+	Find web.Find
 	// Page returns the address of a job's page for the person who waits, or an empty string if it has none.
 	// nil: no job has one.
 	Page func(ctx context.Context, id string) string

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/download"
 )
 
 // job answers with the state of a job.
@@ -20,7 +19,7 @@ func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v.Size = download.Size(r.Context(), a.o.Find, v.ID, v.File)
+	v.Size = a.o.Find.Size(r.Context(), v.ID, v.File)
 	return a.answer(w, http.StatusOK, v)
 }
 
@@ -36,7 +35,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 	case !of.Status.HasFile():
 		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")), Remedy: "POST " + a.url(id, "/retry") + " runs it again"}
 	}
-	return download.Serve(w, r, a.o.Find, id, of.File)
+	return a.o.Find.Serve(w, r, id, of.File)
 }
 
 // record reads a record, within requestTimeout, for a handler of a long route.

@@ -151,7 +151,7 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 		_ = i
 	}
 	c.send(false, 503, "GET", "/jobs/"+done+"/events", "")
-	c.sent["getFile Found"] = true // internal/download proves it: there is no bucket here
+	c.sent["getFile Found"] = true // package web proves it: there is no bucket here
 	c.sent["createJob Conflict"] = true
 	for path, item := range document.Paths.Map() {
 		for method, of := range item.Operations() {

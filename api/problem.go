@@ -11,11 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/web"
 )
 
 // problem is an error in the form of RFC 9457. It has no type: Code identifies it.
@@ -70,7 +70,7 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 		return problem{Status: http.StatusNotFound, Code: "record", Detail: "there is no record " + r.PathValue("id"), Remedy: "Use the id in the answer that created the job"}
 	case errors.Is(err, sink.ErrNoObject):
 		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes the file again"}
-	case errors.Is(err, download.ErrElsewhere):
+	case errors.Is(err, web.ErrElsewhere):
 		return problem{Status: http.StatusConflict, Code: "file", Detail: engine.Reason(err), Remedy: "If the sink has moved, copy the file by hand; POST …/retry makes it again in the present sink"}
 	case errors.Is(err, record.ErrOtherRequest):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/web"
 )
 
 const (
@@ -84,7 +84,7 @@ func (p *Pages) manifest(ctx context.Context, v inspect.Job) (m *sink.Manifest, 
 	files, name, err := p.o.Find(ctx, v.ID, v.File)
 	if err != nil {
 		p.o.Log.Debug("cannot find the file for a waiting page", "job", v.ID, "err", err)
-		return nil, errors.Is(err, download.ErrElsewhere)
+		return nil, errors.Is(err, web.ErrElsewhere)
 	}
 	read, err := sink.ReadManifest(ctx, files, name)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/aged"
-	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/web"
 )
 
 // Options are the data of the pages. All fields but People and Log are required.
@@ -32,7 +32,7 @@ type Options struct {
 	Redis      redis.UniversalClient // for reads that do not block
 	Partitions scripts.Partitions
 	Reports    map[string]*report.Report
-	Find       download.Find
+	Find       web.Find
 	People     *record.People // finds the records of a person; nil: pages list no past exports
 	Log        *slog.Logger   // nil: no log
 }
@@ -163,12 +163,12 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		err = download.Serve(w, r, p.o.Find, pass.ID, f.File)
+		err = p.o.Find.Serve(w, r, pass.ID, f.File)
 	}
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
 		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: view{Class: "warn", Title: "The file no longer exists", Ended: true, Help: true, Says: []string{"It was created, but has been deleted since. Request the report again."}}})
-	case errors.Is(err, download.ErrElsewhere):
+	case errors.Is(err, web.ErrElsewhere):
 		p.o.Log.Warn("the file of a waiting page cannot be downloaded", "job", pass.ID, "err", err)
 		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: elsewhere})
 	case err != nil:

@@ -23,7 +23,7 @@ type facts struct {
 	Left     Left           // while its job runs
 	Manifest *sink.Manifest // of the file; nil: no file exists, or its manifest cannot be read
 
-	Elsewhere bool // the file cannot be downloaded: see download.ErrElsewhere
+	Elsewhere bool // the file cannot be downloaded: see web.ErrElsewhere
 }
 
 // view is the content of a page.

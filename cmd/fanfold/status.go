@@ -13,9 +13,9 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
-	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web"
 )
 
 func newStatus(f *flags) *cobra.Command {
@@ -31,7 +31,7 @@ func newStatus(f *flags) *cobra.Command {
 			if err := b.Inspect.Times(c.Context(), &v); err != nil {
 				return err
 			}
-			v.Size = download.Size(c.Context(), b.Object, v.ID, v.File)
+			v.Size = web.Find(b.Object).Size(c.Context(), v.ID, v.File)
 			return f.print(c, v, nil, jobRows(v))
 		}),
 	}

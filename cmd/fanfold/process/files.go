@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/aged"
-	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/web"
 )
 
 // openTime bounds the opening of the sink for downloads.
@@ -69,7 +69,7 @@ func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink,
 	}
 	name, ours := files.Name(file)
 	if !ours {
-		return nil, "", fmt.Errorf("%w: record %s has the file %q, which is not in %s", download.ErrElsewhere, id, file, p.Config.Sink)
+		return nil, "", fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file, p.Config.Sink)
 	}
 	return files, name, nil
 }

@@ -1,9 +1,4 @@
-// Package download answers one question: how does a browser receive a job's file over HTTP?
-//
-// If the sink signs URLs, as a bucket does, the browser is redirected to a URL that is signed for
-// this request. A file in a directory is streamed. If the file cannot be read to its end, the
-// client sees an aborted transfer, never a short file.
-package download
+package web
 
 import (
 	"context"
@@ -51,9 +46,12 @@ const (
 )
 
 // Serve answers a GET or HEAD with the file of a record, as its file column names it: 302 to a
-// signed URL, or 200 with the bytes. A download is logged before its answer begins. If it returns an error, nothing is written yet. The error
-// matches sink.ErrNoObject if the file does not exist, and ErrElsewhere if the sink cannot have it.
-func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) error {
+// signed URL, or 200 with the bytes. A download is logged before its answer begins. If it returns an
+// error, nothing is written yet. The error matches sink.ErrNoObject if the file does not exist, and
+// ErrElsewhere if the sink cannot have it.
+//
+// If the file cannot be read to its end, the client sees an aborted transfer, never a short file.
+func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) error {
 	limited, cancel := context.WithTimeout(r.Context(), findTime)
 	files, name, err := find(limited, id, file)
 	cancel()
@@ -113,7 +111,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 }
 
 // Size returns the size of a record's file in bytes if it is in a directory, otherwise nil.
-func Size(ctx context.Context, find Find, id, file string) *int64 {
+func (find Find) Size(ctx context.Context, id, file string) *int64 {
 	if to, wrong := report.ParseSinkURL(file); wrong != nil || to.Scheme != report.SchemeFile {
 		return nil // other sinks would need a network call
 	}

@@ -1,4 +1,4 @@
-package download
+package web
 
 import (
 	"context"
@@ -48,12 +48,12 @@ func serve(t *testing.T, s sink.Sink, name string) (url string, ended chan error
 	t.Helper()
 	ended = make(chan error, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := Serve(w, r, func(ctx context.Context, _, _ string) (sink.Sink, string, error) {
+		err := Find(func(ctx context.Context, _, _ string) (sink.Sink, string, error) {
 			if _, limited := ctx.Deadline(); !limited {
 				t.Error("the file is looked for without a limit")
 			}
 			return s, name, nil
-		}, "1111", "file")
+		}).Serve(w, r, "1111", "file")
 		if ended <- err; err != nil {
 			w.WriteHeader(http.StatusBadGateway)
 		}
@@ -142,8 +142,8 @@ func TestServeRedirectsToASignedURL(t *testing.T) {
 	t.Parallel()
 	s := &signing{}
 	w := httptest.NewRecorder()
-	find := func(context.Context, string, string) (sink.Sink, string, error) { return s, name, nil }
-	if err := Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), find, "1111", "gs://b/"+name); err != nil {
+	find := Find(func(context.Context, string, string) (sink.Sink, string, error) { return s, name, nil })
+	if err := find.Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), "1111", "gs://b/"+name); err != nil {
 		t.Fatal(err)
 	}
 	if to := w.Header().Get("Location"); w.Code != http.StatusFound || to != "https://storage.example/"+name+"?signature=x&y=z" || w.Body.Len() > 0 {
@@ -188,9 +188,9 @@ func (l *safeLog) downloads() int {
 // TestSignedURLsAreLogged: who receives a signed URL can download the file, whatever the method of the request.
 func TestSignedURLsAreLogged(t *testing.T) {
 	t.Parallel()
-	find := func(context.Context, string, string) (sink.Sink, string, error) { return &signing{}, name, nil }
+	find := Find(func(context.Context, string, string) (sink.Sink, string, error) { return &signing{}, name, nil })
 	server, log := logged(t, func(w http.ResponseWriter, r *http.Request) {
-		if err := Serve(w, r, find, "1111", "gs://b/"+name); err != nil {
+		if err := find.Serve(w, r, "1111", "gs://b/"+name); err != nil {
 			t.Error(err)
 		}
 	})
@@ -233,9 +233,9 @@ func (b blocks) Read([]byte) (int, error) {
 func TestDownloadsAreLoggedAtTheirStart(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})
-	find := func(context.Context, string, string) (sink.Sink, string, error) { return endless{end: end}, name, nil }
+	find := Find(func(context.Context, string, string) (sink.Sink, string, error) { return endless{end: end}, name, nil })
 	server, log := logged(t, func(w http.ResponseWriter, r *http.Request) {
-		if err := Serve(w, r, find, "1111", "file"); err != nil {
+		if err := find.Serve(w, r, "1111", "file"); err != nil {
 			t.Error(err)
 		}
 	})
