@@ -4,8 +4,9 @@
 //   - report: what a report is; config: which field sets it
 //   - scripts: what is atomic in Redis: keys, Lua and its handles
 //   - internal/step: how one piece of work is done
-//   - engine: moves a job forward: trigger, fan-in; record for MySQL,
-//     sink for files, engine/recovery for what Redis forgets
+//   - engine: moves a job forward: engine/trigger starts it, engine/fanin ends it, engine/files has
+//     its files, engine/recovery what Redis forgets
+//   - record: the records in MySQL; sink: where files go
 //   - listeners: run the queries: listeners/mysql, listeners/http
 //   - dataset: what listeners write; fold: how datasets meet; format: what the file
 //     looks like

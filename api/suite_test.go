@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/engine/files"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -130,7 +131,7 @@ func (b *bundle) insert(report string, status report.Status) string {
 func (b *bundle) succeed(text string) string {
 	b.Helper()
 	id := b.insert("plain", report.Success)
-	name := engine.FileName{Report: "plain", ID: id, Attempt: 1}.String()
+	name := files.Name{Report: "plain", ID: id, Attempt: 1}.String()
 	w, err := b.files.Create(b.Context(), sink.Object{Name: name})
 	b.ok(err)
 	defer w.Abort()

@@ -16,7 +16,10 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/fanin"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -99,12 +102,17 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 // add adds the roles of one partition.
 func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*report.Report, limits report.Limits) error {
 	e, err := engine.New(engine.Options{
-		Redis: f.blocking, Scripts: s, Partitions: f.partitions, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
+		Redis: f.blocking, Scripts: s, Partitions: f.partitions, Records: o.records, Reports: reports, Limits: limits, Consumer: o.consumer,
 	})
 	if err != nil {
 		return err
 	}
-	r, err := recovery.New(recovery.Options{Scripts: s, Jobs: e, Records: o.records, Grace: limits.Grace, Rate: limits.Rebuild})
+	made, err := files.New(e, files.Options{Sink: f.files})
+	if err != nil {
+		return err
+	}
+	pushes := trigger.New(e, made)
+	r, err := recovery.New(recovery.Options{Scripts: s, Jobs: pushes, Records: o.records, Grace: limits.Grace, Rate: limits.Rebuild})
 	if err != nil {
 		return err
 	}
@@ -116,7 +124,7 @@ func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*
 		return err
 	}
 	t, err := scheduler.New(scheduler.Options{Redis: f.client, Scripts: s, Consumer: o.consumer})
-	f.roles = append(f.roles, e.Run, r.Run, l.Run, t.Run)
+	f.roles = append(f.roles, pushes.Run, fanin.New(e, made).Run, made.Run, r.Run, l.Run, t.Run)
 	return err
 }
 

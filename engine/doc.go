@@ -1,20 +1,16 @@
 // Package engine answers one question: who moves a job forward?
 //
-// It has three readers. Any number of them may run in any number of processes:
+// It is what three packages share: Engine has their clients, options, log and counters, and Record,
+// Run and Records say what they need to know of the record table (package record implements it for
+// MySQL). Any number of processes may run all of them:
 //
-//   - The trigger reads the ids that services push (fanfold:jobs), reads their records, makes
-//     them PROCESSING with the next attempt, and starts the jobs: trigger.go, start.go, and
-//     decide.go for what a push means. limit.go keeps the ids of a report with enough running jobs,
-//     and release.go pushes them later.
-//   - Fan-in reads jobs whose barrier was reached or that must end (fanfold:fanin). It sends
-//     them to their next stage, or makes the file and gives the record its final status:
-//     fanin.go, small.go for batches of small jobs, claimed.go for all others, fold.go and
-//     finish.go for both.
-//   - Large jobs have their own stream and reader (fanfold:fanin:large), so that no other job
-//     waits for them.
+//   - trigger reads the ids that services push (fanfold:jobs), reads their records, makes them
+//     PROCESSING with the next attempt, and starts the jobs.
+//   - fanin reads jobs whose barrier was reached or that must end (fanfold:fanin). It sends them to
+//     their next stage, or makes the file and gives the record its final status.
+//   - files names, creates and removes the files of jobs.
 //
-// A sweep deletes files to which no record points: sweep.go, and gone.go for deleted rows. Package recovery restores what Redis
-// has lost; it must run beside every engine.
+// recovery restores what Redis has lost; it must run beside them.
 //
 // # Order
 //
@@ -25,7 +21,4 @@
 //	fan-in   claim → fold → PUBLISHING → object → manifest → record SUCCESS or PARTIAL → settle → acknowledge
 //	         (a small job is folded first; claim and PUBLISHING are one script)
 //	         claim → record FAILED or CANCELLED → remove the file → settle → acknowledge
-//
-// Records (record for MySQL) and sink.Sink (sink, sink/gcs) hide where
-// records and files are.
 package engine

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/trigger"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
@@ -245,7 +247,7 @@ func (in *Inspector) parallel() []string {
 // askDelayed finds the members of the delayed set that belong to an id. It asks for every possible
 // member by name, because the set can be large.
 func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, error) {
-	members := engine.BeforeStart(f.ID)
+	members := trigger.BeforeStart(f.ID)
 	if f.Job != nil {
 		steps := []string{job.StepFanIn, job.StepRecord}
 		for _, p := range f.Job.open() {

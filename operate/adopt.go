@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -43,7 +43,7 @@ func (n Needless) Unwrap() error { return n.error }
 // process has the definition that the job was started with.
 func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
+		return fmt.Errorf("record %s: %w: %s", id, trigger.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
 	const continues = "continues: a process has its definition"
 	r, err := j.o.Inspect.Record(ctx, id)
@@ -88,7 +88,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	if !seen.Live(current) {
 		return "", refuse("no process has the definition of report %s in this configuration either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
-	ok, err := engine.Adopt(ctx, j.o.Records, j.o.Scripts.Of(id), definition, r)
+	ok, err := trigger.Adopt(ctx, j.o.Records, j.o.Scripts.Of(id), definition, r)
 	switch {
 	case ok && err != nil:
 		return fmt.Sprintf("adopted, attempt %d, but not yet in Redis: %v", r.Attempt+1, err), nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fanfold/fanfold/engine/trigger"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
@@ -56,7 +58,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			}
 		}
 		keys := j.o.Scripts.Of(id).Keys
-		if err := j.o.Redis.ZRem(ctx, keys.Delayed, engine.BeforeStart(id)).Err(); err != nil {
+		if err := j.o.Redis.ZRem(ctx, keys.Delayed, trigger.BeforeStart(id)).Err(); err != nil {
 			return "", err
 		}
 		if err := j.o.Scripts.Of(id).Memory.Leave(ctx, id); err != nil {

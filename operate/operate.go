@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fanfold/fanfold/engine/trigger"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
@@ -68,7 +70,7 @@ func (k kindOf) Is(target error) bool { return target == k.kind }
 // Refused reports whether an error concerns only the object of the change, so that other objects can
 // still be changed.
 func Refused(err error) bool {
-	for _, one := range []error{ErrInput, ErrNotFound, ErrRefused, engine.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning, scripts.ErrNoTimer, scripts.ErrNotRequeued} {
+	for _, one := range []error{ErrInput, ErrNotFound, ErrRefused, trigger.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning, scripts.ErrNoTimer, scripts.ErrNotRequeued} {
 		if errors.Is(err, one) {
 			return true
 		}

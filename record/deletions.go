@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 )
 
 // Deletions finds rows that were deleted. All methods are safe for concurrent use.
 type Deletions struct{ s *Store }
 
-var _ engine.Deletions = Deletions{}
+var _ files.Deletions = Deletions{}
 
 // Deletions returns the Deletions of the table.
 func (s *Store) Deletions() Deletions { return Deletions{s} }
 
-// Deleted implements engine.Deletions. In a view it finds none: rows can leave a view undeleted.
+// Deleted implements files.Deletions. In a view it finds none: rows can leave a view undeleted.
 func (d Deletions) Deleted(ctx context.Context, ids []string) (map[string]bool, error) {
 	deleted := map[string]bool{}
 	if view, err := d.view(ctx); err != nil || view {
@@ -92,7 +92,7 @@ func (d Deletions) passed(ctx context.Context, l *layout, ids []string) (passed 
 	return passed, nil
 }
 
-// Pointed implements engine.Deletions in one statement, which reads the whole table if its file
+// Pointed implements files.Deletions in one statement, which reads the whole table if its file
 // column has no index.
 func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool, error) {
 	args := make([]any, len(files))
@@ -117,7 +117,7 @@ func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool
 // in seconds.
 const sweeps = "sweeps"
 
-// Unbroken implements engine.Deletions. The time is in MySQL itself, so that a backup restores the
+// Unbroken implements files.Deletions. The time is in MySQL itself, so that a backup restores the
 // time of the backup.
 func (d Deletions) Unbroken(ctx context.Context, gap time.Duration) (time.Duration, error) {
 	before, err := d.s.meta(ctx, d.s.db, sweeps)

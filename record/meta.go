@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 )
 
@@ -58,11 +58,11 @@ func (s *Store) setMeta(ctx context.Context, on execer, name, before, now string
 	return n == 1, err
 }
 
-// Installation returns the tag in the names of this installation's files (see engine.NewTag);
+// Installation returns the tag in the names of this installation's files (see files.NewTag);
 // empty: none yet. It returns recovery.ErrNoTables if the tables do not exist.
 func (s *Store) Installation(ctx context.Context) (string, error) {
 	tag, err := s.meta(ctx, s.db, installation)
-	if err == nil && tag != "" && !engine.ValidTag(tag) {
+	if err == nil && tag != "" && !files.ValidTag(tag) {
 		return "", fmt.Errorf("record: %s has the invalid value %q for the name %q: delete the row, and Fanfold creates a new one",
 			metaTable, tag, s.scoped(installation))
 	}
@@ -76,7 +76,7 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	if err != nil || tag != "" {
 		return tag, err
 	}
-	if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, installation, "", engine.NewTag()) }); err != nil {
+	if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, installation, "", files.NewTag()) }); err != nil {
 		return "", tableError("store the installation's tag", err)
 	}
 	tag, err = s.Installation(ctx)

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/engine/files"
+
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/report"
 )
@@ -81,7 +82,7 @@ func TestInstall(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if tag, err := s.Installation(t.Context()); err != nil || !engine.ValidTag(tag) || len(slices.Compact(append(tags, tag))) != 1 {
+	if tag, err := s.Installation(t.Context()); err != nil || !files.ValidTag(tag) || len(slices.Compact(append(tags, tag))) != 1 {
 		t.Errorf("%q %q %v", tags, tag, err)
 	}
 	if _, err := Migrate(t.Context(), db, "other"); err != nil {

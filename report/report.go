@@ -38,6 +38,15 @@ type Stage struct {
 	Listeners []Listener
 }
 
+// Names returns the names of the listeners.
+func (s Stage) Names() []string {
+	var names []string
+	for _, l := range s.Listeners {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
 // CanOmit reports whether a job of the report can continue without one of its listeners,
 // and end as PARTIAL.
 func (r *Report) CanOmit() bool {

@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
 
 // Find returns the sink that has the file of a record, and the file's name in it.
-type Find func(ctx context.Context, id, file string) (files sink.Sink, name string, err error)
+type Find func(ctx context.Context, id, file string) (from sink.Sink, name string, err error)
 
 // ErrElsewhere is returned for a file that cannot be downloaded from the sink, however often one
 // tries: it is in another sink, was not made by a job of the record, or is no file.
@@ -53,18 +53,18 @@ const (
 // If the file cannot be read to its end, the client sees an aborted transfer, never a short file.
 func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) error {
 	limited, cancel := context.WithTimeout(r.Context(), findTime)
-	files, name, err := find(limited, id, file)
+	from, name, err := find(limited, id, file)
 	cancel()
 	if err != nil {
 		return err
 	}
-	made, ok := engine.ParseFileName(name)
+	made, ok := files.Parse(name)
 	if !ok || made.ID != id {
 		return fmt.Errorf("%[3]w: %[2]q of record %[1]s was not made by a job of this record", id, file, ErrElsewhere)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	if s, ok := files.(signer); ok {
+	if s, ok := from.(signer); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), signTime)
 		defer cancel()
 		url, err := s.SignedURL(ctx, name, time.Now().Add(LinkTime))
@@ -77,7 +77,7 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		w.WriteHeader(http.StatusFound)
 		return nil
 	}
-	in, err := files.Open(r.Context(), name)
+	in, err := from.Open(r.Context(), name)
 	if errors.Is(err, sink.ErrRefused) {
 		return fmt.Errorf("%w: %w", ErrElsewhere, err)
 	} else if err != nil {
@@ -115,8 +115,8 @@ func (find Find) Size(ctx context.Context, id, file string) *int64 {
 	if to, wrong := report.ParseSinkURL(file); wrong != nil || to.Scheme != report.SchemeFile {
 		return nil // other sinks would need a network call
 	}
-	files, name, err := find(ctx, id, file)
-	dir, ok := files.(*sink.Dir)
+	from, name, err := find(ctx, id, file)
+	dir, ok := from.(*sink.Dir)
 	if err != nil || !ok {
 		return nil
 	}

@@ -22,8 +22,8 @@ import (
 
 const name = "weekly/1111-2-k7m2qx.csv"
 
-// files returns a directory sink with one file.
-func files(t *testing.T, name, text string) *sink.Dir {
+// folder returns a directory sink with one file.
+func folder(t *testing.T, name, text string) *sink.Dir {
 	t.Helper()
 	d, err := sink.NewDir(t.TempDir())
 	if err != nil {
@@ -65,7 +65,7 @@ func serve(t *testing.T, s sink.Sink, name string) (url string, ended chan error
 func TestServeStreams(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a,b\r\n", 200_000)
-	url, ended := serve(t, files(t, name, text), name)
+	url, ended := serve(t, folder(t, name, text), name)
 	answer, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestServeStreams(t *testing.T) {
 // TestServeRefuses: files that no job of the record made are refused, and a missing file has its own error.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
-	d := files(t, name, "x")
+	d := folder(t, name, "x")
 	for name, want := range map[string]error{"weekly/2222-2-k7m2qx.csv": nil, "weekly/1111.txt": nil, "weekly/1111-3-k7m2qx.csv": sink.ErrNoObject} {
 		url, ended := serve(t, d, name)
 		answer, err := http.Get(url)

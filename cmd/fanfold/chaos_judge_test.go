@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/sink/gcs"
 )
 
@@ -214,18 +215,20 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	files, err := gcs.New(ctx, chaosBucket, "exports", option.WithoutAuthentication(), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
+	bucket, err := gcs.New(ctx, chaosBucket, "exports", option.WithoutAuthentication(), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
 	if err != nil {
 		return 0, err
 	}
-	defer files.Close()
-	e, err := engine.New(engine.Options{
-		Redis: b.Redis, Scripts: b.Partitions.Home(), Records: b.Records, Sink: files, Consumer: "judge", Installation: tag, OrphanAge: 1,
-	})
+	defer bucket.Close()
+	e, err := engine.New(engine.Options{Redis: b.Redis, Scripts: b.Partitions.Home(), Records: b.Records, Consumer: "judge"})
 	if err != nil {
 		return 0, err
 	}
-	return e.Sweep(ctx)
+	f, err := files.New(e, files.Options{Sink: bucket, Installation: tag, OrphanAge: 1})
+	if err != nil {
+		return 0, err
+	}
+	return f.Sweep(ctx)
 }
 
 // files checks that every SUCCESS record points to its own file with the expected bytes, and that

@@ -19,7 +19,10 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/fanin"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
@@ -68,20 +71,15 @@ func (s *brokenSink) Create(ctx context.Context, o sink.Object) (sink.Writer, er
 }
 
 // serveWith runs all roles with these records and this sink until the test ends or stop is called.
-func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func()) {
+func (s *stack) serveWith(records engine.Records, to sink.Sink) (stop func()) {
 	s.t.Helper()
 	b := s.open(s.config)
 	ctx, cancel := context.WithCancel(s.t.Context())
-	e, err := engine.New(engine.Options{
-		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: records, Sink: files,
-		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Installation: s.installation(),
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	var group errgroup.Group
-	group.Go(func() error { return e.Run(ctx) })
-	s.recover(ctx, &group, e, nil)
+	s.recover(ctx, &group, s.engine(ctx, &group, engine.Options{
+		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: records,
+		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(),
+	}, to), nil)
 	for _, role := range []string{"listeners", "scheduler"} {
 		r, err := b.Role(ctx, role, process.ConsumerName(), (&flags{}).logger(testLog{s.t}))
 		if err != nil {
@@ -99,11 +97,29 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	return stop
 }
 
+// engine runs an engine with this sink. It returns what starts jobs.
+func (s *stack) engine(ctx context.Context, group *errgroup.Group, o engine.Options, to sink.Sink) *trigger.Trigger {
+	s.t.Helper()
+	e, err := engine.New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f, err := files.New(e, files.Options{Sink: to, Installation: s.installation()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	starts := trigger.New(e, f)
+	for _, run := range []func(context.Context) error{starts.Run, fanin.New(e, f).Run, f.Run} {
+		group.Go(func() error { return run(ctx) })
+	}
+	return starts
+}
+
 // recover runs the recovery next to an engine. It has no tables unless change sets them.
-func (s *stack) recover(ctx context.Context, group *errgroup.Group, e *engine.Engine, change func(*recovery.Options)) {
+func (s *stack) recover(ctx context.Context, group *errgroup.Group, jobs recovery.Jobs, change func(*recovery.Options)) {
 	s.t.Helper()
 	limits := s.b.Config.Limits
-	o := recovery.Options{Scripts: s.b.Partitions.Home(), Jobs: e, Records: s.b.Records, Grace: limits.Grace, Rate: limits.Rebuild}
+	o := recovery.Options{Scripts: s.b.Partitions.Home(), Jobs: jobs, Records: s.b.Records, Grace: limits.Grace, Rate: limits.Rebuild}
 	if change != nil {
 		change(&o)
 	}

@@ -32,16 +32,11 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	b := s.open(config)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	log := slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	e, err := engine.New(engine.Options{
-		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: b.Records, Sink: s.dirSink(),
-		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Installation: s.installation(), Log: log,
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	var group errgroup.Group
-	group.Go(func() error { return e.Run(ctx) })
-	s.recover(ctx, &group, e, func(o *recovery.Options) {
+	s.recover(ctx, &group, s.engine(ctx, &group, engine.Options{
+		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: b.Records,
+		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Log: log,
+	}, s.dirSink()), func(o *recovery.Options) {
 		part := b.Records.Partition(0, 1)
 		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = part, part, b.Redis, 50*time.Millisecond, prometheus.NewRegistry(), log
 		if change != nil {

@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
-	"golang.org/x/sync/errgroup"
 )
 
 // whoReport writes the name of its user into its file.
@@ -350,13 +352,17 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 // sweep deletes the orphaned files of the stack's sink, whatever their age.
 func (s *stack) sweep() {
 	s.t.Helper()
-	e, err := engine.New(engine.Options{
-		Redis: s.b.Redis, Scripts: s.b.Partitions.Home(), Records: s.b.Records, Sink: s.dirSink(), Consumer: "sweep", Installation: s.installation(), Deletions: s.b.Records.Deletions(), OrphanAge: 1,
+	e, err := engine.New(engine.Options{Redis: s.b.Redis, Scripts: s.b.Partitions.Home(), Records: s.b.Records, Consumer: "sweep"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f, err := files.New(e, files.Options{
+		Sink: s.dirSink(), Installation: s.installation(), Deletions: s.b.Records.Deletions(), OrphanAge: 1,
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := e.Sweep(s.t.Context()); err != nil {
+	if _, err := f.Sweep(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/redisdb"
@@ -276,7 +276,7 @@ func (s *stack) installation() string {
 // fileName returns the name of an uncompressed file of this stack.
 func (s *stack) fileName(report, id string, attempt int64) string {
 	s.t.Helper()
-	return engine.FileName{Report: report, ID: id, Attempt: attempt, Tag: s.installation()}.String()
+	return files.Name{Report: report, ID: id, Attempt: attempt, Tag: s.installation()}.String()
 }
 
 // insert writes a record and returns its id.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/trigger"
+
 	"github.com/bsm/redislock"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -27,7 +29,7 @@ const (
 
 // Jobs starts records that Redis has lost. *engine.Engine implements it.
 type Jobs interface {
-	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (engine.Lost, error)
+	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (trigger.Lost, error)
 }
 
 // Options configures a Recovery. The fields up to Rate are required.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/trigger"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
@@ -106,7 +108,7 @@ func (m *tables) of(t testing.TB, set string) map[string]int64 {
 // jobs start all records.
 type jobs struct{ started []string }
 
-func (j *jobs) StartLost(ctx context.Context, records []engine.Record, _ string, valid func(context.Context) error) (l engine.Lost, err error) {
+func (j *jobs) StartLost(ctx context.Context, records []engine.Record, _ string, valid func(context.Context) error) (l trigger.Lost, err error) {
 	if err := valid(ctx); err != nil {
 		return l, err
 	}

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -29,9 +29,9 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	const check, hint = "file column", "change the column to VARCHAR(1024) with ALTER TABLE … MODIFY, or shorten the sink or the report's name"
 	file, id, err := d.Records.Widths(ctx)
-	var files sink.Sink
+	var place sink.Sink
 	if err == nil {
-		files, err = d.OpenSink(ctx)
+		place, err = d.OpenSink(ctx)
 	}
 	if err != nil {
 		return newFinding(check, Fail, "", err, hint)
@@ -42,10 +42,10 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	longest, first := "", ""
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		r := d.Config.Reports[name]
-		if url := files.URL(engine.LongestFileName(r, id)); len(url) > len(longest) {
+		if url := place.URL(files.Longest(r, id)); len(url) > len(longest) {
 			longest = url
 		}
-		if url := files.URL(engine.FileName{Report: name, ID: "1", Attempt: 1, Tag: engine.NewTag(), Gzip: r.CSV.Gzip}.String()); len(url) > len(first) {
+		if url := place.URL(files.Name{Report: name, ID: "1", Attempt: 1, Tag: files.NewTag(), Gzip: r.CSV.Gzip}.String()); len(url) > len(first) {
 			first = url
 		}
 	}
@@ -60,6 +60,6 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 }
 
 func checkScratch(ctx context.Context) Finding {
-	folder, err := engine.CheckScratch(ctx)
-	return newFinding("scratch files", Fail, "a file was written in "+folder, err, engine.ScratchHint)
+	folder, err := files.CheckScratch(ctx)
+	return newFinding("scratch files", Fail, "a file was written in "+folder, err, files.ScratchHint)
 }

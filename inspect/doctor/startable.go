@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -106,7 +107,7 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 	var members []string
 	for i, r := range records {
 		ids[i] = r.ID
-		members = append(members, engine.BeforeStart(r.ID)...)
+		members = append(members, trigger.BeforeStart(r.ID)...)
 	}
 	attempts, _, err := s.Jobs.Attempts(ctx, ids)
 	if err != nil {
@@ -128,7 +129,7 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 	var left []engine.Record
 	for i, r := range records {
 		_, isParked := parked[r.Report][r.ID]
-		isDelayed := slices.ContainsFunc(engine.BeforeStart(r.ID), func(member string) bool {
+		isDelayed := slices.ContainsFunc(trigger.BeforeStart(r.ID), func(member string) bool {
 			_, ok := delayed[member]
 			return ok
 		})

@@ -9,8 +9,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/fanin"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/record"
@@ -18,7 +23,6 @@ import (
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Roles are the roles of processes. Any number of processes can have the same role.
@@ -86,21 +90,21 @@ func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	if err := p.Records.Check(ctx); err != nil {
 		return fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
 	}
-	files, err := p.OpenSink(ctx)
+	opened, err := p.OpenSink(ctx)
 	if err != nil {
 		return err
 	}
-	if d, ok := files.(*sink.Dir); ok {
+	if d, ok := opened.(*sink.Dir); ok {
 		if err := d.Make(); err != nil {
 			return err
 		}
 	}
-	p.files = sink.Watch(files)
+	p.files = sink.Watch(opened)
 	if err := p.files.Check(ctx); err != nil {
 		log.Warn("the sink does not accept files: jobs will fail", "sink", p.Config.Sink.String(), "err", err)
 	}
-	if _, err := engine.CheckScratch(ctx); err != nil {
-		log.Warn("cannot write a scratch file: large joins will fail", "hint", engine.ScratchHint, "err", err)
+	if _, err := files.CheckScratch(ctx); err != nil {
+		log.Warn("cannot write a scratch file: large joins will fail", "hint", files.ScratchHint, "err", err)
 	}
 	p.tag, err = p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
@@ -113,19 +117,23 @@ func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 // engine is the role that starts and ends jobs, and rebuilds what Redis lost.
 func (p *Process) engine(_ context.Context, of partition, consumer string) (Runner, error) {
 	e, err := engine.New(engine.Options{
-		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records, Sink: p.files,
-		Reports: p.Config.Reports, Limits: of.limits, Consumer: consumer, Log: of.log,
-		Installation: p.tag, Deletions: p.Records.Deletions(), Metrics: of.metrics, Trace: p.trace,
+		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records,
+		Reports: p.Config.Reports, Limits: of.limits, Consumer: consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 	})
 	if err != nil {
 		return nil, err
 	}
+	f, err := files.New(e, files.Options{Sink: p.files, Installation: p.tag, Deletions: p.Records.Deletions()})
+	if err != nil {
+		return nil, err
+	}
+	t := trigger.New(e, f)
 	part := p.Records.Partition(of.index, len(p.Partitions))
 	r, err := recovery.New(recovery.Options{
-		Scripts: of.Scripts, Jobs: e, Records: part, Grace: of.limits.Grace, Rate: of.limits.Rebuild,
+		Scripts: of.Scripts, Jobs: t, Records: part, Grace: of.limits.Grace, Rate: of.limits.Rebuild,
 		Store: part, Redis: p.Redis, Metrics: of.metrics, Log: of.log,
 	})
-	return together{e, r}, err
+	return together{t, fanin.New(e, f), f, r}, err
 }
 
 // beforeListeners makes the slots, which the listeners of all partitions share.

@@ -1,0 +1,105 @@
+package fanin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// listenerData reads the columns of one listener from Redis, one chunk at a time. It reads only
+// chunks that the state lists.
+type listenerData struct {
+	ctx      context.Context
+	fold     *scripts.Fold
+	listener string
+	columns  []dataset.Column
+	task     job.TaskState
+}
+
+// errOutage marks an error of an unreachable server, which is not the job's fault.
+var errOutage = errors.New("engine: server is unavailable")
+
+var _ fold.Dataset = (*listenerData)(nil)
+
+// datasets returns the columns of a job that its report needs.
+func (e *FanIn) datasets(ctx context.Context, r *report.Report, f *scripts.Fold) (map[string]fold.Dataset, error) {
+	sets := map[string]fold.Dataset{}
+	for listener, names := range fold.Needed(r) {
+		task := f.Tasks[listener]
+		all, err := e.columns.parse(task.Columns)
+		if err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", listener, err)
+		}
+		d := &listenerData{ctx: ctx, fold: f, listener: listener, task: task}
+		for _, name := range names {
+			for _, c := range all {
+				if c.Name == name {
+					d.columns = append(d.columns, c)
+				}
+			}
+		}
+		sets[listener] = d
+	}
+	return sets, nil
+}
+
+// columns caches columns by their JSON, which is the same for all jobs of a definition. It is safe
+// for concurrent use.
+type columns struct {
+	mu    sync.Mutex
+	known map[string][]dataset.Column
+}
+
+// maxColumns is the maximum size of the cache.
+const maxColumns = 1000
+
+// parse decodes columns. Callers must not change them.
+func (c *columns) parse(text []byte) ([]dataset.Column, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found, ok := c.known[string(text)]; ok {
+		return found, nil
+	}
+	var parsed []dataset.Column
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		return nil, err
+	}
+	if c.known == nil || len(c.known) >= maxColumns {
+		c.known = map[string][]dataset.Column{}
+	}
+	c.known[string(text)] = parsed
+	return parsed, nil
+}
+
+// Columns implements fold.Dataset.
+func (d *listenerData) Columns() []dataset.Column { return d.columns }
+
+// Rows returns how many rows the listener found.
+func (d *listenerData) Rows() int64 { return d.task.Rows }
+
+// Chunks returns the number of chunks.
+func (d *listenerData) Chunks() int64 { return d.task.Chunks }
+
+// Chunk reads some columns of a chunk.
+func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
+	columns, names := make([]dataset.Column, len(numbers)), make([]string, len(numbers))
+	for i, number := range numbers {
+		columns[i], names[i] = d.columns[number], d.columns[number].Name
+	}
+	fields, err := d.fold.Columns(d.ctx, d.listener, names, n)
+	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
+		return nil, fmt.Errorf("%w: %w", errOutage, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return dataset.DecodeChunk(columns, fields)
+}

@@ -1,0 +1,59 @@
+package fanin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
+)
+
+// writeManifest writes the manifest of a job's file: what the file was made from.
+func (e *FanIn) writeManifest(ctx context.Context, r *report.Report, state *job.State, made made, committed sink.Committed) error {
+	m := sink.Manifest{
+		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
+		Definition: state.Definition, Parameters: state.Parameters,
+		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
+		File: e.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
+	}
+	kinds := map[report.Ref]report.Kind{}
+	for i, stage := range r.Stages {
+		for _, l := range stage.Listeners {
+			task := state.Tasks[l.Name]
+			given := sink.ManifestListener{Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries, DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds()}
+			given.OnFailure, given.Error = task.Policy, task.Failed
+			if task.Policy != "" {
+				given.Columns = []dataset.Column{}
+			} else {
+				var err error
+				if given.Columns, err = e.columns.parse(task.Columns); err != nil {
+					return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
+				}
+				given.AsOf = task.DoneAt.Add(-task.Took)
+			}
+			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 {
+				given.Unmatched, given.FirstUnmatched = new(task.Rows-made.matches[at].Matched), new(made.matches[at].Missing)
+			}
+			for _, c := range given.Columns {
+				kinds[report.Ref{Listener: l.Name, Column: c.Name}] = c.Kind
+			}
+			m.Listeners = append(m.Listeners, given)
+		}
+	}
+	for _, c := range r.CSV.Columns {
+		from := report.Ref{Listener: c.Listener, Column: c.Column}
+		if key := slices.Index(r.Join.Keys, c.Column); c.Listener == "" && key >= 0 {
+			first := r.Join.Listeners[0]
+			from = report.Ref{Listener: first.Listener, Column: first.Keys[key]}
+		}
+		m.Columns = append(m.Columns, sink.ManifestColumn{
+			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
+		})
+	}
+	return ofSink(e.files.WriteManifest(ctx, r, state, m))
+}

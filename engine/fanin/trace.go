@@ -1,0 +1,32 @@
+package fanin
+
+import (
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/trace"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// traced returns what the spans of a job need to know of it.
+func traced(s *job.State) trace.Job {
+	return trace.Job{ID: s.ID, Attempt: s.Attempt, Report: s.Report, Trace: s.Trace}
+}
+
+// endSpan ends a span, with the reason if its work failed.
+func endSpan(span *trace.Span, err error) {
+	reason := ""
+	if span != nil && err != nil {
+		reason = engine.Reason(err)
+	}
+	span.End(reason)
+}
+
+// count counts a job that has ended, and ends its trace.
+func (e *FanIn) count(s *job.State, end ending) {
+	e.CountEnd(s.Report, end.status)
+	reason := ""
+	if end.status == string(report.Failed) {
+		reason = end.detail
+	}
+	e.Trace.End(traced(s), end.status, reason)
+}

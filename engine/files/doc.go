@@ -1,0 +1,7 @@
+// Package files answers one question: which files of the sink are whose?
+//
+// The name of a file says which attempt of which job made it, for which installation: name.go. Files
+// creates and removes the files of jobs: files.go. A sweep deletes files to which no record points:
+// sweep.go, and gone.go for deleted rows. A fold that needs more memory than its budget has scratch
+// files: scratch.go.
+package files

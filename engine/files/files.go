@@ -1,0 +1,129 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
+)
+
+// Options configures Files. Sink is required.
+type Options struct {
+	Sink sink.Sink
+
+	// Installation is the tag in the names of this installation's files, see NewTag. It separates
+	// the files of installations that share a sink. If it is empty, no file is ever removed.
+	Installation string
+
+	SweepEvery time.Duration // between sweeps of the sink for orphaned files; 0 means a day
+	OrphanAge  time.Duration // minimum age of the files that it deletes; 0 means a day
+	DeletedAge time.Duration // minimum age of those whose row was deleted; 0 means 30 days
+	Deletions  Deletions     // nil: files of deleted rows stay
+}
+
+// Files creates and removes the files of jobs. It is safe for concurrent use.
+type Files struct {
+	*engine.Engine
+	o Options
+}
+
+// New returns Files. It does no I/O.
+func New(e *engine.Engine, o Options) (*Files, error) {
+	if o.Sink == nil {
+		return nil, errors.New("files: Sink is required")
+	}
+	if o.Installation != "" && !ValidTag(o.Installation) {
+		return nil, fmt.Errorf("files: installation %q is not a tag as NewTag returns it: 6 letters and digits", o.Installation)
+	}
+	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
+	o.DeletedAge = cmp.Or(o.DeletedAge, deletedAge)
+	return &Files{e, o}, nil
+}
+
+// Run deletes orphaned files until ctx ends, and then returns nil. The home partition does it for
+// all.
+func (f *Files) Run(ctx context.Context) error {
+	if f.Scripts != f.Partitions.Home() {
+		return nil
+	}
+	return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", f.sweepDaily)
+}
+
+// Create begins the object of a job's file.
+func (f *Files) Create(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
+	parameters := sha256.Sum256(state.Parameters)
+	metadata := map[string]string{
+		"fanfold-record":     state.ID,
+		"fanfold-attempt":    strconv.FormatInt(state.Attempt, 10),
+		"fanfold-definition": state.Definition,
+		"fanfold-parameters": hex.EncodeToString(parameters[:]),
+	}
+	if f.o.Installation != "" {
+		metadata["fanfold-installation"] = f.o.Installation
+	}
+	return f.o.Sink.Create(ctx, sink.Object{Name: f.name(state, r), ContentType: contentType(r), Metadata: metadata})
+}
+
+// URL returns the URL of a job's file.
+func (f *Files) URL(r *report.Report, state *job.State) string { return f.o.Sink.URL(f.name(state, r)) }
+
+// WriteManifest writes the manifest of a job's file.
+func (f *Files) WriteManifest(ctx context.Context, r *report.Report, state *job.State, m sink.Manifest) error {
+	return sink.WriteManifest(ctx, f.o.Sink, f.name(state, r), m)
+}
+
+// Has tells whether a URL is that of a job's file, under any definition.
+func (f *Files) Has(state *job.State, url string) bool {
+	name, ours := f.o.Sink.Name(url)
+	return ours && slices.Contains(f.names(state), name)
+}
+
+// Remove deletes the file of a job that ended without one, and its manifest. Without a tag it is
+// unknown whether the file is this job's.
+func (f *Files) Remove(ctx context.Context, state *job.State) error {
+	if f.o.Installation == "" {
+		return nil
+	}
+	for _, name := range f.names(state) {
+		for _, name := range []string{name, sink.ManifestName(name)} {
+			if err := f.remove(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remove deletes a file. If the sink refuses, the file stays: that must not keep a job from ending.
+func (f *Files) remove(ctx context.Context, name string) error {
+	err := f.o.Sink.Remove(ctx, name)
+	if errors.Is(err, sink.ErrRefused) {
+		f.Log.Warn("could not delete an orphaned file", "file", f.o.Sink.URL(name), "err", err)
+		return nil
+	}
+	return err
+}
+
+// name returns the name of a job's file.
+func (f *Files) name(state *job.State, r *report.Report) string {
+	return Name{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: f.o.Installation, Gzip: r.CSV.Gzip}.String()
+}
+
+// names returns all names that a job's file can have, under any definition.
+func (f *Files) names(state *job.State) []string {
+	name := Name{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: f.o.Installation}
+	packed := name
+	packed.Gzip = true
+	return []string{name.String(), packed.String()}
+}

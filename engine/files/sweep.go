@@ -1,0 +1,175 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bsm/redislock"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
+)
+
+const (
+	// sweepEvery is the time between two sweeps of the whole sink, and orphanAge the minimum age of
+	// the files that they delete.
+	sweepEvery = 24 * time.Hour
+	orphanAge  = 24 * time.Hour
+	// sweepPage is how many files are compared with their records at once. After every page a sweep
+	// rests: for sweepRest, or sweepShare times as long as the page took, so that it works for a
+	// tenth of the time.
+	sweepPage  = 500
+	sweepRest  = 10 * time.Millisecond
+	sweepShare = 9
+	// sweepJobTime bounds the sweep of one job.
+	sweepJobTime = 5 * time.Second
+)
+
+// sweepDaily sweeps the whole sink, unless a process has done so in this interval.
+func (f *Files) sweepDaily(ctx context.Context) error {
+	lock, err := f.Scripts.Locker().Obtain(ctx, f.Scripts.Keys.Lock("sweep"), f.o.SweepEvery*9/10, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if _, err = f.Sweep(ctx); err != nil {
+		_ = lock.Release(ctx) // retry before the interval ends
+	}
+	return err
+}
+
+// Sweep lists the whole sink and deletes orphaned files of this installation that are older than
+// Options.OrphanAge, and those of deleted rows that are older than Options.DeletedAge. It returns
+// how many it deleted. Run calls it every Options.SweepEvery, in one process. Two at once do no
+// harm.
+func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
+	g := f.newGone(ctx)
+	deleted, err = f.sweep(ctx, f.o.Sink.List(ctx, ""), func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }, g)
+	if deleted > 0 {
+		f.Log.Warn("deleted orphaned files", "files", deleted)
+	}
+	if g == nil || err != nil {
+		return deleted, err
+	}
+	g.flush(ctx)
+	if g.deleted > 0 {
+		f.Log.Info("deleted files of deleted records", "files", g.deleted)
+	}
+	return deleted + g.deleted, g.err
+}
+
+// SweepJob deletes the leftovers of a job whose record is final: files of its attempts up to last,
+// and those of interrupted writes. If it fails, the daily sweep does it.
+func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
+	ctx, cancel := context.WithTimeout(ctx, sweepJobTime)
+	defer cancel()
+	files := f.o.Sink.List(ctx, report+"/"+id+"-")
+	if _, err := f.sweep(ctx, files, func(l listed) bool {
+		return l.of.ID == id && (l.leftover() || l.of.Attempt <= last) // files of the id 1-2 also begin with 1-
+	}, nil); err != nil {
+		f.Log.Warn("could not delete files of earlier attempts; the daily sweep will", "job", id, "err", err)
+	}
+}
+
+// SweepAttempts is SweepJob for a job that may have left files: it is not its record's first
+// attempt, or had several workers.
+func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64) {
+	if state.Attempt > 1 || state.Fence > 1 {
+		f.SweepJob(ctx, state.Report, state.ID, last)
+	}
+}
+
+// listed is a file of this installation.
+type listed struct {
+	sink.Listed
+	of Name // the name of the file, or of the file whose manifest it is
+}
+
+// leftover tells whether the file is from an interrupted write.
+func (l listed) leftover() bool { return l.Name != l.Object }
+
+// manifest tells whether the file is the manifest of another.
+func (l listed) manifest() bool { return l.Object != l.of.String() }
+
+// sweep deletes the orphaned files among those for which meant is true. It gives those without a
+// row to g.
+func (f *Files) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool, g *gone) (deleted int, err error) {
+	if f.o.Installation == "" {
+		return 0, nil // unknown which files are this installation's
+	}
+	var page []listed
+	flush := func() error {
+		n, err := f.sweepPage(ctx, page, g)
+		deleted, page = deleted+n, page[:0]
+		return err
+	}
+	for file, err := range files {
+		if err != nil {
+			return deleted, err
+		}
+		name, ok := Parse(strings.TrimSuffix(file.Object, sink.ManifestName("")))
+		if l := (listed{file, name}); ok && name.Tag == f.o.Installation && meant(l) {
+			page = append(page, l)
+		}
+		if len(page) < sweepPage {
+			continue
+		}
+		began := time.Now()
+		if err := flush(); err != nil {
+			return deleted, err
+		}
+		if err := step.Wait(ctx, max(sweepRest, sweepShare*time.Since(began))); err != nil {
+			return deleted, err
+		}
+	}
+	return deleted, flush()
+}
+
+// sweepPage compares files with their records and deletes orphaned ones.
+func (f *Files) sweepPage(ctx context.Context, page []listed, g *gone) (deleted int, err error) {
+	ids := map[string]bool{}
+	for _, l := range page {
+		ids[l.of.ID] = true
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	records, err := f.Records.Read(ctx, slices.Collect(maps.Keys(ids)))
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range page {
+		r, exists := records[l.of.ID]
+		if !exists {
+			g.add(ctx, l)
+		}
+		if !f.orphaned(l, r) {
+			continue
+		}
+		if err := f.remove(ctx, l.Name); err != nil {
+			return deleted, err
+		}
+		deleted++
+	}
+	return deleted, nil
+}
+
+// orphaned tells whether a record no longer needs a file. The file stays if there is no row, which
+// gone decides, or the row has an earlier attempt, because the rows may be from a backup. It also stays if the record's
+// own file is elsewhere, because the sink may have been replaced.
+func (f *Files) orphaned(l listed, r engine.Record) bool {
+	pointed, ours := f.o.Sink.Name(r.File)
+	switch {
+	case r.ID != l.of.ID, l.of.Attempt > r.Attempt, l.of.Attempt == r.Attempt && !r.Status.Final(), r.File != "" && !ours:
+		return false
+	}
+	return l.leftover() || l.of.String() != pointed
+}

@@ -1,0 +1,48 @@
+package trigger
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestIDsOfAPartitionThatIsAway: an id that was pushed into the wrong partition waits in the delayed
+// set, and the others of its batch are handled.
+func TestIDsOfAPartitionThatIsAway(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	defer client.Close()
+	away := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, ContextTimeoutEnabled: true})
+	defer away.Close()
+	name := testmain.Name(t)
+	here := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + "0:", Hash: name + "0-"}})
+	there := scripts.New(scripts.Options{Redis: away, Keys: report.Keys{Prefix: name + "1:", Hash: name + "1-"}})
+	all := scripts.Partitions{here, there}
+	var ours, theirs string
+	for i := 0; ours == "" || theirs == ""; i++ {
+		if id := strconv.Itoa(i); all.Of(id) == here {
+			ours = id
+		} else {
+			theirs = id
+		}
+	}
+	e := newTrigger(engine.Options{Scripts: here, Partitions: all})
+	results := make([]step.Result, 2)
+	began := time.Now()
+	left := e.sendHome(t.Context(), []step.Entry{{ID: "1-0", Fields: map[string]string{"id": theirs}}, {ID: "2-0", Fields: map[string]string{"id": ours}}}, results)
+	if left[0].Fields != nil || left[1].Fields["id"] != ours || results[0].Kind != step.Void || results[1].Kind != step.Done {
+		t.Errorf("%+v %+v", left, results)
+	}
+	due := client.ZScore(t.Context(), here.Keys.Delayed, theirs).Val()
+	if at := time.UnixMilli(int64(due)); at.Before(began.Add(homeAgain/2)) || at.After(time.Now().Add(2*homeAgain)) {
+		t.Errorf("it is due at %s, and it is %s", at, began)
+	}
+}
