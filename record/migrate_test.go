@@ -92,7 +92,7 @@ func TestMigrateErrorsHoldNoPassword(t *testing.T) {
 // TestMigrateWithTheGrantsOfTheDocs runs the statements of docs/reference/configuration.md.
 func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/reference/configuration.md")
+	page, err := os.ReadFile("../docs/reference/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
