@@ -30,7 +30,7 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 		newer, again func()
 		migrate      int // its exit code
 	}{
-		{"state", "the state in Redis has version 2 (key fanfold:version)",
+		{"state", "the state in Redis has version 2 (key " + key + ")",
 			func() { s.b.Redis.Set(t.Context(), key, "2", 0) }, func() { s.b.Redis.Set(t.Context(), key, "1", 0) }, exitOK},
 		{"snapshot", `the snapshot in MySQL has version 2 (table fanfold_meta, name "file_download_record version")`,
 			func() {

@@ -131,7 +131,7 @@ func TestWatchOfAQueue(t *testing.T) {
 	s.eventually("it says why it waits", func() bool {
 		return inOrder(out.String(), third+" PENDING", third+" PENDING: It waits in ", " behind 1 other until a running job ends: 1 job runs")
 	})
-	for _, id := range []string{first, second} {
+	for _, id := range []string{second, first} {
 		if out, code := s.fanfold("cancel", id); code != exitOK {
 			t.Error(out)
 		}
