@@ -102,6 +102,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/trace":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/cmd/fanfold/demo": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
 		"/internal/ask":     {""},
+		"/internal/fault":   {""},
 		"/internal/group":   {""},
 		"/internal/past":    {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
@@ -74,11 +74,11 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 		return problem{Status: http.StatusConflict, Code: "file", Detail: engine.Reason(err), Remedy: "If the sink has moved, copy the file by hand; POST …/retry makes it again in the present sink"}
 	case errors.Is(err, record.ErrOtherRequest):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}
-	case errors.Is(err, operate.ErrGone):
+	case errors.Is(err, fault.Gone):
 		return problem{Status: http.StatusGone, Code: "record", Detail: engine.Reason(err), Remedy: "Use a new Idempotency-Key for a new job"}
-	case errors.Is(err, operate.ErrRefused):
+	case errors.Is(err, fault.Refused):
 		return problem{Status: http.StatusConflict, Code: "state", Detail: engine.Reason(err), Remedy: "GET …/jobs/{id} shows the state of the job"}
-	case errors.Is(err, operate.ErrInput):
+	case errors.Is(err, fault.Input):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: engine.Reason(err), Remedy: "Correct the request"}
 	}
 	if context.Cause(r.Context()) != context.Canceled { // otherwise the client has disconnected

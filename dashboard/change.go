@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 )
@@ -179,7 +180,7 @@ func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (outcome
 		}
 		return outcome{member + " was removed.", "/due"}, d.o.Operate.Delayed.Remove(ctx, members)
 	}
-	return outcome{}, operate.ErrInput.Because("no such action")
+	return outcome{}, fault.Input.New("no such action")
 }
 
 func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (outcome, error) {
@@ -200,7 +201,7 @@ func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (out
 		_, err := d.o.Operate.Quarantine.Remove(ctx, []string{name})
 		return outcome{"Entry " + name + " was removed.", "/quarantine"}, err
 	}
-	return outcome{}, operate.ErrInput.Because("no such action")
+	return outcome{}, fault.Input.New("no such action")
 }
 
 func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (outcome, error) {
@@ -229,7 +230,7 @@ func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (outcome, 
 		past = "was removed"
 		err = timers.Remove(ctx, name)
 	default:
-		err = operate.ErrInput.Because("no such action")
+		err = fault.Input.New("no such action")
 	}
 	return outcome{"Timer " + name + " " + past + ".", "/due"}, err
 }

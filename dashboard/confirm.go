@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/words"
-	"github.com/fanfold/fanfold/operate"
 )
 
 // question asks before a change that destroys something, or restarts many jobs.
@@ -30,7 +30,7 @@ func (question) static() {}
 // confirmed returns nil if a person has confirmed a change.
 func confirmed(r *http.Request) error {
 	if r.PostFormValue("confirm") != "yes" {
-		return operate.ErrInput.Because("this change was not confirmed: make it from its page, which asks first")
+		return fault.Input.New("this change was not confirmed: make it from its page, which asks first")
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func confirmed(r *http.Request) error {
 // a link from elsewhere cannot show its own text.
 func (d *Dashboard) confirm(ctx context.Context, r *http.Request, s *sample) (string, any, error) {
 	if !access.Of(r.Context()).Operator() {
-		return "", nil, operate.ErrRefused.Because("you may only read")
+		return "", nil, fault.Refused.New("you may only read")
 	}
 	q := question{To: r.FormValue("to"), Button: "Remove"}
 	pass := func(name string) string {
@@ -113,13 +113,13 @@ func (d *Dashboard) confirmSweep(r *http.Request, s *sample, q question) (string
 }
 
 // errNoGroup is the error of a group without a dead job.
-var errNoGroup = operate.ErrNotFound.Because("this group of dead jobs no longer exists: its jobs were retried or discarded")
+var errNoGroup = fault.NotFound.New("this group of dead jobs no longer exists: its jobs were retried or discarded")
 
 // spanOf returns the span of the fields since and until of a form.
 func spanOf(r *http.Request, now time.Time) (moment.Span, error) {
 	span, end, err := moment.ParseSpan(r.FormValue("since"), r.FormValue("until"), now, time.Local)
 	if err != nil {
-		return span, operate.ErrInput.Because("%s: %v", end, err)
+		return span, fault.Input.New("%s: %v", end, err)
 	}
 	return span, nil
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/aged"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // Options are what a dashboard shows. Inspect, Operate and the functions are required.
@@ -162,7 +162,7 @@ func (d *Dashboard) view(ctx context.Context, r *http.Request, page string) view
 }
 
 // errNotFound is the error of a page that does not exist.
-var errNotFound = errors.New("this page does not exist")
+var errNotFound = fault.NotFound.New("this page does not exist")
 
 // page makes the handler of a page from a function that returns its title and content.
 func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.Request, s *sample) (title string, v any, err error)) http.Handler {
@@ -195,9 +195,9 @@ func (d *Dashboard) template(name string) *template.Template {
 func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title string, err error) {
 	code := http.StatusBadGateway
 	switch {
-	case errors.Is(err, errNotFound), errors.Is(err, engine.ErrNoRecord), errors.Is(err, operate.ErrNotFound), errors.Is(err, scripts.ErrNoTimer):
+	case errors.Is(err, fault.NotFound):
 		code = http.StatusNotFound
-	case errors.Is(err, operate.ErrInput):
+	case errors.Is(err, fault.Input):
 		code = http.StatusBadRequest
 	case operate.Refused(err):
 		code = http.StatusConflict

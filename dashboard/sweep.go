@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
@@ -99,7 +100,7 @@ func (s *sweeps) list() []sweep {
 }
 
 // start runs do in the background, which reports its progress. Then it calls end with the result. If too
-// many changes are running, the error is operate.ErrRefused.
+// many changes are running, the error is fault.Refused.
 func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error), end func(sweep)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) 
 		}
 	}
 	if s.ctx == nil || s.ctx.Err() != nil || n >= maxRunning {
-		return operate.ErrRefused.Because("%d changes of many jobs are already running: try again when one of them has ended", n)
+		return fault.Refused.New("%d changes of many jobs are already running: try again when one of them has ended", n)
 	}
 	s.number++
 	one.Number = s.number

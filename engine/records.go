@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -24,7 +25,7 @@ type Record struct {
 }
 
 // ErrNoRecord is returned if a required record does not exist.
-var ErrNoRecord = errors.New("engine: no such record")
+var ErrNoRecord = fault.NotFound.New("engine: no such record")
 
 // ErrRefused is returned for a change that the table can never accept, such as a file name that is
 // longer than its column.

@@ -33,7 +33,7 @@ type Config struct {
 
 // Source is a database or an API.
 type Source interface {
-	// Reach connects once and reads no data. An error that matches report.ErrLogin means that the
+	// Reach connects once and reads no data. An error that matches fault.Login means that the
 	// server answered and refused the account.
 	Reach(ctx context.Context) error
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -76,7 +77,7 @@ func newStep(f *facts, p part) step {
 func (s *step) known(back bool) *known {
 	e, now, l := s.queue.Entry, s.Now, s.listener
 	since, paused := s.Paused[scripts.PausedListener(s.Name)]
-	refuses := errors.Is(s.away, report.ErrLogin)
+	refuses := errors.Is(s.away, fault.Login)
 	slots, holders, holds := s.slots()
 	k := &known{outer: s.outer()}
 	k.is = map[string]bool{

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -31,7 +32,7 @@ var (
 	alive   = []redis.XInfoConsumer{{Name: "w", Idle: time.Second}}
 	gone    = []redis.XInfoConsumer{{Name: "w", Idle: time.Hour}}
 	away    = errors.New("connection refused")
-	refuses = fmt.Errorf("access denied: %w", report.ErrLogin)
+	refuses = fmt.Errorf("access denied: %w", fault.Login)
 )
 
 // change is one of what was found.

@@ -178,7 +178,7 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, waited time.D
 		}
 		return 0, ErrEnded
 	case roomNone:
-		return 0, Permanent(ofReport(tooLarge(usage, me, others, need)))
+		return 0, Permanent(errReport.Of(tooLarge(usage, me, others, need)))
 	case roomOccupied:
 		return 0, Outage(fmt.Errorf("%w, of other data than that of this job; it needs more maxmemory, or less of that data", scripts.ErrFull))
 	}

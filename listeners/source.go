@@ -2,11 +2,11 @@ package listeners
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -27,7 +27,7 @@ type Source interface {
 type Connection interface {
 	Source
 	// Reach connects once and reads no data. It does not wait for queries that run. An error that
-	// matches report.ErrLogin means that the server answered and refused the account.
+	// matches fault.Login means that the server answered and refused the account.
 	Reach(ctx context.Context) error
 	// Close closes the connections after the last Read.
 	Close() error
@@ -78,15 +78,15 @@ func (t Task) WaitForRate(ctx context.Context, patience time.Duration) error {
 
 // Permanent marks an error that every try would repeat, such as bad SQL or a missing column. It does
 // not change the text.
-func Permanent(err error) error { return marked{err, ErrPermanent} }
+func Permanent(err error) error { return ErrPermanent.Of(err) }
 
 // Outage marks an error that is not the task's fault: the server is away, or accepts no connections.
 // It does not change the text.
-func Outage(err error) error { return marked{err, ErrOutage} }
+func Outage(err error) error { return ErrOutage.Of(err) }
 
 // Login marks the error of Connection.Reach for an account that the server refuses. It matches
-// report.ErrLogin, and its text does not change.
-func Login(err error) error { return marked{err, report.ErrLogin} }
+// fault.Login, and its text does not change.
+func Login(err error) error { return fault.Login.Of(err) }
 
 // Wait returns the error with which a Source leaves a task that waits for something external, such as
 // a vendor's job. The task is retried after d. This does not count as a try and keeps no worker busy.
@@ -101,17 +101,9 @@ type wait struct {
 
 func (w wait) Error() string { return "waits for " + w.what }
 
-var (
+const (
 	// ErrPermanent is matched by every error that Permanent made.
-	ErrPermanent = errors.New("listeners: permanent")
+	ErrPermanent fault.Kind = "permanent"
 	// ErrOutage is matched by every error that Outage made.
-	ErrOutage = errors.New("listeners: outage")
+	ErrOutage fault.Kind = "outage"
 )
-
-// marked is an error that also matches a mark.
-type marked struct {
-	error
-	mark error
-}
-
-func (m marked) Unwrap() []error { return []error{m.mark, m.error} }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/ask"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -20,24 +21,21 @@ var errLeft = errors.New("listeners: not done here")
 // ErrEnded means that the job has ended or moved on: nothing is left to do for the entry.
 var ErrEnded = errors.New("listeners: the job has ended")
 
-// errRedis marks an error that an outage of Redis caused, errReport one that the definition or the
-// parameters caused.
-var (
-	errRedis  = errors.New("listeners: Redis was away")
-	errReport = errors.New("listeners: report")
+// Who is to blame for an error, if not the source.
+const (
+	errRedis  fault.Kind = "Redis was away"
+	errReport fault.Kind = "the definition or the parameters"
 )
-
-func ofReport(err error) error { return marked{err, errReport} }
 
 // read reads the task's data from its source, stores it and completes the task.
 func (r *tasks) read(ctx context.Context, t *task) error {
 	rep, listener := r.definitions[t.Definition], t.listener
 	if listener == nil {
-		return Permanent(ofReport(fmt.Errorf("report %s does not have this listener", rep.Name)))
+		return Permanent(errReport.New("report %s does not have this listener", rep.Name))
 	}
 	parameters, err := rep.Bind(t.Parameters)
 	if err != nil {
-		return Permanent(ofReport(err))
+		return Permanent(errReport.Of(err))
 	}
 	if err := r.share.take(ctx, r.stop, slotPatience); err != nil {
 		return err
@@ -93,7 +91,7 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
 	case limit.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
-		return Outage(marked{fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err), errRedis})
+		return Outage(errRedis.New("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err))
 	case errors.Is(context.Cause(ctx), errLate):
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
 	}
@@ -150,7 +148,7 @@ func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.
 		case err != nil:
 			return err
 		case outcome == scripts.TooMuch:
-			return Permanent(ofReport(errors.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit")))
+			return Permanent(errReport.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit"))
 		case outcome == scripts.Busy:
 			return errLeft
 		case outcome == scripts.Gone:

@@ -230,7 +230,7 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 	case err != nil:
 		return w.lost(err)
 	case outcome == scripts.TooMuch:
-		return w.fail(ctx, Permanent(ofReport(errors.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit"))))
+		return w.fail(ctx, Permanent(errReport.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit")))
 	case outcome == scripts.Busy, outcome == scripts.Gone:
 		return w.over(ctx)
 	}

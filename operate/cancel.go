@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -47,7 +48,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			}
 			// The trigger may have changed the record before, and written the state only now.
 			after, err := j.stop(ctx, r, reason)
-			if err != nil && !errors.Is(err, ErrRefused) {
+			if err != nil && !errors.Is(err, fault.Refused) {
 				return "", err
 			}
 			runs = runs || after || err != nil
@@ -107,5 +108,5 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 
 // notCancelled is the error of a record that cannot be cancelled.
 func notCancelled(id, format string, args ...any) error {
-	return ErrRefused.Because("record %s: not cancelled: %s", id, fmt.Sprintf(format, args...))
+	return fault.Refused.New("record %s: not cancelled: %s", id, fmt.Sprintf(format, args...))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -56,7 +57,7 @@ func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
 func (d Dead) Remove(ctx context.Context, id string) error {
 	n, err := d.o.Redis.ZRem(ctx, d.o.Scripts.Of(id).Keys.Dead, id).Result()
 	if err == nil && n == 0 {
-		err = ErrNotFound.Because("%s is not on the list of dead jobs", id)
+		err = fault.NotFound.New("%s is not on the list of dead jobs", id)
 	}
 	return err
 }

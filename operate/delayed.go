@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -109,7 +110,7 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if left[name] {
-			return nil, ErrNotFound.Because("%s is not in %s", report.Shorten(name), d.o.Scripts.Home().Keys.Delayed)
+			return nil, fault.NotFound.New("%s is not in %s", report.Shorten(name), d.o.Scripts.Home().Keys.Delayed)
 		}
 	}
 	slices.Sort(found)

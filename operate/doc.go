@@ -5,6 +5,6 @@
 // pauses (pauses.go). The command line, the dashboard and the HTTP API make their changes here, so
 // all of them write the same data in the same order.
 //
-// If a change is not made, its error matches ErrInput, ErrNotFound or ErrRefused. Any other error is
+// If a change is not made, its error matches fault.Input, fault.NotFound or fault.Refused. Any other error is
 // that of a server: part of the change may have been made.
 package operate

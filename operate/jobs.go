@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
@@ -34,7 +35,7 @@ func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id st
 // CreateOnce is Create for a request with a key of 1 to 200 bytes. If it is repeated with the same key,
 // report and parameters within record.KeptRequests, it returns the id of the first record with
 // before = true, and pushes the id again if that record is still PENDING. The error matches
-// record.ErrOtherRequest if the key was used with another report or other parameters, and ErrGone if
+// record.ErrOtherRequest if the key was used with another report or other parameters, and fault.Gone if
 // the record of the key was deleted.
 func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byte) (id string, before bool, err error) {
 	return j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
@@ -48,16 +49,16 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		return "", false, err
 	}
 	if n, limit := len(parameters), j.o.Config.Limits.Parameters; int64(n) > limit {
-		return "", false, ErrInput.Because("the parameters have %d bytes, but limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
+		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
 	}
 	id, before, err = insert(r.Name)
 	switch {
 	case errors.Is(err, record.ErrNotCounted), errors.Is(err, record.ErrFiltered):
-		return "", false, ErrRefused.Because("%w: only its service can insert rows; fanfold submit ID pushes one", err)
+		return "", false, fault.Refused.New("%w: only its service can insert rows; fanfold submit ID pushes one", err)
 	case errors.Is(err, record.ErrOtherRequest):
-		return "", false, ErrRefused.Because("%w", err)
+		return "", false, fault.Refused.New("%w", err)
 	case errors.Is(err, record.ErrNoRequests):
-		return "", false, ErrRefused.Because("%w; create it with fanfold migrate", err)
+		return "", false, fault.Refused.New("%w; create it with fanfold migrate", err)
 	case err != nil:
 		return "", false, err
 	}
@@ -65,7 +66,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		// A second push would only write an event, unless the record is still PENDING.
 		switch was, err := j.o.Inspect.Record(ctx, id); {
 		case errors.Is(err, engine.ErrNoRecord):
-			return "", true, ErrGone.Because("record %s, which this key created, was deleted; use a new key for a new record", id)
+			return "", true, fault.Gone.New("record %s, which this key created, was deleted; use a new key for a new record", id)
 		case err != nil:
 			return "", true, err // the status is unknown: the client repeats the request
 		case was.Status != report.Pending:
@@ -97,11 +98,11 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 	}
 	for _, id := range ids {
 		if r := records[id]; j.o.Config.Reports[r.Report] == nil {
-			return ErrRefused.Because("record %s: report %q is not in the configuration", id, r.Report)
+			return fault.Refused.New("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
-			return ErrRefused.Because("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
+			return fault.Refused.New("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
 		} else if r.Status.Final() {
-			return ErrRefused.Because("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
+			return fault.Refused.New("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
 		}
 	}
 	return nil
@@ -136,7 +137,7 @@ func (j Jobs) Retry(ctx context.Context, id string) error {
 		return err
 	}
 	if j.o.Config.Reports[r.Report] == nil {
-		return ErrRefused.Because("record %s: not run again: report %q is not in the configuration", id, r.Report)
+		return fault.Refused.New("record %s: not run again: report %q is not in the configuration", id, r.Report)
 	}
 	// A PENDING record may not have been pushed; a second push has no effect.
 	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
@@ -154,7 +155,7 @@ func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if v, readErr := j.o.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
-		return ErrRefused.Because("%w, and no process has the definition that the job was started with: fanfold adopt %s restarts it with the current one", err, id)
+		return fault.Refused.New("%w, and no process has the definition that the job was started with: fanfold adopt %s restarts it with the current one", err, id)
 	}
-	return ErrRefused.Because("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
+	return fault.Refused.New("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -33,7 +34,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 		case err != nil:
 			return nil, err
 		case !ok:
-			return nil, ErrNotFound.Because("%s is not in %s", name, s.Keys.Quarantined)
+			return nil, fault.NotFound.New("%s is not in %s", name, s.Keys.Quarantined)
 		}
 		found = append(found, entry)
 	}
@@ -83,7 +84,7 @@ func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, er
 func (q Quarantine) check(names []string) error {
 	for _, name := range names {
 		if s, _ := q.of(name); !entryName.MatchString(name) || s == nil {
-			return ErrInput.Because("%.80q is not an entry: fanfold quarantine ls lists entries, such as 1700000000000-0", name)
+			return fault.Input.New("%.80q is not an entry: fanfold quarantine ls lists entries, such as 1700000000000-0", name)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -16,10 +17,10 @@ type Timers struct{ o Options }
 // matches it.
 func (t Timers) Check(name string, defined bool) error {
 	if !report.ValidTimer(name) {
-		return ErrInput.Because("%.80q is not a valid timer name: use 1 to 200 printable ASCII characters without spaces", name)
+		return fault.Input.New("%.80q is not a valid timer name: use 1 to 200 printable ASCII characters without spaces", name)
 	}
 	if _, _, ok := t.o.Config.Timers.Match(name); defined && !ok {
-		return ErrInput.Because("timer %s: no definition in timers matches this name", name)
+		return fault.Input.New("timer %s: no definition in timers matches this name", name)
 	}
 	return nil
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
 // ErrRunning is returned by Retry for a record that is not final.
-var ErrRunning = errors.New("record: still running")
+var ErrRunning = fault.Refused.New("record: still running")
 
 // Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING again and returns it; attempt
 // and file stay, the error is cleared. The caller then pushes its id. Errors: engine.ErrNoRecord,

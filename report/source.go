@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"log/slog"
 	"regexp"
 	"strconv"
@@ -21,9 +20,6 @@ type Database struct {
 	TLS TLS
 	Bound
 }
-
-// ErrLogin matches the error of a source that answers and refuses the account.
-var ErrLogin = errors.New("report: the login is refused")
 
 // Source is what all of Fanfold knows of a database or an API.
 type Source struct {

@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/excerpt"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -31,7 +31,7 @@ func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields ma
 }
 
 // ErrNotRequeued is matched by the refusals of Requeue.
-var ErrNotRequeued = errors.New("not requeued")
+var ErrNotRequeued = fault.Refused.New("not requeued")
 
 // Aside is an entry of a quarantine.
 type Aside struct {

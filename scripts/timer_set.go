@@ -2,16 +2,17 @@ package scripts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/fault"
 )
 
 // ErrNoTimer is returned if a timer does not exist.
-var ErrNoTimer = errors.New("no such timer")
+var ErrNoTimer = fault.NotFound.New("no such timer")
 
 // Set sets a timer, whatever it was set for before; a time that has passed makes it
 // fire at once. A timer that was paused no longer is.

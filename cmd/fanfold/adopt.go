@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
 )
 
@@ -34,7 +35,7 @@ themselves after limits.grace, unless the report has on_change: wait.`,
 				}
 			}
 			if given != 1 {
-				return usage(errors.New("give ids, --report NAME or --all"))
+				return fault.Input.New("give ids, --report NAME or --all")
 			}
 			if name != "" {
 				if _, err := b.Operate.Jobs.Report(name); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,7 +26,7 @@ func (f *flags) checkArgs(c *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		return usage(f.unknown(c, args[0]))
+		return fault.Input.Of(f.unknown(c, args[0]))
 	}
 	for _, below := range c.Commands() {
 		f.checkArgs(below)
@@ -106,7 +107,7 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 		} else if wanted == "" {
 			err = fmt.Errorf("unknown argument %q: %s takes none", args[0], c.CommandPath())
 		}
-		return usage(fmt.Errorf("%w\nUsage: %s", err, c.UseLine()))
+		return fault.Input.New("%w\nUsage: %s", err, c.UseLine())
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // rage pushes the jobs while faults happen, and returns after the last fault.
-func (r *round) rage(ctx context.Context, list []fault) {
+func (r *round) rage(ctx context.Context, list []incident) {
 	for _, w := range r.workers {
 		w.crashing.Store(slices.Contains(r.kinds, faultCrash))
 	}
@@ -59,7 +59,7 @@ const maxMissed = 2
 var errTooLate = errors.New("the storm is over")
 
 // cause makes a fault happen during the storm and returns when it is over.
-func (r *round) cause(ctx, storm context.Context, f fault) error {
+func (r *round) cause(ctx, storm context.Context, f incident) error {
 	w := r.workers[f.worker]
 	switch f.kind {
 	case faultKill:

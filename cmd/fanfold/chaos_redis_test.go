@@ -107,7 +107,7 @@ func (c *chaosRedis) stop() {
 
 // cause makes a fault happen on the master that has the partition. It returns when the set has
 // recovered, because two faults at once could destroy all copies of a partition.
-func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
+func (c *chaosRedis) cause(ctx, storm context.Context, f incident) error {
 	c.down.Lock()
 	defer c.down.Unlock()
 	if storm.Err() != nil {

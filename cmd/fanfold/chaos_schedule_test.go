@@ -46,8 +46,8 @@ func faultKinds(redis string) []string {
 	return kinds
 }
 
-// fault is one entry of a schedule.
-type fault struct {
+// incident is one entry of a schedule.
+type incident struct {
 	kind   string
 	at     time.Duration // since the start of the storm
 	lasts  time.Duration
@@ -55,7 +55,7 @@ type fault struct {
 	server string // for faults between one worker and a server
 }
 
-func (f fault) String() string {
+func (f incident) String() string {
 	text := fmt.Sprintf("%.1fs %s", f.at.Seconds(), f.kind)
 	switch f.kind {
 	case faultKill, faultTerm, faultZombie:
@@ -80,7 +80,7 @@ func relays(redis string) []string {
 
 // schedule computes the faults of one round from its seed alone: about one every half second, and
 // every enabled kind at least once.
-func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault {
+func schedule(seed uint64, kinds, servers []string, storm time.Duration) []incident {
 	random := rand.New(rand.NewPCG(seed, 1))
 	weights := map[string]int{
 		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFreeze: 1, faultFlush: 1, faultFull: 2, faultMySQL: 2,
@@ -97,9 +97,9 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault
 	seconds := func(least, most float64) time.Duration {
 		return time.Duration((least + random.Float64()*(most-least)) * float64(time.Second)).Round(100 * time.Millisecond)
 	}
-	var list []fault
+	var list []incident
 	add := func(kind string) {
-		f := fault{kind: kind, at: seconds(0.5, storm.Seconds()), worker: random.IntN(len(crew)), server: servers[random.IntN(len(servers))]}
+		f := incident{kind: kind, at: seconds(0.5, storm.Seconds()), worker: random.IntN(len(crew)), server: servers[random.IntN(len(servers))]}
 		switch kind {
 		case faultZombie:
 			f.lasts = lease + seconds(0.3, 2.5)
@@ -120,7 +120,7 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault
 	for len(list) < int(storm/(500*time.Millisecond)) {
 		add(deck[random.IntN(len(deck))])
 	}
-	slices.SortStableFunc(list, func(a, b fault) int { return int(a.at - b.at) })
+	slices.SortStableFunc(list, func(a, b incident) int { return int(a.at - b.at) })
 	return list
 }
 
@@ -164,7 +164,7 @@ func crashOf(seed uint64, steps []string, worker, life int) crash {
 }
 
 // scheduleText formats a schedule, with several faults in a line.
-func scheduleText(list []fault) string {
+func scheduleText(list []incident) string {
 	var lines []string
 	for some := range slices.Chunk(list, 6) {
 		var texts []string

@@ -22,7 +22,7 @@ func TestChaosSchedule(t *testing.T) {
 			t.Error("the schedule is not that of its seed")
 		}
 		for _, kind := range kinds {
-			if kind != faultCrash && kind != faultDouble && !slices.ContainsFunc(one, func(f fault) bool { return f.kind == kind }) {
+			if kind != faultCrash && kind != faultDouble && !slices.ContainsFunc(one, func(f incident) bool { return f.kind == kind }) {
 				t.Errorf("no %s in %s", kind, scheduleText(one))
 			}
 		}

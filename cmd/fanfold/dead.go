@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
@@ -48,7 +49,7 @@ func (d *deadFilter) flags(c *cobra.Command) {
 func (d *deadFilter) check() error {
 	span, end, err := moment.ParseSpan(d.since, d.until, time.Now(), time.Local)
 	if err != nil {
-		return usage(fmt.Errorf("--%s: %w", end, err))
+		return fault.Input.New("--%s: %w", end, err)
 	}
 	d.span = span
 	return nil
@@ -105,7 +106,7 @@ still run them again with fanfold retry.`,
 				return sweep.run(f, c, b.Operate.Dead.Discard)
 			}
 			for _, id := range ids {
-				if err := b.Operate.Dead.Remove(c.Context(), id); errors.Is(err, operate.ErrNotFound) {
+				if err := b.Operate.Dead.Remove(c.Context(), id); errors.Is(err, fault.NotFound) {
 					return fmt.Errorf("%w; the ids before it were discarded", err)
 				} else if err != nil {
 					return err
@@ -140,13 +141,13 @@ func (d *deadSweep) flags(c *cobra.Command, what string) {
 func (d *deadSweep) check(ids []string) error {
 	switch {
 	case d.all && len(ids) > 0:
-		return usage(errors.New("give ids or --all, not both"))
+		return fault.Input.New("give ids or --all, not both")
 	case !d.all && len(ids) == 0:
-		return usage(errors.New("give ids, or --all"))
+		return fault.Input.New("give ids, or --all")
 	case !d.all && (d.match != "" || d.filter.report != "" || d.filter.since != "" || d.filter.until != "" || d.dryRun || d.limit != 0):
-		return usage(errors.New("--match, --report, --since, --until, --dry-run and --limit require --all"))
+		return fault.Input.New("--match, --report, --since, --until, --dry-run and --limit require --all")
 	case d.limit < 0:
-		return usage(fmt.Errorf("--limit: %d is less than 0", d.limit))
+		return fault.Input.New("--limit: %d is less than 0", d.limit)
 	}
 	return d.filter.check()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/demo"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -127,7 +128,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 		return cmp.Or(context.Cause(serving), err)
 	}
 	if v := views[0]; v.Status != report.Success {
-		return jobFailed(fmt.Errorf("record %s is %s: %s", v.ID, v.Status, v.Error))
+		return fault.JobFailed.New("record %s is %s: %s", v.ID, v.Status, v.Error)
 	}
 	if err := d.show(views[0]); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/starter"
+	"github.com/fanfold/fanfold/internal/fault"
 )
 
 func newInit(f *flags) *cobra.Command {
@@ -37,11 +38,11 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := os.Lstat(o.File); err == nil {
-				return usage(exists(o.File))
+				return fault.Input.Of(exists(o.File))
 			}
 			s, err := starter.New(o)
 			if err != nil {
-				return usage(err)
+				return fault.Input.Of(err)
 			}
 			p, err := s.Propose(c.Context())
 			if err != nil {
@@ -66,7 +67,7 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 func writeNew(name string, text []byte) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return usage(exists(name))
+		return fault.Input.Of(exists(name))
 	} else if err != nil {
 		return err
 	}

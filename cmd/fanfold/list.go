@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/words"
@@ -49,19 +50,19 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
 			filter.Status = report.Status(strings.ToUpper(status))
 			if filter.Status != "" && !slices.Contains(report.Statuses, filter.Status) {
-				return usage(fmt.Errorf("--status: %q is not one of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED", status))
+				return fault.Input.New("--status: %q is not one of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED", status)
 			}
 			if filter.Since, err = ago("--since", since); err != nil {
-				return usage(err)
+				return fault.Input.Of(err)
 			}
 			if filter.Until, err = ago("--until", until); err != nil {
-				return usage(err)
+				return fault.Input.Of(err)
 			}
 			filter.Parameters = map[string]string{}
 			for _, text := range parameters {
 				name, value, ok := strings.Cut(text, "=")
 				if !ok || name == "" {
-					return usage(fmt.Errorf("--param %s: write NAME=VALUE", report.Shorten(text)))
+					return fault.Input.New("--param %s: write NAME=VALUE", report.Shorten(text))
 				}
 				filter.Parameters[name] = value
 			}
@@ -70,7 +71,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			}
 			kind, maxRead := inspect.Kind(why), limit
 			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
-				return usage(fmt.Errorf("--why: %q is not one of %s", why, strings.Join(kinds(), ", ")))
+				return fault.Input.New("--why: %q is not one of %s", why, strings.Join(kinds(), ", "))
 			} else if why != "" {
 				filter.Open, maxRead = true, maxWhy
 			}

@@ -21,14 +21,12 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/stored"
-	"github.com/fanfold/fanfold/operate"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 func main() {
@@ -92,12 +90,12 @@ of a newer release.`,
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if f.output != "table" && f.output != "json" {
-				return usage(fmt.Errorf("--output %q is neither table nor json", f.output))
+				return fault.Input.New("--output %q is neither table nor json", f.output)
 			}
 			return nil
 		},
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(suggestFlag(c, err)) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return fault.Input.Of(suggestFlag(c, err)) })
 	p := root.PersistentFlags()
 	p.StringVarP(&f.config, "config", "c", cmp.Or(os.Getenv("FANFOLD_CONFIG"), "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")
@@ -126,35 +124,36 @@ const (
 	exitNewer       = 6
 )
 
-// coded is an error with an exit code.
-type coded struct {
-	error
-	code int
+// exitCodes has the exit codes of errors that have a kind.
+var exitCodes = map[fault.Kind]int{
+	fault.Input:       exitUsage,
+	fault.Config:      exitUsage,
+	fault.NotFound:    exitNotFound,
+	fault.JobFailed:   exitJobFailed,
+	fault.Unreachable: exitUnreachable,
+	fault.Login:       exitUnreachable,
 }
 
-func (c coded) Unwrap() error { return c.error }
-
-func usage(err error) error     { return coded{err, exitUsage} }
-func jobFailed(err error) error { return coded{err, exitJobFailed} }
-
-// exitCode returns the exit code of an error.
+// exitCode returns the exit code of an error. Joined errors have the highest one of their codes.
 func exitCode(err error) int {
-	var c coded
+	code, hasKind := exitCodes[fault.KindOf(err)]
+	joined, isJoined := err.(interface{ Unwrap() []error })
 	var problems decode.Problems
 	var network net.Error
 	switch {
-	case errors.As(err, &c):
-		return c.code
+	case errors.As(err, &problems), strings.HasPrefix(err.Error(), "unknown command"):
+		return exitUsage
+	case isJoined:
+		for _, one := range joined.Unwrap() {
+			code = max(code, exitCode(one))
+		}
+		return code
 	case stored.IsNewer(err):
 		return exitNewer
-	case errors.As(err, &problems), errors.Is(err, process.ErrConfig), errors.Is(err, operate.ErrInput):
-		return exitUsage
-	case errors.Is(err, engine.ErrNoRecord), errors.Is(err, scripts.ErrNoTimer), errors.Is(err, operate.ErrNotFound):
-		return exitNotFound
-	case errors.Is(err, process.ErrUnreachable), refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
+	case hasKind:
+		return code
+	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return exitUnreachable
-	case strings.HasPrefix(err.Error(), "unknown command"):
-		return exitUsage
 	}
 	return exitFailure
 }

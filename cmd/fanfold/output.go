@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
@@ -93,13 +94,13 @@ func (f *flags) printOutcomes(c *cobra.Command, done []outcome) error {
 	return printList(f, c, done, table.Row{"id", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
 }
 
-// forEach calls do for every id. It continues after a refusal and stops at any other error. The error
-// has the highest exit code of all.
+// forEach calls do for every id. It continues after a refusal and stops at any other error. It returns
+// all errors, joined.
 func forEach(ids []string, do func(id string) (string, error)) (done []outcome, err error) {
 	for _, id := range ids {
 		what, one := do(id)
 		if one != nil {
-			err, what = joinErrors(err, one), "refused"
+			err, what = errors.Join(err, one), "refused"
 			if !operate.Refused(one) {
 				return done, err
 			}
@@ -107,20 +108,6 @@ func forEach(ids []string, do func(id string) (string, error)) (done []outcome, 
 		done = append(done, outcome{ID: id, Outcome: what})
 	}
 	return done, err
-}
-
-// joinErrors joins errors; their exit code is the highest one.
-func joinErrors(errs ...error) error {
-	code := exitOK
-	for _, err := range errs {
-		if err != nil {
-			code = max(code, exitCode(err))
-		}
-	}
-	if code == exitOK {
-		return nil
-	}
-	return coded{errors.Join(errs...), code}
 }
 
 // glob compiles a pattern with *, ? and [a-z]; an empty pattern matches every text. Unlike in file
@@ -132,7 +119,7 @@ func glob(pattern string) (func(text string) bool, error) {
 	plain := func(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 	pattern = plain(pattern)
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, usage(fmt.Errorf("--match: not a valid pattern of *, ? and [a-z]: %w", err))
+		return nil, fault.Input.New("--match: not a valid pattern of *, ? and [a-z]: %w", err)
 	}
 	return func(text string) bool {
 		ok, _ := path.Match(pattern, plain(text))
@@ -167,7 +154,7 @@ func newListing(f *flags, short, help string, print func(c *cobra.Command, b *ba
 // positive verifies a --limit.
 func positive(limit int) error {
 	if limit < 1 {
-		return usage(fmt.Errorf("--limit: %d is less than 1", limit))
+		return fault.Input.New("--limit: %d is less than 1", limit)
 	}
 	return nil
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 )
 
@@ -49,7 +47,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, entries []string) error {
 			if all == (len(entries) > 0) {
-				return usage(errors.New("give entries as fanfold quarantine ls shows them, or --all"))
+				return fault.Input.New("give entries as fanfold quarantine ls shows them, or --all")
 			}
 			if all {
 				list, err := b.Inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
@@ -66,7 +64,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				return err
 			}
 			if missing := len(entries) - removed; !all && missing > 0 {
-				return coded{fmt.Errorf("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined), exitNotFound}
+				return fault.NotFound.New("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined)
 			}
 			return f.printChanged(c, "removed", entries)
 		}),

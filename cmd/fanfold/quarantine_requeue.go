@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -65,7 +66,7 @@ quarantine show says why.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			if ways := len(names) > 0; ways == (all || match != "") || all && match != "" {
-				return usage(errors.New("give entries as fanfold quarantine ls shows them, --all or --match"))
+				return fault.Input.New("give entries as fanfold quarantine ls shows them, --all or --match")
 			}
 			if err := due.check(false); err != nil {
 				return err
@@ -96,7 +97,7 @@ quarantine show says why.`,
 				if errors.Is(err, scripts.ErrNotRequeued) {
 					what = err.Error()
 					if len(names) > 0 {
-						failed = joinErrors(failed, fmt.Errorf("%s: %w", q.Entry, err))
+						failed = errors.Join(failed, fmt.Errorf("%s: %w", q.Entry, err))
 					}
 				} else if err != nil {
 					return errors.Join(f.printRequeued(c, done), err)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
 )
 
@@ -36,7 +37,7 @@ limits.grace, when a process runs with the new configuration.`,
 		Args: cobra.NoArgs,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if from == "" {
-				return usage(errors.New("--from: name the earlier configuration"))
+				return fault.Input.New("--from: name the earlier configuration")
 			}
 			old, err := open(from)
 			if err != nil {
@@ -60,12 +61,12 @@ limits.grace, when a process runs with the new configuration.`,
 // ids and timers that it moved.
 func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int, error) {
 	if old.Layout() == b.Layout() && reflect.DeepEqual(old.Config.Redis, b.Config.Redis) {
-		return 0, usage(errors.New("--from has the same Redis and partitions as --config: name the earlier configuration"))
+		return 0, fault.Input.New("--from has the same Redis and partitions as --config: name the earlier configuration")
 	}
 	noted, err := b.Records.NotePartitions(ctx, old.Layout())
 	switch {
 	case errors.Is(err, record.ErrPartitions):
-		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, but this configuration has %s", noted, old.Layout()))
+		return 0, fault.Input.New("--from: jobs were started with %s partitions, but this configuration has %s", noted, old.Layout())
 	case err != nil && !errors.Is(err, recovery.ErrNoTables):
 		return 0, err
 	}

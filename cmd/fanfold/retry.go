@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/internal/fault"
 )
 
 func newRetry(f *flags) *cobra.Command {
@@ -31,7 +33,7 @@ records.`,
 				return err
 			}
 			if sweep.all && wait {
-				return usage(errors.New("--wait requires ids"))
+				return fault.Input.New("--wait requires ids")
 			}
 			if sweep.all {
 				return sweep.run(f, c, b.Operate.Dead.Retry)
@@ -51,7 +53,7 @@ records.`,
 				return refused
 			}
 			_, err := f.waitFor(c, b, pushed)
-			return joinErrors(refused, err)
+			return errors.Join(refused, err)
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")

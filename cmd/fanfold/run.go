@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -46,12 +47,12 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 			}
 			parameters, err := parseParameters(r, given)
 			if err != nil {
-				return usage(err)
+				return fault.Input.Of(err)
 			}
 			var to *target
 			if c.Flags().Changed("file") {
 				if to, err = newTarget(c, file); err != nil {
-					return usage(fmt.Errorf("--file %s: %w", file, err))
+					return fault.Input.New("--file %s: %w", file, err)
 				}
 				defer to.discard()
 			}

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/spf13/cobra"
 )
 
@@ -43,11 +43,11 @@ to the sink did not fail (with the role engine). Otherwise it answers 503 and sa
 process that finds data of a newer release stops within seconds: it is not ready from then on.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if len(chosen) == 0 {
-				return usage(fmt.Errorf("--roles: none given: name one or more of %s", strings.Join(process.Roles, ", ")))
+				return fault.Input.New("--roles: none given: name one or more of %s", strings.Join(process.Roles, ", "))
 			}
 			for _, r := range chosen {
 				if !slices.Contains(process.Roles, r) {
-					return usage(fmt.Errorf("--roles: %q is not one of %s", r, strings.Join(process.Roles, ", ")))
+					return fault.Input.New("--roles: %q is not one of %s", r, strings.Join(process.Roles, ", "))
 				}
 			}
 			if err := b.Restrict(only, chosen); err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
-	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -273,7 +273,7 @@ func TestRetryAgainstCancel(t *testing.T) {
 			<-later.C
 			for last := false; ; {
 				_, err := cancelling.Operate.Jobs.Cancel(t.Context(), id, "not now")
-				if !errors.Is(err, operate.ErrRefused) {
+				if !errors.Is(err, fault.Refused) {
 					return err
 				} else if last {
 					return nil

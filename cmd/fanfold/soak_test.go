@@ -242,7 +242,7 @@ func (w *week) events() (all []event) {
 			if kind == faultHandOver && w.redis.kind == redisAlone {
 				return
 			}
-			if err := w.redis.cause(w.t.Context(), w.t.Context(), fault{kind: kind, lasts: lasts}); err != nil {
+			if err := w.redis.cause(w.t.Context(), w.t.Context(), incident{kind: kind, lasts: lasts}); err != nil {
 				w.t.Errorf("%s: %v", kind, err)
 			}
 		}

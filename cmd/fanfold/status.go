@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web"
@@ -150,7 +151,7 @@ func (vs jobViews) failed() error {
 		}
 	}
 	if n > 0 {
-		return jobFailed(fmt.Errorf("%d of %d jobs failed%s", n, len(vs), waiting))
+		return fault.JobFailed.New("%d of %d jobs failed%s", n, len(vs), waiting)
 	}
 	return nil
 }

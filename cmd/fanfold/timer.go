@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
@@ -58,7 +59,7 @@ the definition has cron, omit --in and --at to use its next time.`,
 			definition, _, _ := b.Config.Timers.Match(names[0])
 			given := c.Flags().Changed("in") || due.at != ""
 			if !given && definition.Cron.None() || c.Flags().Changed("in") && due.at != "" {
-				return usage(errors.New("give one of --in and --at"))
+				return fault.Input.New("give one of --in and --at")
 			}
 			if err := due.check(false); err != nil {
 				return err

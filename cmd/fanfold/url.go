@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/gcs"
 	"github.com/fanfold/fanfold/waiting"
@@ -37,7 +38,7 @@ http.key in the configuration.`,
 				expires = usual
 			}
 			if expires < time.Second || expires > longest {
-				return usage(fmt.Errorf("--expires %s is not between 1s and %s", expires, longest))
+				return fault.Input.New("--expires %s is not between 1s and %s", expires, longest)
 			}
 			l, err := of(c.Context(), ids[0], expires)
 			switch {
@@ -88,7 +89,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		if r.Error != "" {
 			reason = ": " + r.Error
 		}
-		return l, jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id))
+		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id)
 	}
 	files, name, err := b.Object(ctx, id, r.File)
 	if err != nil {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
@@ -75,21 +75,21 @@ const maxPast = time.Minute
 func (l *dueFlags) check(wait bool) (err error) {
 	switch {
 	case l.given() && wait:
-		return usage(errors.New("--wait cannot be combined with --in or --at"))
+		return fault.Input.New("--wait cannot be combined with --in or --at")
 	case l.in != 0 && l.at != "":
-		return usage(errors.New("--in and --at: give one of them"))
+		return fault.Input.New("--in and --at: give one of them")
 	case l.in < 0:
-		return usage(fmt.Errorf("--in: %v is in the past", l.in))
+		return fault.Input.New("--in: %v is in the past", l.in)
 	case l.at != "":
 		if l.time, err = moment.Parse(l.at, time.Local); err != nil {
-			return usage(fmt.Errorf("--at: %w", err))
+			return fault.Input.New("--at: %w", err)
 		}
 		if time.Since(l.time) > maxPast {
-			return usage(fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", words.Stamp(l.time)))
+			return fault.Input.New("--at: %s is in the past; without --in and --at it is due now", words.Stamp(l.time))
 		}
 	}
 	if max(l.in, time.Until(l.time)) > scripts.Horizon {
-		return usage(errors.New("--in and --at: the time is more than ten years away"))
+		return fault.Input.New("--in and --at: the time is more than ten years away")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -142,7 +143,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 }
 
 // ErrNotAdopted is returned by Adopt if the report cannot run with the record.
-var ErrNotAdopted = errors.New("engine: not restarted")
+var ErrNotAdopted = fault.Refused.New("engine: not restarted")
 
 // Adopt starts the next attempt of a PROCESSING record with the current definition of a report,
 // even if its job is running; the running attempt then has no further effect. Adopt returns false

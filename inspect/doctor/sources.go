@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
 // Database is a source that runs queries on a server.
 type Database interface {
 	// Server returns the version, clock and time zone of the server. An error that matches
-	// report.ErrLogin means that the server refused the account.
+	// fault.Login means that the server refused the account.
 	Server(ctx context.Context) (version string, clock time.Time, zone string, err error)
 	// Prepare lets the server parse a listener's query, without running it.
 	Prepare(ctx context.Context, l *report.Listener) error
@@ -50,7 +51,7 @@ func (d sourceDoctor) title(source string) string { return d.Settings[source].No
 func (d sourceDoctor) checkServer(ctx context.Context, name string, db Database) Findings {
 	version, clock, zone, err := db.Server(ctx)
 	hint := d.Settings[name].Remedy
-	if errors.Is(err, report.ErrLogin) {
+	if errors.Is(err, fault.Login) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
 	}
 	fs := Findings{newFinding(d.title(name), Fail, version, err, hint)}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect/gauges"
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -43,16 +44,16 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Config.Admin)
 	if err != nil {
-		return nil, ErrConfig.of(fmt.Errorf("admin: cannot listen on %s: %w", p.Config.Admin, err))
+		return nil, fault.Config.New("admin: cannot listen on %s: %w", p.Config.Admin, err)
 	}
 	local, settings := access.Loopback(listener.Addr().String()), p.Config.HTTP
 	settings.URL = "" // the address of the dashboard server
 	site, err := access.New(settings, log)
 	if err != nil {
-		return nil, errors.Join(ErrConfig.of(err), listener.Close())
+		return nil, errors.Join(fault.Config.Of(err), listener.Close())
 	}
 	if !local && !site.HasLogin() && !p.Config.AdminPublic {
-		return nil, errors.Join(ErrConfig.of(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it", p.Config.Admin)), listener.Close())
+		return nil, errors.Join(fault.Config.New("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it", p.Config.Admin), listener.Close())
 	}
 	registry := prometheus.NewRegistry()
 	if err := p.RegisterMetrics(registry); err != nil {

@@ -4,5 +4,5 @@
 // context ends or a role fails. The commands of cmd/fanfold use the same clients. roles.go assembles
 // the roles; owner.go refuses keys of another installation or another number of partitions.
 //
-// An error that the user can correct matches ErrConfig or ErrUnreachable.
+// An error that the user can correct matches fault.Config or fault.Unreachable.
 package process

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/record"
 )
@@ -39,14 +39,14 @@ func (p *Process) notePartitions(ctx context.Context) error {
 
 // otherPartitions is the error of a configuration whose partitions differ from the stored ones.
 func (p *Process) otherPartitions(noted string) error {
-	return ErrConfig.of(fmt.Errorf("redis.partitions: jobs were started with %s partitions, but the configuration has %s: use the configuration of the running processes; to change the number, let all jobs end, stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Layout()))
+	return fault.Config.New("redis.partitions: jobs were started with %s partitions, but the configuration has %s: use the configuration of the running processes; to change the number, let all jobs end, stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Layout())
 }
 
 // otherInstallation is the error of keys that belong to another installation, whose records are in
 // another table: each installation would read the other's ids as its own.
 func (p *Process) otherInstallation(owner, tag string) error {
 	keys := p.Partitions.Home().Keys
-	return ErrConfig.of(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation))
+	return fault.Config.New("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation)
 }
 
 // ownerTime bounds the wait of a command for the owner of the keys.

@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/redisdb"
@@ -74,9 +75,9 @@ const statementTimeout = 30 * time.Second
 func LoadConfig(file string) (*config.Config, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrConfig.of(fmt.Errorf("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file))
+		return nil, fault.Config.New("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file)
 	} else if err != nil {
-		return nil, ErrConfig.of(err)
+		return nil, fault.Config.Of(err)
 	}
 	return config.Load(file, data, decode.Environment{
 		Lookup: os.LookupEnv,
@@ -99,7 +100,7 @@ func Open(file string) (*Process, error) {
 	p.reads = openOnce(p.OpenSink)
 	if err := p.open(); err != nil {
 		p.Close()
-		return nil, ErrConfig.of(err)
+		return nil, fault.Config.Of(err)
 	}
 	return p, nil
 }
@@ -212,7 +213,7 @@ func (p *Process) OpenRecords() (*sql.DB, error) {
 	of := p.Config.Databases[p.Config.Records.Database]
 	db, err := mysqldb.Connect(of, 1, 0)
 	if err != nil {
-		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", of.Name, err))
+		return nil, fault.Config.New("databases.%s: %w", of.Name, err)
 	}
 	p.closes(db)
 	return db, nil
@@ -234,22 +235,22 @@ func (p *Process) ping(ctx context.Context, some bool) error {
 		err = nil
 	}
 	if hint := redisdb.Hint(p.Config.Redis, err); hint != "" {
-		return ErrUnreachable.of(fmt.Errorf("redis: %w\n%s", err, hint))
+		return fault.Unreachable.New("redis: %w\n%s", err, hint)
 	} else if errors.As(err, new(net.Error)) {
-		return ErrUnreachable.of(err) // it names Redis
+		return fault.Unreachable.Of(err) // it names Redis
 	} else if err != nil {
-		return ErrUnreachable.of(fmt.Errorf("redis: %w", err))
+		return fault.Unreachable.New("redis: %w", err)
 	}
 	if len(p.Config.Redis.Cluster) == 0 { // in a cluster, the first master may be the one that hangs
 		// The ACL of the user may deny INFO.
 		if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
 			if err := redisdb.CheckMode(p.Config.Redis, info["Server"]); err != nil {
-				return ErrConfig.of(fmt.Errorf("redis: %w", err))
+				return fault.Config.New("redis: %w", err)
 			}
 		}
 	}
 	if err := p.Rows.PingContext(ctx); err != nil {
-		return ErrUnreachable.of(fmt.Errorf("database %s: %w", p.Config.Records.Database, err))
+		return fault.Unreachable.New("database %s: %w", p.Config.Records.Database, err)
 	}
 	return nil
 }

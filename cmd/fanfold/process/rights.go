@@ -3,9 +3,9 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -15,7 +15,7 @@ func (p *Process) checkRights(ctx context.Context, log *slog.Logger) error {
 	for i, s := range p.Partitions {
 		switch err := s.CheckRights(ctx); {
 		case errors.Is(err, scripts.ErrRights):
-			return ErrUnreachable.of(fmt.Errorf("redis: %w: grant them with ACL SETUSER; the guide Security has all rights that serve needs", err))
+			return fault.Unreachable.New("redis: %w: grant them with ACL SETUSER; the guide Security has all rights that serve needs", err)
 		case err != nil:
 			log.Warn("cannot check the rights of the Redis user", "partition", i, "err", err)
 		}

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -27,7 +27,7 @@ func (p *Process) Restrict(patterns, roles []string) error {
 		return nil
 	}
 	if !slices.Contains(roles, "listeners") {
-		return ErrConfig.of(errors.New("--listeners requires the role listeners"))
+		return fault.Config.New("--listeners requires the role listeners")
 	}
 	matches := func(pattern, name string) bool {
 		ok, err := path.Match(pattern, name)
@@ -35,7 +35,7 @@ func (p *Process) Restrict(patterns, roles []string) error {
 	}
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(p.Config.ListenerNames(), func(name string) bool { return matches(pattern, name) }) {
-			return ErrConfig.of(fmt.Errorf("--listeners: no listener matches %q: the listeners are %s", pattern, strings.Join(p.Config.ListenerNames(), ", ")))
+			return fault.Config.New("--listeners: no listener matches %q: the listeners are %s", pattern, strings.Join(p.Config.ListenerNames(), ", "))
 		}
 	}
 	p.patterns = patterns
@@ -70,7 +70,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	for i, s := range p.Partitions {
 		err := s.Load(ctx)
 		if _, refused := errors.AsType[redis.Error](err); refused {
-			return ErrUnreachable.of(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
+			return fault.Unreachable.New("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err)
 		} else if err != nil {
 			log.Warn("the server of a partition does not answer: its jobs wait", "partition", i, "err", err)
 		}
@@ -155,7 +155,7 @@ func (p *Process) probe(ctx context.Context, log *slog.Logger) error {
 		group.Go(func() error {
 			switch err := p.Inspect.Reach(ctx, name); {
 			case err == nil || ctx.Err() != nil:
-			case errors.Is(err, report.ErrLogin):
+			case errors.Is(err, fault.Login):
 				log.Warn("a database refuses the login: its listeners will fail", "database", name, "hint", "correct the DSN of database "+name, "err", err)
 			default:
 				log.Warn("a source does not answer: its listeners wait for it", "source", name, "err", err)
@@ -183,7 +183,7 @@ func (p *Process) announceProcess(ctx context.Context, log *slog.Logger, process
 	definitions := p.Partitions.Home().Definitions
 	err = definitions.AnnounceProcess(ctx, process)
 	if _, refused := errors.AsType[redis.Error](err); refused {
-		return nil, ErrUnreachable.of(err)
+		return nil, fault.Unreachable.Of(err)
 	} else if err != nil {
 		log.Warn("cannot announce this process yet: retrying", "err", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/record"
@@ -30,14 +31,14 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.HTTP)
 	if err != nil {
-		return nil, ErrConfig.of(fmt.Errorf("--http: cannot listen on %s: %w", p.HTTP, err))
+		return nil, fault.Config.New("--http: cannot listen on %s: %w", p.HTTP, err)
 	}
 	site, err := access.New(p.Config.HTTP, log)
 	if err != nil {
-		return nil, errors.Join(ErrConfig.of(err), listener.Close())
+		return nil, errors.Join(fault.Config.Of(err), listener.Close())
 	}
 	if !site.HasLogin() && !access.Loopback(listener.Addr().String()) {
-		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L", p.HTTP)), listener.Close())
+		return nil, errors.Join(fault.Config.New("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L", p.HTTP), listener.Close())
 	}
 	in, err := p.separateInspector()
 	if err != nil {
@@ -106,7 +107,7 @@ func (p *Process) separateInspector() (*inspect.Inspector, error) {
 	o := p.handles()
 	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
 	if err != nil {
-		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", p.Config.Records.Database, err))
+		return nil, fault.Config.New("databases.%s: %w", p.Config.Records.Database, err)
 	}
 	p.closers = append(p.closers, rows)
 	if o.Records, err = record.New(rows, p.Config.Records); err != nil {

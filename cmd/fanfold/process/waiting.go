@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/waiting"
 )
@@ -18,13 +19,13 @@ import (
 func (p *Process) sealer(ctx context.Context) (*waiting.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
-		return nil, ErrConfig.of(fmt.Errorf("http.key: a link to a waiting page works in one installation only, and the table that identifies the installation does not exist: run fanfold migrate (%w)", err))
+		return nil, fault.Config.New("http.key: a link to a waiting page works in one installation only, and the table that identifies the installation does not exist: run fanfold migrate (%w)", err)
 	} else if err != nil {
 		return nil, err
 	}
 	seal, err := waiting.NewSealer(p.Config.HTTP.Key, tag, p.Config.Keys)
 	if err != nil {
-		return nil, ErrConfig.of(err)
+		return nil, fault.Config.Of(err)
 	}
 	return seal, nil
 }
@@ -72,9 +73,9 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	site := p.Config.HTTP
 	switch {
 	case site.Key == "":
-		return "", ErrConfig.of(errors.New("http.key: not set, but links to waiting pages need it: run openssl rand -base64 32 > FILE, and write http: {key_file: FILE} into the configuration of every process"))
+		return "", fault.Config.New("http.key: not set, but links to waiting pages need it: run openssl rand -base64 32 > FILE, and write http: {key_file: FILE} into the configuration of every process")
 	case site.URL == "":
-		return "", ErrConfig.of(errors.New("http.url: not set: write the address at which people reach serve --http, such as https://reports.example.com"))
+		return "", fault.Config.New("http.url: not set: write the address at which people reach serve --http, such as https://reports.example.com")
 	}
 	seal, err := p.sealer(ctx)
 	if err != nil {
