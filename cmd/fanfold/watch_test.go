@@ -123,7 +123,7 @@ func TestWatchOfAQueue(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {running_jobs: 1, stop: 1s}")
 	s.serve(s.config)
-	first, second, third := s.insert("slow", `{"seconds": 300}`), s.insert("slow", ""), s.insert("slow", "")
+	first, second, third := s.insert("slow", `{"seconds": 300}`), s.insert("slow", ""), s.insert("slow", `{"seconds": 2}`)
 	s.push(first)
 	s.eventually("the first one runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val() == 1 })
 	s.push(second, third)
