@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -14,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
 )
@@ -95,7 +97,8 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 func refused(err error) bool {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		text := answer.Error()
-		return !strings.HasPrefix(text, "LOADING ") && !strings.HasPrefix(text, "CLUSTERDOWN ") && !strings.HasPrefix(text, "READONLY ") && !strings.HasPrefix(text, "MASTERDOWN ") && !strings.HasPrefix(text, "OOM ")
+		away := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
+		return !slices.ContainsFunc([]string{"LOADING ", "CLUSTERDOWN ", "READONLY ", "MASTERDOWN "}, away) && !scripts.Full(err)
 	}
 	return !mysqldb.Away(err)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/fanfold/fanfold/scripts/excerpt"
 )
 
 // Quarantined is an entry that could not be used.
@@ -21,7 +20,7 @@ type Quarantined struct {
 	Stream string    `json:"stream"` // where it came from
 	Reason string    `json:"reason"`
 	Origin string    `json:"origin"` // its id in that stream; empty: it came from a sorted set, or was read again
-	Fields string    `json:"fields"` // its fields, up to 1 KB: see excerpt.Parse
+	Fields string    `json:"fields"` // its fields, up to 1 KB: see scripts.ParseExcerpt
 }
 
 // Quarantine lists the quarantined entries that match, the newest first, up to a limit (0: all).
@@ -94,7 +93,7 @@ func (q Quarantined) exactID() string {
 
 // names reports whether the fields of an entry contain an id.
 func (q Quarantined) names(id string) bool {
-	fields, _ := excerpt.Parse(q.Fields)
+	fields, _ := scripts.ParseExcerpt(q.Fields)
 	of, _, _ := strings.Cut(fields["member"], "/")
 	return id != "" && (fields["id"] == id || of == id)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts/excerpt"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // QuarantinedDetails is a quarantined entry with its fields and what to do about it.
@@ -23,7 +23,7 @@ type QuarantinedDetails struct {
 // QuarantinedDetails explains a quarantined entry.
 func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v QuarantinedDetails, err error) {
 	v.Quarantined = q
-	v.Parts, v.Whole = excerpt.Parse(q.Fields)
+	v.Parts, v.Whole = scripts.ParseExcerpt(q.Fields)
 	if v.Again, err = in.quarantinedAgain(ctx, v); err != nil {
 		return v, err
 	}

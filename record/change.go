@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -12,9 +11,9 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -154,15 +153,9 @@ func repeated[T any](ctx context.Context, change func() (T, error), numbers ...u
 	wait.MaxInterval = 500 * time.Millisecond
 	return backoff.Retry(ctx, func() (T, error) {
 		result, err := change()
-		if err != nil && !serverError(err, numbers...) {
+		if err != nil && !mysqldb.Answered(err, numbers...) {
 			err = backoff.Permanent(err)
 		}
 		return result, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(10))
-}
-
-// serverError tells whether the server returned one of these errors.
-func serverError(err error, numbers ...uint16) bool {
-	server, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains(numbers, server.Number)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -105,7 +106,7 @@ func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file stri
 	c.ids, c.attempt = []any{id}, run.Attempt
 	update := func() (int64, error) { return s.update(ctx, s.db, l, c) }
 	n, err := contended(ctx, update)
-	if reason, ok := c.set["error"].(string); ok && serverError(err, errCharacter, errConversion) {
+	if reason, ok := c.set["error"].(string); ok && mysqldb.Answered(err, errCharacter, errConversion) {
 		// Without this, a status with such a text would be retried forever.
 		c.set["error"] = plain(reason)
 		n, err = contended(ctx, update)

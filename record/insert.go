@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -93,7 +94,7 @@ type ledger struct {
 
 // own converts an error of the ledger's own statements.
 func (l ledger) own(err error) error {
-	if l.absent != nil && serverError(err, errAccess, errTableAccess, errNoTable) {
+	if l.absent != nil && mysqldb.Answered(err, errAccess, errTableAccess, errNoTable) {
 		return fmt.Errorf("%w: %w", l.absent, err)
 	}
 	return err
@@ -133,7 +134,7 @@ func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any,
 	where := " WHERE " + strings.Join(in.columns[:in.keys], " = ? AND ") + " = ?"
 	// Insert the ledger's row first: a concurrent call waits here until this transaction ends.
 	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
-	if serverError(err, errDuplicate) {
+	if mysqldb.Answered(err, errDuplicate) {
 		err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+where+" FOR UPDATE", key...).Scan(&id)
 		return id, true, in.own(err)
 	}

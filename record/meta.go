@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
 // Names of values in fanfold_meta.
@@ -32,7 +33,7 @@ func (s *Store) beside(table string) string { return tableName{s.names.schema, t
 
 // tableError wraps an error, and marks missing tables.
 func tableError(what string, err error) error {
-	if serverError(err, errAccess, errTableAccess, errNoTable) {
+	if mysqldb.Answered(err, errAccess, errTableAccess, errNoTable) {
 		err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
 	}
 	return fmt.Errorf("record: %s: %w", what, err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -76,7 +77,7 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 	}
 	for ; version < len(steps); version++ {
 		step := steps[version]
-		if _, err := conn.ExecContext(ctx, step.statement); err != nil && !serverError(err, errIndexExists) {
+		if _, err := conn.ExecContext(ctx, step.statement); err != nil && !mysqldb.Answered(err, errIndexExists) {
 			return done, failed(fmt.Errorf("%s: %w", step.description, err))
 		}
 		if _, err := conn.ExecContext(ctx, "INSERT INTO "+versions.quoted()+" (version_id, needs) VALUES (?, ?)", version+1, needs(steps, version+1)); err != nil {

@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -165,7 +163,7 @@ var notJSON = []uint16{
 // 1e400 and a hundred nested lists. A statement with such a value would fail, whatever its conditions.
 func (s *Store) formOf(ctx context.Context, value string) (form sql.NullString, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT JSON_UNQUOTE(JSON_EXTRACT(?, '$'))", value).Scan(&form)
-	if server, ok := errors.AsType[*mysql.MySQLError](err); ok && slices.Contains(notJSON, server.Number) {
+	if mysqldb.Answered(err, notJSON...) {
 		return sql.NullString{}, nil
 	}
 	return form, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -33,7 +34,7 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
 	if len(batch) > 1 {
 		all, err := repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged, errDeadlock)
-		if all || err != nil && !serverError(err, errLockTimeout) {
+		if all || err != nil && !mysqldb.Answered(err, errLockTimeout) {
 			return batch, err
 		}
 	}
@@ -81,7 +82,7 @@ func (s *Store) startEach(ctx context.Context, l *layout, batch []named, attempt
 // startOne starts a record unless its row is locked.
 func (s *Store) startOne(ctx context.Context, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
 	n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, one, attempt, next) }, errChanged, errDeadlock)
-	if serverError(err, errLockTimeout) {
+	if mysqldb.Answered(err, errLockTimeout) {
 		return false, true, nil
 	}
 	return n > 0, false, err

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
@@ -121,13 +122,13 @@ func TestContendedChangesAreRepeated(t *testing.T) {
 		if calls != want || (err == nil) != (want == 3) {
 			t.Errorf("error %d: %d calls, %v", number, calls, err)
 		}
-		if want == 1 && !serverError(err, number) {
+		if want == 1 && !mysqldb.Answered(err, number) {
 			t.Errorf("error %d became %v", number, err)
 		}
 	}
 	calls := 0
 	_, err := contended(t.Context(), func() (int, error) { calls++; return 0, &mysql.MySQLError{Number: errDeadlock} })
-	if calls < 3 || !serverError(err, errDeadlock) {
+	if calls < 3 || !mysqldb.Answered(err, errDeadlock) {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bsm/redislock"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -59,7 +58,7 @@ func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
 
 // full hides the error of a full Redis, which accepts only what ends jobs.
 func full(err error) error {
-	if errors.Is(err, scripts.ErrFull) || redis.HasErrorPrefix(err, "OOM") {
+	if scripts.Full(err) {
 		return nil
 	}
 	return err

@@ -104,42 +104,44 @@ var ErrNoChunk = errors.New("scripts: chunk not found")
 // Columns returns one chunk of some of a listener's columns: for every column a JSON array,
 // which must not be changed. It returns ErrNoChunk if one of them does not exist.
 func (s Folds) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
-	return s.columns(ctx, nil, id, listener, columns, chunk)
-}
-
-// Columns is Folds.Columns for the job; Open has read those of a small one.
-func (f *Fold) Columns(ctx context.Context, listener string, columns []string, chunk int64) ([][]byte, error) {
-	return f.s.columns(ctx, f.data, f.ID, listener, columns, chunk)
-}
-
-// columns takes the fields from data; nil: from Redis.
-func (s *conn) columns(ctx context.Context, data map[string]string, id, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	values, args := make([]any, len(columns)), []any{"hmget", s.Keys.Job(id)}
-	for i, c := range columns {
-		name := job.Field(listener, c, chunk)
-		args = append(args, name)
-		if text, ok := data[name]; ok {
-			values[i] = text
-		}
+	args := []any{"hmget", s.Keys.Job(id)}
+	for _, c := range columns {
+		args = append(args, job.Field(listener, c, chunk))
 	}
-	if data == nil {
-		cmd := redis.NewSliceCmd(ctx, args...)
-		// A chunk can be large, and takes a round trip of its own.
-		if err := s.rdb.Process(ctx, cmd); err != nil {
-			return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
-		}
-		values = cmd.Val()
+	cmd := redis.NewSliceCmd(ctx, args...)
+	// A chunk can be large, and takes a round trip of its own.
+	if err := s.rdb.Process(ctx, cmd); err != nil {
+		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
 	}
 	fields := make([][]byte, len(columns))
-	for i, v := range values {
+	for i, v := range cmd.Val() {
 		text, ok := v.(string)
 		if !ok {
 			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, columns[i], chunk), id)
 		}
-		fields[i] = unsafe.Slice(unsafe.StringData(text), len(text)) // not a copy, since a chunk is large
+		fields[i] = bytesOf(text)
 	}
 	return fields, nil
 }
+
+// Columns is Folds.Columns for the job; Open has read those of a small one.
+func (f *Fold) Columns(ctx context.Context, listener string, columns []string, chunk int64) ([][]byte, error) {
+	if f.data == nil {
+		return Folds{f.s}.Columns(ctx, f.ID, listener, columns, chunk)
+	}
+	fields := make([][]byte, len(columns))
+	for i, c := range columns {
+		text, ok := f.data[job.Field(listener, c, chunk)]
+		if !ok {
+			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, c, chunk), f.ID)
+		}
+		fields[i] = bytesOf(text)
+	}
+	return fields, nil
+}
+
+// bytesOf returns a text without copying it, because a chunk is large.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }

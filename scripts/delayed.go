@@ -6,8 +6,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"github.com/fanfold/fanfold/scripts/excerpt"
 )
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
@@ -119,7 +117,7 @@ type Refusal struct {
 func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
 	args := []any{oneIf(timeless), QuarantineCap}
 	for _, r := range refusals {
-		args = append(args, r.Member, r.Reason, excerpt.Of(map[string]string{"member": r.Member}))
+		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}
 	n, err := s.outcome(ctx, call(ctx, "refuse", []string{s.Keys.Delayed, s.Keys.Quarantined}, args...))
 	return int64(n), err

@@ -25,46 +25,48 @@ type script struct {
 // The scripts by the names of their files, and by their SHA-1, which is their name in Redis.
 var named, hashed = loadAll()
 
-// loadAll reads the files that are a script; the others precede them. Count and ends are
-// complete and store as Redis also runs them when it is full.
+// loadAll reads the files that are a script. The others, which have no first line #!lua, precede them.
 func loadAll() (named, hashed map[string]*script) {
 	named, hashed = map[string]*script{}, map[string]*script{}
 	files, err := sources.ReadDir("lua")
 	if err != nil {
 		panic(err) // the folder is part of the binary
 	}
-	add := func(as, name, source string) {
-		s := newScript(name, source)
-		named[as], hashed[s.sha], hashed[s.plainSHA] = s, s, s
-	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".lua")
 		if source := mustRead(name); strings.HasPrefix(source, "#!lua") {
-			add(name, name, source)
+			s := newScript(name, source)
+			named[name], hashed[s.sha], hashed[s.plainSHA] = s, s, s
 		}
-	}
-	for as, name := range map[string]string{"count": "complete", "ends": "store"} {
-		add(as, name, strings.Replace(mustRead(name), "#!lua\n", "#!lua flags=allow-oom\n", 1))
 	}
 	return named, hashed
 }
 
-// newScript makes a script of a file: its first line is followed by clock.lua, and by the
-// file that its second line names, as in "-- Uses  job".
+// newScript makes a script of a file: clock.lua, and the files that it uses, follow its first line.
 func newScript(name, source string) *script {
 	header, body, _ := strings.Cut(source, "\n")
-	before := mustRead("clock")
-	if uses, ok := strings.CutPrefix(strings.SplitN(body, "\n", 2)[0], "-- Uses  "); ok {
-		before += mustRead(uses)
-	}
-	before = strings.ReplaceAll(before, "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
-	plain := before + body
+	plain := strings.ReplaceAll(mustRead("clock")+withUsed(body), "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
 	source = header + "\n" + plain
 	hash := func(source string) string {
 		sum := sha1.Sum([]byte(source))
 		return hex.EncodeToString(sum[:])
 	}
 	return &script{name: name, source: source, sha: hash(source), plain: plain, plainSHA: hash(plain)}
+}
+
+// withUsed puts the file before a source that its first line names, as in "-- Uses  job". A script that
+// uses another one, such as count.lua, is that script with another first line.
+func withUsed(source string) string {
+	first, _, _ := strings.Cut(source, "\n")
+	uses, ok := strings.CutPrefix(first, "-- Uses  ")
+	if !ok {
+		return source
+	}
+	used := mustRead(uses)
+	if header, body, _ := strings.Cut(used, "\n"); strings.HasPrefix(header, "#!lua") {
+		used = body
+	}
+	return withUsed(used) + source
 }
 
 // Names returns the names of all scripts by the SHA-1 with which Redis knows them.

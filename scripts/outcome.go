@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Outcome is what a script answers if its preconditions hold.
@@ -52,6 +54,9 @@ var ErrBroken = errors.New("scripts: a key is not what it should be")
 // jobs.
 var ErrFull = errors.New("scripts: Redis is full")
 
+// Full tells whether an error means that Redis is full: ErrFull, or the answer of a command that is not a script.
+func Full(err error) bool { return errors.Is(err, ErrFull) || redis.HasErrorPrefix(err, "OOM") }
+
 // ErrReply is returned if Redis answers in a form that a script never gives.
 var ErrReply = errors.New("scripts: unexpected reply")
 
@@ -63,7 +68,7 @@ func asError(script string, err error) error {
 	if strings.HasPrefix(err.Error(), "CHUNK") {
 		return fmt.Errorf("%w: %w", ErrChunk, err)
 	}
-	if strings.HasPrefix(err.Error(), "OOM") {
+	if Full(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	// "attempt to …" is how Lua begins to tell of a missing field.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts/excerpt"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -23,7 +22,7 @@ const QuarantineCap = 10_000
 // than 1 KB of it is cut.
 func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
 	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined, "maxlen", "~", QuarantineCap, "*",
-		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt.Of(fields))
+		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
 	if err := s.do(ctx, c); err != nil {
 		return err
 	}
@@ -62,7 +61,7 @@ func (p Partitions) Origin(stream string) string {
 // that matches ErrNotRequeued where the entry cannot be used there.
 func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due time.Time) (key string, err error) {
 	refuse := func(why string) (string, error) { return "", fmt.Errorf("%w: %s", ErrNotRequeued, why) }
-	fields, whole := excerpt.Parse(a.Fields)
+	fields, whole := ParseExcerpt(a.Fields)
 	if !whole {
 		return refuse("more than 1 KB was cut when it was quarantined")
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/operate"
-	sqldriver "github.com/go-sql-driver/mysql"
 	"github.com/spf13/cobra"
 )
 
@@ -66,13 +64,12 @@ func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) err
 // explain adds the remedy to an error of the database of the records, and of what a newer release stored.
 func (b *backend) explain(err error) error {
 	name := b.Config.Records.Database
-	var server *sqldriver.MySQLError
 	switch {
 	case stored.IsNewer(err):
 		return fmt.Errorf("%w\nThis is fanfold %s; %s", err, version, stored.Remedy)
 	case mysqldb.Refused(err):
 		return fmt.Errorf("%w\nDatabase %s refuses the login: correct databases.%s in the configuration, or the account's grants", err, name, name)
-	case errors.As(err, &server) && server.Number == noSuchTable && !strings.Contains(err.Error(), "fanfold migrate"):
+	case mysqldb.Answered(err, noSuchTable) && !strings.Contains(err.Error(), "fanfold migrate"):
 		return fmt.Errorf("%w\nTable %s does not exist in database %s: create it with fanfold migrate, or name your own table in records.table", err, b.Config.Records.Table, name)
 	}
 	return err

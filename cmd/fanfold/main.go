@@ -27,6 +27,7 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/stored"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 func main() {
@@ -65,7 +66,7 @@ func message(err error) string {
 		return err.Error()
 	}
 	text := engine.Reason(err)
-	if redis.HasErrorPrefix(err, "OOM") {
+	if scripts.Full(err) {
 		text += "\nRedis is full: it accepts no new data until running jobs end or maxmemory is raised; see fanfold doctor"
 	}
 	if strings.Contains(text, "redis: invalid reply") {

@@ -41,8 +41,13 @@ var errNoKey = errors.New("the server has no RSA key for a password without TLS:
 // Refused tells whether a server answered that this account has no access. Only a change of the DSN
 // or of the account helps, such as the end of a password rotation.
 func Refused(err error) bool {
-	var answer *mysql.MySQLError
-	return errors.Is(err, errNoKey) || errors.As(err, &answer) && slices.Contains(refused, answer.Number)
+	return errors.Is(err, errNoKey) || Answered(err, refused...)
+}
+
+// Answered tells whether the server answered with one of these errors.
+func Answered(err error, numbers ...uint16) bool {
+	answer, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains(numbers, answer.Number)
 }
 
 // ReadOnly is the error number of a server with a read-only option. For writers it is a replica
@@ -53,9 +58,8 @@ const ReadOnly = 1290
 // temporarily refuses connections or writes. The same call can succeed later. Away is also true for
 // the end of a context.
 func Away(err error) bool {
-	var answer *mysql.MySQLError
-	if !errors.As(err, &answer) {
+	if _, answered := errors.AsType[*mysql.MySQLError](err); !answered {
 		return err != nil
 	}
-	return slices.Contains(away, answer.Number)
+	return Answered(err, away...)
 }

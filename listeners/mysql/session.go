@@ -4,15 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -109,7 +107,7 @@ func (s *session) set(ctx context.Context, name, value string) (bool, error) {
 	case err == nil:
 		s.changed = append(s.changed, name)
 		return true, nil
-	case serverError(err, errNoVariable):
+	case mysqldb.Answered(err, errNoVariable):
 		return false, nil
 	default:
 		return false, err
@@ -227,10 +225,4 @@ func (s *session) restore(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// serverError tells whether the server answered with this number.
-func serverError(err error, number uint16) bool {
-	var server *mysql.MySQLError
-	return errors.As(err, &server) && server.Number == number
 }

@@ -1,4 +1,4 @@
-package excerpt
+package scripts
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestExcerptsAreReadBack: all that fits, and of what was cut it is known that it was.
+// TestExcerptsAreReadBack: what fits is read back, and a cut is recognised.
 func TestExcerptsAreReadBack(t *testing.T) {
 	t.Parallel()
 	for text, fields := range map[string]map[string]string{
@@ -16,20 +16,20 @@ func TestExcerptsAreReadBack(t *testing.T) {
 		`data="a b\"c" id=1 x=`:         {"id": "1", "data": `a b"c`, "x": ""},
 		`"a b"=1 bytes="\xff" dots="…"`: {"a b": "1", "bytes": "\xff", "dots": "…"},
 	} {
-		if got := Of(fields); got != text {
+		if got := excerpt(fields); got != text {
 			t.Errorf("%s, want %s", got, text)
 		}
 	}
 	for _, text := range []string{"name=bad name due=5", "id=1 …", `id="1`, `id=1 data="abc …`, "id"} {
-		if got, whole := Parse(text); whole {
+		if got, whole := ParseExcerpt(text); whole {
 			t.Errorf("%s is %q", text, got)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		fields := rapid.MapOfN(rapid.StringN(1, 20, -1), rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9"=\\ …]{0,400}`)), 0, 6).Draw(t, "fields")
-		text := Of(fields)
-		got, whole := Parse(text)
-		if whole != !strings.HasSuffix(text, " "+Cut) || len(text) > Max {
+		text := excerpt(fields)
+		got, whole := ParseExcerpt(text)
+		if whole != !strings.HasSuffix(text, " "+cutMark) || len(text) > maxExcerpt {
 			t.Fatalf("whole %v: %s", whole, text)
 		}
 		if whole && !cmp.Equal(fields, got) {

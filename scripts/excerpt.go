@@ -1,7 +1,4 @@
-// Package excerpt answers one question: what is kept of an entry that cannot be used?
-//
-// It writes the fields of an entry as one text of limited size, which people and Parse read.
-package excerpt
+package scripts
 
 import (
 	"fmt"
@@ -11,37 +8,36 @@ import (
 	"strings"
 )
 
-// Max is the max size of what is kept of a foreign entry, in bytes.
-const Max = 1024
+// maxExcerpt is the max size of what the quarantine keeps of an entry, in bytes.
+const maxExcerpt = 1024
 
-// Cut stands behind fields that are not whole.
-const Cut = "…"
+// cutMark follows fields that were cut.
+const cutMark = "…"
 
-// Of returns fields as a text of limited size, which Parse reads: name=value,
-// with quotes where a text has spaces, quotes or characters that are not printable.
-func Of(fields map[string]string) string {
+// excerpt returns fields as a text of limited size, which ParseExcerpt reads: name=value, with quotes
+// around a text with spaces, quotes or characters that are not printable.
+func excerpt(fields map[string]string) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		// A text is cut before it is quoted, so that a large one costs little.
 		fmt.Fprintf(&text, " %s=%s", quoted(name), quoted(fields[name]))
-		if text.Len() > Max {
-			return strings.ToValidUTF8(text.String()[1:Max-len(Cut)], "") + " " + Cut
+		if text.Len() > maxExcerpt {
+			return strings.ToValidUTF8(text.String()[1:maxExcerpt-len(cutMark)], "") + " " + cutMark
 		}
 	}
 	return strings.TrimPrefix(text.String(), " ")
 }
 
 func quoted(text string) string {
-	long := len(text) > Max
-	if q := strconv.Quote(text[:min(len(text), Max)]); long || q != `"`+text+`"` || strings.ContainsAny(text, " ="+Cut) {
+	long := len(text) > maxExcerpt
+	if q := strconv.Quote(text[:min(len(text), maxExcerpt)]); long || q != `"`+text+`"` || strings.ContainsAny(text, " ="+cutMark) {
 		return q
 	}
 	return text
 }
 
-// Parse reads the fields of a quarantined entry. Whole tells whether they are all that
-// the entry had.
-func Parse(text string) (fields map[string]string, whole bool) {
+// ParseExcerpt reads the fields of a quarantined entry. Whole tells whether none of them was cut.
+func ParseExcerpt(text string) (fields map[string]string, whole bool) {
 	fields = map[string]string{}
 	next := func(end string) (string, bool) {
 		if q, err := strconv.QuotedPrefix(text); err == nil && q[0] == '"' {
