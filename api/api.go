@@ -48,7 +48,7 @@ const bodyOverhead = 16 << 10
 type API struct {
 	o       Options
 	mux     *http.ServeMux
-	streams chan struct{} // semaphore of clients that follow a job
+	streams web.Streams // of clients that follow a job
 
 	streamTime time.Duration // maximum duration of a stream
 
@@ -79,7 +79,7 @@ func New(o Options) *API {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, MaxStreams), streamTime: streamTime}
+	a := &API{o: o, mux: http.NewServeMux(), streams: web.Streams{Max: MaxStreams}, streamTime: streamTime}
 	a.json = sync.OnceValues(a.description)
 	methods := map[string][]string{}
 	for _, one := range routes {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web"
 )
 
 // create sends a request to create a job and returns what was answered.
@@ -216,12 +217,12 @@ func TestEventsEndWithTheirClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answer, err := http.DefaultTransport.RoundTrip(b.request("GET", "/jobs/"+id+"/events", "").WithContext(ctx))
 	b.ok(err)
-	if len(b.api.streams) != 1 {
-		t.Errorf("%d streams", len(b.api.streams))
+	if b.api.streams.Len() != 1 {
+		t.Errorf("%d streams", b.api.streams.Len())
 	}
 	cancel()
 	_ = answer.Body.Close()
-	for end := time.Now().Add(time.Minute); len(b.api.streams) > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); b.api.streams.Len() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the stream continues")
 		}
@@ -240,16 +241,16 @@ func TestEventsEndInTime(t *testing.T) {
 	if answer, text := b.ask("HEAD", "/jobs/"+id+"/events", ""); answer.StatusCode != http.StatusOK || text != "" || answer.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
-	if len(b.api.streams) != 0 {
-		t.Errorf("%d streams are left", len(b.api.streams))
+	if b.api.streams.Len() != 0 {
+		t.Errorf("%d streams are left", b.api.streams.Len())
 	}
 }
 
 // TestEventsOfASlowClient: a client that receives nothing is disconnected.
 func TestEventsOfASlowClient(t *testing.T) {
 	t.Parallel()
-	s := &stream{w: httptest.NewRecorder(), to: http.NewResponseController(stuck{httptest.NewRecorder()})}
-	if err := s.Show(inspect.Job{ID: "1"}); err == nil || s.err == nil {
+	s := &follower{Stream: web.NewStream(stuck{httptest.NewRecorder()})}
+	if err := s.Show(inspect.Job{ID: "1"}); err == nil || s.Err() == nil {
 		t.Error("the write went well")
 	}
 }

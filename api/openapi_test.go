@@ -147,7 +147,7 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 409, "POST", "/jobs/"+failed+"/retry", "")
 
 	for i := range MaxStreams {
-		b.api.streams <- struct{}{}
+		b.api.streams.Open("")
 		_ = i
 	}
 	c.send(false, 503, "GET", "/jobs/"+done+"/events", "")

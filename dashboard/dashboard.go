@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web"
 )
 
 // Options are what a dashboard shows. Inspect, Operate and the functions are required.
@@ -55,7 +56,7 @@ type Dashboard struct {
 	errorPage   *template.Template
 	reportsPage *template.Template
 	handler     http.Handler
-	streams     chan struct{}               // semaphore of live updates
+	streams     web.Streams                 // of live updates
 	jobPages    aged.Cache[string, jobPage] // by id
 	reasons     reasons
 	matches     aged.Cache[parameter, match]
@@ -81,7 +82,7 @@ func New(o Options) *Dashboard {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams), queries: make(chan struct{}, maxQueries)}
+	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams}, queries: make(chan struct{}, maxQueries)}
 	d.jobPages = aged.Cache[string, jobPage]{MaxAge: maxVerdictAge, Max: maxVerdicts, Timeout: pageTimeout, Ask: d.readJob}
 	d.matches = aged.Cache[parameter, match]{MaxAge: maxMatchAge, Max: maxMatchings, Timeout: pageTimeout, Ask: d.readMatch}
 	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
@@ -117,6 +118,7 @@ func New(o Options) *Dashboard {
 	if err != nil {
 		panic(err) // the folder is part of the binary
 	}
+	mux.HandleFunc("GET /assets/stream.js", web.StreamScript)
 	mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(files)))
 	d.handler = mux
 	return d
@@ -223,38 +225,24 @@ func (d *Dashboard) write(w http.ResponseWriter, code int, t *template.Template,
 	_, _ = out.WriteTo(w)
 }
 
-// heartbeat is how often an idle stream sends a comment.
-const heartbeat = 15 * time.Second
-
-// writeTimeout is how long a browser may take to receive a message.
-const writeTimeout = 10 * time.Second
-
-// live sends a browser the number of every new sample, as server-sent events.
+// live sends a browser the number of every new sample.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
-	select {
-	case d.streams <- struct{}{}:
-		defer func() { <-d.streams }()
-	default:
-		http.Error(w, fmt.Sprintf("%d browsers already receive updates. Reload this page to update it.", maxStreams), http.StatusServiceUnavailable)
+	if !d.streams.Open("") {
+		text := fmt.Sprintf("%d browsers already receive updates. Reload this page to update it.", maxStreams)
+		http.Error(w, text, http.StatusServiceUnavailable)
 		return
 	}
-	to := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no")
-	tick := time.NewTicker(heartbeat)
+	defer d.streams.Close("")
+	to := web.NewStream(w)
+	tick := time.NewTicker(web.Heartbeat)
 	defer tick.Stop()
-	for last := int64(0); ; {
+	for last := int64(0); to.Err() == nil; {
 		next := d.sampler.next()
-		text := ": \n\n"
 		if s := d.sampler.latest(r.Context()); s.Number != last {
 			last = s.Number
-			text = "data: " + strconv.FormatInt(last, 10) + "\n\n"
-		}
-		if to.SetWriteDeadline(time.Now().Add(writeTimeout)) != nil {
-			return
-		}
-		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil {
-			return
+			_ = to.Send("", strconv.FormatInt(last, 10))
+		} else {
+			_ = to.Beat(0)
 		}
 		select {
 		case <-next:

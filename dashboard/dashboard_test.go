@@ -257,7 +257,7 @@ func TestLive(t *testing.T) {
 	d.sampler.mu.Unlock()
 	read("data: 8")
 	for range maxStreams - 1 {
-		d.streams <- struct{}{}
+		d.streams.Open("")
 	}
 	if answer := ask(); answer.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%d", answer.StatusCode)

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/fanfold/fanfold/web"
 )
 
 const (
@@ -16,41 +17,7 @@ const (
 	maxStreamsOf = 20
 	// liveEvery is how often a stream reads the state of its job.
 	liveEvery = 2 * time.Second
-	// writeTimeout is how long a browser may take to receive a message.
-	writeTimeout = 10 * time.Second
 )
-
-// streams counts the open streams. It is safe for concurrent use.
-type streams struct {
-	mu  sync.Mutex
-	all int
-	of  map[string]int // by the id of the record
-}
-
-// open counts one more stream, or returns false if there are too many.
-func (s *streams) open(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= maxStreams || s.of[id] >= maxStreamsOf {
-		return false
-	}
-	if s.of == nil {
-		s.of = map[string]int{}
-	}
-	s.all++
-	s.of[id]++
-	return true
-}
-
-// close counts one stream less.
-func (s *streams) close(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if s.of[id]--; s.of[id] == 0 {
-		delete(s.of, id)
-	}
-}
 
 // live sends the main part of the page, as server-sent events, whenever it changes. The stream ends when the
 // record is final or the link expires.
@@ -59,36 +26,32 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if !p.streams.open(pass.ID) {
+	if !p.streams.Open(pass.ID) {
 		http.Error(w, "Too many pages are open. Reload this page to update it.", http.StatusServiceUnavailable)
 		return
 	}
-	defer p.streams.close(pass.ID)
-	to := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
+	defer p.streams.Close(pass.ID)
+	to := web.NewStream(w)
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
-	for last := ""; ; {
-		text, ended := ": \n\n", time.Now().After(pass.Expires)
+	for last := ""; to.Err() == nil; {
+		ended := time.Now().After(pass.Expires)
+		now := last
 		if s, err := p.content(r.Context(), r.PathValue("token"), pass); err == nil {
 			var out bytes.Buffer
 			if layout.ExecuteTemplate(&out, "main", s) != nil {
 				return
 			}
-			if now := out.String(); now != last {
-				last, text = now, "data: "+strings.ReplaceAll(strings.TrimSpace(now), "\n", "\ndata: ")+"\n\n"
-			}
-			ended = ended || s.Ended
+			now, ended = strings.TrimSpace(out.String()), ended || s.Ended
+		}
+		if now == last {
+			_ = to.Beat(0)
+		} else {
+			_ = to.Send("", now)
+			last = now
 		}
 		if ended {
-			text += "event: end\ndata: end\n\n"
-		}
-		if to.SetWriteDeadline(time.Now().Add(writeTimeout)) != nil {
-			return
-		}
-		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil || ended {
+			_ = to.Send("end", "end")
 			return
 		}
 		select {

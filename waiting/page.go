@@ -46,7 +46,7 @@ type Pages struct {
 	queues    aged.Cache[string, queueHead]  // by the name of the stream
 	estimates estimates
 	past      *past.Runs
-	streams   streams
+	streams   web.Streams
 }
 
 //go:embed page.html
@@ -67,6 +67,7 @@ func New(o Options) *Pages {
 		events = append(events, s.Keys.Events)
 	}
 	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Redis, events...)}
+	p.streams.Max, p.streams.MaxOf = maxStreams, maxStreamsOf
 	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
 	p.exports = aged.Cache[string, exportList]{MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.readExports}
 	p.queues = aged.Cache[string, queueHead]{MaxAge: maxQueueAge, Timeout: queryTimeout, Ask: p.readQueue}
@@ -80,6 +81,7 @@ func New(o Options) *Pages {
 	for _, name := range []string{"style.css", "live.js", "icon.svg"} {
 		p.mux.HandleFunc("GET /r/-/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
 	}
+	p.mux.HandleFunc("GET /r/-/stream.js", web.StreamScript)
 	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, ErrToken) })
 	return p
 }

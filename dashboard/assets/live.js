@@ -1,6 +1,7 @@
 // Keeps a page up to date: when the server sends a new sample number, this script fetches the page and
 // replaces its parts with data-live. A part with a selection or with changed fields of a form is held: it
 // is not replaced, and the page says since when. While updates are paused, nothing is replaced.
+/* global follow */
 'use strict'
 
 const root = document.documentElement
@@ -152,28 +153,14 @@ async function heal () {
   busy = false
 }
 
-// A hidden page closes its stream, because browsers limit the connections to a server.
-let stream = null
-
-function listen () {
-  if (root.hasAttribute('data-static')) return
-  if (document.hidden) {
-    stream?.close()
-    stream = null
-  } else if (!stream) {
-    stream = new EventSource(root.dataset.path + '/live')
+if (!root.hasAttribute('data-static')) {
+  follow(() => {
+    const stream = new EventSource(root.dataset.path + '/live')
     stream.onmessage = update
     stream.onerror = () => warn('The server does not answer.')
-  }
+    return stream
+  })
 }
-
-document.addEventListener('visibilitychange', listen)
-addEventListener('pageshow', listen)
-addEventListener('pagehide', () => {
-  stream?.close()
-  stream = null
-})
-listen()
 
 function show () {
   button.setAttribute('aria-pressed', String(paused))

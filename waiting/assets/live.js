@@ -1,10 +1,9 @@
 // Keeps the page up to date: the server sends its main part after every change, and this script replaces
 // the parts that differ. A part with the focus or a selection stays as it is until the next message.
+/* global follow */
 'use strict'
 
 const main = document.querySelector('main')
-let stream = null
-let ended = !main.dataset.live
 
 function used (part) {
   const selection = document.getSelection()
@@ -22,28 +21,14 @@ function show (text) {
   document.title = main.querySelector('h1').textContent + ' · ' + main.querySelector('#report').textContent
 }
 
-// A hidden page closes its stream, because browsers limit the connections to a server.
-function listen () {
-  if (ended || document.hidden) {
-    stream?.close()
-    stream = null
-  } else if (!stream) {
-    stream = new EventSource(main.dataset.live)
-    stream.onmessage = e => show(e.data)
-    stream.addEventListener('end', () => {
-      ended = true
-      listen()
-    })
-    stream.onerror = () => { // refused: too many pages are open, or the link has expired
-      if (stream?.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000)
-    }
+function open () {
+  const stream = new EventSource(main.dataset.live)
+  stream.onmessage = e => show(e.data)
+  stream.addEventListener('end', () => end())
+  stream.onerror = () => { // refused: too many pages are open, or the link has expired
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000)
   }
+  return stream
 }
 
-document.addEventListener('visibilitychange', listen)
-addEventListener('pageshow', listen)
-addEventListener('pagehide', () => {
-  stream?.close()
-  stream = null
-})
-listen()
+const end = main.dataset.live ? follow(open) : null

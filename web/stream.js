@@ -1,0 +1,29 @@
+// Keeps a stream of server-sent events open while its page is visible, because browsers limit the
+// connections to a server.
+'use strict'
+
+// follow opens a stream with open(), which returns an EventSource. It returns a function that ends it for good.
+// eslint-disable-next-line no-unused-vars
+function follow (open) {
+  let stream = null
+  let ended = false
+
+  function close () {
+    stream?.close()
+    stream = null
+  }
+
+  function listen () {
+    if (ended || document.hidden) close()
+    else stream ??= open()
+  }
+
+  document.addEventListener('visibilitychange', listen)
+  addEventListener('pageshow', listen)
+  addEventListener('pagehide', close)
+  listen()
+  return () => {
+    ended = true
+    close()
+  }
+}
