@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect/gauges"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/web"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -32,8 +31,7 @@ type admin struct {
 	ctx     context.Context // ends when the process begins to stop
 	ready   func(ctx context.Context) error
 	running atomic.Bool
-	server  *http.Server
-	served  sync.WaitGroup
+	server  *web.Server
 }
 
 // admin starts the admin server, if the configuration names one, and makes the registry of the
@@ -42,32 +40,24 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	if p.Config.Admin == "" {
 		return nil, nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Config.Admin)
-	if err != nil {
-		return nil, fault.Config.New("admin: cannot listen on %s: %w", p.Config.Admin, err)
+	of := web.Address{
+		Name: "admin", Addr: p.Config.Admin, Site: p.Config.HTTP, Public: p.Config.AdminPublic, Grace: adminShutdown,
+		Remedy: "listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it",
 	}
-	local, settings := access.Loopback(listener.Addr().String()), p.Config.HTTP
-	settings.URL = "" // the address of the dashboard server
-	site, err := access.New(settings, log)
+	of.Site.URL = "" // the address of the dashboard server
+	server, err := web.Listen(ctx, of, log)
 	if err != nil {
-		return nil, errors.Join(fault.Config.Of(err), listener.Close())
-	}
-	if !local && !site.HasLogin() && !p.Config.AdminPublic {
-		return nil, errors.Join(fault.Config.New("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it", p.Config.Admin), listener.Close())
+		return nil, fault.Config.Of(err)
 	}
 	registry := prometheus.NewRegistry()
 	if err := p.RegisterMetrics(registry); err != nil {
-		return nil, errors.Join(err, listener.Close())
+		server.Close()
+		return nil, err
 	}
 	p.Metrics = registry
-	a := &admin{ctx: ctx, ready: p.ready}
-	a.server = newServer(a.routes(registry, site, local, p.Config.AdminPublic), log)
-	log.Info("serving metrics and probes", "addr", listener.Addr().String())
-	a.served.Go(func() {
-		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the admin server failed", "err", err)
-		}
-	})
+	a := &admin{ctx: ctx, ready: p.ready, server: server}
+	server.Serve(context.WithoutCancel(ctx), a.routes(registry, server.Access, server.Local, p.Config.AdminPublic))
+	log.Info("serving metrics and probes", "addr", server.Addr)
 	return a, nil
 }
 
@@ -91,16 +81,6 @@ func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, 
 	}
 	profiles(mux)
 	return site.Guard(mux)
-}
-
-// newServer bounds the time and memory of a request.
-func newServer(handler http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
 }
 
 // RegisterMetrics registers the metrics of the process and of Redis; the roles add theirs.
@@ -128,15 +108,9 @@ func (a *admin) setRunning(running bool) {
 
 // close stops the server.
 func (a *admin) close() {
-	if a == nil {
-		return
+	if a != nil {
+		a.server.Close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), adminShutdown)
-	defer cancel()
-	if a.server.Shutdown(ctx) != nil {
-		_ = a.server.Close()
-	}
-	a.served.Wait()
 }
 
 // livez answers 200 while the roles run, or finish their work because the process stops.

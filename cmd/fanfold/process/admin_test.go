@@ -3,7 +3,6 @@ package process
 import (
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -51,18 +51,16 @@ func TestProfilesAreLocal(t *testing.T) {
 // server. Both are shortened here.
 func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 	t.Parallel()
-	server := newServer(new(admin).routes(prometheus.NewRegistry(), unlocked(t), true, false), slog.New(slog.DiscardHandler))
-	server.ReadTimeout, server.WriteTimeout = 200*time.Millisecond, 400*time.Millisecond
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	server, err := web.Listen(t.Context(), web.Address{Addr: "127.0.0.1:0", Grace: time.Second}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close(); <-ended })
+	t.Cleanup(server.Close)
+	server.HTTP.ReadTimeout, server.HTTP.WriteTimeout = 200*time.Millisecond, 400*time.Millisecond
+	server.Serve(t.Context(), new(admin).routes(prometheus.NewRegistry(), unlocked(t), true, false))
 	for _, path := range []string{"profile?seconds=1", "trace?seconds=1"} {
 		began := time.Now()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/debug/pprof/"+path, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr+"/debug/pprof/"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,41 +77,5 @@ func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 		if took := time.Since(began); took < time.Second {
 			t.Errorf("%s ended after %s", path, took)
 		}
-	}
-}
-
-// TestSlowClients: the server closes the connection of a client that does not send its request, or not
-// the body that it announced.
-func TestSlowClients(t *testing.T) {
-	t.Parallel()
-	failed := make(chan error, 1)
-	server := newServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, err := io.Copy(io.Discard, r.Body)
-		failed <- err
-	}), slog.New(slog.DiscardHandler))
-	if server.ReadHeaderTimeout == 0 || server.ReadTimeout == 0 || server.WriteTimeout == 0 || server.IdleTimeout == 0 || server.MaxHeaderBytes == 0 {
-		t.Errorf("a server without limits: %+v", server)
-	}
-	server.ReadHeaderTimeout, server.ReadTimeout = 200*time.Millisecond, 400*time.Millisecond
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close(); <-ended })
-	for _, text := range []string{"GET / HTTP/1.1\r\nHost: localhost\r\n", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\na=1"} {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, conn) // until the server closes it; a server that does not hangs the test
-		_ = conn.Close()
-	}
-	if err := <-failed; err == nil {
-		t.Error("an incomplete body was read")
 	}
 }

@@ -3,21 +3,20 @@ package process
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/web"
 )
 
 // siteShutdown bounds the wait for changes that still run when the process ends.
@@ -29,20 +28,22 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	if p.HTTP == "" {
 		return func() {}, nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.HTTP)
+	server, err := web.Listen(ctx, web.Address{
+		Name: "--http", Addr: p.HTTP, Site: p.Config.HTTP, Grace: siteShutdown,
+		Remedy: "add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L",
+	}, log)
 	if err != nil {
-		return nil, fault.Config.New("--http: cannot listen on %s: %w", p.HTTP, err)
+		return nil, fault.Config.Of(err)
 	}
-	site, err := access.New(p.Config.HTTP, log)
-	if err != nil {
-		return nil, errors.Join(fault.Config.Of(err), listener.Close())
-	}
-	if !site.HasLogin() && !access.Loopback(listener.Addr().String()) {
-		return nil, errors.Join(fault.Config.New("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L", p.HTTP), listener.Close())
-	}
+	defer func() {
+		if err != nil {
+			server.Close()
+		}
+	}()
+	site := server.Access
 	in, err := p.separateInspector()
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, err
 	}
 	d := dashboard.New(dashboard.Options{
 		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Sink: p.sinkAnswers, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
@@ -53,7 +54,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	})
 	pages, err := p.waiting(ctx, in, log)
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, err
 	}
 	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // for server-sent events, which end with the server
 	mux := http.NewServeMux()
@@ -69,32 +70,17 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	if pages != nil {
 		mux.Handle("/r/", site.Links(pages)) // a link is its own permission
 	}
-	server := newServer(site.Guard(site.Below(mux)), log)
-	server.BaseContext = func(net.Listener) context.Context { return streams }
-	done := make(chan struct{}, 2)
-	go func() {
-		d.Run(streams)
-		done <- struct{}{}
-	}()
-	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the dashboard server failed", "err", err)
-		}
-		done <- struct{}{}
-	}()
-	log.Info("serving HTTP", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
-	if !access.Loopback(listener.Addr().String()) {
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(streams) })
+	server.Serve(streams, site.Guard(site.Below(mux)))
+	log.Info("serving HTTP", "url", cmp.Or(p.Config.HTTP.URL, "http://"+server.Addr)+"/", "listens", server.Addr)
+	if !server.Local {
 		log.Info("pages and passwords are not encrypted on this address: put a TLS proxy in front of it")
 	}
 	return func() {
 		cut()
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), siteShutdown)
-		defer cancel()
-		if server.Shutdown(limited) != nil {
-			_ = server.Close()
-		}
-		<-done
-		<-done
+		server.Close()
+		running.Wait()
 	}, nil
 }
 
