@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -80,15 +79,4 @@ func (e *Engine) GivePlaces(ctx context.Context, ended map[string][]string) {
 		}
 		cancel()
 	}
-}
-
-// Insist repeats an operation until its server is back. It gives up if repeating cannot help.
-func (e *Engine) Insist(ctx context.Context, what string, f func() error) error {
-	return step.Insist(ctx, e.Log, what, func() error {
-		err := f()
-		if errors.Is(err, scripts.ErrBroken) || errors.Is(err, ErrRefused) {
-			return step.Final(err)
-		}
-		return err
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -29,7 +30,7 @@ var ErrNoRecord = fault.NotFound.New("engine: no such record")
 
 // ErrRefused is returned for a change that the table can never accept, such as a file name that is
 // longer than its column.
-var ErrRefused = errors.New("engine: the record table cannot store this")
+var ErrRefused = step.Final(errors.New("engine: the record table cannot store this"))
 
 // Run identifies one job: a record and its attempt.
 type Run struct {

@@ -230,25 +230,14 @@ func (r *Runner) count(listener, outcome string) {
 	r.metrics.tasks.WithLabelValues(listener, outcome).Inc()
 }
 
-// insist is Runner.insist for an effect that has a result.
-func insist[T any](ctx context.Context, r *Runner, what string, f func() (T, error)) (result T, err error) {
-	err = r.insist(ctx, what, func() (err error) {
-		result, err = f()
-		return err
-	})
-	return result, err
+// insist repeats an effect on Redis, which may be unavailable for a while. A full Redis is another
+// matter: insistOnRoom.
+func insist[T any](ctx context.Context, r *Runner, what string, f func() (T, error)) (T, error) {
+	return step.Insist(ctx, r.log, what, step.UnlessFull(f))
 }
 
-// insist repeats an effect on Redis, which may be away for a while. It gives up if trying
-// again cannot help.
+// insist is insist for an effect without a value.
 func (r *Runner) insist(ctx context.Context, what string, f func() error) error {
-	return step.Insist(ctx, r.log, what, func() error {
-		err := f()
-		for _, final := range []error{scripts.ErrBroken, scripts.ErrChunk, scripts.ErrFull, scripts.ErrNoJob, scripts.ErrNoChunk} {
-			if errors.Is(err, final) {
-				return step.Final(err)
-			}
-		}
-		return err
-	})
+	_, err := insist(ctx, r, what, func() (struct{}, error) { return struct{}{}, f() })
+	return err
 }

@@ -179,7 +179,7 @@ func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = step.Insist(ctx, t.log, "push a timer's record", func() error {
+	err = step.Ensure(ctx, t.log, "push a timer's record", func() error {
 		return final(t.scripts.Streams.Append(ctx, t.scripts.Keys.Jobs, 0, "id", id))
 	})
 	return []string{"record", id}, err
@@ -207,7 +207,7 @@ func (t *Timers) append(ctx context.Context, f *firing) error {
 // final marks an error of Redis that would repeat.
 func final(err error) error {
 	if errors.Is(err, scripts.ErrBroken) {
-		return step.Final(backoff.Permanent(err))
+		return backoff.Permanent(err)
 	}
 	return err
 }

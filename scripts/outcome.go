@@ -44,11 +44,11 @@ func (o Outcome) String() string {
 
 // ErrChunk is returned if the chunks of a task are not complete: a call before this one was
 // lost.
-var ErrChunk = errors.New("scripts: a chunk is missing")
+var ErrChunk error = final("scripts: a chunk is missing")
 
 // ErrBroken is returned if a key is of another type than scripts make it, or a state cannot
 // be read: trying again does not help.
-var ErrBroken = errors.New("scripts: a key is not what it should be")
+var ErrBroken error = final("scripts: a key is not what it should be")
 
 // ErrFull is returned if Redis has reached its maxmemory, and takes nothing but what ends
 // jobs.
@@ -59,6 +59,12 @@ func Full(err error) bool { return errors.Is(err, ErrFull) || redis.HasErrorPref
 
 // ErrReply is returned if Redis answers in a form that a script never gives.
 var ErrReply = errors.New("scripts: unexpected reply")
+
+// final is an error that every try would repeat.
+type final string
+
+func (f final) Error() string { return string(f) }
+func (final) Final() bool     { return true }
 
 // asError maps the errors that scripts raise to those of this package.
 func asError(script string, err error) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoJob is returned if a job has no state.
-var ErrNoJob = errors.New("scripts: job not found")
+var ErrNoJob error = final("scripts: job not found")
 
 // Read returns the state of a job, or ErrNoJob. Of one that has ended within the last minute
 // it knows the attempt, the status and how it ended.

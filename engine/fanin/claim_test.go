@@ -1,8 +1,6 @@
 package fanin
 
 import (
-	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -27,7 +25,9 @@ func twoStages() *report.Report {
 func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
-	e := &FanIn{Engine: &engine.Engine{Options: engine.Options{Scripts: s, Log: slog.New(slog.DiscardHandler)}}, definitions: map[string]*report.Report{"d": twoStages()}}
+	e := newFanIn(t, engine.Options{Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c"}, noSink{})
+	e.definitions["d"] = twoStages()
+	of := func(fold *scripts.Fold) *work { return &work{Fold: fold, report: twoStages(), claimed: true} }
 	start(t, s, "1", "d", time.Hour, "a")
 	complete(t, s, "1", "a", "x")
 	entry := delivered(t, client, s.Keys.FanIn, "c")[0]
@@ -39,15 +39,19 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 			t.Errorf("%d entries, not %d", n, want)
 		}
 	}
-	if _, err := e.forward(t.Context(), lost); !errors.Is(err, errElsewhere) {
-		t.Errorf("advance with a lost claim: %v", err)
+	w := of(lost)
+	if e.bring(t.Context(), []*work{w}, nil); w.result.Kind != step.Elsewhere {
+		t.Errorf("advance with a lost claim: %+v", w.result)
 	}
-	if err := e.settle(t.Context(), lost, ending{string(report.Failed), "x"}); !errors.Is(err, errElsewhere) {
-		t.Errorf("settle with a lost claim: %v", err)
+	w = of(lost)
+	w.end = ending{string(report.Failed), "x"}
+	if e.settle(t.Context(), []*work{w}); w.result.Kind != step.Elsewhere {
+		t.Errorf("settle with a lost claim: %+v", w.result)
 	}
 	entries(1)
-	if end, err := e.forward(t.Context(), held); err != nil || end.status != "" {
-		t.Errorf("advance with the claim: %+v %v", end, err)
+	w = of(held)
+	if e.bring(t.Context(), []*work{w}, nil); w.result.Kind != step.Done || w.end.status != "" {
+		t.Errorf("advance with the claim: %+v %+v", w.result, w.end)
 	}
 	entries(0)
 	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Stage != 2 || state.Status != job.StatusRun {
@@ -134,7 +138,9 @@ func TestAFullRedisAdvances(t *testing.T) {
 		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			t.Fatal(err)
 		}
-		e.fanIn(ctx, []step.Entry{{ID: entry, Deliveries: 1, Fields: fields}})
+		read := step.Entry{ID: entry, Deliveries: 1, Fields: fields}
+		read.Content, read.Leased = parse(read)
+		e.handle(ctx, []step.Entry{read})
 		state, err := s.Jobs.Read(ctx, id)
 		if err != nil || state.Worker != "" || state.Stage != 2 || state.Status != job.StatusRun {
 			t.Errorf("%s: %+v %v", id, state, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -24,21 +25,18 @@ type listenerData struct {
 	task     job.TaskState
 }
 
-// errOutage marks an error of an unreachable server, which is not the job's fault.
-var errOutage = errors.New("engine: server is unavailable")
-
 var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns the columns of a job that its report needs.
-func (e *FanIn) datasets(ctx context.Context, r *report.Report, f *scripts.Fold) (map[string]fold.Dataset, error) {
+func (m *maker) datasets(ctx context.Context, r *report.Report, from *scripts.Fold) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
-		task := f.Tasks[listener]
-		all, err := e.columns.parse(task.Columns)
+		task := from.Tasks[listener]
+		all, err := m.columns.parse(task.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, fold: f, listener: listener, task: task}
+		d := &listenerData{ctx: ctx, fold: from, listener: listener, task: task}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -96,7 +94,8 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	}
 	fields, err := d.fold.Columns(d.ctx, d.listener, names, n)
 	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
-		return nil, fmt.Errorf("%w: %w", errOutage, err)
+		failed := resultOf(err)
+		return nil, &step.Failure{Result: failed}
 	}
 	if err != nil {
 		return nil, err

@@ -2,13 +2,20 @@ package fanin
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
+
+// finisher gives the records of jobs their final status.
+type finisher struct{ *maker }
 
 // Outcomes of a job whose record was changed by others meanwhile.
 const (
@@ -16,110 +23,126 @@ const (
 	outcomeSuperseded = "SUPERSEDED" // the row has another attempt, or a status that others have set
 )
 
+// fail fails a claimed job and ends it. With remove, its file may exist and is deleted. Nothing is
+// deleted before the record has accepted the failure: a worker that lost its claim without noticing
+// must not touch the file of the one that succeeded.
+func (f *finisher) fail(ctx context.Context, w *work, reason string, blame job.Blame, remove bool) step.Result {
+	outcome, err := step.Insist(ctx, f.Log, "fail job", func() (scripts.Outcome, error) {
+		return w.Fail(ctx, reason, blame, remove)
+	})
+	switch {
+	case err != nil:
+		return resultOf(err)
+	case outcome == scripts.OK || outcome == scripts.Already:
+		w.Reason, w.Remove = reason, remove
+		return f.finishFailed(ctx, w)
+	}
+	return step.Result{Kind: step.Elsewhere}
+}
+
 // finishFailed ends a FAILING job as FAILED or CANCELLED: record, file, and the rest. It may be
 // repeated.
-func (e *FanIn) finishFailed(ctx context.Context, f *scripts.Fold) (ending, error) {
-	state := f.State
-	var ok bool
-	status, end := report.Failed, e.Records.Fail
-	if state.Outcome == string(report.Cancelled) {
-		status, end = report.Cancelled, e.Records.Cancel
+func (f *finisher) finishFailed(ctx context.Context, w *work) step.Result {
+	status, end := report.Failed, f.Records.Fail
+	if w.Outcome == string(report.Cancelled) {
+		status, end = report.Cancelled, f.Records.Cancel
 	}
-	if err := e.onRecord(ctx, state, "fail record", func() (err error) {
-		ok, err = end(ctx, engine.Run{ID: state.ID, Attempt: state.Attempt}, state.Reason)
-		return err
-	}); err != nil {
-		return ending{}, err
-	}
-	if !ok {
-		return e.finishForeign(ctx, f, state.Remove)
+	changed, err := onRecord(ctx, f, w.State, "fail record", func() (bool, error) {
+		return end(ctx, engine.Run{ID: w.ID, Attempt: w.Attempt}, w.Reason)
+	})
+	switch {
+	case err != nil:
+		return resultOf(err)
+	case !changed:
+		return f.finishForeign(ctx, w, w.Remove)
 	}
 	if status == report.Failed {
-		e.Log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
+		f.Log.Warn("job failed", "job", w.ID, "attempt", w.Attempt, "report", w.Report, "reason", w.Reason)
 	} else {
-		e.Log.Info("job cancelled", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
+		f.Log.Info("job cancelled", "job", w.ID, "attempt", w.Attempt, "report", w.Report, "reason", w.Reason)
 	}
 	// Without Remove the job made no file: a file of that name is not ours.
-	if state.Remove {
-		if err := e.files.Remove(ctx, state); err != nil {
-			return ending{}, ofSink(err)
+	if w.Remove {
+		if err := f.files.Remove(ctx, w.State); err != nil {
+			return resultOf(ofSink(err))
 		}
 	}
-	e.files.SweepAttempts(ctx, state, state.Attempt-1)
-	return ending{string(status), state.Reason}, nil
+	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
+	w.end = ending{string(status), w.Reason}
+	return step.Result{}
 }
 
 // finishForeign ends a job whose record does not accept its outcome, because it was deleted,
 // cancelled or edited. It removes the job's committed file, unless the record points to it after
 // all.
-func (e *FanIn) finishForeign(ctx context.Context, claimed *scripts.Fold, committed bool) (ending, error) {
-	state := claimed.State
-	f, err := e.foreign(ctx, state)
+func (f *finisher) finishForeign(ctx context.Context, w *work, committed bool) step.Result {
+	found, err := f.foreign(ctx, w.State)
 	if err != nil {
-		return ending{}, err
+		return resultOf(err)
 	}
-	if committed && !f.pointed {
-		if err := e.files.Remove(ctx, state); err != nil {
-			return ending{}, ofSink(err)
+	if committed && !found.pointed {
+		if err := f.files.Remove(ctx, w.State); err != nil {
+			return resultOf(ofSink(err))
 		}
 	}
-	e.files.SweepAttempts(ctx, state, state.Attempt-1)
-	if !f.pointed { // otherwise an earlier worker died after it changed the record
-		e.Log.Warn("the record was changed by others", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
+	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
+	if !found.pointed { // otherwise an earlier worker died after it changed the record
+		f.Log.Warn("the record was changed by others", "job", w.ID, "attempt", w.Attempt, "outcome", found.status)
 	}
-	return ending{f.outcome, f.detail}, nil
+	w.end = found.ending
+	return step.Result{}
 }
 
 // foreign is the outcome of a job according to its record.
 type foreign struct {
-	outcome string // a final status, DELETED, or SUPERSEDED
-	detail  string // the file or a reason
-	pointed bool   // the record has this job's file, maybe under another name
-	running bool   // the record is not final and has this attempt
+	ending
+	pointed bool // the record has this job's file, maybe under another name
+	running bool // the record is not final and has this attempt
 }
 
-func (e *FanIn) foreign(ctx context.Context, state *job.State) (f foreign, err error) {
-	err = e.onRecord(ctx, state, "read record", func() error {
-		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed from outside"}
-		records, err := e.Records.Read(ctx, []string{state.ID})
-		if err != nil {
-			return err
-		}
-		r, ok := records[state.ID]
-		mine := ok && r.Attempt == state.Attempt
-		f.pointed = e.files.Has(state, r.File) || mine && r.Status.HasFile()
-		f.running = mine && !r.Status.Final()
-		switch {
-		case !ok:
-			f.outcome = outcomeDeleted
-		case mine && r.Status.HasFile():
-			f.outcome, f.detail = string(r.Status), r.File
-		case mine && r.Status.Final():
-			f.outcome = string(r.Status)
-		}
-		return nil
+func (f *finisher) foreign(ctx context.Context, state *job.State) (foreign, error) {
+	records, err := onRecord(ctx, f, state, "read record", func() (map[string]engine.Record, error) {
+		return f.Records.Read(ctx, []string{state.ID})
 	})
-	return f, err
-}
-
-// settleTime bounds the settling of a job in a process that is stopping.
-const settleTime = 5 * time.Second
-
-// settle removes what is left of a job in Redis after the record is final. A process that is
-// stopping does it first: it is quick, and the job is then done.
-func (e *FanIn) settle(ctx context.Context, f *scripts.Fold, end ending) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
-	err := e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
-		outcomes, err := e.Scripts.Folds.Settle(ctx, scripts.End{Fold: f, Status: end.status, Detail: end.detail, Tell: e.Notifies(f.Report)})
-		if err != nil {
-			return 0, err
-		}
-		return outcomes[0], nil
-	})
-	if err == nil {
-		e.GivePlaces(ctx, map[string][]string{f.Report: {f.ID}})
-		e.count(f.State, end)
+	if err != nil {
+		return foreign{}, err
 	}
-	return err
+	r, ok := records[state.ID]
+	mine := ok && r.Attempt == state.Attempt
+	found := foreign{
+		ending:  ending{outcomeSuperseded, "the record was changed from outside"},
+		pointed: f.files.Has(state, r.File) || mine && r.Status.HasFile(),
+		running: mine && !r.Status.Final(),
+	}
+	switch {
+	case !ok:
+		found.status = outcomeDeleted
+	case mine && r.Status.HasFile():
+		found.ending = ending{string(r.Status), r.File}
+	case mine && r.Status.Final():
+		found.status = string(r.Status)
+	}
+	return found, nil
+}
+
+// recordPatience is how long a claimed job waits for the records before it frees its slot.
+const recordPatience = 5 * time.Second
+
+// onRecord retries an operation on the record of a job for a short time. If the records stay
+// unavailable, the error is a step.Failure.
+func onRecord[T any](ctx context.Context, f *finisher, state *job.State, what string, do func() (T, error)) (value T, err error) {
+	ctx, span := f.Trace.Start(ctx, trace.Record, traced(state))
+	defer func() { endSpan(span, err) }()
+	short, cancel := context.WithTimeout(ctx, recordPatience)
+	defer cancel()
+	var last error
+	value, err = step.Insist(short, f.Log, what, func() (value T, err error) {
+		value, last = do()
+		return value, last
+	})
+	if err != nil && ctx.Err() == nil && short.Err() != nil {
+		reason := errors.New(engine.Reason(fmt.Errorf("records: %s: %w", what, last)))
+		err = &step.Failure{Result: step.Result{Kind: step.Outage, Err: reason, Blame: job.BlameRecords}}
+	}
+	return value, err
 }

@@ -52,7 +52,7 @@ reports:
 	f := claim(b, s, "1", scripts.Claim{Worker: "w", Known: []string{r.Hash()}})
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := e.make(b.Context(), r, f, e.files.Create)
+		m, err := e.make(b.Context(), &work{Fold: f, report: r}, e.files.Create)
 		if err != nil || m.Rows != 100 {
 			b.Fatal(m.Rows, err)
 		}

@@ -9,17 +9,17 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 )
 
 // writeManifest writes the manifest of a job's file: what the file was made from.
-func (e *FanIn) writeManifest(ctx context.Context, r *report.Report, state *job.State, made made, committed sink.Committed) error {
-	m := sink.Manifest{
+func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Committed) error {
+	r, state, made := w.report, w.State, w.file
+	manifest := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
 		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
-		File: e.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
+		File: m.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
 	}
 	kinds := map[report.Ref]report.Kind{}
 	for i, stage := range r.Stages {
@@ -31,7 +31,7 @@ func (e *FanIn) writeManifest(ctx context.Context, r *report.Report, state *job.
 				given.Columns = []dataset.Column{}
 			} else {
 				var err error
-				if given.Columns, err = e.columns.parse(task.Columns); err != nil {
+				if given.Columns, err = m.columns.parse(task.Columns); err != nil {
 					return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 				}
 				given.AsOf = task.DoneAt.Add(-task.Took)
@@ -42,7 +42,7 @@ func (e *FanIn) writeManifest(ctx context.Context, r *report.Report, state *job.
 			for _, c := range given.Columns {
 				kinds[report.Ref{Listener: l.Name, Column: c.Name}] = c.Kind
 			}
-			m.Listeners = append(m.Listeners, given)
+			manifest.Listeners = append(manifest.Listeners, given)
 		}
 	}
 	for _, c := range r.CSV.Columns {
@@ -51,9 +51,9 @@ func (e *FanIn) writeManifest(ctx context.Context, r *report.Report, state *job.
 			first := r.Join.Listeners[0]
 			from = report.Ref{Listener: first.Listener, Column: first.Keys[key]}
 		}
-		m.Columns = append(m.Columns, sink.ManifestColumn{
+		manifest.Columns = append(manifest.Columns, sink.ManifestColumn{
 			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
 		})
 	}
-	return ofSink(e.files.WriteManifest(ctx, r, state, m))
+	return ofSink(m.files.WriteManifest(ctx, r, state, manifest))
 }

@@ -22,11 +22,11 @@ func endSpan(span *trace.Span, err error) {
 }
 
 // count counts a job that has ended, and ends its trace.
-func (e *FanIn) count(s *job.State, end ending) {
-	e.CountEnd(s.Report, end.status)
+func (f *finisher) count(w *work) {
+	f.CountEnd(w.Report, w.end.status)
 	reason := ""
-	if end.status == string(report.Failed) {
-		reason = end.detail
+	if w.end.status == string(report.Failed) {
+		reason = w.end.detail
 	}
-	e.Trace.End(traced(s), end.status, reason)
+	f.Trace.End(traced(w.State), w.end.status, reason)
 }

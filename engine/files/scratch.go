@@ -8,10 +8,9 @@ import (
 	"syscall"
 
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts/job"
 )
-
-// ErrScratch marks an error of a scratch file, such as a full disk.
-var ErrScratch = errors.New("scratch file")
 
 // scratchFolder returns $TMPDIR, or /var/tmp if it is not set, because /tmp is in memory on many
 // systems.
@@ -74,15 +73,18 @@ func (s *scratch) io(do func([]byte, int64) (int, error), p []byte, at int64) (i
 	return n, scratchError(err)
 }
 
-// scratchError marks an error, and adds the remedy for a full disk.
+// scratchError returns an error of a scratch file as the failure of a try, with the remedy for a full
+// disk.
 func scratchError(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: %w: free space in %s, set TMPDIR to a folder on a larger disk, or raise limits.fold_bytes", ErrScratch, err, scratchFolder())
 	}
-	return fmt.Errorf("%w: %w", ErrScratch, err)
+	remedy := ""
+	if errors.Is(err, syscall.ENOSPC) {
+		remedy = ": free space in " + scratchFolder() + ", set TMPDIR to a folder on a larger disk, or raise limits.fold_bytes"
+	}
+	err = fmt.Errorf("scratch file: %w%s", err, remedy)
+	return &step.Failure{Result: step.Result{Kind: step.Retry, Err: err, Blame: job.BlameSink}}
 }
 
 // Close frees the space.

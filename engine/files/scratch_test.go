@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestScratch changes the environment, so it is not parallel.
@@ -37,14 +40,14 @@ func TestScratch(t *testing.T) {
 		t.Errorf("after the check the folder has %v, error %v", entries, err)
 	}
 	cancel()
-	if _, err := CheckScratch(ctx); !errors.Is(err, ErrScratch) {
+	if _, err := CheckScratch(ctx); !isRetry(err) {
 		t.Errorf("the check of a file that cannot be written: %v", err)
 	}
-	if _, err := file.ReadAt(got, 6); !errors.Is(err, ErrScratch) || !errors.Is(err, context.Canceled) {
+	if _, err := file.ReadAt(got, 6); !isRetry(err) || !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 	t.Setenv("TMPDIR", folder+"/missing")
-	if _, err := NewScratch(ctx); !errors.Is(err, ErrScratch) || !errors.Is(err, os.ErrNotExist) {
+	if _, err := NewScratch(ctx); !isRetry(err) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
 	}
 	if _, err := CheckScratch(t.Context()); !errors.Is(err, os.ErrNotExist) {
@@ -60,7 +63,13 @@ func TestScratch(t *testing.T) {
 func TestAFullScratchDisk(t *testing.T) {
 	t.Parallel()
 	err := scratchError(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	if !errors.Is(err, ErrScratch) || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "limits.fold_bytes") {
+	if !isRetry(err) || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "limits.fold_bytes") {
 		t.Error(err)
 	}
+}
+
+// isRetry tells whether an error is a failure that counts as a try.
+func isRetry(err error) bool {
+	failed, ok := errors.AsType[*step.Failure](err)
+	return ok && failed.Kind == step.Retry && failed.Blame == job.BlameSink
 }

@@ -101,11 +101,10 @@ type walk struct {
 func (w *walk) run(ctx context.Context) error {
 	for after := ""; ; {
 		began := time.Now()
-		var page []engine.Record
-		if err := step.Insist(ctx, w.log, "read startable records", func() (err error) {
-			page, err = w.o.Records.Startable(ctx, after, w.o.Grace, min(w.o.Rate, passPage))
-			return err
-		}); err != nil || len(page) == 0 {
+		page, err := step.Insist(ctx, w.log, "read startable records", func() ([]engine.Record, error) {
+			return w.o.Records.Startable(ctx, after, w.o.Grace, min(w.o.Rate, passPage))
+		})
+		if err != nil || len(page) == 0 {
 			return err
 		}
 		took := time.Since(began)
@@ -140,7 +139,7 @@ func (w *walk) page(ctx context.Context, page []engine.Record) error {
 
 // valid returns errForgotten if Redis has lost its data since the pass began.
 func (w *walk) valid(ctx context.Context) error {
-	return step.Insist(ctx, w.log, "read the epoch", func() error {
+	return step.Ensure(ctx, w.log, "read the epoch", func() error {
 		agreed, stored := w.agreed()
 		now, err := w.o.Scripts.Epoch.Read(ctx)
 		if err != nil {

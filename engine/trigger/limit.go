@@ -52,7 +52,7 @@ func placeLease(r *report.Report) time.Duration { return r.Timeout + scripts.Mar
 
 // queue keeps an id until a running job of its report ends.
 func (t *Trigger) queue(ctx context.Context, p *push) step.Result {
-	if err := t.Insist(ctx, "queue an id", func() error {
+	if err := step.Ensure(ctx, t.Log, "queue an id", func() error {
 		if err := t.Scripts.Gate.Queue(ctx, p.report.Name, p.id); err != nil {
 			return err
 		}

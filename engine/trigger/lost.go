@@ -45,7 +45,7 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 	var delayed map[string]float64
 	var queued map[string]bool
 	room := 0
-	if err := t.Insist(ctx, "read waiting ids and running jobs", func() error {
+	if err := step.Ensure(ctx, t.Log, "read waiting ids and running jobs", func() error {
 		if delayed, err = t.Scripts.Epoch.Scores(ctx, t.Scripts.Keys.Delayed, places); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 	if len(start) > 0 {
 		l.Started = t.start(ctx, start, epoch)
 	}
-	return l, t.Insist(ctx, "put lost deadlines back", func() error { return t.mend(ctx, running) })
+	return l, step.Ensure(ctx, t.Log, "put lost deadlines back", func() error { return t.mend(ctx, running) })
 }
 
 // mend puts the deadlines back that running jobs have lost.

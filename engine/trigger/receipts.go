@@ -37,7 +37,7 @@ func (t *Trigger) noteReplies(ctx context.Context, entries []step.Entry, results
 		switch {
 		case !report.ValidID(entry.Fields["id"]):
 		case entry.Deliveries > maxDeliveries: // noted when it was delivered first, and quarantined now
-			if err := t.Insist(ctx, "refuse a push", func() error { return t.Scripts.Receipts.Refuse(ctx, entry.Fields["id"], poison) }); err != nil && !errors.Is(err, scripts.ErrBroken) {
+			if err := step.Ensure(ctx, t.Log, "refuse a push", func() error { return t.Scripts.Receipts.Refuse(ctx, entry.Fields["id"], poison) }); err != nil && !errors.Is(err, scripts.ErrBroken) {
 				ours[i].Fields, results[i] = nil, step.Result{Kind: step.Elsewhere, Err: err}
 			}
 		case !ok:
@@ -51,7 +51,7 @@ func (t *Trigger) noteReplies(ctx context.Context, entries []step.Entry, results
 		return ours
 	}
 	var outcomes []scripts.Outcome
-	err := t.Insist(ctx, "note who wants receipts", func() (err error) {
+	err := step.Ensure(ctx, t.Log, "note who wants receipts", func() (err error) {
 		outcomes, err = t.Scripts.Receipts.Note(ctx, pushes...)
 		return err
 	})

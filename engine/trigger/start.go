@@ -59,7 +59,7 @@ func (t *Trigger) startRecords(ctx context.Context, pushes []*push) ([]bool, err
 			runs, usual = append(runs, run), append(usual, i)
 			continue
 		}
-		if err := t.Insist(ctx, "start record", func() (err error) {
+		if err := step.Ensure(ctx, t.Log, "start record", func() (err error) {
 			started[i], err = t.Records.StartAs(ctx, run, p.next())
 			return err
 		}); err != nil {
@@ -69,7 +69,7 @@ func (t *Trigger) startRecords(ctx context.Context, pushes []*push) ([]bool, err
 	if len(runs) == 0 {
 		return started, nil
 	}
-	err := t.Insist(ctx, "start records", func() error {
+	err := step.Ensure(ctx, t.Log, "start records", func() error {
 		done, err := t.Records.Start(ctx, runs)
 		for j := range done {
 			started[usual[j]] = done[j]
@@ -123,7 +123,7 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 			}
 		}
 		var outcomes []scripts.Outcome
-		err := t.Insist(ctx, "start jobs", func() (err error) {
+		err := step.Ensure(ctx, t.Log, "start jobs", func() (err error) {
 			outcomes, err = t.Scripts.Jobs.Start(ctx, epoch, starts...)
 			return err
 		})
@@ -180,7 +180,7 @@ var errForgotten = errors.New("engine: Redis has lost its data")
 // it; 0 if the record has changed meanwhile.
 func (t *Trigger) supersede(ctx context.Context, run engine.Run) (next int64, err error) {
 	ok := false
-	err = t.Insist(ctx, "supersede another job with this id", func() error {
+	err = step.Ensure(ctx, t.Log, "supersede another job with this id", func() error {
 		attempts, _, err := t.Scripts.Jobs.Attempts(ctx, []string{run.ID})
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (t *Trigger) supersede(ctx context.Context, run engine.Run) (next int64, er
 // could not tell later whether Redis has lost its data.
 func (t *Trigger) epoch(ctx context.Context) (found string, err error) {
 	for looks := 0; ; looks++ {
-		err := t.Insist(ctx, "read epoch", func() (err error) {
+		err := step.Ensure(ctx, t.Log, "read epoch", func() (err error) {
 			found, err = t.Scripts.Epoch.Read(ctx)
 			return err
 		})

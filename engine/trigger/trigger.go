@@ -126,7 +126,7 @@ func (t *Trigger) sendHome(ctx context.Context, entries []step.Entry, results []
 		if t.sendReplies(limited, id, home) == nil && home.Streams.Push(limited, entry.Fields) == nil {
 			continue
 		}
-		if err := t.Insist(ctx, "delay an id of another partition", func() error { return t.Scripts.Clock.Delay(ctx, id, homeAgain) }); err != nil {
+		if err := step.Ensure(ctx, t.Log, "delay an id of another partition", func() error { return t.Scripts.Clock.Delay(ctx, id, homeAgain) }); err != nil {
 			results[i] = step.Result{Kind: step.Elsewhere, Err: err}
 		}
 	}
@@ -170,7 +170,7 @@ func (t *Trigger) readAll(ctx context.Context, pushes []*push) (epoch string, er
 	for i, p := range pushes {
 		ids[i] = p.id
 	}
-	err = t.Insist(ctx, "read records", func() error {
+	err = step.Ensure(ctx, t.Log, "read records", func() error {
 		records, err := t.Records.Read(ctx, ids)
 		for _, p := range pushes {
 			p.record, p.report, p.turn = nil, nil, scripts.Turn{}
@@ -184,7 +184,7 @@ func (t *Trigger) readAll(ctx context.Context, pushes []*push) (epoch string, er
 	if err != nil {
 		return "", err
 	}
-	if err := t.Insist(ctx, "read pauses", func() error { return t.readPauses(ctx, pushes) }); err != nil {
+	if err := step.Ensure(ctx, t.Log, "read pauses", func() error { return t.readPauses(ctx, pushes) }); err != nil {
 		return "", err
 	}
 	var known []*push
@@ -197,7 +197,7 @@ func (t *Trigger) readAll(ctx context.Context, pushes []*push) (epoch string, er
 	if len(known) == 0 {
 		return "", nil
 	}
-	err = t.Insist(ctx, "read states", func() (err error) {
+	err = step.Ensure(ctx, t.Log, "read states", func() (err error) {
 		var attempts []int64
 		var statuses []string
 		epoch, attempts, statuses, err = t.Scripts.EpochAndAttempts(ctx, knownIDs)
@@ -209,7 +209,7 @@ func (t *Trigger) readAll(ctx context.Context, pushes []*push) (epoch string, er
 	if err != nil {
 		return "", err
 	}
-	return epoch, t.Insist(ctx, "read turns", func() error { return t.readTurns(ctx, pushes) })
+	return epoch, step.Ensure(ctx, t.Log, "read turns", func() error { return t.readTurns(ctx, pushes) })
 }
 
 // readTurns notes when the jobs may start again that were preempted. One whose record has been final
@@ -256,7 +256,7 @@ func (t *Trigger) readPauses(ctx context.Context, pushes []*push) (err error) {
 // carryOut carries out a decision that does not start the job.
 func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result {
 	if d.act == actQuarantine || d.act == actIgnore && p.record.Status.Final() {
-		if err := t.Insist(ctx, "refuse a push", func() error { return t.Scripts.Receipts.Refuse(ctx, p.id, d.why) }); err != nil {
+		if err := step.Ensure(ctx, t.Log, "refuse a push", func() error { return t.Scripts.Receipts.Refuse(ctx, p.id, d.why) }); err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 	}
@@ -266,7 +266,7 @@ func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result
 	case d.act == actFail:
 		return t.failUnstarted(ctx, p, d.why)
 	}
-	err := t.Insist(ctx, "handle a pushed id", func() error {
+	err := step.Ensure(ctx, t.Log, "handle a pushed id", func() error {
 		switch d.act {
 		case actLookLater:
 			return t.Scripts.Clock.Delay(ctx, d.member.String(), d.pause)
@@ -310,20 +310,20 @@ func (t *Trigger) discard(ctx context.Context, p *push) error {
 // told what the record says once it is final.
 func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.Result {
 	s, attempt, changed := t.Scripts, p.record.Attempt, false
-	err := t.Insist(ctx, "list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) })
+	err := step.Ensure(ctx, t.Log, "list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) })
 	if err == nil {
-		err = t.Insist(ctx, "report a failed record", func() error {
+		err = step.Ensure(ctx, t.Log, "report a failed record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, t.Notifies(p.record.Report))
 		})
 	}
 	if err == nil {
-		err = t.Insist(ctx, "fail a record", func() (err error) {
+		err = step.Ensure(ctx, t.Log, "fail a record", func() (err error) {
 			changed, err = t.Records.Fail(ctx, engine.Run{ID: p.id, Attempt: attempt, Pending: true}, why)
 			return err
 		})
 	}
 	if err == nil && !p.turn.Since.IsZero() {
-		err = t.Insist(ctx, "remove a contender", func() error { return s.Memory.Leave(ctx, p.id) })
+		err = step.Ensure(ctx, t.Log, "remove a contender", func() error { return s.Memory.Leave(ctx, p.id) })
 	}
 	if err == nil && changed {
 		t.traceUnstarted(p, why)
@@ -332,12 +332,12 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 		}
 		t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
 		t.CountEnd(p.record.Report, string(report.Failed))
-		err = t.Insist(ctx, "note that a record failed", func() error {
+		err = step.Ensure(ctx, t.Log, "note that a record failed", func() error {
 			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(report.Failed), "reason", why)
 		})
 	}
 	if err == nil {
-		err = t.Insist(ctx, "remove what is not a state", func() error { return t.discard(ctx, p) })
+		err = step.Ensure(ctx, t.Log, "remove what is not a state", func() error { return t.discard(ctx, p) })
 	}
 	if err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}

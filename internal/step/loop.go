@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Loop calls once repeatedly until ctx ends, and then returns nil. It calls once when the bell
@@ -85,30 +87,47 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms to 5 s. If ctx
-// ends, it returns the cause. Use it for effects that must happen before an entry is acknowledged
-// and that fail only while a server is unreachable. An error from Final is returned at once.
-func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) error {
+// Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms to 5 s, and returns
+// its value. If ctx ends, it returns the cause. Use it for effects that must happen before an entry
+// is acknowledged and that fail only while a server is unreachable. An error whose method Final
+// returns true is returned at once: Final marks one, and packages scripts and engine mark those that
+// every try would repeat.
+func Insist[T any](ctx context.Context, log *slog.Logger, what string, f func() (T, error)) (T, error) {
 	var pause *backoff.ExponentialBackOff
 	for {
-		err := f()
-		if err == nil {
-			return nil
+		value, err := f()
+		if err == nil || isFinal(err) {
+			return value, err
 		}
 		if pause == nil {
 			pause = backoff.NewExponentialBackOff()
 			pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 5*time.Second
 		}
-		if final := (final{}); errors.As(err, &final) {
-			return final.error
-		}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return value, context.Cause(ctx)
 		}
 		log.Warn("failed; trying again", "what", what, "err", err)
 		if Wait(ctx, pause.NextBackOff()) != nil {
-			return context.Cause(ctx)
+			return value, context.Cause(ctx)
 		}
+	}
+}
+
+// Ensure is Insist for an effect without a value.
+func Ensure(ctx context.Context, log *slog.Logger, what string, f func() error) error {
+	_, err := Insist(ctx, log, what, func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+// UnlessFull makes Insist give up while Redis is full, instead of waiting until jobs that end free
+// memory. Use it for steps for which those jobs may wait.
+func UnlessFull[T any](f func() (T, error)) func() (T, error) {
+	return func() (T, error) {
+		value, err := f()
+		if scripts.Full(err) {
+			err = Final(err)
+		}
+		return value, err
 	}
 }
 
@@ -116,3 +135,14 @@ func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) 
 func Final(err error) error { return final{err} }
 
 type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
+func (f final) Final() bool   { return true }
+
+func isFinal(err error) bool {
+	marked, ok := errors.AsType[interface {
+		error
+		Final() bool
+	}](err)
+	return ok && marked.Final()
+}

@@ -21,6 +21,8 @@ type Entry struct {
 	ID         string
 	Fields     map[string]string
 	Deliveries int64 // how often it was delivered, including this time
+	Content    any   // from Options.Parse
+	Leased     bool  // the same: its handler has a lease
 }
 
 // maxBatched is the maximum number of deliveries together with other entries, if Batch is set.
@@ -40,12 +42,13 @@ type Options struct {
 	// Batch passes all entries of a read to one call of Handle; otherwise every entry gets its own
 	// call.
 	Batch bool
-	// Alone, if set, tells which entries of a batch get their own call, without KeepAlive, because
-	// their handler has a lease.
-	Alone func(Entry) bool
+	// Parse, if set, returns the content of an entry, once per delivery, and whether the entry gets
+	// its own call of Handle, without KeepAlive, because the handler has a lease.
+	Parse func(Entry) (content any, leased bool)
 	// Admit, if set, returns how many entries may be read now. It is called before every read.
 	Admit func(ctx context.Context) (int, error)
-	// Handle handles entries and returns a result for each. An entry that is neither acknowledged
+	// Handle handles entries and returns for each how it ended: Done, Moved, Void, Unusable or
+	// Elsewhere. An entry that is neither acknowledged
 	// nor replaced is delivered again after MinIdle, here or elsewhere. Handle runs in its own
 	// goroutine and returns soon after its context ends. The cause is ErrStopping if the reader was
 	// told to stop and Patience is over.

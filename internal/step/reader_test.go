@@ -374,7 +374,7 @@ func TestInsist(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	n := 0
-	if err := Insist(t.Context(), log, "x", func() error {
+	if err := Ensure(t.Context(), log, "x", func() error {
 		if n++; n < 3 {
 			return errors.New("away")
 		}
@@ -384,8 +384,27 @@ func TestInsist(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrLost)
-	if err := Insist(ctx, log, "x", func() error { return errors.New("away") }); !errors.Is(err, ErrLost) {
+	if err := Ensure(ctx, log, "x", func() error { return errors.New("away") }); !errors.Is(err, ErrLost) {
 		t.Errorf("%v", err)
+	}
+	broken := fmt.Errorf("read: %w", scripts.ErrBroken)
+	for name, err := range map[string]error{"marked": Final(errors.New("x")), "of scripts": broken} {
+		if _, got := Insist(t.Context(), log, "x", func() (int, error) { return 0, err }); got != err {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	n = 0
+	full := func() (int, error) {
+		if n++; n < 3 {
+			return 0, fmt.Errorf("store: %w", scripts.ErrFull)
+		}
+		return n, nil
+	}
+	if got, err := Insist(t.Context(), log, "x", UnlessFull(full)); got != 0 || !errors.Is(err, scripts.ErrFull) || n != 1 {
+		t.Errorf("%d, %v after %d calls", got, err, n)
+	}
+	if got, err := Insist(t.Context(), log, "x", full); got != 3 || err != nil {
+		t.Errorf("%d, %v", got, err)
 	}
 }
 

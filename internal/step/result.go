@@ -37,6 +37,12 @@ type Result struct {
 	Blame job.Blame     // whose fault that is; of Waiting: whose limit
 }
 
+// Failure is the Result of a failed try as an error, for code that only passes on errors.
+type Failure struct{ Result }
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
+
 // minWait keeps a step that waits for no time from being tried in a tight loop.
 const minWait = 10 * time.Millisecond
 

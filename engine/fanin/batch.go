@@ -1,0 +1,95 @@
+package fanin
+
+import (
+	"context"
+	"sync"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// handle handles entries of the fan-in stream: a batch of small jobs, or one that needs a claim.
+func (f *FanIn) handle(ctx context.Context, entries []step.Entry) []step.Result {
+	if entries[0].Leased {
+		return []step.Result{f.claim(ctx, entries[0], step.Result{})}
+	}
+	results := make([]step.Result, len(entries))
+	jobs, err := f.open(ctx, entries)
+	if err != nil { // the process stops
+		for i, entry := range entries {
+			results[i] = f.putBack(ctx, entry)
+		}
+		return results
+	}
+	// They are folded without a claim: one script claims and publishes them. If anything fails
+	// before that, a claim repeats it.
+	f.bring(ctx, jobs, f.createLater)
+	each(jobs, func(i int, w *work) {
+		switch {
+		case w.claimed:
+			results[i] = step.Conclude(ctx, claims{FanIn: f, stream: f.Scripts.Keys.FanIn}, w, w.result)
+		case w.result.Kind == step.Done:
+		case ctx.Err() != nil:
+			results[i] = f.putBack(ctx, entries[i])
+		default:
+			results[i] = f.claim(ctx, entries[i], w.result)
+		}
+	})
+	return results
+}
+
+// claim claims a job and takes it to its next stage or to its end; failed is the result of an earlier
+// try without a claim.
+func (f *FanIn) claim(ctx context.Context, entry step.Entry, failed step.Result) step.Result {
+	return step.Single(ctx, claims{f, f.Scripts.Keys.FanIn, failed}, entry, f.Limits.Lease, &f.leases)
+}
+
+// open reads the states and data of small jobs. Those that need a claim have the result Elsewhere.
+func (f *FanIn) open(ctx context.Context, entries []step.Entry) ([]*work, error) {
+	small := make([]scripts.Small, len(entries))
+	for i, entry := range entries {
+		b := entry.Content.(barrier)
+		small[i] = scripts.Small{Message: b.Message, Stage: b.stage, Entry: f.entry(f.Scripts.Keys.FanIn, entry)}
+	}
+	folds, err := step.Insist(ctx, f.Log, "read jobs", func() ([]*scripts.Fold, error) {
+		return f.Scripts.Folds.Open(ctx, small)
+	})
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]*work, len(entries))
+	for i, fold := range folds {
+		jobs[i] = &work{Fold: fold, result: step.Result{Kind: step.Elsewhere}}
+		if fold != nil && f.definitions[fold.Definition] != nil {
+			jobs[i] = &work{Fold: fold, report: f.definitions[fold.Definition]}
+		}
+	}
+	return jobs, nil
+}
+
+// entry is an entry of one of the streams as the scripts know it.
+func (f *FanIn) entry(stream string, e step.Entry) scripts.Entry {
+	return scripts.Entry{Stream: stream, Group: scripts.Group, Consumer: f.Consumer, ID: e.ID}
+}
+
+// putBack leaves an untouched job to another process.
+func (f *FanIn) putBack(ctx context.Context, entry step.Entry) step.Result {
+	ctx, cancel := step.Lasting(ctx)
+	defer cancel()
+	if err := step.Ensure(ctx, f.Log, "put job back", func() error {
+		return f.Scripts.Streams.PutBack(ctx, f.Scripts.Keys.FanIn, entry.ID, entry.Fields)
+	}); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{Kind: step.Moved}
+}
+
+// each calls do for all jobs concurrently: some wait for the sink, and updates of records share
+// statements.
+func each(jobs []*work, do func(i int, w *work)) {
+	var all sync.WaitGroup
+	for i, w := range jobs {
+		all.Go(func() { do(i, w) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,77 @@
+package fanin
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
+)
+
+// commit makes the file of a published job visible and gives the record its final status.
+func (f *finisher) commit(ctx context.Context, w *work) step.Result {
+	_, span := f.Trace.Start(ctx, trace.Upload, traced(w.State))
+	committed, err := w.file.writer.Commit()
+	span.Number(trace.Bytes, committed.Bytes)
+	endSpan(span, err)
+	switch {
+	case errors.Is(err, sink.ErrConflict): // the existing file is not ours
+		reason := ofSink(err).Error() + ". fanfold retry " + w.ID + " makes the file under another name. " +
+			"The existing file is then deleted, or by the daily sweep: move it first if it is yours"
+		return f.fail(ctx, w, reason, job.BlameSink, false)
+	case err != nil:
+		return resultOf(ofSink(err))
+	}
+	// Even if the job was lost or the process is stopping: make the record point to the file, or
+	// remove it.
+	ctx, cancel := step.Lasting(ctx)
+	defer cancel()
+	return f.succeed(ctx, w, committed)
+}
+
+// succeed gives the record the committed file. Then it removes the files of earlier attempts.
+func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committed) step.Result {
+	if err := f.writeManifest(ctx, w, committed); err != nil {
+		return resultOf(err)
+	}
+	url, run, omitted := f.files.URL(w.report, w.State), engine.Run{ID: w.ID, Attempt: w.Attempt}, w.Omitted()
+	status := report.Success
+	if len(omitted) > 0 {
+		status = report.Partial
+	}
+	changed, err := onRecord(ctx, f, w.State, "finish record", func() (bool, error) {
+		if status == report.Partial {
+			return f.Records.SucceedPartly(ctx, run, url, w.file.Rows, withoutThese(omitted))
+		}
+		return f.Records.Succeed(ctx, run, url, w.file.Rows)
+	})
+	switch {
+	case errors.Is(err, engine.ErrRefused):
+		return f.fail(ctx, w, engine.Reason(err), job.BlameRecords, true)
+	case err != nil:
+		return resultOf(err)
+	case !changed:
+		return f.finishForeign(ctx, w, true)
+	}
+	f.files.SweepAttempts(ctx, w.State, w.Attempt)
+	f.Log.Info("job finished", "job", w.ID, "attempt", w.Attempt, "report", w.Report, "status", status,
+		"rows", w.file.Rows, "bytes", committed.Bytes)
+	w.end = ending{string(status), url}
+	return step.Result{}
+}
+
+// withoutThese says which listeners a job omitted, and why.
+func withoutThese(omitted map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(omitted)) {
+		all = append(all, "without listener "+name+": "+omitted[name])
+	}
+	return strings.Join(all, "; ")
+}
