@@ -2,16 +2,13 @@ package dashboard
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
@@ -39,14 +36,15 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 		if err != nil {
 			v := d.view(ctx, r, "")
 			if form, ok := errors.AsType[*wrongForm](err); ok {
-				v.Page, v.Title, v.Static, v.Content = "reports", "Reports", true, d.definitions(v.sample, form)
+				v.Page, v.Title, v.Static = "reports", "Reports", true
+				v.Content = listPages{d.o, d.sampler}.definitions(v.sample, form)
 				d.write(w, http.StatusBadRequest, d.reportsPage, v)
 				return
 			}
 			d.fail(w, r, v, "The change failed", err)
 			return
 		}
-		d.jobPages.Forget()
+		d.jobs.contents.Forget()
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
@@ -54,7 +52,13 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 	})
 }
 
-func (d *Dashboard) cancel(ctx context.Context, r *http.Request) (outcome, error) {
+// changes makes the changes of forms, and asks before some of them.
+type changes struct {
+	operate *operate.Operator
+	dead    *deadPages
+}
+
+func (c changes) cancel(ctx context.Context, r *http.Request) (outcome, error) {
 	id := r.PathValue("id")
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
@@ -66,61 +70,61 @@ func (d *Dashboard) cancel(ctx context.Context, r *http.Request) (outcome, error
 	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
 		reason += ": " + report.ShortenTo(why, 200)
 	}
-	result, err := d.o.Operate.Jobs.Cancel(ctx, id, reason)
+	result, err := c.operate.Jobs.Cancel(ctx, id, reason)
 	return outcome{"Job " + id + ": " + result + ".", "/jobs/" + id}, err
 }
 
-func (d *Dashboard) retry(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) retry(ctx context.Context, r *http.Request) (outcome, error) {
 	id := r.PathValue("id")
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	return outcome{"Job " + id + " was pushed again.", "/jobs/" + id}, d.o.Operate.Jobs.Retry(ctx, id)
+	return outcome{"Job " + id + " was pushed again.", "/jobs/" + id}, c.operate.Jobs.Retry(ctx, id)
 }
 
 // hurry makes the waiting steps of a job due now, or the id of a job that was pushed for later.
-func (d *Dashboard) hurry(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) hurry(ctx context.Context, r *http.Request) (outcome, error) {
 	id := r.PathValue("id")
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	members, err := d.o.Operate.Delayed.Find(ctx, []string{id})
+	members, err := c.operate.Delayed.Find(ctx, []string{id})
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{"Job " + id + " is due now.", "/jobs/" + id}, d.o.Operate.Delayed.Hurry(ctx, members)
+	return outcome{"Job " + id + " is due now.", "/jobs/" + id}, c.operate.Delayed.Hurry(ctx, members)
 }
 
-func (d *Dashboard) pauseListener(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) pauseListener(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
-	_, err := d.o.Operate.Pauses.Listener(ctx, name)
+	_, err := c.operate.Pauses.Listener(ctx, name)
 	return outcome{"Listener " + name + " is paused. Running tasks continue; new ones do not start.", "/listeners"}, err
 }
 
-func (d *Dashboard) resumeListener(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) resumeListener(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
-	if _, err := d.o.Operate.Pauses.ResumeListener(ctx, name); err != nil {
+	if _, err := c.operate.Pauses.ResumeListener(ctx, name); err != nil {
 		return outcome{}, err
 	}
 	return outcome{"Listener " + name + " is resumed.", "/listeners"}, nil
 }
 
-func (d *Dashboard) pauseReport(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) pauseReport(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
-	_, err := d.o.Operate.Pauses.Report(ctx, name)
+	_, err := c.operate.Pauses.Report(ctx, name)
 	return outcome{"Report " + name + " is paused. Running jobs continue; new ones do not start.", "/reports"}, err
 }
 
-func (d *Dashboard) resumeReport(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) resumeReport(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
-	_, n, err := d.o.Operate.Pauses.ResumeReport(ctx, name)
+	_, n, err := c.operate.Pauses.ResumeReport(ctx, name)
 	return outcome{fmt.Sprintf("Report %s is resumed. Waiting ids that start now: %d.", name, n), "/reports"}, err
 }
 
 // run inserts and pushes a record with the parameters of a form: the fields p.NAME. A list has one value per
 // line. An empty field means that the parameter is not given.
-func (d *Dashboard) run(ctx context.Context, r *http.Request) (outcome, error) {
-	of, err := d.o.Operate.Jobs.Report(r.PathValue("name"))
+func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
+	of, err := c.operate.Jobs.Report(r.PathValue("name"))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -144,7 +148,7 @@ func (d *Dashboard) run(ctx context.Context, r *http.Request) (outcome, error) {
 	if len(wrong) > 0 {
 		return outcome{}, form
 	}
-	id, err := d.o.Operate.Jobs.Create(ctx, of.Name, report.EncodeBound(values))
+	id, err := c.operate.Jobs.Create(ctx, of.Name, report.EncodeBound(values))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -164,50 +168,50 @@ func (f *wrongForm) Error() string {
 	return strings.Join(slices.Sorted(maps.Values(f.wrong)), "; ")
 }
 
-func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) delayed(ctx context.Context, r *http.Request) (outcome, error) {
 	member, action := r.PostFormValue("member"), r.PostFormValue("action")
 	access.Note(ctx, "member", report.Shorten(member), "action", report.Shorten(action))
-	members, err := d.o.Operate.Delayed.Find(ctx, []string{member})
+	members, err := c.operate.Delayed.Find(ctx, []string{member})
 	if err != nil {
 		return outcome{}, err
 	}
 	switch action {
 	case "run":
-		return outcome{member + " is due now.", "/due"}, d.o.Operate.Delayed.Hurry(ctx, members)
+		return outcome{member + " is due now.", "/due"}, c.operate.Delayed.Hurry(ctx, members)
 	case "remove":
 		if err := confirmed(r); err != nil {
 			return outcome{}, err
 		}
-		return outcome{member + " was removed.", "/due"}, d.o.Operate.Delayed.Remove(ctx, members)
+		return outcome{member + " was removed.", "/due"}, c.operate.Delayed.Remove(ctx, members)
 	}
 	return outcome{}, fault.Input.New("no such action")
 }
 
-func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) quarantined(ctx context.Context, r *http.Request) (outcome, error) {
 	name, action := r.PostFormValue("entry"), r.PostFormValue("action")
 	access.Note(ctx, "entry", report.Shorten(name), "action", report.Shorten(action))
-	entries, err := d.o.Operate.Quarantine.Find(ctx, []string{name})
+	entries, err := c.operate.Quarantine.Find(ctx, []string{name})
 	if err != nil {
 		return outcome{}, err
 	}
 	switch action {
 	case "requeue":
-		says, err := d.o.Operate.Quarantine.Requeue(ctx, entries[0], time.Now())
+		says, err := c.operate.Quarantine.Requeue(ctx, entries[0], time.Now())
 		return outcome{"Entry " + name + " " + says + ".", "/quarantine"}, err
 	case "remove":
 		if err := confirmed(r); err != nil {
 			return outcome{}, err
 		}
-		_, err := d.o.Operate.Quarantine.Remove(ctx, []string{name})
+		_, err := c.operate.Quarantine.Remove(ctx, []string{name})
 		return outcome{"Entry " + name + " was removed.", "/quarantine"}, err
 	}
 	return outcome{}, fault.Input.New("no such action")
 }
 
-func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (outcome, error) {
+func (c changes) timer(ctx context.Context, r *http.Request) (outcome, error) {
 	name, action := r.PostFormValue("name"), r.PostFormValue("action")
 	access.Note(ctx, "timer", report.Shorten(name), "action", report.Shorten(action))
-	timers := d.o.Operate.Timers
+	timers := c.operate.Timers
 	if err := timers.Check(name, action == "fire"); err != nil {
 		return outcome{}, err
 	}
@@ -233,43 +237,4 @@ func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (outcome, 
 		err = fault.Input.New("no such action")
 	}
 	return outcome{"Timer " + name + " " + past + ".", "/due"}, err
-}
-
-// messages keeps the results of changes for the pages that show them. A page refers to its message by a random
-// word, so that a link of another site cannot choose the text of a page.
-type messages struct {
-	mu    sync.Mutex
-	known map[string]message // by word
-}
-
-type message struct {
-	at   time.Time
-	text string
-}
-
-const (
-	maxMessageAge = 5 * time.Minute
-	maxMessages   = 1000
-)
-
-// keep stores a text for maxMessageAge at most, and returns its word.
-func (m *messages) keep(text string) string {
-	word := rand.Text()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.known, func(_ string, one message) bool { return time.Since(one.at) > maxMessageAge })
-	if m.known == nil || len(m.known) >= maxMessages {
-		m.known = map[string]message{}
-	}
-	m.known[word] = message{time.Now(), text}
-	return url.QueryEscape(word)
-}
-
-// take returns the text of a word, once; empty: the word is unknown. A page that is loaded again would show what
-// may no longer hold.
-func (m *messages) take(word string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	defer delete(m.known, word)
-	return m.known[word].text
 }

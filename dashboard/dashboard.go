@@ -1,10 +1,8 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -13,11 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/access"
-	"github.com/fanfold/fanfold/internal/aged"
-	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web"
@@ -41,28 +35,17 @@ type Options struct {
 	Log       *slog.Logger // nil: no log
 }
 
-const (
-	// maxVerdictAge is the maximum age of the state of a job on its page. Within it, several browsers cost one
-	// query.
-	maxVerdictAge = 2 * time.Second
-	// maxVerdicts is the maximum number of cached states.
-	maxVerdicts = 1000
-)
-
 // Dashboard serves pages for operators. It is safe for concurrent use.
 type Dashboard struct {
 	o           Options
 	sampler     *sampler
+	jobs        *jobPages
+	dead        *deadPages
 	errorPage   *template.Template
 	reportsPage *template.Template
 	handler     http.Handler
-	streams     web.Streams                 // of live updates
-	jobPages    aged.Cache[string, jobPage] // by id
-	reasons     reasons
-	matches     aged.Cache[parameter, match]
+	streams     web.Streams // of live updates
 	messages    messages
-	queries     chan struct{} // semaphore of queries of records
-	sweeps      sweeps
 }
 
 // maxStreams is the maximum number of browsers that receive live updates.
@@ -70,9 +53,6 @@ const maxStreams = 200
 
 // pageTimeout bounds the time of a request. A page waits for several servers one after the other.
 const pageTimeout = 18 * time.Second
-
-//go:embed pages/*.html
-var pages embed.FS
 
 //go:embed assets
 var assets embed.FS
@@ -82,34 +62,35 @@ func New(o Options) *Dashboard {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams}, queries: make(chan struct{}, maxQueries)}
-	d.jobPages = aged.Cache[string, jobPage]{MaxAge: maxVerdictAge, Max: maxVerdicts, Timeout: pageTimeout, Ask: d.readJob}
-	d.matches = aged.Cache[parameter, match]{MaxAge: maxMatchAge, Max: maxMatchings, Timeout: pageTimeout, Ask: d.readMatch}
+	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams}}
 	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
+	searches := make(queries, maxQueries)
+	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
+	lists, records, changes := listPages{o, d.sampler}, recordPages{o, searches}, changes{o.Operate, d.dead}
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", d.page("overview", d.overview))
-	mux.Handle("GET /jobs", d.page("jobs", d.jobs))
-	mux.Handle("GET /jobs/{id}", d.page("job", d.job))
-	mux.Handle("GET /records", d.page("records", d.records))
-	mux.Handle("GET /dead", d.page("dead", d.dead))
-	mux.Handle("GET /quarantine", d.page("quarantine", d.quarantine))
-	mux.Handle("GET /listeners", d.page("listeners", d.listeners))
-	mux.Handle("GET /due", d.page("due", d.due))
-	mux.Handle("GET /reports", d.page("reports", d.reports))
-	mux.Handle("GET /confirm", d.page("confirm", d.confirm))
-	mux.Handle("POST /jobs/{id}/cancel", d.change(d.cancel))
-	mux.Handle("POST /jobs/{id}/retry", d.change(d.retry))
-	mux.Handle("POST /jobs/{id}/hurry", d.change(d.hurry))
-	mux.Handle("POST /dead/retry", d.change(d.retryGroup))
-	mux.Handle("POST /dead/discard", d.change(d.discardGroup))
-	mux.Handle("POST /quarantine", d.change(d.changeQuarantined))
-	mux.Handle("POST /listeners/{name}/pause", d.change(d.pauseListener))
-	mux.Handle("POST /listeners/{name}/resume", d.change(d.resumeListener))
-	mux.Handle("POST /reports/{name}/pause", d.change(d.pauseReport))
-	mux.Handle("POST /reports/{name}/resume", d.change(d.resumeReport))
-	mux.Handle("POST /reports/{name}/run", d.change(d.run))
-	mux.Handle("POST /due/delayed", d.change(d.changeDelayed))
-	mux.Handle("POST /due/timers", d.change(d.changeTimer))
+	mux.Handle("GET /{$}", d.page("overview", lists.overview))
+	mux.Handle("GET /jobs", d.page("jobs", d.jobs.list))
+	mux.Handle("GET /jobs/{id}", d.page("job", d.jobs.one))
+	mux.Handle("GET /records", d.page("records", records.list))
+	mux.Handle("GET /dead", d.page("dead", d.dead.list))
+	mux.Handle("GET /quarantine", d.page("quarantine", lists.quarantine))
+	mux.Handle("GET /listeners", d.page("listeners", lists.listeners))
+	mux.Handle("GET /due", d.page("due", lists.due))
+	mux.Handle("GET /reports", d.page("reports", lists.reports))
+	mux.Handle("GET /confirm", d.page("confirm", changes.confirm))
+	mux.Handle("POST /jobs/{id}/cancel", d.change(changes.cancel))
+	mux.Handle("POST /jobs/{id}/retry", d.change(changes.retry))
+	mux.Handle("POST /jobs/{id}/hurry", d.change(changes.hurry))
+	mux.Handle("POST /dead/retry", d.change(d.dead.retry))
+	mux.Handle("POST /dead/discard", d.change(d.dead.discard))
+	mux.Handle("POST /quarantine", d.change(changes.quarantined))
+	mux.Handle("POST /listeners/{name}/pause", d.change(changes.pauseListener))
+	mux.Handle("POST /listeners/{name}/resume", d.change(changes.resumeListener))
+	mux.Handle("POST /reports/{name}/pause", d.change(changes.pauseReport))
+	mux.Handle("POST /reports/{name}/resume", d.change(changes.resumeReport))
+	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
+	mux.Handle("POST /due/delayed", d.change(changes.delayed))
+	mux.Handle("POST /due/timers", d.change(changes.timer))
 	mux.HandleFunc("GET /live", d.live)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, d.view(r.Context(), r, ""), "Not found", errNotFound)
@@ -129,100 +110,10 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handle
 
 // Run keeps the data of the pages up to date and runs the changes of many jobs, until ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
-	defer d.sweeps.wait()
-	defer d.reasons.running.Wait()
-	d.sweeps.begin(ctx)
+	defer d.dead.sweeps.wait()
+	defer d.jobs.reasons.running.Wait()
+	d.dead.sweeps.begin(ctx)
 	d.sampler.run(ctx)
-}
-
-// view is the data of a page's template.
-type view struct {
-	Page    string
-	Title   string
-	Version string
-	Who     access.Who
-	Message string // the result of the change that led to this page; empty: none
-	Now     time.Time
-	Static  bool // the page shows what was read once, and is not updated
-	Heals   bool // the page shows an error, and is loaded again until it can be shown
-	*sample
-	Content any
-}
-
-// static is the content of a page that is not updated.
-type static interface{ static() }
-
-// refused is the content of a page that refuses what a person asked for, and says why.
-type refused interface{ refused() bool }
-
-// view returns the view of a page for a request, without its title and content.
-func (d *Dashboard) view(ctx context.Context, r *http.Request, page string) view {
-	return view{
-		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Message: d.messages.take(r.FormValue("message")),
-		Now: time.Now(), sample: d.sampler.latest(ctx),
-	}
-}
-
-// errNotFound is the error of a page that does not exist.
-var errNotFound = fault.NotFound.New("this page does not exist")
-
-// page makes the handler of a page from a function that returns its title and content.
-func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.Request, s *sample) (title string, v any, err error)) http.Handler {
-	t := d.template(name)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-		defer cancel()
-		v := d.view(ctx, r, name)
-		var err error
-		if v.Title, v.Content, err = content(ctx, r, v.sample); err != nil {
-			d.fail(w, r, v, "This page cannot be shown", err)
-			return
-		}
-		code := http.StatusOK
-		if c, ok := v.Content.(refused); ok && c.refused() {
-			code = http.StatusBadRequest
-		}
-		_, v.Static = v.Content.(static)
-		d.write(w, code, t, v)
-	})
-}
-
-// template parses the templates of a page. It panics if they are wrong, as they are part of the binary.
-func (d *Dashboard) template(name string) *template.Template {
-	own := template.FuncMap{"root": func() string { return d.o.Path }}
-	return template.Must(template.New("layout.html").Funcs(functions).Funcs(own).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
-}
-
-// fail answers with a page that shows an error.
-func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title string, err error) {
-	code := http.StatusBadGateway
-	switch {
-	case errors.Is(err, fault.NotFound):
-		code = http.StatusNotFound
-	case errors.Is(err, fault.Input):
-		code = http.StatusBadRequest
-	case operate.Refused(err):
-		code = http.StatusConflict
-	case errors.Is(err, errBusy):
-		code = http.StatusServiceUnavailable
-	}
-	v.Title, v.Content = title, engine.Reason(err)
-	v.Heals = code >= http.StatusInternalServerError && r.Method == http.MethodGet
-	v.Static = !v.Heals
-	d.write(w, code, d.errorPage, v)
-}
-
-// write answers with a complete page, or with an error.
-func (d *Dashboard) write(w http.ResponseWriter, code int, t *template.Template, v view) {
-	var out bytes.Buffer
-	if err := t.Execute(&out, v); err != nil {
-		d.o.Log.Error("cannot render a page of the dashboard", "page", v.Page, "err", err)
-		http.Error(w, "This page cannot be shown. The log of the process has the cause.", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(code)
-	_, _ = out.WriteTo(w)
 }
 
 // live sends a browser the number of every new sample.

@@ -58,9 +58,8 @@ func TestSourceRows(t *testing.T) {
 	s.history.add(now.Add(-10*time.Minute-time.Second), nil, inspect.Told{})
 	s.history.add(now.Add(-10*time.Minute), nil, inspect.Told{Failed: map[string]int{"a": 2, "@fanin": 5}, Took: map[string][]time.Duration{"a": many}})
 	s.history.add(now, nil, inspect.Told{Failed: map[string]int{"b": 1}, Took: map[string][]time.Duration{"b": many, "c": {time.Hour}}})
-	d := &Dashboard{}
 	listeners := []listener{{Load: inspect.Load{Name: "a"}, Source: "db", Jobs: 3}, {Load: inspect.Load{Name: "b"}, Source: "db", Jobs: 4}, {Load: inspect.Load{Name: "c"}, Source: "api"}}
-	rows := d.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}, {Name: "idle"}}}, listeners, s.tries())
+	rows := listPages{}.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}, {Name: "idle"}}}, listeners, s.tries())
 	if r := rows[0]; r.Open != 7 || r.Failed != 3 || math.Abs(r.Rate-20) > 0.1 || r.P95 < 95*time.Millisecond || r.P95 > 95*119*time.Millisecond/100 {
 		t.Errorf("%+v", r)
 	}
@@ -76,8 +75,7 @@ func TestRateAfterAGap(t *testing.T) {
 	now := time.Now()
 	s.history.add(now.Add(-70*time.Minute), nil, inspect.Told{})
 	s.history.add(now, nil, inspect.Told{Took: map[string][]time.Duration{"a": make([]time.Duration, 7000)}})
-	d := &Dashboard{}
-	rows := d.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}}}, []listener{{Load: inspect.Load{Name: "a"}, Source: "db"}}, s.tries())
+	rows := listPages{}.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}}}, []listener{{Load: inspect.Load{Name: "a"}, Source: "db"}}, s.tries())
 	if math.Abs(rows[0].Rate-100) > 0.1 {
 		t.Errorf("%+v", rows[0])
 	}
@@ -193,8 +191,8 @@ func TestPages(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>`
 	d := New(Options{Reports: map[string]*report.Report{}})
 	now := time.Now()
-	d.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
-	d.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
+	d.jobs.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
+	d.jobs.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	for name, s := range map[string]*sample{
 		"empty":  {At: now, Full: true},
 		"errors": {At: now, Full: true, Err: errors.New(evil), NotReady: evil, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
@@ -276,7 +274,7 @@ func TestViews(t *testing.T) {
 	late := running("late", job.StatusRun, "a")
 	late.Started = now.Add(-2 * time.Hour)
 	d := New(Options{})
-	d.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
+	d.jobs.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	s := &sample{
 		At: now, Full: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1, {"tasks_workers", "b"}: 0}, Pauses: []inspect.Pause{{What: "listener/p"}},
 		Jobs: []inspect.Running{
@@ -293,7 +291,7 @@ func TestViews(t *testing.T) {
 	for view, want := range map[string]string{
 		"all": "runs ready folds ends nobody paused lost again late waits unknown", "stuck": "nobody paused lost", "late": "late", "retrying": "again",
 	} {
-		_, content, err := d.jobs(t.Context(), httptest.NewRequestWithContext(t.Context(), "GET", "/jobs?view="+view, nil), s)
+		_, content, err := d.jobs.list(t.Context(), httptest.NewRequestWithContext(t.Context(), "GET", "/jobs?view="+view, nil), s)
 		var ids []string
 		for _, r := range content.(jobs).Rows {
 			ids = append(ids, r.ID)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -52,12 +53,37 @@ func (p jobPage) Note(l inspect.Listener) string {
 	return l.Why
 }
 
-func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
+// jobPages makes the pages of running jobs and of one job.
+type jobPages struct {
+	o        Options
+	contents aged.Cache[string, jobPage] // of the pages of one job, by id
+	matches  aged.Cache[parameter, match]
+	reasons  reasons
+	queries  queries
+}
+
+const (
+	// maxVerdictAge is the maximum age of the state of a job on its page. Within it, several browsers cost one
+	// query.
+	maxVerdictAge = 2 * time.Second
+	// maxVerdicts is the maximum number of cached states.
+	maxVerdicts = 1000
+)
+
+func newJobPages(o Options, searches queries) *jobPages {
+	p := &jobPages{o: o, queries: searches}
+	p.contents = aged.Cache[string, jobPage]{MaxAge: maxVerdictAge, Max: maxVerdicts, Timeout: pageTimeout, Ask: p.read}
+	p.matches = aged.Cache[parameter, match]{MaxAge: maxMatchAge, Max: maxMatchings, Timeout: pageTimeout, Ask: p.match}
+	return p
+}
+
+// one is the page of a job.
+func (p *jobPages) one(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
 	id := r.PathValue("id")
 	if !report.ValidID(id) {
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
-	v, err := d.jobPages.Get(ctx, id)
+	v, err := p.contents.Get(ctx, id)
 	return "Job " + id, v, err
 }
 
@@ -65,17 +91,17 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 // says which server does not answer.
 const jobTimeout = 4 * time.Second
 
-// readJob reads the content of the page of a job.
-func (d *Dashboard) readJob(ctx context.Context, id string) (jobPage, error) {
+// read reads the content of the page of a job.
+func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
 	var why inspect.Verdict
 	var failed error
 	var group sync.WaitGroup
-	group.Go(func() { why, failed = d.o.Inspect.Why(ctx, id) })
+	group.Go(func() { why, failed = p.o.Inspect.Why(ctx, id) })
 	quick, cancelQuick := context.WithTimeout(ctx, jobTimeout)
 	defer cancelQuick()
-	v, err := d.o.Inspect.Job(quick, id)
+	v, err := p.o.Inspect.Job(quick, id)
 	if err == nil {
-		err = d.o.Inspect.Times(quick, &v)
+		err = p.o.Inspect.Times(quick, &v)
 	}
 	group.Wait()
 	if failed == nil && why.Kind != inspect.KindNoRecord {

@@ -46,10 +46,23 @@ func (records) static() {}
 
 func (v records) refused() bool { return v.Wrong != "" }
 
-func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
+// recordPages makes the page of records.
+type recordPages struct {
+	o       Options
+	queries queries
+}
+
+// list is the page of records.
+func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
 	v := records{
-		ID: strings.TrimSpace(r.FormValue("id")), Status: strings.ToUpper(r.FormValue("status")), Report: r.FormValue("report"), Since: r.FormValue("since"), Param: strings.TrimSpace(r.FormValue("param")),
-		Spans: []string{"hour", "day", "week", "any time"}, Reports: slices.Sorted(maps.Keys(d.o.Reports)), Limit: maxRecords,
+		ID:      strings.TrimSpace(r.FormValue("id")),
+		Status:  strings.ToUpper(r.FormValue("status")),
+		Report:  r.FormValue("report"),
+		Since:   r.FormValue("since"),
+		Param:   strings.TrimSpace(r.FormValue("param")),
+		Spans:   []string{"hour", "day", "week", "any time"},
+		Reports: slices.Sorted(maps.Keys(p.o.Reports)),
+		Limit:   maxRecords,
 	}
 	if _, ok := spans[v.Since]; !ok {
 		v.Since = "day"
@@ -80,98 +93,33 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 	}
 	var err error
 	if v.ID != "" {
-		v.Rows, err = d.record(ctx, v.ID)
+		v.Rows, err = p.one(ctx, v.ID)
 	} else {
-		v.Rows, err = d.list(ctx, of, maxRecords)
+		v.Rows, err = p.some(ctx, of, maxRecords)
 	}
 	return "Records", v, err
 }
 
-// record reads the record with an id; none: it does not exist.
-func (d *Dashboard) record(ctx context.Context, id string) (found []inspect.Job, err error) {
-	err = d.query(ctx, func(ctx context.Context) error {
-		r, err := d.o.Inspect.Record(ctx, id)
+// one reads the record with an id; none: it does not exist.
+func (p recordPages) one(ctx context.Context, id string) (found []inspect.Job, err error) {
+	err = p.queries.run(ctx, func(ctx context.Context) error {
+		r, err := p.o.Inspect.Record(ctx, id)
 		if errors.Is(err, engine.ErrNoRecord) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 		found = []inspect.Job{inspect.OfRecord(r)}
-		return d.o.Inspect.Times(ctx, &found[0])
+		return p.o.Inspect.Times(ctx, &found[0])
 	})
 	return found, err
 }
 
-// list reads records with their times.
-func (d *Dashboard) list(ctx context.Context, of record.Filter, max int) (found []inspect.Job, err error) {
-	err = d.query(ctx, func(ctx context.Context) error {
-		found, err = d.o.Inspect.List(ctx, of, max)
+// some reads records with their times.
+func (p recordPages) some(ctx context.Context, of record.Filter, max int) (found []inspect.Job, err error) {
+	err = p.queries.run(ctx, func(ctx context.Context) error {
+		found, err = p.o.Inspect.List(ctx, of, max)
 		return err
 	})
 	return found, err
-}
-
-// errBusy is the error of a query that waited queryWait for others.
-var errBusy = errors.New("other queries of the records are still running: try again in a moment")
-
-// query queries the records. The query continues after the browser disconnects, so that it counts until it
-// ends. It ends at the deadline of its request.
-func (d *Dashboard) query(ctx context.Context, f func(context.Context) error) error {
-	wait := time.NewTimer(queryWait)
-	defer wait.Stop()
-	select {
-	case d.queries <- struct{}{}:
-		defer func() { <-d.queries }()
-	case <-wait.C:
-		return errBusy
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	ctx, cancel := detached(ctx, recordsTimeout)
-	defer cancel()
-	return f(ctx)
-}
-
-// detached returns a context for work that others wait for, too: it ends after max or at the deadline of a
-// request, but not when its browser disconnects.
-func detached(request context.Context, max time.Duration) (context.Context, context.CancelFunc) {
-	end := time.Now().Add(max)
-	if deadline, ok := request.Deadline(); ok && deadline.Before(end) {
-		end = deadline
-	}
-	return context.WithDeadline(context.WithoutCancel(request), end)
-}
-
-const (
-	// maxMatches is the maximum number of running jobs that a filter by parameter finds.
-	maxMatches = 5000
-	// maxMatchAge is the maximum age of a cached answer, and maxMatchings the maximum number of them.
-	maxMatchAge, maxMatchings = 15 * time.Second, 100
-)
-
-// parameter is the name and the value of a parameter.
-type parameter struct{ name, value string }
-
-// match has the ids of the running jobs with a parameter: the maxMatches whose records were changed last. It is
-// cached, also an error, because every live update asks for it.
-type match struct {
-	ids map[string]bool
-	err error
-}
-
-// readMatch reads the running jobs with a parameter. It returns an error only if no query was made.
-func (d *Dashboard) readMatch(ctx context.Context, p parameter) (match, error) {
-	found := match{ids: map[string]bool{}}
-	found.err = d.query(ctx, func(ctx context.Context) error {
-		of := record.Filter{Status: report.Processing, Parameters: map[string]string{p.name: p.value}}
-		records, err := d.o.Inspect.Search(ctx, of, maxMatches)
-		for _, r := range records {
-			found.ids[r.ID] = true
-		}
-		return err
-	})
-	if errors.Is(found.err, errBusy) {
-		return match{}, found.err
-	}
-	return found, nil
 }

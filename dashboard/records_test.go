@@ -16,13 +16,13 @@ func TestQueriesThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(Options{})
 		d.sampler.now.Store(&sample{At: time.Now().Add(time.Hour), Full: true})
-		asked, ask := 0, d.matches.Ask
-		d.matches.Ask = func(ctx context.Context, p parameter) (match, error) {
+		asked, ask := 0, d.jobs.matches.Ask
+		d.jobs.matches.Ask = func(ctx context.Context, p parameter) (match, error) {
 			asked++
 			return ask(ctx, p)
 		}
 		for range maxQueries {
-			d.queries <- struct{}{}
+			d.jobs.queries <- struct{}{}
 		}
 		for _, path := range []string{"/records", "/records?id=17", "/jobs?q=customer=17", "/jobs?q=customer=17"} {
 			began := time.Now()
@@ -36,7 +36,7 @@ func TestQueriesThatWait(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if _, err := d.matches.Get(ctx, parameter{"customer", "17"}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second {
+		if _, err := d.jobs.matches.Get(ctx, parameter{"customer", "17"}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		time.Sleep(queryWait) // the query for other browsers ends

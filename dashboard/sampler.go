@@ -3,14 +3,12 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/aged"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -23,11 +21,6 @@ const (
 	// restFactor times the duration of a sample is the pause after it: a sampler reads Redis at most 1 % of the
 	// time.
 	restFactor = 100
-	// maxJobs is the maximum number of running jobs and of delayed members in a sample, and maxListed that of
-	// other lists.
-	maxJobs, maxListed = 20_000, 1000
-	// maxDead is the maximum number of dead jobs in a sample, the newest ones.
-	maxDead = 5000
 	// deadEvery is how often dead jobs and quarantined entries are read if their numbers do not change.
 	deadEvery = 30 * time.Second
 	// sampleTimeout bounds a sample.
@@ -40,40 +33,6 @@ const (
 
 // errLate is the error of a sample that has taken too long already.
 var errLate = fmt.Errorf("no answer within %s", lateAfter)
-
-// sample is what was read from Redis and the records at a time. It is immutable. What could not be read
-// is that of the previous sample.
-type sample struct {
-	Number      int64
-	Began       time.Time
-	At          time.Time // end of the last read without an error; zero: there was none
-	Ended       time.Time // end of the last read
-	Full        bool      // a browser was active: the lists were read too, not only the figures
-	Err         error     // nil: everything was read
-	Jobs        []inspect.Running
-	Later       map[string][]inspect.Delayed // retries, by the id of their job
-	Failed      map[string]bool              // members of Later whose step failed
-	Delayed     []inspect.Delayed            // ids that are due later
-	Timers      []inspect.Timer
-	Pauses      []inspect.Pause
-	Dead        []inspect.DeadJob
-	Quarantined []inspect.Quarantined // newest first
-	Figures     inspect.Sums          // of found
-	found       []inspect.Figure
-	NotReady    string // which server does not answer; empty: none
-	Sources     []source
-	Settings    settings
-	Sink        sinkState
-	// Processes is the number of running processes; -1: unknown. Versions are their distinct versions.
-	Processes int
-	Versions  []string
-	Holders   map[string][]scripts.Holder // tasks that have a slot, by source
-	Slots     map[string]int              // tasks that have a slot, by listener of a source with a limit
-}
-
-// DeadCut reports whether there can be dead jobs that the sample does not have: their number is at least that of
-// the sample.
-func (s *sample) DeadCut() bool { return len(s.Dead) >= maxDead }
 
 // sampler reads Redis and the records for all browsers.
 type sampler struct {
@@ -226,18 +185,23 @@ func (s *sampler) publish(next sample) {
 	s.changed = make(chan struct{})
 }
 
-// keep returns a function that stores a value unless it comes with an error.
-func keep[T any](to *T) func(T, error) error {
-	return func(found T, err error) error {
-		if err == nil {
-			*to = found
-		}
-		return err
-	}
-}
-
 // read fills a sample. It stops at the first error.
 func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
+	if err := s.readFigures(ctx, to); err != nil || !live {
+		return err
+	}
+	s.readServers(ctx, to)
+	for _, read := range lists {
+		if err := read(ctx, s.o.Inspect, to); err != nil {
+			return err
+		}
+	}
+	s.readInBackground(context.WithoutCancel(ctx), to)
+	return s.readDead(ctx, to)
+}
+
+// readFigures reads the figures, and the events since the last sample.
+func (s *sampler) readFigures(ctx context.Context, to *sample) error {
 	found, err := s.o.Inspect.Figures(ctx)
 	if err != nil {
 		found = inspect.Renew(to.found, found) // some partitions may answer
@@ -252,60 +216,47 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	}
 	s.cursor = cursor
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.history.add(time.Now(), to.Figures, counts)
-	s.mu.Unlock()
-	if !live {
-		return nil
-	}
+	return nil
+}
+
+// readServers asks whether the servers answer, and which processes run.
+func (s *sampler) readServers(ctx context.Context, to *sample) {
 	to.NotReady = ""
 	if err := s.o.Ready(ctx); err != nil {
 		to.NotReady = err.Error()
 	}
 	processes, err := s.o.Processes(ctx)
-	if to.Processes, to.Versions = len(processes), versions(processes); err != nil {
+	to.Processes, to.Versions = len(processes), versions(processes)
+	if err != nil {
 		to.Processes = -1
 	}
-	if err := keep(&to.Holders)(s.o.Inspect.Holders(ctx)); err != nil {
-		return err
-	}
-	to.Slots = s.o.Inspect.HavingSlots(to.Holders)
-	if err := keep(&to.Jobs)(s.o.Inspect.Running(ctx, maxJobs)); err != nil {
-		return err
-	}
-	later, err := s.o.Inspect.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
-	if err != nil {
-		return err
-	}
-	retries := slices.DeleteFunc(slices.Clone(later), func(d inspect.Delayed) bool { return !d.Retry() })
-	if err := keep(&to.Failed)(s.o.Inspect.Failed(ctx, retries)); err != nil {
-		return err
-	}
-	to.Later, to.Delayed = map[string][]inspect.Delayed{}, nil
-	for _, d := range later {
-		if d.Retry() {
-			to.Later[d.ID] = append(to.Later[d.ID], d)
-		} else if len(to.Delayed) < maxListed {
-			to.Delayed = append(to.Delayed, d)
-		}
-	}
-	if err := keep(&to.Timers)(s.o.Inspect.Timers(ctx, func(string) bool { return true }, maxListed)); err != nil {
-		return err
-	}
-	if err := keep(&to.Pauses)(s.o.Inspect.Pauses(ctx)); err != nil {
-		return err
-	}
+}
+
+// readInBackground copies the values that are read outside the samples.
+func (s *sampler) readInBackground(ctx context.Context, to *sample) {
 	before := to.Sources
-	to.Sources = s.sources.Get(func() []source { return connectAll(context.WithoutCancel(ctx), s.o, before) })
-	to.Settings = s.settings.Get(func() settings { return readSettings(context.WithoutCancel(ctx), s.o) })
-	to.Sink = s.sink.Get(func() sinkState { return readSink(context.WithoutCancel(ctx), s.o, &s.hung) })
-	if counts := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.stale.Swap(false) || counts != s.deadCounts || time.Since(s.deadRead) > deadEvery {
-		if err := keep(&to.Dead)(s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead)); err != nil {
-			return err
-		}
-		if err := keep(&to.Quarantined)(s.o.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxListed)); err != nil {
-			return err
-		}
-		s.deadRead, s.deadCounts = time.Now(), counts
+	to.Sources = s.sources.Get(func() []source { return connectAll(ctx, s.o, before) })
+	to.Settings = s.settings.Get(func() settings { return readSettings(ctx, s.o) })
+	to.Sink = s.sink.Get(func() sinkState { return readSink(ctx, s.o, &s.hung) })
+}
+
+// readDead reads dead jobs and quarantined entries if they may have changed.
+func (s *sampler) readDead(ctx context.Context, to *sample) error {
+	counts := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}
+	stale := s.stale.Swap(false)
+	if !stale && counts == s.deadCounts && time.Since(s.deadRead) <= deadEvery {
+		return nil
 	}
+	every := func(inspect.DeadJob) bool { return true }
+	if err := keep(&to.Dead)(s.o.Inspect.Dead(ctx, every, maxDead)); err != nil {
+		return err
+	}
+	all := func(inspect.Quarantined) bool { return true }
+	if err := keep(&to.Quarantined)(s.o.Inspect.Quarantine(ctx, all, maxListed)); err != nil {
+		return err
+	}
+	s.deadRead, s.deadCounts = time.Now(), counts
 	return nil
 }

@@ -31,40 +31,6 @@ func versions(processes []string) (all []string) {
 	return slices.Compact(all)
 }
 
-// sourceRow is a source on the page of listeners.
-type sourceRow struct {
-	source
-	Bound report.Bound
-	Used  int // slots
-	Open  int // tasks of its listeners that are not done
-	// Of the last hour, since this process started at the earliest: the failed tries of its listeners, the
-	// queries per minute that succeeded, and the 95th percentile of their durations.
-	Failed int
-	Rate   float64
-	P95    time.Duration
-}
-
-// sourceRows returns a row for every source.
-func (d *Dashboard) sourceRows(s *sample, rows []listener, tried tries) (all []sourceRow) {
-	for _, one := range s.Sources {
-		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: len(s.Holders[one.Name])}
-		var took durations
-		for _, l := range rows {
-			if l.Source != one.Name {
-				continue
-			}
-			row.Open += l.Jobs
-			row.Failed += tried.failed[l.Name]
-			if d := tried.took[l.Name]; d != nil {
-				took.add(d)
-			}
-		}
-		row.Rate, row.P95 = float64(took.count())/max(s.At.Sub(tried.since).Minutes(), 1), took.quantile(0.95)
-		all = append(all, row)
-	}
-	return all
-}
-
 const (
 	// sourcesEvery is how often the dashboard connects to the sources.
 	sourcesEvery = 15 * time.Second

@@ -1,20 +1,15 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
 )
@@ -146,63 +141,3 @@ func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) 
 	})
 	return nil
 }
-
-func (d *Dashboard) retryGroup(ctx context.Context, r *http.Request) (outcome, error) {
-	return d.sweep(ctx, r, "Run again", d.o.Operate.Dead.Retry)
-}
-
-func (d *Dashboard) discardGroup(ctx context.Context, r *http.Request) (outcome, error) {
-	return d.sweep(ctx, r, "Discard", d.o.Operate.Dead.Discard)
-}
-
-// sweep starts a change of the dead jobs of a group, which the form identifies by its key.
-func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, change func(context.Context, operate.Sweep) (operate.Swept, error)) (outcome, error) {
-	span, err := spanOf(r, time.Now())
-	if err != nil {
-		return outcome{}, err
-	}
-	one := sweep{What: what, DryRun: r.PostFormValue("dry") != ""}
-	if err := confirmed(r); err != nil && !one.DryRun {
-		return outcome{}, err
-	}
-	inGroup := deadGroup(r.PostFormValue("group"), span)
-	listed := d.sampler.latest(ctx)
-	first := slices.IndexFunc(listed.Dead, inGroup)
-	if first < 0 { // the sample may be older than the page
-		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
-		defer cancel()
-		d.sampler.refresh(limited)
-		listed = d.sampler.latest(ctx)
-		first = slices.IndexFunc(listed.Dead, inGroup)
-	}
-	if first < 0 {
-		return outcome{}, errNoGroup
-	}
-	one.Group = describe(listed.Dead[first])
-	for _, j := range listed.Dead {
-		if inGroup(j) && !listed.DeadCut() {
-			one.Of++
-		}
-	}
-	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
-	user := access.Of(ctx).Name
-	err = d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
-		return change(ctx, operate.Sweep{Match: inGroup, DryRun: one.DryRun, Each: each})
-	}, func(s sweep) {
-		d.o.Log.Info("dead jobs changed", "user", user, "what", what, "group", s.Group, "dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
-		d.sampler.stale.Store(true)
-		d.sampler.wakeUp()
-	})
-	if one.DryRun {
-		return outcome{what + ", dry run: nothing is changed. The list below says what would be.", "/dead"}, err
-	}
-	return outcome{what + ": started.", "/dead"}, err
-}
-
-// deadGroup reports whether a job failed in a span and is in the group with a key.
-func deadGroup(key string, span moment.Span) func(inspect.DeadJob) bool {
-	return func(j inspect.DeadJob) bool { return span.Has(j.When) && keyOf(j) == key }
-}
-
-// describe names the group of a dead job.
-func describe(j inspect.DeadJob) string { return j.Report + ": " + cmp.Or(j.Error, j.Note) }

@@ -50,11 +50,11 @@ func TestSweepOfMoreThanTheSample(t *testing.T) {
 		}
 
 		ctx, stop := context.WithCancel(t.Context())
-		d.sweeps.begin(ctx)
+		d.dead.sweeps.begin(ctx)
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/dead/discard", strings.NewReader(url.Values{"group": {key}, "confirm": {"yes"}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		begun := make(chan struct{})
-		_, err := d.sweep(t.Context(), r, "Discard", func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
+		_, err := d.dead.sweep(t.Context(), r, "Discard", func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
 			s.Each(operate.Swept{Done: 600})
 			close(begun)
 			<-ctx.Done()
@@ -66,7 +66,7 @@ func TestSweepOfMoreThanTheSample(t *testing.T) {
 		<-begun
 		_, list := asOperator(t, d, "/dead")
 		stop()
-		d.sweeps.wait()
+		d.dead.sweeps.wait()
 		for _, text := range want {
 			if !strings.Contains(question+list, text) {
 				t.Errorf("%d dead jobs: no %s", n, text)

@@ -1,0 +1,77 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// chipOfStep returns the state and the text of the chip of an open step.
+func chipOfStep(s inspect.Step, now time.Time) (state, text string) {
+	switch s.Kind {
+	case inspect.KindRunning, inspect.KindFolding, inspect.KindEnding:
+		return "open", "running"
+	case inspect.KindQueued, inspect.KindPaused:
+		return map[inspect.Kind]string{inspect.KindQueued: "open", inspect.KindPaused: "paused"}[s.Kind], string(s.Kind)
+	case inspect.KindNoSlot:
+		return "wait", "waits for a slot"
+	case inspect.KindRateLimited:
+		return "wait", "waits for the rate limit"
+	case inspect.KindWaiting:
+		return "wait", "next poll in " + words.Countdown(s.Next.Sub(now))
+	case inspect.KindRetryWaiting, inspect.KindSinkFails:
+		return "retry", "next try in " + words.Countdown(s.Next.Sub(now))
+	}
+	return "failed", strings.ReplaceAll(string(s.Kind), "-", " ")
+}
+
+// chips returns the listeners of a job's stage, or its fan-in.
+func (p *jobPages) chips(s *sample, r inspect.Running, paused map[string]bool) []chip {
+	later, failed := map[string]time.Time{}, map[string]bool{}
+	for _, l := range s.Later[r.ID] {
+		if l.Due != nil {
+			later[l.Step()], failed[l.Step()] = *l.Due, s.Failed[l.Member]
+		}
+	}
+	chipOf := func(name string, open bool) chip {
+		c := chip{Name: name, State: "done", Text: "done"}
+		next, waits := later[name]
+		switch {
+		case !open:
+		case paused["listener/"+name]:
+			c.State, c.Text = "paused", "paused"
+		case waits && !failed[name]:
+			c.State, c.Text = "wait", "waits"
+		case waits:
+			c.State, c.Text = "retry", "next try in "+words.Countdown(next.Sub(s.At))
+		default:
+			c.State, c.Text = "open", "open"
+		}
+		return c
+	}
+	if r.Status == "" {
+		return []chip{{Name: "state", State: "retry", Text: "not in Redis"}}
+	}
+	if r.Status != job.StatusRun {
+		c := chipOf(job.StepFanIn, true)
+		c.Name, c.Text = "file", cmp.Or(map[bool]string{true: c.Text}[c.State != "open"], strings.ToLower(r.Status))
+		return []chip{c}
+	}
+	names := r.Open
+	if rep := p.o.Reports[r.Report]; rep != nil && int(r.Stage) <= len(rep.Stages) && r.Stage > 0 {
+		names = nil
+		for _, l := range rep.Stages[r.Stage-1].Listeners {
+			names = append(names, l.Name)
+		}
+	}
+	var all []chip
+	for _, name := range names {
+		all = append(all, chipOf(name, slices.Contains(r.Open, name)))
+	}
+	return all
+}

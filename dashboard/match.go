@@ -1,0 +1,44 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
+)
+
+const (
+	// maxMatches is the maximum number of running jobs that a filter by parameter finds.
+	maxMatches = 5000
+	// maxMatchAge is the maximum age of a cached answer, and maxMatchings the maximum number of them.
+	maxMatchAge, maxMatchings = 15 * time.Second, 100
+)
+
+// parameter is the name and the value of a parameter.
+type parameter struct{ name, value string }
+
+// match has the ids of the running jobs with a parameter: the maxMatches whose records were changed last. It is
+// cached, also an error, because every live update asks for it.
+type match struct {
+	ids map[string]bool
+	err error
+}
+
+// match reads the running jobs with a parameter. It returns an error only if no query was made.
+func (p *jobPages) match(ctx context.Context, of parameter) (match, error) {
+	found := match{ids: map[string]bool{}}
+	found.err = p.queries.run(ctx, func(ctx context.Context) error {
+		filter := record.Filter{Status: report.Processing, Parameters: map[string]string{of.name: of.value}}
+		records, err := p.o.Inspect.Search(ctx, filter, maxMatches)
+		for _, r := range records {
+			found.ids[r.ID] = true
+		}
+		return err
+	})
+	if errors.Is(found.err, errBusy) {
+		return match{}, found.err
+	}
+	return found, nil
+}
