@@ -92,11 +92,19 @@ func New(o Options) *API {
 		}
 		a.mux.HandleFunc(Root+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			a.problem(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: r.Method + " is not allowed for this path", Remedy: "Use " + strings.Join(allowed, " or ")})
+			writeProblem(w, problem{
+				Status: http.StatusMethodNotAllowed, Code: "method",
+				Detail: r.Method + " is not allowed for this path",
+				Remedy: "Use " + strings.Join(allowed, " or "),
+			})
 		})
 	}
 	a.mux.HandleFunc(Root+"/", func(w http.ResponseWriter, r *http.Request) {
-		a.problem(w, r, problem{Status: http.StatusNotFound, Code: "path", Detail: "this path does not exist", Remedy: "GET " + o.Prefix + Root + "/openapi.json lists the paths"})
+		writeProblem(w, problem{
+			Status: http.StatusNotFound, Code: "path",
+			Detail: "this path does not exist",
+			Remedy: "GET " + o.Prefix + Root + "/openapi.json lists the paths",
+		})
 	})
 	return a
 }
@@ -116,17 +124,21 @@ func (a *API) handler(of route) http.Handler {
 			r = r.WithContext(ctx)
 		}
 		if id := r.PathValue("id"); strings.Contains(of.path, "{id}") && !report.ValidID(id) {
-			a.problem(w, r, problem{Status: http.StatusBadRequest, Code: "id", Detail: fmt.Sprintf("%.80q is not a valid id", id), Remedy: "An id has 1 to 64 characters of 0-9, A-Z, a-z, _ and -"})
+			writeProblem(w, problem{
+				Status: http.StatusBadRequest, Code: "id",
+				Detail: fmt.Sprintf("%.80q is not a valid id", id),
+				Remedy: "An id has 1 to 64 characters of 0-9, A-Z, a-z, _ and -",
+			})
 			return
 		}
 		if err := of.handle(a, w, r); err != nil {
-			a.problem(w, r, a.problemOf(r, err))
+			writeProblem(w, a.problemOf(r, err))
 		}
 	})
 }
 
 // answer writes a value as JSON.
-func (a *API) answer(w http.ResponseWriter, code int, v any) error {
+func answer(w http.ResponseWriter, code int, v any) error {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

@@ -33,7 +33,11 @@ type created struct {
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	of := a.o.Reports[r.PathValue("report")]
 	if of == nil {
-		return problem{Status: http.StatusNotFound, Code: "report", Detail: "there is no report " + report.Shorten(r.PathValue("report")), Remedy: "The reports are " + report.Listing(slices.Sorted(maps.Keys(a.o.Reports)))}
+		return problem{
+			Status: http.StatusNotFound, Code: "report",
+			Detail: "there is no report " + report.Shorten(r.PathValue("report")),
+			Remedy: "The reports are " + report.Listing(slices.Sorted(maps.Keys(a.o.Reports))),
+		}
 	}
 	key, err := idempotencyKey(r)
 	if err != nil {
@@ -66,7 +70,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", a.url(id, ""))
-	return a.answer(w, http.StatusCreated, a.created(r.Context(), id, err == nil))
+	return answer(w, http.StatusCreated, a.created(r.Context(), id, err == nil))
 }
 
 func (a *API) created(ctx context.Context, id string, pushed bool) created {
@@ -87,9 +91,13 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	key := keys[0]
-	wrong := len(keys) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
-	if wrong {
-		return "", problem{Status: http.StatusBadRequest, Code: "key", Detail: "the Idempotency-Key is not valid", Remedy: fmt.Sprintf("Send one key of 1 to %d printable ASCII characters, such as a new UUID", maxKey)}
+	unprintable := func(c rune) bool { return c < ' ' || c > '~' }
+	if len(keys) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, unprintable) {
+		return "", problem{
+			Status: http.StatusBadRequest, Code: "key",
+			Detail: "the Idempotency-Key is not valid",
+			Remedy: fmt.Sprintf("Send one key of 1 to %d printable ASCII characters, such as a new UUID", maxKey),
+		}
 	}
 	return key, nil
 }
@@ -101,14 +109,26 @@ func jsonBody(r *http.Request) ([]byte, error) {
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			return nil, err
 		}
-		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is incomplete", Remedy: "Send the request again"}
+		return nil, problem{
+			Status: http.StatusBadRequest, Code: "body",
+			Detail: "the body is incomplete",
+			Remedy: "Send the request again",
+		}
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if len(body) > 0 && (err != nil || kind != "application/json") {
-		return nil, problem{Status: http.StatusUnsupportedMediaType, Code: "type", Detail: "the Content-Type of the body is not JSON", Remedy: "Send it with Content-Type: application/json"}
+		return nil, problem{
+			Status: http.StatusUnsupportedMediaType, Code: "type",
+			Detail: "the Content-Type of the body is not JSON",
+			Remedy: "Send it with Content-Type: application/json",
+		}
 	}
 	if !whole(body) {
-		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body has text that is not valid: bytes that are not UTF-8, or half of a surrogate pair such as \\ud800", Remedy: "Send UTF-8; write a character outside of the BMP as itself, or as both halves of its pair"}
+		return nil, problem{
+			Status: http.StatusBadRequest, Code: "body",
+			Detail: "the body has text that is not valid: bytes that are not UTF-8, or half of a surrogate pair such as \\ud800",
+			Remedy: "Send UTF-8; write a character outside of the BMP as itself, or as both halves of its pair",
+		}
 	}
 	return body, nil
 }
@@ -151,13 +171,21 @@ func whole(text []byte) bool {
 func checkParameters(of *report.Report, body []byte) ([]byte, error) {
 	given, err := report.ParameterFields(body)
 	if err != nil {
-		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: strings.TrimPrefix(err.Error(), "report: "), Remedy: `Send an object such as {"from": "2024-06-01"}`}
+		return nil, problem{
+			Status: http.StatusBadRequest, Code: "body",
+			Detail: strings.TrimPrefix(err.Error(), "report: "),
+			Remedy: `Send an object such as {"from": "2024-06-01"}`,
+		}
 	}
 	values, wrong := of.Check(given)
 	if len(wrong) == 0 {
 		return report.EncodeBound(values), nil
 	}
-	p := problem{Status: http.StatusUnprocessableEntity, Code: "parameters", Detail: fmt.Sprintf("report %s does not take these parameters", of.Name), Remedy: "Correct all of them"}
+	p := problem{
+		Status: http.StatusUnprocessableEntity, Code: "parameters",
+		Detail: fmt.Sprintf("report %s does not take these parameters", of.Name),
+		Remedy: "Correct all of them",
+	}
 	for _, m := range wrong {
 		p.Parameters = append(p.Parameters, badParameter{report.Shorten(m.Name), "it is " + m.Message, m.Remedy})
 	}

@@ -20,7 +20,7 @@ func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v.Size = a.o.Find.Size(r.Context(), v.ID, v.File)
-	return a.answer(w, http.StatusOK, v)
+	return answer(w, http.StatusOK, v)
 }
 
 // file answers with the file of a job.
@@ -31,9 +31,17 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case !of.Status.Final():
-		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status), Remedy: "GET " + a.url(id, "/events") + " shows when it has one"}
+		return problem{
+			Status: http.StatusConflict, Code: "state",
+			Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status),
+			Remedy: "GET " + a.url(id, "/events") + " shows when it has one",
+		}
 	case !of.Status.HasFile():
-		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")), Remedy: "POST " + a.url(id, "/retry") + " runs it again"}
+		return problem{
+			Status: http.StatusConflict, Code: "state",
+			Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")),
+			Remedy: "POST " + a.url(id, "/retry") + " runs it again",
+		}
 	}
 	return a.o.Find.Serve(w, r, id, of.File)
 }
@@ -65,18 +73,26 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &request); err != nil {
-			return problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is not a JSON object with a reason", Remedy: `Send an object such as {"reason": "asked for by mistake"}, or no body`}
+			return problem{
+				Status: http.StatusBadRequest, Code: "body",
+				Detail: "the body is not a JSON object with a reason",
+				Remedy: `Send an object such as {"reason": "asked for by mistake"}, or no body`,
+			}
 		}
 	}
 	if len(request.Reason) > maxReason {
-		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: fmt.Sprintf("the reason has more than %d bytes", maxReason), Remedy: "Send a shorter reason"}
+		return problem{
+			Status: http.StatusUnprocessableEntity, Code: "input",
+			Detail: fmt.Sprintf("the reason has more than %d bytes", maxReason),
+			Remedy: "Send a shorter reason",
+		}
 	}
 	id := r.PathValue("id")
 	done, err := a.o.Operate.Jobs.Cancel(r.Context(), id, cmp.Or(request.Reason, "cancelled over HTTP"))
 	if err != nil {
 		return err
 	}
-	return a.answer(w, http.StatusOK, outcome{id, done})
+	return answer(w, http.StatusOK, outcome{id, done})
 }
 
 // retry runs a job again.
@@ -85,5 +101,5 @@ func (a *API) retry(w http.ResponseWriter, r *http.Request) error {
 	if err := a.o.Operate.Jobs.Retry(r.Context(), id); err != nil {
 		return err
 	}
-	return a.answer(w, http.StatusAccepted, a.created(r.Context(), id, true))
+	return answer(w, http.StatusAccepted, a.created(r.Context(), id, true))
 }

@@ -29,5 +29,5 @@ func (a *API) document(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.answer(w, http.StatusOK, text)
+	return answer(w, http.StatusOK, text)
 }

@@ -40,8 +40,8 @@ type badParameter struct {
 // Error implements error.
 func (p problem) Error() string { return p.Detail }
 
-// problem answers with a problem.
-func (a *API) problem(w http.ResponseWriter, r *http.Request, p problem) {
+// writeProblem answers with a problem.
+func writeProblem(w http.ResponseWriter, p problem) {
 	p.Title = http.StatusText(p.Status)
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -66,30 +66,69 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 	case own:
 		return p
 	case tooLong:
-		return problem{Status: http.StatusRequestEntityTooLarge, Code: "body", Detail: fmt.Sprintf("the body has more than %d bytes", long.Limit),
-			Remedy: "Put long lists into a table that the queries read, or raise limits.parameters"}
+		return problem{
+			Status: http.StatusRequestEntityTooLarge, Code: "body",
+			Detail: fmt.Sprintf("the body has more than %d bytes", long.Limit),
+			Remedy: "Put long lists into a table that the queries read, or raise limits.parameters",
+		}
 	case errors.Is(err, engine.ErrNoRecord):
-		return problem{Status: http.StatusNotFound, Code: "record", Detail: "there is no record " + r.PathValue("id"), Remedy: "Use the id in the answer that created the job"}
+		return problem{
+			Status: http.StatusNotFound, Code: "record",
+			Detail: "there is no record " + r.PathValue("id"),
+			Remedy: "Use the id in the answer that created the job",
+		}
 	case errors.Is(err, sink.ErrNoObject):
-		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes the file again"}
+		return problem{
+			Status: http.StatusGone, Code: "file",
+			Detail: "the file of record " + r.PathValue("id") + " was deleted",
+			Remedy: "POST …/retry makes the file again",
+		}
 	case errors.Is(err, web.ErrElsewhere):
-		return problem{Status: http.StatusConflict, Code: "file", Detail: engine.Reason(err), Remedy: "If the sink has moved, copy the file by hand; POST …/retry makes it again in the present sink"}
+		return problem{
+			Status: http.StatusConflict, Code: "file",
+			Detail: engine.Reason(err),
+			Remedy: "If the sink has moved, copy the file by hand; POST …/retry makes it again in the present sink",
+		}
 	case errors.Is(err, record.ErrOtherRequest):
-		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}
+		return problem{
+			Status: http.StatusUnprocessableEntity, Code: "key",
+			Detail: "this Idempotency-Key was used for another report, or with other parameters",
+			Remedy: "Use a new key for a new request, and the same one only to repeat a request",
+		}
 	case errors.Is(err, fault.Gone):
-		return problem{Status: http.StatusGone, Code: "record", Detail: engine.Reason(err), Remedy: "Use a new Idempotency-Key for a new job"}
+		return problem{
+			Status: http.StatusGone, Code: "record",
+			Detail: engine.Reason(err),
+			Remedy: "Use a new Idempotency-Key for a new job",
+		}
 	case errors.Is(err, fault.Refused):
-		return problem{Status: http.StatusConflict, Code: "state", Detail: engine.Reason(err), Remedy: "GET …/jobs/{id} shows the state of the job"}
+		return problem{
+			Status: http.StatusConflict, Code: "state",
+			Detail: engine.Reason(err),
+			Remedy: "GET …/jobs/{id} shows the state of the job",
+		}
 	case errors.Is(err, fault.Input):
-		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: engine.Reason(err), Remedy: "Correct the request"}
+		return problem{
+			Status: http.StatusUnprocessableEntity, Code: "input",
+			Detail: engine.Reason(err),
+			Remedy: "Correct the request",
+		}
 	}
 	if context.Cause(r.Context()) != context.Canceled { // otherwise the client has disconnected
 		a.o.Log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	if refused(err) {
-		return problem{Status: http.StatusInternalServerError, Code: "failed", Detail: "a server refused an operation that this request needs", Remedy: "Read the log of the process"}
+		return problem{
+			Status: http.StatusInternalServerError, Code: "failed",
+			Detail: "a server refused an operation that this request needs",
+			Remedy: "Read the log of the process",
+		}
 	}
-	return problem{Status: http.StatusServiceUnavailable, Code: "away", Detail: "the request cannot be completed now", Remedy: "Send it again, with the same Idempotency-Key if it creates a job. The log of the process has the cause"}
+	return problem{
+		Status: http.StatusServiceUnavailable, Code: "away",
+		Detail: "the request cannot be completed now",
+		Remedy: "Send it again, with the same Idempotency-Key if it creates a job. The log of the process has the cause",
+	}
 }
 
 // refused tells whether an error is the answer of a server that would answer a repeated request in the same

@@ -38,5 +38,5 @@ func (a *API) reports(w http.ResponseWriter, _ *http.Request) error {
 		}
 		list = append(list, of)
 	}
-	return a.answer(w, http.StatusOK, list)
+	return answer(w, http.StatusOK, list)
 }

@@ -128,7 +128,8 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	given, form := map[string]json.RawMessage{}, &wrongForm{report: of.Name, typed: map[string]string{}, wrong: map[string]string{}}
+	given := map[string]json.RawMessage{}
+	form := &wrongForm{report: of.Name, typed: map[string]string{}, wrong: map[string]string{}}
 	for _, p := range of.Parameters {
 		form.typed[p.Name] = r.PostFormValue("p." + p.Name)
 		text := strings.ReplaceAll(r.PostFormValue("p."+p.Name), "\r\n", "\n")

@@ -54,12 +54,15 @@ func charts(points []point, now time.Time) []chart {
 	seconds := func(v float64) string { return words.Short(time.Duration(v * float64(time.Second))) }
 	return []chart{
 		draw("Files and failures per minute", whole, minutes, now,
-			series{"good", perMinute(func(p point) float64 { return p.succeeded })}, series{"bad", perMinute(func(p point) float64 { return p.failed })}),
+			series{"good", perMinute(func(p point) float64 { return p.succeeded })},
+			series{"bad", perMinute(func(p point) float64 { return p.failed })}),
 		draw("Running jobs and waiting ids", whole, times, now,
-			series{"good", perPoint(func(p point) float64 { return p.running })}, series{"calm", perPoint(func(p point) float64 { return p.waiting })}),
+			series{"good", perPoint(func(p point) float64 { return p.running })},
+			series{"calm", perPoint(func(p point) float64 { return p.waiting })}),
 		draw("Unread tasks", whole, times, now, series{"good", perPoint(func(p point) float64 { return p.lag })}),
 		draw("Age of the oldest task and lateness", seconds, times, now,
-			series{"good", perPoint(func(p point) float64 { return p.oldest })}, series{"bad", perPoint(func(p point) float64 { return p.late })}),
+			series{"good", perPoint(func(p point) float64 { return p.oldest })},
+			series{"bad", perPoint(func(p point) float64 { return p.late })}),
 	}
 }
 
@@ -116,7 +119,8 @@ func (s strip) Bars() []bar {
 	}
 	bars := []bar{{Label: "overdue", Count: s.Overdue, Height: 100 * s.Overdue / highest, Late: s.Overdue > 0}}
 	for h, n := range s.Hours {
-		bars = append(bars, bar{Label: fmt.Sprintf("in %d to %d h", h, h+1), X: 12 * (h + 1), Count: n, Height: 100 * n / highest})
+		label := fmt.Sprintf("in %d to %d h", h, h+1)
+		bars = append(bars, bar{Label: label, X: 12 * (h + 1), Count: n, Height: 100 * n / highest})
 	}
 	return bars
 }

@@ -28,6 +28,9 @@ type reasons struct {
 	running sync.WaitGroup
 }
 
+// askWhy returns the verdicts on ids.
+type askWhy func(ctx context.Context, ids []string) ([]inspect.Verdict, error)
+
 type reason struct {
 	at time.Time
 	inspect.Verdict
@@ -35,7 +38,7 @@ type reason struct {
 
 // of returns the cached reasons of jobs, by id, and queries them if they are old. It waits up to
 // reasonWait for jobs without a cached reason.
-func (r *reasons) of(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) map[string]reason {
+func (r *reasons) of(ids []string, ask askWhy) map[string]reason {
 	found, pending := r.lookup(ids, ask)
 	if len(found) == len(ids) || pending == nil {
 		return found
@@ -52,7 +55,7 @@ func (r *reasons) of(ids []string, ask func(context.Context, []string) ([]inspec
 
 // lookup returns the cached reasons, and calls ask in the background if they are old. pending is closed
 // when the running query ends; nil: none is running.
-func (r *reasons) lookup(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) (found map[string]reason, pending chan struct{}) {
+func (r *reasons) lookup(ids []string, ask askWhy) (found map[string]reason, pending chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.known, func(_ string, one reason) bool { return time.Since(one.at) > maxReasonAge })
@@ -76,7 +79,7 @@ func (r *reasons) lookup(ids []string, ask func(context.Context, []string) ([]in
 }
 
 // fetch calls ask and caches the answers.
-func (r *reasons) fetch(ids []string, ask func(context.Context, []string) ([]inspect.Verdict, error)) {
+func (r *reasons) fetch(ids []string, ask askWhy) {
 	ctx, cancel := context.WithTimeout(context.Background(), pageTimeout)
 	defer cancel()
 	began := time.Now()

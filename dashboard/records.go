@@ -40,7 +40,12 @@ const (
 )
 
 // spans are the maximum ages of a record's last change; 0: any.
-var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "any time": 0}
+var spans = map[string]time.Duration{
+	"hour":     time.Hour,
+	"day":      24 * time.Hour,
+	"week":     7 * 24 * time.Hour,
+	"any time": 0,
+}
 
 func (records) static() {}
 

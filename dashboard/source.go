@@ -52,7 +52,8 @@ func readSettings(ctx context.Context, o Options) settings {
 	defer cancel()
 	missing, err := o.Inspect.Unpublished(ctx)
 	policies, _ := o.Inspect.EvictionPolicies(ctx) // a server may refuse INFO
-	e := settings{Known: true, Missing: missing, Policies: slices.DeleteFunc(policies, func(p string) bool { return p == "noeviction" })}
+	policies = slices.DeleteFunc(policies, func(p string) bool { return p == "noeviction" })
+	e := settings{Known: true, Missing: missing, Policies: policies}
 	if err != nil {
 		e.Err = engine.Reason(err)
 	}
@@ -108,7 +109,8 @@ func connectAll(ctx context.Context, o Options, before []source) []source {
 		group.Go(func() {
 			if err := o.Inspect.Reach(ctx, all[i].Name); err != nil {
 				all[i].Unreachable, all[i].Since = engine.Reason(err), time.Now()
-				if was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" }); was >= 0 {
+				was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" })
+				if was >= 0 {
 					all[i].Since = before[was].Since
 				}
 			}

@@ -96,7 +96,9 @@ func (s *sweeps) list() []sweep {
 
 // start runs do in the background, which reports its progress. Then it calls end with the result. If too
 // many changes are running, the error is fault.Refused.
-func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error), end func(sweep)) error {
+func (s *sweeps) start(
+	one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error), end func(sweep),
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/record"
 )
 
@@ -19,6 +20,12 @@ const (
 // export is a past export of a person.
 type export struct{ Report, Created, Token string }
 
+// exports finds the past exports of people.
+type exports struct {
+	o     Options
+	lists aged.Cache[string, exportList] // by person
+}
+
 // exportList is a list of past exports without their tokens, which every page makes for itself.
 type exportList struct {
 	ids     []string
@@ -27,29 +34,29 @@ type exportList struct {
 	created []string
 }
 
-// pastExports returns the past exports of the person of a pass, without the one that the page shows. If the
+// of returns the past exports of the person of a pass, without the one that the page shows. If the
 // pass has no person or they cannot be read, it returns none.
-func (p *Pages) pastExports(ctx context.Context, pass Pass) (all []export) {
-	if pass.Person == "" || p.o.People == nil {
+func (e *exports) of(ctx context.Context, pass Pass) (all []export) {
+	if pass.Person == "" || e.o.People == nil {
 		return nil
 	}
-	l, err := p.exports.Get(ctx, pass.Person)
+	l, err := e.lists.Get(ctx, pass.Person)
 	if err != nil {
-		p.o.Log.Warn("cannot read past exports", "err", err)
+		e.o.Log.Warn("cannot read past exports", "err", err)
 		return nil
 	}
 	for i, id := range l.ids {
 		if mark, ok := l.marks[id]; ok && id != pass.ID {
-			token := p.o.Seal.Seal(Pass{ID: id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
-			all = append(all, export{title(p.o.Reports, l.names[i]), l.created[i], token})
+			token := e.o.Seal.Seal(Pass{ID: id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
+			all = append(all, export{title(e.o.Reports, l.names[i]), l.created[i], token})
 		}
 	}
 	return all
 }
 
-// readExports reads the list of a person.
-func (p *Pages) readExports(ctx context.Context, person string) (l exportList, err error) {
-	found, err := p.o.People.Exports(ctx, person, maxExports)
+// read reads the list of a person.
+func (e *exports) read(ctx context.Context, person string) (l exportList, err error) {
+	found, err := e.o.People.Exports(ctx, person, maxExports)
 	if err != nil {
 		return l, err
 	}
@@ -58,6 +65,6 @@ func (p *Pages) readExports(ctx context.Context, person string) (l exportList, e
 		l.names = append(l.names, r.Report)
 		l.created = append(l.created, stamp(time.Now().Add(-r.Age)))
 	}
-	l.marks, err = p.o.Records.Marks(ctx, l.ids...)
+	l.marks, err = e.o.Records.Marks(ctx, l.ids...)
 	return l, err
 }

@@ -41,24 +41,24 @@ func TestPastExportsOfARequestThatEnds(t *testing.T) {
 	p := New(Options{Seal: sealer(t, key, "abc234", ours), Records: records, People: records.People("owner")})
 	pass := Pass{ID: "99", Expires: time.Now().Add(time.Hour), Person: "ann"}
 
-	if all := p.pastExports(t.Context(), pass); len(all) != 0 {
+	if all := p.exports.of(t.Context(), pass); len(all) != 0 {
 		t.Fatal("a list without an index:", all)
 	}
 	run("ALTER TABLE file_download_record ADD INDEX owner (owner)")
-	if all := p.pastExports(t.Context(), pass); len(all) != 1 {
+	if all := p.exports.of(t.Context(), pass); len(all) != 1 {
 		t.Errorf("after an error: %v", all)
 	}
 	p = New(p.o)
-	asked, ask := 0, p.exports.Ask
-	p.exports.Ask = func(ctx context.Context, person string) (exportList, error) {
+	asked, ask := 0, p.exports.lists.Ask
+	p.exports.lists.Ask = func(ctx context.Context, person string) (exportList, error) {
 		asked++
 		return ask(ctx, person)
 	}
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	p.pastExports(left, pass)
+	p.exports.of(left, pass)
 	for range 2 {
-		if all := p.pastExports(t.Context(), pass); len(all) != 1 || asked != 1 {
+		if all := p.exports.of(t.Context(), pass); len(all) != 1 || asked != 1 {
 			t.Errorf("the list that a browser asked for that left: %v, read %d times", all, asked)
 		}
 	}

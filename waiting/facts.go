@@ -48,7 +48,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	f := facts{Job: v, Mark: marks[id], Now: time.Now()}
 	switch {
 	case v.Status == report.Pending:
-		f.Position, err = p.position(ctx, p.o.Partitions.Of(id), id)
+		f.Position, err = p.queues.position(ctx, p.o.Partitions.Of(id), id)
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
 		r := run{attempt: v.Attempt, started: *v.Started, retryAt: retryAt(v), paused: len(v.Paused) > 0}

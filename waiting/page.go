@@ -41,9 +41,9 @@ type Options struct {
 type Pages struct {
 	o         Options
 	mux       *http.ServeMux
-	facts     aged.Cache[string, facts]      // by id
-	exports   aged.Cache[string, exportList] // by person
-	queues    aged.Cache[string, queueHead]  // by the name of the stream
+	facts     aged.Cache[string, facts] // by id
+	exports   exports
+	queues    queues
 	estimates estimates
 	past      *past.Runs
 	streams   web.Streams
@@ -69,8 +69,12 @@ func New(o Options) *Pages {
 	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Redis, events...)}
 	p.streams.Max, p.streams.MaxOf = maxStreams, maxStreamsOf
 	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
-	p.exports = aged.Cache[string, exportList]{MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.readExports}
-	p.queues = aged.Cache[string, queueHead]{MaxAge: maxQueueAge, Timeout: queryTimeout, Ask: p.readQueue}
+	p.exports = exports{o: o}
+	p.exports.lists = aged.Cache[string, exportList]{
+		MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.exports.read,
+	}
+	p.queues = queues{redis: o.Redis}
+	p.queues.heads = aged.Cache[string, queueHead]{MaxAge: maxQueueAge, Timeout: queryTimeout, Ask: p.queues.read}
 	p.mux.HandleFunc("GET /r/{token}", p.page)
 	p.mux.HandleFunc("GET /r/{token}/file", p.file)
 	p.mux.HandleFunc("GET /r/{token}/live", p.live)
@@ -79,7 +83,9 @@ func New(o Options) *Pages {
 		panic(err) // the folder is part of the binary
 	}
 	for _, name := range []string{"style.css", "live.js", "icon.svg"} {
-		p.mux.HandleFunc("GET /r/-/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
+		p.mux.HandleFunc("GET /r/-/"+name, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, files, name)
+		})
 	}
 	p.mux.HandleFunc("GET /r/-/stream.js", web.StreamScript)
 	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, ErrToken) })
@@ -113,12 +119,11 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 
 // refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	code, v := http.StatusNotFound, view{Class: "bad", Title: "This link is not valid", Ended: true, Says: []string{"Part of it may be missing. Open it again from where you got it, or request a new one."}}
 	if errors.Is(err, ErrExpired) {
-		code, v.Class, v.Title = http.StatusGone, "warn", "This link has expired"
-		v.Says = []string{"Request a new one."}
+		p.write(w, r, http.StatusGone, content{view: expiredLink})
+		return
 	}
-	p.write(w, r, code, content{view: v})
+	p.write(w, r, http.StatusNotFound, content{view: invalidLink})
 }
 
 // content returns the content of the page of a pass, without past exports.
@@ -128,7 +133,10 @@ func (p *Pages) content(ctx context.Context, token string, pass Pass) (content, 
 		return content{}, err
 	}
 	f.Now = time.Now() // the time left shrinks while the facts are cached
-	return content{view: describe(f, p.o.Reports), Report: title(p.o.Reports, f.Report), ID: pass.ID, Token: token, Until: stamp(pass.Expires)}, nil
+	return content{
+		view: describe(f, p.o.Reports), Report: title(p.o.Reports, f.Report),
+		ID: pass.ID, Token: token, Until: stamp(pass.Expires),
+	}, nil
 }
 
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +149,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 		p.unavailable(w, r, pass, err)
 		return
 	}
-	s.Exports = p.pastExports(r.Context(), pass)
+	s.Exports = p.exports.of(r.Context(), pass)
 	p.write(w, r, http.StatusOK, s)
 }
 
@@ -149,7 +157,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) unavailable(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
 	p.o.Log.Warn("cannot read the state for a waiting page", "job", pass.ID, "err", err)
 	w.Header().Set("Retry-After", "5")
-	p.write(w, r, http.StatusServiceUnavailable, content{view: view{Class: "warn", Title: "Not available right now", Says: []string{"We cannot show the state of your report at the moment. The report itself is not affected. This page reloads automatically."}}})
+	p.write(w, r, http.StatusServiceUnavailable, content{view: unavailable})
 }
 
 // file answers with the file that the record names.
@@ -169,10 +177,10 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
-		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: view{Class: "warn", Title: "The file no longer exists", Ended: true, Help: true, Says: []string{"It was created, but has been deleted since. Request the report again."}}})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: deletedFile})
 	case errors.Is(err, web.ErrElsewhere):
 		p.o.Log.Warn("the file of a waiting page cannot be downloaded", "job", pass.ID, "err", err)
-		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: elsewhere})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: unreadableFile})
 	case err != nil:
 		p.unavailable(w, r, pass, err)
 	}

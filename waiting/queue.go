@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -27,6 +28,12 @@ type position struct {
 	Known  bool // the id is in the queue, or the queue is longer than maxPositions
 }
 
+// queues finds ids in the queues of all partitions.
+type queues struct {
+	redis redis.UniversalClient
+	heads aged.Cache[string, queueHead] // by the name of the stream
+}
+
 // queueHead has the first ids of a queue.
 type queueHead struct {
 	positions map[string]int
@@ -34,8 +41,8 @@ type queueHead struct {
 }
 
 // position returns the position of an id in a partition.
-func (p *Pages) position(ctx context.Context, s *scripts.Scripts, id string) (at position, err error) {
-	score, err := p.o.Redis.ZScore(ctx, s.Keys.Delayed, id).Result()
+func (q *queues) position(ctx context.Context, s *scripts.Scripts, id string) (at position, err error) {
+	score, err := q.redis.ZScore(ctx, s.Keys.Delayed, id).Result()
 	switch due, ok := inspect.DueTime(score); {
 	case err == nil && ok:
 		at.Due = due
@@ -43,7 +50,7 @@ func (p *Pages) position(ctx context.Context, s *scripts.Scripts, id string) (at
 	case err != nil && !errors.Is(err, redis.Nil):
 		return at, fmt.Errorf("delayed: %w", err)
 	}
-	head, err := p.queues.Get(ctx, s.Keys.Jobs)
+	head, err := q.heads.Get(ctx, s.Keys.Jobs)
 	if err != nil {
 		return at, err
 	}
@@ -54,9 +61,9 @@ func (p *Pages) position(ctx context.Context, s *scripts.Scripts, id string) (at
 	return at, nil
 }
 
-// readQueue reads the first ids of a queue.
-func (p *Pages) readQueue(ctx context.Context, stream string) (queueHead, error) {
-	entries, err := p.o.Redis.XRangeN(ctx, stream, "-", "+", maxPositions+1).Result()
+// read reads the first ids of a queue.
+func (q *queues) read(ctx context.Context, stream string) (queueHead, error) {
+	entries, err := q.redis.XRangeN(ctx, stream, "-", "+", maxPositions+1).Result()
 	if err != nil {
 		return queueHead{}, fmt.Errorf("jobs: %w", err)
 	}

@@ -35,11 +35,11 @@ func TestAQueueThatHangs(t *testing.T) {
 	p := New(Options{Redis: client})
 	read := make(chan error)
 	go func() {
-		_, err := p.queues.Get(t.Context(), "away")
+		_, err := p.queues.heads.Get(t.Context(), "away")
 		read <- err
 	}()
 	<-h.begun
-	if b, err := p.queues.Get(t.Context(), "here"); b.positions == nil || err != nil {
+	if b, err := p.queues.heads.Get(t.Context(), "here"); b.positions == nil || err != nil {
 		t.Error(b, err)
 	}
 	close(h.goes)

@@ -121,7 +121,8 @@ func (v *view) running(f facts, of *report.Report) {
 	case job.StatusRun:
 		v.Says = []string{all}
 		if len(f.Paused) > 0 {
-			v.Title, v.Says = "Paused", []string{all, "A part that it needs is paused at the moment. It continues automatically when the pause ends."}
+			v.Title = "Paused"
+			v.Says = []string{all, "A part that it needs is paused at the moment. It continues automatically when the pause ends."}
 		}
 	case job.StatusReady, job.StatusFold:
 		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
@@ -191,13 +192,10 @@ type result struct {
 	Missing                       []string
 }
 
-// elsewhere is shown if the file was made and can no longer be downloaded.
-var elsewhere = view{Class: "warn", Title: "The file can no longer be downloaded", Ended: true, Help: true, Says: []string{"It was created, but is no longer stored where this page can read it. Support can find it, or have it made again."}}
-
 // done describes a record with a file.
 func (v *view) done(f facts, of *report.Report) {
 	if f.Elsewhere {
-		*v = elsewhere
+		*v = unreadableFile
 		return
 	}
 	v.Class, v.Title, v.Ended, v.Result = "good", "Ready", true, &result{}
@@ -205,7 +203,9 @@ func (v *view) done(f facts, of *report.Report) {
 		v.Result.Rows = words.Grouped(*f.Rows)
 	}
 	if m := f.Manifest; m != nil {
-		v.Result = &result{Rows: words.Grouped(m.Rows), Size: words.FileSize(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt)}
+		v.Result = &result{
+			Rows: words.Grouped(m.Rows), Size: words.FileSize(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt),
+		}
 		for _, l := range m.Listeners {
 			if l.OnFailure != "" {
 				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))
@@ -216,7 +216,8 @@ func (v *view) done(f facts, of *report.Report) {
 		v.Class, v.Title, v.Help = "warn", "Ready, but not complete", true
 		v.Says = []string{"Some data was not available, and the file was created without it."}
 		if missing := v.Result.Missing; len(missing) > 0 {
-			v.Says = []string{"The file was created without: " + strings.Join(missing, ", ") + ". Their columns are empty, or have a fixed value."}
+			without := "The file was created without: " + strings.Join(missing, ", ") + "."
+			v.Says = []string{without + " Their columns are empty, or have a fixed value."}
 		}
 	}
 }

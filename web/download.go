@@ -92,7 +92,8 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		end, kind = ".csv.gz", "application/gzip"
 	}
 	h.Set("Content-Type", kind)
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": made.Report + "-" + id + end}))
+	filename := map[string]string{"filename": made.Report + "-" + id + end}
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", filename))
 	h.Set("X-Content-Type-Options", "nosniff")
 	if f, ok := in.(sized); ok {
 		if n, err := f.Size(); err == nil {

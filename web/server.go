@@ -56,7 +56,8 @@ func Listen(ctx context.Context, of Address, log *slog.Logger) (*Server, error) 
 		return nil, errors.Join(err, listener.Close())
 	}
 	if !s.Local && !s.Access.HasLogin() && !of.Public {
-		err := fmt.Errorf("%s: %s can be reached from other machines, and the server has no login: %s", of.Name, of.Addr, of.Remedy)
+		err := fmt.Errorf("%s: %s can be reached from other machines, and the server has no login: %s",
+			of.Name, of.Addr, of.Remedy)
 		return nil, errors.Join(err, listener.Close())
 	}
 	return s, nil
