@@ -74,7 +74,7 @@ func (e *Engine) GivePlaces(ctx context.Context, ended map[string][]string) {
 			continue
 		}
 		short, cancel := context.WithTimeout(ctx, PlacesTime)
-		if err := e.Scripts.Gate.GivePlaces(short, of, ids...); err != nil {
+		if err := e.Scripts.Limits.GivePlaces(short, of, ids...); err != nil {
 			e.Log.Debug("could not give places back; they are found later", "jobs", len(ids), "report", of, "err", err)
 		}
 		cancel()

@@ -70,7 +70,7 @@ type Load struct {
 
 // Holders returns the tasks that have a slot of a source, by source.
 func (in *Inspector) Holders(ctx context.Context) (map[string][]scripts.Holder, error) {
-	return in.o.Scripts.Home().Gate.Holders(ctx, in.parallel())
+	return in.o.Scripts.Home().Limits.Holders(ctx, in.parallel())
 }
 
 // HavingSlots counts the tasks that have a slot, by listener. It leaves out listeners whose source has

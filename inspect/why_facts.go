@@ -259,7 +259,7 @@ func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, 
 			members = append(members, job.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
 		}
 	}
-	scores, err := s.Epoch.Scores(ctx, f.Keys.Delayed, members)
+	scores, err := s.Sets.Scores(ctx, f.Keys.Delayed, members)
 	var found []Delayed
 	for _, m := range members {
 		if score, ok := scores[m]; ok {

@@ -33,7 +33,7 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot
 		var held bool
 		if err := own.without(func() error {
 			return r.insist(ctx, "take slot", func() (err error) {
-				held, err = r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
+				held, err = r.o.Scripts.Limits.TakeSlot(ctx, source, who, slots, lease)
 				return err
 			})
 		}); err != nil {
@@ -52,14 +52,14 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot
 	// If the slot is lost because this process was paused, the task continues: it exceeds the limit
 	// by one for a while.
 	_, stop := step.Renew(ctx, lease, func(ctx context.Context) (bool, error) {
-		_, err := r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
+		_, err := r.o.Scripts.Limits.TakeSlot(ctx, source, who, slots, lease)
 		return true, err
 	})
 	return func() {
 		stop()
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
 		defer cancel()
-		_ = r.o.Scripts.Gate.FreeSlot(quick, source, who) // or its lease ends
+		_ = r.o.Scripts.Limits.FreeSlot(quick, source, who) // or its lease ends
 	}, nil
 }
 
@@ -74,7 +74,7 @@ func (r *Runner) rateLimit(source string, limit *limit) func(context.Context, ti
 		var mine bool
 		if err := limit.without(func() error {
 			return r.insist(ctx, "reserve rate", func() (err error) {
-				after, mine, err = r.o.Scripts.Gate.Reserve(ctx, source, rate.Distance(), patience)
+				after, mine, err = r.o.Scripts.Limits.Reserve(ctx, source, rate.Distance(), patience)
 				return err
 			})
 		}); err != nil {

@@ -28,10 +28,10 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.stop()
 	ctx := t.Context()
 	somebody := scripts.Holder{ID: "2", Attempt: 1, Listener: "a", Worker: "w", Entry: "1-0"}
-	if held, err := b.s.Gate.TakeSlot(ctx, "db", somebody, 1, time.Hour); !held || err != nil {
+	if held, err := b.s.Limits.TakeSlot(ctx, "db", somebody, 1, time.Hour); !held || err != nil {
 		t.Fatal(held, err)
 	}
-	if _, mine, err := b.s.Gate.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
+	if _, mine, err := b.s.Limits.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
 	stop := b.run("c", func(o *Options) {
@@ -46,7 +46,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 		}
 	}
 	waits("one of the 1 slots of db", job.BlameSlots)
-	if err := b.s.Gate.FreeSlot(ctx, "db", somebody); err != nil {
+	if err := b.s.Limits.FreeSlot(ctx, "db", somebody); err != nil {
 		t.Fatal(err)
 	}
 	waits("the rate limit of db: 1 in 1h0m0s", job.BlameRate)

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/fanfold/fanfold/engine/trigger"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -58,14 +57,15 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 				return "", err
 			}
 		}
-		keys := j.o.Scripts.Of(id).Keys
-		if err := j.o.Redis.ZRem(ctx, keys.Delayed, trigger.BeforeStart(id)).Err(); err != nil {
+		s := j.o.Scripts.Of(id)
+		if _, err := s.Sets.Remove(ctx, s.Keys.Delayed, trigger.BeforeStart(id)...); err != nil {
 			return "", err
 		}
-		if err := j.o.Scripts.Of(id).Memory.Leave(ctx, id); err != nil {
+		if err := s.Memory.Leave(ctx, id); err != nil {
 			return "", err
 		}
-		return outcome, j.o.Redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
+		_, err = s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id)
+		return outcome, err
 	}
 	return "", notCancelled(id, "it keeps changing")
 }
@@ -90,20 +90,21 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 // events, even if an interrupted command may have written them before. An engine deletes the files of
 // an earlier run or of an attempt that Redis lost.
 func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error {
+	s := j.o.Scripts.Of(r.ID)
 	if r.Attempt > 0 {
-		if _, err := j.o.Scripts.Of(r.ID).Jobs.Discard(ctx, r.ID); err != nil {
+		if _, err := s.Jobs.Discard(ctx, r.ID); err != nil {
 			return err
 		}
-		entry := &redis.XAddArgs{Stream: j.o.Scripts.Of(r.ID).Keys.FanIn, Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
-		if err := j.o.Redis.XAdd(ctx, entry).Err(); err != nil {
+		err := s.Streams.Append(ctx, s.Keys.FanIn, 0, "id", r.ID, "attempt", strconv.FormatInt(r.Attempt, 10), "report", r.Report)
+		if err != nil {
 			return err
 		}
 	}
 	of := j.o.Config.Reports[r.Report]
-	if err := j.o.Scripts.Of(r.ID).Receipts.Ended(ctx, r.ID, r.Attempt, of == nil || of.Notify != nil); err != nil {
+	if err := s.Receipts.Ended(ctx, r.ID, r.Attempt, of == nil || of.Notify != nil); err != nil {
 		return err
 	}
-	return j.o.Scripts.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
+	return s.Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
 }
 
 // notCancelled is the error of a record that cannot be cancelled.

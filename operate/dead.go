@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Dead changes the list of dead jobs.
@@ -55,8 +55,8 @@ func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
 
 // Remove removes one job from the list.
 func (d Dead) Remove(ctx context.Context, id string) error {
-	n, err := d.o.Redis.ZRem(ctx, d.o.Scripts.Of(id).Keys.Dead, id).Result()
-	if err == nil && n == 0 {
+	removed, err := scripts.DeadJobs(d.o.Scripts).Remove(ctx, id)
+	if err == nil && !removed[0] {
 		err = fault.NotFound.New("%s is not on the list of dead jobs", id)
 	}
 	return err
@@ -135,29 +135,24 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 	if err != nil {
 		return nil, err
 	}
-	_, err = d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, j := range page {
-			if done[i] {
-				// Remove it before the push, because a job that fails again at once is listed again.
-				p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead, j.ID)
-				d.o.push(ctx, p, j.ID)
-			}
+	var again []string
+	for i, j := range page {
+		if done[i] {
+			again = append(again, j.ID)
 		}
-		return nil
-	})
-	if err != nil {
+	}
+	if err := scripts.DeadJobs(d.o.Scripts).PushAgain(ctx, trace.Parent(ctx), again...); err != nil {
 		return nil, fmt.Errorf("push: %w", err)
 	}
 	return done, nil
 }
 
 func (d Dead) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
-	if _, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, j := range page {
-			p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead, j.ID)
-		}
-		return nil
-	}); err != nil {
+	ids := make([]string, len(page))
+	for i, j := range page {
+		ids[i] = j.ID
+	}
+	if _, err := scripts.DeadJobs(d.o.Scripts).Remove(ctx, ids...); err != nil {
 		return nil, fmt.Errorf("discard: %w", err)
 	}
 	return slices.Repeat([]bool{true}, len(page)), nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Delayed changes the due times of jobs and of requeued steps.
@@ -23,13 +24,7 @@ const pageSize = 1000
 // Add sets the due time of ids, in place of an earlier one.
 func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 	for page := range slices.Chunk(ids, pageSize) {
-		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, id := range page {
-				p.ZAdd(ctx, d.o.Scripts.Of(id).Keys.Delayed, redis.Z{Score: float64(at.UnixMilli()), Member: id})
-			}
-			return nil
-		})
-		if err != nil {
+		if err := scripts.DelayedSets(d.o.Scripts).Add(ctx, at, page...); err != nil {
 			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again; repeated ids have no effect", err)
 		}
 	}
@@ -42,29 +37,18 @@ func (d Delayed) Hurry(ctx context.Context, members []string) error {
 	if err != nil {
 		return err
 	}
-	return d.change(ctx, members, func(p redis.Pipeliner, delayed, member string) {
-		p.ZAddXX(ctx, delayed, redis.Z{Score: float64(now.UnixMilli()), Member: member})
-	})
+	for page := range slices.Chunk(members, pageSize) {
+		if err := scripts.DelayedSets(d.o.Scripts).Move(ctx, now, page...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Remove removes members. It does not change records.
 func (d Delayed) Remove(ctx context.Context, members []string) error {
-	return d.change(ctx, members, func(p redis.Pipeliner, delayed, member string) { p.ZRem(ctx, delayed, member) })
-}
-
-// change calls do for members and the delayed sets of all partitions. do must ignore a member that the
-// set does not have.
-func (d Delayed) change(ctx context.Context, members []string, do func(p redis.Pipeliner, delayed, member string)) error {
 	for page := range slices.Chunk(members, pageSize) {
-		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, m := range page {
-				for _, s := range d.o.Scripts {
-					do(p, s.Keys.Delayed, m)
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := scripts.DelayedSets(d.o.Scripts).Remove(ctx, page...); err != nil {
 			return err
 		}
 	}
@@ -86,14 +70,14 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	found := []string{}
 	for _, s := range d.o.Scripts {
-		scores, err := s.Epoch.Scores(ctx, s.Keys.Delayed, members)
+		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, members)
 		if err != nil {
 			return nil, err
 		}
 		found = slices.AppendSeq(found, maps.Keys(scores))
 		for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
 			var page []redis.Z
-			if page, cursor, err = s.Epoch.ScanSet(ctx, s.Keys.Delayed, cursor, pageSize); err != nil {
+			if page, cursor, err = s.Sets.Scan(ctx, s.Keys.Delayed, cursor, pageSize); err != nil {
 				return nil, err
 			}
 			for _, z := range page {

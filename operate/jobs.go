@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/redis/go-redis/v9"
+	"slices"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -110,24 +109,12 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 
 // Push appends ids to the streams of jobs. A repeated push has no effect.
 func (j Jobs) Push(ctx context.Context, ids ...string) error {
-	_, err := j.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, id := range ids {
-			j.o.push(ctx, p, id)
+	for page := range slices.Chunk(ids, pageSize) {
+		if err := scripts.Pushes(j.o.Scripts).Append(ctx, trace.Parent(ctx), page...); err != nil {
+			return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have no effect", err)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have no effect", err)
 	}
 	return nil
-}
-
-func (o Options) push(ctx context.Context, p redis.Pipeliner, id string) {
-	values := []string{"id", id}
-	if parent := trace.Parent(ctx); parent != "" {
-		values = append(values, trace.Field, parent)
-	}
-	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs, Values: values})
 }
 
 // Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt.
@@ -143,7 +130,7 @@ func (j Jobs) Retry(ctx context.Context, id string) error {
 	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return j.stillRunning(ctx, id, err)
 	}
-	if err := j.o.Redis.ZRem(ctx, j.o.Scripts.Of(id).Keys.Dead, id).Err(); err != nil {
+	if _, err := scripts.DeadJobs(j.o.Scripts).Remove(ctx, id); err != nil {
 		return err
 	}
 	return j.Push(ctx, id)

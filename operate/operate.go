@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
@@ -17,7 +15,6 @@ import (
 // Options are the clients that an Operator uses. It opens and closes none of them.
 type Options struct {
 	Config  inspect.Config
-	Redis   redis.UniversalClient
 	Scripts scripts.Partitions
 	Records *record.Store
 	Inspect *inspect.Inspector

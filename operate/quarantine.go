@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/scripts"
@@ -62,19 +60,17 @@ func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, er
 	if err := q.check(names); err != nil {
 		return 0, err
 	}
-	for page := range slices.Chunk(names, pageSize) {
-		cmds, err := q.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, name := range page {
-				s, id := q.of(name)
-				p.XDel(ctx, s.Keys.Quarantined, id)
+	entries := map[*scripts.Scripts][]string{}
+	for _, name := range names {
+		s, id := q.of(name)
+		entries[s] = append(entries[s], id)
+	}
+	for s, ids := range entries {
+		for page := range slices.Chunk(ids, pageSize) {
+			n, err := s.Streams.Remove(ctx, s.Keys.Quarantined, page...)
+			if removed += int(n); err != nil {
+				return removed, err
 			}
-			return nil
-		})
-		if err != nil {
-			return removed, err
-		}
-		for _, cmd := range cmds {
-			removed += int(cmd.(*redis.IntCmd).Val())
 		}
 	}
 	return removed, nil

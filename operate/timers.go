@@ -101,7 +101,7 @@ func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
 func (t Timers) find(ctx context.Context, name string) (scripts.Timers, bool, error) {
 	for _, s := range t.o.Scripts {
 		for _, set := range []string{s.Keys.Timers, s.Keys.PausedTimers} {
-			found, err := s.Epoch.Scores(ctx, set, []string{name})
+			found, err := s.Sets.Scores(ctx, set, []string{name})
 			if err != nil {
 				return scripts.Timers{}, false, err
 			}

@@ -81,7 +81,7 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 	for _, m := range messages {
 		members = append(members, job.Later{ID: m.ID, Attempt: m.Attempt, Step: step}.String())
 	}
-	waits, err := s.scripts.Epoch.Scores(ctx, s.scripts.Keys.Delayed, members)
+	waits, err := s.scripts.Sets.Scores(ctx, s.scripts.Keys.Delayed, members)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -64,7 +65,13 @@ func (s Definitions) announce(ctx context.Context, key, only string, kept time.D
 }
 
 // Now returns the time by the clock of the server that has the definitions.
-func (s Definitions) Now(ctx context.Context) (time.Time, error) { return s.timeOf(ctx, s.home) }
+func (s Definitions) Now(ctx context.Context) (time.Time, error) {
+	node, err := redisdb.Master(ctx, s.rdb, s.home.Wake)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return node.Time(ctx).Result()
+}
 
 // Seen says when processes had definitions last, by the server's clock.
 type Seen struct {

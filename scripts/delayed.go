@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
@@ -121,4 +123,36 @@ func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (i
 	}
 	n, err := s.outcome(ctx, call(ctx, "refuse", []string{s.Keys.Delayed, s.Keys.Quarantined}, args...))
 	return int64(n), err
+}
+
+// DelayedSets are the delayed sets of all partitions.
+type DelayedSets Partitions
+
+// Add sets the due time of ids in one round trip, in place of an earlier one.
+func (d DelayedSets) Add(ctx context.Context, at time.Time, ids ...string) error {
+	cmds := make([]redis.Cmder, len(ids))
+	for i, id := range ids {
+		cmds[i] = redis.NewIntCmd(ctx, "zadd", Partitions(d).Of(id).Keys.Delayed, at.UnixMilli(), id)
+	}
+	return d[0].send(ctx, cmds...)
+}
+
+// Move sets the due time of members that exist, in one round trip, whichever partition has them.
+func (d DelayedSets) Move(ctx context.Context, at time.Time, members ...string) error {
+	var cmds []redis.Cmder
+	for _, s := range d {
+		for _, m := range members {
+			cmds = append(cmds, redis.NewIntCmd(ctx, "zadd", s.Keys.Delayed, "xx", at.UnixMilli(), m))
+		}
+	}
+	return d[0].send(ctx, cmds...)
+}
+
+// Remove removes members in one round trip, whichever partition has them.
+func (d DelayedSets) Remove(ctx context.Context, members ...string) error {
+	cmds := make([]redis.Cmder, len(d))
+	for i, s := range d {
+		cmds[i] = redis.NewIntCmd(ctx, append([]any{"zrem", s.Keys.Delayed}, anys(members)...)...)
+	}
+	return d[0].send(ctx, cmds...)
 }

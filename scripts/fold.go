@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +121,9 @@ func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 // Renew renews the lease of a job, and keeps its message from being taken over: OK, Busy if
 // the job is no longer this worker's, or Gone.
 func (f *Fold) Renew(ctx context.Context) (Outcome, error) {
-	return f.s.keep(ctx, f.ID, f.Attempt, job.StepFanIn, f.fence(), 0, f.Entry)
+	c := f.claim(job.StepFanIn)
+	c.token = f.fence()
+	return c.renew(ctx, 0)
 }
 
 // fence is that of a claim, as an argument; empty if the job is not claimed.
@@ -133,8 +134,9 @@ func (f *Fold) fence() string {
 	return strconv.FormatInt(f.Fence, 10)
 }
 
-// stream is that of an entry of fan-in; without an entry any does.
-func (s *conn) stream(e Entry) string { return cmp.Or(e.Stream, s.Keys.FanIn) }
+func (f *Fold) claim(step string) claim {
+	return claim{conn: f.s, id: f.ID, attempt: f.Attempt, step: step, token: strconv.FormatInt(f.Fence, 10), entry: f.Entry}
+}
 
 // Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,
 // Gone or Broken for every job. It claims those that are not claimed.
@@ -163,7 +165,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 // acknowledges its entry: OK, Busy, or Gone.
 func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error) {
 	s := f.s
-	keys := []string{s.Keys.Job(f.ID), s.Keys.Events, s.stream(f.Entry)}
+	keys := []string{s.Keys.Job(f.ID), s.Keys.Events, f.claim(job.StepFanIn).stream()}
 	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, carried}
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
@@ -174,14 +176,16 @@ func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error)
 // Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
 // With remove, the worker that ends it removes its file.
 func (f *Fold) Fail(ctx context.Context, reason string, blame job.Blame, remove bool) (Outcome, error) {
-	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: job.StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.Keys.FanIn}})
+	c := f.claim(job.StepFanIn)
+	c.entry = Entry{} // it stays, in order to end the job
+	outcome, _, err := c.fail(ctx, failure{reason: reason, blame: blame, remove: remove})
 	return outcome, err
 }
 
 // Requeue gives up a claimed job, to be tried again: as job.StepFanIn, or as job.StepRecord if only
 // its record is left to be changed. It acknowledges the job's entry: OK, Busy, or Gone.
 func (f *Fold) Requeue(ctx context.Context, step string, a Again) (Outcome, error) {
-	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.stream(f.Entry), f.Entry, a)
+	return f.claim(step).requeue(ctx, a)
 }
 
 // End is a claimed job whose record is final.
@@ -192,11 +196,13 @@ type End struct {
 	Tell   bool   // a scheduler tells of it, as of a timer that has fired
 }
 
-// Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken for every job.
+// Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken
+// for every job.
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events, s.stream(ends[from].Entry), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders)
+		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
+			ends[from].claim(job.StepFanIn).stream(), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders)
 		args := append(make([]any, 0, 4+8*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
@@ -213,5 +219,5 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 // HandBack leaves a job to a process that has its definition, after a second, and
 // acknowledges its entry.
 func (s Folds) HandBack(ctx context.Context, m Message, entry Entry) error {
-	return s.handBack(ctx, m.ID, m.Attempt, job.StepFanIn, entry)
+	return claim{conn: s.conn, id: m.ID, attempt: m.Attempt, step: job.StepFanIn, entry: entry}.handBack(ctx)
 }

@@ -108,32 +108,6 @@ func digest(parameters []byte) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// failure is why a job fails.
-type failure struct {
-	by     string // a listener's name, StepFanIn or @deadline
-	token  int64  // its generation or fence
-	reason string
-	blame  job.Blame
-	remove bool // its file may exist
-	entry  Entry
-	paused []any // the listeners that are, for the reason of a deadline
-}
-
-// fail runs the script and returns how late it is, too.
-func (s *conn) fail(ctx context.Context, id string, attempt int64, f failure) (Outcome, time.Duration, error) {
-	stream := f.entry.Stream
-	if stream == "" {
-		stream = s.Keys.FanIn
-	}
-	outcome, more, err := s.list(ctx, call(ctx, "fail", []string{s.Keys.Job(id), s.Keys.FanIn, s.Keys.Events, s.Keys.Delayed, stream},
-		append([]any{id, attempt, f.by, f.token, f.reason, s.events, oneIf(f.remove), Group, f.entry.ID, string(f.blame), Margin.Milliseconds()}, f.paused...)...))
-	if err != nil || len(more) < 2 {
-		return outcome, 0, err
-	}
-	late, _ := more[1].(int64)
-	return outcome, time.Duration(late) * time.Millisecond, nil
-}
-
 // Expire fails a job that is past its deadline, whatever its attempt. With OK it
 // also returns how long ago that deadline was.
 //
@@ -147,13 +121,13 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 	if outcome, err := (Gate{s.conn}).extend(ctx, id, found, minExtended); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
 		return Busy, 0, err
 	}
-	f := failure{by: "@deadline", reason: "deadline passed"}
+	f := failure{reason: "deadline passed"}
 	for member := range found {
 		if name, ok := strings.CutPrefix(member, pausedListener); ok {
 			f.paused = append(f.paused, name)
 		}
 	}
-	return s.fail(ctx, id, 0, f)
+	return claim{conn: s.conn, id: id, step: stepDeadline, token: "0"}.fail(ctx, f)
 }
 
 // Bury lists a record as failed whose job never ran.

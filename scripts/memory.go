@@ -43,7 +43,11 @@ func (u Usage) Percent() int {
 // Usage returns the memory of the server of this partition. What Redis does not compare with
 // maxmemory, such as buffers of replicas, is not part of it.
 func (s Memory) Usage(ctx context.Context) (u Usage, err error) {
-	info, err := s.info(ctx, "memory")
+	node, err := s.node(ctx)
+	if err != nil {
+		return u, err
+	}
+	info, err := node.InfoMap(ctx, "memory").Result()
 	if err != nil {
 		return u, fmt.Errorf("memory of Redis: %w", err)
 	}
@@ -237,7 +241,7 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := Epoch{s.conn}.Scores(ctx, s.Keys.Delayed, all)
+	delayed, err := Sets{s.conn}.Scores(ctx, s.Keys.Delayed, all)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (s Jobs) Attempts(ctx context.Context, ids []string) ([]int64, []string, er
 
 // EpochAndAttempts is Attempts, and returns the epoch of this Redis as well: empty if it has
 // none. If no job is known it takes one round trip.
-func (s *conn) EpochAndAttempts(ctx context.Context, ids []string) (epoch string, attempts []int64, statuses []string, err error) {
+func (s Jobs) EpochAndAttempts(ctx context.Context, ids []string) (epoch string, attempts []int64, statuses []string, err error) {
 	attempts, statuses = make([]int64, len(ids)), make([]string, len(ids))
 	if len(ids) == 0 {
 		return "", attempts, statuses, nil

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
 // ErrRights is returned if the user of Redis lacks rights that the roles need. Its text names them.
@@ -58,7 +56,7 @@ func aclName(command []string) string {
 // need, and use their keys. It changes nothing: the rights to commands that are queued in a
 // transaction are checked, and the transaction ends with its connection. It returns ErrRights if a right is missing.
 func (s *Scripts) CheckRights(ctx context.Context) error {
-	node, err := redisdb.Master(ctx, s.rdb, s.Keys.Wake)
+	node, err := s.node(ctx)
 	if err != nil {
 		return err
 	}

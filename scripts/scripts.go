@@ -41,6 +41,8 @@ type Scripts struct {
 	Folds       Folds
 	Streams     Streams
 	Gate        Gate
+	Limits      Limits
+	Sets        Sets
 	Memory      Memory
 	Clock       Clock
 	Timers      Timers
@@ -58,8 +60,12 @@ type (
 	Folds struct{ *conn }
 	// Streams acknowledges entries, moves them, and finds those that are lost.
 	Streams struct{ *conn }
-	// Gate says what may not go on now: pauses, rate limits and slots.
+	// Gate says which listeners and reports are paused, and holds the ids that wait for a report.
 	Gate struct{ *conn }
+	// Limits counts what a source or a report may have at once: calls, slots and running jobs.
+	Limits struct{ *conn }
+	// Sets reads and changes members of the sorted sets: delayed, deadlines, timers, pauses and others.
+	Sets struct{ *conn }
 	// Memory tells how full Redis is, and lets the jobs that compete for it run one after another.
 	Memory struct{ *conn }
 	// Clock knows what is due: deadlines and delayed members.
@@ -113,7 +119,7 @@ func New(o Options) *Scripts {
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout, Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
 		return Gate{c}.Paused(ctx)
 	}}
-	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
+	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Limits{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do
@@ -165,6 +171,15 @@ func (s *conn) exec(ctx context.Context, cmds []redis.Cmder) {
 		_ = pipe.Process(ctx, cmd) // queues it; errors come with Exec
 	}
 	_, _ = pipe.Exec(ctx)
+}
+
+// anys returns texts as arguments of a command.
+func anys(texts []string) []any {
+	all := make([]any, len(texts))
+	for i, t := range texts {
+		all[i] = t
+	}
+	return all
 }
 
 // send runs commands in one round trip and returns their first error.

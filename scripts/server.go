@@ -16,22 +16,17 @@ func (s *conn) node(ctx context.Context) (*redis.Client, error) {
 	return redisdb.Master(ctx, s.rdb, s.Keys.Wake)
 }
 
-// info returns a section of INFO.
-func (s *conn) info(ctx context.Context, section string) (map[string]map[string]string, error) {
-	node, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return node.InfoMap(ctx, section).Result()
-}
-
 // Locker makes locks on the client of the scripts; their keys are Lock's.
 func (s *conn) Locker() *redislock.Client { return redislock.New(s.rdb) }
 
 // ReadRun returns the id of the server's run, which a restart and a failover
 // change.
 func (s Epoch) ReadRun(ctx context.Context) (string, error) {
-	info, err := s.info(ctx, "server")
+	node, err := s.node(ctx)
+	if err != nil {
+		return "", err
+	}
+	info, err := node.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return "", fmt.Errorf("run of Redis: %w", err)
 	}
@@ -40,12 +35,7 @@ func (s Epoch) ReadRun(ctx context.Context) (string, error) {
 
 // Now returns the time by Redis's clock.
 func (s *conn) Now(ctx context.Context) (time.Time, error) {
-	return s.timeOf(ctx, s.Keys)
-}
-
-// timeOf returns the time by the clock of the server that has keys.
-func (s *conn) timeOf(ctx context.Context, k *Keys) (time.Time, error) {
-	node, err := redisdb.Master(ctx, s.rdb, k.Wake)
+	node, err := s.node(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -85,6 +85,13 @@ func (s Streams) Append(ctx context.Context, stream string, keep int64, fields .
 	return asError("append to "+stream, c.Err())
 }
 
+// Remove removes entries of a stream that no group reads, and returns how many existed.
+func (s Streams) Remove(ctx context.Context, stream string, entries ...string) (int64, error) {
+	c := redis.NewIntCmd(ctx, append([]any{"xdel", stream}, anys(entries)...)...)
+	err := s.send(ctx, c)
+	return c.Val(), err
+}
+
 // putBack is the field of an entry that was put back.
 const putBack = "back"
 

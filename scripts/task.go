@@ -138,28 +138,32 @@ func millis(d time.Duration) string {
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
+func (t *Task) claim() claim {
+	return claim{conn: t.s, id: t.ID, attempt: t.Attempt, step: t.Listener, token: strconv.FormatInt(t.Generation, 10), entry: t.Entry}
+}
+
 // Renew renews the lease of a task, and keeps its message from being taken over: OK, Busy
 // if the task is no longer this worker's, or Gone.
 func (t *Task) Renew(ctx context.Context) (Outcome, error) {
-	return t.s.keep(ctx, t.ID, t.Attempt, t.Listener, strconv.FormatInt(t.Generation, 10), t.Lease, t.Entry)
+	return t.claim().renew(ctx, t.Lease)
 }
 
 // Requeue gives up a task, to be tried again: OK, Busy if it is no longer this worker's, or
 // Gone. It acknowledges the task's entry.
 func (t *Task) Requeue(ctx context.Context, a Again) (Outcome, error) {
-	return t.s.requeue(ctx, t.ID, t.Attempt, t.Listener, t.Generation, t.s.Keys.Task(t.Listener), t.Entry, a)
+	return t.claim().requeue(ctx, a)
 }
 
 // HandBack leaves a task to a process that has its definition, after a second, and
 // acknowledges its entry.
 func (t *Task) HandBack(ctx context.Context) error {
-	return t.s.handBack(ctx, t.ID, t.Attempt, t.Listener, t.Entry)
+	return t.claim().handBack(ctx)
 }
 
 // Fail fails the job of a task that its worker cannot do, with a reason that names its listener,
 // and acknowledges its entry: OK, Already, Busy, or Gone.
 func (t *Task) Fail(ctx context.Context, reason string, blame job.Blame) (Outcome, error) {
-	outcome, _, err := t.s.fail(ctx, t.ID, t.Attempt, failure{by: t.Listener, token: t.Generation, reason: job.ReasonOf(t.Listener, reason), blame: blame, entry: t.Entry})
+	outcome, _, err := t.claim().fail(ctx, failure{reason: job.ReasonOf(t.Listener, reason), blame: blame})
 	return outcome, err
 }
 

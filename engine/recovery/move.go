@@ -166,7 +166,7 @@ func (m *mover) stays(from, to string) bool { return m.same && from == to }
 // set moves the members of a sorted set and renames them; an empty name removes a member.
 func (m *mover) set(ctx context.Context, key string, to func(member string) string) error {
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		page, next, err := m.from.Epoch.ScanSet(ctx, key, cursor, scanPage)
+		page, next, err := m.from.Sets.Scan(ctx, key, cursor, scanPage)
 		if err != nil {
 			return err
 		}

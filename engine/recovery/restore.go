@@ -104,7 +104,7 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 		for _, z := range members {
 			names = append(names, z.Member.(string))
 		}
-		elsewhere, err := r.o.Scripts.Epoch.Scores(ctx, other, names)
+		elsewhere, err := r.o.Scripts.Sets.Scores(ctx, other, names)
 		if err != nil {
 			return 0, err
 		}
@@ -113,5 +113,5 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 			return there
 		})
 	}
-	return len(members), r.o.Scripts.Epoch.Restore(ctx, key, members, older)
+	return len(members), r.o.Scripts.Sets.Restore(ctx, key, members, older)
 }

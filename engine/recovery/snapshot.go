@@ -154,7 +154,7 @@ func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
 	for _, set := range sets(s.o.Scripts.Keys) {
 		for cursor, more := uint64(0), true; more; more = cursor != 0 {
 			var page []redis.Z
-			if page, cursor, err = s.o.Scripts.Epoch.ScanSet(ctx, set[1], cursor, scanPage); err != nil {
+			if page, cursor, err = s.o.Scripts.Sets.Scan(ctx, set[1], cursor, scanPage); err != nil {
 				return nil, err
 			}
 			if part.add(set[0], page); len(part[set[0]]) < partMembers {

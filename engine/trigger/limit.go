@@ -30,7 +30,7 @@ func (t *Trigger) takePlaces(ctx context.Context, pushes []*push) []*push {
 			ids[i] = p.id
 		}
 		short, cancel := context.WithTimeout(ctx, engine.PlacesTime)
-		taken, err := t.Scripts.Gate.TakePlaces(short, r.Name, r.Running, placeLease(r), ids)
+		taken, err := t.Scripts.Limits.TakePlaces(short, r.Name, r.Running, placeLease(r), ids)
 		cancel()
 		if err != nil {
 			t.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids", len(ids), "err", err)
@@ -73,7 +73,7 @@ func (t *Trigger) releaseQueued(ctx context.Context, r *report.Report) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	taken, err := t.Scripts.Gate.TakePlaces(ctx, r.Name, r.Running, placeLease(r), ids)
+	taken, err := t.Scripts.Limits.TakePlaces(ctx, r.Name, r.Running, placeLease(r), ids)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (t *Trigger) queued(ctx context.Context, pushes []*push) (map[string]bool, 
 	queued := map[string]bool{}
 	var failed error
 	for name, ids := range of {
-		scores, err := t.Scripts.Epoch.Scores(ctx, t.Scripts.Keys.Waiting(name), ids)
+		scores, err := t.Scripts.Sets.Scores(ctx, t.Scripts.Keys.Waiting(name), ids)
 		failed = errors.Join(failed, err)
 		for id := range scores {
 			queued[id] = true

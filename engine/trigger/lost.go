@@ -46,7 +46,7 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 	var queued map[string]bool
 	room := 0
 	if err := step.Ensure(ctx, t.Log, "read waiting ids and running jobs", func() error {
-		if delayed, err = t.Scripts.Epoch.Scores(ctx, t.Scripts.Keys.Delayed, places); err != nil {
+		if delayed, err = t.Scripts.Sets.Scores(ctx, t.Scripts.Keys.Delayed, places); err != nil {
 			return err
 		}
 		if queued, err = t.queued(ctx, pushes); err != nil {
@@ -89,7 +89,7 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 
 // mend puts the deadlines back that running jobs have lost.
 func (t *Trigger) mend(ctx context.Context, ids []string) error {
-	deadlines, err := t.Scripts.Epoch.Scores(ctx, t.Scripts.Keys.Deadlines, ids)
+	deadlines, err := t.Scripts.Sets.Scores(ctx, t.Scripts.Keys.Deadlines, ids)
 	if err != nil {
 		return err
 	}

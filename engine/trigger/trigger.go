@@ -200,7 +200,7 @@ func (t *Trigger) readAll(ctx context.Context, pushes []*push) (epoch string, er
 	err = step.Ensure(ctx, t.Log, "read states", func() (err error) {
 		var attempts []int64
 		var statuses []string
-		epoch, attempts, statuses, err = t.Scripts.EpochAndAttempts(ctx, knownIDs)
+		epoch, attempts, statuses, err = t.Scripts.Jobs.EpochAndAttempts(ctx, knownIDs)
 		for i := range attempts {
 			known[i].found(attempts[i], statuses[i])
 		}

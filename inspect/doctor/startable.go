@@ -113,7 +113,7 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := s.Epoch.Scores(ctx, s.Keys.Delayed, members)
+	delayed, err := s.Sets.Scores(ctx, s.Keys.Delayed, members)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 		if _, asked := parked[r.Report]; asked {
 			continue
 		}
-		if parked[r.Report], err = s.Epoch.Scores(ctx, s.Keys.Waiting(r.Report), ids); err != nil {
+		if parked[r.Report], err = s.Sets.Scores(ctx, s.Keys.Waiting(r.Report), ids); err != nil {
 			return nil, err
 		}
 	}

@@ -161,7 +161,7 @@ func (p *Process) open() error {
 		return fmt.Errorf("records: %w", err)
 	}
 	p.Inspect = inspect.New(p.handles())
-	p.Operate = operate.New(operate.Options{Config: p.handles().Config, Redis: p.Redis, Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect})
+	p.Operate = operate.New(operate.Options{Config: p.handles().Config, Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect})
 	return nil
 }
 

@@ -12,7 +12,7 @@ func TestPlaces(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	all := Partitions{s}
-	taken, err := s.Gate.TakePlaces(ctx, "r", 2, time.Hour, []string{"1", "2", "3", "1"})
+	taken, err := s.Limits.TakePlaces(ctx, "r", 2, time.Hour, []string{"1", "2", "3", "1"})
 	if err != nil || !slices.Equal(taken, []bool{true, true, false, true}) {
 		t.Fatal(taken, err)
 	}
@@ -30,7 +30,7 @@ func TestPlaces(t *testing.T) {
 	if left := client.ZRange(ctx, s.Keys.Running("r"), 0, -1).Val(); !slices.Equal(left, []string{"1"}) {
 		t.Errorf("%v have places", left)
 	}
-	if err := s.Gate.GivePlaces(ctx, "r", "1"); err != nil {
+	if err := s.Limits.GivePlaces(ctx, "r", "1"); err != nil {
 		t.Fatal(err)
 	}
 	if free, err := all.FreePlaces(ctx, "r", 2, time.Hour); err != nil || free != 2 {
@@ -51,7 +51,7 @@ func TestPlaces(t *testing.T) {
 	}
 	// A place of a job that runs for longer than the lease is renewed.
 	started(t, s, "7", time.Hour, "l")
-	if taken, err := s.Gate.TakePlaces(ctx, "r", 2, time.Minute, []string{"7"}); err != nil || !taken[0] {
+	if taken, err := s.Limits.TakePlaces(ctx, "r", 2, time.Minute, []string{"7"}); err != nil || !taken[0] {
 		t.Fatal(taken, err)
 	}
 	client.ZIncrBy(ctx, s.Keys.Running("r"), -float64((50 * time.Second).Milliseconds()), "7")

@@ -16,7 +16,7 @@ const placeTime = time.Minute
 // TakePlaces takes places among the running jobs of a report, of which at most limit run at once in
 // all processes, and tells which jobs have one now. A place ends after the lease, unless it is given
 // back before.
-func (s Gate) TakePlaces(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
+func (s Limits) TakePlaces(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
 		cmds[i] = call(ctx, "slot", []string{s.home.Running(report)}, id, limit, lease.Milliseconds())
@@ -36,7 +36,7 @@ func (s Gate) TakePlaces(ctx context.Context, report string, limit int, lease ti
 }
 
 // GivePlaces gives the places of jobs back.
-func (s Gate) GivePlaces(ctx context.Context, report string, ids ...string) error {
+func (s Limits) GivePlaces(ctx context.Context, report string, ids ...string) error {
 	args := []any{"zrem", s.home.Running(report)}
 	for _, id := range ids {
 		args = append(args, id)
@@ -90,7 +90,7 @@ func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, le
 			case runs || now.Sub(ends[id].Add(-lease)) < placeTime:
 				taken++
 			default:
-				err = home.Gate.GivePlaces(ctx, report, id)
+				err = home.Limits.GivePlaces(ctx, report, id)
 			}
 			if err != nil {
 				return 0, err

@@ -17,18 +17,18 @@ func TestRate(t *testing.T) {
 	ctx := t.Context()
 	var last time.Duration
 	for i := range time.Duration(5) {
-		wait, ok, err := s.Gate.Reserve(ctx, "db", time.Hour, 24*time.Hour)
+		wait, ok, err := s.Limits.Reserve(ctx, "db", time.Hour, 24*time.Hour)
 		if err != nil || !ok || wait > i*time.Hour || wait < i*time.Hour-time.Minute || i > 0 && wait <= last {
 			t.Errorf("turn %d: %v %v %v", i, wait, ok, err)
 		}
 		last = wait
 	}
 	for range 2 {
-		if wait, ok, err := s.Gate.Reserve(ctx, "db", time.Hour, time.Hour); err != nil || ok || wait < 4*time.Hour {
+		if wait, ok, err := s.Limits.Reserve(ctx, "db", time.Hour, time.Hour); err != nil || ok || wait < 4*time.Hour {
 			t.Errorf("without patience: %v %v %v", wait, ok, err)
 		}
 	}
-	if wait, ok, err := s.Gate.Reserve(ctx, "other", time.Millisecond, 0); err != nil || !ok || wait != 0 {
+	if wait, ok, err := s.Limits.Reserve(ctx, "other", time.Millisecond, 0); err != nil || !ok || wait != 0 {
 		t.Errorf("another source: %v %v %v", wait, ok, err)
 	}
 	if ttl := client.PTTL(ctx, s.Keys.Rate("db")).Val(); ttl < 4*time.Hour || ttl > 6*time.Hour {
@@ -42,7 +42,7 @@ func TestSlots(t *testing.T) {
 	s, client := newScripts(t)
 	take := func(who string, lease time.Duration, want bool) {
 		t.Helper()
-		if got, err := s.Gate.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease); got != want || err != nil {
+		if got, err := s.Limits.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease); got != want || err != nil {
 			t.Errorf("%s: %v %v", who, got, err)
 		}
 	}
@@ -50,18 +50,18 @@ func TestSlots(t *testing.T) {
 	take("b", time.Hour, true)
 	take("c", time.Hour, false)
 	take("a", time.Hour, true) // renewed
-	if err := s.Gate.FreeSlot(t.Context(), "db", Holder{ID: "a", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
+	if err := s.Limits.FreeSlot(t.Context(), "db", Holder{ID: "a", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
 		t.Error(err)
 	}
 	take("c", -time.Millisecond, true) // and silent
 	take("d", time.Hour, true)
 	take("c", time.Hour, false)
 	client.ZAdd(t.Context(), s.Keys.Slots("other"), redis.Z{Score: math.Inf(1), Member: "foreign"})
-	held, err := s.Gate.Holders(t.Context(), []string{"db", "none", "other"})
+	held, err := s.Limits.Holders(t.Context(), []string{"db", "none", "other"})
 	if diff := cmp.Diff(map[string][]Holder{"db": {{"b", 1, "a.b", "host/1", "1-0"}, {"d", 1, "a.b", "host/1", "1-0"}}, "other": {{ID: "foreign"}}}, held); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if err := s.Gate.FreeSlot(t.Context(), "db", Holder{ID: "d", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
+	if err := s.Limits.FreeSlot(t.Context(), "db", Holder{ID: "d", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
 		t.Error(err)
 	}
 	take("e", time.Second, true) // of a process with another lease

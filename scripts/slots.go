@@ -14,7 +14,7 @@ import (
 // Reserve reserves a call of a source with a rate limit: calls of all processes are a
 // distance of time apart. It returns how long the caller waits before its call; false if
 // the wait would be longer than limit, and nothing is reserved.
-func (s Gate) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
+func (s Limits) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
 	outcome, more, err := s.list(ctx, call(ctx, "rate", []string{s.home.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
 	if err != nil {
 		return 0, false, err
@@ -49,18 +49,18 @@ func parseHolder(member string) Holder {
 
 // TakeSlot takes one of the slots of a source, which all processes share, or renews the one
 // that the task has, for the time of a lease. It is false if all slots are taken.
-func (s Gate) TakeSlot(ctx context.Context, source string, who Holder, slots int, lease time.Duration) (bool, error) {
+func (s Limits) TakeSlot(ctx context.Context, source string, who Holder, slots int, lease time.Duration) (bool, error) {
 	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.home.Slots(source)}, who.String(), slots, lease.Milliseconds()))
 	return outcome == OK, err
 }
 
 // FreeSlot gives a slot back.
-func (s Gate) FreeSlot(ctx context.Context, source string, who Holder) error {
+func (s Limits) FreeSlot(ctx context.Context, source string, who Holder) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Slots(source), who.String()))
 }
 
 // Holders returns the tasks that have a slot, by source, ordered by their names.
-func (s Gate) Holders(ctx context.Context, sources []string) (map[string][]Holder, error) {
+func (s Limits) Holders(ctx context.Context, sources []string) (map[string][]Holder, error) {
 	all := map[string][]Holder{}
 	if len(sources) == 0 {
 		return all, nil
