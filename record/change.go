@@ -36,7 +36,7 @@ type each []any
 
 // update executes a change and returns how many rows changed. COALESCE prevents the use of an index
 // on the status, which would lock rows of others.
-func (s *Store) update(ctx context.Context, on execer, l *layout, c change) (int64, error) {
+func (s *mapping) update(ctx context.Context, on execer, l *layout, c change) (int64, error) {
 	var set strings.Builder
 	var args []any
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {

@@ -16,7 +16,7 @@ import (
 
 // Succeed implements engine.Records. It also returns true if the record is already SUCCESS with the
 // same attempt and file. It returns engine.ErrRefused if the file column is too short.
-func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
+func (s finisher) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
 	l, err := s.takes(ctx, run, file)
 	if err != nil {
 		return false, err
@@ -32,7 +32,7 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 }
 
 // SucceedPartly implements engine.Records like Succeed. The reason is cut like that of Fail.
-func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, rows int64, reason string) (bool, error) {
+func (s finisher) SucceedPartly(ctx context.Context, run engine.Run, file string, rows int64, reason string) (bool, error) {
 	l, err := s.takes(ctx, run, file)
 	if err != nil {
 		return false, err
@@ -46,16 +46,16 @@ func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, 
 // Fail implements engine.Records. The reason is cut to the size of the column, at most 4000 bytes.
 // File and rows of an earlier attempt are cleared: only SUCCESS and PARTIAL records have a file. It
 // also returns true if the record is already FAILED with the same attempt.
-func (s *Store) Fail(ctx context.Context, run engine.Run, reason string) (bool, error) {
+func (s finisher) Fail(ctx context.Context, run engine.Run, reason string) (bool, error) {
 	return s.fail(ctx, run, report.Failed, reason)
 }
 
 // Cancel implements engine.Records like Fail.
-func (s *Store) Cancel(ctx context.Context, run engine.Run, reason string) (bool, error) {
+func (s finisher) Cancel(ctx context.Context, run engine.Run, reason string) (bool, error) {
 	return s.fail(ctx, run, report.Cancelled, reason)
 }
 
-func (s *Store) fail(ctx context.Context, run engine.Run, to report.Status, reason string) (bool, error) {
+func (s finisher) fail(ctx context.Context, run engine.Run, to report.Status, reason string) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return false, err
@@ -74,7 +74,7 @@ func (s *Store) fail(ctx context.Context, run engine.Run, to report.Status, reas
 }
 
 // takes checks that the table can store the name of a file. It returns the layout.
-func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout, error) {
+func (s finisher) takes(ctx context.Context, run engine.Run, file string) (*layout, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ const (
 
 // finish gives the record of a run its final status. It also returns true if the record already has
 // that status, with the same attempt and, if given, the same file.
-func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file string, c change) (bool, error) {
+func (s finisher) finish(ctx context.Context, l *layout, run engine.Run, file string, c change) (bool, error) {
 	id, ok := l.exact(run.ID)
 	if !ok {
 		return false, nil
@@ -143,7 +143,7 @@ type success struct {
 
 // succeedTogether makes concurrent records SUCCESS: those of one attempt share a statement, and so
 // a commit. If a record is not done, a statement of its own finds out why.
-func (s *Store) succeedTogether(batches iter.Seq[[]*success]) {
+func (s finisher) succeedTogether(batches iter.Seq[[]*success]) {
 	for batch := range batches {
 		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
 		_ = s.succeedAll(ctx, batch)
@@ -152,7 +152,7 @@ func (s *Store) succeedTogether(batches iter.Seq[[]*success]) {
 }
 
 // succeedAll executes one statement per attempt of a batch.
-func (s *Store) succeedAll(ctx context.Context, batch []*success) error {
+func (s finisher) succeedAll(ctx context.Context, batch []*success) error {
 	ones := map[engine.Run]*success{}
 	runs := make([]engine.Run, 0, len(batch))
 	alike := map[string]bool{}

@@ -23,7 +23,7 @@ var firings = ledger{table: firingTable, columns: []string{"records", "name", "d
 // due time (ms) identify the firing: another call for the same firing inserts nothing and returns
 // the same id, because firing and record are in one transaction. The table's id must be
 // AUTO_INCREMENT.
-func (s *Store) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error) {
+func (s inserter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error) {
 	id, _, err = s.insertOnce(ctx, firings, []any{s.names.table, name, due}, report, parameters)
 	if err != nil {
 		return "", fmt.Errorf("record: submit for timer %s: %w", name, err)
@@ -33,7 +33,7 @@ func (s *Store) Submit(ctx context.Context, name string, due int64, report strin
 
 // CheckFirings checks that timers can submit records: the table of firings exists, and the id is
 // AUTO_INCREMENT. It changes nothing. The error matches ErrNoFirings and says what to do.
-func (s *Store) CheckFirings(ctx context.Context) error {
+func (s inserter) CheckFirings(ctx context.Context) error {
 	if _, err := s.known(ctx); err != nil {
 		return err
 	}

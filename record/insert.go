@@ -25,7 +25,7 @@ var (
 // Insert inserts a PENDING record and returns its id; parameters is a JSON object or nil. The
 // table's id must be AUTO_INCREMENT, and its other columns must have defaults. Errors:
 // ErrNotCounted, ErrFiltered.
-func (s *Store) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
+func (s inserter) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return "", err
@@ -65,7 +65,7 @@ var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []str
 // returns the same id, and sets before, because key and record are in one transaction. With another
 // report or other parameters it returns ErrOtherRequest. Its other errors are those of Insert, and
 // ErrNoRequests.
-func (s *Store) InsertOnce(ctx context.Context, key, report string, parameters []byte) (id string, before bool, err error) {
+func (s inserter) InsertOnce(ctx context.Context, key, report string, parameters []byte) (id string, before bool, err error) {
 	digest := sha256.Sum256(append([]byte(report+"\x00"), parameters...))
 	row := []any{s.names.table, key, digest[:]}
 	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
@@ -108,7 +108,7 @@ const pruned = 2
 
 // insertOnce inserts a PENDING record and a row of a ledger in one transaction. If the key exists,
 // it inserts nothing and returns the id of its row.
-func (s *Store) insertOnce(ctx context.Context, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
+func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return "", false, err
@@ -124,7 +124,7 @@ func (s *Store) insertOnce(ctx context.Context, in ledger, row []any, report str
 	return id, before, err
 }
 
-func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
+func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return "", false, err
@@ -151,7 +151,7 @@ func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any,
 }
 
 // insert inserts a PENDING record. After an error the caller rolls back.
-func (s *Store) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, parameters []byte) (id string, err error) {
+func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, parameters []byte) (id string, err error) {
 	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
 	if column, ok := s.columns["parameters"]; ok && parameters != nil {
 		columns, args = columns+", "+column, append(args, string(parameters))

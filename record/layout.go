@@ -32,7 +32,7 @@ type size struct{ bytes, characters int }
 
 // Check checks that the table and its columns exist, can be read and have usable types. It changes
 // nothing.
-func (s *Store) Check(ctx context.Context) error {
+func (s *mapping) Check(ctx context.Context) error {
 	l, err := s.learn(ctx)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) Check(ctx context.Context) error {
 
 // Widths returns the number of characters of the file column, 0 if unknown, and the maximum length
 // of an id.
-func (s *Store) Widths(ctx context.Context) (file, id int, err error) {
+func (s *mapping) Widths(ctx context.Context) (file, id int, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -61,7 +61,7 @@ func (s *Store) Widths(ctx context.Context) (file, id int, err error) {
 }
 
 // known returns the layout, and reads it first if necessary.
-func (s *Store) known(ctx context.Context) (*layout, error) {
+func (s *mapping) known(ctx context.Context) (*layout, error) {
 	s.mu.Lock()
 	l := s.layout
 	s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Store) known(ctx context.Context) (*layout, error) {
 	return s.known(ctx)
 }
 
-func (s *Store) learn(ctx context.Context) (*layout, error) {
+func (s *mapping) learn(ctx context.Context) (*layout, error) {
 	var names, list []string
 	for name, column := range s.columns {
 		names, list = append(names, name), append(list, column)
@@ -126,7 +126,7 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 
 // measure reads the sizes of text columns, and whether there is a readable created_at. If the
 // database does not say, as for some views, defaults stay.
-func (s *Store) measure(ctx context.Context, l *layout) error {
+func (s *mapping) measure(ctx context.Context, l *layout) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Store) measure(ctx context.Context, l *layout) error {
 }
 
 // fits checks that a text column for the status can store every value.
-func (s *Store) fits(kind string, length int) error {
+func (s *mapping) fits(kind string, length int) error {
 	for status, value := range s.statuses {
 		missing := strings.HasPrefix(kind, "enum(") && !strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
 		if (missing || len(value) > length) && status != s.unused {

@@ -27,9 +27,9 @@ const (
 
 // scoped returns a name in the tables beside the record table: several installations with their own
 // record tables may share a schema.
-func (s *Store) scoped(name string) string { return s.names.table + " " + name }
+func (s *mapping) scoped(name string) string { return s.names.table + " " + name }
 
-func (s *Store) beside(table string) string { return tableName{s.names.schema, table}.quoted() }
+func (s *mapping) beside(table string) string { return tableName{s.names.schema, table}.quoted() }
 
 // tableError wraps an error, and marks missing tables.
 func tableError(what string, err error) error {
@@ -40,7 +40,7 @@ func tableError(what string, err error) error {
 }
 
 // meta returns a value of fanfold_meta; empty: none.
-func (s *Store) meta(ctx context.Context, on querier, name string) (value string, err error) {
+func (s metadata) meta(ctx context.Context, on querier, name string) (value string, err error) {
 	err = on.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(name)).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", tableError("read "+name, err)
@@ -50,7 +50,7 @@ func (s *Store) meta(ctx context.Context, on querier, name string) (value string
 
 // setMeta sets a value of fanfold_meta if it is still before (empty: none). It tells whether it
 // did.
-func (s *Store) setMeta(ctx context.Context, on execer, name, before, now string) (bool, error) {
+func (s metadata) setMeta(ctx context.Context, on execer, name, before, now string) (bool, error) {
 	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(name), before}
 	if before == "" {
 		statement, args = "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2]
@@ -61,7 +61,7 @@ func (s *Store) setMeta(ctx context.Context, on execer, name, before, now string
 
 // Installation returns the tag in the names of this installation's files (see files.NewTag);
 // empty: none yet. It returns recovery.ErrNoTables if the tables do not exist.
-func (s *Store) Installation(ctx context.Context) (string, error) {
+func (s metadata) Installation(ctx context.Context) (string, error) {
 	tag, err := s.meta(ctx, s.db, installation)
 	if err == nil && tag != "" && !files.ValidTag(tag) {
 		return "", fmt.Errorf("record: %s has the invalid value %q for the name %q: delete the row, and Fanfold creates a new one",
@@ -72,7 +72,7 @@ func (s *Store) Installation(ctx context.Context) (string, error) {
 
 // Install is Installation, and creates the tag if there is none. All processes get the tag of the
 // first one.
-func (s *Store) Install(ctx context.Context) (string, error) {
+func (s metadata) Install(ctx context.Context) (string, error) {
 	tag, err := s.Installation(ctx)
 	if err != nil || tag != "" {
 		return tag, err

@@ -22,7 +22,7 @@ var ErrRunning = fault.Refused.New("record: still running")
 // Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING again and returns it; attempt
 // and file stay, the error is cleared. The caller then pushes its id. Errors: engine.ErrNoRecord,
 // and ErrRunning if the record is PENDING or PROCESSING.
-func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
+func (s starter) Retry(ctx context.Context, id string) (engine.Record, error) {
 	before, err := s.one(ctx, id)
 	if err != nil {
 		return before, err
@@ -48,11 +48,11 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 // up to 1000 records of an attempt. A result is true if the record is PENDING with that attempt
 // now, whatever made it so; the caller pushes its id. If runs contains a record twice, only the
 // first can be true. After an error some of the records may have changed.
-func (s *Store) RetryFailed(ctx context.Context, runs []engine.Run) ([]bool, error) {
+func (s starter) RetryFailed(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	return s.retry(ctx, runs, report.Failed)
 }
 
-func (s *Store) retry(ctx context.Context, runs []engine.Run, from ...report.Status) ([]bool, error) {
+func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.Status) ([]bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ type Filter struct {
 
 // List returns at most limit records, the most recently changed first. The server stops when ctx's
 // deadline passes: closing the connection would not stop the query there.
-func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record, error) {
+func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ var notJSON = []uint16{
 
 // formOf returns how the server writes a JSON value; not valid: its JSON functions refuse the value, such as MySQL
 // 1e400 and a hundred nested lists. A statement with such a value would fail, whatever its conditions.
-func (s *Store) formOf(ctx context.Context, value string) (form sql.NullString, err error) {
+func (s reader) formOf(ctx context.Context, value string) (form sql.NullString, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT JSON_UNQUOTE(JSON_EXTRACT(?, '$'))", value).Scan(&form)
 	if mysqldb.Answered(err, notJSON...) {
 		return sql.NullString{}, nil
@@ -171,7 +171,7 @@ func (s *Store) formOf(ctx context.Context, value string) (form sql.NullString, 
 
 // CountStartable counts the records that a rebuild of an empty Redis would start: PENDING and
 // PROCESSING ones that have not changed within the grace time.
-func (s *Store) CountStartable(ctx context.Context, grace time.Duration) (pending, processing int64, err error) {
+func (s candidates) CountStartable(ctx context.Context, grace time.Duration) (pending, processing int64, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return 0, 0, err

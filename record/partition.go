@@ -82,11 +82,13 @@ const (
 var ErrPartitions = errors.New("record: another number of partitions")
 
 // Partitions returns the number of partitions that NotePartitions stored; empty: none.
-func (s *Store) Partitions(ctx context.Context) (string, error) { return s.meta(ctx, s.db, partitions) }
+func (s metadata) Partitions(ctx context.Context) (string, error) {
+	return s.meta(ctx, s.db, partitions)
+}
 
 // NotePartitions stores the number of partitions, as text such as 8, if none is stored. If another
 // number is, it returns that and ErrPartitions.
-func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, err error) {
+func (s metadata) NotePartitions(ctx context.Context, now string) (noted string, err error) {
 	for range 2 {
 		if noted, err = s.Partitions(ctx); err != nil || noted == now {
 			return noted, err
@@ -112,7 +114,7 @@ func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, e
 
 // SetPartitions stores another number of partitions, and deletes the epochs and snapshots of the
 // earlier ones, which have no jobs any more.
-func (s *Store) SetPartitions(ctx context.Context, now string) error {
+func (s metadata) SetPartitions(ctx context.Context, now string) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("record: store the number of partitions: %w", err)

@@ -19,12 +19,12 @@ const ancient = 100 * 365 * 24 * time.Hour
 
 // Read implements engine.Records with one SELECT per 1000 ids. It does not query ids that no row
 // can have, such as x1 in an integer column.
-func (s *Store) Read(ctx context.Context, ids []string) (map[string]engine.Record, error) {
+func (s reader) Read(ctx context.Context, ids []string) (map[string]engine.Record, error) {
 	return s.read(ctx, ids, s.filter)
 }
 
 // read is Read with another condition than the filter.
-func (s *Store) read(ctx context.Context, ids []string, condition string) (map[string]engine.Record, error) {
+func (s reader) read(ctx context.Context, ids []string, condition string) (map[string]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Store) read(ctx context.Context, ids []string, condition string) (map[s
 }
 
 // find returns the rows that the database finds for these ids with a condition.
-func (s *Store) find(ctx context.Context, l *layout, ids []string, condition string) ([]engine.Record, error) {
+func (s reader) find(ctx context.Context, l *layout, ids []string, condition string) ([]engine.Record, error) {
 	var args []any
 	for _, id := range ids {
 		if arg, ok := l.argument(id); ok {
@@ -63,7 +63,7 @@ func (s *Store) find(ctx context.Context, l *layout, ids []string, condition str
 }
 
 // records executes a statement that is based on selection.
-func (s *Store) records(ctx context.Context, statement string, args ...any) ([]engine.Record, error) {
+func (s reader) records(ctx context.Context, statement string, args ...any) ([]engine.Record, error) {
 	records, err := collect(ctx, s.db, s.scan, statement, args...)
 	if err != nil {
 		return nil, fmt.Errorf("record: read: %w", err)
@@ -95,17 +95,17 @@ func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, er
 }
 
 // optional returns a column, or NULL if the table has none.
-func (s *Store) optional(name string) string { return cmp.Or(s.columns[name], "NULL") }
+func (s reader) optional(name string) string { return cmp.Or(s.columns[name], "NULL") }
 
 // parameters returns the expressions of the parameters and of their length. Oversized parameters
 // are not read: 100 records of 10 MB would take a gigabyte.
-func (s *Store) parameters() (value, length string) {
+func (s reader) parameters() (value, length string) {
 	length = "COALESCE(LENGTH(" + s.optional("parameters") + "), 0)"
 	return fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.maxBytes, s.optional("parameters")), length
 }
 
 // selection returns the SELECT for scan.
-func (s *Store) selection(l *layout) string {
+func (s reader) selection(l *layout) string {
 	parameters, length := s.parameters()
 	age := func(column string) string { return "TIMESTAMPDIFF(MICROSECOND, " + column + ", NOW(6))" }
 	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s FROM %s",
@@ -113,7 +113,7 @@ func (s *Store) selection(l *layout) string {
 		s.columns["file"], s.optional("error"), age(s.columns["updated"]), "CAST("+s.optional("rows")+" AS SIGNED)", age(cmp.Or(l.created, "NULL")), s.table)
 }
 
-func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
+func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
 	var r engine.Record
 	var status, reason sql.NullString
 	var age, made, created sql.NullInt64
@@ -139,7 +139,7 @@ func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
 }
 
 // one returns the row with exactly this id.
-func (s *Store) one(ctx context.Context, id string) (engine.Record, error) {
+func (s reader) one(ctx context.Context, id string) (engine.Record, error) {
 	found, err := s.Read(ctx, []string{id})
 	if err != nil {
 		return engine.Record{}, err
@@ -158,12 +158,12 @@ func (s *Store) one(ctx context.Context, id string) (engine.Record, error) {
 // one SELECT. With an index on status and id, as in Fanfold's own table, it reads only the rows of
 // the page; without one the server walks over the ids and reads the table once for all pages of a
 // pass.
-func (s *Store) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
+func (s candidates) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
 	return s.startableAnd(ctx, "", after, grace, n)
 }
 
 // startableAnd is Startable with one more condition.
-func (s *Store) startableAnd(ctx context.Context, condition, after string, grace time.Duration, n int) ([]engine.Record, error) {
+func (s candidates) startableAnd(ctx context.Context, condition, after string, grace time.Duration, n int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *Store) startableAnd(ctx context.Context, condition, after string, grace
 	return s.records(ctx, query, args...)
 }
 
-func (s *Store) startableQuery(l *layout, condition, after string, grace time.Duration, n int) (query string, args []any) {
+func (s candidates) startableQuery(l *layout, condition, after string, grace time.Duration, n int) (query string, args []any) {
 	limit := " LIMIT " + strconv.Itoa(max(0, n))
 	var pages []string
 	for _, status := range running {
@@ -189,7 +189,7 @@ func (s *Store) startableQuery(l *layout, condition, after string, grace time.Du
 
 // startable returns the condition for records of a status that have not changed within the grace
 // time.
-func (s *Store) startable(l *layout, status report.Status, grace time.Duration) (where string, args []any) {
+func (s candidates) startable(l *layout, status report.Status, grace time.Duration) (where string, args []any) {
 	updated := s.columns["updated"]
 	return s.columns["status"] + " = ? AND (" + updated + " IS NULL OR " + updated + " <= NOW(6) - INTERVAL ? MICROSECOND)" + s.filter,
 		[]any{l.statuses[status], grace.Microseconds()}

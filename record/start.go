@@ -10,15 +10,23 @@ import (
 )
 
 // Start implements engine.Records. If runs contains a record twice, only the first can be true.
-// After an error some of the records may have been started.
-func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
+// After an error some of the records may have been started. It waits only briefly for a locked row,
+// because all others of the statement wait with it, and leaves it out.
+func (s starter) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	results := make([]bool, len(runs))
 	for attempt, batch := range l.batches(runs) {
-		started, err := s.startBatch(ctx, l, batch, attempt)
+		all := false
+		if len(batch) > 1 {
+			all, err = repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged, errDeadlock)
+		}
+		started := batch
+		if !all && (err == nil || mysqldb.Answered(err, errLockTimeout)) {
+			started, err = s.startEach(ctx, l, batch, attempt)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
 		}
@@ -29,26 +37,14 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	return results, nil
 }
 
-// startBatch returns the runs that it started. It waits only briefly for a locked row, because all
-// others of the statement wait with it, and leaves it out.
-func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
-	if len(batch) > 1 {
-		all, err := repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged, errDeadlock)
-		if all || err != nil && !mysqldb.Answered(err, errLockTimeout) {
-			return batch, err
-		}
-	}
-	return s.startEach(ctx, l, batch, attempt)
-}
-
 // startAll starts all of the batch or none.
-func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt int64) (bool, error) {
+func (s starter) startAll(ctx context.Context, l *layout, batch []named, attempt int64) (bool, error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
 	defer tx.Rollback()
-	n, err := s.startRows(ctx, tx, l, batch, attempt, attempt+1)
+	n, err := s.update(ctx, tx, l, starting(batch, attempt, attempt+1))
 	if err != nil || n != int64(len(batch)) {
 		return false, err
 	}
@@ -60,7 +56,7 @@ func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt 
 const maxLocked = 3
 
 // startEach starts one run after the other, and leaves out those whose row is locked.
-func (s *Store) startEach(ctx context.Context, l *layout, batch []named, attempt int64) (started []named, err error) {
+func (s starter) startEach(ctx context.Context, l *layout, batch []named, attempt int64) (started []named, err error) {
 	locked := 0
 	for i, one := range batch {
 		done, waited, err := s.startOne(ctx, l, batch[i:i+1], attempt, attempt+1)
@@ -80,8 +76,8 @@ func (s *Store) startEach(ctx context.Context, l *layout, batch []named, attempt
 }
 
 // startOne starts a record unless its row is locked.
-func (s *Store) startOne(ctx context.Context, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
-	n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, one, attempt, next) }, errChanged, errDeadlock)
+func (s starter) startOne(ctx context.Context, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
+	n, err := repeated(ctx, func() (int64, error) { return s.update(ctx, s.db, l, starting(one, attempt, next)) }, errChanged, errDeadlock)
 	if mysqldb.Answered(err, errLockTimeout) {
 		return false, true, nil
 	}
@@ -89,7 +85,7 @@ func (s *Store) startOne(ctx context.Context, l *layout, one []named, attempt, n
 }
 
 // StartAs implements engine.Records. It waits for a lock as briefly as Start.
-func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
+func (s starter) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return false, err
@@ -105,9 +101,9 @@ func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (boo
 	return done, nil
 }
 
-func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []named, attempt, next int64) (int64, error) {
-	return s.update(ctx, on, l, change{ids: args(batch), attempt: attempt, from: running, to: report.Processing,
-		set: map[string]any{"attempt": next, "error": nil}})
+// starting is the change that starts records.
+func starting(batch []named, attempt, next int64) change {
+	return change{ids: args(batch), attempt: attempt, from: running, to: report.Processing, set: map[string]any{"attempt": next, "error": nil}}
 }
 
 // running are the statuses of records that may be started, failed and cancelled.

@@ -213,7 +213,7 @@ func TestAStartNeedsNoOtherRow(t *testing.T) {
 	for id := range int64(40) {
 		batch = append(batch, named{id: fmt.Sprint(id + 1), arg: id + 1})
 	}
-	if n, err := s.startRows(ctx, db, l, batch, 0, 1); err != nil || n != 2 {
+	if n, err := s.update(ctx, db, l, starting(batch, 0, 1)); err != nil || n != 2 {
 		t.Errorf("started %d: %v", n, err)
 	}
 }

@@ -21,6 +21,35 @@ const maxIDs = 1000
 // Store is the record table. All methods are safe for concurrent use. They wrap the errors of the
 // driver, for errors.As with *mysql.MySQLError.
 type Store struct {
+	*mapping
+	reader
+	candidates
+	inserter
+	starter
+	finisher
+	metadata
+}
+
+type (
+	// reader reads records, by id or as a list.
+	reader struct{ *mapping }
+	// candidates finds the records that a rebuild of an empty Redis starts.
+	candidates struct{ reader }
+	// inserter inserts PENDING records.
+	inserter struct{ *mapping }
+	// starter starts attempts, and lets finished records run again.
+	starter struct{ reader }
+	// finisher gives records their final statuses.
+	finisher struct {
+		reader
+		successes *group.Group[*success]
+	}
+	// metadata keeps what an installation stores beside its records.
+	metadata struct{ *mapping }
+)
+
+// mapping is the table as the options describe it.
+type mapping struct {
 	db       *sql.DB
 	table    string            // quoted
 	names    tableName         // as in information_schema
@@ -35,8 +64,6 @@ type Store struct {
 
 	mu     sync.Mutex
 	layout *layout // nil until it is read
-
-	successes *group.Group[*success]
 }
 
 var _ engine.Records = (*Store)(nil)
@@ -45,9 +72,8 @@ var _ engine.Records = (*Store)(nil)
 // Fanfold's own table: columns are named as in report.RecordColumns, except updated_at and
 // row_count for updated and rows. The caller opens db with mysqldb.ConnectRecords and closes it.
 func New(db *sql.DB, options report.Records) (*Store, error) {
-	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
+	s := &mapping{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
 		maxBytes: cmp.Or(options.Parameters, math.MaxInt64)}
-	s.successes = group.New(maxSuccesses, s.succeedTogether)
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, report.DefaultTable)); err != nil {
 		return nil, err
@@ -66,10 +92,13 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 		// The line break ends a comment at the end of the filter.
 		s.filter = " AND (" + options.Filter + "\n)"
 	}
-	return s, nil
+	read := reader{s}
+	finish := finisher{reader: read}
+	finish.successes = group.New(maxSuccesses, finish.succeedTogether)
+	return &Store{s, read, candidates{read}, inserter{s}, starter{read}, finish, metadata{s}}, nil
 }
 
-func (s *Store) mapColumns(given map[string]string) error {
+func (s *mapping) mapColumns(given map[string]string) error {
 	s.mapsCreated = given["created"] != ""
 	for column := range given {
 		if _, ok := report.RecordColumns[column]; !ok {
@@ -96,7 +125,7 @@ func (s *Store) mapColumns(given map[string]string) error {
 	return nil
 }
 
-func (s *Store) mapStatuses(given map[string]string) error {
+func (s *mapping) mapStatuses(given map[string]string) error {
 	all := []report.Status{report.Pending, report.Processing, report.Success, report.Partial, report.Failed, report.Cancelled}
 	for _, status := range all {
 		s.statuses[status] = string(status)
@@ -119,7 +148,7 @@ func (s *Store) mapStatuses(given map[string]string) error {
 
 // status returns the Fanfold status of a value. A value that is not mapped is returned unchanged,
 // and is final.
-func (s *Store) status(value string) report.Status {
+func (s *mapping) status(value string) report.Status {
 	for status, mapped := range s.statuses {
 		if strings.EqualFold(mapped, value) {
 			return status

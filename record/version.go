@@ -22,7 +22,7 @@ type Versions struct {
 // CheckVersions returns a *stored.Newer if a newer release has written the tables or their content
 // and this one cannot use them. It returns recovery.ErrNoTables if the tables do not exist or may not
 // be read.
-func (s *Store) CheckVersions(ctx context.Context) (v Versions, err error) {
+func (s metadata) CheckVersions(ctx context.Context) (v Versions, err error) {
 	v.KnownSteps = len(tableMigrations(s.names.schema))
 	// The account may have no right to read the steps, but that to read the version of the content.
 	v.Steps, err = made(ctx, s.db, tableName{s.names.schema, versionTable}, v.KnownSteps)
@@ -42,7 +42,7 @@ func (s *Store) CheckVersions(ctx context.Context) (v Versions, err error) {
 
 // NoteVersion stores the version of the content that this release writes, if none or an older one is
 // stored. It returns a *stored.Newer if a newer one is.
-func (s *Store) NoteVersion(ctx context.Context) error {
+func (s metadata) NoteVersion(ctx context.Context) error {
 	for range 3 {
 		found, err := s.contentVersion(ctx, s.db)
 		if err != nil || found >= stored.Snapshot.Writes {
@@ -64,7 +64,7 @@ func (s *Store) NoteVersion(ctx context.Context) error {
 
 // contentVersion returns the stored version of the content, 0 for none, and a *stored.Newer if this
 // release does not know it.
-func (s *Store) contentVersion(ctx context.Context, on querier) (int, error) {
+func (s metadata) contentVersion(ctx context.Context, on querier) (int, error) {
 	text, err := s.meta(ctx, on, version)
 	if err != nil || text == "" {
 		return 0, err
