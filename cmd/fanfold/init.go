@@ -37,18 +37,18 @@ configuration.
 Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := os.Lstat(o.File); err == nil {
-				return fault.Input.Of(exists(o.File))
-			}
-			s, err := starter.New(o)
-			if err != nil {
-				return fault.Input.Of(err)
-			}
-			p, err := s.Propose(c.Context())
+			p, err := starter.Propose(c.Context(), o)
 			if err != nil {
 				return err
 			}
-			if err := writeNew(o.File, p.Text); err != nil {
+			file, err := os.OpenFile(o.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if errors.Is(err, fs.ErrExist) {
+				return fault.Input.New("--out %s: the file exists: name another file, or remove it", o.File)
+			} else if err != nil {
+				return err
+			}
+			_, err = file.Write(p.Text)
+			if err := errors.Join(err, file.Close()); err != nil {
 				return err
 			}
 			return f.printProposal(c, o.File, p)
@@ -63,66 +63,38 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	return c
 }
 
-// writeNew creates a file. It does not overwrite an existing one.
-func writeNew(name string, text []byte) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return fault.Input.Of(exists(name))
-	} else if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close())
-}
-
-func exists(name string) error {
-	return fmt.Errorf("--out %s: the file exists: name another file, or remove it", name)
-}
-
 // printProposal prints what was written and what to do next.
 func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
-	command, parameter := os.Args[0], ""
+	command, parameter, tables := os.Args[0], "", "the table "+p.Records+" and Fanfold's other tables"
 	if file != "fanfold.yaml" {
 		command += " -c " + file
 	}
 	if p.Parameter != "" {
 		parameter = " --param " + p.Parameter
 	}
-	next := []string{
-		command + " migrate", command + " doctor", command + " serve",
-		fmt.Sprintf("%s run %s%s --file %[2]s.csv", command, p.Report, parameter),
-	}
-	if f.output == "json" {
-		return printJSON(c.OutOrStdout(), struct {
-			File      string   `json:"file"`
-			Report    string   `json:"report"`
-			Records   string   `json:"records"`
-			Variables []string `json:"variables"`
-			Next      []string `json:"next"`
-		}{file, p.Report, p.Records, append([]string{}, p.Variables...), next})
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Wrote %s. Its report %s shows %s.\n", file, p.Report, p.Joins)
-	if p.Exists {
-		fmt.Fprintf(&b, "The records are in the existing table %s.\n", p.Records)
-	}
-	if len(p.Similar) > 0 {
-		fmt.Fprintf(&b, "These tables look like tables of records, too; choose one with --records: %s.\n", strings.Join(p.Similar, ", "))
-	}
-	if len(p.Variables) > 0 {
-		fmt.Fprintf(&b, "Every fanfold command needs these environment variables: %s.\n", strings.Join(p.Variables, ", "))
-	}
-	tables := "the table " + p.Records + " and Fanfold's other tables"
 	if p.Exists {
 		tables = "Fanfold's other tables"
 	}
-	fmt.Fprintf(&b, `
+	run := fmt.Sprintf("%s run %s%s --file %[2]s.csv", command, p.Report, parameter)
+	if f.output == "json" {
+		return printJSON(c.OutOrStdout(), map[string]any{
+			"file": file, "report": p.Report, "records": p.Records, "variables": append([]string{}, p.Variables...),
+			"next": []string{command + " migrate", command + " doctor", command + " serve", run},
+		})
+	}
+	text := fmt.Sprintf("Wrote %s. Its report %s shows %s.\n", file, p.Report, p.Joins)
+	if p.Exists {
+		text += fmt.Sprintf("The records are in the existing table %s.\n", p.Records)
+	}
+	if len(p.Variables) > 0 {
+		text += fmt.Sprintf("Every fanfold command needs these environment variables: %s.\n", strings.Join(p.Variables, ", "))
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), `%s
 Review the file. Then:
-  %s    # creates %s
-  %s     # checks Redis, the databases, the queries and the sink
-  %s      # runs jobs; leave it running, and continue in another terminal
-  %s
-`, next[0], tables, next[1], next[2], next[3])
-	_, err := fmt.Fprint(c.OutOrStdout(), b.String())
+  %[2]s migrate    # creates %[3]s
+  %[2]s doctor     # checks Redis, the databases, the queries and the sink
+  %[2]s serve      # runs jobs; leave it running, and continue in another terminal
+  %[4]s
+`, text, command, tables, run)
 	return err
 }

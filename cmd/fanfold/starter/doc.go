@@ -1,16 +1,16 @@
 // Package starter answers one question: which first configuration suits these databases?
 //
-// New reads the options and does no I/O. Propose reads the tables, columns and indexes of every
-// database (from information_schema, in read-only transactions), finds the table of the records, and
-// chooses two tables that have a column in common. It validates the configuration that it writes,
-// and the databases prepare the queries, so the configuration works unchanged.
+// Propose reads the tables, columns and indexes of every database (from information_schema, in
+// read-only transactions), finds the table of the records, and chooses two tables that have a column
+// in common. It validates the configuration that it writes, and the databases prepare the queries, so
+// the configuration works unchanged.
 //
-//	source.go   addresses; the file has the names of passwords' variables, never passwords
+//	address.go  addresses; the file has the names of variables with passwords, never passwords
 //	schema.go   the tables of a database
 //	choose.go   which tables the first report joins
-//	draft.go    its queries
+//	query.go    its queries
 //	records.go  which table has the records
-//	text.go     the file
+//	page.go     the file
 //
 // No error contains a secret.
 package starter

@@ -1,12 +1,13 @@
 package starter
 
 import (
+	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/internal/fault"
 )
 
 func environment(values map[string]string) func(string) (string, bool) {
@@ -31,7 +32,7 @@ func TestAddresses(t *testing.T) {
 		s, err := newSource(text, env)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if got := strings.Trim(s.inFile(), `"`); got != want {
+		} else if got := s.DSN; got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
@@ -42,7 +43,7 @@ func TestAddresses(t *testing.T) {
 		"unix:///run/redis.sock?db=1":   "unix:///run/redis.sock?db=1",
 		"valkey://us$%7Bx%7D@h:6379/12": "valkey://us$%7Bx%7D:${REDIS_PASSWORD}@h:6379/12",
 	} {
-		if got, _, err := redisURL(text, env); err != nil || got != want {
+		if got, err := redisURL(text, env); err != nil || got != want {
 			t.Errorf("%s: %s, want %s; %v", text, got, want, err)
 		}
 	}
@@ -56,24 +57,24 @@ func TestWhatIsGivenWrong(t *testing.T) {
 	for want, o := range map[string]Options{
 		"--database is missing":                             {Redis: "redis://h"},
 		"--database: the address has no name: write NAME=":  {Redis: "redis://h", Databases: []string{"mysql://app:s3cr3t@h/s"}},
-		"not a MySQL or MariaDB URL":                        {Redis: "redis://h", Databases: []string{"a=postgres://app:s3cr3t@h/s"}},
-		"neither a URL nor a DSN":                           {Redis: "redis://h", Databases: []string{"a=app:s3cr3t@h"}},
+		"not a MySQL or MariaDB URL":                        {Redis: "redis://h", Databases: []string{"a=postgres://s3cr3t@h/s"}},
+		"databases.a.dsn: ":                                 {Redis: "redis://h", Databases: []string{"a=app@s3cr3t"}},
 		"environment variable A_PASSWORD":                   {Redis: "redis://h", Databases: []string{"a=mysql://app:s3cr3t@h/s"}},
 		"put it into the environment variable B_C_PASSWORD": {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
 		"no user":   {Redis: "redis://h", Databases: []string{"a=mysql://h/s"}},
 		"no schema": {Redis: "redis://h", Databases: []string{"a=mysql://app@h"}},
-		"the environment variable NONE is not set":             {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
-		"not a valid data source name":                         {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=s3cr3t"}},
-		"given twice":                                          {Redis: "redis://h", Databases: []string{good[0], good[0]}},
-		"environment variable REDIS_PASSWORD":                  {Redis: "redis://:s3cr3t@h", Databases: good},
-		"not a valid Redis URL":                                {Redis: "s3cr3t", Databases: good},
-		"the password in ODD contains characters":              {Redis: "redis://:${ODD}@h", Databases: good},
-		"--records b: no database has this name":               {Redis: "redis://h", Databases: good, Records: "b"},
-		"--records a.x-y: not a valid table name":              {Redis: "redis://h", Databases: good, Records: "a.x-y"},
-		"--sink: neither gs:// nor file://. Write gs://bucket": {Redis: "redis://h", Databases: good, Sink: "s3://s3cr3t"},
+		"the environment variable NONE is not set":  {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
+		"the DSN sets tls=custom":                   {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=custom"}},
+		"given twice":                               {Redis: "redis://h", Databases: []string{good[0], good[0]}},
+		"environment variable REDIS_PASSWORD":       {Redis: "redis://:s3cr3t@h", Databases: good},
+		"not a valid Redis URL. Write redis://":     {Redis: "s3cr3t", Databases: good},
+		"escape special characters in the password": {Redis: "redis://:${ODD}@h", Databases: good},
+		"--records b: no database has this name":    {Redis: "redis://h", Databases: good, Records: "b"},
+		"records.table: not a valid table name":     {Redis: "redis://h", Databases: good, Records: "a.x-y"},
+		"sink: neither gs:// nor file://":           {Redis: "redis://h", Databases: good, Sink: "s3://bucket"},
 	} {
 		o.File, o.Lookup = "fanfold.yaml", env
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
+		if _, err := Propose(t.Context(), o); !errors.Is(err, fault.Input) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
@@ -84,16 +85,16 @@ func schema(of *source, texts ...string) []*table {
 	var tables []*table
 	for _, text := range texts {
 		name, columns, _ := strings.Cut(text, ": ")
-		tb := &table{of: of, name: name, rows: true}
+		tb := &table{of: of, Name: name}
 		for c := range strings.SplitSeq(columns, ", ") {
 			words := strings.Fields(c)
 			last := words[len(words)-1]
 			kind, _, _ := strings.Cut(words[1], "(")
-			tb.columns = append(tb.columns, &column{name: words[0], kind: kind, whole: words[1], indexed: last == "pk" || last == "index", unique: last == "pk"})
+			tb.columns = append(tb.columns, &column{Name: words[0], kind: kind, Indexed: last == "pk" || last == "index", Unique: last == "pk"})
 		}
 		tables = append(tables, tb)
 	}
-	of.tables = tables
+	of.Tables = tables
 	return tables
 }
 
@@ -111,19 +112,19 @@ func TestPicks(t *testing.T) {
 		},
 		"fund.stock   + ": {{"stock: sku varchar, amount int, shelf int"}, {"rooms: id bigint pk, name varchar, floor int"}},
 	} {
-		fund, user := &source{name: "fund"}, &source{name: "user"}
+		fund, user := &source{Name: "fund"}, &source{Name: "user"}
 		all := picks(append(schema(fund, given[0]...), schema(user, given[1]...)...))
-		got := all[0].facts.of.name + "." + all[0].facts.name + " "
-		if p := all[0]; p.key != nil {
-			got += p.key.name
+		got := all[0].Facts.of.Name + "." + all[0].Facts.Name + " "
+		if p := all[0]; p.Key != nil {
+			got += p.Key.Name
 		}
 		got += " "
-		if p := all[0]; p.date != nil {
-			got += p.date.name
+		if p := all[0]; p.Date != nil {
+			got += p.Date.Name
 		}
 		got += " + "
-		if p := all[0]; p.other != nil {
-			got += p.other.of.name + "." + p.other.name + " " + p.same.name
+		if p := all[0]; p.Other != nil {
+			got += p.Other.of.Name + "." + p.Other.Name + " " + p.Same.Name
 		}
 		if got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -141,31 +142,33 @@ func TestRecordTables(t *testing.T) {
 		number  = "jobs: id bigint pk, report varchar, status int, attempt int, file varchar, updated_at timestamp"
 	)
 	tables := func() []*source {
-		a, b := &source{name: "a"}, &source{name: "b"}
+		a, b := &source{Name: "a"}, &source{Name: "b"}
 		schema(a, foreign, short, number)
 		schema(b, mine, strings.Replace(mine, "exports", "archive", 1))
 		return []*source{a, b}
 	}
 	all := tables()
-	r, err := findRecords(all, nil, "")
-	if err != nil || r.of != all[1] || r.table != "exports" || !r.exists || len(r.columns) > 0 || strings.Join(r.similar, ", ") != "a.download_task, a.jobs, b.archive" {
+	find := func(in []*source, of *source, table string) (records, error) {
+		r := records{Of: of, Table: table}
+		return r, r.find(in)
+	}
+	r, err := find(all, nil, "")
+	if err != nil || r.Of != all[1] || r.Table != "exports" || !r.Exists || len(r.Columns) > 0 {
 		t.Errorf("%+v %v", r, err)
 	}
-	if r, err = findRecords(all[:1], nil, ""); err != nil || r.of != all[0] || r.table != "file_download_record" || r.exists {
+	if r, err = find(all[:1], nil, ""); err != nil || r.Of != all[0] || r.Table != "file_download_record" || r.Exists {
 		t.Errorf("%+v %v", r, err)
 	}
-	r, err = findRecords(all, all[0], "download_task")
-	if err != nil || mapping(r.columns) != `attempt: "retry_count", error: "-", file: "url", parameters: "-", report: "report_type", rows: "-", status: "state", updated: "gmt_modified"` ||
-		mapping(r.statuses) != `CANCELLED: "canceled", FAILED: "failed", PENDING: "new", PROCESSING: "running", SUCCESS: "done"` {
+	r, err = find(all, all[0], "download_task")
+	if err != nil || r.Mapping() != `attempt: "retry_count", error: "-", file: "url", parameters: "-", report: "report_type", rows: "-", status: "state", updated: "gmt_modified"` {
 		t.Errorf("%+v %v", r, err)
 	}
-	for named, want := range map[string]string{"report_log": "no column for attempt, file, updated", "jobs": "is an integer"} {
-		if _, err := findRecords(all, all[0], named); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", named, err)
-		}
+	const want = "no column for attempt, file, updated"
+	if _, err := find(all, all[0], "report_log"); !errors.Is(err, fault.Input) || !strings.Contains(err.Error(), want) {
+		t.Error(err)
 	}
-	all[0].tables[1].name = "file_download_record"
-	if _, err := findRecords(all[:1], nil, ""); err == nil || !strings.Contains(err.Error(), "--records a.fanfold_record") {
+	all[0].Tables[1].Name = "file_download_record"
+	if _, err := find(all[:1], nil, ""); err == nil || !strings.Contains(err.Error(), "--records a.fanfold_record") {
 		t.Error(err)
 	}
 }
@@ -174,33 +177,35 @@ func TestRecordTables(t *testing.T) {
 func TestOddNames(t *testing.T) {
 	t.Parallel()
 	env := environment(map[string]string{"X": "s3cr3t", "REDIS_PASSWORD": "r"})
-	s, err := New(Options{File: "f.yaml", Redis: "redis://h", Sink: "gs://bucket/${x}", Databases: []string{"1-a=mysql://u:${X}@h/s", "null=mysql://u@h/s"}, Lookup: env, Now: time.Unix(1.7e9, 0)})
+	o := Options{File: "f.yaml", Redis: "redis://h", Sink: "gs://bucket/${x}", Databases: []string{"1-a=mysql://u:${X}@h/s", "null=mysql://u@h/s"}, Lookup: env}
+	made, err := newPage(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema(s.sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date", "2024: id bigint pk")
-	schema(s.sources[1], "user: id bigint pk, at varchar, user_id int, Null varchar")
-	s.sources[0].tables[0].columns[1].name = `a "b': -`
-	all := picks(append(s.sources[0].tables[:1], s.sources[1].tables...))
-	d := &draft{pick: all[0], from: "2024-01-01", others: []string{"x.y"}}
-	d.factsSQL, d.otherSQL = d.factsQuery(quoted), d.otherQuery(quoted)
-	p, err := s.proposal(d, &records{of: s.sources[1], table: "t$", columns: map[string]string{"rows": "-"}, statuses: map[string]string{"PENDING": "${z}"}, similar: []string{"a.b"}})
+	schema(made.Sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date", "2024: id bigint pk")
+	schema(made.Sources[1], "user: id bigint pk, at varchar, user_id int, Null varchar")
+	made.Sources[0].Tables[0].columns[1].Name = `a "b": -`
+	made.Pick = picks(append(made.Sources[0].Tables[:1], made.Sources[1].Tables...))[0]
+	made.Pick.queries()
+	made.Pick.From = "2024-01-01"
+	made.Records = records{Of: made.Sources[1], Table: "t$", Columns: map[string]string{"rows": "-", "file": "z$"}}
+	p, err := made.proposal(o)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, p.Text)
+		t.Fatal(err)
 	}
 	c, err := config.Load("f.yaml", p.Text, decode.Environment{Lookup: env})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := c.Reports["2024"]
-	if r == nil || c.Records.Statuses["PENDING"] != "${z}" || c.Sink.String() != "gs://bucket/${x}" || len(p.Variables) != 2 {
+	if r == nil || c.Records.Columns["file"] != "z$" || c.Sink.String() != "gs://bucket/${x}" || len(p.Variables) != 2 {
 		t.Errorf("%+v\n%s", c, p.Text)
 	}
-	var labels []string
-	for _, column := range r.CSV.Columns {
-		labels = append(labels, column.Label)
+	var columns []string
+	for _, l := range r.Listeners() {
+		columns = append(columns, l.Columns...)
 	}
-	if got := strings.Join(labels, "|"); got != `user_id|a "b': -|${y}|é|at|id|user at|Null` {
+	if got := strings.Join(columns, "|"); got != `user_id|a "b": -|${y}|é|at|user_id|id|Null` {
 		t.Errorf("%s\n%s", got, p.Text)
 	}
 }

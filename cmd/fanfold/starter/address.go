@@ -1,0 +1,109 @@
+package starter
+
+import (
+	"database/sql"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/fault"
+)
+
+// source is a database of the options.
+type source struct {
+	Name     string
+	DSN      string // as in the file: with the name of the password's variable
+	variable string // that a password belongs into
+	db       *sql.DB
+	Tables   []*table
+}
+
+type lookup = func(name string) (string, bool)
+
+var (
+	sourceName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+	isVariable     = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
+	notInVariables = regexp.MustCompile(`[^A-Z0-9]+`)
+)
+
+const databaseForm = "write NAME=mysql://user@host:3306/schema"
+
+// newSource reads NAME=URL. The URL begins with mysql:// or mariadb://, or is a DSN as in a
+// configuration.
+func newSource(text string, env lookup) (*source, error) {
+	name, address, ok := strings.Cut(text, "=")
+	if !ok || !sourceName.MatchString(name) {
+		return nil, fault.Input.New("--database: the address has no name: %s, with a name of up to 64 letters, digits, _ and -", databaseForm)
+	}
+	s := &source{Name: name, variable: defaultVariable(name)}
+	scheme, user, host, err := split(address, s.variable, env)
+	if err != nil {
+		return nil, fault.Input.New("--database %s: %w", name, err)
+	}
+	switch {
+	case user == "" || user[0] == ':':
+		return nil, fault.Input.New("--database %s: no user: %s", name, databaseForm)
+	case scheme == "mysql://" || scheme == "mariadb://":
+		host, schema, _ := strings.Cut(host, "/")
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host += ":3306"
+		}
+		s.DSN = user + "@tcp(" + host + ")/" + schema
+	case scheme == "":
+		s.DSN = user + "@" + host
+	default:
+		return nil, fault.Input.New("--database %s: not a MySQL or MariaDB URL: %s", name, databaseForm)
+	}
+	if before, _, _ := strings.Cut(s.DSN, "?"); strings.HasSuffix(before, "/") {
+		return nil, fault.Input.New("--database %s: no schema: %s", name, databaseForm)
+	}
+	return s, nil
+}
+
+// defaultVariable returns the variable that has the password of a database unless its address names
+// another one: PLT_FUND_PASSWORD for plt_fund.
+func defaultVariable(database string) string {
+	name := strings.Trim(notInVariables.ReplaceAllString(strings.ToUpper(database), "_"), "_")
+	if name == "" || name[0] <= '9' {
+		name = strings.TrimSuffix("DB_"+name, "_")
+	}
+	return name + "_PASSWORD"
+}
+
+// split splits an address into scheme://, user:password and the rest. The password is ${NAME}, as
+// the address has it; without one, it is the variable if that is set.
+func split(address, variable string, env lookup) (scheme, user, host string, err error) {
+	scheme, host, isURL := strings.Cut(address, "://")
+	if scheme += "://"; !isURL {
+		scheme, host = "", address
+	}
+	if before, after, ok := strings.Cut(host, "@"); ok {
+		user, host = before, after
+	}
+	user, password, given := strings.Cut(user, ":")
+	user = escape(user)
+	switch _, set := env(variable); {
+	case given && !isVariable.MatchString(password):
+		err = fault.Input.New("every user of this machine can see a password in an address: remove it, and put it into the environment variable %s", variable)
+	case given:
+		user += ":" + password
+	case set:
+		user += ":${" + variable + "}"
+	}
+	return scheme, user, escape(host), err
+}
+
+// redisURL returns the URL of Redis as in the file.
+func redisURL(text string, env lookup) (string, error) {
+	scheme, user, host, err := split(text, "REDIS_PASSWORD", env)
+	if err != nil {
+		return "", fault.Input.New("--redis: %w", err)
+	}
+	if user == "" || strings.HasPrefix(host, "/") {
+		return scheme + host, nil
+	}
+	return scheme + user + "@" + host, nil
+}
+
+// escape escapes ${, which would name a variable.
+func escape(text string) string { return strings.ReplaceAll(text, "${", "$${") }
