@@ -34,9 +34,9 @@ type admin struct {
 	server  *web.Server
 }
 
-// admin starts the admin server, if the configuration names one, and makes the registry of the
+// startAdmin starts the admin server, if the configuration names one, and makes the registry of the
 // metrics. The server runs until close.
-func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
+func startAdmin(ctx context.Context, p *Process, log *slog.Logger) (*admin, error) {
 	if p.Config.Admin == "" {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		return nil, err
 	}
 	p.Metrics = registry
-	a := &admin{ctx: ctx, ready: p.ready, server: server}
+	a := &admin{ctx: ctx, ready: health{p}.ready, server: server}
 	server.Serve(context.WithoutCancel(ctx), a.routes(registry, server.Access, server.Local, p.Config.AdminPublic))
 	log.Info("serving metrics and probes", "addr", server.Addr)
 	return a, nil

@@ -43,24 +43,6 @@ func openOnce(open func(context.Context) (sink.Sink, error)) func(context.Contex
 	}
 }
 
-// sinkAnswers returns the error of the last write of this process if it persists, and otherwise that
-// of listing a prefix without files.
-func (p *Process) sinkAnswers(ctx context.Context) error {
-	if p.files != nil {
-		if err := p.files.State(ctx); err != nil {
-			return err
-		}
-	}
-	files, err := p.reads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, err := range files.List(ctx, "fanfold-check/none") {
-		return err
-	}
-	return nil
-}
-
 // Object returns the sink that has the file of a record, and the file's name in it. The sink stays
 // open until Close.
 func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
@@ -24,27 +23,27 @@ func (p *Process) Layout() string {
 	return strconv.Itoa(len(p.Partitions)) + " tagged"
 }
 
-// notePartitions stores the layout. It refuses one that differs from the layout of earlier jobs.
-func (p *Process) notePartitions(ctx context.Context) error {
+// partitions stores the layout. It refuses one that differs from the layout of earlier jobs.
+func (p checks) partitions(ctx context.Context) error {
 	now := p.Layout()
 	noted, err := p.Records.NotePartitions(ctx, now)
 	switch {
-	case errors.Is(err, recovery.ErrNoTables): // beforeEngine logs it
+	case errors.Is(err, recovery.ErrNoTables): // openEngine logs it
 		return nil
 	case errors.Is(err, record.ErrPartitions):
-		return p.otherPartitions(noted)
+		return otherPartitions(p.Process, noted)
 	}
 	return err
 }
 
 // otherPartitions is the error of a configuration whose partitions differ from the stored ones.
-func (p *Process) otherPartitions(noted string) error {
+func otherPartitions(p *Process, noted string) error {
 	return fault.Config.New("redis.partitions: jobs were started with %s partitions, but the configuration has %s: use the configuration of the running processes; to change the number, let all jobs end, stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Layout())
 }
 
 // otherInstallation is the error of keys that belong to another installation, whose records are in
 // another table: each installation would read the other's ids as its own.
-func (p *Process) otherInstallation(owner, tag string) error {
+func otherInstallation(p *Process, owner, tag string) error {
 	keys := p.Partitions.Home().Keys
 	return fault.Config.New("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation)
 }
@@ -57,7 +56,7 @@ const ownerTime = time.Second
 func (p *Process) CheckOwner(ctx context.Context) error {
 	noted, err := p.Records.Partitions(ctx)
 	if err == nil && noted != "" && noted != p.Layout() {
-		return p.otherPartitions(noted)
+		return otherPartitions(p, noted)
 	}
 	if err == nil { // the database answers
 		if _, err := p.Records.CheckVersions(ctx); stored.IsNewer(err) {
@@ -75,26 +74,26 @@ func (p *Process) CheckOwner(ctx context.Context) error {
 	}
 	// Read the tag after the owner: a process stores its tag before it claims the keys.
 	if tag, err := p.Records.Installation(ctx); err == nil && owner != tag {
-		return p.otherInstallation(owner, tag)
+		return otherInstallation(p, owner, tag)
 	}
 	return nil
 }
 
-// claim notes this installation as the owner of the keys, if they have none.
-func (p *Process) claim(ctx context.Context, log *slog.Logger) error {
+// owner notes this installation as the owner of the keys, if they have none.
+func (p checks) owner(ctx context.Context) error {
 	tag, err := p.Records.Install(ctx)
-	if errors.Is(err, recovery.ErrNoTables) { // beforeEngine logs it
+	if errors.Is(err, recovery.ErrNoTables) { // openEngine logs it
 		return nil
 	} else if err != nil {
 		return err
 	}
 	owner, err := p.Partitions.Home().Epoch.Claim(ctx, tag)
 	if err != nil {
-		log.Warn("the owner of the keys is unknown: another installation may use them", "key", p.Partitions.Home().Keys.Installation, "err", err)
+		p.log.Warn("the owner of the keys is unknown: another installation may use them", "key", p.Partitions.Home().Keys.Installation, "err", err)
 		return nil
 	}
 	if owner != tag {
-		return p.otherInstallation(owner, tag)
+		return otherInstallation(p.Process, owner, tag)
 	}
 	return nil
 }

@@ -1,14 +1,12 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -61,11 +59,8 @@ type Process struct {
 	sources  map[string]listeners.Connection          // databases and APIs, by name
 	only     func(listener string) bool               // which listeners run here; nil: all
 	patterns []string                                 // of --listeners
-	slots    *listeners.Slots                         // of tasks
-	tag      string                                   // identifies this installation in the names of files; empty: unknown
 	zone     *time.Location                           // of the records' sessions; nil: the server's
-	closing  sync.Mutex                               // of closers
-	closers  []io.Closer
+	closers  closers
 }
 
 // statementTimeout is the timeout of a short MySQL statement.
@@ -92,60 +87,71 @@ func LoadConfig(file string) (*config.Config, error) {
 
 // Open makes the clients of a configuration. It connects to no server.
 func Open(file string) (*Process, error) {
-	config, err := LoadConfig(file)
+	read, err := LoadConfig(file)
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Config: config, sources: map[string]listeners.Connection{}}
+	p := &Process{Config: read, sources: map[string]listeners.Connection{}}
 	p.reads = openOnce(p.OpenSink)
-	if err := p.open(); err != nil {
-		p.Close()
-		return nil, fault.Config.Of(err)
+	for _, connect := range []func(*Process) error{connectRedis, connectSources, connectRecords} {
+		if err := connect(p); err != nil {
+			p.Close()
+			return nil, fault.Config.Of(err)
+		}
 	}
+	p.Inspect = inspect.New(p.handles())
+	p.Operate = operate.New(operate.Options{
+		Config: p.InspectConfig(), Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect,
+	})
 	return p, nil
 }
 
-func (p *Process) open() error {
-	var err error
+// connectRedis makes the clients of Redis and the partitions.
+func connectRedis(p *Process) (err error) {
 	all := p.Config.Keys.Partitions(p.Config.Redis)
 	// One connection of every partition watches its sets.
 	if p.Redis, err = redisdb.Connect(p.Config.Redis, 10*runtime.GOMAXPROCS(0)+4*len(all), 0); err != nil {
 		return err
 	}
-	p.closers = append(p.closers, p.Redis)
+	p.closers.add(p.Redis)
 	waiting := 13 // blocking reads of the trigger, fan-in, timers, ends and replies, and some spare connections
-	listeners := 0
-	for _, r := range p.Config.Reports {
-		for range r.Listeners() {
-			listeners++
-		}
-	}
-	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*(waiting+listeners/step.MaxShared+1), redisdb.BlockingTimeout); err != nil {
+	waiting += len(p.Config.ListenerNames())/step.MaxShared + 1
+	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*waiting, redisdb.BlockingTimeout); err != nil {
 		return err
 	}
-	p.closers = append(p.closers, p.Blocking)
+	p.closers.add(p.Blocking)
 	for _, keys := range all {
 		p.Partitions = append(p.Partitions, scripts.New(scripts.Options{
-			Redis: p.Redis, Keys: keys, Home: all[0], JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
+			Redis: p.Redis, Keys: keys, Home: all[0],
+			JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
 		}))
 	}
 	p.seen = &quiet.Watch{Type: p.Partitions.Type}
 	p.seen.On(p.Redis)
 	p.seen.On(p.Blocking)
+	return nil
+}
+
+// connectSources makes the databases and the APIs.
+func connectSources(p *Process) error {
 	for name, d := range p.Config.Databases {
 		source, err := mysql.Open(d)
 		if err != nil {
 			return fmt.Errorf("databases.%s: %w", name, err)
 		}
 		p.sources[name] = source
-		p.closers = append(p.closers, source)
+		p.closers.add(source)
 	}
 	for name, api := range p.Config.APIs {
 		p.sources[name] = http.New(api, p.Config.Keys.Prefix)
-		p.closers = append(p.closers, p.sources[name])
+		p.closers.add(p.sources[name])
 	}
-	// Records have their own connections, so their short statements do not wait behind long
-	// queries; the timeout bounds them.
+	return nil
+}
+
+// connectRecords makes the database of the records. It has its own connections, so that short statements do not
+// wait behind long queries; a timeout bounds them.
+func connectRecords(p *Process) (err error) {
 	of := p.Config.Databases[p.Config.Records.Database]
 	if of.TimeZone != "" {
 		p.zone, err = time.LoadLocation(of.TimeZone)
@@ -156,19 +162,20 @@ func (p *Process) open() error {
 	if err != nil {
 		return fmt.Errorf("databases.%s: %w", of.Name, err)
 	}
-	p.closers = append(p.closers, p.Rows)
+	p.closers.add(p.Rows)
 	if p.Records, err = record.New(p.Rows, p.Config.Records); err != nil {
 		return fmt.Errorf("records: %w", err)
 	}
-	p.Inspect = inspect.New(p.handles())
-	p.Operate = operate.New(operate.Options{Config: p.handles().Config, Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect})
 	return nil
 }
 
 // InspectConfig returns the part of the configuration that package inspect uses.
 func (p *Process) InspectConfig() inspect.Config {
 	c := p.Config
-	return inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records, Bounds: c.Bounds()}
+	return inspect.Config{
+		Redis: c.Redis, Reports: c.Reports, Timers: c.Timers,
+		Limits: c.Limits, Records: c.Records, Bounds: c.Bounds(),
+	}
 }
 
 // handles returns the clients that package inspect uses.
@@ -203,7 +210,7 @@ func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink %s: %w", to, err)
 	}
-	p.closes(s)
+	p.closers.add(s)
 	return s, nil
 }
 
@@ -215,67 +222,30 @@ func (p *Process) OpenRecords() (*sql.DB, error) {
 	if err != nil {
 		return nil, fault.Config.New("databases.%s: %w", of.Name, err)
 	}
-	p.closes(db)
+	p.closers.add(db)
 	return db, nil
 }
 
-// ping checks that Redis and the records' database answer: every master, or with some at least one.
-func (p *Process) ping(ctx context.Context, some bool) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	masters, err := redisdb.Masters(ctx, p.Redis)
-	answers := 0
-	for _, master := range masters {
-		failed := master.Ping(ctx).Err()
-		if err = cmp.Or(err, failed); failed == nil {
-			answers++
-		}
-	}
-	if some && answers > 0 {
-		err = nil
-	}
-	if hint := redisdb.Hint(p.Config.Redis, err); hint != "" {
-		return fault.Unreachable.New("redis: %w\n%s", err, hint)
-	} else if errors.As(err, new(net.Error)) {
-		return fault.Unreachable.Of(err) // it names Redis
-	} else if err != nil {
-		return fault.Unreachable.New("redis: %w", err)
-	}
-	if len(p.Config.Redis.Cluster) == 0 { // in a cluster, the first master may be the one that hangs
-		// The ACL of the user may deny INFO.
-		if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
-			if err := redisdb.CheckMode(p.Config.Redis, info["Server"]); err != nil {
-				return fault.Config.New("redis: %w", err)
-			}
-		}
-	}
-	if err := p.Rows.PingContext(ctx); err != nil {
-		return fault.Unreachable.New("database %s: %w", p.Config.Records.Database, err)
-	}
-	return nil
-}
-
-// ready returns why this process cannot work, or nil. The sink is judged by its last write.
-func (p *Process) ready(ctx context.Context) error {
-	if err := p.ping(ctx, false); err != nil || p.files == nil {
-		return err
-	}
-	return p.files.State(ctx)
-}
-
-// closes registers what Close must close.
-func (p *Process) closes(c io.Closer) {
-	p.closing.Lock()
-	defer p.closing.Unlock()
-	p.closers = append(p.closers, c)
-}
-
 // Close closes all connections.
-func (p *Process) Close() {
-	p.closing.Lock()
-	defer p.closing.Unlock()
-	for _, c := range p.closers {
-		_ = c.Close()
+func (p *Process) Close() { p.closers.close() }
+
+// closers are what a process must close. They are safe for concurrent use.
+type closers struct {
+	mu  sync.Mutex
+	all []io.Closer
+}
+
+func (c *closers) add(one io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, one)
+}
+
+func (c *closers) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		_ = one.Close()
 	}
 }
 

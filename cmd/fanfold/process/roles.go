@@ -45,29 +45,31 @@ func (ts together) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
+// builder prepares what the partitions share, and returns a function that makes the Runner of one partition.
+type builder func(ctx context.Context, p *Process, log *slog.Logger) (func(partition) (Runner, error), error)
+
+// builders has the builder of every role.
+var builders = map[string]builder{"engine": buildEngine, "listeners": buildListeners, "scheduler": buildScheduler}
+
 // Role makes a role, with one Runner for every partition.
 func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Logger) (Runner, error) {
-	make := p.scheduler
-	switch role {
-	case "engine":
-		if err := p.beforeEngine(ctx, log); err != nil {
-			return nil, err
-		}
-		make = p.engine
-	case "listeners":
-		p.beforeListeners()
-		make = p.listeners
+	build, err := builders[role](ctx, p, log)
+	if err != nil {
+		return nil, err
 	}
 	var all together
 	for i, s := range p.Partitions {
-		of := partition{Scripts: s, index: i, limits: p.Config.Limits.Share(len(p.Partitions)), metrics: p.Metrics, log: log}
+		of := partition{
+			Scripts: s, index: i, limits: p.Config.Limits.Share(len(p.Partitions)),
+			metrics: p.Metrics, consumer: consumer, log: log,
+		}
 		if len(p.Partitions) > 1 {
 			of.log = log.With("partition", i)
 			if p.Metrics != nil {
 				of.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"partition": strconv.Itoa(i)}, p.Metrics)
 			}
 		}
-		r, err := make(ctx, of, consumer)
+		r, err := build(of)
 		if err != nil {
 			return nil, err
 		}
@@ -79,24 +81,26 @@ func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Log
 // partition is what the roles of one partition do not share with other partitions.
 type partition struct {
 	*scripts.Scripts
-	index   int
-	limits  report.Limits
-	metrics prometheus.Registerer
-	log     *slog.Logger
+	index    int
+	limits   report.Limits
+	metrics  prometheus.Registerer
+	consumer string
+	log      *slog.Logger
 }
 
-// beforeEngine opens and checks what the engines of all partitions share.
-func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
+// openEngine opens and checks what the engines of all partitions share. The tag identifies this installation in the
+// names of files; empty: unknown.
+func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, err error) {
 	if err := p.Records.Check(ctx); err != nil {
-		return fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
+		return "", fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
 	}
 	opened, err := p.OpenSink(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if d, ok := opened.(*sink.Dir); ok {
 		if err := d.Make(); err != nil {
-			return err
+			return "", err
 		}
 	}
 	p.files = sink.Watch(opened)
@@ -106,24 +110,32 @@ func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	if _, err := files.CheckScratch(ctx); err != nil {
 		log.Warn("cannot write a scratch file: large joins will fail", "hint", files.ScratchHint, "err", err)
 	}
-	p.tag, err = p.Records.Install(ctx)
+	tag, err = p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
-		log.Warn("orphaned files stay in the sink: run fanfold migrate, which creates the tables that identify this installation", "err", err)
-		return nil
+		log.Warn("orphaned files stay in the sink: run fanfold migrate, "+
+			"which creates the tables that identify this installation", "err", err)
+		return "", nil
 	}
-	return err
+	return tag, err
 }
 
-// engine is the role that starts and ends jobs, and rebuilds what Redis lost.
-func (p *Process) engine(_ context.Context, of partition, consumer string) (Runner, error) {
+// buildEngine builds the role engine.
+func buildEngine(ctx context.Context, p *Process, log *slog.Logger) (func(partition) (Runner, error), error) {
+	tag, err := openEngine(ctx, p, log)
+	return func(of partition) (Runner, error) { return newEngine(p, of, tag) }, err
+}
+
+// newEngine makes the engine of a partition. It starts and ends jobs, and rebuilds what Redis lost.
+func newEngine(p *Process, of partition, tag string) (Runner, error) {
 	e, err := engine.New(engine.Options{
 		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records,
-		Reports: p.Config.Reports, Limits: of.limits, Consumer: consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
+		Reports: p.Config.Reports, Limits: of.limits, Consumer: of.consumer,
+		Log: of.log, Metrics: of.metrics, Trace: p.trace,
 	})
 	if err != nil {
 		return nil, err
 	}
-	f, err := files.New(e, files.Options{Sink: p.files, Installation: p.tag, Deletions: p.Records.Deletions()})
+	f, err := files.New(e, files.Options{Sink: p.files, Installation: tag, Deletions: p.Records.Deletions()})
 	if err != nil {
 		return nil, err
 	}
@@ -136,81 +148,48 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 	return together{t, fanin.New(e, f), f, r}, err
 }
 
-// beforeListeners makes the slots, which the listeners of all partitions share.
-func (p *Process) beforeListeners() {
-	limits := map[string]int{}
+// buildListeners builds the role listeners. The listeners of all partitions share their slots.
+func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
+	limits, sources := map[string]int{}, map[string]listeners.Source{}
 	for name, s := range p.Config.Sources() {
 		limits[name] = s.MaxTasks
 	}
-	p.slots = listeners.NewSlots(p.Config.Limits.Tasks, limits)
-}
-
-// listeners is the role that runs queries and calls APIs.
-func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
-	sources := map[string]listeners.Source{}
 	for name, s := range p.sources {
 		sources[name] = s
 	}
-	return listeners.New(listeners.Options{
-		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports, Only: p.only, Sources: sources, Bounds: p.Config.Bounds(),
-		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
-	})
+	slots := listeners.NewSlots(p.Config.Limits.Tasks, limits)
+	return func(of partition) (Runner, error) {
+		return listeners.New(listeners.Options{
+			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
+			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots,
+			Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
+		})
+	}, nil
 }
 
-// scheduler is the role that acts on due times, deadlines and timers.
-func (p *Process) scheduler(ctx context.Context, of partition, consumer string) (Runner, error) {
+// buildScheduler builds the role scheduler.
+func buildScheduler(ctx context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
 	if p.Config.Timers.Submit() {
 		// If the database cannot be reached now, the table may still exist.
 		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
 			return nil, fmt.Errorf("a timer submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
 		}
 	}
+	return func(of partition) (Runner, error) { return newScheduler(p, of) }, nil
+}
+
+// newScheduler makes the scheduler of a partition. It acts on due times, deadlines and timers.
+func newScheduler(p *Process, of partition) (Runner, error) {
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
 		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Submitter: Submitter{p.Records},
 		Reports: p.Config.Reports, Records: Ends{p.Records},
-		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: consumer, Log: of.log,
+		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: of.consumer, Log: of.log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s, err := scheduler.New(scheduler.Options{
-		Redis: p.Redis, Scripts: of.Scripts, Consumer: consumer, Timers: timers, Metrics: of.metrics, Log: of.log,
+		Redis: p.Redis, Scripts: of.Scripts, Consumer: of.consumer, Timers: timers, Metrics: of.metrics, Log: of.log,
 	})
 	return together{s, timers}, err
-}
-
-// Ends reads the records of ended jobs, for notifications.
-type Ends struct{ Records *record.Store }
-
-var _ scheduler.Records = Ends{}
-
-// Ended implements scheduler.Records.
-func (e Ends) Ended(ctx context.Context, id string) (scheduler.Ended, bool, error) {
-	found, err := e.Records.Read(ctx, []string{id})
-	r, ok := found[id]
-	if err != nil || !ok || r.ID != id {
-		return scheduler.Ended{}, false, err
-	}
-	ended := scheduler.Ended{ID: id, Report: r.Report, Attempt: r.Attempt, Status: r.Status, Error: r.Error}
-	if r.Status.HasFile() {
-		ended.File, ended.Rows = r.File, r.Rows
-	}
-	return ended, true, nil
-}
-
-// Submitter inserts the records of reports that timers submit.
-type Submitter struct{ Records *record.Store }
-
-var _ scheduler.Submitter = Submitter{}
-
-// Submit implements scheduler.Submitter.
-func (s Submitter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (string, error) {
-	id, err := s.Records.Submit(ctx, name, due, report, parameters)
-	switch {
-	case errors.Is(err, record.ErrNotCounted):
-		err = fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
-	case mysqldb.Away(err):
-		err = fmt.Errorf("%w: %w", scheduler.ErrOutage, err)
-	}
-	return id, err
 }

@@ -22,16 +22,21 @@ import (
 // siteShutdown bounds the wait for changes that still run when the process ends.
 const siteShutdown = 5 * time.Second
 
-// site serves the dashboard, the API and the waiting pages at the address HTTP, if there is one, until
-// end is called.
-func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err error) {
+// site is the address of the dashboard, the API and the waiting pages.
+type site struct {
+	*Process
+	log *slog.Logger
+}
+
+// serve serves the address HTTP, if there is one, until end is called.
+func (p site) serve(ctx context.Context) (end func(), err error) {
 	if p.HTTP == "" {
 		return func() {}, nil
 	}
 	server, err := web.Listen(ctx, web.Address{
 		Name: "--http", Addr: p.HTTP, Site: p.Config.HTTP, Grace: siteShutdown,
 		Remedy: "add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L",
-	}, log)
+	}, p.log)
 	if err != nil {
 		return nil, fault.Config.Of(err)
 	}
@@ -40,19 +45,22 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 			server.Close()
 		}
 	}()
-	site := server.Access
-	in, err := p.separateInspector()
+	door := server.Access
+	in, err := p.inspector()
 	if err != nil {
 		return nil, err
 	}
 	d := dashboard.New(dashboard.Options{
-		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Sink: p.sinkAnswers, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
+		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(),
+		Ready: health{p.Process}.ready, Sink: health{p.Process}.sink,
 		Processes: p.Partitions.Home().Definitions.Processes, Bounds: p.Config.Bounds(),
+		Version: p.Version, Path: door.Path(), Log: p.log,
 	})
 	service := api.New(api.Options{
-		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Page: p.page(log), Prefix: site.Path(), Log: log,
+		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters,
+		Find: p.Object, Page: p.links(), Prefix: door.Path(), Log: p.log,
 	})
-	pages, err := p.waiting(ctx, in, log)
+	pages, err := p.pages(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -61,21 +69,22 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	for _, folder := range []string{"/r", api.Root, "/assets"} {
 		mux.Handle(folder, http.NotFoundHandler()) // a redirect would lack the path of http.url
 	}
-	if site.Public() && !site.HasLogin() {
-		log.Warn("serving waiting pages only: other machines can reach http.url, and without http.users_file or http.trusted_header everyone could make changes")
+	if door.Public() && !door.HasLogin() {
+		p.log.Warn("serving waiting pages only: other machines can reach http.url, " +
+			"and without http.users_file or http.trusted_header everyone could make changes")
 	} else {
-		mux.Handle("/", site.Login(d))
-		mux.Handle(api.Root+"/", site.Login(service))
+		mux.Handle("/", door.Login(d))
+		mux.Handle(api.Root+"/", door.Login(service))
 	}
 	if pages != nil {
-		mux.Handle("/r/", site.Links(pages)) // a link is its own permission
+		mux.Handle("/r/", door.Links(pages)) // a link is its own permission
 	}
 	var running sync.WaitGroup
 	running.Go(func() { d.Run(streams) })
-	server.Serve(streams, site.Guard(site.Below(mux)))
-	log.Info("serving HTTP", "url", cmp.Or(p.Config.HTTP.URL, "http://"+server.Addr)+"/", "listens", server.Addr)
+	server.Serve(streams, door.Guard(door.Below(mux)))
+	p.log.Info("serving HTTP", "url", cmp.Or(p.Config.HTTP.URL, "http://"+server.Addr)+"/", "listens", server.Addr)
 	if !server.Local {
-		log.Info("pages and passwords are not encrypted on this address: put a TLS proxy in front of it")
+		p.log.Info("pages and passwords are not encrypted on this address: put a TLS proxy in front of it")
 	}
 	return func() {
 		cut()
@@ -87,15 +96,15 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 // readers is the number of connections to the records that all browsers and clients share.
 const readers = 6
 
-// separateInspector makes an Inspector with its own connections to Redis and the records, so that
+// inspector makes an Inspector with its own connections to Redis and the records, so that
 // clients that follow jobs and workers do not wait for each other.
-func (p *Process) separateInspector() (*inspect.Inspector, error) {
+func (p site) inspector() (*inspect.Inspector, error) {
 	o := p.handles()
 	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
 	if err != nil {
 		return nil, fault.Config.New("databases.%s: %w", p.Config.Records.Database, err)
 	}
-	p.closers = append(p.closers, rows)
+	p.closers.add(rows)
 	if o.Records, err = record.New(rows, p.Config.Records); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
@@ -103,7 +112,7 @@ func (p *Process) separateInspector() (*inspect.Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.closers = append(p.closers, following)
+	p.closers.add(following)
 	p.seen.On(following)
 	o.Blocking = following
 	return inspect.New(o), nil

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/recovery"
@@ -18,16 +17,16 @@ import (
 // MySQL again: what a newer release writes there is refused when it is read.
 const versionsEvery = 2 * time.Second
 
-// noteVersions refuses what this release does not know, and stores the versions that it writes. It
+// versions refuses what this release does not know, and stores the versions that it writes. It
 // looks at everything before it writes anything.
-func (p *Process) noteVersions(ctx context.Context, log *slog.Logger) error {
+func (p checks) versions(ctx context.Context) error {
 	_, err := p.Records.CheckVersions(ctx)
 	unknown := errors.Is(err, recovery.ErrNoTables)
 	if stored.IsNewer(err) || err != nil && !unknown {
 		return err
 	}
 	if unknown {
-		log.Warn("the version of the tables is unknown: run fanfold migrate, and grant SELECT on fanfold_migrations", "err", err)
+		p.log.Warn("the version of the tables is unknown: run fanfold migrate, and grant SELECT on fanfold_migrations", "err", err)
 	}
 	for _, s := range p.Partitions {
 		if err := s.Epoch.CheckVersion(ctx); stored.IsNewer(err) {
@@ -41,7 +40,7 @@ func (p *Process) noteVersions(ctx context.Context, log *slog.Logger) error {
 		if err := s.Epoch.NoteVersion(ctx); stored.IsNewer(err) {
 			return err
 		} else if err != nil {
-			log.Warn("the version of the state in a partition is unknown: trying again", "partition", i, "err", err)
+			p.log.Warn("the version of the state in a partition is unknown: trying again", "partition", i, "err", err)
 		}
 	}
 	return nil
@@ -49,11 +48,11 @@ func (p *Process) noteVersions(ctx context.Context, log *slog.Logger) error {
 
 // watchVersions stores the version of the state where Redis has lost it, until ctx ends or a newer
 // release runs that this one cannot run beside. Then it returns an error, which stops the process.
-func (p *Process) watchVersions(ctx context.Context, log *slog.Logger) error {
+func (p checks) watchVersions(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var newer error
-	err := step.Every(ctx, log, versionsEvery, "compare the version of the state in Redis", func(ctx context.Context) error {
+	err := step.Every(ctx, p.log, versionsEvery, "compare the version of the state in Redis", func(ctx context.Context) error {
 		var failed error
 		for _, s := range p.Partitions {
 			err := s.Epoch.NoteVersion(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/waiting"
 )
 
-// sealer returns what seals links to waiting pages.
-func (p *Process) sealer(ctx context.Context) (*waiting.Sealer, error) {
+// newSealer returns what seals links to waiting pages.
+func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		return nil, fault.Config.New("http.key: a link to a waiting page works in one installation only, and the table that identifies the installation does not exist: run fanfold migrate (%w)", err)
@@ -30,12 +29,12 @@ func (p *Process) sealer(ctx context.Context) (*waiting.Sealer, error) {
 	return seal, nil
 }
 
-// waiting returns the handler of the waiting pages; nil: http.key is not set.
-func (p *Process) waiting(ctx context.Context, in *inspect.Inspector, log *slog.Logger) (http.Handler, error) {
+// pages returns the handler of the waiting pages; nil: http.key is not set.
+func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, error) {
 	if p.Config.HTTP.Key == "" {
 		return nil, nil
 	}
-	seal, err := p.sealer(ctx)
+	seal, err := newSealer(ctx, p.Process)
 	if err != nil {
 		return nil, err
 	}
@@ -44,23 +43,23 @@ func (p *Process) waiting(ctx context.Context, in *inspect.Inspector, log *slog.
 		people = p.Records.People(column)
 	}
 	return waiting.New(waiting.Options{
-		People: people, Records: p.Records,
-		Seal: seal, Inspect: in, Redis: p.Redis, Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: log,
+		Seal: seal, Inspect: in, Records: p.Records, People: people, Redis: p.Redis,
+		Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: p.log,
 	}), nil
 }
 
 // pageTime is how long a link from the API is valid.
 const pageTime = 7 * 24 * time.Hour
 
-// page returns the function that makes links for clients of the API; nil: http.key or http.url is not set.
-func (p *Process) page(log *slog.Logger) func(ctx context.Context, id string) string {
+// links returns the function that makes links for clients of the API; nil: http.key or http.url is not set.
+func (p site) links() func(ctx context.Context, id string) string {
 	if p.Config.HTTP.Key == "" || p.Config.HTTP.URL == "" {
 		return nil
 	}
 	return func(ctx context.Context, id string) string {
 		url, err := p.PageURL(ctx, id, time.Now().Add(pageTime))
 		if err != nil {
-			log.Error("cannot create a link to a waiting page", "err", err)
+			p.log.Error("cannot create a link to a waiting page", "err", err)
 		}
 		return url
 	}
@@ -77,7 +76,7 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	case site.URL == "":
 		return "", fault.Config.New("http.url: not set: write the address at which people reach serve --http, such as https://reports.example.com")
 	}
-	seal, err := p.sealer(ctx)
+	seal, err := newSealer(ctx, p)
 	if err != nil {
 		return "", err
 	}
