@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine/files"
-
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -25,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/web"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
@@ -57,7 +58,7 @@ reports:
     parameters: {s: string, i: {type: integer, default: 7}, ids: {type: integer, list: true, default: null}}
     stages: [{listeners: [{name: a, database: db, query: "SELECT :s AS k, :i AS i FROM DUAL WHERE 1 IN (:ids)"}]}]
   plain: {stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]}
-`, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{})
+`, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +85,17 @@ reports:
 	b.api = New(Options{
 		Inspect: in, Operate: operate.New(operate.Options{Config: of, Scripts: all, Records: records, Inspect: in}),
 		Reports: c.Reports, Parameters: c.Limits.Parameters, Prefix: "/fanfold",
-		Find: func(_ context.Context, _, file string) (sink.Sink, string, error) {
+		Find: func(_ context.Context, _, file string) (web.File, error) {
 			name, _ := b.files.Name(file)
-			return b.files, name, nil
+			formats := kinds.Standard().Formats
+			made, _ := files.Parse(name, formats.Endings())
+			return web.File{Sink: b.files, Name: name, Made: made, ContentType: formats.ContentType(made.Ending)}, nil
 		},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})
-	web := httptest.NewServer(http.StripPrefix("/fanfold", b.api))
-	t.Cleanup(web.Close)
-	b.url = web.URL + "/fanfold" + Root
+	site := httptest.NewServer(http.StripPrefix("/fanfold", b.api))
+	t.Cleanup(site.Close)
+	b.url = site.URL + "/fanfold" + Root
 	return b
 }
 
@@ -131,7 +134,7 @@ func (b *bundle) insert(report string, status report.Status) string {
 func (b *bundle) succeed(text string) string {
 	b.Helper()
 	id := b.insert("plain", report.Success)
-	name := files.Name{Report: "plain", ID: id, Attempt: 1}.String()
+	name := files.Name{Report: "plain", ID: id, Attempt: 1, Ending: ".csv"}.String()
 	w, err := b.files.Create(b.Context(), sink.Object{Name: name})
 	b.ok(err)
 	defer w.Abort()

@@ -235,7 +235,7 @@ func joinSettings(more map[string]any) map[string]any {
 				map[string]any{"name": "big.b", "database": "big", "query": selectB},
 			}}},
 			"join": map[string]any{"key": "user_id"},
-			"csv": map[string]any{"columns": []any{
+			"file": map[string]any{"columns": []any{
 				"user_id", "name", "tag", "score", "level", "city", map[string]any{"column": "big.a.created_at", "label": "registered"},
 				"id", "amount", "fee", "status", "note", "big.b.created_at",
 			}},

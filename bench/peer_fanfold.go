@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
@@ -107,7 +108,7 @@ func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*
 	if err != nil {
 		return err
 	}
-	made, err := files.New(e, files.Options{Sink: f.files})
+	made, err := files.New(e, files.Options{Sink: f.files, Formats: kinds.Standard().Formats})
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ reports:
   bench:
     stages: [{listeners: [`+strings.Join(list, ", ")+`]}]
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
-`), decode.Environment{})
+`), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		return nil, err
 	}

@@ -14,17 +14,18 @@ import (
 // checker validates fields that depend on one another, and builds the Config.
 type checker struct {
 	*decode.Reader
+	kinds   Kinds
 	f       *file
 	config  *Config
 	readers map[string]*draftListener // the first listener of each name, in any report
 }
 
-func check(r *decode.Reader, f *file) *Config {
+func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	c := &Config{
 		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, AdminPublic: f.AdminPublic, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
-	k := &checker{Reader: r, f: f, config: c, readers: map[string]*draftListener{}}
+	k := &checker{Reader: r, kinds: kinds, f: f, config: c, readers: map[string]*draftListener{}}
 	k.checkRedis()
 	k.checkKeys()
 	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {

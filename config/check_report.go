@@ -45,7 +45,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	d.listeners.checkFieldNames()
 	d.resolve()
 	if d.checkJoin() {
-		d.checkCSV()
+		d.checkFile()
 	}
 	d.checkFirst()
 	d.checkFilters()

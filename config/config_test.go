@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
@@ -48,7 +49,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Load("good.yaml", data, testEnvironment())
+	got, err := Load("good.yaml", data, testEnvironment(), TestKinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +97,13 @@ func TestLoad(t *testing.T) {
 				Join: report.Join{Keys: []string{"user_id"}, Listeners: []report.Joined{
 					{Listener: tag, Type: report.Inner, Keys: []string{"user_id"}}, {Listener: withdraw, Type: report.Left, Keys: []string{"user_id"}}, {Listener: payment, Type: report.Full, Keys: []string{"uid"}},
 				}},
-				CSV: report.CSV{
-					BOM: true, Delimiter: ";", LF: true, Null: new("NULL"), TimeZone: "Europe/Berlin",
-					Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: report.FormulasEscape, Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
-					Columns: []report.CSVColumn{
+				File: report.File{
+					Format: "csv", TimeZone: "Europe/Berlin", Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
+					Options: &format.CSVOptions{
+						BOM: true, Delimiter: ";", LF: true, Null: new(format.Null("NULL")),
+						Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: format.FormulasEscape,
+					},
+					Columns: []report.FileColumn{
 						{Label: "user_id", Listener: "", Column: "user_id"}, {Label: "tag", Listener: tag, Column: "tag"}, {Label: "Withdrawn", Listener: withdraw, Column: "amount"}, {Label: "paid", Listener: payment, Column: "paid"},
 					},
 				},
@@ -110,7 +114,7 @@ func TestLoad(t *testing.T) {
 					{Name: "users", Line: 56, Kind: report.FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Query: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
-				CSV:  report.CSV{Columns: []report.CSVColumn{{Label: "id", Listener: "users", Column: "id"}}},
+				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
 			},
 			"pairs": {
 				Name: "pairs", Line: 57, Timeout: 71 * time.Minute, Retry: eight,
@@ -121,7 +125,7 @@ func TestLoad(t *testing.T) {
 				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},
 				}},
-				CSV: report.CSV{Columns: []report.CSVColumn{
+				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{
 					{Label: "x", Listener: "", Column: "x"}, {Label: "y", Listener: "", Column: "y"}, {Label: "a.note", Listener: "a", Column: "note"}, {Label: "only", Listener: "a", Column: "only"}, {Label: "b.note", Listener: "b", Column: "note"}, {Label: "b.y", Listener: "b", Column: "y"},
 				}},
 			},
@@ -151,7 +155,7 @@ func TestKeys(t *testing.T) {
 		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold", Replies: "replies:"}},
 		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-", Replies: "replies:"}},
 	} {
-		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment())
+		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment(), TestKinds)
 		if (err == nil) != (c.want != report.Keys{}) {
 			t.Errorf("keys: %s: %v", c.keys, err)
 		} else if err == nil && got.Keys != c.want {
@@ -161,7 +165,7 @@ func TestKeys(t *testing.T) {
 	for _, bad := range "{}*?[\\ \t\n\x00\x7f\u00a0\u200b\u2028" {
 		for _, field := range []string{"prefix", "hash"} {
 			keys := fmt.Sprintf("keys: {%s: %q}\n", field, "x"+string(bad))
-			if _, err := Load("f.yaml", []byte(base+keys), testEnvironment()); err == nil {
+			if _, err := Load("f.yaml", []byte(base+keys), testEnvironment(), TestKinds); err == nil {
 				t.Errorf("%s is no error", keys)
 			}
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -12,12 +13,12 @@ import (
 
 // tables are the structs of which the documentation has tables, by their names there.
 var tables = map[string]reflect.Type{
-	"file": reflect.TypeFor[file](), "redis": reflect.TypeFor[redisFields](), "sentinel": reflect.TypeFor[report.Sentinel](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
+	"configuration": reflect.TypeFor[file](), "redis": reflect.TypeFor[redisFields](), "sentinel": reflect.TypeFor[report.Sentinel](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
 	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "keys": reflect.TypeFor[report.Keys](), "http": reflect.TypeFor[report.Site](), "traces": reflect.TypeFor[tracesFields](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
 	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
 	"listeners": reflect.TypeFor[listenerFields](), "external columns": reflect.TypeFor[typedFields](), "http columns": reflect.TypeFor[report.HTTPField](),
 	"request": reflect.TypeFor[report.HTTPRequest](), "submit": reflect.TypeFor[report.HTTPSubmit](), "poll": reflect.TypeFor[report.HTTPPoll](), "result": reflect.TypeFor[report.HTTPResult](),
-	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "csv": reflect.TypeFor[report.CSV](), "columns": reflect.TypeFor[report.CSVColumn](),
+	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "file": reflect.TypeFor[report.File](), "columns": reflect.TypeFor[report.FileColumn](),
 	"notify": reflect.TypeFor[report.Notify](), "timers": reflect.TypeFor[report.Timer](), "timer submit": reflect.TypeFor[report.Submit](), "timer append": reflect.TypeFor[report.Append](), "timer call": reflect.TypeFor[report.Call](),
 }
 
@@ -27,7 +28,18 @@ var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (kind|own)
 // comments of the fields, and with -update writes them.
 func TestFieldsInTheDocs(t *testing.T) {
 	texts, used := comments(t), map[string]bool{}
-	for _, page := range []string{"../docs/reference/configuration.md", "../docs/reference/api-fields.md", "../docs/guides/external-listeners.md", "../docs/reference/metrics.md"} {
+	for table, kinds := range TestKinds.language().Kinds {
+		for _, k := range kinds {
+			if k.Fields != nil {
+				tables[table+" "+k.Name] = reflect.TypeOf(k.Fields()).Elem()
+			}
+		}
+	}
+	pages, err := filepath.Glob("../docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
 		was, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

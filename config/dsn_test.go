@@ -17,7 +17,7 @@ func TestDSNWithoutEffect(t *testing.T) {
 		"?sql_mode=%27allowAllFiles=true%27":  "",
 		"":                                    "",
 	} {
-		c, err := Load("f.yaml", []byte(strings.Replace(base, "/app\"", "/app"+options+"\"", 1)), testEnvironment())
+		c, err := Load("f.yaml", []byte(strings.Replace(base, "/app\"", "/app"+options+"\"", 1)), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Fatalf("%s: %v", options, err)
 		}
@@ -39,7 +39,7 @@ func TestRiskyValues(t *testing.T) {
 		{"sink:", "http: {trusted_header: {name: X-User, proxies: [10.0.0.0/8, 0.0.0.0/0]}}\nsink:", "http.trusted_header.proxies: 0.0.0.0/0 is every address"},
 		{"sink:", "http: {trusted_header: {name: X-User, proxies: ['::/0']}}\nsink:", "http.trusted_header.proxies: ::/0 is every address"},
 	} {
-		got, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.new, 1)), testEnvironment())
+		got, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.new, 1)), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Fatalf("%s: %v", c.new, err)
 		}

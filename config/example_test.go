@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 )
@@ -28,7 +29,7 @@ func environment() decode.Environment {
 }
 
 func ExampleLoad() {
-	c, err := config.Load("fanfold.yaml", []byte(file), environment())
+	c, err := config.Load("fanfold.yaml", []byte(file), environment(), kinds.Standard().Config())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,7 +49,7 @@ func ExampleLoad() {
 
 func ExampleLoad_problems() {
 	broken := strings.NewReplacer("since: date", "sinse: date", "file:///var", "/var").Replace(file)
-	_, err := config.Load("fanfold.yaml", []byte(broken), environment())
+	_, err := config.Load("fanfold.yaml", []byte(broken), environment(), kinds.Standard().Config())
 	fmt.Println(err)
 	// Output:
 	// fanfold.yaml:6:7: sink: neither gs:// nor file:// (value "/var/lib/fanfold"). Write gs://bucket/prefix or file:///directory

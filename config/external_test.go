@@ -18,7 +18,7 @@ func TestExternalListener(t *testing.T) {
 	t.Parallel()
 	load := func(file string) *report.Report {
 		t.Helper()
-		c, err := Load("f.yaml", []byte(file), testEnvironment())
+		c, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -64,9 +62,6 @@ var language = decode.Language{
 		"prefix":    badPrefix,
 		"zone":      badZone,
 		"condition": report.CheckCondition,
-		"delimiter": badDelimiter,
-		"date":      func(text string) *report.Mistake { return format.CheckLayout(text, report.KindDate) },
-		"datetime":  func(text string) *report.Mistake { return format.CheckLayout(text, report.KindDatetime) },
 	},
 }
 
@@ -160,12 +155,4 @@ func badPrefix(text string) *report.Mistake {
 func badZone(text string) *report.Mistake {
 	_, err := time.LoadLocation(text)
 	return unless(err == nil && text != "Local" && text != "", "unknown time zone", "Use a name of the tz database, such as Europe/Berlin or UTC")
-}
-
-func badDelimiter(text string) *report.Mistake {
-	var quoted []string
-	for _, d := range report.Delimiters {
-		quoted = append(quoted, strconv.Quote(d))
-	}
-	return unless(slices.Contains(report.Delimiters, text), decode.NoneOf(quoted), "")
 }

@@ -32,11 +32,11 @@ func FuzzLoad(f *testing.F) {
 		f.Add([]byte(base + "timers:\n  x: " + bad + "\n"))
 	}
 	f.Add([]byte("a: &a [*a]\n"))
-	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
+	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, file: *x}}\n"))
 	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := decode.NewReader("f.yaml", testEnvironment(), language)
-		config, err := load(r, data)
+		r := decode.NewReader("f.yaml", testEnvironment(), TestKinds.language())
+		config, err := load(r, TestKinds, data)
 		if err == nil {
 			if err := validate(string(data)); err != nil {
 				t.Errorf("the schema refuses it: %v", err)
@@ -86,14 +86,16 @@ func proved(t *testing.T, r *report.Report) {
 			}
 		}
 	}
-	for _, c := range r.CSV.Columns {
+	for _, c := range r.File.Columns {
 		if l, _, ok := r.Listener(c.Listener); c.Listener != "" && (!ok || !has(l, c.Column)) {
 			t.Errorf("%s: no column %q of %q", r.Name, c.Column, c.Listener)
 		}
 	}
-	_, err := time.LoadLocation(r.CSV.TimeZone)
-	if wrongForm(r.CSV.Date, report.KindDate) || wrongForm(r.CSV.Datetime, report.KindDatetime) || err != nil || r.CSV.MaxRows < 0 || r.CSV.MaxBytes < 0 || len(r.Hash()) != 12 {
-		t.Errorf("%s: options of a file that cannot be, %v: %+v", r.Name, err, r.CSV)
+	if _, err := time.LoadLocation(r.File.TimeZone); err != nil || r.File.MaxRows < 0 || r.File.MaxBytes < 0 || len(r.Hash()) != 12 {
+		t.Errorf("%s: options of a file that cannot be, %v: %+v", r.Name, err, r.File)
+	}
+	if o := r.File.Options.(*format.CSVOptions); o.Date.Parse(string(o.Date)) != nil && o.Date != "" || o.Datetime.Parse(string(o.Datetime)) != nil && o.Datetime != "" {
+		t.Errorf("%s: options of CSV that cannot be: %+v", r.Name, o)
 	}
 	for s, stage := range r.Stages {
 		for _, l := range stage.Listeners {
@@ -114,13 +116,9 @@ func proved(t *testing.T, r *report.Report) {
 		t.Errorf("%s: a timeout of %v for stages of %v", r.Name, r.Timeout, r.StagesTime())
 	}
 	provedRetry(t, r.Retry)
-	if r.Timeout <= 0 || len(r.CSV.Columns) == 0 || len(r.Join.Listeners) == 0 {
+	if r.Timeout <= 0 || len(r.File.Columns) == 0 || len(r.Join.Listeners) == 0 {
 		t.Errorf("%s: incomplete: %+v", r.Name, r)
 	}
-}
-
-func wrongForm(form string, kind report.Kind) bool {
-	return form != "" && format.CheckLayout(form, kind) != nil
 }
 
 func provedRetry(t *testing.T, r report.Retry) {

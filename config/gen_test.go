@@ -20,11 +20,15 @@ import (
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	names, err := filepath.Glob("../report/*.go")
-	if err != nil {
-		t.Fatal(err)
+	names := []string{"file.go"}
+	for _, folder := range append(kindFolders(), "../report") {
+		files, err := filepath.Glob(folder + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(folder, err)
+		}
+		names = append(names, files...)
 	}
-	for _, name := range append(names, "file.go") {
+	for _, name := range names {
 		source, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -45,6 +49,20 @@ func comments(t *testing.T) map[string]string {
 	return found
 }
 
+// kindFolders are the folders of the packages that define the fields of kinds.
+func kindFolders() []string {
+	var all []string
+	for _, kinds := range TestKinds.language().Kinds {
+		for _, k := range kinds {
+			if k.Fields != nil {
+				path := reflect.TypeOf(k.Fields()).Elem().PkgPath()
+				all = append(all, "../"+strings.TrimPrefix(path, "github.com/fanfold/fanfold/"))
+			}
+		}
+	}
+	return all
+}
+
 // described is a field with all that the documentation says of it.
 type described struct {
 	decode.Field
@@ -57,7 +75,7 @@ type described struct {
 func describe(t *testing.T, of reflect.Type, texts map[string]string) []described {
 	t.Helper()
 	v := reflect.New(of).Elem()
-	decode.Defaults(language, v.Addr().Interface())
+	decode.Defaults(TestKinds.language(), v.Addr().Interface())
 	var all []described
 	for _, f := range decode.Fields(of) {
 		if f.Name == "" {
@@ -78,7 +96,7 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 
 // values says which values a field can have; empty: its meaning says it.
 func (d described) values() string {
-	if words := language.WordsOf(d.Type, d.Tag); words != nil {
+	if words := TestKinds.language().WordsOf(d.Type, d.Tag); words != nil {
 		var names []string
 		for _, w := range words {
 			names = append(names, "`"+w.File+"`")
@@ -106,7 +124,7 @@ func (d described) absent() string {
 	case string:
 		text = v
 	}
-	if words := language.WordsOf(d.Type, d.Tag); words != nil && d.Tag.Get("default") == "" {
+	if words := TestKinds.language().WordsOf(d.Type, d.Tag); words != nil && d.Tag.Get("default") == "" {
 		for _, w := range words {
 			if w.Value == fmt.Sprint(d.value) {
 				text = w.File

@@ -14,7 +14,7 @@ const (
 	rowListeners  = "its listeners: names, sources, queries and requests, even by one space, `columns`"
 	rowFailure    = "`on_failure` of a listener"
 	rowJoin       = "`join`, `fold_case`"
-	rowCSV        = "`csv`: columns, labels and every option, such as `bom` or `max_rows`"
+	rowFile       = "`file`: columns, labels and every option, such as `bom` or `max_rows`"
 	rowZone       = "`time_zone` of a database"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
@@ -27,7 +27,7 @@ func TestHash(t *testing.T) {
 	t.Parallel()
 	load := func(file string) string {
 		t.Helper()
-		c, err := Load("f.yaml", []byte(file), testEnvironment())
+		c, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestHash(t *testing.T) {
 	}
 	// A new hash leaves running jobs to the processes of before: it must not
 	// change by accident.
-	if was := "286101eef911"; hash != was {
+	if was := "d4087cc2302d"; hash != was {
 		t.Errorf("the hash of base is %s, was %s", hash, was)
 	}
 	changes := definitionTable(t)
@@ -68,19 +68,19 @@ func TestHash(t *testing.T) {
 		{rowDefault, "a policy that is the default", "{name: shop.users, database", "{name: shop.users, on_failure: required, database"},
 		{rowFailure, "a policy", "{name: shop.users, database", "{name: shop.users, on_failure: optional, database"},
 		{rowFailure, "a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database"},
-		{rowCSV, "a label", "label: Item", "label: item"},
-		{rowDefault, "options of the file as they are without", "    csv:\n", "    csv:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n"},
-		{rowCSV, "a byte order mark", "    csv:\n", "    csv:\n      bom: true\n"},
-		{rowCSV, "the delimiter", "    csv:\n", "    csv:\n      delimiter: \";\"\n"},
-		{rowCSV, "line ends", "    csv:\n", "    csv:\n      line_end: lf\n"},
-		{rowCSV, "an empty text for NULL", "    csv:\n", "    csv:\n      null: \"\"\n"},
-		{rowCSV, "the time zone of the file", "    csv:\n", "    csv:\n      time_zone: Europe/Berlin\n"},
+		{rowFile, "a label", "label: Item", "label: item"},
+		{rowDefault, "options of the file as they are without", "    file:\n", "    file:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n"},
+		{rowFile, "a byte order mark", "    file:\n", "    file:\n      bom: true\n"},
+		{rowFile, "the delimiter", "    file:\n", "    file:\n      delimiter: \";\"\n"},
+		{rowFile, "line ends", "    file:\n", "    file:\n      line_end: lf\n"},
+		{rowFile, "an empty text for NULL", "    file:\n", "    file:\n      null: \"\"\n"},
+		{rowFile, "the time zone of the file", "    file:\n", "    file:\n      time_zone: Europe/Berlin\n"},
 		{rowZone, "the zone of the database", "/app\"}", "/app\", time_zone: Europe/Berlin}"},
 		{rowDefault, "UTC as the zone of the database", "/app\"}", "/app\", time_zone: UTC}"},
-		{rowCSV, "the form of dates", "    csv:\n", "    csv:\n      date: DD.MM.YYYY\n"},
-		{rowCSV, "formulas", "    csv:\n", "    csv:\n      formulas: escape\n"},
-		{rowCSV, "the compression of the file", "    csv:\n", "    csv:\n      compress: gzip\n"},
-		{rowCSV, "what a file may have", "    csv:\n", "    csv:\n      max_rows: 10\n"},
+		{rowFile, "the form of dates", "    file:\n", "    file:\n      date: DD.MM.YYYY\n"},
+		{rowFile, "formulas", "    file:\n", "    file:\n      formulas: escape\n"},
+		{rowFile, "the compression of the file", "    file:\n", "    file:\n      compress: gzip\n"},
+		{rowFile, "what a file may have", "    file:\n", "    file:\n      max_rows: 10\n"},
 		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
 		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    paused_deadline: waits"},
@@ -88,7 +88,7 @@ func TestHash(t *testing.T) {
 		{rowListeners, "the name of a listener", "shop.users", "shop.people"},
 		{rowAround, "the password", "${USER_DB_PASSWORD}", "another"},
 		{rowJoin, "the key of a join", "type: left}", "type: left, key: name}"},
-		{rowCSV, "most bytes", "    csv:\n", "    csv:\n      max_bytes: 1MB\n"},
+		{rowFile, "most bytes", "    file:\n", "    file:\n      max_bytes: 1MB\n"},
 	} {
 		used[c.row] = true
 		t.Run(c.name, func(t *testing.T) {

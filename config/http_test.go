@@ -70,7 +70,7 @@ reports:
 
 func TestLoadHTTP(t *testing.T) {
 	t.Parallel()
-	c, err := Load("f.yaml", []byte(httpBase), testEnvironment())
+	c, err := Load("f.yaml", []byte(httpBase), testEnvironment(), TestKinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestLoadHTTP(t *testing.T) {
 		{`unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`, "unknown: resubmit", true},
 		{"idempotency: none", "idempotency: none # still", true},
 	} {
-		c, err := Load("f.yaml", []byte(strings.Replace(httpBase, e.old, e.new, 1)), testEnvironment())
+		c, err := Load("f.yaml", []byte(strings.Replace(httpBase, e.old, e.new, 1)), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Error(err)
 		} else if got := c.Reports["scores"].Hash(); (got == hash) != e.same {
@@ -243,7 +243,7 @@ func TestHTTPProblems(t *testing.T) {
 				t.Errorf("%s: the file has %q %d times", c.name, c.edits[i], n)
 			}
 		}
-		_, err := Load("f.yaml", []byte(strings.NewReplacer(c.edits...).Replace(httpBase)), testEnvironment())
+		_, err := Load("f.yaml", []byte(strings.NewReplacer(c.edits...).Replace(httpBase)), testEnvironment(), TestKinds)
 		if problems := (decode.Problems{}); !errors.As(err, &problems) {
 			t.Errorf("%s: no Problems but %v", c.name, err)
 			continue

@@ -14,7 +14,7 @@ func TestJobBytes(t *testing.T) {
 		"0": 0, "0GB": 0, "-1": 0, "1.5GB": 0, "1TB": 0, "GB": 0, "1025GB": 0, "1099511627777": 0, "9999999999999GB": 0,
 		"18446744073709551617": 0, "1G": 0, "1B": 0, "1e6": 0,
 	} {
-		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "job_bytes: "+text)), testEnvironment())
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "job_bytes: "+text)), testEnvironment(), TestKinds)
 		switch {
 		case (err == nil) != (want > 0):
 			t.Errorf("%q: %v", text, err)
@@ -34,7 +34,7 @@ func TestBoundsOfLimits(t *testing.T) {
 		"fold_bytes: 64KB": "", "fold_bytes: 8GB": "", "fold_bytes: 10": "not a size from 64KB to 8GB", "fold_bytes: 65535": "not a size from 64KB to 8GB",
 		"job_bytes: 1MB": "", "job_bytes: 5": "not a size from 1MB to 1024GB",
 	} {
-		_, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment())
+		_, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment(), TestKinds)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", text, err, want)
 		}
@@ -44,7 +44,7 @@ func TestBoundsOfLimits(t *testing.T) {
 func TestCompress(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"tasks: 1": false, "compress: off": false, "compress: zstd": true, `compress: "${COMPRESS:-zstd}"`: true} {
-		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment())
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		} else if config.Limits.Compress != want {
@@ -60,7 +60,7 @@ func TestAdmin(t *testing.T) {
 		":9464": false, "9464": false, "127.0.0.1": false, "127.0.0.1:": false, "127.0.0.1:65536": false, "127.0.0.1:-1": false, "::1:9464": false,
 		"user@host:80": false, "http://host:80": false, "a b:80": false, "unix:/run/x": false,
 	} {
-		config, err := Load("f.yaml", []byte(base+"admin: "+text+"\n"), testEnvironment())
+		config, err := Load("f.yaml", []byte(base+"admin: "+text+"\n"), testEnvironment(), TestKinds)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -72,7 +72,7 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("%s became %q", text, config.Admin)
 		}
 	}
-	if _, err := Load("f.yaml", []byte(base+"admin: 0.0.0.0:80\nadmin_public: true\n"), testEnvironment()); err != nil {
+	if _, err := Load("f.yaml", []byte(base+"admin: 0.0.0.0:80\nadmin_public: true\n"), testEnvironment(), TestKinds); err != nil {
 		t.Error(err)
 	}
 }
@@ -83,7 +83,7 @@ func TestParameterBytes(t *testing.T) {
 		"": 64 << 10, "1KB": 1 << 10, "1024": 1 << 10, "1MB": 1 << 20,
 		"1023": 0, "0": 0, "2MB": 0, "1048577": 0, "many": 0,
 	} {
-		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "parameters: "+text)), testEnvironment())
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "parameters: "+text)), testEnvironment(), TestKinds)
 		switch {
 		case (err == nil) != (want > 0):
 			t.Errorf("%q: %v", text, err)

@@ -77,15 +77,15 @@ var (
 // Load reads and validates a configuration file. name is used only in messages. The error
 // is of type decode.Problems, has all problems of the file and contains no secret.
 // docs/reference/configuration.md describes the fields.
-func Load(name string, data []byte, env decode.Environment) (*Config, error) {
-	return load(decode.NewReader(name, env, language), data)
+func Load(name string, data []byte, env decode.Environment, kinds Kinds) (*Config, error) {
+	return load(decode.NewReader(name, env, kinds.language()), kinds, data)
 }
 
-func load(r *decode.Reader, data []byte) (*Config, error) {
+func load(r *decode.Reader, kinds Kinds, data []byte) (*Config, error) {
 	var f file
 	var c *Config
 	if r.Decode(data, &f) {
-		c = check(r, &f)
+		c = check(r, kinds, &f)
 	}
 	if problems := r.Problems(); len(problems) > 0 {
 		return nil, problems

@@ -39,7 +39,7 @@ reports:
         - shop.orders
         - {name: shop.users, type: left}
         - {name: shop.items, key: id}
-    csv:
+    file:
       columns:
         - id
         - total
@@ -145,17 +145,17 @@ var badFiles = []struct {
 	{"keys that are no mapping", []string{"sink:", "keys: \"fanfold:\"\nsink:"}},
 	{"other keys", []string{"sink:", "keys: {perfix: x, hash: [x]}\nsink:"}},
 
-	{"options of a file", []string{"    csv:\n", "    csv:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: zip\n      max_rows: 0\n      max_bytes: 6TB\n"}},
-	{"a month where the minute was meant", []string{"    csv:\n", "    csv:\n      datetime: DD.MM.YYYY HH:MM\n"}},
-	{"12 hours without AM", []string{"    csv:\n", "    csv:\n      datetime: DD.MM.YYYY hh:mm\n"}},
-	{"AM without 12 hours", []string{"    csv:\n", "    csv:\n      datetime: HH:mm AM\n"}},
-	{"a part of a form that comes twice", []string{"    csv:\n", "    csv:\n      date: DD.MM.YY YYYY\n      datetime: HH hh:mm AM\n"}},
-	{"an option of a file with a wrong name", []string{"    csv:\n", "    csv:\n      delimeter: \";\"\n"}},
-	{"a text for NULL with a delimiter", []string{"    csv:\n", "    csv:\n      null: \"a;b\"\n"}},
+	{"options of a file", []string{"    file:\n", "    file:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: zip\n      max_rows: 0\n      max_bytes: 6TB\n"}},
+	{"a month where the minute was meant", []string{"    file:\n", "    file:\n      datetime: DD.MM.YYYY HH:MM\n"}},
+	{"12 hours without AM", []string{"    file:\n", "    file:\n      datetime: DD.MM.YYYY hh:mm\n"}},
+	{"AM without 12 hours", []string{"    file:\n", "    file:\n      datetime: HH:mm AM\n"}},
+	{"a part of a form that comes twice", []string{"    file:\n", "    file:\n      date: DD.MM.YY YYYY\n      datetime: HH hh:mm AM\n"}},
+	{"an option of a file with a wrong name", []string{"    file:\n", "    file:\n      delimeter: \";\"\n"}},
+	{"a text for NULL with a delimiter", []string{"    file:\n", "    file:\n      null: \"a;b\"\n"}},
 	{"an empty text for NULL in a file of one column", []string{"        - total\n        - {column: shop.items.item, label: Item}\n", "      null: \"\"\n"}},
-	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    csv:\n", "    csv:\n      formulas: fail\n"}},
-	{"a default that is a formula", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: \"=1+1\"}}, database", "    csv:\n", "    csv:\n      formulas: fail\n"}},
-	{"a text for NULL that is a formula", []string{"    csv:\n", "    csv:\n      null: \"=NA()\"\n      formulas: escape\n"}},
+	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    file:\n", "    file:\n      formulas: fail\n"}},
+	{"a default that is a formula", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: \"=1+1\"}}, database", "    file:\n", "    file:\n      formulas: fail\n"}},
+	{"a text for NULL that is a formula", []string{"    file:\n", "    file:\n      null: \"=NA()\"\n      formulas: escape\n"}},
 	{"the zone of a database", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app\", time_zone: Berlin"}},
 	{"a time zone in a DSN", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?charset=utf8mb4&time_zone=%27%2B02%3A00%27\""}},
 	{"a time zone in a DSN with other letters", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?@@Session.Time_Zone=%27Europe%2FBerlin%27\""}},
@@ -176,7 +176,7 @@ var badFiles = []struct {
 	{"a port that does not exist", []string{"@tcp(db:3306)/app\"", "@tcp(db:99999)/app\""}},
 	{"a port that is a name", []string{"@tcp(db:3306)/app\"", "@tcp(db:mysql)/app\""}},
 	{"a network that does not exist", []string{"@tcp(db:3306)/app\"", "@cloudsql(db:3306)/app\""}},
-	{"options of a file that are no single values", []string{"    csv:\n", "    csv:\n      delimiter: [\";\"]\n      null: {a: b}\n      max_bytes: []\n"}},
+	{"options of a file that are no single values", []string{"    file:\n", "    file:\n      delimiter: [\";\"]\n      null: {a: b}\n      max_bytes: []\n"}},
 
 	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
 	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
@@ -202,7 +202,7 @@ var badFiles = []struct {
 	{"timeout and batch", []string{"name: shop.users, database", "name: shop.users, timeout: 5 minutes, batch: 10, database"}},
 	{"a report's timeout that is too short", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true", "name: shop.users, database", "name: shop.users, timeout: 6m, database"}},
 	{"a timeout that is too short without retries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: 0"}},
-	{"a timeout that is too short for one listener", []string{"timeout: 2h", "timeout: 30m\n    strict_timeout: true", base[strings.Index(base, "      - listeners:\n          - {name: shop.items"):strings.Index(base, "    join")], "", base[strings.Index(base, "        - {name: shop.items, key"):strings.Index(base, "    csv")], "", "        - {column: shop.items.item, label: Item}\n", ""}},
+	{"a timeout that is too short for one listener", []string{"timeout: 2h", "timeout: 30m\n    strict_timeout: true", base[strings.Index(base, "      - listeners:\n          - {name: shop.items"):strings.Index(base, "    join")], "", base[strings.Index(base, "        - {name: shop.items, key"):strings.Index(base, "    file:")], "", "        - {column: shop.items.item, label: Item}\n", ""}},
 	{"a timeout that is too short for one of many tries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: {retries: 0}", "name: shop.users, database", "name: shop.users, retry: {retries: 2, backoff: exponential, delay: 10s}, database"}},
 	{"a listener that takes more than the longest timeout", []string{"timeout: 2h", "timeout: 720h\n    strict_timeout: true", "{name: shop.items, database", "{name: shop.items, timeout: 720h, retry: 100, database"}},
 	{"retries that take more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 100, delay: 720h}"}},
@@ -257,7 +257,7 @@ var badFiles = []struct {
 	{"a column that several give", []string{"SELECT id, name", "SELECT id, total"}},
 	{"a column of a listener that is not joined", []string{"        - shop.orders\n", "", "shop.users, type: left", "shop.users", "- total", "- shop.orders.total"}},
 	{"labels", []string{"- total", "- {column: total, label: Item}", "- id", "- {column: id, label: \"\"}"}},
-	{"labels in the default list", []string{base[strings.Index(base, "    csv"):], "", "id, total", "id, x, total AS `shop.users.x`", "id, name", "id, x"}},
+	{"labels in the default list", []string{base[strings.Index(base, "    file:"):], "", "id, total", "id, x, total AS `shop.users.x`", "id, name", "id, x"}},
 }
 
 func TestProblems(t *testing.T) {
@@ -270,7 +270,7 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%s: base has %q %d times", c.name, c.edits[i], n)
 			}
 		}
-		_, err := Load("f.yaml", []byte(file), testEnvironment())
+		_, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
 		var problems decode.Problems
 		if !errors.As(err, &problems) {
 			t.Errorf("%s: no Problems but %v", c.name, err)
@@ -303,7 +303,7 @@ func TestProblems(t *testing.T) {
 
 func TestBaseHasNoProblems(t *testing.T) {
 	t.Parallel()
-	if _, err := Load("f.yaml", []byte(base), testEnvironment()); err != nil {
+	if _, err := Load("f.yaml", []byte(base), testEnvironment(), TestKinds); err != nil {
 		t.Error(err)
 	}
 }

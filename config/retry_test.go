@@ -42,7 +42,7 @@ func TestRetryOfAListener(t *testing.T) {
 		if c.listener != "" {
 			file = edit(t, file, "{name: shop.users, database", "{name: shop.users, "+c.listener+", database")
 		}
-		config, err := Load("f.yaml", []byte(file), testEnvironment())
+		config, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Errorf("%s, %s: %v", c.report, c.listener, err)
 			continue

@@ -37,7 +37,7 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 		return true
 	case t.Kind() == reflect.Pointer:
 		return s.of(t.Elem(), tag)
-	case language.IsMapping(t):
+	case TestKinds.language().IsMapping(t):
 		return s.ref(t)
 	case t.Kind() == reflect.Slice:
 		return s.list(t, tag)
@@ -56,7 +56,7 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 	case t == reflect.TypeFor[report.JSONPath]():
 		return pattern(`^\$`)
 	}
-	if words := language.WordsOf(t, tag); words != nil {
+	if words := TestKinds.language().WordsOf(t, tag); words != nil {
 		enum := []any{}
 		for _, w := range words {
 			enum = append(enum, w.File)
@@ -111,13 +111,17 @@ func (s *schema) ref(t reflect.Type) any {
 		return ref
 	}
 	s.defs[name] = nil
-	s.defs[name] = s.mapping(t, "")
+	if table, _, ok := decode.KindsOf(t); ok {
+		s.defs[name] = s.chooses(name, t, table)
+		return ref
+	}
+	s.defs[name] = s.mapping(t, "", nil)
 	if t != reflect.TypeFor[listenerFields]() {
 		return ref
 	}
 	of := func(kind report.ListenerKind) any {
 		name := "listener_" + string(kind)
-		s.defs[name] = s.mapping(t, string(kind))
+		s.defs[name] = s.mapping(t, string(kind), nil)
 		return object{"$ref": "#/$defs/" + name}
 	}
 	is := func(kind report.ListenerKind) any {
@@ -130,11 +134,41 @@ func (s *schema) ref(t reflect.Type) any {
 	return ref
 }
 
-// mapping is the schema of a struct, for a listener of its kind.
-func (s *schema) mapping(t reflect.Type, kind string) any {
+// chooses is the schema of a struct with the own fields of the kind that it chooses.
+func (s *schema) chooses(name string, t reflect.Type, table string) any {
+	var all any
+	field := ""
+	for _, f := range decode.Fields(t) {
+		if f.Tag.Get("kinds") == table {
+			field = f.Name
+		}
+	}
+	for _, kind := range TestKinds.language().Kinds[table] {
+		var own reflect.Type
+		if kind.Fields != nil {
+			own = reflect.TypeOf(kind.Fields()).Elem()
+		}
+		s.defs[name+"_"+kind.Name] = s.mapping(t, "", own)
+		this := object{"$ref": "#/$defs/" + name + "_" + kind.Name}
+		if all == nil {
+			all = this // the default
+			continue
+		}
+		is := object{"properties": object{field: object{"const": kind.Name}}, "required": []any{field}}
+		all = object{"if": is, "then": this, "else": all}
+	}
+	return all
+}
+
+// mapping is the schema of a struct, for a listener of its kind, or with the fields of own; nil: none.
+func (s *schema) mapping(t reflect.Type, kind string, own reflect.Type) any {
 	properties, required, either := object{}, []any{}, []any{}
 	var short any
-	for _, f := range decode.Fields(t) {
+	fields, described := decode.Fields(t), describe(s.t, t, s.texts)
+	if own != nil {
+		fields, described = append(fields, decode.Fields(own)...), append(described, describe(s.t, own, s.texts)...)
+	}
+	for _, f := range fields {
 		if f.Is("short") {
 			short = s.of(f.Type, f.Tag)
 		}
@@ -149,7 +183,7 @@ func (s *schema) mapping(t reflect.Type, kind string) any {
 			required = append(required, f.Name)
 		}
 	}
-	for _, d := range describe(s.t, t, s.texts) {
+	for _, d := range described {
 		if d.Kind != "" && d.Kind != kind {
 			continue
 		}
@@ -190,7 +224,7 @@ func (s *schema) mapping(t reflect.Type, kind string) any {
 // makeSchema returns the JSON schema of the whole file.
 func makeSchema(t *testing.T) []byte {
 	s := &schema{t, comments(t), map[string]any{}}
-	root := s.mapping(reflect.TypeFor[file](), "").(object)
+	root := s.mapping(reflect.TypeFor[file](), "", nil).(object)
 	root["$schema"], root["$defs"] = "https://json-schema.org/draft/2020-12/schema", s.defs
 	root["title"], root["description"] = "fanfold.yaml", "Configuration of Fanfold"
 	text, err := json.MarshalIndent(root, "", "  ")

@@ -27,7 +27,7 @@ func TestShortestTimeout(t *testing.T) {
 		{"retry: {retries: 1, delay: 360h}", false},
 		{"timeout: 720h\n    retry: {retries: 1, delay: 360h}", false},
 	} {
-		config, err := Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits+"\n    strict_timeout: true")), testEnvironment())
+		config, err := Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits+"\n    strict_timeout: true")), testEnvironment(), TestKinds)
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.edits, err)
 		}
@@ -38,7 +38,7 @@ func TestShortestTimeout(t *testing.T) {
 			continue
 		}
 		// Without strict_timeout it is a deadline, with a warning.
-		config, err = Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits)), testEnvironment())
+		config, err = Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits)), testEnvironment(), TestKinds)
 		if err != nil || (len(config.Warnings) == 0) != c.ok {
 			t.Errorf("%s: %v", c.edits, err)
 		} else if !c.ok && !strings.Contains(config.Warnings.Error(), "f.yaml:9:14: reports.orders.timeout: ") {

@@ -45,7 +45,7 @@ func TestLoadTimers(t *testing.T) {
     key: monthly
     every: 3mo
     append: {stream: messages}
-`), testEnvironment())
+`), testEnvironment(), TestKinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestTimerProblems(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
 	for _, bad := range badTimers {
-		_, err := Load("f.yaml", []byte(base+"timers:\n  x: "+bad+"\n"), testEnvironment())
+		_, err := Load("f.yaml", []byte(base+"timers:\n  x: "+bad+"\n"), testEnvironment(), TestKinds)
 		var problems decode.Problems
 		if !errors.As(err, &problems) {
 			t.Errorf("%s: no Problems but %v", bad, err)
@@ -179,7 +179,7 @@ func TestLongestPrefixWins(t *testing.T) {
   all: {key: "m-{rest}", append: {stream: s}}
   one: {key: "m-one-{rest}", append: {stream: s}}
   exact: {key: "m-one-and", append: {stream: s}}
-`), testEnvironment())
+`), testEnvironment(), TestKinds)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestCommonMistakes(t *testing.T) {
 		if strings.Count(base, c.old) != 1 {
 			t.Fatalf("%s: base has %q more than once, or not", c.name, c.old)
 		}
-		_, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.text, 1)), testEnvironment())
+		_, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.text, 1)), testEnvironment(), TestKinds)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n")+1 != c.lines || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -41,7 +41,7 @@ func TestMistakesInALargeFile(t *testing.T) {
 	fails := func(lines int, last, want string) func() {
 		text := strings.Repeat("- 5\" wide\n", lines) + last
 		return func() {
-			if _, err := Load("f.yaml", []byte(text), testEnvironment()); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := Load("f.yaml", []byte(text), testEnvironment(), TestKinds); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%d lines: %v", lines, err)
 			}
 		}

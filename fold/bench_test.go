@@ -15,10 +15,10 @@ func benchmarkReport(kind report.JoinType) *report.Report {
 	r := &report.Report{Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{
 		{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: kind, Keys: []string{"id"}},
 	}}}
-	r.CSV.Columns = []report.CSVColumn{{Label: "id", Column: "id"}}
+	r.File.Columns = []report.FileColumn{{Label: "id", Column: "id"}}
 	for _, listener := range []string{"a", "b"} {
 		for _, c := range datasettest.SampleColumns[1:] {
-			r.CSV.Columns = append(r.CSV.Columns, column(listener+"."+c.Name, listener, c.Name))
+			r.File.Columns = append(r.File.Columns, column(listener+"."+c.Name, listener, c.Name))
 		}
 	}
 	return r

@@ -28,7 +28,7 @@ func foldReport(customers, refunds report.JoinType) *report.Report {
 			{Listener: "customers", Type: customers, Keys: []string{"id"}},
 			{Listener: "refunds", Type: refunds, Keys: []string{"cid"}},
 		}},
-		CSV: report.CSV{Columns: []report.CSVColumn{
+		File: report.File{Format: "csv", Columns: []report.FileColumn{
 			column("Customer", "", "customer"), column("Name, or \"alias\"", "customers", "name"), column("text", "payments", "text"),
 			column("amount", "payments", "amount"), column("refunded", "refunds", "at"), column("id", "customers", "id"),
 		}},
@@ -66,7 +66,7 @@ func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (f
 	if b.Bytes > 0 {
 		p.indexBytes = min(p.indexBytes, b.Bytes)
 	}
-	f, err := format.NewCSV(&r.CSV, p.Columns(), w)
+	f, err := format.CSV.Begin(&r.File, p.Columns(), w)
 	if err != nil {
 		return folded{}, err
 	}
@@ -126,22 +126,22 @@ func TestFoldOfOneListener(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		join report.Join
-		csv  []report.CSVColumn
+		csv  []report.FileColumn
 		want string
 	}{
-		{"two columns", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.CSVColumn{column("B", "a", "b"), column("A", "a", "a")}, "B,A\r\nx,1\r\n,1\r\n,\r\n"},
-		{"one column", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.CSVColumn{column("B", "a", "b")}, "B\r\nx\r\n\"\"\r\n\"\"\r\n"},
+		{"two columns", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.FileColumn{column("B", "a", "b"), column("A", "a", "a")}, "B,A\r\nx,1\r\n,1\r\n,\r\n"},
+		{"one column", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.FileColumn{column("B", "a", "b")}, "B\r\nx\r\n\"\"\r\n\"\"\r\n"},
 		{"a key in the file", report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"a"}}}},
-			[]report.CSVColumn{column("k", "", "k")}, "k\r\n1\r\n1\r\n\"\"\r\n"},
+			[]report.FileColumn{column("k", "", "k")}, "k\r\n1\r\n1\r\n\"\"\r\n"},
 		{"a key that is not in the file", report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"not there"}}}},
-			[]report.CSVColumn{column("A", "a", "a")}, "A\r\n1\r\n1\r\n\"\"\r\n"},
-		{"empty label", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.CSVColumn{column("", "a", "a")}, "\"\"\r\n1\r\n1\r\n\"\"\r\n"},
+			[]report.FileColumn{column("A", "a", "a")}, "A\r\n1\r\n1\r\n\"\"\r\n"},
+		{"empty label", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.FileColumn{column("", "a", "a")}, "\"\"\r\n1\r\n1\r\n\"\"\r\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			a := datasettest.Of(t, datasettest.Columns("a", "integer", "b", "text"), 1, []any{1, "x"}, []any{1, ""}, []any{nil, nil})
-			made, err := foldTo(&report.Report{Join: test.join, CSV: report.CSV{Columns: test.csv}}, map[string]Dataset{"a": a}, &out, Budget{})
+			made, err := foldTo(&report.Report{Join: test.join, File: report.File{Format: "csv", Columns: test.csv}}, map[string]Dataset{"a": a}, &out, Budget{})
 			if err != nil || made.Rows != 3 {
 				t.Errorf("%d rows, error %v", made.Rows, err)
 			}
@@ -187,7 +187,7 @@ func TestFoldEndsEarly(t *testing.T) {
 	for range 100 {
 		rows = append(rows, []any{strings.Repeat("x", 10_000)})
 	}
-	r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}, CSV: report.CSV{Columns: []report.CSVColumn{column("a", "a", "a")}}}
+	r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}, File: report.File{Format: "csv", Columns: []report.FileColumn{column("a", "a", "a")}}}
 	for _, free := range []int{0, 70_000} {
 		a := datasettest.Of(t, columns, 1, rows...)
 		disk := &fullDisk{free: free}
@@ -218,7 +218,7 @@ func TestFoldCase(t *testing.T) {
 	t.Parallel()
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: report.Full, Keys: []string{"k"}}}},
-		CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k"), column("b", "b", "k")}},
+		File: report.File{Format: "csv", Columns: []report.FileColumn{column("k", "", "k"), column("b", "b", "k")}},
 	}
 	for fold, want := range map[report.CaseFolding]string{
 		report.FoldNone:   "k,b\r\nÉa,\r\nß,\r\néA,éA\r\nSS,SS\r\n",
@@ -237,6 +237,6 @@ func TestFoldCase(t *testing.T) {
 }
 
 // column is a column of a file; without a listener it shows a key of the join.
-func column(label, listener, name string) report.CSVColumn {
-	return report.CSVColumn{Label: label, Listener: listener, Column: name}
+func column(label, listener, name string) report.FileColumn {
+	return report.FileColumn{Label: label, Listener: listener, Column: name}
 }

@@ -85,9 +85,13 @@ func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []keyColumn)
 
 func (f *folder) newJoin(origin int) *join {
 	n := len(f.plan.inputs)
+	cells := make([][]byte, len(f.plan.columns[0]))
+	for i, cell := range f.plan.fixed {
+		cells[i] = cell // no input shows a column there
+	}
 	return &join{
 		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: newOut(f.w),
-		cells: make([][]byte, len(f.plan.columns[0])), filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n), counts: make([]Match, n),
+		cells: cells, filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n), counts: make([]Match, n),
 	}
 }
 

@@ -105,7 +105,7 @@ func TestJoinIsSQL(t *testing.T) {
 		r := &report.Report{}
 		for k := range keys {
 			r.Join.Keys = append(r.Join.Keys, fmt.Sprint("k", k))
-			r.CSV.Columns = append(r.CSV.Columns, report.CSVColumn{Label: fmt.Sprint("k", k), Column: fmt.Sprint("k", k)})
+			r.File.Columns = append(r.File.Columns, report.FileColumn{Label: fmt.Sprint("k", k), Column: fmt.Sprint("k", k)})
 		}
 		datasets := map[string]Dataset{}
 		var types []report.JoinType
@@ -138,7 +138,7 @@ func TestJoinIsSQL(t *testing.T) {
 			}
 			tables = append(tables, rows)
 			r.Join.Listeners = append(r.Join.Listeners, joined)
-			r.CSV.Columns = append(r.CSV.Columns, column(name, name, "v"))
+			r.File.Columns = append(r.File.Columns, column(name, name, "v"))
 			datasets[name] = datasettest.Of(t, columns, rapid.IntRange(1, 4).Draw(t, "chunk"), rows...)
 		}
 		var out bytes.Buffer
@@ -203,13 +203,13 @@ func naiveCSV(r *report.Report, rows []combined, keys int) string {
 		out.WriteString("\r\n")
 	}
 	var labels []string
-	for _, c := range r.CSV.Columns {
+	for _, c := range r.File.Columns {
 		labels = append(labels, c.Label)
 	}
 	line(labels)
 	for _, row := range rows {
 		var cells []string
-		for i := range r.CSV.Columns {
+		for i := range r.File.Columns {
 			var value any
 			if i < keys {
 				value = row.key(i)

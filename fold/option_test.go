@@ -19,16 +19,16 @@ import (
 )
 
 // optionReport has a column of every kind, and a listener that lacks some of the keys.
-func optionReport(c report.CSV) *report.Report {
+func optionReport(f report.File) *report.Report {
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}},
-		CSV:  c,
+		File: f,
 	}
-	r.CSV.Columns = []report.CSVColumn{column("id", "", "id")}
+	r.File.Columns = []report.FileColumn{column("id", "", "id")}
 	for _, name := range []string{"amount", "rate", "note", "day", "at", "took", "doc", "raw"} {
-		r.CSV.Columns = append(r.CSV.Columns, column(name, "a", name))
+		r.File.Columns = append(r.File.Columns, column(name, "a", name))
 	}
-	r.CSV.Columns = append(r.CSV.Columns, column("=again; and", "a", "note"), column("name", "b", "name"), column("seen", "b", "seen"))
+	r.File.Columns = append(r.File.Columns, column("=again; and", "a", "note"), column("name", "b", "name"), column("seen", "b", "seen"))
 	return r
 }
 
@@ -49,6 +49,14 @@ func optionDatasets(t datasettest.TB, zone ...string) map[string]Dataset {
 			[]any{-5, "@cmd", "2024-10-27 00:30:00"}, []any{0, "-5.25", nil}, []any{0, "+49 30 1234", "2024-10-27 01:30:00"},
 			[]any{3, "-", "2024-01-01 00:00:00.5"}, []any{3, "\t=1", "x"}, []any{7, "=never in the file", nil}),
 	}
+}
+
+// csv is a file of CSV with these options.
+func csv(o format.CSVOptions) report.File { return report.File{Format: "csv", Options: &o} }
+
+// zoned is csv with a time zone.
+func zoned(zone string, o format.CSVOptions) report.File {
+	return report.File{Format: "csv", TimeZone: zone, Options: &o}
 }
 
 // way is how a join without memory is carried out.
@@ -73,20 +81,22 @@ func (w way) fold(r *report.Report, sets map[string]Dataset, out io.Writer, file
 // options are the options of the files testdata/csv_*.csv.
 var options = []struct {
 	name string
-	csv  report.CSV
+	file report.File
 	zone string // of the datetimes
 }{
-	{"plain", report.CSV{}, ""},
-	{"bom", report.CSV{BOM: true}, ""},
-	{"semicolon_lf", report.CSV{Delimiter: ";", LF: true}, ""},
-	{"tab", report.CSV{Delimiter: "\t"}, ""},
-	{"null", report.CSV{Null: new("NULL")}, ""},
-	{"null_empty", report.CSV{Null: new("")}, ""},
-	{"zone", report.CSV{TimeZone: "Europe/Berlin"}, ""},
-	{"source_zone", report.CSV{TimeZone: "America/New_York", Datetime: "MM/DD/YY hh:mm:ss.fff AM ZZ"}, "Asia/Kolkata"},
-	{"forms", report.CSV{Date: "DD.MM.YYYY", Datetime: "YYYY-MM-DDTHH:mm:ss.ffffffZZ"}, ""},
-	{"escape", report.CSV{Formulas: report.FormulasEscape}, ""},
-	{"all", report.CSV{BOM: true, Delimiter: ";", LF: true, Null: new("-"), TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: report.FormulasEscape}, ""},
+	{"plain", csv(format.CSVOptions{}), ""},
+	{"bom", csv(format.CSVOptions{BOM: true}), ""},
+	{"semicolon_lf", csv(format.CSVOptions{Delimiter: ";", LF: true}), ""},
+	{"tab", csv(format.CSVOptions{Delimiter: "\t"}), ""},
+	{"null", csv(format.CSVOptions{Null: new(format.Null("NULL"))}), ""},
+	{"null_empty", csv(format.CSVOptions{Null: new(format.Null(""))}), ""},
+	{"zone", zoned("Europe/Berlin", format.CSVOptions{}), ""},
+	{"source_zone", zoned("America/New_York", format.CSVOptions{Datetime: "MM/DD/YY hh:mm:ss.fff AM ZZ"}), "Asia/Kolkata"},
+	{"forms", csv(format.CSVOptions{Date: "DD.MM.YYYY", Datetime: "YYYY-MM-DDTHH:mm:ss.ffffffZZ"}), ""},
+	{"escape", csv(format.CSVOptions{Formulas: format.FormulasEscape}), ""},
+	{"all", zoned("Europe/Berlin", format.CSVOptions{
+		BOM: true, Delimiter: ";", LF: true, Null: new(format.Null("-")), Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: format.FormulasEscape,
+	}), ""},
 }
 
 // TestOptions compares files with options, in every way of joining, with testdata/csv_*.csv.
@@ -100,7 +110,7 @@ func TestOptions(t *testing.T) {
 			var first folded
 			for _, way := range allWays {
 				var out bytes.Buffer
-				made, err := way.fold(optionReport(test.csv), optionDatasets(t, test.zone), &out, files)
+				made, err := way.fold(optionReport(test.file), optionDatasets(t, test.zone), &out, files)
 				if err != nil || made.Rows != 10 {
 					t.Fatalf("%s: %+v, %v", way, made, err)
 				}
@@ -124,7 +134,7 @@ func TestOptions(t *testing.T) {
 				}
 			}
 			var want map[string]int64
-			if test.csv.Formulas == report.FormulasEscape {
+			if test.file.Options.(*format.CSVOptions).Formulas == format.FormulasEscape {
 				want = map[string]int64{"note": 3, "=again; and": 3, "name": 3}
 			}
 			if diff := cmp.Diff(want, first.Formulas); diff != "" {
@@ -148,12 +158,12 @@ func TestZerofill(t *testing.T) {
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	r := &report.Report{Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}}}
-	for want, c := range map[string]report.CSV{
+	for want, o := range map[string]format.CSVOptions{
 		"id,n,m,own\r\n00007,0001.5,000,7\r\n00042,,,42\r\n00042,,1234,42\r\n123456,001e20,,\r\n":      {},
-		"id;n;m;own\r\n00007;0001.5;000;7\r\n00042;-;-;42\r\n00042;-;1234;42\r\n123456;001e20;-;-\r\n": {Delimiter: ";", Null: new("-")},
+		"id;n;m;own\r\n00007;0001.5;000;7\r\n00042;-;-;42\r\n00042;-;1234;42\r\n123456;001e20;-;-\r\n": {Delimiter: ";", Null: new(format.Null("-"))},
 	} {
-		r.CSV = c
-		r.CSV.Columns = []report.CSVColumn{column("id", "", "id"), column("n", "a", "n"), column("m", "b", "m"), column("own", "b", "id")}
+		r.File = csv(o)
+		r.File.Columns = []report.FileColumn{column("id", "", "id"), column("n", "a", "n"), column("m", "b", "m"), column("own", "b", "id")}
 		for _, way := range allWays {
 			var out bytes.Buffer
 			if _, err := way.fold(r, sets(), &out, files); err != nil {
@@ -170,8 +180,9 @@ func TestZerofill(t *testing.T) {
 func TestGzip(t *testing.T) {
 	t.Parallel()
 	var plain, first, second bytes.Buffer
-	for out, c := range map[*bytes.Buffer]report.CSV{&plain: {}, &first: {Gzip: true}, &second: {Gzip: true}} {
-		if _, err := foldTo(optionReport(c), optionDatasets(t), out, Budget{}); err != nil {
+	packed := report.File{Format: "csv", Gzip: true}
+	for out, f := range map[*bytes.Buffer]report.File{&plain: {Format: "csv"}, &first: packed, &second: packed} {
+		if _, err := foldTo(optionReport(f), optionDatasets(t), out, Budget{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +198,7 @@ func TestGzip(t *testing.T) {
 		t.Errorf("%v\n%s", err, cmp.Diff(plain.String(), string(text)))
 	}
 	// An error of the sink is found at the end, too.
-	if _, err := foldTo(optionReport(report.CSV{Gzip: true}), optionDatasets(t), &fullDisk{}, Budget{}); !errors.Is(err, errDisk) {
+	if _, err := foldTo(optionReport(packed), optionDatasets(t), &fullDisk{}, Budget{}); !errors.Is(err, errDisk) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -198,24 +209,24 @@ func TestLimitsOfAFile(t *testing.T) {
 	t.Parallel()
 	for _, gzip := range []bool{false, true} {
 		var out bytes.Buffer
-		if _, err := foldTo(optionReport(report.CSV{Gzip: gzip}), optionDatasets(t), &out, Budget{}); err != nil {
+		if _, err := foldTo(optionReport(report.File{Format: "csv", Gzip: gzip}), optionDatasets(t), &out, Budget{}); err != nil {
 			t.Fatal(err)
 		}
 		size := int64(out.Len())
 		files := &scratchFiles{t: t, dir: t.TempDir()}
 		for _, test := range []struct {
-			csv  report.CSV
+			file report.File
 			want string
 		}{
-			{report.CSV{MaxRows: 10, MaxBytes: size}, ""},
-			{report.CSV{MaxRows: 9}, "format: file too large: more than 9 rows (csv.max_rows): narrow the parameters, or raise the limit"},
-			{report.CSV{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: more than %d bytes (csv.max_bytes): narrow the parameters, or raise the limit", size-1)},
+			{report.File{MaxRows: 10, MaxBytes: size}, ""},
+			{report.File{MaxRows: 9}, "format: file too large: more than 9 rows (file.max_rows): narrow the parameters, or raise the limit"},
+			{report.File{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: more than %d bytes (file.max_bytes): narrow the parameters, or raise the limit", size-1)},
 		} {
-			test.csv.Gzip = gzip
+			test.file.Format, test.file.Gzip = "csv", gzip
 			for _, way := range allWays {
-				_, err := way.fold(optionReport(test.csv), optionDatasets(t), io.Discard, files)
+				_, err := way.fold(optionReport(test.file), optionDatasets(t), io.Discard, files)
 				if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, format.ErrTooLarge) || !strings.HasSuffix(err.Error(), test.want)) {
-					t.Errorf("%s, %+v: error %v, want %s", way, test.csv, err, test.want)
+					t.Errorf("%s, %+v: error %v, want %s", way, test.file, err, test.want)
 				}
 			}
 		}
@@ -226,10 +237,10 @@ func TestLimitsOfAFile(t *testing.T) {
 // not in the file is not.
 func TestFormulasFail(t *testing.T) {
 	t.Parallel()
-	const want = `format: a spreadsheet would read a cell as a formula (column "name"): correct the data, or set csv.formulas: escape`
+	const want = `format: a spreadsheet would read a cell as a formula (column "name"): correct the data, or set file.formulas: escape`
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	for _, way := range allWays {
-		_, err := way.fold(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, files)
+		_, err := way.fold(optionReport(csv(format.CSVOptions{Formulas: format.FormulasFail})), optionDatasets(t), io.Discard, files)
 		if err == nil || !errors.Is(err, format.ErrFormula) || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", way, err, want)
 		}
@@ -242,7 +253,7 @@ func TestFormulasFail(t *testing.T) {
 	}
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Inner, Keys: []string{"id"}}}},
-		CSV:  report.CSV{Columns: []report.CSVColumn{column("id", "", "id"), column("note", "a", "note"), column("name", "b", "name")}, Formulas: report.FormulasFail},
+		File: report.File{Format: "csv", Columns: []report.FileColumn{column("id", "", "id"), column("note", "a", "note"), column("name", "b", "name")}, Options: &format.CSVOptions{Formulas: format.FormulasFail}},
 	}
 	for _, way := range allWays {
 		var out bytes.Buffer
@@ -254,13 +265,15 @@ func TestFormulasFail(t *testing.T) {
 
 // drawOptions draws the options of a file, except those of dates and limits, which have their own
 // tests.
-func drawOptions(t *rapid.T, c *report.CSV) {
+func drawOptions(t *rapid.T, f *report.File) {
+	c := new(format.CSVOptions)
+	f.Format, f.Options = "csv", c
 	c.BOM, c.LF = rapid.Bool().Draw(t, "bom"), rapid.Bool().Draw(t, "lf")
-	c.Delimiter = rapid.SampledFrom(append([]string{""}, report.Delimiters[1:]...)).Draw(t, "delimiter")
-	c.Formulas = rapid.SampledFrom([]report.Formulas{report.FormulasOff, report.FormulasEscape}).Draw(t, "formulas")
-	c.Gzip = rapid.Bool().Draw(t, "gzip")
+	c.Delimiter = format.Delimiter(rapid.SampledFrom(append([]string{""}, format.Delimiters[1:]...)).Draw(t, "delimiter"))
+	c.Formulas = rapid.SampledFrom([]format.Formulas{format.FormulasOff, format.FormulasEscape}).Draw(t, "formulas")
+	f.Gzip = rapid.Bool().Draw(t, "gzip")
 	if null := rapid.SampledFrom([]string{"none", "", "NULL", "1"}).Draw(t, "null"); null != "none" {
-		c.Null = &null
+		c.Null = new(format.Null(null))
 	}
 }
 
@@ -272,18 +285,18 @@ func TestMomentsOfSeveralZones(t *testing.T) {
 		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "db", Keys: []string{"id"}}, {Listener: "api", Type: report.Inner, Keys: []string{"id"}}}},
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir()}
-	columns := []report.CSVColumn{column("a", "db", "at"), column("b", "api", "at"), column("c", "db", "stamp")}
-	for want, c := range map[string]report.CSV{
-		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {BOM: true, Null: new("NULL")},
-		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 11:00:00,2024-01-01 11:00:00\r\n": {TimeZone: "Europe/Berlin"},
-		"a,b,c\r\n2024-01-01 09:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {TimeZone: "UTC"},
-		"a,b,c\r\n10:00 +01:00,10:00 +00:00,10:00 +00:00\r\n":                      {Datetime: "HH:mm ZZ"},
+	columns := []report.FileColumn{column("a", "db", "at"), column("b", "api", "at"), column("c", "db", "stamp")}
+	for want, f := range map[string]report.File{
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": csv(format.CSVOptions{BOM: true, Null: new(format.Null("NULL"))}),
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 11:00:00,2024-01-01 11:00:00\r\n": zoned("Europe/Berlin", format.CSVOptions{}),
+		"a,b,c\r\n2024-01-01 09:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": zoned("UTC", format.CSVOptions{}),
+		"a,b,c\r\n10:00 +01:00,10:00 +00:00,10:00 +00:00\r\n":                      csv(format.CSVOptions{Datetime: "HH:mm ZZ"}),
 	} {
-		if c.BOM {
+		if f.Options.(*format.CSVOptions).BOM {
 			want = "\ufeff" + want
 		}
-		r.CSV = c
-		r.CSV.Columns = columns
+		r.File = f
+		r.File.Columns = columns
 		for _, way := range allWays {
 			var out strings.Builder
 			if _, err := way.fold(r, map[string]Dataset{

@@ -12,8 +12,8 @@ import (
 type Plan struct {
 	inputs      []*input           // in the order of the join
 	columns     [][]dataset.Column // see Columns
+	fixed       map[int][]byte     // by column of the file: its cell in every row
 	comparisons []comparison
-	fixed       map[int]string // see report.CSV
 
 	indexBytes int64 // minimum budget of an index
 }
@@ -36,7 +36,7 @@ type shown struct{ column, to int }
 // NewPlan returns the plan of a report, which package config has validated. It checks that the
 // datasets, by listener, have the columns of the join and of the file.
 func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
-	p := &Plan{fixed: r.CSV.Fixed, indexBytes: indexBytes}
+	p := &Plan{fixed: map[int][]byte{}, indexBytes: indexBytes}
 	if err := p.addInputs(r.Join, datasets); err != nil {
 		return nil, err
 	}
@@ -100,13 +100,14 @@ func (p *Plan) addColumns(r *report.Report) error {
 	p.columns = make([][]dataset.Column, len(p.inputs))
 	for n, in := range p.inputs {
 		if in.isOrigin(n) {
-			p.columns[n] = make([]dataset.Column, len(r.CSV.Columns))
+			p.columns[n] = make([]dataset.Column, len(r.File.Columns))
 		}
 	}
-	for i, c := range r.CSV.Columns {
+	for i, c := range r.File.Columns {
 		var err error
-		switch _, fixed := r.CSV.Fixed[i]; {
+		switch cell, fixed := r.File.Fixed[i]; {
 		case fixed:
+			p.fixed[i] = []byte(cell)
 			p.setColumn(i, dataset.Column{Kind: report.KindText})
 		case c.Listener == "":
 			err = p.addKey(r.Join, i, c.Column)
@@ -114,7 +115,7 @@ func (p *Plan) addColumns(r *report.Report) error {
 			err = p.addColumn(i, c)
 		}
 		if err != nil {
-			return fmt.Errorf("fold: CSV column %q: %w", c.Label, err)
+			return fmt.Errorf("fold: column %q of the file: %w", c.Label, err)
 		}
 	}
 	return nil
@@ -140,7 +141,7 @@ func (p *Plan) addKey(join report.Join, to int, name string) error {
 }
 
 // addColumn adds a column that shows a column of a listener.
-func (p *Plan) addColumn(to int, c report.CSVColumn) error {
+func (p *Plan) addColumn(to int, c report.FileColumn) error {
 	n := slices.IndexFunc(p.inputs, func(in *input) bool { return in.listener == c.Listener })
 	column, err := p.inputs[n].find(c.Column)
 	if err != nil {
@@ -202,7 +203,7 @@ func Needed(r *report.Report) map[string][]string {
 			needed[listener] = append(needed[listener], column)
 		}
 	}
-	for _, c := range r.CSV.Columns {
+	for _, c := range r.File.Columns {
 		if c.Listener != "" {
 			add(c.Listener, c.Column)
 		}
@@ -227,5 +228,5 @@ func Needed(r *report.Report) map[string][]string {
 
 // shows tells whether a key of the join is a column of the file.
 func shows(r *report.Report, key string) bool {
-	return slices.ContainsFunc(r.CSV.Columns, func(c report.CSVColumn) bool { return c.Listener == "" && c.Column == key })
+	return slices.ContainsFunc(r.File.Columns, func(c report.FileColumn) bool { return c.Listener == "" && c.Column == key })
 }

@@ -18,10 +18,10 @@ func TestNeeded(t *testing.T) {
 	single := &report.Report{
 		Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"x", "y", "z"}}}}},
 		Join:   report.Join{Keys: []string{"z"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"z"}}}},
-		CSV:    report.CSV{Columns: []report.CSVColumn{column("y", "a", "y"), column("x", "a", "x"), column("again", "a", "y")}},
+		File:   report.File{Format: "csv", Columns: []report.FileColumn{column("y", "a", "y"), column("x", "a", "x"), column("again", "a", "y")}},
 	}
 	shown := *single
-	shown.CSV.Columns = []report.CSVColumn{column("z", "", "z"), column("x", "a", "x")}
+	shown.File.Columns = []report.FileColumn{column("z", "", "z"), column("x", "a", "x")}
 	for _, test := range []struct {
 		name   string
 		report *report.Report
@@ -51,8 +51,8 @@ func TestFoldErrors(t *testing.T) {
 			d["customers"].(*datasettest.Memory).Of = datasettest.Columns("name", "text")
 		},
 			`fold: the dataset of listener "customers" has no column "id"`},
-		{"no CSV column", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Column = "nick" },
-			`fold: CSV column "Name, or \"alias\"": the dataset of listener "customers" has no column "nick"`},
+		{"no CSV column", func(r *report.Report, _ map[string]Dataset) { r.File.Columns[1].Column = "nick" },
+			`fold: column "Name, or \"alias\"" of the file: the dataset of listener "customers" has no column "nick"`},
 		{"other chunk", func(_ *report.Report, d map[string]Dataset) {
 			d["refunds"] = otherColumns{d["refunds"]}
 		},

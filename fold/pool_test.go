@@ -101,7 +101,8 @@ func TestFirstError(t *testing.T) {
 		}
 		a := datasettest.Of(t, datasettest.Columns("a", "text"), 1000, rows...)
 		r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}}
-		r.CSV = report.CSV{Columns: []report.CSVColumn{column("a", "a", "a")}, Formulas: report.FormulasFail, MaxRows: 5}
+		r.File = csv(format.CSVOptions{Formulas: format.FormulasFail})
+		r.File.Columns, r.File.MaxRows = []report.FileColumn{column("a", "a", "a")}, 5
 		if _, err := foldTo(r, map[string]Dataset{"a": a}, io.Discard, Budget{}); !errors.Is(err, test.want) {
 			t.Errorf("a formula in row %d: %v, want %v", test.formula, err, test.want)
 		}

@@ -21,7 +21,7 @@ func TestMergedIsHeld(t *testing.T) {
 	t.Parallel()
 	keys := rapid.SampledFrom([]any{nil, -10, -9, -1, 0, 1, 2, 9, 10, 11, 100})
 	rapid.Check(t, func(t *rapid.T) {
-		r := &report.Report{Join: report.Join{Keys: []string{"k"}}, CSV: report.CSV{Columns: []report.CSVColumn{{Label: "k", Column: "k"}}}}
+		r := &report.Report{Join: report.Join{Keys: []string{"k"}}, File: report.File{Format: "csv", Columns: []report.FileColumn{{Label: "k", Column: "k"}}}}
 		sorted, rows := true, 0
 		var tables [][][]any
 		for n := range rapid.IntRange(2, 4).Draw(t, "listeners") {
@@ -32,7 +32,7 @@ func TestMergedIsHeld(t *testing.T) {
 			}
 			r.Join.Listeners = append(r.Join.Listeners, report.Joined{Listener: name, Type: kind, Keys: []string{"k"}})
 			if rapid.Bool().Draw(t, "shown") {
-				r.CSV.Columns = append(r.CSV.Columns, column(name, name, "v"))
+				r.File.Columns = append(r.File.Columns, column(name, name, "v"))
 			}
 			var table [][]any
 			for i := range rapid.IntRange(0, 12).Draw(t, "rows") {
@@ -47,7 +47,7 @@ func TestMergedIsHeld(t *testing.T) {
 				rows += len(table)
 			}
 		}
-		drawOptions(t, &r.CSV)
+		drawOptions(t, &r.File)
 		perChunk := rapid.IntRange(2, 5).Draw(t, "per chunk") // so that a key is in few chunks
 		datasets := func() map[string]Dataset {
 			sets := map[string]Dataset{}
@@ -122,7 +122,7 @@ func TestSortedJoins(t *testing.T) {
 		keys := []string{"k", "k2"}[:c.keys]
 		r := &report.Report{
 			Join: report.Join{Keys: keys, Listeners: []report.Joined{{Listener: "a", Keys: keys}, {Listener: "b", Type: c.kind, Keys: keys}}},
-			CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k")}},
+			File: report.File{Format: "csv", Columns: []report.FileColumn{column("k", "", "k")}},
 		}
 		sets := map[string]Dataset{}
 		for i, l := range []string{"a", "b"} {

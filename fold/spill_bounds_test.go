@@ -103,7 +103,7 @@ func TestSpillBegins(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
 	const record = recordHead + 8 // the key is in the head, and the text is short
-	r := &report.Report{Join: report.Join{Keys: []string{"k"}}, CSV: report.CSV{Columns: []report.CSVColumn{column("k", "", "k"), column("v", "c", "v")}}}
+	r := &report.Report{Join: report.Join{Keys: []string{"k"}}, File: report.File{Format: "csv", Columns: []report.FileColumn{column("k", "", "k"), column("v", "c", "v")}}}
 	for _, name := range []string{"a", "b", "c"} {
 		r.Join.Listeners = append(r.Join.Listeners, report.Joined{Listener: name, Type: report.Left, Keys: []string{"k"}})
 	}

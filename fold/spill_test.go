@@ -61,15 +61,15 @@ func TestSpilledIsPlain(t *testing.T) {
 			}
 		}
 		// The columns of all listeners, in any order.
-		var shown []report.CSVColumn
+		var shown []report.FileColumn
 		for _, key := range r.Join.Keys {
 			shown = append(shown, column(key, "", key))
 		}
 		for name := range tables {
 			shown = append(shown, column(name+"v", name, "v"), column(name+"w", name, "w"), column(name+"k", name, "k0"))
 		}
-		r.CSV.Columns = rapid.Permutation(shown).Draw(t, "columns")[:rapid.IntRange(1, len(shown)).Draw(t, "shown")]
-		drawOptions(t, &r.CSV)
+		r.File.Columns = rapid.Permutation(shown).Draw(t, "columns")[:rapid.IntRange(1, len(shown)).Draw(t, "shown")]
+		drawOptions(t, &r.File)
 		perChunk := rapid.IntRange(1, 8).Draw(t, "per chunk")
 		fold := func(budget Budget) (folded, string) {
 			sets := map[string]Dataset{}
@@ -97,7 +97,7 @@ func TestSpilledIsPlain(t *testing.T) {
 func wide(t datasettest.TB, kind report.JoinType, left, right []int, length int) (*report.Report, func() map[string]Dataset) {
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: kind, Keys: []string{"k"}}}},
-		CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k"), column("a", "a", "v"), column("b", "b", "v")}},
+		File: report.File{Format: "csv", Columns: []report.FileColumn{column("k", "", "k"), column("a", "a", "v"), column("b", "b", "v")}},
 	}
 	text := strings.Repeat("x", length)
 	return r, func() map[string]Dataset {

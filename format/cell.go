@@ -27,9 +27,9 @@ type column struct {
 	plain    bool       // a text that needs no quotes is copied unchanged
 }
 
-// newStyle returns the style of a CSV.
-func newStyle(c *report.CSV) *style {
-	s := &style{delimiter: ',', lineEnd: "\r\n", formulas: c.Formulas != report.FormulasOff}
+// newStyle returns the style of CSV.
+func newStyle(c *CSVOptions) *style {
+	s := &style{delimiter: ',', lineEnd: "\r\n", formulas: c.Formulas != FormulasOff}
 	if c.Delimiter != "" {
 		s.delimiter = c.Delimiter[0]
 	}

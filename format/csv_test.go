@@ -43,7 +43,7 @@ func TestCSVLine(t *testing.T) {
 
 // csvLineOf appends a line of these cells, each the JSON of a value.
 func csvLineOf(dst []byte, cells ...string) []byte {
-	start, s := len(dst), newStyle(&report.CSV{})
+	start, s := len(dst), newStyle(&CSVOptions{})
 	for i, cell := range cells {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -56,7 +56,7 @@ func csvLineOf(dst []byte, cells ...string) []byte {
 func BenchmarkCSVCell(b *testing.B) {
 	for name, cell := range map[string]string{"number": `1234567`, "text": `"2024-02-29 12:34:56"`, "quotes": `"a \"note\", short"`} {
 		b.Run(name, func(b *testing.B) {
-			dst, c, s := make([]byte, 0, 64), []byte(cell), newStyle(&report.CSV{})
+			dst, c, s := make([]byte, 0, 64), []byte(cell), newStyle(&CSVOptions{})
 			of := s.column(report.KindText, 0, nil)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,7 +1,7 @@
 // Package format answers one question: what does the file look like?
 //
-// CSV writes rows, whose cells are the JSON of values, by RFC 4180 or with the options of a report:
-// delimiter, text for NULL, format and time zone of dates, and the handling of texts that a
-// spreadsheet would read as formulas. It compresses the file and enforces its limits. Another format
-// is another type with the same methods.
+// A Kind is a file format: its name, its own fields of the configuration, the ending of its files
+// and the Encoder of their rows. CSV is one. A File is one file of a kind: it writes the encoded
+// rows, compresses them and enforces the limits of the report, whatever the kind. Another format is
+// another Kind, here or in a package of its own, which passes formattest.
 package format

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -16,67 +13,51 @@ var ErrTooLarge = errors.New("format: file too large")
 
 const raiseLimit = ": narrow the parameters, or raise the limit"
 
-func tooLarge(format string, max int64) error {
-	return fmt.Errorf("%w: more than "+format+raiseLimit, ErrTooLarge, max)
+// File is a file that is being written. AppendRow, of its Encoder, is safe for concurrent use; the
+// other methods are used by one goroutine at a time.
+type File struct {
+	Encoder
+	maxRows int64 // 0: any
+	rows    int64
+	packer  *packer
+	out     *output // nil: ended
 }
 
-// gzipLevel must not change: a file that is written again must have the same bytes.
-const gzipLevel = 6
-
-var compressors = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzipLevel)
-	return z
-}}
-
-// file writes to w: compressed if the report requires it, and at most csv.max_bytes.
-type file struct {
-	io.Writer
-	compressor *gzip.Writer // nil: none
+func newFile(encoder Encoder, f *report.File, w io.Writer) *File {
+	file := &File{Encoder: encoder, maxRows: f.MaxRows, packer: newPacker(f, w)}
+	file.out = newOutput(file.packer)
+	file.out.lines = encoder.AppendHeader(file.out.lines)
+	return file
 }
 
-// newFile begins a file. The caller must release it.
-func newFile(c *report.CSV, w io.Writer) *file {
-	f := &file{Writer: w}
-	if c.MaxBytes > 0 {
-		f.Writer = &limited{w: w, left: c.MaxBytes, max: c.MaxBytes}
+// WriteRows writes rows that AppendRow returned; count is their number. It keeps the buffer, and
+// returns an empty one. It returns ErrTooLarge if the file exceeds file.max_rows or file.max_bytes.
+// After an error only Abort may be called.
+func (f *File) WriteRows(rows []byte, count int64) (empty []byte, err error) {
+	if f.rows += count; f.maxRows > 0 && f.rows > f.maxRows {
+		return nil, fmt.Errorf("%w: more than %d rows (file.max_rows)"+raiseLimit, ErrTooLarge, f.maxRows)
 	}
-	if c.Gzip {
-		f.compressor = compressors.Get().(*gzip.Writer)
-		f.compressor.Reset(f.Writer)
-		f.Writer = f.compressor
-	}
-	return f
+	return f.out.add(rows)
 }
 
-// close writes the rest of the compressed data.
-func (f *file) close() error {
-	if f.compressor == nil {
-		return nil
+// Close writes the rest, and describes the file. It does not close the writer below.
+func (f *File) Close() (Made, error) {
+	defer f.Abort()
+	made := Made{Rows: f.rows}
+	f.out.lines = f.AppendFooter(f.out.lines, &made)
+	if err := errors.Join(f.out.flush(), f.packer.close()); err != nil {
+		return Made{}, err
 	}
-	if err := f.compressor.Close(); err != nil {
-		return fmt.Errorf("format: CSV output: %w", err)
-	}
-	return nil
+	return made, nil
 }
 
-// release returns the compressor for reuse. The file must not be used afterwards.
-func (f *file) release() {
-	if f.compressor != nil {
-		f.compressor.Reset(nil)
-		compressors.Put(f.compressor)
-		f.compressor = nil
+// Abort stops writing, and waits until no write is running. After Close it does nothing.
+func (f *File) Abort() {
+	if f.out == nil {
+		return
 	}
-}
-
-// limited is a writer that refuses bytes beyond csv.max_bytes.
-type limited struct {
-	w         io.Writer
-	left, max int64
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if l.left -= int64(len(p)); l.left < 0 {
-		return 0, fmt.Errorf("%w: more than %d bytes (csv.max_bytes)"+raiseLimit, ErrTooLarge, l.max)
-	}
-	return l.w.Write(p)
+	_ = f.out.close() // WriteRows or Close has returned its error
+	f.out.release()
+	f.packer.release()
+	f.out = nil
 }

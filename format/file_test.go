@@ -11,10 +11,10 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-var twoColumns = []report.CSVColumn{{Label: "at", Listener: "a", Column: "at"}, {Label: "v", Listener: "b", Column: "v"}}
+var twoColumns = []report.FileColumn{{Label: "at", Listener: "a", Column: "at"}, {Label: "v", Listener: "b", Column: "v"}}
 
 // writeRow writes a row alone.
-func writeRow(f *CSV, origin int, cells [][]byte) error {
+func writeRow(f *File, origin int, cells [][]byte) error {
 	line, err := f.AppendRow(nil, origin, cells)
 	if err == nil {
 		_, err = f.WriteRows(line, 1)
@@ -25,11 +25,11 @@ func writeRow(f *CSV, origin int, cells [][]byte) error {
 // TestOrigins checks that a cell is written with the column of the origin of its row.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	c := &report.CSV{Columns: twoColumns, TimeZone: "UTC"}
+	c := &report.File{Columns: twoColumns, TimeZone: "UTC"}
 	second := datasettest.Columns("at", "datetime", "v", "integer")
 	second[1].Zerofill = 3
 	var out strings.Builder
-	f, err := NewCSV(c, [][]dataset.Column{datasettest.Columns("at", "datetime Europe/Berlin", "v", "text"), second}, &out)
+	f, err := CSV.Begin(c, [][]dataset.Column{datasettest.Columns("at", "datetime Europe/Berlin", "v", "text"), second}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +48,14 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-func TestNewCSVFails(t *testing.T) {
+func TestBeginFails(t *testing.T) {
 	t.Parallel()
 	for want, columns := range map[string][]dataset.Column{
 		"1 columns in a file of 2": datasettest.Columns("at", "text"),
 		"zone of a column":         datasettest.Columns("at", "datetime Nowhere/Atall", "v", "text"),
 	} {
-		c := &report.CSV{Columns: twoColumns, TimeZone: "UTC"}
-		if _, err := NewCSV(c, [][]dataset.Column{columns}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		c := &report.File{Columns: twoColumns, TimeZone: "UTC"}
+		if _, err := CSV.Begin(c, [][]dataset.Column{columns}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestAbort(t *testing.T) {
 	for _, gzip := range []bool{false, true} {
 		for _, writes := range []int{0, 2, 1 << 30} {
 			pipe := &brokenPipe{writes: writes}
-			f, err := NewCSV(&report.CSV{Columns: twoColumns, Gzip: gzip}, [][]dataset.Column{datasettest.Columns("at", "text", "v", "text")}, pipe)
+			f, err := CSV.Begin(&report.File{Columns: twoColumns, Gzip: gzip}, [][]dataset.Column{datasettest.Columns("at", "text", "v", "text")}, pipe)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,24 +16,25 @@ type dateStyle struct {
 	date, datetime layout // nil: unchanged
 }
 
-// newDateStyle returns the style of a CSV for datetimes of this zone; empty is UTC.
-func newDateStyle(c *report.CSV, zone string) (s dateStyle, err error) {
-	if s.from, err = time.LoadLocation(zone); err != nil {
+// newDateStyle returns the style of CSV for datetimes of a zone, empty being UTC, that are written in
+// another; empty: the same.
+func newDateStyle(o *CSVOptions, from, to string) (s dateStyle, err error) {
+	if s.from, err = time.LoadLocation(from); err != nil {
 		return s, fmt.Errorf("format: time zone of a column: %w", err)
 	}
 	s.to = s.from
-	if c.TimeZone != "" && c.TimeZone != s.from.String() {
-		if s.to, err = time.LoadLocation(c.TimeZone); err != nil {
+	if to != "" && to != s.from.String() {
+		if s.to, err = time.LoadLocation(to); err != nil {
 			return s, fmt.Errorf("format: time_zone: %w", err)
 		}
 	}
-	if c.Date != "" {
-		if s.date, err = parseLayout(c.Date, dateTokens); err != nil {
+	if o.Date != "" {
+		if s.date, err = parseLayout(string(o.Date), dateTokens); err != nil {
 			return s, fmt.Errorf("format: date: %w", err)
 		}
 	}
-	if c.Datetime != "" {
-		if s.datetime, err = parseLayout(c.Datetime, datetimeTokens); err != nil {
+	if o.Datetime != "" {
+		if s.datetime, err = parseLayout(string(o.Datetime), datetimeTokens); err != nil {
 			return s, fmt.Errorf("format: datetime: %w", err)
 		}
 	}
@@ -160,8 +161,8 @@ func parseLayout(text string, tokens []string) (layout, error) {
 	return l, nil
 }
 
-// CheckLayout returns what is wrong with the layout of a date or datetime; nil: it is valid.
-func CheckLayout(text string, kind report.Kind) *report.Mistake {
+// checkLayout returns what is wrong with the layout of a date or datetime; nil: it is valid.
+func checkLayout(text string, kind report.Kind) *report.Mistake {
 	tokens := dateTokens
 	if kind == report.KindDatetime {
 		tokens = datetimeTokens

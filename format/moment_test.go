@@ -29,8 +29,9 @@ func TestMoments(t *testing.T) {
 	}
 	zones := rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia"})
 	rapid.Check(t, func(t *rapid.T) {
-		c, source := report.CSV{TimeZone: zones.Draw(t, "zone"), Datetime: rapid.SampledFrom(forms).Draw(t, "form")}, zones.Draw(t, "source")
-		m, err := newDateStyle(&c, source)
+		zone, source := zones.Draw(t, "zone"), zones.Draw(t, "source")
+		c := CSVOptions{Datetime: DatetimeLayout(rapid.SampledFrom(forms).Draw(t, "form"))}
+		m, err := newDateStyle(&c, source, zone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func TestMoments(t *testing.T) {
 		text := moment.Add(fraction).Format("2006-01-02 15:04:05.000000")
 		// As a wall clock of the source's zone.
 		at := report.OnDay(moment.Add(fraction), m.from).In(m.to)
-		layout := layouts[c.Datetime]
+		layout := layouts[string(c.Datetime)]
 		if c.Datetime == "" {
 			layout += ".000000"
 		}
@@ -55,7 +56,7 @@ func TestMoments(t *testing.T) {
 			want = text
 		}
 		if got != want {
-			t.Fatalf("%s from %q in %q as %q: %s, want %s", text, source, c.TimeZone, c.Datetime, got, want)
+			t.Fatalf("%s from %q in %q as %q: %s, want %s", text, source, zone, c.Datetime, got, want)
 		}
 	})
 }
@@ -64,7 +65,7 @@ func TestMoments(t *testing.T) {
 // later, and that of a time that occurs twice when they go back the first is taken.
 func TestMomentsThatAreNoneOrTwo(t *testing.T) {
 	t.Parallel()
-	m, err := newDateStyle(&report.CSV{TimeZone: "UTC", Datetime: "DD HH:mm ZZ"}, "Europe/Berlin")
+	m, err := newDateStyle(&CSVOptions{Datetime: "DD HH:mm ZZ"}, "Europe/Berlin", "UTC")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func FuzzMoment(f *testing.F) {
 	for _, seed := range []string{"", "2024-02-29", "2023-02-29", "2024-02-29 23:59:60", "2024-02-29 24:00:00", "2024-01-01 00:00:00.", "2024-01-01 00:00:00.1234567890", "0000-00-00 00:00:00", "2024-1-1", "9999-12-31 23:59:59.999999", "2024-01-01T00:00:00Z", "２024-01-01"} {
 		f.Add(seed)
 	}
-	m, err := newDateStyle(&report.CSV{TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY"}, "")
+	m, err := newDateStyle(&CSVOptions{Date: "DD.MM.YYYY"}, "", "Europe/Berlin")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -66,21 +66,22 @@ func readCSV(text string, delimiter byte, lineEnd string) ([][]readCell, error) 
 }
 
 // fileOf returns the file of these cells, nil being NULL, in text columns.
-func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
+func fileOf(t datasettest.TB, o CSVOptions, rows ...[]any) string {
+	f := &report.File{Options: &o}
 	var columns []dataset.Column
 	var numbers []int
 	for i := range rows[0] {
 		name := fmt.Sprint("c", i)
 		columns = append(columns, dataset.Column{Name: name, Kind: report.KindText})
 		numbers = append(numbers, i)
-		c.Columns = append(c.Columns, report.CSVColumn{Label: name, Listener: "a", Column: name})
+		f.Columns = append(f.Columns, report.FileColumn{Label: name, Listener: "a", Column: name})
 	}
 	var out bytes.Buffer
-	f, err := NewCSV(&c, [][]dataset.Column{columns}, &out)
+	file, err := CSV.Begin(f, [][]dataset.Column{columns}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Abort()
+	defer file.Abort()
 	chunk, err := datasettest.Of(t, columns, len(rows), rows...).Chunk(0, numbers)
 	if err != nil {
 		t.Fatal(err)
@@ -90,27 +91,27 @@ func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
 		for i := range cells {
 			cells[i] = chunk.Cell(i, row)
 		}
-		if err := writeRow(f, 0, cells); err != nil {
+		if err := writeRow(file, 0, cells); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if made, err := f.Close(); err != nil || made.Rows != int64(len(rows)) {
+	if made, err := file.Close(); err != nil || made.Rows != int64(len(rows)) {
 		t.Fatal(made, err)
 	}
 	return out.String()
 }
 
 // wantRead checks that a strict reader reads these cells from the file.
-func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
+func wantRead(t *testing.T, file string, o CSVOptions, rows ...[]any) {
 	delimiter, lineEnd := byte(','), "\r\n"
-	if c.Delimiter != "" {
-		delimiter = c.Delimiter[0]
+	if o.Delimiter != "" {
+		delimiter = o.Delimiter[0]
 	}
-	if c.LF {
+	if o.LF {
 		lineEnd = "\n"
 	}
 	body, marked := strings.CutPrefix(file, "\ufeff")
-	if marked != c.BOM {
+	if marked != o.BOM {
 		t.Fatalf("byte order mark: %v\n%q", marked, file)
 	}
 	got, err := readCSV(body, delimiter, lineEnd)
@@ -124,7 +125,7 @@ func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
 		for n, value := range row {
 			cell := got[i+1][n]
 			text, isText := value.(string)
-			if c.Formulas == report.FormulasEscape {
+			if o.Formulas == FormulasEscape {
 				if IsFormula([]byte(cell.text), report.KindText) && !strings.HasPrefix(cell.text, "'") {
 					t.Fatalf("%q is a formula\n%q", cell.text, file)
 				}
@@ -133,10 +134,10 @@ func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
 			switch {
 			case isText && cell.text != text:
 				t.Fatalf("%q became %q\n%q", text, cell.text, file)
-			case c.Null == nil && !isText && cell.text != "":
+			case o.Null == nil && !isText && cell.text != "":
 				t.Fatalf("NULL became %q\n%q", cell.text, file)
-			case c.Null != nil && (!cell.quoted && got[i+1][n].text == *c.Null) == isText:
-				t.Fatalf("%v became %q, quoted %v, with %q for NULL\n%q", value, cell.text, cell.quoted, *c.Null, file)
+			case o.Null != nil && (!cell.quoted && got[i+1][n].text == string(*o.Null)) == isText:
+				t.Fatalf("%v became %q, quoted %v, with %q for NULL\n%q", value, cell.text, cell.quoted, *o.Null, file)
 			}
 		}
 	}
@@ -155,15 +156,15 @@ func FuzzCSVFile(f *testing.F) {
 		f.Add("x", seed, seed, uint16(i*101))
 	}
 	f.Fuzz(func(t *testing.T, a, b, null string, options uint16) {
-		c := report.CSV{BOM: options&1 > 0, LF: options&2 > 0}
-		if c.Delimiter = report.Delimiters[options>>2&3]; c.Delimiter == "," {
+		c := CSVOptions{BOM: options&1 > 0, LF: options&2 > 0}
+		if c.Delimiter = Delimiter(Delimiters[options>>2&3]); c.Delimiter == "," {
 			c.Delimiter = ""
 		}
 		if options&16 > 0 {
-			c.Formulas = report.FormulasEscape
+			c.Formulas = FormulasEscape
 		}
-		if options&32 > 0 && report.IsNullText(null) && (c.Formulas == report.FormulasOff || !IsFormula([]byte(null), report.KindText)) {
-			c.Null = &null
+		if options&32 > 0 && new(Null).Parse(null) == nil && (c.Formulas == FormulasOff || !IsFormula([]byte(null), report.KindText)) {
+			c.Null = new(Null(null))
 		}
 		if !utf8.ValidString(a + "x" + b) {
 			return
@@ -208,10 +209,10 @@ for line in sys.stdin:
 	encode, decode := json.NewEncoder(in), json.NewDecoder(out)
 	texts := rapid.OneOf(rapid.SampledFrom(cellSeeds), rapid.StringOf(rapid.RuneFrom([]rune("a,;|\t\"'=\r\n é\\"))), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
-		options := report.CSV{LF: rapid.Bool().Draw(t, "lf")}
-		options.Delimiter = rapid.SampledFrom(append([]string{""}, report.Delimiters[1:]...)).Draw(t, "delimiter")
+		options := CSVOptions{LF: rapid.Bool().Draw(t, "lf")}
+		options.Delimiter = Delimiter(rapid.SampledFrom(append([]string{""}, Delimiters[1:]...)).Draw(t, "delimiter"))
 		if null := rapid.SampledFrom([]string{"none", "", "NULL", "1"}).Draw(t, "null"); null != "none" {
-			options.Null = &null
+			options.Null = new(Null(null))
 		}
 		var rows [][]any
 		want := [][]string{}
@@ -229,7 +230,7 @@ for line in sys.stdin:
 		if delimiter == "" {
 			delimiter = ","
 		}
-		if err := encode.Encode(map[string]string{"text": fileOf(t, options, rows...), "delimiter": delimiter}); err != nil {
+		if err := encode.Encode(map[string]string{"text": fileOf(t, options, rows...), "delimiter": string(delimiter)}); err != nil {
 			t.Fatal(err, stderr.String())
 		}
 		var got [][]string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -41,7 +42,7 @@ records: {database: db}
 sink: file://%s
 reports:
   two: {stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}, {name: b, database: db, query: "SELECT 1 AS k"}]}], join: {key: k}}
-%s`, server.URL(), name, name, dsn, t.TempDir(), more), decode.Environment{})
+%s`, server.URL(), name, name, dsn, t.TempDir(), more), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package report answers one question: what is a report?
 //
 // A report is a definition in the configuration file (package config): stages of listeners,
-// a join, and the columns of a file (report.go, listener.go, join.go, csv.go). This package
+// a join, and the columns of a file (report.go, listener.go, join.go, file.go). This package
 // contains the definition, computes its hash and binds the parameters of a record to it. It
 // also contains the vocabulary that all packages share: statuses, names, timers, and the
 // settings of an installation (limits.go, records.go, source.go, sink.go).

@@ -10,7 +10,7 @@ import (
 )
 
 // Hash returns 12 hexadecimal digits that change whenever the result of the report can
-// change: with its parameters, listeners, queries, join and CSV columns. Timeouts, the
+// change: with its parameters, listeners, queries, join and file. Timeouts, the
 // place in the file and the order of the parameters do not change it. Of a database only
 // the name and time zone count, so moving it to another host does not change the hash.
 func (r *Report) Hash() string {
@@ -30,8 +30,8 @@ func (r *Report) Hash() string {
 		Parameters []Parameter
 		Stages     [][]listener
 		Join       Join
-		CSV        CSV
-	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Join: r.Join, CSV: r.CSV}
+		File       File
+	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Join: r.Join, File: r.File}
 	slices.SortFunc(definition.Parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range r.Stages {
 		var listeners []listener

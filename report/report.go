@@ -23,8 +23,8 @@ type Report struct {
 	Parameters []Parameter `yaml:"parameters"`
 	// How the rows of the listeners are joined. Required for two or more listeners
 	Join Join `yaml:"join"`
-	// Columns and form of the file
-	CSV CSV `yaml:"csv"`
+	// Columns and format of the file
+	File File `yaml:"file"`
 	// Where to send a request when a job ends: see [Notifications](#notifications)
 	Notify *Notify `yaml:"notify"`
 	// What happens to a running job when no process has its definition any more: `restart` starts its next attempt with the current definition after `limits.grace`; `wait` waits for a process with that definition or for `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a definition](#changes-of-a-definition)
@@ -88,8 +88,8 @@ func (r *Report) Without(omitted []string) *Report {
 	}
 	rest := *r
 	rest.Join.Listeners = slices.DeleteFunc(slices.Clone(r.Join.Listeners), func(j Joined) bool { return slices.Contains(omitted, j.Listener) })
-	rest.CSV.Columns, rest.CSV.Fixed = slices.Clone(r.CSV.Columns), map[int]string{}
-	for i, c := range rest.CSV.Columns {
+	rest.File.Columns, rest.File.Fixed = slices.Clone(r.File.Columns), map[int]string{}
+	for i, c := range rest.File.Columns {
 		if c.Listener == "" || !slices.Contains(omitted, c.Listener) {
 			continue
 		}
@@ -97,7 +97,7 @@ func (r *Report) Without(omitted []string) *Report {
 		if l, _, ok := r.Listener(c.Listener); ok && l.Defaults[c.Column] != "" {
 			text = l.Defaults[c.Column]
 		}
-		rest.CSV.Columns[i], rest.CSV.Fixed[i] = CSVColumn{Label: c.Label}, text
+		rest.File.Columns[i], rest.File.Fixed[i] = FileColumn{Label: c.Label}, text
 	}
 	return &rest
 }

@@ -41,7 +41,7 @@ type ManifestColumn struct {
 	Listener string      `json:"listener,omitempty"` // empty for a key of the join, which several give
 	Column   string      `json:"column"`             // the listener's, or the key
 	Type     report.Kind `json:"type,omitempty"`     // in its source; of a key, in that of the first listener; empty: not known
-	Escaped  int64       `json:"escaped,omitempty"`  // cells that csv.formulas has changed
+	Escaped  int64       `json:"escaped,omitempty"`  // cells that the format has escaped
 }
 
 // ManifestListener says what one listener gave to the object. Its times are Redis's,

@@ -81,12 +81,12 @@ func retryAt(v inspect.Job) (at time.Time) {
 // manifest reads the manifest of a file; nil: it cannot be read. It also tells whether the sink
 // cannot have the file.
 func (p *Pages) manifest(ctx context.Context, v inspect.Job) (m *sink.Manifest, elsewhere bool) {
-	files, name, err := p.o.Find(ctx, v.ID, v.File)
+	found, err := p.o.Find(ctx, v.ID, v.File)
 	if err != nil {
 		p.o.Log.Debug("cannot find the file for a waiting page", "job", v.ID, "err", err)
 		return nil, errors.Is(err, web.ErrElsewhere)
 	}
-	read, err := sink.ReadManifest(ctx, files, name)
+	read, err := sink.ReadManifest(ctx, found.Sink, found.Name)
 	if err != nil {
 		p.o.Log.Debug("cannot read the manifest for a waiting page", "job", v.ID, "err", err)
 		return nil, false

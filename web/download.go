@@ -16,8 +16,16 @@ import (
 	"github.com/fanfold/fanfold/sink"
 )
 
-// Find returns the sink that has the file of a record, and the file's name in it.
-type Find func(ctx context.Context, id, file string) (from sink.Sink, name string, err error)
+// File is where the file of a record is.
+type File struct {
+	Sink        sink.Sink
+	Name        string     // in the sink
+	Made        files.Name // what the name says; without an ID if no job made the file
+	ContentType string
+}
+
+// Find finds the file of a record, as its file column names it.
+type Find func(ctx context.Context, id, file string) (File, error)
 
 // ErrElsewhere is returned for a file that cannot be downloaded from the sink, however often one
 // tries: it is in another sink, was not made by a job of the record, or is no file.
@@ -53,21 +61,20 @@ const (
 // If the file cannot be read to its end, the client sees an aborted transfer, never a short file.
 func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) error {
 	limited, cancel := context.WithTimeout(r.Context(), findTime)
-	from, name, err := find(limited, id, file)
+	found, err := find(limited, id, file)
 	cancel()
 	if err != nil {
 		return err
 	}
-	made, ok := files.Parse(name)
-	if !ok || made.ID != id {
+	if found.Made.ID != id {
 		return fmt.Errorf("%[3]w: %[2]q of record %[1]s was not made by a job of this record", id, file, ErrElsewhere)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	if s, ok := from.(signer); ok {
+	if s, ok := found.Sink.(signer); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), signTime)
 		defer cancel()
-		url, err := s.SignedURL(ctx, name, time.Now().Add(LinkTime))
+		url, err := s.SignedURL(ctx, found.Name, time.Now().Add(LinkTime))
 		if err != nil {
 			return err
 		}
@@ -77,7 +84,7 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		w.WriteHeader(http.StatusFound)
 		return nil
 	}
-	in, err := from.Open(r.Context(), name)
+	in, err := found.Sink.Open(r.Context(), found.Name)
 	if errors.Is(err, sink.ErrRefused) {
 		return fmt.Errorf("%w: %w", ErrElsewhere, err)
 	} else if err != nil {
@@ -87,13 +94,9 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 	if r.Method == http.MethodGet {
 		access.Download(r.Context(), id, file)
 	}
-	end, kind := ".csv", "text/csv; charset=utf-8"
-	if made.Gzip {
-		end, kind = ".csv.gz", "application/gzip"
-	}
-	h.Set("Content-Type", kind)
-	filename := map[string]string{"filename": made.Report + "-" + id + end}
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", filename))
+	h.Set("Content-Type", found.ContentType)
+	saved := found.Made.Report + "-" + id + found.Made.Ending
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": saved}))
 	h.Set("X-Content-Type-Options", "nosniff")
 	if f, ok := in.(sized); ok {
 		if n, err := f.Size(); err == nil {
@@ -116,12 +119,12 @@ func (find Find) Size(ctx context.Context, id, file string) *int64 {
 	if to, wrong := report.ParseSinkURL(file); wrong != nil || to.Scheme != report.SchemeFile {
 		return nil // other sinks would need a network call
 	}
-	from, name, err := find(ctx, id, file)
-	dir, ok := from.(*sink.Dir)
+	found, err := find(ctx, id, file)
+	dir, ok := found.Sink.(*sink.Dir)
 	if err != nil || !ok {
 		return nil
 	}
-	size, err := dir.Size(name)
+	size, err := dir.Size(found.Name)
 	if err != nil {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
@@ -43,16 +45,23 @@ func folder(t *testing.T, name, text string) *sink.Dir {
 	return d
 }
 
+// found is where a file of this name is.
+func found(s sink.Sink, name string) File {
+	formats := format.Kinds{format.CSV}
+	made, _ := files.Parse(name, formats.Endings())
+	return File{Sink: s, Name: name, Made: made, ContentType: formats.ContentType(made.Ending)}
+}
+
 // serve starts a server of one file, and returns how Serve ended.
 func serve(t *testing.T, s sink.Sink, name string) (url string, ended chan error) {
 	t.Helper()
 	ended = make(chan error, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := Find(func(ctx context.Context, _, _ string) (sink.Sink, string, error) {
+		err := Find(func(ctx context.Context, _, _ string) (File, error) {
 			if _, limited := ctx.Deadline(); !limited {
 				t.Error("the file is looked for without a limit")
 			}
-			return s, name, nil
+			return found(s, name), nil
 		}).Serve(w, r, "1111", "file")
 		if ended <- err; err != nil {
 			w.WriteHeader(http.StatusBadGateway)
@@ -142,7 +151,7 @@ func TestServeRedirectsToASignedURL(t *testing.T) {
 	t.Parallel()
 	s := &signing{}
 	w := httptest.NewRecorder()
-	find := Find(func(context.Context, string, string) (sink.Sink, string, error) { return s, name, nil })
+	find := Find(func(context.Context, string, string) (File, error) { return found(s, name), nil })
 	if err := find.Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), "1111", "gs://b/"+name); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +197,7 @@ func (l *safeLog) downloads() int {
 // TestSignedURLsAreLogged: who receives a signed URL can download the file, whatever the method of the request.
 func TestSignedURLsAreLogged(t *testing.T) {
 	t.Parallel()
-	find := Find(func(context.Context, string, string) (sink.Sink, string, error) { return &signing{}, name, nil })
+	find := Find(func(context.Context, string, string) (File, error) { return found(&signing{}, name), nil })
 	server, log := logged(t, func(w http.ResponseWriter, r *http.Request) {
 		if err := find.Serve(w, r, "1111", "gs://b/"+name); err != nil {
 			t.Error(err)
@@ -233,7 +242,7 @@ func (b blocks) Read([]byte) (int, error) {
 func TestDownloadsAreLoggedAtTheirStart(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})
-	find := Find(func(context.Context, string, string) (sink.Sink, string, error) { return endless{end: end}, name, nil })
+	find := Find(func(context.Context, string, string) (File, error) { return found(endless{end: end}, name), nil })
 	server, log := logged(t, func(w http.ResponseWriter, r *http.Request) {
 		if err := find.Serve(w, r, "1111", "file"); err != nil {
 			t.Error(err)

@@ -81,7 +81,7 @@ func takesNames(c *cobra.Command) bool {
 // suggestName returns the full command if the user left out listener or report before a name.
 func (f *flags) suggestName(c *cobra.Command, name string) []string {
 	var found []string
-	config, err := process.LoadConfig(f.config)
+	config, err := process.LoadConfig(f.config, f.kinds)
 	if err == nil && config.Reports[name] != nil {
 		found = append(found, c.CommandPath()+" report "+name)
 	}
@@ -114,7 +114,7 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 // complete completes an argument with names from the configuration, never with files.
 func (f *flags) complete(names func(*config.Config) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		config, err := process.LoadConfig(f.config)
+		config, err := process.LoadConfig(f.config, f.kinds)
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -17,8 +17,8 @@ import (
 type backend struct{ *process.Process }
 
 // open reads a configuration and creates its clients. It opens no connections.
-func open(file string) (*backend, error) {
-	p, err := process.Open(file)
+func (f *flags) open(file string) (*backend, error) {
+	p, err := process.Open(file, f.kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) 
 // opened is connected without the check of the keys.
 func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		b, err := open(f.config)
+		b, err := f.open(f.config)
 		if err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func TestSlotsOfTasksThatBeginTogether(t *testing.T) {
           - {name: t.a, database: db, query: "`+query+`"}
           - {name: t.b, database: db, query: "`+query+`"}
     join: {key: k}
-    csv: {columns: [{column: t.a.alone, label: a}, {column: t.b.alone, label: b}]}
+    file: {columns: [{column: t.a.alone, label: a}, {column: t.b.alone, label: b}]}
 `, "databases: {db: {dsn: \"{dsn}\", parallel: 1}}")
 	s.serve(s.config)
 	for range 3 {

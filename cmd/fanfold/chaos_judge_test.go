@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/api/option"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/sink/gcs"
@@ -206,7 +207,7 @@ func (r *round) failures(ctx context.Context) (failed []string) {
 // sweep does what an engine does once a day: it deletes files of workers that hung, wrote their
 // file after the job had ended, and died.
 func (r *round) sweep(ctx context.Context) (deleted int, err error) {
-	b, err := open(filepath.Join(r.dir, "direct.yaml"))
+	b, err := openBackend(filepath.Join(r.dir, "direct.yaml"))
 	if err != nil {
 		return 0, err
 	}
@@ -224,7 +225,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := files.New(e, files.Options{Sink: bucket, Installation: tag, OrphanAge: 1})
+	f, err := files.New(e, files.Options{Sink: bucket, Formats: kinds.Standard().Formats, Installation: tag, OrphanAge: 1})
 	if err != nil {
 		return 0, err
 	}

@@ -192,7 +192,7 @@ func (r *round) migrate(ctx context.Context) {
 	if out, err := r.fanfold("migrate"); err != nil {
 		r.t.Fatalf("migrate: %v %s", err, out)
 	}
-	if r.direct, err = open(config); err != nil {
+	if r.direct, err = openBackend(config); err != nil {
 		r.t.Fatal(err)
 	}
 	r.redis.client, r.redis.partitions = r.direct.Redis, r.direct.Partitions

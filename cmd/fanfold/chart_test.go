@@ -18,6 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
@@ -172,7 +173,7 @@ deployments:
 			t.Errorf("%s: %+v", name, made)
 		}
 		set := map[string]string{"FANFOLD_REDIS": "redis://r", "FANFOLD_DSN": "u:p@tcp(h)/s"}
-		c, err := config.Load("values.yaml", []byte(text), decode.Environment{Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok }})
+		c, err := config.Load("values.yaml", []byte(text), decode.Environment{Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok }}, kinds.Standard().Config())
 		if err != nil || len(c.Warnings) > 0 {
 			t.Fatalf("%s: %v %v", name, err, c)
 		}

@@ -64,7 +64,7 @@ func (f *flags) completeAll(root *cobra.Command) {
 			if _, taken := c.GetFlagCompletionFunc(flag.Name); names != nil && !taken {
 				// It fails only if the flag does not exist or already has a function.
 				_ = c.RegisterFlagCompletionFunc(flag.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-					config, err := process.LoadConfig(f.config)
+					config, err := process.LoadConfig(f.config, f.kinds)
 					if err != nil {
 						return nil, cobra.ShellCompDirectiveNoFileComp
 					}
@@ -86,7 +86,7 @@ func (f *flags) completeFrom(find func(context.Context, *backend) ([]string, err
 		if len(args) > 0 && !strings.Contains(c.Use, "…") {
 			return nil, nothing
 		}
-		b, err := open(f.config)
+		b, err := f.open(f.config)
 		if err != nil {
 			return nil, nothing
 		}

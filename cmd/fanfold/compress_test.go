@@ -21,7 +21,7 @@ const compressedYAML = `
     join:
       key: id
       listeners: [orders, {name: held, type: left}, {name: customers, type: left}]
-    csv: {columns: [id, customer, note, paid, state, name]}
+    file: {columns: [id, customer, note, paid, state, name]}
 `
 
 const compressedSQL = "SELECT o.id, o.customer, o.note, o.paid, h.state, c.name FROM orders o LEFT JOIN held h ON h.id = o.id LEFT JOIN customers c ON c.id = o.id ORDER BY o.id"

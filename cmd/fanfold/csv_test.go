@@ -26,13 +26,13 @@ func TestCSVOptions(t *testing.T) {
 `
 	s := newStack(t, `
   packed:
-`+listeners+`    csv: {compress: gzip, bom: true, delimiter: ";", line_end: lf, null: "NULL", time_zone: Europe/Berlin, date: DD.MM.YYYY, datetime: DD.MM.YYYY HH:mm, formulas: escape}
+`+listeners+`    file: {compress: gzip, bom: true, delimiter: ";", line_end: lf, null: "NULL", time_zone: Europe/Berlin, date: DD.MM.YYYY, datetime: DD.MM.YYYY HH:mm, formulas: escape}
   rows:
-`+listeners+`    csv: {max_rows: 1}
+`+listeners+`    file: {max_rows: 1}
   bytes:
-`+listeners+`    csv: {max_bytes: 100, null: "a text that is longer than what it stands for"}
+`+listeners+`    file: {max_bytes: 100, null: "a text that is longer than what it stands for"}
   formulas:
-`+listeners+`    csv: {formulas: fail}
+`+listeners+`    file: {formulas: fail}
 `)
 	s.exec("CREATE TABLE a (k INT, amount DECIMAL(10,2), note VARCHAR(50), day DATE, at DATETIME)")
 	s.exec("INSERT INTO a VALUES (1, -1.5, '=1+1', '2024-02-29', '2024-07-01 22:15:00'), (2, NULL, '', NULL, NULL), (3, 2, '-7', '0001-01-01', '2024-01-01 00:00:00')")
@@ -88,8 +88,8 @@ func TestCSVOptions(t *testing.T) {
 		return len(files) == 2 && s.wait(v.ID)[0].Attempt == 2
 	})
 	for name, reason := range map[string]string{
-		"rows":     "more than 1 rows (csv.max_rows)",
-		"bytes":    "more than 100 bytes (csv.max_bytes)",
+		"rows":     "more than 1 rows (file.max_rows)",
+		"bytes":    "more than 100 bytes (file.max_bytes)",
 		"formulas": `(column "note")`,
 	} {
 		if v := s.run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {

@@ -77,7 +77,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer servers.Stop()
-	b, err := open(servers.Config)
+	b, err := d.flags.open(servers.Config)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 )
 
@@ -60,7 +61,7 @@ func TestDeployFits(t *testing.T) {
 		}
 		return string(text)
 	}
-	first, err := process.LoadConfig("../../deploy/fanfold.yaml")
+	first, err := process.LoadConfig("../../deploy/fanfold.yaml", kinds.Standard())
 	if err != nil || len(first.Warnings) > 0 {
 		t.Fatalf("%v %v", err, first)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 )
@@ -141,8 +142,8 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				case strings.HasPrefix(block, "reports:"):
 					above, _, _ := strings.Cut(whole, "reports:\n")
 					block = above + block
-				case strings.HasPrefix(strings.TrimSpace(block), "csv:"): // which stands last
-					above, _, _ := strings.Cut(whole, "    csv:\n")
+				case strings.HasPrefix(strings.TrimSpace(block), "file:"): // which stands last
+					above, _, _ := strings.Cut(whole, "    file:\n")
 					block = above + block
 				case strings.HasPrefix(block, "apis:"):
 					whole, _, _ = strings.Cut(whole, "\nrecords:")
@@ -151,7 +152,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 					block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				}
 			}
-			if _, err := config.Load(page, []byte(block), environment); err != nil {
+			if _, err := config.Load(page, []byte(block), environment, kinds.Standard().Config()); err != nil {
 				t.Errorf("%v\n%s", err, block)
 			}
 		}
@@ -171,7 +172,7 @@ func TestArithmeticInTheDocs(t *testing.T) {
 			}
 			return []byte("p\n"), nil
 		},
-	})
+	}, kinds.Standard().Config())
 	if err != nil || !strings.Contains(config.Warnings.Error(), needed) {
 		t.Fatalf("%v, %v, not with %s", config, err, needed)
 	}
@@ -196,7 +197,7 @@ func TestDeadlinesInTheDocs(t *testing.T) {
   two:
     stages: [listeners: [{name: a, database: db, query: SELECT 1 AS x}], listeners: [{name: b, database: db, query: SELECT 1 AS x}]]
     join: {key: x}
-`), decode.Environment{})
+`), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestDoctorOnKeys(t *testing.T) {
       - listeners:
           - {name: later, database: db, query: "WITH all_of AS (SELECT SLEEP(id + 100) AS slept, MAX(mail) AS mail FROM people WHERE mail IN (:ci.mail) GROUP BY id) SELECT 1 AS id, mail, slept FROM all_of", columns: [id, mail, slept]}
     join: {key: [id, mail], listeners: [ci, bin, nopad, {name: bytes, key: [id, m]}, later]}
-    csv: {columns: [id]}
+    file: {columns: [id]}
   alone:
     stages: [{listeners: [{name: alone, database: db, query: "SELECT id, mail FROM people"}]}]
     join: {key: mail}

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/fanin"
@@ -104,7 +105,7 @@ func (s *stack) engine(ctx context.Context, group *errgroup.Group, o engine.Opti
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	f, err := files.New(e, files.Options{Sink: to, Installation: s.installation()})
+	f, err := files.New(e, files.Options{Sink: to, Formats: kinds.Standard().Formats, Installation: s.installation()})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ configuration.
 Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			o.Kinds = f.kinds.Config()
 			p, err := starter.Propose(c.Context(), o)
 			if err != nil {
 				return err

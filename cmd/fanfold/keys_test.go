@@ -62,7 +62,7 @@ func TestTextKeysInTheDocs(t *testing.T) {
   %s:
     stages: [{listeners: [{name: a, database: db, query: "SELECT id, a AS word FROM pairs ORDER BY id"}, {name: b, database: db, query: "SELECT id, b AS word, CONCAT(a, ' ', b) AS both_of FROM pairs"}]}]
     join: {key: [id, word]%s}
-    csv: {columns: [both_of]}
+    file: {columns: [both_of]}
 `, names[head], folding[head])
 	}
 	s := newStack(t, reports)

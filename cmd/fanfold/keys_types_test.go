@@ -89,7 +89,7 @@ func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
       {name: l, database: db, query: "SELECT id AS l, c%[2]d AS k FROM left%[1]d ORDER BY id"},
       {name: r, database: db, query: "SELECT id AS r, c%[3]d AS k FROM right%[1]d ORDER BY id"}]}]
     join: {key: k}
-    csv: {columns: [l, r]}
+    file: {columns: [l, r]}
 `, n, left, right)
 		})
 	}
@@ -156,7 +156,7 @@ func TestKeyValuesInTheDocs(t *testing.T) {
           - {name: l, database: db, query: "SELECT %s AS k, 1 AS l"}
           - {name: r, database: db, query: "SELECT %s AS k, 2 AS r"}
     join: {key: k}
-    csv: {columns: [l, r]}
+    file: {columns: [l, r]}
 `, i, row[1], row[2])
 	}
 	s := newStack(t, reports.String())

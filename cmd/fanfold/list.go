@@ -71,7 +71,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			}
 			kind, maxRead := inspect.Kind(why), limit
 			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
-				return fault.Input.New("--why: %q is not one of %s", why, strings.Join(kinds(), ", "))
+				return fault.Input.New("--why: %q is not one of %s", why, strings.Join(whyKinds(), ", "))
 			} else if why != "" {
 				filter.Open, maxRead = true, maxWhy
 			}
@@ -113,7 +113,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
 	c.Flags().StringVar(&why, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
-	offer(c, "why", kinds()...)
+	offer(c, "why", whyKinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
 	return c
 }
@@ -141,8 +141,8 @@ func waitingFor(ctx context.Context, b *backend, views []listed, kind inspect.Ki
 // maxWhy is the maximum number of records that list --why checks.
 const maxWhy = 1000
 
-// kinds returns the values of list --why.
-func kinds() (names []string) {
+// whyKinds returns the values of list --why.
+func whyKinds() (names []string) {
 	for _, k := range inspect.Kinds() {
 		names = append(names, string(k))
 	}
@@ -151,7 +151,7 @@ func kinds() (names []string) {
 
 // kindLines returns the kinds in lines for the help.
 func kindLines() (lines []string) {
-	for some := range slices.Chunk(slices.Sorted(slices.Values(kinds())), 6) {
+	for some := range slices.Chunk(slices.Sorted(slices.Values(whyKinds())), 6) {
 		lines = append(lines, strings.Join(some, ", "))
 	}
 	return lines

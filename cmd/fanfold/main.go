@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -40,6 +41,7 @@ func main() {
 
 // flags are the flags that all commands share.
 type flags struct {
+	kinds    kinds.Kinds
 	config   string
 	output   string
 	logLevel slog.Level
@@ -76,7 +78,7 @@ func message(err error) string {
 }
 
 func newRoot() *cobra.Command {
-	var f flags
+	f := flags{kinds: kinds.Standard()}
 	root := &cobra.Command{
 		Use:   "fanfold",
 		Short: "Report downloads from many data sources, coordinated in Redis",

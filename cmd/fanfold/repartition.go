@@ -39,7 +39,7 @@ limits.grace, when a process runs with the new configuration.`,
 			if from == "" {
 				return fault.Input.New("--from: name the earlier configuration")
 			}
-			old, err := open(from)
+			old, err := f.open(from)
 			if err != nil {
 				return err
 			}

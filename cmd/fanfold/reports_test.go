@@ -146,7 +146,7 @@ const reportsYAML = `
           - {name: withdraws, database: db, query: "SELECT user_id, amount FROM withdraws WHERE amount > 90 ORDER BY id"}
           - {name: payments, database: db, query: "SELECT user_id, amount FROM payments ORDER BY id"}
     join: {key: user_id, listeners: [{name: users, key: id}, {name: withdraws, type: left}, {name: payments, type: left}]}
-    csv: {columns: [user_id, users.name, withdraws.amount, {column: payments.amount, label: paid}]}
+    file: {columns: [user_id, users.name, withdraws.amount, {column: payments.amount, label: paid}]}
   full:
     stages:
       - listeners:

@@ -90,7 +90,7 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 // completeParam completes --param with the parameters of the report on the command line.
 func (f *flags) completeParam(c *cobra.Command) {
 	err := c.RegisterFlagCompletionFunc("param", func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-		config, err := process.LoadConfig(f.config)
+		config, err := process.LoadConfig(f.config, f.kinds)
 		if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
 			for _, p := range config.Reports[args[0]].Parameters {
 				names = append(names, p.Name+"=")

@@ -34,7 +34,7 @@ func newValidate(f *flags) *cobra.Command {
 				_, err := c.OutOrStdout().Write(config.Schema)
 				return err
 			}
-			config, err := process.LoadConfig(f.config)
+			config, err := process.LoadConfig(f.config, f.kinds)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func newReportView(r *report.Report, warnings decode.Problems) reportView {
 		}
 		v.Stages = append(v.Stages, names)
 	}
-	for _, c := range r.CSV.Columns {
+	for _, c := range r.File.Columns {
 		v.Columns = append(v.Columns, c.Label)
 	}
 	return v

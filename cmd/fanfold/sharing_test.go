@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -357,7 +358,7 @@ func (s *stack) sweep() {
 		s.t.Fatal(err)
 	}
 	f, err := files.New(e, files.Options{
-		Sink: s.dirSink(), Installation: s.installation(), Deletions: s.b.Records.Deletions(), OrphanAge: 1,
+		Sink: s.dirSink(), Formats: kinds.Standard().Formats, Installation: s.installation(), Deletions: s.b.Records.Deletions(), OrphanAge: 1,
 	})
 	if err != nil {
 		s.t.Fatal(err)

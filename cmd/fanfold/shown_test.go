@@ -29,7 +29,7 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
           - {name: zeros, database: odd, query: "SELECT z AS k FROM zeros ORDER BY z DESC"}
           - {name: ints, database: odd, query: "SELECT k, v FROM ints ORDER BY v"}
     join: {key: k, listeners: [zeros, {name: ints, type: full}]}
-    csv: {delimiter: ";", null: "NULL"}
+    file: {delimiter: ";", null: "NULL"}
   later:
     stages:
       - listeners:

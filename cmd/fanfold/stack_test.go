@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
@@ -156,6 +157,12 @@ func (s *stack) write(name, reports string, more ...string) string {
 	return s.divided(name, 1, reports, more...)
 }
 
+// openBackend opens a configuration with the kinds of the command.
+func openBackend(config string) (*backend, error) {
+	f := flags{kinds: kinds.Standard()}
+	return f.open(config)
+}
+
 // divided writes a configuration of this stack with this number of partitions.
 func (s *stack) divided(name string, partitions int, reports string, more ...string) string {
 	s.t.Helper()
@@ -175,7 +182,7 @@ func (s *stack) divided(name string, partitions int, reports string, more ...str
 
 func (s *stack) open(config string) *backend {
 	s.t.Helper()
-	b, err := open(config)
+	b, err := openBackend(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -276,7 +283,7 @@ func (s *stack) installation() string {
 // fileName returns the name of an uncompressed file of this stack.
 func (s *stack) fileName(report, id string, attempt int64) string {
 	s.t.Helper()
-	return files.Name{Report: report, ID: id, Attempt: attempt, Tag: s.installation()}.String()
+	return files.Name{Report: report, ID: id, Attempt: attempt, Tag: s.installation(), Ending: ".csv"}.String()
 }
 
 // insert writes a record and returns its id.

@@ -58,11 +58,11 @@ func newTarget(c *cobra.Command, path string) (*target, error) {
 
 // copyFile copies the file of a job to the target.
 func (b *backend) copyFile(ctx context.Context, v inspect.Job, to *target) error {
-	files, name, err := b.Object(ctx, v.ID, v.File)
+	found, err := b.Object(ctx, v.ID, v.File)
 	if err != nil {
 		return err
 	}
-	in, err := files.Open(ctx, name)
+	in, err := found.Sink.Open(ctx, found.Name)
 	if err != nil {
 		return err
 	}

@@ -91,17 +91,17 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		}
 		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id)
 	}
-	files, name, err := b.Object(ctx, id, r.File)
+	found, err := b.Object(ctx, id, r.File)
 	if err != nil {
 		return l, err
 	}
-	switch files := files.(type) {
+	switch files := found.Sink.(type) {
 	case *gcs.Sink:
 		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // a URL counts whole seconds, and 0 is invalid
-		l.URL, err = files.SignedURL(ctx, name, until)
+		l.URL, err = files.SignedURL(ctx, found.Name, until)
 		l.Expires = &until
 	case *sink.Dir:
-		l.Path, err = files.Path(name)
+		l.Path, err = files.Path(found.Name)
 	}
 	return l, err
 }

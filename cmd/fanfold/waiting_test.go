@@ -85,7 +85,7 @@ func TestWaitingPage(t *testing.T) {
       {name: quick.one, database: db, query: "SELECT 1 AS k, 'a' AS a"},
       {name: slow.gate, label: Gated payments, database: db, query: "SELECT k, b FROM gate"}]}]
     join: {key: k, listeners: [quick.one, slow.gate]}
-    csv: {columns: [k, a, b]}`, `limits: {stop: 1s, running_jobs: 1}`)
+    file: {columns: [k, a, b]}`, `limits: {stop: 1s, running_jobs: 1}`)
 	w.exec("CREATE TABLE gate (k INT, b TEXT)")
 	w.exec("INSERT INTO gate VALUES (1, 'b')")
 	holder, err := w.db.Conn(t.Context())
@@ -178,7 +178,7 @@ func TestWaitingPageOfAFailure(t *testing.T) {
       {name: first, database: db, query: "SELECT 1 AS k"},
       {name: plt.user_tags, database: db, query: "SELECT k, tag FROM secret_table", columns: [k, tag], on_failure: optional}]}]
     join: {key: k, listeners: [first, {name: plt.user_tags, type: left}]}
-    csv: {columns: [k, tag]}`)
+    file: {columns: [k, tag]}`)
 	w.serve()
 	failed, halved, cancelled := w.insert("broken", ""), w.insert("halved", ""), w.insert("broken", "")
 	w.push(failed, halved)

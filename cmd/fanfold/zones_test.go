@@ -60,10 +60,10 @@ func TestTimeZones(t *testing.T) {
 `
 	s := newStack(t, `
   shown:
-`+stages+`    csv: {time_zone: Europe/Berlin}
+`+stages+`    file: {time_zone: Europe/Berlin}
   given:
 `+stages+`  offsets:
-`+stages+`    csv: {datetime: "DD HH:mm ZZ"}
+`+stages+`    file: {datetime: "DD HH:mm ZZ"}
   later:
     parameters: {from: datetime}
     stages: [{listeners: [{name: later, database: ops, query: "SELECT id, @@session.time_zone AS zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) AS hours, FROM_UNIXTIME(1) AS epoch FROM t WHERE ts >= :from"}]}]
@@ -181,7 +181,7 @@ func TestDoctorOnTimeZones(t *testing.T) {
 	databases := func(more string) string {
 		return fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q%s}}", m.DSN("x"), more)
 	}
-	given, shown := "  r:\n"+stages, "  r:\n"+stages+"    csv: {time_zone: Europe/Berlin}\n"
+	given, shown := "  r:\n"+stages, "  r:\n"+stages+"    file: {time_zone: Europe/Berlin}\n"
 	s := newStack(t, shown, databases(""))
 	for _, test := range []struct {
 		reports, more, result string

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -127,7 +128,9 @@ func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
 	at, inFile := s.Get(f.Name), f.Tag.Get("file")
 	at.secret = at.secret || f.Is("secret") || f.Type == secretType
 	file := s.Get(inFile).fileName()
-	switch {
+	switch null := s.Raw(f.Name); {
+	case isOptional(f.Type) && null.IsNull() && null.Node.Value != "":
+		null.Problem("YAML reads this as null, not as a text", fmt.Sprintf("Write %s: %q", f.Name, null.Node.Value))
 	case inFile != "" && file.Given() && at.Given():
 		file.Problem("both "+f.Name+" and "+inFile+" are set", "Remove one of them")
 	case inFile != "" && file.Given():
@@ -159,6 +162,11 @@ func (r *Reader) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
 		if text, ok := p.fileName().content(); ok {
 			v.SetString(text)
 		}
+	case isOptional(t):
+		if text, ok := p.Text(); ok {
+			v.Set(reflect.New(t.Elem()))
+			r.set(p, v.Elem(), text, tag)
+		}
 	case t.Kind() == reflect.Pointer:
 		v.Set(reflect.New(t.Elem()))
 		r.decodeStruct(p, v.Elem())
@@ -171,6 +179,11 @@ func (r *Reader) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
 			r.set(p, v, text, tag)
 		}
 	}
+}
+
+// isOptional reports whether a type is a pointer to a text.
+func isOptional(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String
 }
 
 // set parses a text into v.

@@ -29,6 +29,7 @@
 //	raw      the field is not decoded; read it from Section.Raw
 //
 // A report.Secret is always secret, a Content names a file with a secret, and a Setting is a
-// value that is not decoded. Other types need no tags. A mapping with free names is a list of
+// value that is not decoded. A pointer to a string type is nil if the field is not given. A Text
+// checks itself. Other types need no tags. A mapping with free names is a list of
 // structs with a key, or a map of single values.
 package decode

@@ -36,6 +36,13 @@ type Language struct {
 	Kinds map[string][]Kind
 }
 
+// Text is a string type that defines its form itself.
+type Text interface {
+	// Parse sets it to a text, or returns what is wrong with the text, without showing it. A
+	// mistake without a remedy gets the remedy of a missing field.
+	Parse(text string) *report.Mistake
+}
+
 // Kind is a kind of something that a file can choose, such as a format.
 type Kind struct {
 	Name string

@@ -22,6 +22,12 @@ func (l Language) parse(text string, t reflect.Type, tag reflect.StructTag) (any
 	if parse, ok := l.Types[t]; ok {
 		return parse(text)
 	}
+	if into := reflect.New(t); t.Kind() == reflect.String {
+		if own, ok := into.Interface().(Text); ok {
+			wrong := own.Parse(text)
+			return into.Elem().Interface(), wrong
+		}
+	}
 	if words := l.WordsOf(t, tag); words != nil {
 		return parseWord(text, words, t, tag)
 	}

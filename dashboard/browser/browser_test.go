@@ -57,7 +57,7 @@ reports:
     parameters: {gate: {type: string, default: none}}
     stages: [{listeners: [{name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, '7.50' AS amount, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v"}, {name: plt_user.tags, database: db, query: "SELECT 1 AS user_id, 'vip' AS tag"}]}]
     join: {key: user_id}
-    csv: {columns: [user_id, tag, amount]}
+    file: {columns: [user_id, tag, amount]}
   payments:
     retry: {retries: 0}
     stages: [{listeners: [{name: plt_pay.payments, database: db, query: "SELECT k FROM payments"}]}]

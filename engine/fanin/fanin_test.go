@@ -178,7 +178,7 @@ func newTest(t *testing.T, limits report.Limits) *fanInTest {
 	r := &report.Report{
 		Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"v"}}}}},
 		Join:  report.Join{Listeners: []report.Joined{{Listener: "a"}}},
-		CSV:   report.CSV{Columns: []report.CSVColumn{{Label: "v", Listener: "a", Column: "v"}}},
+		File:  report.File{Format: "csv", Columns: []report.FileColumn{{Label: "v", Listener: "a", Column: "v"}}},
 		Retry: report.Retry{Retries: 1, Delay: time.Minute},
 	}
 	f.e = f.engine("c", engine.Options{Limits: limits, Reports: map[string]*report.Report{"r": r}})

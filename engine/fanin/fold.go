@@ -74,7 +74,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 
 // writeRows writes the rows of a plan.
 func (m *maker) writeRows(ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer) (format.Made, []fold.Match, error) {
-	out, err := format.NewCSV(&r.CSV, plan.Columns(), sinkWriter{w})
+	out, err := m.files.Begin(r, plan.Columns(), sinkWriter{w})
 	if err != nil {
 		return format.Made{}, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
@@ -26,7 +27,7 @@ reports:
   r:
     stages: [{listeners: [{name: a, database: db, query: "SELECT k FROM t"}, {name: b, database: db, query: "SELECT k FROM t"}]}]
     join: {key: k}
-`), decode.Environment{})
+`), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		b.Fatal(err)
 	}

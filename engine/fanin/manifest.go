@@ -19,7 +19,7 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
 		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
-		File: m.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
+		File: m.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.File.TimeZone,
 	}
 	kinds := map[report.Ref]report.Kind{}
 	for i, stage := range r.Stages {
@@ -45,7 +45,7 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 			manifest.Listeners = append(manifest.Listeners, given)
 		}
 	}
-	for _, c := range r.CSV.Columns {
+	for _, c := range r.File.Columns {
 		from := report.Ref{Listener: c.Listener, Column: c.Column}
 		if key := slices.Index(r.Join.Keys, c.Column); c.Listener == "" && key >= 0 {
 			first := r.Join.Listeners[0]

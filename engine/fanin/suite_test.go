@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
@@ -96,7 +97,7 @@ func newFanIn(t testing.TB, o engine.Options, to sink.Sink) *FanIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := files.New(e, files.Options{Sink: to, Installation: "abc234"})
+	f, err := files.New(e, files.Options{Sink: to, Formats: kinds.Standard().Formats, Installation: "abc234"})
 	if err != nil {
 		t.Fatal(err)
 	}

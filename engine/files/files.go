@@ -7,20 +7,24 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 )
 
-// Options configures Files. Sink is required.
+// Options configures Files. Sink and Formats are required.
 type Options struct {
-	Sink sink.Sink
+	Sink    sink.Sink
+	Formats format.Kinds // of the files of all reports, now and before
 
 	// Installation is the tag in the names of this installation's files, see NewTag. It separates
 	// the files of installations that share a sink. If it is empty, no file is ever removed.
@@ -40,8 +44,8 @@ type Files struct {
 
 // New returns Files. It does no I/O.
 func New(e *engine.Engine, o Options) (*Files, error) {
-	if o.Sink == nil {
-		return nil, errors.New("files: Sink is required")
+	if o.Sink == nil || len(o.Formats) == 0 {
+		return nil, errors.New("files: Sink and Formats are required")
 	}
 	if o.Installation != "" && !ValidTag(o.Installation) {
 		return nil, fmt.Errorf("files: installation %q is not a tag as NewTag returns it: 6 letters and digits", o.Installation)
@@ -72,7 +76,16 @@ func (f *Files) Create(ctx context.Context, r *report.Report, state *job.State) 
 	if f.o.Installation != "" {
 		metadata["fanfold-installation"] = f.o.Installation
 	}
-	return f.o.Sink.Create(ctx, sink.Object{Name: f.name(state, r), ContentType: contentType(r), Metadata: metadata})
+	ending := f.o.Formats.Ending(&r.File)
+	return f.o.Sink.Create(ctx, sink.Object{
+		Name: f.nameWith(ending, state), ContentType: f.o.Formats.ContentType(ending), Metadata: metadata,
+	})
+}
+
+// Begin begins to write the rows of a report's file, in its format. columns is that of
+// format.Kind.New; the caller must call Close or Abort.
+func (f *Files) Begin(r *report.Report, columns [][]dataset.Column, w io.Writer) (*format.File, error) {
+	return f.o.Formats.Begin(&r.File, columns, w)
 }
 
 // URL returns the URL of a job's file.
@@ -117,13 +130,20 @@ func (f *Files) remove(ctx context.Context, name string) error {
 
 // name returns the name of a job's file.
 func (f *Files) name(state *job.State, r *report.Report) string {
-	return Name{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: f.o.Installation, Gzip: r.CSV.Gzip}.String()
+	return f.nameWith(f.o.Formats.Ending(&r.File), state)
+}
+
+func (f *Files) nameWith(ending string, state *job.State) string {
+	return Name{
+		Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: f.o.Installation, Ending: ending,
+	}.String()
 }
 
 // names returns all names that a job's file can have, under any definition.
 func (f *Files) names(state *job.State) []string {
-	name := Name{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: f.o.Installation}
-	packed := name
-	packed.Gzip = true
-	return []string{name.String(), packed.String()}
+	var all []string
+	for _, ending := range f.o.Formats.Endings() {
+		all = append(all, f.nameWith(ending, state))
+	}
+	return all
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -71,7 +72,7 @@ func newEmptied(t *testing.T, options report.Records, table string) *emptied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Files, err = files.New(e, files.Options{Sink: dir, Installation: "abc234", Deletions: records.Deletions()})
+	g.Files, err = files.New(e, files.Options{Sink: dir, Formats: kinds.Standard().Formats, Installation: "abc234", Deletions: records.Deletions()})
 	if err != nil {
 		t.Fatal(err)
 	}

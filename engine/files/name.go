@@ -3,21 +3,22 @@ package files
 import (
 	"crypto/rand"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/report"
 )
 
-// Name is the name of a job's file: <report>/<id>-<attempt>-<tag>.csv, or .csv.gz if the report
-// compresses it. No two jobs and no two installations share a name, and the name alone says which
-// job made the file, because a directory stores no metadata.
+// Name is the name of a job's file: <report>/<id>-<attempt>-<tag><ending>. No two jobs and no two
+// installations share a name, and the name alone says which job made the file, because a directory
+// stores no metadata.
 type Name struct {
 	Report  string
 	ID      string
 	Attempt int64
 	Tag     string // of the installation; empty: none
-	Gzip    bool
+	Ending  string // of its format, such as .csv.gz
 }
 
 // A tag begins with a letter, so it is never mistaken for an attempt.
@@ -28,7 +29,7 @@ const (
 )
 
 var (
-	form     = regexp.MustCompile(`^(.+)/(` + report.IDForm + `)-([1-9][0-9]{0,18})(?:-(` + tagForm + `))?\.csv(\.gz)?$`)
+	form     = regexp.MustCompile(`^(.+)/(` + report.IDForm + `)-([1-9][0-9]{0,18})(?:-(` + tagForm + `))?(\.[a-z0-9.]+)$`)
 	tagWhole = regexp.MustCompile(`^` + tagForm + `$`)
 )
 
@@ -57,33 +58,24 @@ func (n Name) String() string {
 	if n.Tag != "" {
 		name += "-" + n.Tag
 	}
-	if n.Gzip {
-		return name + ".csv.gz"
-	}
-	return name + ".csv"
+	return name + n.Ending
 }
 
-// Parse parses a name; false if String cannot have returned it.
-func Parse(name string) (Name, bool) {
+// Parse parses a name; false if String cannot have returned it for one of these endings.
+func Parse(name string, endings []string) (Name, bool) {
 	parts := form.FindStringSubmatch(name)
-	if parts == nil {
+	if parts == nil || !slices.Contains(endings, parts[5]) {
 		return Name{}, false
 	}
 	attempt, err := strconv.ParseInt(parts[3], 10, 64)
-	return Name{Report: parts[1], ID: parts[2], Attempt: attempt, Tag: parts[4], Gzip: parts[5] != ""}, err == nil
+	return Name{Report: parts[1], ID: parts[2], Attempt: attempt, Tag: parts[4], Ending: parts[5]}, err == nil
 }
 
-// Longest returns a name as long as any of a report's files can have, for ids of a length.
-func Longest(r *report.Report, id int) string {
+// Longest returns a name as long as any of a report's files with this ending can have, for ids of a
+// length.
+func Longest(report string, id int, ending string) string {
 	const attempt = 4294967295 // of an INT UNSIGNED
-	return Name{Report: r.Name, ID: strings.Repeat("0", id), Attempt: attempt, Tag: strings.Repeat("a", tagLength), Gzip: r.CSV.Gzip}.String()
-}
-
-// contentType returns the content type of a report's files. A compressed file has no content
-// encoding, so that a download matches its name.
-func contentType(r *report.Report) string {
-	if r.CSV.Gzip {
-		return "application/gzip"
-	}
-	return "text/csv; charset=utf-8"
+	return Name{
+		Report: report, ID: strings.Repeat("0", id), Attempt: attempt, Tag: strings.Repeat("a", tagLength), Ending: ending,
+	}.String()
 }

@@ -106,6 +106,7 @@ func (f *Files) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], 
 		return 0, nil // unknown which files are this installation's
 	}
 	var page []listed
+	endings := f.o.Formats.Endings()
 	flush := func() error {
 		n, err := f.sweepPage(ctx, page, g)
 		deleted, page = deleted+n, page[:0]
@@ -115,7 +116,7 @@ func (f *Files) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], 
 		if err != nil {
 			return deleted, err
 		}
-		name, ok := Parse(strings.TrimSuffix(file.Object, sink.ManifestName("")))
+		name, ok := Parse(strings.TrimSuffix(file.Object, sink.ManifestName("")), endings)
 		if l := (listed{file, name}); ok && name.Tag == f.o.Installation && meant(l) {
 			page = append(page, l)
 		}

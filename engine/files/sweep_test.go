@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -44,7 +45,7 @@ func swept(t *testing.T, records *read) (f *Files, root string) {
 		t.Fatal(err)
 	}
 	e := &engine.Engine{Options: engine.Options{Records: records, Log: slog.New(slog.DiscardHandler)}}
-	return &Files{e, Options{Installation: "abc234", Sink: dir, OrphanAge: time.Hour}}, root
+	return &Files{e, Options{Installation: "abc234", Sink: dir, Formats: kinds.Standard().Formats, OrphanAge: time.Hour}}, root
 }
 
 func put(t *testing.T, root, name string, age time.Duration) {

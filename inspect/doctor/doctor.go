@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
@@ -15,6 +16,7 @@ type Options struct {
 	Settings map[string]report.Source                 // of Sources, by name
 	Sink     report.SinkURL                           // as configured
 	OpenSink func(context.Context) (sink.Sink, error) // opens the sink
+	Formats  format.Kinds                             // of files
 }
 
 // Examine checks everything that the configuration names. It writes and deletes one object in the

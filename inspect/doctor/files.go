@@ -41,11 +41,12 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	}
 	longest, first := "", ""
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
-		r := d.Config.Reports[name]
-		if url := place.URL(files.Longest(r, id)); len(url) > len(longest) {
+		ending := d.Formats.Ending(&d.Config.Reports[name].File)
+		if url := place.URL(files.Longest(name, id, ending)); len(url) > len(longest) {
 			longest = url
 		}
-		if url := place.URL(files.Name{Report: name, ID: "1", Attempt: 1, Tag: files.NewTag(), Gzip: r.CSV.Gzip}.String()); len(url) > len(first) {
+		name := files.Name{Report: name, ID: "1", Attempt: 1, Tag: files.NewTag(), Ending: ending}
+		if url := place.URL(name.String()); len(url) > len(first) {
 			first = url
 		}
 	}

@@ -86,7 +86,7 @@ func (d sourceDoctor) checkTimeZone(name, zone string) Finding {
 func (d sourceDoctor) showsZones(database string) string {
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		r := d.Config.Reports[name]
-		if r.CSV.TimeZone == "" && !strings.Contains(r.CSV.Datetime, "ZZ") {
+		if !d.Formats.ShowsZone(&r.File) {
 			continue
 		}
 		for _, l := range r.Listeners() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
@@ -43,15 +44,16 @@ func openOnce(open func(context.Context) (sink.Sink, error)) func(context.Contex
 	}
 }
 
-// Object returns the sink that has the file of a record, and the file's name in it. The sink stays
-// open until Close.
-func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {
-	if files, err = p.reads(ctx); err != nil {
-		return nil, "", err
+// Object finds the file of a record. Its sink stays open until Close.
+func (p *Process) Object(ctx context.Context, id, file string) (web.File, error) {
+	from, err := p.reads(ctx)
+	if err != nil {
+		return web.File{}, err
 	}
-	name, ours := files.Name(file)
+	name, ours := from.Name(file)
 	if !ours {
-		return nil, "", fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file, p.Config.Sink)
+		return web.File{}, fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file, p.Config.Sink)
 	}
-	return files, name, nil
+	made, _ := files.Parse(name, p.kinds.Formats.Endings())
+	return web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect"
@@ -52,6 +53,7 @@ type Process struct {
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program: "dev" or such as "v0.1.0"
 
+	kinds    kinds.Kinds
 	trace    *trace.Tracer                            // nil: no job is traced
 	seen     *quiet.Watch                             // whether Redis answers its clients
 	files    *sink.Watched                            // of an engine; nil: this process writes no files
@@ -66,8 +68,8 @@ type Process struct {
 // statementTimeout is the timeout of a short MySQL statement.
 const statementTimeout = 30 * time.Second
 
-// LoadConfig reads and validates the configuration file.
-func LoadConfig(file string) (*config.Config, error) {
+// LoadConfig reads and validates the configuration file, which can choose these kinds.
+func LoadConfig(file string, kinds kinds.Kinds) (*config.Config, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Config.New("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file)
@@ -82,16 +84,16 @@ func LoadConfig(file string) (*config.Config, error) {
 			}
 			return decode.ReadFile(name)
 		},
-	})
+	}, kinds.Config())
 }
 
-// Open makes the clients of a configuration. It connects to no server.
-func Open(file string) (*Process, error) {
-	read, err := LoadConfig(file)
+// Open makes the clients of a configuration, which can choose these kinds. It connects to no server.
+func Open(file string, kinds kinds.Kinds) (*Process, error) {
+	read, err := LoadConfig(file, kinds)
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Config: read, sources: map[string]listeners.Connection{}}
+	p := &Process{Config: read, kinds: kinds, sources: map[string]listeners.Connection{}}
 	p.reads = openOnce(p.OpenSink)
 	for _, connect := range []func(*Process) error{connectRedis, connectSources, connectRecords} {
 		if err := connect(p); err != nil {
@@ -194,6 +196,7 @@ func (p *Process) handles() inspect.Options {
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
 		Options: p.handles(), Settings: p.Config.Sources(), Sink: p.Config.Sink, OpenSink: p.OpenSink,
+		Formats: p.kinds.Formats,
 	})
 }
 

@@ -40,7 +40,7 @@ func (p *page) load(o Options) (*config.Config, []byte, error) {
 	if err := pages.Execute(&out, p); err != nil {
 		return nil, nil, fmt.Errorf("write the configuration: %w", err)
 	}
-	c, err := config.Load(o.File, out.Bytes(), decode.Environment{Lookup: o.Lookup})
+	c, err := config.Load(o.File, out.Bytes(), decode.Environment{Lookup: o.Lookup}, o.Kinds)
 	return c, out.Bytes(), err
 }
 

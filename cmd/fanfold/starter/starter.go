@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
@@ -21,6 +22,7 @@ type Options struct {
 	Records   string   // DATABASE or DATABASE.TABLE; empty: an existing table of Fanfold, otherwise a new one in the first database
 	Sink      string   // its URL; empty: the directory fanfold-files beside File
 
+	Kinds  config.Kinds                     // that the file can choose
 	Lookup func(name string) (string, bool) // returns an environment variable, as os.LookupEnv does
 	Now    time.Time
 }

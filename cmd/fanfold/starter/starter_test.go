@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -73,7 +74,7 @@ func TestWhatIsGivenWrong(t *testing.T) {
 		"records.table: not a valid table name":     {Redis: "redis://h", Databases: good, Records: "a.x-y"},
 		"sink: neither gs:// nor file://":           {Redis: "redis://h", Databases: good, Sink: "s3://bucket"},
 	} {
-		o.File, o.Lookup = "fanfold.yaml", env
+		o.File, o.Lookup, o.Kinds = "fanfold.yaml", env, kinds.Standard().Config()
 		if _, err := Propose(t.Context(), o); !errors.Is(err, fault.Input) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%q: %v", want, err)
 		}
@@ -177,7 +178,7 @@ func TestRecordTables(t *testing.T) {
 func TestOddNames(t *testing.T) {
 	t.Parallel()
 	env := environment(map[string]string{"X": "s3cr3t", "REDIS_PASSWORD": "r"})
-	o := Options{File: "f.yaml", Redis: "redis://h", Sink: "gs://bucket/${x}", Databases: []string{"1-a=mysql://u:${X}@h/s", "null=mysql://u@h/s"}, Lookup: env}
+	o := Options{File: "f.yaml", Redis: "redis://h", Sink: "gs://bucket/${x}", Databases: []string{"1-a=mysql://u:${X}@h/s", "null=mysql://u@h/s"}, Kinds: kinds.Standard().Config(), Lookup: env}
 	made, err := newPage(o)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestOddNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load("f.yaml", p.Text, decode.Environment{Lookup: env})
+	c, err := config.Load("f.yaml", p.Text, decode.Environment{Lookup: env}, kinds.Standard().Config())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,36 +7,37 @@ import (
 	"unicode"
 
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
-// checkCSV validates the form of the file. It needs the join and the listeners.
-func (d *draft) checkCSV() {
-	c := &d.CSV
-	s := d.Of(c)
+// checkFile validates the columns of the file and asks its format about the rest. It needs the join
+// and the listeners.
+func (d *draft) checkFile() {
+	s := d.Of(&d.File)
 	if s.Given() && !s.Readable() {
 		return
 	}
-	if c.Delimiter == "," {
-		c.Delimiter = ""
-	}
 	if s.Get("columns").Given() {
-		c.Columns = d.resolveColumns()
+		d.File.Columns = d.resolveColumns()
 	} else {
-		c.Columns = d.defaultColumns()
+		d.File.Columns = d.defaultColumns()
 	}
-	c.Null = readNull(s.Raw("null"), len(c.Columns))
-	d.checkFormulas()
+	for _, format := range d.kinds.Formats {
+		if format.Name != d.File.Format || format.Check == nil {
+			continue
+		}
+		for _, wrong := range format.Check(d.Report) {
+			s.Get(wrong.Field).Problem(wrong.Message, wrong.Remedy)
+		}
+	}
 }
 
-// resolveColumns resolves csv.columns.
-func (d *draft) resolveColumns() []report.CSVColumn {
-	var columns []report.CSVColumn
+// resolveColumns resolves file.columns.
+func (d *draft) resolveColumns() []report.FileColumn {
+	var columns []report.FileColumn
 	first := map[string]int{}
-	for i := range d.CSV.Columns {
-		given := &d.CSV.Columns[i]
+	for i := range d.File.Columns {
+		given := &d.File.Columns[i]
 		s := d.Of(given)
 		if !s.Has("column") {
 			continue
@@ -66,9 +67,9 @@ func (d *draft) resolveColumns() []report.CSVColumn {
 
 // findColumn resolves a column of the file: a join key, or else <listener>.<column> or a
 // column that exactly one joined listener has.
-func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bool) {
+func (d *draft) findColumn(at decode.Setting, name string) (report.FileColumn, bool) {
 	if slices.Contains(d.Join.Keys, name) {
-		return report.CSVColumn{Column: name}, true
+		return report.FileColumn{Column: name}, true
 	}
 	all := d.fileColumns()
 	var found []report.Ref
@@ -81,7 +82,7 @@ func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bo
 	}
 	switch ref, l := d.listeners.split(name); {
 	case len(found) == 1:
-		return report.CSVColumn{Listener: found[0].Listener, Column: found[0].Column}, true
+		return report.FileColumn{Listener: found[0].Listener, Column: found[0].Column}, true
 	case len(found) > 1:
 		var names []string
 		for _, r := range found {
@@ -99,7 +100,7 @@ func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bo
 		}
 		at.Problem("no listener has this column", remedy)
 	}
-	return report.CSVColumn{}, false
+	return report.FileColumn{}, false
 }
 
 // fileColumns returns the columns of the joined listeners, in the order of the join.
@@ -115,13 +116,13 @@ func (d *draft) fileColumns() []report.Ref {
 
 // defaultColumns returns every join key, then every other column of the joined listeners.
 // A name that occurs twice gets its full name as label.
-func (d *draft) defaultColumns() []report.CSVColumn {
-	var columns []report.CSVColumn
+func (d *draft) defaultColumns() []report.FileColumn {
+	var columns []report.FileColumn
 	count, taken := map[string]int{}, map[string]bool{}
 	for _, key := range d.Join.Keys {
 		count[key]++
 		taken[key] = true
-		columns = append(columns, report.CSVColumn{Label: key, Column: key})
+		columns = append(columns, report.FileColumn{Label: key, Column: key})
 	}
 	rest := d.fileColumns()
 	rest = slices.DeleteFunc(rest, func(ref report.Ref) bool {
@@ -137,57 +138,11 @@ func (d *draft) defaultColumns() []report.CSVColumn {
 			label = ref.String()
 		}
 		if taken[label] {
-			d.Of(&d.CSV).Problem(fmt.Sprintf("two columns have the label %q", label), "List csv.columns with different labels")
+			d.Of(&d.File).Problem(fmt.Sprintf("two columns have the label %q", label), "List file.columns with different labels")
 			continue
 		}
 		taken[label] = true
-		columns = append(columns, report.CSVColumn{Label: label, Listener: ref.Listener, Column: ref.Column})
+		columns = append(columns, report.FileColumn{Label: label, Listener: ref.Listener, Column: ref.Column})
 	}
 	return columns
-}
-
-// readNull reads the text for NULL in a file with this number of columns; nil means none.
-func readNull(at decode.Setting, columns int) *string {
-	if !at.Given() {
-		return nil
-	}
-	if at.IsNull() {
-		if at.Node.Value != "" {
-			at.Problem("YAML reads this as null, not as a text", fmt.Sprintf("Write null: %q", at.Node.Value))
-		}
-		return nil
-	}
-	text, ok := at.Text()
-	switch {
-	case !ok:
-		return nil
-	case !report.IsNullText(text):
-		at.Problem("not a valid text for NULL", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
-		return nil
-	case text == "" && columns == 1:
-		at.Problem("a file with one column cannot have an empty text for NULL", "Use a text such as NULL, because many readers skip empty lines")
-		return nil
-	}
-	return &text
-}
-
-// checkFormulas proves that no text of the configuration is a formula.
-func (d *draft) checkFormulas() {
-	formula := func(text []byte) bool { return format.IsFormula(text, report.KindText) }
-	c, s := d.CSV, d.Of(&d.CSV)
-	if c.Null != nil && c.Formulas != report.FormulasOff && formula([]byte(*c.Null)) {
-		s.Get("null").Problem("a spreadsheet reads this text as a formula", "Use another text, or set formulas: off")
-	}
-	if c.Formulas != report.FormulasFail {
-		return
-	}
-	at := s.Get("formulas")
-	for _, column := range c.Columns {
-		if formula([]byte(column.Label)) {
-			at.Problem(fmt.Sprintf("a spreadsheet reads the label %q as a formula", column.Label), "Change the label, or set formulas: escape")
-		}
-		if l := d.listeners.find(column.Listener); l != nil && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
-			at.Problem(fmt.Sprintf("a spreadsheet reads the default of %s as a formula", column.Column), "Change the default, or set formulas: escape")
-		}
-	}
 }

@@ -1,0 +1,30 @@
+// Package kinds answers one question: which file formats, sinks, sources and timer actions does a
+// program have?
+//
+// It is a package of its own so that another program, and tests of other packages, can use the
+// list. Nothing else in Fanfold names a kind.
+package kinds
+
+import (
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/format"
+)
+
+// Kinds are the kinds that a program has. In every table, the first is the default.
+type Kinds struct {
+	Formats format.Kinds // of files
+}
+
+// Standard returns the kinds of the command fanfold.
+func Standard() Kinds {
+	return Kinds{
+		Formats: format.Kinds{
+			format.CSV,
+		},
+	}
+}
+
+// Config returns what the configuration needs to know of them.
+func (k Kinds) Config() config.Kinds {
+	return config.Kinds{Formats: k.Formats.Config()}
+}

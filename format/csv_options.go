@@ -1,0 +1,136 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
+)
+
+// CSVOptions are the own fields of the format CSV.
+type CSVOptions struct {
+	// `true` begins the file with a byte order mark, by which Excel recognizes UTF-8
+	BOM bool `yaml:"bom" default:"false" json:",omitempty"`
+	// `,` `;` `|` or `"\t"`
+	Delimiter Delimiter `yaml:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
+	// Line ends between rows. Those inside a cell stay as they are
+	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
+	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). With `"NULL"`, a NULL is `NULL`, the text NULL is `"NULL"`, and an empty text is `""`
+	Null *Null `yaml:"null" unset:"NULL and empty texts are empty" json:",omitempty"`
+	// Format of dates, from YYYY YY MM DD, each at most once
+	Date DateLayout `yaml:"date" unset:"YYYY-MM-DD" json:",omitempty"`
+	// Format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff, ffffff, AM and ZZ (+02:00), each at most once. MM is the month and mm the minute. T is the only other letter allowed
+	Datetime DatetimeLayout `yaml:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
+	// What happens to a text that a spreadsheet would read as a formula: see [Formulas](#formulas)
+	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"off" json:",omitempty"`
+}
+
+// csvOptions returns the options of a file; without any, all have their defaults.
+func csvOptions(f *report.File) *CSVOptions {
+	if o, ok := f.Options.(*CSVOptions); ok {
+		return o
+	}
+	return &CSVOptions{}
+}
+
+// Delimiter separates the cells of a line; empty: a comma.
+type Delimiter string
+
+// Delimiters can separate the cells of a line. No number contains one.
+var Delimiters = []string{",", ";", "\t", "|"}
+
+// Parse sets it to a text.
+func (d *Delimiter) Parse(text string) *report.Mistake {
+	if !slices.Contains(Delimiters, text) {
+		var quoted []string
+		for _, d := range Delimiters {
+			quoted = append(quoted, strconv.Quote(d))
+		}
+		last := len(quoted) - 1
+		return &report.Mistake{Message: "not one of " + strings.Join(quoted[:last], ", ") + " or " + quoted[last]}
+	}
+	if *d = Delimiter(text); text == Delimiters[0] {
+		*d = ""
+	}
+	return nil
+}
+
+// Null is a text for NULL: whatever the delimiter, it needs no quotes.
+type Null string
+
+// Parse sets it to a text.
+func (n *Null) Parse(text string) *report.Mistake {
+	if len(text) > 64 || !utf8.ValidString(text) || strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, "")) {
+		return &report.Mistake{Message: "not a valid text for NULL", Remedy: `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`}
+	}
+	*n = Null(text)
+	return nil
+}
+
+// DateLayout is a format of dates; empty: as they are.
+type DateLayout string
+
+// Parse sets it to a text.
+func (l *DateLayout) Parse(text string) *report.Mistake {
+	*l = DateLayout(text)
+	return checkLayout(text, report.KindDate)
+}
+
+// DatetimeLayout is a format of datetimes; empty: as they are.
+type DatetimeLayout string
+
+// Parse sets it to a text.
+func (l *DatetimeLayout) Parse(text string) *report.Mistake {
+	*l = DatetimeLayout(text)
+	return checkLayout(text, report.KindDatetime)
+}
+
+// showsZone tells whether a datetime shows the offset of its zone.
+func (l DatetimeLayout) showsZone() bool { return strings.Contains(string(l), "ZZ") }
+
+// Formulas is the policy for a text that a spreadsheet would read as a formula.
+type Formulas string
+
+// The policies for formulas.
+const (
+	FormulasOff    Formulas = ""       // the text stays as it is
+	FormulasEscape Formulas = "escape" // a single quote is written before it
+	FormulasFail   Formulas = "fail"   // the file is not made
+)
+
+// checkCSV proves that a text for NULL can be read back, and that no text of the configuration is a
+// formula.
+func checkCSV(r *report.Report) (wrong []report.FieldMistake) {
+	mistake := func(field, message, remedy string) {
+		wrong = append(wrong, report.FieldMistake{Field: field, Mistake: report.Mistake{Message: message, Remedy: remedy}})
+	}
+	formula := func(text []byte) bool { return IsFormula(text, report.KindText) }
+	o := csvOptions(&r.File)
+	switch {
+	case o.Null == nil:
+	case *o.Null == "" && len(r.File.Columns) == 1:
+		mistake("null", "a file with one column cannot have an empty text for NULL",
+			"Use a text such as NULL, because many readers skip empty lines")
+	case o.Formulas != FormulasOff && formula([]byte(*o.Null)):
+		mistake("null", "a spreadsheet reads this text as a formula", "Use another text, or set formulas: off")
+	}
+	if o.Formulas != FormulasFail {
+		return wrong
+	}
+	for _, column := range r.File.Columns {
+		if formula([]byte(column.Label)) {
+			mistake("formulas", fmt.Sprintf("a spreadsheet reads the label %q as a formula", column.Label),
+				"Change the label, or set formulas: escape")
+		}
+		l, _, ok := r.Listener(column.Listener)
+		if ok && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
+			mistake("formulas", fmt.Sprintf("a spreadsheet reads the default of %s as a formula", column.Column),
+				"Change the default, or set formulas: escape")
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,130 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Kind is a file format.
+type Kind struct {
+	report.Format
+	Extension   string // the end of the names of its files, such as .csv: a dot, then a to z and 0 to 9
+	ContentType string
+	// New returns the encoder of one file. columns has the columns of the file for every origin,
+	// or nil for an origin that AppendRow is never called with; there are as many as f has.
+	New func(f *report.File, columns [][]dataset.Column) (Encoder, error)
+}
+
+// Encoder turns the rows of one file into bytes. The same rows always become the same bytes.
+type Encoder interface {
+	// AppendHeader appends what precedes the rows.
+	AppendHeader(dst []byte) []byte
+	// AppendRow appends a row. Every cell is the JSON of a value, as dataset.Chunk.Cell returns
+	// it, or nil for NULL; their columns are those of origin. It is safe for concurrent use.
+	AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error)
+	// AppendFooter appends what follows the rows, and completes the description of the file.
+	AppendFooter(dst []byte, made *Made) []byte
+}
+
+// Made describes a finished file.
+type Made struct {
+	Rows     int64            // without the header
+	Formulas map[string]int64 // escaped formulas, by the label of their column; nil: none
+}
+
+const (
+	gzipEnding = ".gz"
+	gzipType   = "application/gzip"
+)
+
+// ending returns the end of the name of a file of this kind.
+func (k Kind) ending(gzip bool) string {
+	if gzip {
+		return k.Extension + gzipEnding
+	}
+	return k.Extension
+}
+
+// Kinds are the formats that a program has. The first is the default.
+type Kinds []Kind
+
+// Config returns what the configuration needs to know of the formats.
+func (ks Kinds) Config() []report.Format {
+	all := make([]report.Format, len(ks))
+	for i, k := range ks {
+		all[i] = k.Format
+	}
+	return all
+}
+
+// of returns the kind of a file.
+func (ks Kinds) of(f *report.File) (Kind, error) {
+	i := slices.IndexFunc(ks, func(k Kind) bool { return k.Name == f.Format })
+	if i < 0 {
+		return Kind{}, fmt.Errorf("format: this program has no format %q", f.Format)
+	}
+	return ks[i], nil
+}
+
+// ShowsZone tells whether datetimes in a file are in the time zone of the file.
+func (ks Kinds) ShowsZone(f *report.File) bool {
+	k, err := ks.of(f)
+	return f.TimeZone != "" || err == nil && k.ShowsZone != nil && k.ShowsZone(f)
+}
+
+// Ending returns the end of the name of a file, such as .csv.gz.
+func (ks Kinds) Ending(f *report.File) string {
+	k, _ := ks.of(f)
+	return k.ending(f.Gzip)
+}
+
+// Endings returns the ends of the names of all files that the formats can make.
+func (ks Kinds) Endings() []string {
+	var all []string
+	for _, k := range ks {
+		all = append(all, k.ending(false), k.ending(true))
+	}
+	return all
+}
+
+// ContentType returns the content type of a file whose name has this end; empty: no format has it.
+// A compressed file has no content encoding, so that a download matches its name.
+func (ks Kinds) ContentType(ending string) string {
+	for _, k := range ks {
+		switch ending {
+		case k.ending(false):
+			return k.ContentType
+		case k.ending(true):
+			return gzipType
+		}
+	}
+	return ""
+}
+
+// Begin begins a file that is written to w, in the format that f names. columns is that of Kind.New.
+// The caller must call Close or Abort; w is used by one goroutine at a time, and not afterwards.
+func (ks Kinds) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (*File, error) {
+	k, err := ks.of(f)
+	if err != nil {
+		return nil, err
+	}
+	return k.Begin(f, columns, w)
+}
+
+// Begin is Kinds.Begin for this kind, whatever format f names.
+func (k Kind) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (*File, error) {
+	for _, of := range columns {
+		if of != nil && len(of) != len(f.Columns) {
+			return nil, fmt.Errorf("format: %d columns in a file of %d", len(of), len(f.Columns))
+		}
+	}
+	encoder, err := k.New(f, columns)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(encoder, f, w), nil
+}

@@ -1,0 +1,48 @@
+package report
+
+// File defines the file. The JSON is part of the definition's hash, which fields that are not set
+// do not change.
+type File struct {
+	// Format of the file, with [its own fields](#file-formats)
+	Format string `yaml:"format" kinds:"format"`
+	// Join key, column that only one listener has, `<listener>.<column>`, or these fields
+	Columns []FileColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
+	// Zone in which datetimes are written: see [Time zones](#time-zones)
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source delivers them" json:",omitempty"`
+	// `gzip` compresses the file: its name ends in `.gz`, and its type is application/gzip, without a Content-Encoding
+	Gzip bool `yaml:"compress" enum:"off,gzip" default:"off" json:",omitempty"`
+	// Maximum number of rows, without the header. A job with more fails at once, and its error says what to do. Excel shows 1,048,576 rows
+	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"no limit" json:",omitempty"` // 0: any
+	// Maximum size of the file in the sink. A job with a larger file fails
+	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"no limit" json:",omitempty"` // 0: any
+	Options  any            `of:"format" json:",omitempty"`                                                         // pointer to the format's own fields; nil: it has none
+	Fixed    map[int]string `json:",omitempty"`                                                                     // index of a column from 0 → JSON of its cell in every row; set by Report.Without
+}
+
+// FileColumn is one column of the file.
+type FileColumn struct {
+	// Text in the header
+	Label    string `yaml:"label" unset:"the column's name"`
+	Listener string // empty for a key column of the join, which has the first value that is not null
+	// Join key, column, or `<listener>.<column>`
+	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"` // without the listener
+}
+
+// Format is what a configuration needs to know of a file format.
+type Format struct {
+	Name string // value of file.format
+	// Fields returns a pointer to a new struct with the tags of config/decode: the format's own
+	// fields, which become File.Options. Nil: it has none.
+	Fields func() any
+	// Check returns what is wrong with the file of a report whose fields are valid each by itself;
+	// nil: nothing can be wrong.
+	Check func(r *Report) []FieldMistake
+	// ShowsZone reports whether the format's own fields make the file show a time zone; nil: never.
+	ShowsZone func(f *File) bool
+}
+
+// FieldMistake is what is wrong with a field of a mapping.
+type FieldMistake struct {
+	Field string
+	Mistake
+}
