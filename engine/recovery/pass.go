@@ -10,6 +10,7 @@ import (
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
 )
 
@@ -77,7 +78,7 @@ func (p *passer) once(ctx context.Context) error {
 	}
 	err = w.run(held)
 	if w.started+w.failed+w.skipped > 0 {
-		p.log.Warn("restored records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", w.first)
+		p.log.Warn("restored records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", quiet.Varies(w.first))
 	}
 	if errors.Is(err, errForgotten) {
 		err = nil // another pass is wanted once it is restored

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -100,7 +101,7 @@ func (d *definitions) say(member string, jobs []scripts.Orphan) {
 		hint = "they start anew with the current definition after limits.grace, unless a process with theirs starts before"
 	}
 	d.t.Log.Warn("no process has the definition of running jobs", "report", first.Report, "definition", first.Definition,
-		"jobs", len(jobs), "first", first.ID, "hint", hint)
+		"jobs", len(jobs), "first", quiet.Varies(first.ID), "hint", hint)
 }
 
 // adopt restarts jobs, except those of reports with on_change: wait. It waits until no process has announced

@@ -3,6 +3,7 @@ package quiet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -11,15 +12,18 @@ import (
 	"time"
 )
 
-// maxLines is the maximum number of different lines that are counted at once; further ones are
+// maxLines is the maximum number of different lines that are counted at once. Further ones are
 // always written.
 const maxLines = 5000
 
-// Handler writes repeated warnings and errors once, and their number once per interval, with the last of
-// them. Lines are
-// equal if message and attributes are equal, except attributes that vary. Lines of different jobs,
-// timers or entries are equal only if a key of the wrong type or a full Redis is the cause. Lines
-// whose error matches ErrDown are dropped.
+// Varies is an attribute that does not distinguish lines, such as an example.
+type Varies string
+
+// Handler writes repeated warnings and errors once, and then their number and the last of them once
+// per interval. Lines are equal if message and attributes are equal. Numbers, durations, times,
+// booleans and Varies do not count, nor do volatile words inside of sentences. Lines of
+// different jobs, timers or entries are equal only if the cause is a key of the wrong type or a full
+// Redis. Lines whose error matches ErrDown are dropped.
 type Handler struct {
 	next   slog.Handler
 	with   []slog.Attr // added by With and WithGroup
@@ -80,13 +84,12 @@ func (h *Handler) key(r slog.Record) (key string, drop bool) {
 		attrs = append(attrs, a)
 		return true
 	})
-	var own []string
+	var own []string // ids
 	for _, a := range attrs {
 		if err, ok := a.Value.Any().(error); ok && errors.Is(err, ErrDown) {
 			return "", true
 		}
-		switch a.Key {
-		case "job", "timer", "entry":
+		if slices.Contains(owners, a.Key) {
 			own = append(own, a.Value.String())
 		}
 	}
@@ -95,16 +98,17 @@ func (h *Handler) key(r slog.Record) (key string, drop bool) {
 	}
 	key = r.Message
 	for _, a := range attrs {
-		switch a.Key {
-		case "job", "timer", "entry": // in own
-		case "role", // every role logs the same
-			"attempt", "counts", "in", "for", "after", "late", "due", "percent", "jobs", "members",
-			"first", "first skipped", "started", "failed", "skipped", "restored", "found":
-			// these vary
-		case "err", "why", "reason":
-			key += "|" + a.Key + "=" + constant(a.Value.String(), own)
+		if slices.Contains(owners, a.Key) {
+			continue
+		}
+		switch v := a.Value.Any().(type) {
+		case int64, uint64, float64, bool, time.Duration, time.Time, Varies:
 		default:
-			key += "|" + a.String()
+			text := fmt.Sprint(v)
+			if strings.Contains(text, " ") { // a sentence, not a name
+				text = constant(text, own)
+			}
+			key += "|" + a.Key + "=" + text
 		}
 	}
 	if !strings.Contains(key, wrongType) && !strings.Contains(key, "OOM ") {
@@ -113,12 +117,15 @@ func (h *Handler) key(r slog.Record) (key string, drop bool) {
 	return key, false
 }
 
-// varies matches the words of an error that differ every time: ids of stream entries, durations,
-// and numbers of six digits or more. Shorter numbers are codes and ports.
-var varies = regexp.MustCompile(`^([0-9]{6,}|[0-9]+-[0-9]+|([0-9.]+(ns|µs|ms|s|m|h))+)$`)
+// owners are the attributes that name what a line is about.
+var owners = []string{"job", "timer", "entry"}
 
-// constant returns a text without the words that vary, including the line's own ids, and without
-// the local ports of connections.
+// volatile matches the words of a text that differ every time: ids of stream entries, durations, and
+// numbers of six digits or more. Shorter numbers are codes and ports.
+var volatile = regexp.MustCompile(`^([0-9]{6,}|[0-9]+-[0-9]+|([0-9.]+(ns|µs|ms|s|m|h))+)$`)
+
+// constant returns a text without volatile words, the ids of its line and the local ports of
+// connections.
 func constant(text string, own []string) string {
 	words := strings.Fields(text)
 	for i, word := range words {
@@ -127,7 +134,7 @@ func constant(text string, own []string) string {
 			continue
 		}
 		bare := strings.Trim(word, `"'()[]{},;:.=`)
-		if bare != "" && (slices.Contains(own, bare) || varies.MatchString(bare)) {
+		if bare != "" && (slices.Contains(own, bare) || volatile.MatchString(bare)) {
 			words[i] = strings.Replace(word, bare, "#", 1)
 		}
 	}

@@ -83,7 +83,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	defer flush()
 	var runners together
 	for _, role := range roles {
-		r, err := p.Role(ctx, role, consumer, log.With("role", role))
+		r, err := p.Role(ctx, role, consumer, log.With("role", quiet.Varies(role)))
 		if err != nil && ctx.Err() != nil {
 			return nil // stopped during the start
 		}
