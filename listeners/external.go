@@ -88,7 +88,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
 		err = e.unlessFull(ctx, "append event", func() error {
-			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
+			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", report.ShortenTo(a.Type, 100), "reason", no.why)
 		})
 		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
 			return step.Result{Kind: step.Void}
@@ -235,7 +235,7 @@ func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) 
 		}
 		id, attempt := fmt.Sprint(found[0].Values["id"]), fmt.Sprint(found[0].Values["attempt"])
 		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
-			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID, cut(id, 100), cut(attempt, 100))})
+			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID, report.ShortenTo(id, 100), report.ShortenTo(attempt, 100))})
 		}
 		return nil
 	})

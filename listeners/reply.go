@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
@@ -68,7 +67,7 @@ func parseReply(fields map[string]string) (reply, error) {
 		{"consumer", replyWord.MatchString(r.Consumer)},
 	} {
 		if !field.ok {
-			return r, fmt.Errorf("%w: field %s is %q", errNobody, field.name, cut(fields[field.name], 100))
+			return r, fmt.Errorf("%w: field %s is %q", errNobody, field.name, report.ShortenTo(fields[field.name], 100))
 		}
 	}
 	return r, r.parseType(fields)
@@ -90,7 +89,7 @@ const maxEntry = len("18446744073709551615-18446744073709551615")
 func (r *reply) parseType(fields map[string]string) error {
 	number := func(field string) (err error) {
 		if !replyNumber.MatchString(fields[field]) {
-			return fmt.Errorf("field %s of type %s is %q, not a whole number", field, r.Type, cut(fields[field], 100))
+			return fmt.Errorf("field %s of type %s is %q, not a whole number", field, r.Type, report.ShortenTo(fields[field], 100))
 		}
 		r.Number, err = strconv.ParseInt(fields[field], 10, 64)
 		return err
@@ -101,7 +100,7 @@ func (r *reply) parseType(fields map[string]string) error {
 	case replyDone:
 		return number("chunks")
 	case replyFailed:
-		r.Error = cut(strings.ToValidUTF8(fields["error"], "\uFFFD"), 1000)
+		r.Error = report.ShortenTo(fields["error"], 1000)
 		if r.Error == "" {
 			r.Error = "the worker says failed and gives no error"
 		}
@@ -110,7 +109,7 @@ func (r *reply) parseType(fields map[string]string) error {
 		case "1":
 			r.Permanent = true
 		default:
-			return fmt.Errorf("field permanent of type failed is %q, not 1", cut(fields["permanent"], 100))
+			return fmt.Errorf("field permanent of type failed is %q, not 1", report.ShortenTo(fields["permanent"], 100))
 		}
 		return nil
 	case replyRows:
@@ -120,16 +119,5 @@ func (r *reply) parseType(fields map[string]string) error {
 		r.Rows = []byte(fields["rows"])
 		return number("number")
 	}
-	return fmt.Errorf("field type is %q, not rows, done, failed or alive", cut(r.Type, 100))
-}
-
-// cut shortens a text to so many bytes, and keeps it UTF-8.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+	return fmt.Errorf("field type is %q, not rows, done, failed or alive", report.ShortenTo(r.Type, 100))
 }

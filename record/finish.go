@@ -40,7 +40,7 @@ func (s finisher) SucceedPartly(ctx context.Context, run engine.Run, file string
 	if _, ok := l.statuses[report.Partial]; !ok {
 		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses", engine.ErrRefused, run.ID, s.columns["status"])
 	}
-	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Partial, set: map[string]any{"file": file, "rows": rows, "error": cut(reason, l.reason)}})
+	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Partial, set: map[string]any{"file": file, "rows": rows, "error": fit(reason, l.reason)}})
 }
 
 // Fail implements engine.Records. The reason is cut to the size of the column, at most 4000 bytes.
@@ -60,7 +60,7 @@ func (s finisher) fail(ctx context.Context, run engine.Run, to report.Status, re
 	if err != nil {
 		return false, err
 	}
-	set := map[string]any{"file": "", "rows": 0, "error": cut(reason, l.reason)}
+	set := map[string]any{"file": "", "rows": 0, "error": fit(reason, l.reason)}
 	for _, column := range []string{"file", "rows"} {
 		if l.nullable[column] {
 			set[column] = nil
@@ -184,23 +184,10 @@ func (s finisher) succeedAll(ctx context.Context, batch []*success) error {
 	return nil
 }
 
-// cut returns valid UTF-8 of at most a size.
-func cut(text string, limit size) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	bytes, characters := limit.bytes, limit.characters
-	for i := range text {
-		if characters--; characters < 0 {
-			text = text[:i]
-			break
-		}
-	}
-	if len(text) <= bytes {
-		return text
-	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	return text[:bytes]
+// fit shortens a text to the size of a column.
+func fit(text string, limit size) string {
+	text = report.ShortenTo(text, limit.characters)
+	return strings.ToValidUTF8(text[:min(len(text), limit.bytes)], "")
 }
 
 // plain replaces characters that are not ASCII.

@@ -15,8 +15,13 @@ func (m *Mistake) Error() string { return m.Message + ". " + m.Remedy }
 // Shorten cuts a value to 80 characters for a message.
 func Shorten(text string) string { return ShortenTo(text, 80) }
 
-// ShortenTo cuts a text to at most max characters, the last of them an ellipsis.
+// ShortenTo returns valid UTF-8 of at most max characters. The last one is an ellipsis if the text is
+// longer.
 func ShortenTo(text string, max int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if max < 1 {
+		return ""
+	}
 	if runes := []rune(text); len(runes) > max {
 		return string(runes[:max-1]) + "…"
 	}

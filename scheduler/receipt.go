@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -53,7 +54,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 	default:
 		fields = append([]any{"event", "finished", "id", r.ID, "attempt", record.Attempt, "report", record.Report}, outcome(record)...)
 		if !record.Status.HasFile() {
-			fields = append(fields, "reason", cut(record.Error))
+			fields = append(fields, "reason", report.ShortenTo(record.Error, maxText))
 		}
 	}
 	if started { // first, unless it was sent

@@ -117,8 +117,8 @@ const doneTime = 5 * time.Second
 
 // failed reports that an action is given up; its entry is quarantined then.
 func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
-	reason := cut(why.Error())
-	name, due := cut(f.entry.Fields["name"]), cut(f.entry.Fields["due"])
+	reason := report.ShortenTo(why.Error(), maxText)
+	name, due := report.ShortenTo(f.entry.Fields["name"], maxText), report.ShortenTo(f.entry.Fields["due"], maxText)
 	t.log.Warn("timer failed", "timer", name, "due", due, "err", why)
 	if err := t.scripts.Timers.Done(ctx, name, due, "failed", "reason", reason); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
@@ -141,8 +141,8 @@ func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Res
 	return step.Result{Kind: step.Moved}
 }
 
-// cut shortens a foreign text for an event.
-func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 1024)], "\uFFFD") }
+// maxText is how many characters of a foreign text an event has.
+const maxText = 1024
 
 // age is the time since the firing, by the clock of Redis, which is in the entry's id.
 func (f *firing) age() time.Duration {

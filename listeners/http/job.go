@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 )
 
 // memo has the vendor's jobs of a task, over all of its tries.
@@ -188,12 +189,5 @@ func (r *reader) failed(status string, document any) error {
 
 // name returns the id of the current job as one short line.
 func (r *reader) name() string {
-	text := r.source.excerpt(r.memo.Jobs[r.batch].ID)
-	if len(text) > nameBytes {
-		text = strings.ToValidUTF8(text[:nameBytes], "") + "…"
-	}
-	return text
+	return report.ShortenTo(r.source.excerpt(r.memo.Jobs[r.batch].ID), 100)
 }
-
-// nameBytes is the maximum length of name.
-const nameBytes = 100

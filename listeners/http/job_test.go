@@ -453,7 +453,7 @@ func TestCancelEndsJobs(t *testing.T) {
 			t.Errorf("%v, %+v", err, e.one())
 		}
 	}
-	for id, name := range map[string]string{"x-9": "x-9", "\x1b[2Jx\n" + strings.Repeat("9", 400): "[2Jx " + strings.Repeat("9", 95) + "…"} {
+	for id, name := range map[string]string{"x-9": "x-9", "\x1b[2Jx\n" + strings.Repeat("9", 400): "[2Jx " + strings.Repeat("9", 94) + "…"} {
 		text, _ := json.Marshal(memo{Jobs: []job{{ID: id}}})
 		e.task.Memo = text
 		e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
