@@ -14,8 +14,6 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/report"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -144,43 +142,5 @@ func TestAdminWithoutRedis(t *testing.T) {
 	}
 	if code, _ := get(t, b.Config.Admin, "/livez"); code != 0 {
 		t.Error("the admin server outlives serve")
-	}
-}
-
-// TestMetricNames checks the names of the metrics against Prometheus's own rules.
-func TestMetricNames(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, oneReport)
-	registry := prometheus.NewRegistry()
-	if err := s.b.RegisterMetrics(registry); err != nil {
-		t.Fatal(err)
-	}
-	s.b.Metrics = registry
-	for _, role := range process.Roles {
-		if _, err := s.b.Role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	problems, err := testutil.GatherAndLint(registry)
-	if err != nil || len(problems) > 0 {
-		t.Errorf("%v %+v", err, problems)
-	}
-	found, err := registry.Gather()
-	if err != nil || len(found) < 20 {
-		t.Errorf("%d metrics, %v", len(found), err)
-	}
-}
-
-// TestAdminAddress: serve ends with an error if the address of --admin is in use.
-func TestAdminAddress(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, oneReport)
-	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	if out, code := s.fanfold("serve", "--admin", taken.Addr().String()); code != exitUsage || !strings.Contains(out, "cannot listen on "+taken.Addr().String()) {
-		t.Errorf("%d %s", code, out)
 	}
 }

@@ -2,18 +2,14 @@ package main
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
-
-	"golang.org/x/crypto/bcrypt"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -145,54 +141,6 @@ func TestAPI(t *testing.T) {
 		if code, text := s.call("POST", base+"/jobs/"+id+"/cancel", "", "Sec-Fetch-Site", forged, "Origin", "http://evil.example"); code != http.StatusForbidden {
 			t.Errorf("from another site: %d %s", code, text)
 		}
-	}
-}
-
-// TestAPIRoles: a viewer cannot change anything, and the addresses in answers begin with http.url.
-func TestAPIRoles(t *testing.T) {
-	t.Parallel()
-	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStack(t, apiReports, fmt.Sprintf(`limits: {stop: 1s}
-http: {url: "http://reports.example.com/fanfold", operators: [op], users: %q, key: "0123456789abcdef0123456789abcdef"}`, fmt.Sprintf("op:%[1]s\nreader:%[1]s", hash)))
-	base := "http://" + address(t)
-	s.process("-c", s.config, "serve", "--http", strings.TrimPrefix(base, "http://"))
-	base += "/fanfold/api/v1"
-	as := func(user string) []string {
-		return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":secret"))}
-	}
-	s.eventually("the API answers", func() bool {
-		code, _ := s.call("GET", base+"/reports", "", as("reader")...)
-		return code == http.StatusOK
-	})
-	id := s.insert("slow", `{"seconds": 300}`)
-	for _, path := range []string{"/reports/slow/jobs", "/jobs/" + id + "/cancel", "/jobs/" + id + "/retry"} {
-		if code, text := s.call("POST", base+path, "", as("reader")...); code != http.StatusForbidden {
-			t.Errorf("%s of a viewer: %d %s", path, code, text)
-		}
-		if code, text := s.call("POST", base+path, ""); code != http.StatusUnauthorized {
-			t.Errorf("%s of nobody: %d %s", path, code, text)
-		}
-	}
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING'"); n != 1 {
-		t.Errorf("%d records are PENDING", n)
-	}
-	if code, text := s.call("GET", base+"/jobs/"+id+"/file", "", as("reader")...); code != http.StatusConflict || !strings.Contains(text, "/fanfold/api/v1/jobs/"+id+"/events") {
-		t.Errorf("%d %s", code, text)
-	}
-	code, text := s.call("POST", base+"/reports/slow/jobs", "", as("op")...)
-	if code != http.StatusCreated || !strings.Contains(text, `"/fanfold/api/v1/jobs/`) {
-		t.Fatalf("%d %s", code, text)
-	}
-	var made struct{ ID, Page string }
-	if err := json.Unmarshal([]byte(text), &made); err != nil {
-		t.Fatal(err)
-	}
-	token, ok := strings.CutPrefix(made.Page, "http://reports.example.com/fanfold/r/")
-	if code, text := s.call("GET", strings.TrimSuffix(base, "/api/v1")+"/r/"+token, ""); !ok || code != http.StatusOK || !strings.Contains(text, "<html") {
-		t.Errorf("%s: %d %.300s", made.Page, code, text)
 	}
 }
 

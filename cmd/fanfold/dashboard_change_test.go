@@ -1,17 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/crypto/bcrypt"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -255,90 +251,4 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/due/timers", 404, "no such timer", "name", "beep-2", "action", "remove", "confirm", "yes")
 	b.does("/due/timers", 400, "not a valid timer name", "name", "a b", "action", "remove")
 	b.does("/due/timers", 400, "no such action", "name", "beep-1", "action", "explode")
-}
-
-// TestDashboardRoles: without a password no page is served, a viewer cannot change anything, every
-// change is logged, and all addresses are below the path of a proxy.
-func TestDashboardRoles(t *testing.T) {
-	t.Parallel()
-	lines := ""
-	for _, name := range []string{"oncall", "reader"} {
-		h, err := bcrypt.GenerateFromPassword([]byte(name+"-password"), bcrypt.MinCost)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines += name + ":" + string(h) + "\n"
-	}
-	users := filepath.Join(t.TempDir(), "users.htpasswd")
-	if err := os.WriteFile(users, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := newStack(t, oneReport, fmt.Sprintf(`limits: {stop: 1s}
-http: {url: "https://reports.example.com/fanfold", users_file: %q, operators: [oncall]}`, users))
-	at := address(t)
-	var log keptLog
-	s.serveInto(&log, at)
-	base := "http://" + at
-	nobody, reader, oncall := browser{s: s, base: base}, browser{s, base, "reader", "reader-password"}, browser{s, base, "oncall", "oncall-password"}
-	s.eventually("the dashboard answers", func() bool { code, _ := reader.send("GET", "/fanfold/"); return code == http.StatusOK })
-	for _, path := range []string{"/fanfold/", "/fanfold/jobs", "/fanfold/assets/style.css", "/fanfold/live"} {
-		if code, _ := nobody.send("GET", path); code != http.StatusUnauthorized {
-			t.Errorf("%s: %d", path, code)
-		}
-	}
-	if code, _ := reader.send("GET", "/jobs"); code != http.StatusNotFound {
-		t.Errorf("a page beside its path: %d", code)
-	}
-	if _, text := reader.send("GET", "/fanfold/reports"); strings.Contains(text, "<form") || !strings.Contains(text, `href="/fanfold/jobs"`) || !strings.Contains(text, "read only") {
-		t.Errorf("a viewer sees %s", text)
-	}
-	if _, text := oncall.send("GET", "/fanfold/reports"); !strings.Contains(text, `action="/fanfold/reports/slow/pause"`) {
-		t.Errorf("an operator sees %s", text)
-	}
-	nobody.does("/fanfold/reports/slow/pause", 401, "Log in")
-	reader.does("/fanfold/reports/slow/pause", 403, "You may only read")
-	reader.does("/fanfold/quarantine", 403, "You may only read", "entry", "1-1", "action", "remove")
-	if code, text := reader.send("GET", "/fanfold/confirm?to=/quarantine&entry=1-1"); code != 409 || !strings.Contains(text, "you may only read") {
-		t.Errorf("a viewer is asked: %d %s", code, text)
-	}
-	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("%v %v", list, err)
-	}
-	oncall.does("/fanfold/reports/slow/pause", 200, "is paused")
-	oncall.does("/fanfold/quarantine", 404, "is not in", "entry", "1-1", "action", "remove")
-	s.eventually("the changes are in the log", func() bool {
-		return len(log.lines("msg=change user=oncall")) == 2 && len(log.lines("path=/reports/slow/pause answer=303")) == 1 &&
-			len(log.lines("msg=change user=reader")) == 2 && len(log.lines("answer=403")) == 2 &&
-			len(log.lines("path=/quarantine answer=404 entry=1-1 action=remove")) == 1
-	})
-	if found := log.lines("-password"); len(found) > 0 {
-		t.Errorf("passwords in the log: %q", found)
-	}
-}
-
-// TestPublicWithoutLogin: with a public http.url and without a login, only the waiting pages are
-// served, because users cannot be identified.
-func TestPublicWithoutLogin(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, oneReport, `limits: {stop: 1s}
-http: {url: "https://reports.example.com", key: "a key of a test, which nobody needs to guess"}`)
-	at := address(t)
-	var log keptLog
-	s.serveInto(&log, at)
-	s.eventually("it says so", func() bool { return len(log.lines("serving waiting pages only")) == 1 })
-	b := browser{s: s, base: "http://" + at}
-	page, code := s.fanfold("url", "--page", s.insert("slow", ""))
-	if code != exitOK {
-		t.Fatal(page)
-	}
-	link, ok := strings.CutPrefix(strings.TrimSpace(page), "https://reports.example.com")
-	if !ok {
-		t.Fatal(link)
-	}
-	for path, want := range map[string]int{"/": 404, "/jobs": 404, "/api/v1/reports": 404, "/api/v1": 404, "/r": 404, link: 200} {
-		if code, text := b.send("GET", path); code != want {
-			t.Errorf("%s: %d: %.200s", path, code, text)
-		}
-	}
-	b.does("/reports/slow/pause", 404, "")
 }

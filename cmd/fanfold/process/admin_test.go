@@ -1,17 +1,22 @@
 package process
 
 import (
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // unlocked is a site without a login.
@@ -77,5 +82,45 @@ func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 		if took := time.Since(began); took < time.Second {
 			t.Errorf("%s ended after %s", path, took)
 		}
+	}
+}
+
+// TestMetricNames checks the names of the metrics against Prometheus's own rules.
+func TestMetricNames(t *testing.T) {
+	t.Parallel()
+	p := open(t, "")
+	registry := prometheus.NewRegistry()
+	if err := p.RegisterMetrics(registry); err != nil {
+		t.Fatal(err)
+	}
+	p.Metrics = registry
+	for _, role := range Roles {
+		if _, err := p.Role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v %+v", err, problems)
+	}
+	found, err := registry.Gather()
+	if err != nil || len(found) < 20 {
+		t.Errorf("%d metrics, %v", len(found), err)
+	}
+}
+
+// TestAdminAddress: serve ends with an error if the address of --admin is in use.
+func TestAdminAddress(t *testing.T) {
+	t.Parallel()
+	p := open(t, "")
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	p.Config.Admin = taken.Addr().String()
+	err = p.Serve(t.Context(), Roles, slog.New(slog.DiscardHandler))
+	if !errors.Is(err, fault.Config) || !strings.Contains(err.Error(), "cannot listen on "+p.Config.Admin) {
+		t.Error(err)
 	}
 }
