@@ -7,6 +7,7 @@
 //   - engine: moves a job forward: engine/trigger starts it, engine/fanin ends it, engine/files has
 //     its files, engine/recovery what Redis forgets
 //   - record: the records in MySQL; sink: where files go
+//   - dialect: how the SQL of a query is read
 //   - listeners: run the queries: listeners/mysql, listeners/http
 //   - dataset: what listeners write; fold: how datasets meet; format: what the file
 //     looks like

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -22,7 +23,7 @@ type checker struct {
 
 func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	c := &Config{
-		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
+		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Sources: map[string]report.Source{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, AdminPublic: f.AdminPublic, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, kinds: kinds, f: f, config: c, readers: map[string]*draftListener{}}
@@ -42,18 +43,20 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		c.Traces.URL = strings.TrimRight(c.Traces.URL, "/")
 	}
 	for i := range f.Databases {
-		k.addPassword(&f.Databases[i])
-		k.checkDSN(&f.Databases[i])
-		k.checkDatabaseTLS(&f.Databases[i])
-		c.Databases[f.Databases[i].Name] = f.Databases[i].Database
+		k.checkDatabase(&f.Databases[i])
+		d := f.Databases[i].Database
+		of, _ := k.kinds.Sources.Of(d.Kind)
+		c.Databases[d.Name] = d
+		c.Sources[d.Name] = report.Source{Words: of.Words, TimeZone: d.TimeZone, MaxTasks: d.MaxConnections, Timed: true, Bound: d.Bound}
 	}
 	for i := range f.APIs {
 		a := &f.APIs[i]
 		if _, taken := c.Databases[a.Name]; taken {
 			k.Of(a).Problem("a database has the same name", "Rename the API")
 		} else {
-			k.checkAPI(a)
+			of := k.checkAPI(a)
 			c.APIs[a.Name] = a.API
+			c.Sources[a.Name] = report.Source{Words: of.Words, Bound: a.Bound}
 		}
 	}
 	k.checkRecords()
@@ -116,26 +119,6 @@ func (k *checker) checkSite() {
 	}
 }
 
-// addPassword adds the password of password_file to the DSN.
-func (k *checker) addPassword(d *databaseFields) {
-	s := k.Of(d)
-	file, dsn := s.Get("password_file").Hidden(), s.First("dsn", "dsn_file").Hidden()
-	if !file.Given() || d.DSN == "" {
-		return
-	}
-	const remedy = "Write user@tcp(host:port)/schema"
-	switch user, password, address, _ := splitDSN(d.DSN.Reveal()); {
-	case s.Get("dsn_file").Given():
-		file.Problem("both dsn_file and password_file are set", "Put the password into the DSN in dsn_file, or write the DSN in dsn")
-	case user == "":
-		dsn.Problem("the DSN has no user for the password in password_file", remedy)
-	case password != "":
-		dsn.Problem("both the DSN and password_file set a password", remedy+", or remove password_file")
-	default:
-		d.DSN = report.Secret(user + ":" + string(d.PasswordFile) + "@" + address)
-	}
-}
-
 // headers reads headers, and proves that every request can be sent with them.
 func (k *checker) headers(fields []headerFields) map[string]report.Secret {
 	headers := map[string]report.Secret{}
@@ -162,15 +145,20 @@ func (k *checker) headers(fields []headerFields) map[string]report.Secret {
 	return headers
 }
 
-// checkAPI validates the fields of an API that depend on one another.
-func (k *checker) checkAPI(a *apiFields) {
-	a.URL, a.API.Headers = strings.TrimRight(a.URL, "/"), k.headers(a.Headers)
+// checkAPI validates the fields of an API that depend on one another, and returns its kind.
+func (k *checker) checkAPI(a *apiFields) kind.Source {
+	of, ok := k.kinds.Sources.OfAPIs()
+	if !ok {
+		k.Of(a).Problem("this program reads no APIs", "Remove it")
+	}
+	a.Kind, a.URL, a.API.Headers = of.Name, strings.TrimRight(a.URL, "/"), k.headers(a.Headers)
 	at := k.Of(a).Get("idempotency")
 	if wrong := badHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
 		at.Problem("headers sets this header, too", "Remove it from headers: every job has its own key")
 	} else if wrong != nil {
 		at.Problem(wrong.Message, wrong.Remedy)
 	}
+	return of
 }
 
 // hasHeader reports whether headers contain a name, in any case.

@@ -3,12 +3,14 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 	"go.yaml.in/yaml/v4"
 )
@@ -16,54 +18,33 @@ import (
 // draftListener is a listener in the making. Its Listener becomes part of the report
 // after its names are resolved.
 type draftListener struct {
-	*report.Listener
-	decode.Section
+	*kind.Listener
 	checker *checker
 	f       *listenerFields
-	columns decode.Setting // the place of problems with columns
-	stage   int            // from 0
-	unsure  bool           // Columns may be wrong
-	known   bool           // Columns are known
-	source  bool           // a later query uses one of its columns
-	whole   bool           // its query or requests could be read
-	uses    []use          // names in its query or requests
+	stage   int  // from 0
+	source  bool // a later query uses one of its columns
 }
 
 // listeners are the listeners of a report that were read so far, in order.
 type listeners []*draftListener
 
-// use is a name in a query or request: a parameter, or <listener>.<column>.
-type use struct {
-	name   string
-	list   bool   // a list may stand here
-	needed bool   // null may not stand here
-	remedy string // if the value may not stand here
-	at     decode.Setting
-}
-
 func (d *draft) addListener(stage int, f *listenerFields) {
 	s := d.Of(f)
-	l := &draftListener{Listener: &f.Listener, Section: s, checker: d.checker, f: f, stage: stage, columns: s.Get("columns")}
-	l.Listener.Line = s.Line
+	base := &kind.Listener{Listener: &f.Listener, Section: s, Reader: d.Reader, ColumnsAt: s.Get("columns")}
+	l := &draftListener{Listener: base, checker: d.checker, f: f, stage: stage}
+	f.Line = s.Line
 	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total") || d.guessed
-	switch f.Kind {
-	case report.FromMySQL:
-		l.readQuery()
-	case report.FromHTTP:
-		l.readHTTP()
-	case report.External:
-		l.Silence = f.Silent
-		for _, c := range f.Typed {
-			l.Columns, l.Types = append(l.Columns, c.Name), append(l.Types, c.Type)
-		}
+	if k, ok := d.kinds.Sources.Of(l.Kind); ok {
+		k = l.connect(k)
+		k.Read(base)
 	}
-	l.known = s.Readable() && !l.unsure && !s.Wrong("columns") && (l.known || l.columns.Given()) && l.checkColumns()
+	l.Known = s.Readable() && !l.Unsure && !s.Wrong("columns") && (l.Known || l.ColumnsAt.Given()) && l.checkColumns()
 	if !s.Has("name") {
 		d.nameless = true
 		return
 	}
 	if other := d.listeners.find(l.Name); other != nil {
-		s.Get("name").Problem(fmt.Sprintf("duplicate listener name, first used in line %d", other.Listener.Line), "Give every listener of a report a unique name")
+		s.Get("name").Problem(fmt.Sprintf("duplicate listener name, first used in line %d", other.f.Line), "Give every listener of a report a unique name")
 		d.nameless = true
 		return
 	}
@@ -72,64 +53,76 @@ func (d *draft) addListener(stage int, f *listenerFields) {
 	if first, ok := d.readers[l.Name]; !ok {
 		d.readers[l.Name] = l
 	} else if (first.Kind == report.External) != (l.Kind == report.External) {
-		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read the same stream", l.Name, l.Kind, first.Kind, first.Listener.Line),
+		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read the same stream", l.Name, l.Kind, first.Kind, first.f.Line),
 			"Rename one of them")
 	}
 	d.listeners = append(d.listeners, l)
 }
 
-// readQuery reads the query of a database, and the columns that the listener lists or
-// the SELECT names.
-func (l *draftListener) readQuery() {
-	c := l.checker.config
-	if refer(l.Section, "database", l.f.Database, "databases", sortedKeys(c.Databases)) {
-		l.Source = l.f.Database
-		if zone := c.Databases[l.Source].TimeZone; zone != "UTC" {
-			l.Zone = zone
+// connect finds the database or API that the listener names, and returns the kind of the listener:
+// that of its database, if the file does not name another.
+func (l *draftListener) connect(k kind.Source) kind.Source {
+	if k.Field == "" {
+		return k
+	}
+	c, at := l.checker.config, l.Get(k.Field)
+	names := sortedKeys(c.Databases)
+	if k.DSN == nil {
+		names = sortedKeys(c.APIs)
+	}
+	if !at.Given() {
+		remedy := "Name one of " + k.Section
+		if len(names) > 0 {
+			remedy += ": " + report.Listing(names)
 		}
+		l.Missing(k.Field, remedy)
+		return k
+	} else if l.Wrong(k.Field) {
+		return k
 	}
-	at := l.Get("query")
-	if !l.Has("query") {
-		return
+	name, _ := at.Text()
+	if !slices.Contains(names, name) {
+		if len(c.Databases) > 0 || k.DSN == nil { // without databases, there is a problem for that already
+			at.Problem("no such "+k.Noun, report.DidYouMean(name, names))
+		}
+		return k
 	}
-	query, err := report.ParseQuery(l.f.SQL)
-	if err != nil {
-		at.Problem(strings.TrimPrefix(err.Error(), "report: "), "")
-		return
+	l.Source = name
+	if k.DSN == nil {
+		l.Connection = c.APIs[name]
+		return k
 	}
-	l.Query, l.whole = query, true
-	for _, name := range query.Names() {
-		l.uses = append(l.uses, use{name, query.Listed(name), false, fmt.Sprintf("Write IN (:%s)", name), at})
+	d := c.Databases[name]
+	l.Connection = d
+	if d.TimeZone != "UTC" {
+		l.Zone = d.TimeZone
 	}
-	selected, known := query.SelectList()
-	l.Columns = l.f.Named
+	of, ok := l.checker.kinds.Sources.Of(d.Kind)
 	switch {
-	case l.columns.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
-		l.columns.Problem(fmt.Sprintf("%d listed, but the query returns %d", len(l.Columns), len(selected)), "The query returns "+report.Listing(selected))
-		l.unsure = true
-	case l.columns.Given():
-	case known:
-		l.columns, l.Columns, l.known = at, selected, true
+	case !ok || of.Name == k.Name:
+	case !l.Get("kind").Given() && reflect.TypeOf(of.Fields()) == reflect.TypeOf(k.Fields()):
+		l.Kind = of.Name
+		return of
 	default:
-		at.Problem("the column names cannot be derived from the query",
-			"Replace * by the names of the columns and give every expression an alias, or add columns: [...] with the names in order")
+		l.First("kind", k.Field).Problem(fmt.Sprintf("database %s is of kind %s", name, of.Name), "Write kind: "+of.Name+", or name another database")
 	}
+	return k
 }
 
 // checkColumns validates the names of the columns.
 func (l *draftListener) checkColumns() bool {
 	if len(l.Columns) == 0 {
-		l.columns.Problem("no columns", "List the columns of the result")
+		l.ColumnsAt.Problem("no columns", "List the columns of the result")
 		return false
 	}
 	sound := true
 	for i, name := range l.Columns {
 		switch {
 		case name == "" || utf8.RuneCountInString(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return c == '#' || unicode.IsControl(c) }):
-			l.columns.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)), "Give it an alias of 1 to 64 characters, without # and control characters")
+			l.ColumnsAt.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)), "Give it an alias of 1 to 64 characters, without # and control characters")
 			sound = false
 		case slices.Contains(l.Columns[:i], name):
-			l.columns.Problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
+			l.ColumnsAt.Problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
 			sound = false
 		}
 	}
@@ -164,8 +157,8 @@ func cell(p decode.Setting, text string) string {
 
 // gives reports whether the listener has a column, and notes a problem if not.
 func (l *draftListener) gives(column string, at decode.Setting) bool {
-	if !l.known || slices.Contains(l.Columns, column) {
-		return l.known
+	if !l.Known || slices.Contains(l.Columns, column) {
+		return l.Known
 	}
 	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), report.DidYouMean(column, l.Columns))
 	return false
@@ -173,8 +166,8 @@ func (l *draftListener) gives(column string, at decode.Setting) bool {
 
 // givesKey is gives for a key column of the join.
 func (l *draftListener) givesKey(column string, at decode.Setting) bool {
-	if !l.known || slices.Contains(l.Columns, column) {
-		return l.known
+	if !l.Known || slices.Contains(l.Columns, column) {
+		return l.Known
 	}
 	remedy := report.DidYouMean(column, l.Columns) + ". If a column with the same values has another name, name it in key, or rename it in the query with AS"
 	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), remedy)
@@ -205,7 +198,7 @@ func (ls listeners) names() []string {
 func (ls listeners) checkFieldNames() {
 	owner := map[string]report.Ref{}
 	for _, l := range ls {
-		if !l.known {
+		if !l.Known {
 			continue
 		}
 		for _, column := range l.Columns {
@@ -213,7 +206,7 @@ func (ls listeners) checkFieldNames() {
 			other, taken := owner[ref.String()]
 			owner[ref.String()] = ref
 			if taken {
-				l.columns.Problem(fmt.Sprintf("%s is column %s of %s and also column %s of %s", ref, ref.Column, ref.Listener, other.Column, other.Listener),
+				l.ColumnsAt.Problem(fmt.Sprintf("%s is column %s of %s and also column %s of %s", ref, ref.Column, ref.Listener, other.Column, other.Listener),
 					"Give one of the columns an alias, or one of the listeners another name")
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -13,25 +14,25 @@ import (
 // their stages.
 func (d *draft) resolve() {
 	for _, l := range d.listeners {
-		for _, u := range l.uses {
-			if d.isList(u.name) && !u.list {
-				u.at.Problem(fmt.Sprintf(":%s is a list, but only one value can stand here", u.name), u.remedy)
+		for _, u := range l.Uses {
+			if d.isList(u.Name) && !u.List {
+				u.At.Problem(fmt.Sprintf(":%s is a list, but only one value can stand here", u.Name), u.Remedy)
 			}
-			if d.isOptional(u.name) && u.needed {
-				u.at.Problem(fmt.Sprintf(":%s can be null, which a path cannot contain", u.name), u.remedy+", or remove default: null")
+			if d.isOptional(u.Name) && u.Needed {
+				u.At.Problem(fmt.Sprintf(":%s can be null, which a path cannot contain", u.Name), u.Remedy+", or remove default: null")
 			}
-			if strings.Contains(u.name, ".") {
+			if strings.Contains(u.Name, ".") {
 				d.resolveColumn(l, u)
 				continue
 			}
-			d.used[u.name] = true
-			if !slices.Contains(d.parameterNames(), u.name) {
-				u.at.Problem("unknown query parameter :"+u.name, d.parameterRemedy(u.name))
+			d.used[u.Name] = true
+			if !slices.Contains(d.parameterNames(), u.Name) {
+				u.At.Problem("unknown query parameter :"+u.Name, d.parameterRemedy(u.Name))
 			}
 		}
 	}
 	for _, l := range d.listeners {
-		d.Report.Stages[l.stage].Listeners = append(d.Report.Stages[l.stage].Listeners, *l.Listener)
+		d.Report.Stages[l.stage].Listeners = append(d.Report.Stages[l.stage].Listeners, *l.Listener.Listener)
 	}
 }
 
@@ -67,23 +68,23 @@ func (d *draft) parameterRemedy(name string) string {
 }
 
 // resolveColumn sets From of a listener whose query uses :listener.column.
-func (d *draft) resolveColumn(l *draftListener, u use) {
-	name := u.name
+func (d *draft) resolveColumn(l *draftListener, u kind.Use) {
+	name := u.Name
 	ref, source := d.listeners.split(name)
 	switch {
 	case source == nil && d.nameless:
 		return
 	case source == nil:
-		u.at.Problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.listeners.before(name, l))
+		u.At.Problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.listeners.before(name, l))
 		return
 	case source.stage >= l.stage:
 		source.source = true
-		u.at.Problem(fmt.Sprintf(":%s comes from stage %d, which does not run before stage %d", name, source.stage+1, l.stage+1),
+		u.At.Problem(fmt.Sprintf(":%s comes from stage %d, which does not run before stage %d", name, source.stage+1, l.stage+1),
 			"Move this listener to a later stage")
 		return
-	case source.known && !slices.Contains(source.Columns, ref.Column):
+	case source.Known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
-		u.at.Problem(fmt.Sprintf("%s has no column %s", ref.Listener, ref.Column), report.DidYouMean(ref.Column, source.Columns))
+		u.At.Problem(fmt.Sprintf("%s has no column %s", ref.Listener, ref.Column), report.DidYouMean(ref.Column, source.Columns))
 		return
 	}
 	source.source = true
@@ -91,7 +92,7 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 		return
 	}
 	if l.From != nil {
-		u.at.Problem(fmt.Sprintf("the listener uses two columns of earlier stages: :%s after :%s", name, l.From),
+		u.At.Problem(fmt.Sprintf("the listener uses two columns of earlier stages: :%s after :%s", name, l.From),
 			"A listener can use one column of an earlier stage: add a listener for the other one")
 		return
 	}
@@ -107,7 +108,7 @@ func (ls listeners) split(name string) (report.Ref, *draftListener) {
 		column, ok := strings.CutPrefix(name, l.Name+".")
 		switch {
 		case !ok:
-		case l.known && slices.Contains(l.Columns, column):
+		case l.Known && slices.Contains(l.Columns, column):
 			return report.Ref{Listener: l.Name, Column: column}, l
 		case source == nil || len(l.Name) > len(best.Listener):
 			best, source = report.Ref{Listener: l.Name, Column: column}, l

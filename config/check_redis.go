@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"net/url"
-	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
@@ -46,19 +45,6 @@ func (k *checker) checkRedis() {
 func isEncrypted(redis report.Secret) bool {
 	u, err := url.Parse(redis.Reveal())
 	return err == nil && (u.Scheme == "rediss" || u.Scheme == "valkeys")
-}
-
-// checkDatabaseTLS adds the certificates of a database.
-func (k *checker) checkDatabaseTLS(d *databaseFields) {
-	s := k.Of(d)
-	d.Database.TLS = k.tls(s, tlsFields(d.databaseTLS))
-	if d.Database.TLS.None() {
-		return
-	}
-	_, _, address, _ := splitDSN(d.DSN.Reveal())
-	if _, options, _ := strings.Cut(address, "?"); strings.Contains("&"+options, "&tls=") {
-		s.First("ca_file", "cert_file", "key_file").Hidden().Problem("both a certificate and tls in the DSN are set", "Remove tls from the DSN: the certificate already turns TLS on")
-	}
 }
 
 // tls validates certificates.

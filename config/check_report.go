@@ -155,7 +155,7 @@ func (d *draft) checkUse() {
 // whole reports whether every query could be read. If not, a value that seems unused may
 // be used in another query, or by an external service.
 func (ls listeners) whole() bool {
-	return len(ls) > 0 && !slices.ContainsFunc(ls, func(l *draftListener) bool { return !l.whole })
+	return len(ls) > 0 && !slices.ContainsFunc(ls, func(l *draftListener) bool { return !l.Whole })
 }
 
 // checkTimeout validates the explicit timeout. A timeout shorter than all retries of the
@@ -200,8 +200,8 @@ func arithmetic(stages []*report.Listener, sum time.Duration) string {
 	var terms []string
 	for _, l := range stages {
 		term := report.ShortDuration(l.Try())
-		if l.HTTP != nil && l.HTTP.Submit != nil {
-			term = report.ShortDuration(l.HTTP.Total)
+		if l.Overall > 0 {
+			term = report.ShortDuration(l.Overall)
 		} else if n := l.Retry.Retries; n > 0 {
 			term += fmt.Sprintf(" × %d + %s", n+1, report.ShortDuration(l.Retry.Total()))
 			if len(stages) > 1 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
@@ -58,8 +59,8 @@ func TestLoad(t *testing.T) {
 	want := &Config{
 		Redis: report.Redis{URL: "redis://127.0.0.1:6379/0", Partitions: 1},
 		Databases: map[string]report.Database{
-			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
-			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},
+			"user": {Name: "user", Kind: "mysql", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
+			"fund": {Name: "fund", Kind: "mysql", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},
 		},
 		APIs: map[string]report.API{},
 		Records: report.Records{
@@ -81,15 +82,15 @@ func TestLoad(t *testing.T) {
 				},
 				Stages: []report.Stage{
 					{Listeners: []report.Listener{
-						{Name: tag, Line: 18, Kind: report.FromMySQL, Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
-							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
-						{Name: withdraw, Line: 19, Kind: report.FromMySQL, Source: "fund", Zone: "Europe/Berlin", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: report.Retry{Retries: 3, Delay: 20 * time.Second, Exponential: true, MaxDelay: 25 * time.Second},
-							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
+						{Name: tag, Line: 18, Kind: "mysql", Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
+							Own: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
+						{Name: withdraw, Line: 19, Kind: "mysql", Source: "fund", Zone: "Europe/Berlin", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: report.Retry{Retries: 3, Delay: 20 * time.Second, Exponential: true, MaxDelay: 25 * time.Second},
+							Own: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
 					}},
 					{Listeners: []report.Listener{
-						{Name: payment, Line: 21, Kind: report.FromMySQL, Source: "fund", Zone: "Europe/Berlin", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 1, Delay: 10 * time.Second, Exponential: false, MaxDelay: 25 * time.Second},
+						{Name: payment, Line: 21, Kind: "mysql", Source: "fund", Zone: "Europe/Berlin", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 1, Delay: 10 * time.Second, Exponential: false, MaxDelay: 25 * time.Second},
 							From: &report.Ref{Listener: withdraw, Column: "user_id"},
-							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
+							Own: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
 								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
 								"WHERE uid IN (:plt_fund.vs_withdraw.user_id) GROUP BY uid\n")},
 					}},
@@ -111,7 +112,7 @@ func TestLoad(t *testing.T) {
 			"users": {
 				Name: "users", Line: 53, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
 				Stages: []report.Stage{{Listeners: []report.Listener{
-					{Name: "users", Line: 56, Kind: report.FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Query: parsed(t, "SELECT id FROM users")},
+					{Name: "users", Line: 56, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
 				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
@@ -119,8 +120,8 @@ func TestLoad(t *testing.T) {
 			"pairs": {
 				Name: "pairs", Line: 57, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []report.Stage{{Listeners: []report.Listener{
-					{Name: "a", Line: 61, Kind: report.FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 62, Kind: report.FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", Line: 61, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 62, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},
@@ -131,7 +132,13 @@ func TestLoad(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(report.Query{})); diff != "" {
+	for name, s := range got.Sources {
+		if d := got.Databases[name]; s.Noun != "database" || s.TimeZone != d.TimeZone || s.MaxTasks != d.MaxConnections || s.Bound != d.Bound {
+			t.Errorf("source %s: %+v", name, s)
+		}
+	}
+	got.Sources = nil
+	if diff := cmp.Diff(want, got, sameQueries); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -172,11 +179,14 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, text string) report.Query {
+func parsed(t *testing.T, text string) *dialect.Fields {
 	t.Helper()
-	q, err := report.ParseQuery(text)
+	q, err := dialect.MySQL.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return q
+	return &dialect.Fields{Text: text, Query: q}
 }
+
+// sameQueries compares the own fields of listeners by the texts of their queries.
+var sameQueries = cmp.Comparer(func(a, b dialect.Fields) bool { return a.Text == b.Text && a.Query.Text == b.Query.Text })

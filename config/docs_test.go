@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -16,13 +17,13 @@ var tables = map[string]reflect.Type{
 	"configuration": reflect.TypeFor[file](), "redis": reflect.TypeFor[redisFields](), "sentinel": reflect.TypeFor[report.Sentinel](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
 	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "keys": reflect.TypeFor[report.Keys](), "http": reflect.TypeFor[report.Site](), "traces": reflect.TypeFor[tracesFields](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
 	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
-	"listeners": reflect.TypeFor[listenerFields](), "external columns": reflect.TypeFor[typedFields](), "http columns": reflect.TypeFor[report.HTTPField](),
-	"request": reflect.TypeFor[report.HTTPRequest](), "submit": reflect.TypeFor[report.HTTPSubmit](), "poll": reflect.TypeFor[report.HTTPPoll](), "result": reflect.TypeFor[report.HTTPResult](),
+	"listeners": reflect.TypeFor[listenerFields](), "http columns": reflect.TypeFor[http.Field](),
+	"request": reflect.TypeFor[http.Request](), "submit": reflect.TypeFor[http.Submit](), "poll": reflect.TypeFor[http.Poll](), "result": reflect.TypeFor[http.Result](),
 	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "file": reflect.TypeFor[report.File](), "columns": reflect.TypeFor[report.FileColumn](),
 	"notify": reflect.TypeFor[report.Notify](), "timers": reflect.TypeFor[report.Timer](), "timer submit": reflect.TypeFor[report.Submit](), "timer append": reflect.TypeFor[report.Append](), "timer call": reflect.TypeFor[report.Call](),
 }
 
-var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (kind|own) ?([a-z]*))? -->\n.*?<!-- end -->`)
+var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (own))? -->\n.*?<!-- end -->`)
 
 // TestFieldsInTheDocs compares the tables of the documentation with the tags and
 // comments of the fields, and with -update writes them.
@@ -31,7 +32,11 @@ func TestFieldsInTheDocs(t *testing.T) {
 	for table, kinds := range TestKinds.language().Kinds {
 		for _, k := range kinds {
 			if k.Fields != nil {
-				tables[table+" "+k.Name] = reflect.TypeOf(k.Fields()).Elem()
+				own := reflect.TypeOf(k.Fields()).Elem()
+				if tables[table+" "+k.Name] = own; k.Name == report.External {
+					columns, _ := own.FieldByName("Columns")
+					tables["external columns"] = columns.Type.Elem()
+				}
 			}
 		}
 	}
@@ -53,7 +58,7 @@ func TestFieldsInTheDocs(t *testing.T) {
 			used[m[1]] = true
 			var fields []described
 			for _, d := range describe(t, of, texts) {
-				if m[2] == "kind" && d.Kind == m[3] || m[2] == "own" && d.Kind == "" && d.owner != reflect.TypeFor[report.HTTPRequest]() || m[2] == "" {
+				if m[2] == "own" && d.owner != reflect.TypeFor[http.Request]() || m[2] == "" {
 					fields = append(fields, d)
 				}
 			}

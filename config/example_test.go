@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/dialect"
 )
 
 const file = `
@@ -36,7 +37,7 @@ func ExampleLoad() {
 	}
 	orders := c.Reports["orders"]
 	values, _ := orders.Bind([]byte(`{"since": "2024-01-01"}`))
-	sql, args, _ := orders.Stages[0].Listeners[0].Query.Bind(func(name string) (any, bool) {
+	sql, args, _ := dialect.QueryOf(&orders.Stages[0].Listeners[0]).Bind(func(name string) (any, bool) {
 		v, ok := values[name]
 		return v, ok
 	})

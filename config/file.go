@@ -1,8 +1,6 @@
 package config
 
 import (
-	"time"
-
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
@@ -16,7 +14,7 @@ import (
 type file struct {
 	// Redis or Valkey server: its URL, or these fields
 	Redis redisFields `yaml:"redis" secret:"" need:"Write redis: redis://host:port/db, or redis: {sentinel: …}"`
-	// MySQL and MariaDB databases of the records and of listeners, by name
+	// Databases of the records and of listeners, by name
 	Databases []databaseFields `yaml:"databases" min:"1" secret:"" need:"Add the database of the records, and those that listeners query"`
 	// HTTP APIs that listeners request, by name: see [API sources](../guides/api-sources.md#apis)
 	APIs []apiFields `yaml:"apis"`
@@ -110,45 +108,10 @@ type listenerFields struct {
 	report.Listener
 	// What happens when the listener fails for good: `required` fails the job; `optional` and `{default: {column: value}}` continue without it. See [When a listener fails](#when-a-listener-fails)
 	OnFailure failureFields `yaml:"on_failure" unset:"the job fails"`
-
-	mysqlFields    `kind:"mysql"`
-	httpFields     `kind:"http"`
-	externalFields `kind:"external"`
 }
 
 type failureFields struct {
 	Policy report.OnFailure `short:"" enum:"required=,optional" why:"Or write {default: {column: value}}"`
 	// Column → its value in every row
 	Default map[string]decode.Setting `yaml:"default" min:"1" need:"Write {default: {column: value}}, or optional"`
-}
-
-type mysqlFields struct {
-	// Name of one of `databases`
-	Database string `yaml:"database" unset:"required"`
-	// One SELECT, with `:parameter` and `:listener.column`
-	SQL string `yaml:"query" need:"Add the SELECT that this listener runs"`
-	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an expression without alias
-	Named []string `yaml:"columns" unset:"as in the SELECT"`
-}
-
-type externalFields struct {
-	// Columns that the service delivers: names, or these fields
-	Typed []typedFields `yaml:"columns" need:"List the columns that the service delivers: columns: [user_id, {name: score, type: decimal}]"`
-	// Maximum time between two messages of a worker. After it the worker is considered dead
-	Silent time.Duration `yaml:"silence" default:"30s" min:"1s" why:"A worker sends a message every third of it"`
-}
-
-type typedFields struct {
-	// Name of the column
-	Name string `yaml:"name" short:"" need:"Name the column"`
-	// Type of its values
-	Type report.Kind `yaml:"type" default:"text"`
-}
-
-type httpFields struct {
-	// Name of one of `apis`
-	API string `yaml:"api" need:"Name one of apis"`
-	report.HTTP
-	// Maximum number of values of `:listener.column` in one request
-	Values int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -31,7 +32,6 @@ var language = decode.Language{
 		reflect.TypeFor[report.Template](): textOf(func(text string) (report.Template, *report.Mistake) { return report.NewTemplate(text), nil }),
 	},
 	Words: map[reflect.Type][]string{
-		reflect.TypeFor[report.ListenerKind]():  texts(report.ListenerKinds),
 		reflect.TypeFor[report.ParameterType](): texts(report.ParameterTypes),
 		reflect.TypeFor[report.JoinType]():      texts(report.JoinTypes),
 		reflect.TypeFor[report.Kind]():          texts(report.Kinds),
@@ -55,13 +55,12 @@ var language = decode.Language{
 		"listener":  badListener,
 		"redis":     badRedis,
 		"server":    badServer,
-		"dsn":       badDSN,
 		"url":       badURL,
 		"path":      badPath,
 		"address":   badAddress,
 		"prefix":    badPrefix,
 		"zone":      badZone,
-		"condition": report.CheckCondition,
+		"condition": dialect.MySQL.CheckCondition,
 	},
 }
 

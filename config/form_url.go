@@ -29,6 +29,7 @@ var (
 	pathForm   = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@%{}-]*)+$`)
 	halfEscape = regexp.MustCompile(`%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 	anyBrace   = regexp.MustCompile(`\{[^}]*\}?|\}`)
+	jobBrace   = regexp.MustCompile(`^\{(id|key)\}$`)
 )
 
 // badURL rejects a URL to which no path can be appended.
@@ -52,7 +53,7 @@ func badPath(text string) *report.Mistake {
 		return &report.Mistake{Message: "a segment of the path is . or ..", Remedy: form}
 	}
 	for _, brace := range anyBrace.FindAllString(text, -1) {
-		if !report.HTTPBrace.MatchString(brace) {
+		if !jobBrace.MatchString(brace) {
 			return &report.Mistake{Message: "a { or } that is not part of {id} or {key}", Remedy: "Use {id} for the job id, {key} for the idempotency key, or a parameter as a whole segment: /:name"}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
@@ -100,7 +101,7 @@ func proved(t *testing.T, r *report.Report) {
 	for s, stage := range r.Stages {
 		for _, l := range stage.Listeners {
 			provedRetry(t, l.Retry)
-			for _, name := range l.Query.Names() {
+			for _, name := range dialect.QueryOf(&l).Names() {
 				if l.From != nil && name == l.From.String() {
 					from, at, ok := r.Listener(l.From.Listener)
 					if !ok || at > s || !has(from, l.From.Column) {

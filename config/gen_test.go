@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// comments returns the comments of all fields of a configuration, by Type.Field.
+// comments returns the comments of all fields of a configuration, by package.Type.Field.
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -38,7 +38,7 @@ func comments(t *testing.T) map[string]string {
 				if s, ok := spec.Type.(*ast.StructType); ok {
 					for _, f := range s.Fields.List {
 						for _, name := range f.Names {
-							found[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+							found[source.Name.Name+"."+spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
 						}
 					}
 				}
@@ -85,7 +85,7 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 		for _, i := range f.Index[:len(f.Index)-1] {
 			owner = owner.Field(i).Type
 		}
-		name := owner.Name() + "." + owner.Field(f.Index[len(f.Index)-1]).Name
+		name := owner.String() + "." + owner.Field(f.Index[len(f.Index)-1]).Name
 		if texts[name] == "" {
 			t.Errorf("%s has no comment", name)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
@@ -75,7 +76,7 @@ func TestLoadHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAPI := report.API{
-		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: report.NotIdempotent,
+		Name: "vendor", Kind: "http", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: report.NotIdempotent,
 		Bound:   report.Bound{Parallel: 4, Rate: report.Rate{Count: 300, Per: time.Minute}},
 		Headers: map[string]report.Secret{"Authorization": "Bearer " + canary, "X-Key": canary},
 	}
@@ -90,41 +91,43 @@ func TestLoadHTTP(t *testing.T) {
 		return p
 	}
 	want := &report.Listener{
-		Name: "vendor.scores", Line: 22, Kind: report.FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
-		From: &report.Ref{Listener: "users", Column: "id"}, Batch: 10, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
-		HTTP: &report.HTTP{
-			Fields: []report.HTTPField{{Name: "id", Path: path("$.user.id")}, {Name: "score", Path: path("$['score']"), Kind: report.KindDecimal, Optional: true}},
-			Result: report.HTTPResult{
-				HTTPRequest: report.HTTPRequest{
-					Method: "POST", Path: "/teams/:team/scores", Query: []report.HTTPPair{{Name: "limit", Value: "1000"}},
+		Name: "vendor.scores", Line: 22, Kind: "http", Source: "vendor", Columns: []string{"id", "score"},
+		From: &report.Ref{Listener: "users", Column: "id"}, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		Own: &http.Fields{
+			API: "vendor", Batch: 10, Total: 2 * time.Hour,
+			Columns: []http.Field{{Name: "id", Path: path("$.user.id")}, {Name: "score", Path: path("$['score']"), Kind: report.KindDecimal, Optional: true}},
+			Result: http.Result{
+				Request: http.Request{
+					Method: "POST", Path: "/teams/:team/scores", Query: []http.Pair{{Name: "limit", Value: "1000"}},
 					JSON: map[string]any{"from": ":from", "ids": ":users.id", "deep": []any{json.Number("1"), json.Number("2.50"), true, nil, "::x"}},
 				},
-				Rows: path("$.rows"), Next: path("$.next"), NextAs: report.HTTPNext{Query: "cursor"}, First: 1, Count: path("$.total"),
+				Rows: path("$.rows"), Next: path("$.next"), NextAs: http.Next{Query: "cursor"}, First: 1, Count: path("$.total"),
 			},
 		},
 	}
 	l, stage, _ := c.Reports["scores"].Listener("vendor.scores")
-	if diff := cmp.Diff(want, l, cmp.AllowUnexported(report.Query{})); diff != "" || stage != 2 {
+	if diff := cmp.Diff(want, l); diff != "" || stage != 2 {
 		t.Error(stage, diff)
 	}
 	want = &report.Listener{
-		Name: "vendor.export", Line: 38, Kind: report.FromHTTP, Source: "vendor", Columns: []string{"id"}, Batch: 1000, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
-		HTTP: &report.HTTP{
-			Fields: []report.HTTPField{{Name: "id", Path: path("$.id")}}, Total: 30 * time.Minute,
-			Submit: &report.HTTPSubmit{
-				HTTPRequest: report.HTTPRequest{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path("$.job.id"),
-				Unknown: report.HTTPUncertain{Answer: report.LookUpJob, LookUp: &report.HTTPLookUp{HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path("$.jobs[0].id")}},
+		Name: "vendor.export", Line: 38, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		Own: &http.Fields{
+			API: "vendor", Batch: 1000,
+			Columns: []http.Field{{Name: "id", Path: path("$.id")}}, Total: 30 * time.Minute,
+			Submit: &http.Submit{
+				Request: http.Request{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path("$.job.id"),
+				Unknown: http.Uncertain{Answer: http.LookUpJob, LookUp: &http.LookUp{Request: http.Request{Method: "GET", Path: "/exports", Query: []http.Pair{{Name: "reference", Value: "{key}"}}}, ID: path("$.jobs[0].id")}},
 			},
-			Poll: &report.HTTPPoll{
-				HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}"}, Every: 5 * time.Second, Status: path("$.state"),
+			Poll: &http.Poll{
+				Request: http.Request{Method: "GET", Path: "/exports/{id}"}, Every: 5 * time.Second, Status: path("$.state"),
 				Done: []string{"done"}, Failed: []string{"error", "gone"}, Working: []string{"queued"}, Error: path("$.message"),
 			},
-			Cancel: &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"},
-			Result: report.HTTPResult{HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}/rows"}, Rows: path("$.rows"), Page: "page"},
+			Cancel: &http.Request{Method: "DELETE", Path: "/exports/{id}"},
+			Result: http.Result{Request: http.Request{Method: "GET", Path: "/exports/{id}/rows"}, Rows: path("$.rows"), Page: "page"},
 		},
 	}
 	l, _, _ = c.Reports["scores"].Listener("vendor.export")
-	if diff := cmp.Diff(want, l, cmp.AllowUnexported(report.Query{})); diff != "" {
+	if diff := cmp.Diff(want, l); diff != "" {
 		t.Error(diff)
 	}
 	// Its total has its place in the timeout of the report, whatever its tries are.

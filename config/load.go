@@ -14,7 +14,8 @@ import (
 type Config struct {
 	Redis       report.Redis
 	Databases   map[string]report.Database
-	APIs        map[string]report.API // no API has the name of a database
+	APIs        map[string]report.API    // no API has the name of a database
+	Sources     map[string]report.Source // what Databases and APIs have in common
 	Records     report.Records
 	Sink        report.SinkURL
 	Limits      report.Limits
@@ -45,34 +46,11 @@ func (c *Config) ListenerNames() []string {
 // Bounds returns the limits of the databases and APIs, by name.
 func (c *Config) Bounds() map[string]report.Bound {
 	all := map[string]report.Bound{}
-	for name, s := range c.Sources() {
+	for name, s := range c.Sources {
 		all[name] = s.Bound
 	}
 	return all
 }
-
-// Sources describes the databases and APIs, by name.
-func (c *Config) Sources() map[string]report.Source {
-	all := map[string]report.Source{}
-	for name, d := range c.Databases {
-		all[name] = report.Source{Words: databaseWords, TimeZone: d.TimeZone, MaxTasks: d.MaxConnections, Bound: d.Bound}
-	}
-	for name, a := range c.APIs {
-		all[name] = report.Source{Words: apiWords, Bound: a.Bound}
-	}
-	return all
-}
-
-var (
-	databaseWords = report.Words{
-		Noun: "database", Section: "databases", Work: "its query has been running for",
-		Remedy: "check that the server runs and that the address in the DSN is correct",
-	}
-	apiWords = report.Words{
-		Noun: "API", Section: "apis", Work: "it has been asking the API for",
-		Remedy: "check its url, and that this process can reach it",
-	}
-)
 
 // Load reads and validates a configuration file. name is used only in messages. The error
 // is of type decode.Problems, has all problems of the file and contains no secret.

@@ -115,22 +115,7 @@ func (s *schema) ref(t reflect.Type) any {
 		s.defs[name] = s.chooses(name, t, table)
 		return ref
 	}
-	s.defs[name] = s.mapping(t, "", nil)
-	if t != reflect.TypeFor[listenerFields]() {
-		return ref
-	}
-	of := func(kind report.ListenerKind) any {
-		name := "listener_" + string(kind)
-		s.defs[name] = s.mapping(t, string(kind), nil)
-		return object{"$ref": "#/$defs/" + name}
-	}
-	is := func(kind report.ListenerKind) any {
-		return object{"properties": object{"kind": object{"const": string(kind)}}, "required": []any{"kind"}}
-	}
-	s.defs[name] = object{
-		"if": is(report.FromHTTP), "then": of(report.FromHTTP),
-		"else": object{"if": is(report.External), "then": of(report.External), "else": of(report.FromMySQL)},
-	}
+	s.defs[name] = s.mapping(t, nil)
 	return ref
 }
 
@@ -148,7 +133,7 @@ func (s *schema) chooses(name string, t reflect.Type, table string) any {
 		if kind.Fields != nil {
 			own = reflect.TypeOf(kind.Fields()).Elem()
 		}
-		s.defs[name+"_"+kind.Name] = s.mapping(t, "", own)
+		s.defs[name+"_"+kind.Name] = s.mapping(t, own)
 		this := object{"$ref": "#/$defs/" + name + "_" + kind.Name}
 		if all == nil {
 			all = this // the default
@@ -160,8 +145,8 @@ func (s *schema) chooses(name string, t reflect.Type, table string) any {
 	return all
 }
 
-// mapping is the schema of a struct, for a listener of its kind, or with the fields of own; nil: none.
-func (s *schema) mapping(t reflect.Type, kind string, own reflect.Type) any {
+// mapping is the schema of a struct with the fields of own; nil: none.
+func (s *schema) mapping(t reflect.Type, own reflect.Type) any {
 	properties, required, either := object{}, []any{}, []any{}
 	var short any
 	fields, described := decode.Fields(t), describe(s.t, t, s.texts)
@@ -172,9 +157,6 @@ func (s *schema) mapping(t reflect.Type, kind string, own reflect.Type) any {
 		if f.Is("short") {
 			short = s.of(f.Type, f.Tag)
 		}
-		if f.Kind != "" && f.Kind != kind && kind != "" || f.Kind != "" && kind == "" {
-			continue
-		}
 		file := f.Tag.Get("file")
 		switch {
 		case f.Is("need") && file != "":
@@ -184,9 +166,6 @@ func (s *schema) mapping(t reflect.Type, kind string, own reflect.Type) any {
 		}
 	}
 	for _, d := range described {
-		if d.Kind != "" && d.Kind != kind {
-			continue
-		}
 		property := object{"description": unlinked(d.meaning)}
 		if of, ok := s.of(d.Type, d.Tag).(object); ok {
 			for key, value := range of {
@@ -224,7 +203,7 @@ func (s *schema) mapping(t reflect.Type, kind string, own reflect.Type) any {
 // makeSchema returns the JSON schema of the whole file.
 func makeSchema(t *testing.T) []byte {
 	s := &schema{t, comments(t), map[string]any{}}
-	root := s.mapping(reflect.TypeFor[file](), "", nil).(object)
+	root := s.mapping(reflect.TypeFor[file](), nil).(object)
 	root["$schema"], root["$defs"] = "https://json-schema.org/draft/2020-12/schema", s.defs
 	root["title"], root["description"] = "fanfold.yaml", "Configuration of Fanfold"
 	text, err := json.MarshalIndent(root, "", "  ")

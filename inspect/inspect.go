@@ -28,7 +28,7 @@ type Config struct {
 	Timers  report.Timers
 	Limits  report.Limits
 	Records report.Records
-	Bounds  map[string]report.Bound // of databases and APIs, by name
+	Bounds  map[string]report.Source // databases and APIs with their limits, by name
 }
 
 // Source is a database or an API.

@@ -44,7 +44,7 @@ type facts struct {
 	Jobs       queue
 	Queues     map[string]queue            // by open step
 	Sources    map[string]error            // databases and APIs of the open listeners; nil: it answers
-	Bounds     map[string]report.Bound     // of sources
+	Bounds     map[string]report.Source    // of the listeners, with their limits
 	Holders    map[string][]scripts.Holder // tasks that have a slot, by source with a limit
 	Seen       scripts.Seen                // which definitions processes have
 	Paused     scripts.Pauses              // listeners and reports, with the start of the pause

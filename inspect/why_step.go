@@ -87,7 +87,7 @@ func (s *step) known(back bool) *known {
 		"alone-in": s.live(s.queue) == 0, "tries-max": s.maxTries != 0, "taken": !s.Taken.IsZero(), "rows": s.Rows > 0,
 		"bounded": slots > 0, "slots-full": slots > 0 && len(holders) >= slots, "has-slot": holds, "slots-used": len(holders) > 0,
 		"blames-slots": s.Blame == job.BlameSlots, "blames-rate": s.Blame == job.BlameRate, "blames-tasks": s.Blame == job.BlameTasks,
-		"api": l != nil && l.Kind == report.FromHTTP, "external": l != nil && l.Kind == report.External,
+		"external": l != nil && l.Kind == report.External,
 	}
 	k.text = map[string]string{
 		"name": s.Name, "title": title(s.Name), "owner": s.Owner, "error": s.Error, "waits": s.Waits, "rows": integer(s.Rows), "tries-max": strconv.Itoa(s.maxTries),
@@ -104,7 +104,9 @@ func (s *step) known(back bool) *known {
 		k.is["ahead"], k.text["entries-before"] = e.Ahead > 0, integer(e.Ahead)
 	}
 	if l != nil {
-		k.text["source-name"] = l.Source
+		words := s.Bounds[l.Source]
+		k.text["source-name"], k.text["source-noun"], k.text["source-section"] = l.Source, words.Noun, words.Section
+		k.text["source-work"] = strings.ReplaceAll(words.Work, "{source}", l.Source)
 	}
 	return k
 }
@@ -143,7 +145,7 @@ func jobsOf(holders []scripts.Holder) string {
 
 // timesOut returns when the running query ends at the latest; zero: that is not known, or it is none.
 func (s *step) timesOut() time.Time {
-	if l := s.listener; l != nil && l.Kind == report.FromMySQL && l.Timeout > 0 && !s.Taken.IsZero() {
+	if l := s.listener; l != nil && s.Bounds[l.Source].Timed && l.Timeout > 0 && !s.Taken.IsZero() {
 		return s.Taken.Add(l.Timeout)
 	}
 	return time.Time{}

@@ -35,6 +35,15 @@ var (
 	refuses = fmt.Errorf("access denied: %w", fault.Login)
 )
 
+// configured are the databases da and db and the API v, with their limits.
+func configured(b report.Bound) map[string]report.Source {
+	database := report.Words{Noun: "database", Section: "databases", Work: "its query has been running for"}
+	api := report.Words{Noun: "API", Section: "apis", Work: "it has been asking API {source} for"}
+	return map[string]report.Source{
+		"da": {Words: database, Timed: true, Bound: b}, "db": {Words: database, Timed: true, Bound: b}, "v": {Words: api, Bound: b},
+	}
+}
+
 // change is one of what was found.
 type change = func(f *facts)
 
@@ -51,7 +60,7 @@ func running(status string, changes ...change) *facts {
 			"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
 			job.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
 		},
-		Sources: map[string]error{}, Paused: scripts.Pauses{},
+		Sources: map[string]error{}, Paused: scripts.Pauses{}, Bounds: configured(report.Bound{}),
 	}
 	for _, c := range changes {
 		c(f)
@@ -68,7 +77,7 @@ func querying(changes ...change) *facts {
 func recorded(status report.Status, changes ...change) *facts {
 	f := &facts{
 		Record: &engine.Record{ID: "1", Report: "r", Status: status}, Report: twoListeners,
-		Jobs: queue{Whole: true, Consumers: alive}, AsideWhole: true, Paused: scripts.Pauses{},
+		Jobs: queue{Whole: true, Consumers: alive}, AsideWhole: true, Paused: scripts.Pauses{}, Bounds: configured(report.Bound{}),
 	}
 	for _, c := range changes {
 		c(f)
@@ -172,11 +181,11 @@ func kept(f *facts) {
 }
 
 // reads makes listener a of another kind.
-func reads(kind report.ListenerKind) change {
+func reads(kind string) change {
 	return func(f *facts) {
 		r := *f.Report
 		r.Stages = []report.Stage{{Listeners: []report.Listener{
-			{Name: "a", Source: "v", Kind: kind, HTTP: &report.HTTP{}, Silence: 30 * time.Second}, f.Report.Stages[0].Listeners[1],
+			{Name: "a", Source: "v", Kind: kind, Silence: 30 * time.Second}, f.Report.Stages[0].Listeners[1],
 		}}}
 		f.Report, f.Job.Definition = &r, r.Hash()
 	}
@@ -233,7 +242,7 @@ var beforeTheStart = map[string]meaning{
 	"a slot was just freed":     {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
 	"its slot, in work":         {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
 	"a slot, and many":          {querying(entered("a", 0, "", 0), slots(7, "2", "3", "4", "5", "6", "7", "8")), KindNoSlot, "by jobs 2, 3, 4, 5, 6 and 2 others"},
-	"slots of an API":           {querying(reads(report.FromHTTP), entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "API v: all 1 that apis.v.parallel allows"},
+	"slots of an API":           {querying(reads("http"), entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "API v: all 1 that apis.v.parallel allows"},
 	"slots taken, failing":      {querying(fails("a", time.Second, "deadlock", ""), slots(1, "7")), KindRetryWaiting, "deadlock"},
 	"slots taken, with vendor":  {querying(waits("a", time.Second), slots(1, "7")), KindWaiting, "API vendor"},
 	"slots taken, nobody reads": {querying(unattended("a"), slots(1, "7")), KindNoWorker, "no worker reads ka"},
@@ -269,7 +278,7 @@ var ofJobs = map[string]meaning{
 	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query has been running for 1m0s (try 1 of 3), with worker w/1"},
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
 	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
-	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it has been asking API v for 1m0s"},
+	"asks an API":           {querying(reads("http"), owned("a", time.Second)), KindBarrier, "it has been asking API v for 1m0s"},
 	"no listener is open":   {querying(func(f *facts) { f.Job.Steps[0].Done = true }), KindEnding, "fan-in is next"},
 	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
 	"deadline just passed":  {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Second) }), KindBarrier, "Its deadline passed 1s ago"},
@@ -345,9 +354,8 @@ var ofSteps = map[string]meaning{
 // slots gives the source of listener a slots, which tasks of jobs have.
 func slots(limit int, ids ...string) change {
 	return func(f *facts) {
-		f.Bounds, f.Holders = map[string]report.Bound{}, map[string][]scripts.Holder{}
+		f.Bounds, f.Holders = configured(report.Bound{Parallel: limit}), map[string][]scripts.Holder{}
 		for _, source := range []string{"da", "v"} {
-			f.Bounds[source] = report.Bound{Parallel: limit}
 			for _, id := range ids {
 				f.Holders[source] = append(f.Holders[source], scripts.Holder{ID: id, Attempt: 2, Listener: "a"})
 			}

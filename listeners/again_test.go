@@ -83,12 +83,9 @@ func prepare(t *testing.T, retry report.Retry, limits report.Limits, read taskSo
 	t.Cleanup(func() { _ = b.client.Close() })
 	name := testmain.Name(t)
 	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: limits.JobBytes})
-	query, err := report.ParseQuery("SELECT 1 AS c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	var err error
 	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
-		Name: "a", Source: "db", Columns: []string{"c"}, Query: query, Retry: retry, Timeout: limits.Grace,
+		Name: "a", Source: "db", Columns: []string{"c"}, Retry: retry, Timeout: limits.Grace,
 	}}}}}
 	if limits.Tasks == 0 {
 		limits.Tasks, limits.Stop = 1, limits.Stop+time.Millisecond

@@ -49,12 +49,8 @@ func BenchmarkRunner(b *testing.B) {
 	b.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(b)
 	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}})
-	query, err := report.ParseQuery("SELECT 1 AS c")
-	if err != nil {
-		b.Fatal(err)
-	}
 	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
-		Name: "a", Source: "db", Columns: []string{"c"}, Query: query, Timeout: time.Minute,
+		Name: "a", Source: "db", Columns: []string{"c"}, Timeout: time.Minute,
 	}}}}}
 	runner, err := New(Options{
 		Redis: client, Scripts: s, Reports: map[string]*report.Report{"r": definition}, Consumer: "c",

@@ -17,7 +17,7 @@ type Pauses struct{ o Options }
 
 // Listener pauses a listener: no process starts its tasks. It returns when the pause began.
 func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err error) {
-	names := map[string]report.ListenerKind{}
+	names := map[string]string{}
 	for _, r := range p.o.Config.Reports {
 		for _, l := range r.Listeners() {
 			names[l.Name] = l.Kind

@@ -15,15 +15,13 @@ import (
 // the name and time zone count, so moving it to another host does not change the hash.
 func (r *Report) Hash() string {
 	type listener struct {
-		Name, Database, Query string
-		Columns               []string
-		Batch                 int
-		Kind                  ListenerKind      `json:",omitempty"` // empty for MySQL, which was once the only kind
-		OnFailure             OnFailure         `json:",omitempty"` // empty for Required
-		Defaults              map[string]string `json:",omitempty"`
-		HTTP                  *HTTP             `json:",omitempty"`
-		Types                 []Kind            `json:",omitempty"`
-		Zone                  string            `json:",omitempty"`
+		Name, Kind, Source string
+		Own                any `json:",omitempty"`
+		Columns            []string
+		OnFailure          OnFailure         `json:",omitempty"` // empty for Required
+		Defaults           map[string]string `json:",omitempty"`
+		Types              []Kind            `json:",omitempty"`
+		Zone               string            `json:",omitempty"`
 	}
 	definition := struct {
 		Name       string
@@ -36,11 +34,7 @@ func (r *Report) Hash() string {
 	for _, s := range r.Stages {
 		var listeners []listener
 		for _, l := range s.Listeners {
-			kind := l.Kind
-			if kind == FromMySQL {
-				kind = ""
-			}
-			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults, l.HTTP, l.Types, l.Zone})
+			listeners = append(listeners, listener{l.Name, l.Kind, l.Source, l.Own, l.Columns, l.OnFailure, l.Defaults, l.Types, l.Zone})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

@@ -12,7 +12,7 @@ type Listener struct {
 	Label string `yaml:"label" unset:"the last part of the name"`
 	Line  int
 	// Where its data comes from: a query, an HTTP API, or a service of yours
-	Kind ListenerKind `yaml:"kind" default:"mysql"`
+	Kind string `yaml:"kind" kinds:"source" unset:"that of its database"`
 	// Maximum time of one try of its task
 	Timeout time.Duration `yaml:"timeout" default:"5m"`
 	// Retries of its task
@@ -20,13 +20,12 @@ type Listener struct {
 
 	Source  string        // name of the Database or API that it reads
 	Zone    string        // of the DATETIME columns of its Database; empty means UTC
-	Query   Query         // FromMySQL
-	HTTP    *HTTP         // FromHTTP
+	Own     any           `of:"source"` // pointer to the own fields of its kind
 	From    *Ref          // column of an earlier stage that it uses; nil if none
 	Columns []string      // of the result, in order
 	Types   []Kind        // of the columns; nil if the source defines them
-	Batch   int           // FromHTTP: maximum number of values of an earlier stage in one request
 	Silence time.Duration // time without a message after which an external worker is considered dead
+	Overall time.Duration // maximum time of all tries and waits together; 0: Timeout bounds every try
 
 	OnFailure OnFailure         // effect of its final failure on the job
 	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
@@ -47,18 +46,8 @@ const (
 // CanOmit reports whether a job continues without the listener if it fails for good.
 func (l *Listener) CanOmit() bool { return l.OnFailure == Optional || l.OnFailure == Default }
 
-// ListenerKind is the kind of source of a listener's data.
-type ListenerKind string
-
-// The kinds of listeners.
-const (
-	FromMySQL ListenerKind = "mysql"    // a query to a database; the default
-	FromHTTP  ListenerKind = "http"     // requests to an API
-	External  ListenerKind = "external" // a service that reads the listener's stream; it has no Source
-)
-
-// ListenerKinds are all of them.
-var ListenerKinds = []ListenerKind{FromMySQL, FromHTTP, External}
+// External is the kind of a listener whose service reads the stream itself. It has no Source.
+const External = "external"
 
 // Ref is a column of a listener.
 type Ref struct {

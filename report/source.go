@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Database is a MySQL or MariaDB server that listeners or the record store use.
+// Database is a server that listeners or the record store use.
 type Database struct {
 	Name string `key:"database"`
+	Kind string // of source, which its DSN tells
 	// `user:password@tcp(host:port)/schema?options`, as go-sql-driver/mysql reads it
 	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:"Write user:password@tcp(host:port)/schema"`
 	// Maximum number of connections of one process, and so of its tasks that use the database at once. The records have as many of their own
@@ -26,6 +27,7 @@ type Source struct {
 	Words
 	TimeZone string // of its datetimes, as configured; empty: none is configured
 	MaxTasks int    // that one process runs at once; 0: no limit
+	Timed    bool   // a try of a listener ends at its timeout at the latest
 	Bound
 }
 
@@ -33,13 +35,14 @@ type Source struct {
 type Words struct {
 	Noun    string // before its name: "database", "API"
 	Section string // of the configuration: "databases", "apis"
-	Work    string // what a listener does, before the time since when: "its query has been running for"
+	Work    string // what a listener does, before the time since when: "its query has been running for"; {source} is its name
 	Remedy  string // if it cannot be reached
 }
 
 // API is an HTTP service that listeners of kind http use.
 type API struct {
 	Name string `key:"api"`
+	Kind string // of source
 	// `http://` or `https://host[:port][/path]`. Requests go only to this host, whatever a response says
 	URL string `yaml:"url" form:"url" secret:"" need:"Write https://host[:port][/path], without user, query and #"`
 	// Headers are sent with every request.

@@ -47,8 +47,8 @@ func (r *Report) LongestListeners() []*Listener {
 // Total returns the maximum time of all tries of a listener with the delays between them. For
 // a job of an API it is the listener's total.
 func (l *Listener) Total() time.Duration {
-	if l.HTTP != nil && l.HTTP.Submit != nil {
-		return l.HTTP.Total
+	if l.Overall > 0 {
+		return l.Overall
 	}
 	sum := l.Retry.Total()
 	for range l.Retry.Retries + 1 {

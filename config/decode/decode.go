@@ -12,7 +12,7 @@ import (
 
 // decodeStruct reads a mapping or its short form, or sets the defaults if p is not given.
 func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
-	fields := targets(r.ofKind(p, Fields(v.Type())), v)
+	fields := targets(Fields(v.Type()), v)
 	own := r.ownFields(p, v)
 	if own.IsValid() {
 		fields = append(fields, targets(Fields(own.Type()), own)...)
@@ -105,19 +105,6 @@ func (r *Reader) quietly(p Setting, f Field) string {
 		}
 	}
 	return ""
-}
-
-// ofKind returns the fields that a mapping can have for its value of "kind".
-func (r *Reader) ofKind(p Setting, fields []Field) []Field {
-	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "kind" })
-	if i < 0 {
-		return fields
-	}
-	kind := fields[i].Tag.Get("default")
-	if text := r.quietly(p, fields[i]); text != "" && slices.ContainsFunc(fields, func(f Field) bool { return f.Kind == text }) {
-		kind = text
-	}
-	return slices.DeleteFunc(fields, func(f Field) bool { return f.Kind != "" && f.Kind != kind })
 }
 
 // decodeField reads a field of a mapping into v.

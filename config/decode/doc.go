@@ -22,7 +22,6 @@
 //	one      a list with one item can be written without brackets
 //	need     the field is required; the remedy if it is missing
 //	why      remedy for a value that is not allowed
-//	kind     the embedded struct has fields only for this value of the field "kind"
 //	kinds    the value is the name of a kind of this table of the Language; default: its first
 //	of       the field, of type any, holds a pointer to the own fields of the kind that the field
 //	         with the same table in "kinds" names. They stand in the same mapping

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -24,7 +23,6 @@ type Field struct {
 	Index []int  // as of reflect.StructField
 	Type  reflect.Type
 	Tag   reflect.StructTag
-	Kind  string // value of "kind" that the field requires; empty means any
 }
 
 // Fields returns the fields of a struct and of its embedded structs, in order.
@@ -34,7 +32,7 @@ func Fields(t reflect.Type) []Field {
 		s := t.Field(i)
 		if s.Anonymous {
 			for _, f := range Fields(s.Type) {
-				f.Index, f.Kind = append([]int{i}, f.Index...), cmp.Or(f.Kind, s.Tag.Get("kind"))
+				f.Index = append([]int{i}, f.Index...)
 				all = append(all, f)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 var _ listeners.Canceler = (*Source)(nil)
@@ -17,10 +16,11 @@ var _ listeners.Canceler = (*Source)(nil)
 // Cancel implements listeners.Canceler: it cancels the open jobs in the memo of a task, if the listener
 // says how. If the id of a job is not known, it looks the job up, if the listener says how.
 func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
-	if task.Listener.HTTP == nil || task.Listener.HTTP.Cancel == nil || task.Memo == nil {
+	f, ok := task.Listener.Own.(*Fields)
+	if !ok || f.Cancel == nil || task.Memo == nil {
 		return nil
 	}
-	r := &reader{source: s, task: task, memo: &memo{}}
+	r := &reader{source: s, task: task, fields: f, memo: &memo{}}
 	if err := json.Unmarshal(task.Memo, r.memo); err != nil {
 		return listeners.Permanent(fmt.Errorf("the memo: %w", err))
 	}
@@ -28,7 +28,7 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 	for i := range r.memo.Jobs {
 		j := &r.memo.Jobs[i]
 		r.batch = i
-		if j.ID == "" && j.Asked && task.Listener.HTTP.Submit.Unknown.Answer == report.LookUpJob {
+		if j.ID == "" && j.Asked && f.Submit.Unknown.Answer == LookUpJob {
 			id, err := r.lookUp(ctx)
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("the job with the key %s: %w", r.key(), err))
@@ -44,7 +44,7 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 
 // end cancels the current job. A job that does not exist or has ended is a success.
 func (s *Source) end(ctx context.Context, r *reader) error {
-	cancel := r.task.Listener.HTTP.Cancel
+	cancel := r.fields.Cancel
 	if cancel == nil {
 		return nil
 	}

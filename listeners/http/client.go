@@ -14,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // request is a complete request.
@@ -186,7 +185,7 @@ func (s *Source) short(ctx context.Context, asked request) (document any, header
 }
 
 // request fills in a request for the current batch.
-func (r *reader) request(of report.HTTPRequest) (request, error) {
+func (r *reader) request(of Request) (request, error) {
 	what := of.Method + " " + of.Path
 	about := of.UsesName("{id}") && r.memo != nil
 	if about {

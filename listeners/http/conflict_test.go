@@ -10,7 +10,6 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv/testvendor"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // TestConflict: a vendor that answers the repetition of a submit with 409 still works on
@@ -40,7 +39,7 @@ func TestConflict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, unknown := range []report.HTTPUnknown{"", report.LookUpJob} {
+			for _, unknown := range []Unknown{"", LookUpJob} {
 				e := newExports(t, unknown)
 				timeout := e.api.Timeout
 				first(e)
@@ -77,7 +76,7 @@ func TestConflict(t *testing.T) {
 		})
 	}
 	// Where no key was sent, it means something else.
-	e := newExports(t, report.ResubmitJob)
+	e := newExports(t, ResubmitJob)
 	e.memo = []byte(fmt.Sprintf(`{"started":%d,"jobs":[{"asked":true}]}`, time.Now().UnixMilli()))
 	e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusConflict); return true }
 	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) {

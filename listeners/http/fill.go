@@ -24,7 +24,7 @@ var errValue = errors.New("a value that cannot be used here")
 
 // fillRequest puts values into a request, each escaped for its position: the path and query
 // of its URL, below the API's, and its body, nil if it has none.
-func fillRequest(r report.HTTPRequest, values values) (target string, body []byte, err error) {
+func fillRequest(r Request, values values) (target string, body []byte, err error) {
 	segments := strings.Split(r.Path, "/")
 	for i, s := range segments {
 		if segments[i], err = fillSegment(s, values); err != nil {
@@ -63,7 +63,7 @@ func fillRequest(r report.HTTPRequest, values values) (target string, body []byt
 
 // fillSegment fills a segment of a path. A value never becomes several segments.
 func fillSegment(segment string, values values) (string, error) {
-	if !isName(segment) && !strings.HasPrefix(segment, "::") && !report.HTTPBrace.MatchString(segment) {
+	if !isName(segment) && !strings.HasPrefix(segment, "::") && !brace.MatchString(segment) {
 		return segment, nil
 	}
 	var wrong error
@@ -86,7 +86,7 @@ func fillSegment(segment string, values values) (string, error) {
 }
 
 func isName(text string) bool {
-	_, ok := report.HTTPName(text)
+	_, ok := nameIn(text)
 	return ok
 }
 
@@ -132,7 +132,7 @@ func fill(text string, values values) (any, error) { return fillWith(text, value
 
 // fillWith is fill with an escape function for {id} and {key}.
 func fillWith(text string, values values, escape func(string) string) (any, error) {
-	if name, ok := report.HTTPName(text); ok {
+	if name, ok := nameIn(text); ok {
 		value, ok := values(name)
 		if !ok {
 			return nil, fmt.Errorf("%w: :%s has no value", errValue, name)
@@ -140,7 +140,7 @@ func fillWith(text string, values values, escape func(string) string) (any, erro
 		return value, nil
 	}
 	var wrong error
-	text = report.HTTPBrace.ReplaceAllStringFunc(text, func(m string) string {
+	text = brace.ReplaceAllStringFunc(text, func(m string) string {
 		value, ok := values(m)
 		s, isText := value.(string)
 		if !ok || !isText {

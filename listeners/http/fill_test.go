@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
-
-	"github.com/fanfold/fanfold/report"
 )
 
 // TestPathValuesDoNotClimb: a value is one segment of a path, and leads to no other place
@@ -30,7 +28,7 @@ func TestPathValuesDoNotClimb(t *testing.T) {
 		{"/jobs/{id}", "7/8", "/jobs/7%2F8"},
 		{"/jobs/job-{id}", "/../../admin", ""},
 	} {
-		got, _, err := fillRequest(report.HTTPRequest{Path: c.path}, func(string) (any, bool) { return c.value, true })
+		got, _, err := fillRequest(Request{Path: c.path}, func(string) (any, bool) { return c.value, true })
 		if got != c.want || errors.Is(err, errValue) != (c.want == "") {
 			t.Errorf("%s with %q: %q, %v", c.path, c.value, got, err)
 		}
@@ -50,21 +48,21 @@ func TestFill(t *testing.T) {
 		return v, ok
 	}
 	for _, c := range []struct {
-		request      report.HTTPRequest
+		request      Request
 		target, body string
 		refused      bool
 	}{
-		{report.HTTPRequest{Path: "/a:b/:n/%20"}, "/a:b/-7/%20", "", false},
-		{report.HTTPRequest{Path: "/:slash"}, "/a%2Fb%3Fc", "", false},
-		{report.HTTPRequest{Path: "/:evil"}, "", "", true},
-		{report.HTTPRequest{Path: "/x-{id}/{key}"}, "/x-a%2Fb/k%221", "", false},
-		{report.HTTPRequest{Path: "/:dots/x"}, "", "", true},
-		{report.HTTPRequest{Path: "/:empty/x"}, "", "", true},
-		{report.HTTPRequest{Path: "/:none/x"}, "", "", true},
-		{report.HTTPRequest{Path: "/:unknown"}, "", "", true},
-		{report.HTTPRequest{Path: "/", Query: []report.HTTPPair{{Name: "q", Value: ":evil"}, {Name: "a b", Value: "::n"}, {Name: "none", Value: ":none"}, {Name: "l", Value: ":list"}, {Name: "ids", Value: ":of.ids"}, {Name: "y", Value: ":yes"}}},
+		{Request{Path: "/a:b/:n/%20"}, "/a:b/-7/%20", "", false},
+		{Request{Path: "/:slash"}, "/a%2Fb%3Fc", "", false},
+		{Request{Path: "/:evil"}, "", "", true},
+		{Request{Path: "/x-{id}/{key}"}, "/x-a%2Fb/k%221", "", false},
+		{Request{Path: "/:dots/x"}, "", "", true},
+		{Request{Path: "/:empty/x"}, "", "", true},
+		{Request{Path: "/:none/x"}, "", "", true},
+		{Request{Path: "/:unknown"}, "", "", true},
+		{Request{Path: "/", Query: []Pair{{Name: "q", Value: ":evil"}, {Name: "a b", Value: "::n"}, {Name: "none", Value: ":none"}, {Name: "l", Value: ":list"}, {Name: "ids", Value: ":of.ids"}, {Name: "y", Value: ":yes"}}},
 			"/?q=..%2Fa%3Fb%3Dc%26d%23e%2F%22f%0D%0AX%3A+y&a+b=%3An&l=1&l=a%26b&ids=12345678901234567890&ids=x&y=true", "", false},
-		{report.HTTPRequest{Path: "/", JSON: map[string]any{"e": ":evil", "in": "not :evil", "l": ":list", "ids": ":of.ids", "n": ":none", "k": "{key}", "c": "::n", "d": []any{json.Number("1.50")}}},
+		{Request{Path: "/", JSON: map[string]any{"e": ":evil", "in": "not :evil", "l": ":list", "ids": ":of.ids", "n": ":none", "k": "{key}", "c": "::n", "d": []any{json.Number("1.50")}}},
 			"/", `{"c":":n","d":[1.50],"e":"../a?b=c&d#e/\"f\r\nX: y","ids":[12345678901234567890,"x"],"in":"not :evil","k":"k\"1","l":[1,"a&b"],"n":null}`, false},
 	} {
 		target, body, err := fillRequest(c.request, values)

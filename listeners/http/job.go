@@ -33,7 +33,6 @@ var errTotal = errors.New("the total of the listener is over")
 
 // job reads the rows that a job of the API makes.
 func (r *reader) job(ctx context.Context) error {
-	l := r.task.Listener
 	m := memo{Started: time.Now().UnixMilli()}
 	if r.task.Memo != nil {
 		if err := json.Unmarshal(r.task.Memo, &m); err != nil {
@@ -41,7 +40,7 @@ func (r *reader) job(ctx context.Context) error {
 		}
 	}
 	r.memo = &m
-	ctx, cancel := context.WithDeadlineCause(ctx, time.UnixMilli(m.Started).Add(l.HTTP.Total), errTotal)
+	ctx, cancel := context.WithDeadlineCause(ctx, time.UnixMilli(m.Started).Add(r.fields.Total), errTotal)
 	defer cancel()
 	err := r.jobs(ctx)
 	if errors.Is(context.Cause(ctx), errTotal) && err != nil && !listeners.Lost(err) {
@@ -60,7 +59,7 @@ func (r *reader) over(err error) error {
 	if last = strings.TrimPrefix(strings.TrimPrefix(last, "waits for "), "API "+l.Source+": "); last != "" {
 		last = "; last: " + last
 	}
-	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or request less%s", l.Source, l.HTTP.Total, last))
+	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or request less%s", l.Source, r.fields.Total, last))
 }
 
 // abandon cancels the open jobs, best effort.
@@ -117,7 +116,7 @@ const maxMemo = 60 << 10
 
 // look polls the open jobs. It returns a Wait while one is open.
 func (r *reader) look(ctx context.Context) error {
-	p := r.task.Listener.HTTP.Poll
+	p := r.fields.Poll
 	var open []string
 	wait, changed := p.Every, false
 	for i := range r.memo.Jobs {
@@ -125,7 +124,7 @@ func (r *reader) look(ctx context.Context) error {
 			continue
 		}
 		r.batch = i
-		asked, err := r.request(p.HTTPRequest)
+		asked, err := r.request(p.Request)
 		if err != nil {
 			return err
 		}
@@ -177,7 +176,7 @@ func (r *reader) look(ctx context.Context) error {
 // failed returns the error of a failed job.
 func (r *reader) failed(status string, document any) error {
 	why := ""
-	if value, ok := r.task.Listener.HTTP.Poll.Error.Find(document); ok && value != nil {
+	if value, ok := r.fields.Poll.Error.Find(document); ok && value != nil {
 		text, single := scalar(value)
 		if !single {
 			text = shown(value)

@@ -29,28 +29,28 @@ type exports struct {
 	memo []byte // what outlives a try
 }
 
-func newExports(t *testing.T, unknown report.HTTPUnknown) *exports {
+func newExports(t *testing.T, unknown Unknown) *exports {
 	t.Helper()
 	v := &testvendor.Vendor{Idempotent: unknown == "", Pages: 2}
 	v.Start()
 	t.Cleanup(v.Close)
 	next, _ := report.ParseJSONPath("$.next_cursor")
-	b := setup(t, nil, report.HTTPResult{HTTPRequest: report.HTTPRequest{Path: "/exports/{id}/rows"}, Next: next, NextAs: report.HTTPNext{Query: "cursor"}}, "$.n integer", "$.twice integer")
+	b := setup(t, nil, Result{Request: Request{Path: "/exports/{id}/rows"}, Next: next, NextAs: Next{Query: "cursor"}}, "$.n integer", "$.twice integer")
 	b.api.URL, b.api.Idempotency = v.URL, "Idempotency-Key"
-	h := b.listener.HTTP
+	h := b.fields
 	h.Total = time.Hour
-	h.Submit = &report.HTTPSubmit{
-		HTTPRequest: report.HTTPRequest{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path(t, "$.job.id"),
+	h.Submit = &Submit{
+		Request: Request{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path(t, "$.job.id"),
 	}
-	h.Poll = &report.HTTPPoll{
-		HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}"}, Every: 10 * time.Second,
+	h.Poll = &Poll{
+		Request: Request{Method: "GET", Path: "/exports/{id}"}, Every: 10 * time.Second,
 		Status: path(t, "$.state"), Done: []string{"done"}, Failed: []string{"error"}, Working: []string{"queued", "running"}, Error: path(t, "$.message"),
 	}
-	h.Cancel = &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"}
+	h.Cancel = &Request{Method: "DELETE", Path: "/exports/{id}"}
 	if unknown != "" {
 		b.api.Idempotency, h.Submit.Unknown.Answer = report.NotIdempotent, unknown
-		h.Submit.Unknown.LookUp = &report.HTTPLookUp{
-			HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path(t, "$.jobs[0].id"),
+		h.Submit.Unknown.LookUp = &LookUp{
+			Request: Request{Method: "GET", Path: "/exports", Query: []Pair{{Name: "reference", Value: "{key}"}}}, ID: path(t, "$.jobs[0].id"),
 		}
 	}
 	b.task.Parameters["from"] = "2024-01-01"
@@ -160,7 +160,7 @@ func TestExportWithoutEnd(t *testing.T) {
 // thought of it later.
 func TestSubmitThatIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, unknown := range []report.HTTPUnknown{"", report.FailJob} {
+	for _, unknown := range []Unknown{"", FailJob} {
 		e := newExports(t, unknown)
 		code := http.StatusTooManyRequests
 		e.Before = func(w http.ResponseWriter, r *http.Request) bool {
@@ -210,7 +210,7 @@ var lost = errors.New("the worker is dead")
 // unknown says.
 func TestWorkersThatDie(t *testing.T) {
 	t.Parallel()
-	for _, unknown := range []report.HTTPUnknown{"", report.ResubmitJob, report.FailJob, report.LookUpJob} {
+	for _, unknown := range []Unknown{"", ResubmitJob, FailJob, LookUpJob} {
 		doubles, failures := 0, 0
 		for dies := 1; ; dies++ {
 			e := newExports(t, unknown)
@@ -281,11 +281,11 @@ func TestWorkersThatDie(t *testing.T) {
 			die(nil)
 			n := len(e.Jobs()["p:1/1/l"])
 			switch {
-			case err != nil && unknown == report.FailJob && strings.Contains(err.Error(), "it is not known whether the job was created"):
+			case err != nil && unknown == FailJob && strings.Contains(err.Error(), "it is not known whether the job was created"):
 				failures++
 			case err != nil:
 				t.Errorf("%q, dead at effect %d: %v", unknown, dies, err)
-			case n == 2 && unknown == report.ResubmitJob:
+			case n == 2 && unknown == ResubmitJob:
 				doubles++
 			case n != 1:
 				t.Errorf("%q, dead at effect %d: %d jobs", unknown, dies, n)
@@ -294,7 +294,7 @@ func TestWorkersThatDie(t *testing.T) {
 				break // it was done before that
 			}
 		}
-		if (doubles > 0) != (unknown == report.ResubmitJob) || (failures > 0) != (unknown == report.FailJob) {
+		if (doubles > 0) != (unknown == ResubmitJob) || (failures > 0) != (unknown == FailJob) {
 			t.Errorf("%q: %d doubles, %d failures", unknown, doubles, failures)
 		}
 	}
@@ -304,7 +304,7 @@ func TestWorkersThatDie(t *testing.T) {
 // too.
 func TestAnswersThatAreLost(t *testing.T) {
 	t.Parallel()
-	for unknown, want := range map[report.HTTPUnknown]int{"": 1, report.ResubmitJob: 2, report.LookUpJob: 1} {
+	for unknown, want := range map[Unknown]int{"": 1, ResubmitJob: 2, LookUpJob: 1} {
 		e := newExports(t, unknown)
 		lose := true
 		e.Made = func(*http.Request, *testvendor.Job) {
@@ -321,7 +321,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 			t.Errorf("%q: %d jobs, not %d", unknown, n, want)
 		}
 	}
-	e := newExports(t, report.FailJob)
+	e := newExports(t, FailJob)
 	e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
 	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
@@ -354,7 +354,7 @@ func TestARefusalAfterADoubt(t *testing.T) {
 // that has lost the answer.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
-	for unknown, want := range map[report.HTTPUnknown]int{"": 1, report.ResubmitJob: 2, report.LookUpJob: 1, report.FailJob: 1} {
+	for unknown, want := range map[Unknown]int{"": 1, ResubmitJob: 2, LookUpJob: 1, FailJob: 1} {
 		e := newExports(t, unknown)
 		var lose atomic.Bool
 		lose.Store(true)
@@ -369,7 +369,7 @@ func TestUnavailable(t *testing.T) {
 		defer gateway.Close()
 		e.api.URL = gateway.URL + "/v2"
 		_, err := e.try()
-		if unknown == report.FailJob {
+		if unknown == FailJob {
 			if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "503") {
 				t.Error(err)
 			}
@@ -389,12 +389,12 @@ func TestUnavailable(t *testing.T) {
 func TestATaskThatIsLost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		unknown report.HTTPUnknown
+		unknown Unknown
 		lost    error
 		want    int
 	}{
-		{"", listeners.ErrTaken, 0}, {report.LookUpJob, listeners.ErrTaken, 0}, {report.ResubmitJob, listeners.ErrTaken, 1}, {report.FailJob, listeners.ErrTaken, 1},
-		{"", listeners.ErrEnded, 1}, {report.LookUpJob, listeners.ErrEnded, 1},
+		{"", listeners.ErrTaken, 0}, {LookUpJob, listeners.ErrTaken, 0}, {ResubmitJob, listeners.ErrTaken, 1}, {FailJob, listeners.ErrTaken, 1},
+		{"", listeners.ErrEnded, 1}, {LookUpJob, listeners.ErrEnded, 1},
 	} {
 		e := newExports(t, test.unknown)
 		remember := e.task.Remember
@@ -417,7 +417,7 @@ func TestExportsOfBatches(t *testing.T) {
 	e := newExports(t, "")
 	e.Polls, e.Pages = 1, 1
 	e.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
-	e.listener.HTTP.Submit.JSON = map[string]any{"ids": ":earlier.id"}
+	e.fields.Submit.JSON = map[string]any{"ids": ":earlier.id"}
 	e.task.Values = func(context.Context, string, string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 		return dataset.Column{}, func(yield func([]byte, error) bool) {
 			for _, v := range []string{"1", "2", "3"} {
@@ -440,7 +440,7 @@ func TestExportsOfBatches(t *testing.T) {
 // TestCancelEndsJobs: those that are not done, also where only their key is known.
 func TestCancelEndsJobs(t *testing.T) {
 	t.Parallel()
-	e := newExports(t, report.LookUpJob)
+	e := newExports(t, LookUpJob)
 	e.Polls = 1000
 	e.waits("queued")
 	source := New(e.api, "p:")
@@ -481,7 +481,7 @@ func TestCancelEndsJobs(t *testing.T) {
 // made, the task gives up soon where that is far off, and nothing is thought of it.
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	for _, unknown := range []report.HTTPUnknown{"", report.LookUpJob} {
+	for _, unknown := range []Unknown{"", LookUpJob} {
 		e := newExports(t, unknown)
 		var patiences []time.Duration
 		refuse := true

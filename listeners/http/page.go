@@ -35,8 +35,8 @@ type page struct {
 
 // pages reads all pages of a result.
 func (r *reader) pages(ctx context.Context) error {
-	result := r.task.Listener.HTTP.Result
-	asked, err := r.request(result.HTTPRequest)
+	result := r.fields.Result
+	asked, err := r.request(result.Request)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (r *reader) pages(ctx context.Context) error {
 
 // next makes the request for the next page; last is true if there is none.
 func (r *reader) next(asked request, first *url.URL, p page) (after request, last bool, err error) {
-	result := r.task.Listener.HTTP.Result
+	result := r.fields.Result
 	text, ok := scalar(p.next)
 	switch {
 	case p.next == nil, p.next == false, ok && text == "":
@@ -103,7 +103,7 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 
 // counted compares the number of rows with the count in the API's answer.
 func (r *reader) counted(p page, total int) error {
-	result := r.task.Listener.HTTP.Result
+	result := r.fields.Result
 	text, _ := scalar(p.count)
 	switch {
 	case !result.Count.Given() || text == strconv.Itoa(total):
@@ -147,7 +147,7 @@ func (r *reader) page(ctx context.Context, asked request, number int) (page, err
 
 // once requests a page and reads it.
 func (r *reader) once(ctx context.Context, asked request) (page, error) {
-	result := r.task.Listener.HTTP.Result
+	result := r.fields.Result
 	answer, err := r.source.do(ctx, asked)
 	if err != nil {
 		return page{}, err

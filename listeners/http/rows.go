@@ -24,6 +24,7 @@ const (
 // rows writes the rows of a task.
 type rows struct {
 	listener *report.Listener
+	fields   *Fields // of the listener
 	out      *listeners.Writer
 	kinds    []report.Kind // empty: not known yet
 	guessed  []bool
@@ -33,9 +34,10 @@ type rows struct {
 	count    int
 }
 
-func newRows(l *report.Listener, out *listeners.Writer) *rows {
-	r := &rows{listener: l, out: out, kinds: make([]report.Kind, len(l.HTTP.Fields)), guessed: make([]bool, len(l.HTTP.Fields))}
-	for i, f := range l.HTTP.Fields {
+func newRows(l *report.Listener, fields *Fields, out *listeners.Writer) *rows {
+	n := len(fields.Columns)
+	r := &rows{listener: l, fields: fields, out: out, kinds: make([]report.Kind, n), guessed: make([]bool, n)}
+	for i, f := range fields.Columns {
 		r.kinds[i], r.guessed[i] = f.Kind, f.Kind == ""
 	}
 	return r
@@ -46,7 +48,7 @@ func (r *rows) add(row any) error {
 	r.count++
 	cells := make([]any, len(r.kinds))
 	unsure := false
-	for i, f := range r.listener.HTTP.Fields {
+	for i, f := range r.fields.Columns {
 		value, ok := f.Path.Find(row)
 		if !ok && !f.Optional {
 			return listeners.Permanent(fmt.Errorf("row %d has no %s, for column %s: correct the path, or make the column optional (%s: {path: \"%s\", optional: true})",

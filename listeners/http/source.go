@@ -44,10 +44,14 @@ var ErrTimeout = errors.New("timed out")
 
 // Read implements listeners.Source.
 func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
+	f, ok := task.Listener.Own.(*Fields)
+	if !ok {
+		return listeners.Permanent(fmt.Errorf("listener %s has no requests", task.Listener.Name))
+	}
 	if task.Begin != nil {
 		task.Begin()
 	}
-	r := &reader{source: s, task: task, rows: newRows(task.Listener, out)}
+	r := &reader{source: s, task: task, fields: f, rows: newRows(task.Listener, f, out)}
 	if limit := task.Listener.Timeout; limit > 0 {
 		r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or request less from the API", ErrTimeout, limit))
 		defer r.time.Stop()
@@ -67,6 +71,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 type reader struct {
 	source *Source
 	task   listeners.Task
+	fields *Fields // of its listener
 	rows   *rows
 	values []any         // the batch of an earlier stage
 	batch  int           // its number
@@ -77,7 +82,7 @@ type reader struct {
 
 // read requests the rows, once for every batch of values.
 func (r *reader) read(ctx context.Context) error {
-	if r.task.Listener.HTTP.Submit != nil {
+	if r.fields.Submit != nil {
 		return r.job(ctx)
 	}
 	if r.task.Listener.From == nil {
@@ -106,7 +111,7 @@ func (r *reader) batches(ctx context.Context) iter.Seq2[[]any, error] {
 				yield(nil, err)
 				return
 			}
-			if batch = append(batch, json.RawMessage(slices.Clone(raw))); len(batch) < r.task.Listener.Batch {
+			if batch = append(batch, json.RawMessage(slices.Clone(raw))); len(batch) < r.fields.Batch {
 				continue
 			}
 			if !yield(batch, nil) {

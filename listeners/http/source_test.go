@@ -31,15 +31,17 @@ type bundle struct {
 	t        *testing.T
 	api      report.API
 	listener *report.Listener
+	fields   *Fields // of the listener
 	task     listeners.Task
 	asked    atomic.Int64
 }
 
 // setup plays an API. Columns are those of the result, in the order of their names'
 // letters: a, b, c …, each with a path and perhaps a type behind a space.
-func setup(t *testing.T, handle http.HandlerFunc, result report.HTTPResult, columns ...string) *bundle {
+func setup(t *testing.T, handle http.HandlerFunc, result Result, columns ...string) *bundle {
 	t.Helper()
-	b := &bundle{t: t, listener: &report.Listener{Name: "l", Kind: report.FromHTTP, Source: "vendor", Timeout: time.Minute, Batch: 2}}
+	b := &bundle{t: t, listener: &report.Listener{Name: "l", Kind: Name, Source: "vendor", Timeout: time.Minute}, fields: &Fields{Batch: 2, Result: result}}
+	b.listener.Own = b.fields
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.asked.Add(1)
 		handle(w, r)
@@ -58,12 +60,12 @@ func setup(t *testing.T, handle http.HandlerFunc, result report.HTTPResult, colu
 	if !result.Rows.Given() {
 		result.Rows = path(t, "$.rows")
 	}
-	b.listener.HTTP = &report.HTTP{Result: result}
+	b.fields.Result = result
 	for i, c := range columns {
 		at, kind, _ := strings.Cut(c, " ")
 		at, optional := strings.CutSuffix(at, "?")
 		b.listener.Columns = append(b.listener.Columns, string(rune('a'+i)))
-		b.listener.HTTP.Fields = append(b.listener.HTTP.Fields, report.HTTPField{Path: path(t, at), Kind: report.Kind(kind), Optional: optional})
+		b.fields.Columns = append(b.fields.Columns, Field{Path: path(t, at), Kind: report.Kind(kind), Optional: optional})
 	}
 	b.task = listeners.Task{ID: "1", Attempt: 1, Listener: b.listener, Report: &report.Report{Name: "r"}, Parameters: map[string]any{}}
 	return b
@@ -133,8 +135,8 @@ func TestTypes(t *testing.T) {
 	b := setup(t, says(`{"rows": [
 		{"n": 12345678901234567890, "d": 1.10, "f": 1e3, "s": "é\u0000\"", "y": true, "day": "2024-02-29", "at": "2024-01-01T01:30:00.250+02:00", "j": {"b": [1.0], "a": "<"}, "deep": [{"x y": -0.0}]},
 		{"n": "-7", "d": "1e400", "f": 0.1, "s": 5.0, "y": false, "day": null, "at": "2024-01-01 00:00:00", "j": null, "deep": [{"x y": 12345678901234567890.123456789}]}
-	]}`), report.HTTPResult{}, "$.n integer", "$.d decimal", "$.f float", "$.s text", "$.y", "$.day date", "$.at datetime", "$.j json", "$.deep", "$.no?")
-	b.listener.HTTP.Fields[8].Path = path(t, "$.deep[0]['x y']")
+	]}`), Result{}, "$.n integer", "$.d decimal", "$.f float", "$.s text", "$.y", "$.day date", "$.at datetime", "$.j json", "$.deep", "$.no?")
+	b.fields.Columns[8].Path = path(t, "$.deep[0]['x y']")
 	kinds := b.expect(`[12345678901234567890,-7]`, `["1.10","1e400"]`, `[1000,0.1]`, `["é\u0000\"","5.0"]`, `["true","false"]`, `["2024-02-29",null]`,
 		`["2023-12-31 23:30:00.250","2024-01-01 00:00:00"]`, `["{\"a\":\"<\",\"b\":[1.0]}",null]`, `["-0.0","12345678901234567890.123456789"]`, `[null,null]`)
 	if diff := cmp.Diff([]report.Kind{"integer", "decimal", "float", "text", "text", "date", "datetime", "json", "decimal", "text"}, kinds); diff != "" {
@@ -145,19 +147,19 @@ func TestTypes(t *testing.T) {
 		"date": `"2023-02-29" 20240101`, "datetime": `"2024-01-01" "2024-13-01T00:00:00" "2024-01-01T00:00:00123" "2024-01-01T00:00:00." "0000-01-01T00:00:00+01:00" "9999-12-31T23:59:59-01:00" 5`, "text": `{} [1]`,
 	} {
 		for value := range strings.SplitSeq(wrong, " ") {
-			setup(t, says(`{"rows": [{"v": `+value+`}]}`), report.HTTPResult{}, "$.v "+of).fails("row 1, column a", true)
+			setup(t, says(`{"rows": [{"v": `+value+`}]}`), Result{}, "$.v "+of).fails("row 1, column a", true)
 		}
 	}
-	setup(t, says(`{"rows": [{"v": null}, {"v": 1}, {"v": "n/a"}]}`), report.HTTPResult{}, "$.v").fails(`row 3, column a: "n/a" is not a valid decimal: its first value was a number`, true)
+	setup(t, says(`{"rows": [{"v": null}, {"v": 1}, {"v": "n/a"}]}`), Result{}, "$.v").fails(`row 3, column a: "n/a" is not a valid decimal: its first value was a number`, true)
 }
 
 // TestNoRows: a dataset without rows is one, too.
 func TestNoRows(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"rows": []}`, `{"rows": null}`} {
-		setup(t, says(text), report.HTTPResult{}, "$.v").expect(`[]`)
+		setup(t, says(text), Result{}, "$.v").expect(`[]`)
 	}
-	b := setup(t, says(`[[7],[8]]`), report.HTTPResult{Rows: path(t, "$")}, "$[0] integer")
+	b := setup(t, says(`[[7],[8]]`), Result{Rows: path(t, "$")}, "$[0] integer")
 	b.expect(`[7,8]`)
 }
 
@@ -165,14 +167,14 @@ func TestNoRows(t *testing.T) {
 func TestManyRowsBeforeAValue(t *testing.T) {
 	t.Parallel()
 	rows := strings.Repeat(`{"v": null},`, unsureRows) + `{"v": 1.50}`
-	b := setup(t, says(`{"rows": [`+rows+`]}`), report.HTTPResult{}, "$.v")
+	b := setup(t, says(`{"rows": [`+rows+`]}`), Result{}, "$.v")
 	kinds := b.expect("[" + strings.Repeat("null,", unsureRows) + `"1.50"]`)
 	if kinds[0] != report.KindText {
 		t.Error(kinds)
 	}
 	// Nor are long rows held for long.
 	rows = strings.Repeat(`{"v": null, "w": "`+strings.Repeat("x", unsureBytes/4)+`"},`, 4) + `{"v": 1.50, "w": ""}`
-	b = setup(t, says(`{"rows": [`+rows+`]}`), report.HTTPResult{}, "$.v", "$.w")
+	b = setup(t, says(`{"rows": [`+rows+`]}`), Result{}, "$.v", "$.w")
 	b.api.MaxBytes = 2 * unsureBytes
 	if _, kinds, err := b.read(); err != nil || kinds[0] != report.KindText {
 		t.Error(err, kinds)
@@ -205,7 +207,7 @@ func TestBrokenAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			setup(t, says(c.text), report.HTTPResult{}, "$.v").fails(c.words, c.permanent)
+			setup(t, says(c.text), Result{}, "$.v").fails(c.words, c.permanent)
 		})
 	}
 }
@@ -230,7 +232,7 @@ func TestTooMuch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, handle, report.HTTPResult{}, "$.v")
+			b := setup(t, handle, Result{}, "$.v")
 			b.fails("the answer exceeds 1048576 bytes: raise max_bytes", true)
 			b.api.MaxBytes = int64(len(text))
 			if data, _, err := b.read(); err != nil || strings.Count(data[0], "x") != 2001*1000 {
@@ -257,7 +259,7 @@ func TestABomb(t *testing.T) {
 				for block := strings.Repeat(fill, 4096); err == nil; {
 					_, err = fmt.Fprint(z, block)
 				}
-			}, report.HTTPResult{}, "$.v")
+			}, Result{}, "$.v")
 			b.fails("the answer exceeds 1048576 bytes: raise max_bytes", true)
 		})
 	}
@@ -275,11 +277,11 @@ func TestLongRow(t *testing.T) {
 		"row 2 of it has more than 4194304 bytes": `{"rows": [` + row(100) + `, ` + row(maxValue+1) + `]}`,
 		"$.next has more than 4194304 bytes":      `{"rows": [], "next": [` + strings.Repeat("{},", maxValue/3) + `0]}`,
 	} {
-		b := setup(t, says(text), report.HTTPResult{Next: path(t, "$.next"), NextAs: report.HTTPNext{Query: "cursor"}}, "$.v")
+		b := setup(t, says(text), Result{Next: path(t, "$.next"), NextAs: Next{Query: "cursor"}}, "$.v")
 		b.api.MaxBytes = 1 << 30
 		b.fails(name, true)
 	}
-	b := setup(t, says(`{"rows": [`+row(maxValue)+`]}`), report.HTTPResult{}, "$.w json")
+	b := setup(t, says(`{"rows": [`+row(maxValue)+`]}`), Result{}, "$.w json")
 	b.api.MaxBytes = 1 << 30
 	b.expect(`["[]"]`)
 }
@@ -310,7 +312,7 @@ func TestStatuses(t *testing.T) {
 			}
 			w.WriteHeader(code)
 			fmt.Fprint(w, "no Bearer "+secret+" here\n")
-		}, report.HTTPResult{}, "$.v")
+		}, Result{}, "$.v")
 		err := b.fails(c.words, c.permanent)
 		if errors.Is(err, listeners.ErrOutage) != c.outage || strings.HasPrefix(err.Error(), "waits for") != c.wait {
 			t.Errorf("%d: %v", code, err)
@@ -329,7 +331,7 @@ func TestStatusLine(t *testing.T) {
 		}
 		fmt.Fprintf(conn, "HTTP/1.1 400 \x1b[2J %s%s\r\nContent-Length: 0\r\n\r\n", secret, strings.Repeat("x", 100_000))
 		_ = conn.Close()
-	}, report.HTTPResult{}, "$.v")
+	}, Result{}, "$.v")
 	err := b.fails("400", true)
 	if len(err.Error()) > 500 || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("%d bytes: %.200q", len(err.Error()), err)
@@ -340,7 +342,7 @@ func TestStatusLine(t *testing.T) {
 // is not.
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(""), report.HTTPResult{}, "$.v")
+	b := setup(t, says(""), Result{}, "$.v")
 	b.api.URL = "http://127.0.0.1:1"
 	if err := b.fails("connection refused", false); !errors.Is(err, listeners.ErrOutage) {
 		t.Error(err)
@@ -351,7 +353,7 @@ func TestNobodyThere(t *testing.T) {
 		case <-r.Context().Done():
 		case <-stop:
 		}
-	}, report.HTTPResult{}, "$.v")
+	}, Result{}, "$.v")
 	t.Cleanup(func() { close(stop) })
 	silent.api.Timeout = 200 * time.Millisecond
 	if err := silent.fails("no complete answer within 200ms", false); errors.Is(err, listeners.ErrOutage) {
@@ -365,13 +367,13 @@ func TestNobodyThere(t *testing.T) {
 		fmt.Fprint(w, `{"rows": [{"v": 1},`)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-	}, report.HTTPResult{}, "$.v")
+	}, Result{}, "$.v")
 	half.api.Timeout = 100 * time.Millisecond
 	half.fails("no complete answer within 100ms", false)
 	cut := setup(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprint(w, `{"rows": [{"v": 1},`)
-	}, report.HTTPResult{}, "$.v")
+	}, Result{}, "$.v")
 	cut.fails("it is truncated", false)
 }
 
@@ -395,8 +397,8 @@ func TestRedirects(t *testing.T) {
 		default:
 			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusTemporaryRedirect)
 		}
-	}, report.HTTPResult{}, "$.v")
-	to := func(target string) { b.listener.HTTP.Result.Query = []report.HTTPPair{{Name: "to", Value: target}} }
+	}, Result{}, "$.v")
+	to := func(target string) { b.fields.Result.Query = []Pair{{Name: "to", Value: target}} }
 	to("/there")
 	b.fails("a redirect to http://127.0.0.1", true)
 	b.api.Redirects = 3
@@ -405,7 +407,7 @@ func TestRedirects(t *testing.T) {
 		to(target)
 		b.fails("a redirect to", true)
 	}
-	b.listener.HTTP.Result.Path = "/hops"
+	b.fields.Result.Path = "/hops"
 	before := b.asked.Load()
 	b.fails("a redirect to", true)
 	if n := b.asked.Load() - before; n != 4 {
@@ -444,11 +446,11 @@ func pages(t *testing.T, count int, each func(w http.ResponseWriter, r *http.Req
 	}
 }
 
-func paged(t *testing.T, how string) report.HTTPResult {
-	result := report.HTTPResult{HTTPRequest: report.HTTPRequest{Query: []report.HTTPPair{{Name: "limit", Value: "2"}}}}
+func paged(t *testing.T, how string) Result {
+	result := Result{Request: Request{Query: []Pair{{Name: "limit", Value: "2"}}}}
 	switch how {
 	case "cursor":
-		result.Next, result.NextAs = path(t, "$.cursor"), report.HTTPNext{Query: "cursor"}
+		result.Next, result.NextAs = path(t, "$.cursor"), Next{Query: "cursor"}
 	case "url":
 		result.Next = path(t, "$.url")
 	case "page":
@@ -471,7 +473,7 @@ func TestPages(t *testing.T) {
 		if n := b.asked.Load(); n != want {
 			t.Errorf("%s: %d requests, not %d", how, n, want)
 		}
-		b.listener.HTTP.Result.Count = path(t, "$.total")
+		b.fields.Result.Count = path(t, "$.total")
 		b.expect(`[0,1,2,3,4,5]`)
 		if n := b.asked.Load() - want; n != 3 {
 			t.Errorf("%s: %d requests where the number of rows is known", how, n)
@@ -483,9 +485,9 @@ func TestPages(t *testing.T) {
 		}
 		return page == 1
 	}), paged(t, "cursor"), "$.v integer")
-	b.listener.HTTP.Result.Count = path(t, "$.total")
+	b.fields.Result.Count = path(t, "$.total")
 	b.fails("3 rows arrived, but count ($.total) says 9: is result.next right?", false)
-	b.listener.HTTP.Result.Count = path(t, "$.totals")
+	b.fields.Result.Count = path(t, "$.totals")
 	b.fails("count: the answer has no $.totals: correct result.count", false)
 }
 
@@ -549,7 +551,7 @@ func TestValues(t *testing.T) {
 			rows = append(rows, fmt.Sprintf(`{"v": %s}`, id))
 		}
 		fmt.Fprintf(w, `{"rows": [%s]}`, strings.Join(rows, ","))
-	}, report.HTTPResult{HTTPRequest: report.HTTPRequest{
+	}, Result{Request: Request{
 		Method: http.MethodPost, Path: "/:team/rows", JSON: map[string]any{"ids": ":earlier.id", "team": ":team"},
 	}}, "$.v text")
 	b.task.Parameters["team"] = "a/b"
@@ -584,7 +586,7 @@ func TestValues(t *testing.T) {
 // TestWaitingForATurnTakesNoTime of those that the listener's timeout gives a task.
 func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(`{"rows":[{"x":1}]}`), report.HTTPResult{}, "$.x")
+	b := setup(t, says(`{"rows":[{"x":1}]}`), Result{}, "$.x")
 	b.listener.Timeout = 500 * time.Millisecond
 	b.task.RateLimit = func(ctx context.Context, _ time.Duration) error {
 		turn := time.NewTimer(time.Second)

@@ -41,12 +41,12 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	for len(r.memo.Jobs) <= batch {
 		r.memo.Jobs = append(r.memo.Jobs, job{})
 	}
-	j, s := &r.memo.Jobs[batch], r.task.Listener.HTTP.Submit
+	j, s := &r.memo.Jobs[batch], r.fields.Submit
 	r.batch = batch
 	if j.ID != "" {
 		return nil
 	}
-	asked, err := r.request(s.HTTPRequest)
+	asked, err := r.request(s.Request)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	case refused(err):
 		j.Asked = false
 		return errors.Join(r.remember(ctx), r.source.patient(err))
-	case ctx.Err() == nil && s.Unknown.Answer == report.FailJob:
+	case ctx.Err() == nil && s.Unknown.Answer == FailJob:
 		return r.doubtful(err)
 	default:
 		return r.source.patient(err)
@@ -131,16 +131,16 @@ func (r *reader) idempotent() bool {
 
 // keyed reports whether requests for a job contain the key.
 func (r *reader) keyed() bool {
-	return r.idempotent() || r.task.Listener.HTTP.Submit.Unknown.Answer == report.LookUpJob
+	return r.idempotent() || r.fields.Submit.Unknown.Answer == LookUpJob
 }
 
 // unknown handles a request for a job that was sent without an answer.
 func (r *reader) unknown(ctx context.Context, j *job) error {
-	s := r.task.Listener.HTTP.Submit
+	s := r.fields.Submit
 	switch s.Unknown.Answer {
-	case report.FailJob:
+	case FailJob:
 		return r.doubtful(errors.New("the worker died before it got the answer"))
-	case report.LookUpJob:
+	case LookUpJob:
 		id, err := r.lookUp(ctx)
 		if err != nil || id == "" {
 			return r.source.patient(err)
@@ -158,8 +158,8 @@ func (r *reader) doubtful(err error) error {
 
 // lookUp finds a job by its key; empty: there is none.
 func (r *reader) lookUp(ctx context.Context) (id string, err error) {
-	look := r.task.Listener.HTTP.Submit.Unknown.LookUp
-	asked, err := r.request(look.HTTPRequest)
+	look := r.fields.Submit.Unknown.LookUp
+	asked, err := r.request(look.Request)
 	if err == nil {
 		err = r.waitForRate(ctx)
 	}

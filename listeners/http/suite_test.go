@@ -22,34 +22,35 @@ func TestSource(t *testing.T) {
 		t.Cleanup(server.Close)
 		source := New(report.API{Name: "vendor", URL: server.URL, Timeout: time.Minute, MaxBytes: 1 << 30}, "p:")
 		t.Cleanup(func() { _ = source.Close() })
-		task := func(r report.HTTPRequest, columns ...string) listeners.Task {
-			l := &report.Listener{Name: "l", Kind: report.FromHTTP, Source: "vendor", Timeout: time.Minute, Batch: 1000, Columns: columns}
-			l.HTTP = &report.HTTP{Result: report.HTTPResult{HTTPRequest: r, Rows: path(t, "$")}}
-			l.HTTP.Result.Method = http.MethodPost
+		task := func(r Request, columns ...string) listeners.Task {
+			l := &report.Listener{Name: "l", Kind: Name, Source: "vendor", Timeout: time.Minute, Columns: columns}
+			f := &Fields{Batch: 1000, Result: Result{Request: r, Rows: path(t, "$")}}
+			f.Result.Method = http.MethodPost
+			l.Own = f
 			for _, c := range columns {
-				l.HTTP.Fields = append(l.HTTP.Fields, report.HTTPField{Path: path(t, "$."+c)})
+				f.Columns = append(f.Columns, Field{Path: path(t, "$."+c)})
 			}
 			return listeners.Task{ID: "1", Attempt: 1, Listener: l, Parameters: map[string]any{}}
 		}
 		return listenertest.Fixture{
 			Source: source,
 			Rows: func(_ *testing.T, n int) listeners.Task {
-				return task(report.HTTPRequest{Path: fmt.Sprintf("/rows/%d", n)}, "n", "nothing")
+				return task(Request{Path: fmt.Sprintf("/rows/%d", n)}, "n", "nothing")
 			},
 			Echo: func(_ *testing.T, text string) listeners.Task {
-				echo := task(report.HTTPRequest{Path: "/echo", Query: []report.HTTPPair{{Name: "text", Value: ":text"}}, JSON: map[string]any{"text": ":text"}}, "text")
+				echo := task(Request{Path: "/echo", Query: []Pair{{Name: "text", Value: ":text"}}, JSON: map[string]any{"text": ":text"}}, "text")
 				echo.Parameters["text"] = text
 				return echo
 			},
 			Values: func(*testing.T) listeners.Task {
-				values := task(report.HTTPRequest{Path: "/values", JSON: map[string]any{"values": ":s.v"}}, "n")
+				values := task(Request{Path: "/values", JSON: map[string]any{"values": ":s.v"}}, "n")
 				values.Listener.From = &report.Ref{Listener: "s", Column: "v"}
 				return values
 			},
-			Endless: func(*testing.T) listeners.Task { return task(report.HTTPRequest{Path: "/endless"}, "n") },
-			Wrong:   func(*testing.T) listeners.Task { return task(report.HTTPRequest{Path: "/nowhere"}, "n") },
+			Endless: func(*testing.T) listeners.Task { return task(Request{Path: "/endless"}, "n") },
+			Wrong:   func(*testing.T) listeners.Task { return task(Request{Path: "/nowhere"}, "n") },
 			Away: func(*testing.T) (listeners.Source, listeners.Task) {
-				return New(report.API{Name: "vendor", URL: "http://127.0.0.1:1", Timeout: time.Minute, MaxBytes: 1 << 20}, "p:"), task(report.HTTPRequest{Path: "/rows/1"}, "n")
+				return New(report.API{Name: "vendor", URL: "http://127.0.0.1:1", Timeout: time.Minute, MaxBytes: 1 << 20}, "p:"), task(Request{Path: "/rows/1"}, "n")
 			},
 		}
 	})

@@ -146,7 +146,7 @@ func (w *walk) keep(i int) error {
 	if len(raw) > maxValue {
 		return tooLong(w.found[i].path.String())
 	}
-	value, err := decode(raw)
+	value, err := decoded(raw)
 	w.found[i].value = value
 	return err
 }
@@ -203,7 +203,7 @@ func (w *walk) array() error {
 		if len(raw) > maxValue {
 			return tooLong(fmt.Sprintf("row %d of it", number))
 		}
-		row, err := decode(raw)
+		row, err := decoded(raw)
 		if err != nil {
 			return err
 		}
@@ -236,8 +236,8 @@ func tooLong(what string) error {
 	return listeners.Permanent(fmt.Errorf("%w: %s has more than %d bytes", errDocument, what, maxValue))
 }
 
-// decode decodes one value. Numbers keep their digits.
-func decode(raw []byte) (any, error) {
+// decoded decodes one value. Numbers keep their digits.
+func decoded(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("%w: not UTF-8", errDocument)
 	}

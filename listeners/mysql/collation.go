@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -13,7 +14,7 @@ import (
 // bytes. The server derives them without running the query.
 func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error) {
 	// No row is read, so any value will do; NULL is an error in LIMIT.
-	text, args, err := l.Query.Bind(func(string) (any, bool) { return int64(0), true })
+	text, args, err := dialect.QueryOf(l).Bind(func(string) (any, bool) { return int64(0), true })
 	if err != nil {
 		return nil, listeners.Permanent(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -20,10 +21,10 @@ import (
 // Literals, and not placeholders, of which a statement has 65,535; nor a temporary
 // table, which needs a grant, and whose column has a collation that can be at odds with
 // that of the query's.
-func (r *reader) literals(ctx context.Context, packet int) (report.Literals, error) {
+func (r *reader) literals(ctx context.Context, packet int) (dialect.Literals, error) {
 	from := r.task.Listener.From
 	column, values := r.task.Distinct(ctx)
-	text, _, err := r.bind(report.Literals(""))
+	text, _, err := r.bind(dialect.Literals(""))
 	if err != nil {
 		return "", err
 	}
@@ -31,7 +32,7 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 	if packet < limit {
 		limit, remedy = packet, fmt.Sprintf("raise max_allowed_packet of database %s, up to %d MiB, or %s", r.task.Listener.Source, maxStatement>>20, remedy)
 	}
-	uses := r.task.Listener.Query.Uses(from.String())
+	uses := dialect.QueryOf(r.task.Listener).Uses(from.String())
 	budget := (limit - len(text) - packetMargin) / max(1, uses)
 	var list strings.Builder
 	count := 0
@@ -49,7 +50,7 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 			return "", listeners.Permanent(fmt.Errorf("the first %d values of %s need more than the maximum of %d MiB of a statement: %s", count, from, limit>>20, remedy))
 		}
 	}
-	return report.Literals(list.String()), nil
+	return dialect.Literals(list.String()), nil
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -24,13 +25,13 @@ type reader struct {
 }
 
 // bind gives the query's text and arguments; list has the values of an earlier stage.
-func (r *reader) bind(list report.Literals) (text string, args []any, err error) {
+func (r *reader) bind(list dialect.Literals) (text string, args []any, err error) {
 	l := r.task.Listener
 	zone, err := time.LoadLocation(l.Zone)
 	if err != nil {
 		return "", nil, listeners.Permanent(err)
 	}
-	text, args, err = l.Query.Bind(func(name string) (any, bool) {
+	text, args, err = dialect.QueryOf(l).Bind(func(name string) (any, bool) {
 		if l.From != nil && name == l.From.String() {
 			return list, true
 		}
@@ -67,7 +68,7 @@ const maxPlaceholders = 65535
 
 // run executes the query and writes all of its rows; none where it asks for the values
 // of an earlier stage and there are none: then only the columns are learnt.
-func (r *reader) run(parent context.Context, s *session, list report.Literals) error {
+func (r *reader) run(parent context.Context, s *session, list dialect.Literals) error {
 	text, args, err := r.bind(list)
 	if err != nil {
 		return err

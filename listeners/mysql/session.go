@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -152,7 +153,7 @@ func (s *session) prepare(ctx context.Context, conn any, text string) (driver.St
 		return nil, err
 	}
 	s.statement = statement
-	s.spoilt = s.spoilt || leavesTraces.MatchString(s.listener.Query.Text)
+	s.spoilt = s.spoilt || leavesTraces.MatchString(dialect.QueryOf(s.listener).Text)
 	return statement, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -96,7 +97,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	if task.Begin != nil {
 		task.Begin()
 	}
-	var list report.Literals
+	var list dialect.Literals
 	if task.Listener.From != nil {
 		if list, err = r.literals(ctx, session.packet); err != nil {
 			return err
@@ -108,7 +109,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 // Prepare lets the server parse a listener's query and check its tables, columns and grants, without
 // running it. The errors are those of Read.
 func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
-	text, _, err := l.Query.Bind(func(string) (any, bool) { return nil, true })
+	text, _, err := dialect.QueryOf(l).Bind(func(string) (any, bool) { return nil, true })
 	if err != nil {
 		return listeners.Permanent(err)
 	}

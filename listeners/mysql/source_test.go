@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
@@ -62,12 +63,12 @@ func (b *bundle) exec(t testing.TB, statements ...string) {
 // task is a task of one query that gives these columns, separated by spaces.
 func task(t testing.TB, query, columns string) listeners.Task {
 	t.Helper()
-	q, err := report.ParseQuery(testmain.SharedDatabase(t).SQL(query))
+	q, err := dialect.MySQL.Parse(testmain.SharedDatabase(t).SQL(query))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return listeners.Task{ID: "1", Attempt: 1, Listener: &report.Listener{
-		Name: "l", Source: "d", Query: q, Columns: strings.Fields(columns), Timeout: time.Minute,
+		Name: "l", Source: "d", Own: &dialect.Fields{Text: q.Text, Query: q}, Columns: strings.Fields(columns), Timeout: time.Minute,
 	}}
 }
 

@@ -8,11 +8,15 @@ package kinds
 import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/http"
+	"github.com/fanfold/fanfold/listeners/mysql"
 )
 
 // Kinds are the kinds that a program has. In every table, the first is the default.
 type Kinds struct {
-	Formats format.Kinds // of files
+	Formats format.Kinds    // of files
+	Sources listeners.Kinds // of listeners
 }
 
 // Standard returns the kinds of the command fanfold.
@@ -21,10 +25,15 @@ func Standard() Kinds {
 		Formats: format.Kinds{
 			format.CSV,
 		},
+		Sources: listeners.Kinds{
+			mysql.Kind,
+			http.Kind,
+			listeners.ExternalKind,
+		},
 	}
 }
 
 // Config returns what the configuration needs to know of them.
 func (k Kinds) Config() config.Kinds {
-	return config.Kinds{Formats: k.Formats.Config()}
+	return config.Kinds{Formats: k.Formats.Config(), Sources: k.Sources.Config()}
 }

@@ -29,8 +29,6 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/listeners/http"
-	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
@@ -135,17 +133,19 @@ func connectRedis(p *Process) (err error) {
 }
 
 // connectSources makes the databases and the APIs.
-func connectSources(p *Process) error {
+func connectSources(p *Process) (err error) {
 	for name, d := range p.Config.Databases {
-		source, err := mysql.Open(d)
-		if err != nil {
+		of, _ := p.kinds.Sources.Of(d.Kind)
+		if p.sources[name], err = of.OpenDatabase(d); err != nil {
 			return fmt.Errorf("databases.%s: %w", name, err)
 		}
-		p.sources[name] = source
-		p.closers.add(source)
+		p.closers.add(p.sources[name])
 	}
 	for name, api := range p.Config.APIs {
-		p.sources[name] = http.New(api, p.Config.Keys.Prefix)
+		of, _ := p.kinds.Sources.Of(api.Kind)
+		if p.sources[name], err = of.OpenAPI(api, p.Config.Keys.Prefix); err != nil {
+			return fmt.Errorf("apis.%s: %w", name, err)
+		}
 		p.closers.add(p.sources[name])
 	}
 	return nil
@@ -176,7 +176,7 @@ func (p *Process) InspectConfig() inspect.Config {
 	c := p.Config
 	return inspect.Config{
 		Redis: c.Redis, Reports: c.Reports, Timers: c.Timers,
-		Limits: c.Limits, Records: c.Records, Bounds: c.Bounds(),
+		Limits: c.Limits, Records: c.Records, Bounds: c.Sources,
 	}
 }
 
@@ -195,7 +195,7 @@ func (p *Process) handles() inspect.Options {
 // Examine checks the servers, the sources and the sink that the configuration names.
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
-		Options: p.handles(), Settings: p.Config.Sources(), Sink: p.Config.Sink, OpenSink: p.OpenSink,
+		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink, OpenSink: p.OpenSink,
 		Formats: p.kinds.Formats,
 	})
 }

@@ -151,7 +151,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 // buildListeners builds the role listeners. The listeners of all partitions share their slots.
 func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
 	limits, sources := map[string]int{}, map[string]listeners.Source{}
-	for name, s := range p.Config.Sources() {
+	for name, s := range p.Config.Sources {
 		limits[name] = s.MaxTasks
 	}
 	for name, s := range p.sources {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -62,7 +63,7 @@ func (p *pick) columns(t *table, key *column) string {
 
 // prepare asks the database whether it accepts a query.
 func (t *table) prepare(ctx context.Context, query string) error {
-	if _, err := report.ParseQuery(query); err != nil {
+	if _, err := dialect.MySQL.Parse(query); err != nil {
 		return err
 	}
 	return t.of.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {

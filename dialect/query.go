@@ -1,10 +1,12 @@
-package report
+package dialect
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // Query is the SQL of a listener. Its parameters are written :name, or
@@ -18,20 +20,21 @@ type Query struct {
 	names   []string // of the parameters, in order, with repetitions
 	columns []string // of the first SELECT
 	known   bool     // columns could be derived
+	dialect *Dialect
 }
 
-// ParseQuery reads one statement that begins with SELECT, WITH or a
+// Parse reads one statement that begins with SELECT, WITH or a
 // parenthesis. It checks the SQL only as far as it must to find the
 // parameters: closed quotes and comments, one statement, no bare "?".
-func ParseQuery(text string) (Query, error) {
-	tokens, err := tokenize(text)
+func (d *Dialect) Parse(text string) (Query, error) {
+	tokens, err := d.tokenize(text)
 	if err != nil {
 		return Query{}, err
 	}
 	if err := oneStatement(tokens); err != nil {
 		return Query{}, err
 	}
-	q := Query{Text: text}
+	q := Query{Text: text, dialect: d}
 	var between strings.Builder
 	for _, t := range tokens {
 		if t.kind != tokenParameter {
@@ -43,7 +46,7 @@ func ParseQuery(text string) (Query, error) {
 		between.Reset()
 	}
 	q.texts = append(q.texts, between.String())
-	q.columns, q.known = selectList(tokens)
+	q.columns, q.known = d.selectList(tokens)
 	return q, nil
 }
 
@@ -72,29 +75,29 @@ func oneStatement(tokens []token) error {
 		}
 		switch {
 		case end.text != "":
-			return fmt.Errorf("report: more than one statement (at %q)", "; "+t.text)
+			return fmt.Errorf("more than one statement (at %q)", "; "+t.text)
 		case t.is(";"):
 			end = t
 		case t.is("?"):
-			return errors.New("report: a ? has no value: write :name, and declare name in the report's parameters")
+			return errors.New("a ? has no value: write :name, and declare name in the report's parameters")
 		case t.is("INTO"):
-			return errors.New("report: the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
+			return errors.New("the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
 		case t.is("("):
 			depth++
 		case t.is(")"):
 			depth--
 		}
 		if depth < 0 {
-			return errors.New("report: a ) has no matching (")
+			return errors.New("a ) has no matching (")
 		}
 	}
 	switch {
 	case first.text == "" || first.is(";"):
-		return errors.New("report: the query is empty")
+		return errors.New("the query is empty")
 	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
-		return fmt.Errorf("report: the query begins with %s: it must begin with SELECT, WITH or (", ShortenTo(first.text, 20))
+		return fmt.Errorf("the query begins with %s: it must begin with SELECT, WITH or (", report.ShortenTo(first.text, 20))
 	case depth > 0:
-		return errors.New("report: a ( has no matching )")
+		return errors.New("a ( has no matching )")
 	}
 	return nil
 }
@@ -131,20 +134,20 @@ func (q Query) SelectList() ([]string, bool) { return slices.Clone(q.columns), q
 // value.
 type Literals string
 
-// Bind returns the SQL with a ? for every parameter, and the arguments. value
+// Bind returns the SQL with a placeholder for every parameter, and the arguments. value
 // returns the value for a name, or false if there is none, which is an error. A
-// []any becomes one ? for every element, and Literals are inserted unchanged. If
+// []any becomes one placeholder for every element, and Literals are inserted unchanged. If
 // they are empty, they become NULL, so that IN (NULL) finds nothing.
 func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
 	if len(q.texts) == 0 {
-		return "", nil, errors.New("report: the query is empty")
+		return "", nil, errors.New("the query is empty")
 	}
 	var out strings.Builder
 	for i, name := range q.names {
 		out.WriteString(q.texts[i])
 		v, ok := value(name)
 		if !ok {
-			return "", nil, fmt.Errorf("report: query parameter :%s has no value", name)
+			return "", nil, fmt.Errorf("query parameter :%s has no value", name)
 		}
 		list, isList := v.([]any)
 		literals, isText := v.(Literals)
@@ -152,13 +155,18 @@ func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any
 		case isText && literals != "":
 			out.WriteString(string(literals))
 		case !isList && !isText:
-			out.WriteByte('?')
 			args = append(args, v)
+			out.WriteString(q.dialect.Placeholder(len(args)))
 		case len(list) == 0:
 			out.WriteString("NULL")
 		default:
-			out.WriteString(strings.Repeat("?, ", len(list)-1) + "?")
-			args = append(args, list...)
+			for i, v := range list {
+				if i > 0 {
+					out.WriteString(", ")
+				}
+				args = append(args, v)
+				out.WriteString(q.dialect.Placeholder(len(args)))
+			}
 		}
 	}
 	out.WriteString(q.texts[len(q.names)])

@@ -1,37 +1,53 @@
-package config
+package http
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
+	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
-	"go.yaml.in/yaml/v4"
 )
 
-// readHTTP reads the requests of a listener of kind http.
-func (l *draftListener) readHTTP() {
-	f, apis := l.f, l.checker.config.APIs
-	l.HTTP, l.Batch = &f.httpFields.HTTP, f.Values
-	api, known := apis[f.API]
-	if known {
-		l.Source = f.API
-	} else if l.Has("api") {
-		l.Get("api").Problem("no such API", report.DidYouMean(f.API, sortedKeys(apis)))
-	}
-	for _, column := range l.HTTP.Fields {
+// Name is the kind's name in a configuration.
+const Name = "http"
+
+// Kind is the HTTP source.
+var Kind = listeners.Kind{
+	Source: kind.Source{
+		Name: Name, Field: "api",
+		Words: report.Words{
+			Noun: "API", Section: "apis", Work: "it has been asking API {source} for",
+			Remedy: "check its url, and that this process can reach it",
+		},
+		Fields: func() any { return new(Fields) },
+		Read:   read,
+	},
+	OpenAPI: func(api report.API, prefix string) (listeners.Connection, error) { return New(api, prefix), nil },
+}
+
+// reading is a listener whose requests are read.
+type reading struct {
+	*kind.Listener
+	fields *Fields
+}
+
+// read reads the requests of a listener.
+func read(of *kind.Listener) {
+	l := reading{of, of.Own.(*Fields)}
+	api, known := l.Connection.(report.API)
+	for _, column := range l.fields.Columns {
 		l.Columns = append(l.Columns, column.Name)
 	}
-	result := l.checker.Of(&l.HTTP.Result)
-	l.whole = result.Given() && !l.Wrong("result", "submit", "poll", "cancel")
-	if l.HTTP.Submit != nil {
+	result := l.Reader.Of(&l.fields.Result)
+	l.Whole = result.Given() && !l.Wrong("result", "submit", "poll", "cancel")
+	if l.fields.Submit != nil {
+		l.Overall = l.fields.Total
 		l.checkJob(api, known)
 	} else {
-		l.HTTP.Total = 0
 		for _, name := range []string{"poll", "cancel", "total"} {
 			if at := l.Get(name); at.Given() {
 				at.Problem(name+" requires submit", "Add submit: {path: /…, id: $.…}, or remove "+name+" if the API returns the rows at once")
@@ -44,26 +60,26 @@ func (l *draftListener) readHTTP() {
 }
 
 // checkJob validates the requests that create, poll and cancel a job.
-func (l *draftListener) checkJob(api report.API, known bool) {
-	h := l.HTTP
+func (l reading) checkJob(api report.API, known bool) {
+	h := l.fields
 	l.checkSubmit(h.Submit, api, known)
 	if h.Poll == nil {
 		l.Missing("poll", "Add poll: {path: \"/…/{id}\", status: $.…, done: [done], failed: [failed]}")
 	} else {
-		s := l.checker.Of(h.Poll)
-		l.request(s, &h.Poll.HTTPRequest, "GET", places{id: true, key: true})
+		s := l.Reader.Of(h.Poll)
+		l.request(s, &h.Poll.Request, "GET", places{id: true, key: true})
 		checkPoll(s, h.Poll)
 	}
 	if h.Cancel != nil {
-		s := l.checker.Of(h.Cancel)
+		s := l.Reader.Of(h.Cancel)
 		l.request(s, h.Cancel, "DELETE", places{id: true, key: true, constant: true})
 		needJob(h.Cancel, s, "{id}", "{key}")
 	}
 }
 
-func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api report.API, known bool) {
-	s := l.checker.Of(submit)
-	l.request(s, &submit.HTTPRequest, "POST", places{values: true, key: true})
+func (l reading) checkSubmit(submit *Submit, api report.API, known bool) {
+	s := l.Reader.Of(submit)
+	l.request(s, &submit.Request, "POST", places{values: true, key: true})
 	if submit.Method == "GET" {
 		s.Get("method").Problem("GET cannot create a job", "Use POST or PUT")
 	}
@@ -78,9 +94,9 @@ func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api report.API, k
 		unknown.Problem("missing", "Say what to do when it is unknown whether the API created the job: resubmit (which may create two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
 	}
 	if lookUp := submit.Unknown.LookUp; lookUp != nil {
-		submit.Unknown.Answer = report.LookUpJob
-		inside := l.checker.Of(lookUp)
-		l.request(inside, &lookUp.HTTPRequest, "GET", places{key: true, constant: true})
+		submit.Unknown.Answer = LookUpJob
+		inside := l.Reader.Of(lookUp)
+		l.request(inside, &lookUp.Request, "GET", places{key: true, constant: true})
 		if !lookUp.UsesName("{key}") && inside.Readable() {
 			inside.Problem("no {key} to find the job by", "Put {key} into a field of submit that the API stores, and here into the filter for that field")
 		} else if lookUp.UsesName("{key}") && !submit.UsesName("{key}") {
@@ -90,8 +106,8 @@ func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api report.API, k
 }
 
 // checkPoll proves that a poll identifies its job, and that every status has one meaning.
-func checkPoll(at decode.Section, p *report.HTTPPoll) {
-	needJob(&p.HTTPRequest, at, "{id}", "{key}")
+func checkPoll(at decode.Section, p *Poll) {
+	needJob(&p.Request, at, "{id}", "{key}")
 	if failed := at.Get("failed"); !failed.Given() && len(p.Working) == 0 && at.Readable() {
 		failed.Problem("either failed or working is required", "List the statuses of a failed job: failed: [failed]")
 	}
@@ -110,21 +126,21 @@ func checkPoll(at decode.Section, p *report.HTTPPoll) {
 }
 
 // needJob rejects a request that is the same for every job: one without any of the names.
-func needJob(r *report.HTTPRequest, s decode.Section, names ...string) {
+func needJob(r *Request, s decode.Section, names ...string) {
 	if r.Path != "" && !slices.ContainsFunc(names, r.UsesName) {
 		s.Get("path").Problem("no {id} in path, query or json, so the request does not identify the job", "Put {id} where the API expects the job's id, such as /exports/{id}")
 	}
 }
 
 // checkResult validates where the rows are and how the next page is requested.
-func (l *draftListener) checkResult(s decode.Section) {
-	submitted, r := l.HTTP.Submit != nil, &l.HTTP.Result
-	l.request(s, &r.HTTPRequest, "GET", places{values: !submitted, id: submitted})
+func (l reading) checkResult(s decode.Section) {
+	submitted, r := l.fields.Submit != nil, &l.fields.Result
+	l.request(s, &r.Request, "GET", places{values: !submitted, id: submitted})
 	if s.Wrong("rows") {
 		r.Rows = report.JSONPath{}
 	}
 	if submitted {
-		needJob(&r.HTTPRequest, s, "{id}")
+		needJob(&r.Request, s, "{id}")
 	}
 	const own = "rows, next and count must be at different places in the response; without rows, the whole response is the array of rows"
 	if r.Next.Overlaps(r.Rows) {
@@ -166,21 +182,21 @@ type places struct {
 }
 
 // request reads the fields that all requests have.
-func (l *draftListener) request(s decode.Section, r *report.HTTPRequest, method string, may places) {
+func (l reading) request(s decode.Section, r *Request, method string, may places) {
 	r.Method = cmp.Or(r.Method, method)
-	l.use(s.Get("path"), report.HTTPRequest{Path: r.Path}, may)
-	l.use(s.Get("query"), report.HTTPRequest{Query: r.Query}, may)
+	l.use(s.Get("path"), Request{Path: r.Path}, may)
+	l.use(s.Get("query"), Request{Query: r.Query}, may)
 	if at := s.Get("json"); at.Given() {
 		left := maxValues
 		if r.JSON, _ = body(at, &left, maxLevels); left < 0 {
 			at.Problem(fmt.Sprintf("the body has more than %d values or %d levels", maxValues, maxLevels), "Check for an alias that contains itself")
 		}
-		l.use(at, report.HTTPRequest{JSON: r.JSON}, may)
+		l.use(at, Request{JSON: r.JSON}, may)
 	}
 }
 
 // use notes the names that a part of a request uses.
-func (l *draftListener) use(at decode.Setting, part report.HTTPRequest, may places) {
+func (l reading) use(at decode.Setting, part Request, may places) {
 	for _, u := range part.Uses() {
 		sound := false
 		switch {
@@ -195,64 +211,9 @@ func (l *draftListener) use(at decode.Setting, part report.HTTPRequest, may plac
 		case strings.Contains(u.Name, ".") && !may.values:
 			at.Problem(fmt.Sprintf("values of an earlier stage cannot be used here: :%s", u.Name), "Use them in submit, or in result if there is no submit")
 		default:
-			l.uses = append(l.uses, use{u.Name, u.List, part.Path != "", "Put it into query or json", at})
+			l.Uses = append(l.Uses, kind.Use{Name: u.Name, List: u.List, Needed: part.Path != "", Remedy: "Put it into query or json", At: at})
 			sound = true
 		}
-		l.whole = l.whole && sound
+		l.Whole = l.Whole && sound
 	}
-}
-
-// These limit a body, because aliases can multiply its values without end.
-const (
-	maxValues = 10_000
-	maxLevels = 50
-)
-
-// body decodes a body of at most left values and levels, and expands the variables in
-// its texts. left becomes negative if the body has more.
-func body(p decode.Setting, left *int, levels int) (any, bool) {
-	if *left--; levels == 0 {
-		*left = -1
-	}
-	switch {
-	case *left < 0:
-		return nil, false
-	case p.IsNull():
-		return nil, true
-	case p.Node.Kind == yaml.SequenceNode:
-		items, ok := p.List()
-		list := make([]any, len(items))
-		for i := 0; i < len(items) && ok; i++ {
-			list[i], ok = body(items[i], left, levels-1)
-		}
-		return list, ok
-	case p.Node.Kind == yaml.MappingNode:
-		entries, ok := p.Entries()
-		object := make(map[string]any, len(entries))
-		for _, e := range entries {
-			value, valueOK := body(e.Value, left, levels-1)
-			object[e.Name], ok = value, ok && valueOK
-		}
-		return object, ok
-	}
-	text, ok := p.Text()
-	if !ok {
-		return nil, false
-	}
-	switch p.Node.Tag {
-	case "!!bool":
-		if is := strings.EqualFold(text, "true"); is || strings.EqualFold(text, "false") {
-			return is, true
-		}
-	case "!!int", "!!float":
-		var number json.Number
-		decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-		decoder.UseNumber()
-		if decoder.Decode(&number) == nil && number.String() == text {
-			return number, true
-		}
-		p.Problem("not a valid JSON number", "Write it in decimal, or quote it to make it a text")
-		return nil, false
-	}
-	return text, true
 }

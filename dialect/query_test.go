@@ -1,4 +1,4 @@
-package report
+package dialect
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 func parsed(t *testing.T, text string) Query {
 	t.Helper()
-	q, err := ParseQuery(text)
+	q, err := MySQL.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +142,10 @@ func TestQueryBindNeedsEveryValue(t *testing.T) {
 	}
 }
 
-// FuzzParseQuery proves that parsing never panics, and that Bind changes
+// FuzzParse proves that parsing never panics, and that Bind changes
 // nothing but the parameters: with a ? for each, the parts of the written text
 // between the ?s are found again in their order.
-func FuzzParseQuery(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"SELECT a, t.b AS c FROM t WHERE x = :p AND y IN (:s.t.c) -- :no", "(SELECT ':x' \"\"\"\", `:y`)", "WITH a AS (SELECT 1) SELECT * FROM a;",
 		"SELECT 'it''s' /* :c */ # x\n, @a:=:b, c::d", "SELECT '\\", "SELECT :a.:b.:c", "SELECT /*", "select INTERVAL 1 day, case end, .",
@@ -153,7 +153,7 @@ func FuzzParseQuery(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		q, err := ParseQuery(text)
+		q, err := MySQL.Parse(text)
 		if err != nil {
 			return
 		}
@@ -189,11 +189,11 @@ func FuzzParseQuery(f *testing.F) {
 func TestQueryInto(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"SELECT a FROM t INTO OUTFILE '/tmp/x'", "SELECT a into dumpfile '/tmp/x' FROM t", "SELECT 1 INTO @a"} {
-		if _, err := ParseQuery(text); err == nil || !strings.Contains(err.Error(), "INTO, which writes") {
+		if _, err := MySQL.Parse(text); err == nil || !strings.Contains(err.Error(), "INTO, which writes") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := ParseQuery("SELECT `into`, 'INTO' AS b FROM t -- INTO"); err != nil {
+	if _, err := MySQL.Parse("SELECT `into`, 'INTO' AS b FROM t -- INTO"); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,9 +1,11 @@
-package report
+package dialect
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 type tokenKind int
@@ -12,8 +14,8 @@ const (
 	tokenSpace tokenKind = iota // white space or one comment
 	tokenWord                   // keyword or name without quotes
 	tokenNumber
-	tokenName      // `name`
-	tokenString    // '…' or "…"
+	tokenName // quoted name
+	tokenString
 	tokenParameter // :name or :listener.column
 	tokenPunct     // any other byte
 )
@@ -30,20 +32,19 @@ func (t token) is(text string) bool {
 }
 
 var (
-	errOpenQuote   = errors.New("report: a quote is not closed")
-	errOpenComment = errors.New("report: a comment is not closed")
-	errRunComment  = errors.New("report: the server would execute this comment: write the text of /*! … */ without the comment marks")
+	errOpenQuote   = errors.New("a quote is not closed")
+	errOpenComment = errors.New("a comment is not closed")
+	errRunComment  = errors.New("the server would execute this comment: write the text of /*! … */ without the comment marks")
 )
 
-// tokenize splits a query into tokens by the lexical rules of MySQL in its
-// default mode: in strings, a backslash escapes, and a doubled quote is a quote.
-func tokenize(text string) ([]token, error) {
+// tokenize splits a query into tokens.
+func (d *Dialect) tokenize(text string) ([]token, error) {
 	var tokens []token
 	for rest := text; rest != ""; {
-		kind, n, err := nextToken(rest)
+		kind, n, err := d.next(rest)
 		if err != nil {
 			at := len(text) - len(rest)
-			return nil, fmt.Errorf("%w (at %q)", err, ShortenTo(text[at:], 20))
+			return nil, fmt.Errorf("%w (at %q)", err, report.ShortenTo(text[at:], 20))
 		}
 		tokens = append(tokens, token{kind, rest[:n]})
 		rest = rest[n:]
@@ -51,18 +52,18 @@ func tokenize(text string) ([]token, error) {
 	return tokens, nil
 }
 
-// nextToken returns the kind and length of the first token of a text.
-func nextToken(s string) (tokenKind, int, error) {
+// next returns the kind and length of the first token of a text.
+func (d *Dialect) next(s string) (tokenKind, int, error) {
 	c := s[0]
 	switch {
 	case isSpace(c):
 		return tokenSpace, span(s, isSpace), nil
-	case c == '#', strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' '):
+	case d.HashComments && c == '#', strings.HasPrefix(s, "--") && (!d.SpacedDashes || len(s) == 2 || s[2] <= ' '):
 		if n := strings.IndexByte(s, '\n'); n >= 0 {
 			return tokenSpace, n + 1, nil
 		}
 		return tokenSpace, len(s), nil
-	case strings.HasPrefix(s, "/*!"), strings.HasPrefix(s, "/*M!"):
+	case d.RunComments && (strings.HasPrefix(s, "/*!") || strings.HasPrefix(s, "/*M!")):
 		return 0, 0, errRunComment
 	case strings.HasPrefix(s, "/*"):
 		n := strings.Index(s[2:], "*/")
@@ -70,10 +71,10 @@ func nextToken(s string) (tokenKind, int, error) {
 			return 0, 0, errOpenComment
 		}
 		return tokenSpace, n + 4, nil
-	case c == '\'' || c == '"':
-		return quoted(s, tokenString)
-	case c == '`':
-		return quoted(s, tokenName)
+	case strings.IndexByte(d.Strings, c) >= 0:
+		return d.quoted(s, tokenString)
+	case strings.IndexByte(d.Names, c) >= 0:
+		return d.quoted(s, tokenName)
 	case c == ':':
 		// Neither :: nor := begins a parameter.
 		if n := span(s, func(c byte) bool { return c == ':' }); n > 1 {
@@ -95,10 +96,10 @@ func nextToken(s string) (tokenKind, int, error) {
 }
 
 // quoted returns the length of a string or a quoted name.
-func quoted(s string, kind tokenKind) (tokenKind, int, error) {
+func (d *Dialect) quoted(s string, kind tokenKind) (tokenKind, int, error) {
 	for i := 1; i < len(s); i++ {
 		switch {
-		case s[i] == '\\' && kind == tokenString:
+		case s[i] == '\\' && kind == tokenString && d.Backslashes:
 			i++
 		case s[i] == s[0] && i+1 < len(s) && s[i+1] == s[0]:
 			i++
@@ -145,50 +146,14 @@ func isNameByte(c byte) bool { return isDigit(c) || c == '_' || (c|0x20 >= 'a' &
 func isWord(c byte) bool     { return isNameByte(c) || c == '$' || c >= 0x80 }
 
 // unquote returns the text of a quoted name or string.
-func unquote(text string) string {
+func (d *Dialect) unquote(text string) string {
 	quote, inside := text[0], text[1:len(text)-1]
 	var out strings.Builder
 	for i := 0; i < len(inside); i++ {
-		if (inside[i] == quote || (inside[i] == '\\' && quote != '`')) && i+1 < len(inside) {
+		if (inside[i] == quote || (inside[i] == '\\' && d.Backslashes && strings.IndexByte(d.Strings, quote) >= 0)) && i+1 < len(inside) {
 			i++
 		}
 		out.WriteByte(inside[i])
 	}
 	return out.String()
-}
-
-// CheckCondition checks SQL that becomes part of a WHERE in parentheses and must not
-// end them. It returns nil if the SQL is valid.
-func CheckCondition(text string) *Mistake {
-	const remedy = "Write a condition, such as type = 'export'"
-	tokens, err := tokenize(text)
-	if err != nil {
-		return &Mistake{strings.TrimPrefix(err.Error(), "report: "), remedy}
-	}
-	depth, count := 0, 0
-	for _, t := range tokens {
-		switch {
-		case t.is("("):
-			depth++
-		case t.is(")"):
-			depth--
-		case t.kind == tokenSpace && strings.TrimSpace(t.text) != "":
-			return &Mistake{"a condition cannot contain a comment", remedy}
-		case t.is(";"), t.is("?"), t.kind == tokenParameter:
-			return &Mistake{fmt.Sprintf("%q is not allowed in a condition", t.text), remedy}
-		}
-		if t.kind != tokenSpace {
-			count++
-		}
-		if depth < 0 {
-			break
-		}
-	}
-	switch {
-	case depth != 0:
-		return &Mistake{"the parentheses do not match", remedy}
-	case count == 0:
-		return &Mistake{"the condition is empty", "Remove filter if Fanfold owns all rows"}
-	}
-	return nil
 }

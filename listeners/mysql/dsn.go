@@ -1,7 +1,8 @@
-package config
+package mysql
 
 import (
 	"fmt"
+	"iter"
 	"net"
 	"net/url"
 	"regexp"
@@ -188,16 +189,47 @@ func splitDSN(dsn string) (user, password, address string, ok bool) {
 	return user, password, dsn[at+1:], dsnNetwork.MatchString(dsn[at+1 : slash])
 }
 
-// checkDSN warns of what a DSN sets without effect.
-func (k *checker) checkDSN(d *databaseFields) {
-	s := k.Of(d)
-	_, _, address, _ := splitDSN(d.DSN.Reveal())
-	_, options, _ := strings.Cut(address, "?")
-	for option := range strings.SplitSeq(options, "&") {
-		if name, value, _ := strings.Cut(option, "="); name == "allowAllFiles" {
-			if on, _ := switchOf(value); on {
-				s.First("dsn", "dsn_file").Hidden().Warn("the DSN sets allowAllFiles, which has no effect: a server never gets a file of this machine", "Remove it")
+// warnDSN returns what a DSN sets without effect; nil: nothing.
+func warnDSN(dsn string) *report.Mistake {
+	for name, value := range options(dsn) {
+		if on, _ := switchOf(value); on && name == "allowAllFiles" {
+			return &report.Mistake{Message: "the DSN sets allowAllFiles, which has no effect: a server never gets a file of this machine", Remedy: "Remove it"}
+		}
+	}
+	return nil
+}
+
+// setsTLS reports whether a DSN has the option tls.
+func setsTLS(dsn string) bool {
+	for name := range options(dsn) {
+		if name == "tls" {
+			return true
+		}
+	}
+	return false
+}
+
+// options iterates over the names and values of the options of a DSN.
+func options(dsn string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		_, _, address, _ := splitDSN(dsn)
+		_, all, _ := strings.Cut(address, "?")
+		for option := range strings.SplitSeq(all, "&") {
+			if name, value, given := strings.Cut(option, "="); given && !yield(name, value) {
+				return
 			}
 		}
 	}
+}
+
+// account returns the user of a DSN, and whether it has a password.
+func account(dsn string) (user string, password bool) {
+	user, secret, _, _ := splitDSN(dsn)
+	return user, secret != ""
+}
+
+// addPassword adds the password to a DSN that has a user and no password.
+func addPassword(dsn, password string) string {
+	user, _, address, _ := splitDSN(dsn)
+	return user + ":" + password + "@" + address
 }

@@ -1,4 +1,4 @@
-package report
+package dialect
 
 import (
 	"slices"
@@ -31,7 +31,7 @@ func words(list string) map[string]bool {
 
 // selectList returns the names of the columns of the first SELECT. It returns
 // false rather than a wrong name.
-func selectList(tokens []token) ([]string, bool) {
+func (d *Dialect) selectList(tokens []token) ([]string, bool) {
 	var rest []token
 	for _, t := range tokens {
 		if t.kind != tokenSpace {
@@ -50,7 +50,7 @@ func selectList(tokens []token) ([]string, bool) {
 	}
 	var names []string
 	for _, item := range selectItems(rest) {
-		name, ok := itemName(item)
+		name, ok := d.itemName(item)
 		if !ok {
 			return nil, false
 		}
@@ -87,8 +87,8 @@ func selectItems(tokens []token) [][]token {
 }
 
 // itemName returns the name that the server gives to an item of a select list.
-func itemName(item []token) (string, bool) {
-	if name, ok := columnPath(item); ok {
+func (d *Dialect) itemName(item []token) (string, bool) {
+	if name, ok := d.columnPath(item); ok {
 		return name, true
 	}
 	if len(item) < 2 {
@@ -98,22 +98,22 @@ func itemName(item []token) (string, bool) {
 	switch {
 	case before.is("AS") && len(item) > 2:
 		if last.kind == tokenString {
-			return unquote(last.text), true
+			return d.unquote(last.text), true
 		}
-		return last.name()
+		return d.name(last)
 	case last.in(expressionWords) || last.kind == tokenWord && interval(item):
 		return "", false
 	case before.is(")"), before.in(expressionEnds), before.kind == tokenNumber, before.kind == tokenName,
 		before.kind == tokenString, before.kind == tokenParameter,
 		before.kind == tokenWord && !before.in(expressionWords):
 		// A string is not a bare alias: DATE '2024-01-01' and _utf8'x' are values.
-		return last.name()
+		return d.name(last)
 	}
 	return "", false
 }
 
 // columnPath returns the last part of a, t.a or s.t.a.
-func columnPath(item []token) (string, bool) {
+func (d *Dialect) columnPath(item []token) (string, bool) {
 	if len(item) == 0 || len(item) == 1 && item[0].in(literals) {
 		return "", false
 	}
@@ -123,19 +123,19 @@ func columnPath(item []token) (string, bool) {
 			ok = ok && t.is(".")
 			continue
 		}
-		part, isName := t.name()
+		part, isName := d.name(t)
 		name, ok = part, ok && isName
 	}
 	return name, ok
 }
 
 // name returns the token as a name, without quotes.
-func (t token) name() (string, bool) {
+func (d *Dialect) name(t token) (string, bool) {
 	switch t.kind {
 	case tokenWord:
 		return t.text, true
 	case tokenName:
-		return unquote(t.text), true
+		return d.unquote(t.text), true
 	}
 	return "", false
 }

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"github.com/fanfold/fanfold/config/kind"
+	"github.com/fanfold/fanfold/report"
+)
+
+// badDSN rejects a data source name that its kind cannot use.
+func (k Kinds) badDSN(text string) *report.Mistake {
+	of, ok := k.Sources.OfDSN(text)
+	if !ok {
+		return &report.Mistake{Message: "not a DSN"}
+	}
+	return of.DSN.Check(text)
+}
+
+// checkDatabase validates the fields of a database that depend on one another, and adds its kind, its
+// password and its certificates.
+func (k *checker) checkDatabase(d *databaseFields) {
+	s := k.Of(d)
+	of, ok := k.kinds.Sources.OfDSN(d.DSN.Reveal())
+	if !ok {
+		return
+	}
+	d.Kind = of.Name
+	k.addPassword(d, of.DSN)
+	dsn := s.First("dsn", "dsn_file").Hidden()
+	if of.DSN.Warn != nil {
+		if useless := of.DSN.Warn(d.DSN.Reveal()); useless != nil {
+			dsn.Warn(useless.Message, useless.Remedy)
+		}
+	}
+	if d.Database.TLS = k.tls(s, tlsFields(d.databaseTLS)); !d.Database.TLS.None() && of.DSN.SetsTLS(d.DSN.Reveal()) {
+		s.First("ca_file", "cert_file", "key_file").Hidden().
+			Problem("both a certificate and tls in the DSN are set", "Remove tls from the DSN: the certificate already turns TLS on")
+	}
+}
+
+// addPassword adds the password of password_file to the DSN.
+func (k *checker) addPassword(d *databaseFields, of *kind.DSN) {
+	s := k.Of(d)
+	file, dsn := s.Get("password_file").Hidden(), s.First("dsn", "dsn_file").Hidden()
+	if !file.Given() || d.DSN == "" {
+		return
+	}
+	remedy := "Write " + of.Form
+	switch user, password := of.Account(d.DSN.Reveal()); {
+	case s.Get("dsn_file").Given():
+		file.Problem("both dsn_file and password_file are set", "Put the password into the DSN in dsn_file, or write the DSN in dsn")
+	case user == "":
+		dsn.Problem("the DSN has no user for the password in password_file", remedy)
+	case password:
+		dsn.Problem("both the DSN and password_file set a password", remedy+", or remove password_file")
+	default:
+		d.DSN = report.Secret(of.AddPassword(d.DSN.Reveal(), string(d.PasswordFile)))
+	}
+}

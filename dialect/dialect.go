@@ -1,0 +1,20 @@
+package dialect
+
+// Dialect is the SQL of a kind of server. It is immutable and safe for concurrent use.
+type Dialect struct {
+	Strings      string // the bytes that begin and end a string; doubled, they stand for themselves
+	Names        string // the same for names
+	Backslashes  bool   // a backslash escapes the next byte of a string
+	HashComments bool   // # begins a comment
+	SpacedDashes bool   // -- begins a comment only if white space follows
+	RunComments  bool   // the server executes the text of a comment /*! … */
+
+	Placeholder func(n int) string // of the n-th argument, from 1
+}
+
+// MySQL is the SQL of MySQL and MariaDB in their default mode.
+var MySQL = &Dialect{
+	Strings: `'"`, Names: "`",
+	Backslashes: true, HashComments: true, SpacedDashes: true, RunComments: true,
+	Placeholder: func(int) string { return "?" },
+}

@@ -1,0 +1,37 @@
+package listeners
+
+import (
+	"github.com/fanfold/fanfold/config/kind"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Kind is a kind of source: its package, and one line in cmd/fanfold/kinds.
+type Kind struct {
+	kind.Source
+	// OpenDatabase opens a database whose data source name the kind reads. It does no I/O.
+	OpenDatabase func(d report.Database) (Connection, error)
+	// OpenAPI opens an entry of apis; prefix is that of the keys of this installation. It does no I/O.
+	OpenAPI func(api report.API, prefix string) (Connection, error)
+}
+
+// Kinds are the kinds of sources that a program has.
+type Kinds []Kind
+
+// Config returns what the configuration needs to know of the kinds.
+func (ks Kinds) Config() kind.Sources {
+	all := make(kind.Sources, len(ks))
+	for i, k := range ks {
+		all[i] = k.Source
+	}
+	return all
+}
+
+// Of returns the kind of a name.
+func (ks Kinds) Of(name string) (Kind, bool) {
+	for _, k := range ks {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
