@@ -14,11 +14,10 @@ import (
 
 // push is an id that a service pushed or a rebuild found, and what is known of it.
 type push struct {
-	entries []string       // entries that carry the id; none if a rebuild found it
-	results []*step.Result // results of the entries
-	id      string
-	look    int64  // how often its record was polled
-	trace   string // traceparent of the first entry that carries it; empty: none
+	items []*item // entries that carry the id; none if a rebuild found it
+	id    string
+	polls int64  // how often its record was polled
+	trace string // traceparent of the first entry that carries it; empty: none
 
 	record  *engine.Record // nil: no such row
 	attempt int64          // of the state in Redis; 0: no state
@@ -30,22 +29,23 @@ type push struct {
 	report  *report.Report
 	paused  bool // its report is paused
 
-	run    engine.Run // the run to start
-	traced job.Trace
-	began  time.Time // when its entry was read
+	parameters []byte     // of the run to start
+	run        engine.Run // the run to start
+	traced     job.Trace
+	began      time.Time // when its entry was read
 }
 
 // ends sets the result of all entries.
 func (p *push) ends(r step.Result) {
-	for _, result := range p.results {
-		*result = r
+	for _, i := range p.items {
+		i.ends(r.Kind, r.Err)
 	}
 }
 
 // next returns the attempt with which the job starts. The attempt in Redis can be later than the
 // record's if the row was replaced by another one of the same id, or reset, while the old job may
 // still run. The next attempt supersedes it.
-func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
+func (p *push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
 
 // found stores the state of the job in Redis.
 func (p *push) found(attempt int64, status string) {
@@ -59,16 +59,18 @@ func (p *push) found(attempt int64, status string) {
 }
 
 // preempted tells whether the job was preempted in a full Redis and has not started again.
-func (p push) preempted() bool { return p.record.Status == report.Processing && !p.turn.Since.IsZero() }
+func (p *push) preempted() bool {
+	return p.record.Status == report.Processing && !p.turn.Since.IsZero()
+}
 
 // outwaited tells whether a preempted job has waited for longer than its report allows.
-func (p push) outwaited() bool {
+func (p *push) outwaited() bool {
 	return p.preempted() && p.report != nil && p.turn.Waited > p.report.Timeout
 }
 
 // overwritten tells whether what stands in the place of the state is not a state. No script works on
 // it, so no worker can continue the job, and only its record can still be changed.
-func (p push) overwritten() bool { return p.broken || p.garbled }
+func (p *push) overwritten() bool { return p.broken || p.garbled }
 
 // act is what to do about a push.
 type act int
@@ -76,25 +78,26 @@ type act int
 const (
 	actStart      act = iota // start the job with the next attempt
 	actIgnore                // ignore the push; an event says why
-	actLookLater             // poll again after a pause
+	actPollLater             // poll again after a pause
 	actQuarantine            // quarantine it, with the reason
 	actFail                  // fail the record, with the reason
 	actPark                  // keep it until its report is resumed
 )
 
-// decision is an act with its reason, and, for actLookLater, the pause.
+// decision is an act with its reason.
 type decision struct {
-	act    act
-	why    string
-	member job.Later
-	pause  time.Duration
+	act        act
+	why        string
+	parameters []byte        // of actStart: those of the record, bound
+	member     job.Later     // of actPollLater: what waits
+	pause      time.Duration // of actPollLater
 }
 
 // decide implements the table "What a push means", line by line. It does no I/O.
-func decide(p push, grace time.Duration) decision {
+func decide(p *push, grace time.Duration) decision {
 	switch {
-	case p.record == nil && int(p.look) < len(report.RecordPolls):
-		return p.lookLater("there is no such record yet")
+	case p.record == nil && int(p.polls) < len(report.RecordPolls):
+		return p.pollLater("there is no such record yet")
 	case p.record == nil:
 		return decision{act: actQuarantine, why: "no record with this id was found within 31 s"}
 	case p.record.ID != p.id:
@@ -112,7 +115,7 @@ func decide(p push, grace time.Duration) decision {
 	case p.record.Status == report.Processing && p.record.Age < grace && !(p.yielded && p.attempt == p.record.Attempt):
 		// Another trigger may be between updating the record and writing the state.
 		return decision{
-			act: actLookLater, why: "the record is PROCESSING and has no state yet",
+			act: actPollLater, why: "the record is PROCESSING and has no state yet",
 			pause: grace - p.record.Age, member: job.Later{ID: p.id},
 		}
 	case p.paused:
@@ -120,35 +123,36 @@ func decide(p push, grace time.Duration) decision {
 	case p.outwaited() && p.turn.After != "":
 		return decision{act: actFail, why: "the deadline passed while the job waited for memory in Redis: raise maxmemory, reduce the result size, or limit the running jobs"}
 	case p.preempted() && p.turn.After != "":
-		return decision{act: actLookLater, why: "it waits for memory in Redis, after job " + p.turn.After, pause: p.turn.Pause(), member: job.Later{ID: p.id}}
-	case p.report == nil && int(p.look) < len(report.RecordPolls):
+		return decision{act: actPollLater, why: "it waits for memory in Redis, after job " + p.turn.After, pause: p.turn.Pause(), member: job.Later{ID: p.id}}
+	case p.report == nil && int(p.polls) < len(report.RecordPolls):
 		// A process with a newer configuration may know the report.
-		return p.lookLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))
+		return p.pollLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))
 	case p.report == nil:
 		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
 	}
 	if p.record.Unread != nil {
 		return decision{act: actFail, why: engine.Reason(p.record.Unread)}
 	}
-	if _, err := p.report.Bind(p.record.Parameters); err != nil {
+	parameters, err := p.report.Canonical(p.record.Parameters)
+	if err != nil {
 		return decision{act: actFail, why: engine.Reason(err)}
 	}
-	return decision{act: actStart}
+	return decision{act: actStart, parameters: parameters}
 }
 
-// lookLater polls for the record or report once more.
-func (p push) lookLater(why string) decision {
+// pollLater polls for the record or report once more.
+func (p *push) pollLater(why string) decision {
 	return decision{
-		act: actLookLater, why: why, pause: report.RecordPolls[p.look],
-		member: job.Later{ID: p.id, Attempt: p.look + 1, Step: job.StepTrigger},
+		act: actPollLater, why: why, pause: report.RecordPolls[p.polls],
+		member: job.Later{ID: p.id, Attempt: p.polls + 1, Step: job.StepTrigger},
 	}
 }
 
-// lookSoon polls again for a record that could not be started just now.
-func (p push) lookSoon() decision {
+// pollSoon polls again for a record that could not be started just now.
+func (p *push) pollSoon() decision {
 	return decision{
-		act: actLookLater, why: "another session has locked the record", pause: lockedPause,
-		member: job.Later{ID: p.id, Attempt: max(p.look, 1), Step: job.StepTrigger},
+		act: actPollLater, why: "another session has locked the record", pause: lockedPause,
+		member: job.Later{ID: p.id, Attempt: max(p.polls, 1), Step: job.StepTrigger},
 	}
 }
 

@@ -32,20 +32,20 @@ func TestDecide(t *testing.T) {
 		{"running", push{record: record(report.Processing, 2, time.Hour), attempt: 2, report: known}, actIgnore, "duplicate"},
 		{"running, its report removed", push{record: record(report.Processing, 2, time.Hour), attempt: 2}, actIgnore, "duplicate"},
 		{"state of an older attempt", push{record: record(report.Processing, 2, time.Hour), attempt: 1, report: known}, actStart, ""},
-		{"between record and state", push{record: record(report.Processing, 2, time.Second), report: known}, actLookLater, "no state yet"},
+		{"between record and state", push{record: record(report.Processing, 2, time.Second), report: known}, actPollLater, "no state yet"},
 		{"lost", push{record: record(report.Processing, 2, time.Minute), report: known}, actStart, ""},
 		{"set to PROCESSING by hand after its end", push{record: record(report.Processing, 2, time.Minute), attempt: 2, ended: true, report: known}, actStart, ""},
-		{"the same just now", push{record: record(report.Processing, 2, 0), attempt: 2, ended: true, report: known}, actLookLater, "no state yet"},
+		{"the same just now", push{record: record(report.Processing, 2, 0), attempt: 2, ended: true, report: known}, actPollLater, "no state yet"},
 		{"set back behind an attempt that has ended", push{record: record(report.Processing, 1, time.Minute), attempt: 2, ended: true, report: known}, actStart, ""},
 		{"success", push{record: record(report.Success, 2, 0), report: known}, actIgnore, "SUCCESS"},
 		{"failed", push{record: record(report.Failed, 2, 0), report: known}, actIgnore, "FAILED"},
 		{"cancelled", push{record: record(report.Cancelled, 2, 0), report: known}, actIgnore, "CANCELLED"},
-		{"first look", push{}, actLookLater, "no such record"},
-		{"third look", push{look: 2}, actLookLater, "no such record"},
-		{"last look", push{look: 3}, actQuarantine, "no record"},
+		{"first look", push{}, actPollLater, "no such record"},
+		{"third look", push{polls: 2}, actPollLater, "no such record"},
+		{"last look", push{polls: 3}, actQuarantine, "no record"},
 		{"another spelling", push{record: other, report: known}, actQuarantine, `"01"`},
-		{"no report yet", push{record: record(report.Pending, 0, 0), look: 2}, actLookLater, `"r" is not in`},
-		{"no report", push{record: record(report.Pending, 0, 0), look: 3}, actQuarantine, `"r" is not in`},
+		{"no report yet", push{record: record(report.Pending, 0, 0), polls: 2}, actPollLater, `"r" is not in`},
+		{"no report", push{record: record(report.Pending, 0, 0), polls: 3}, actQuarantine, `"r" is not in`},
 		{"a status of somebody else", push{record: record("WAITING", 0, 0), report: known}, actQuarantine, "WAITING"},
 		{"a paused report", push{record: record(report.Pending, 0, 0), report: known, paused: true}, actPark, "is paused"},
 		{"a paused report that this process does not know", push{record: record(report.Pending, 0, 0), paused: true}, actPark, "is paused"},
@@ -60,14 +60,14 @@ func TestDecide(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.push.id = "1"
-			d := decide(c.push, time.Minute)
+			d := decide(&c.push, time.Minute)
 			if d.act != c.act || !strings.Contains(d.why, c.why) {
 				t.Errorf("%+v", d)
 			}
 		})
 	}
 	for look, pause := range []time.Duration{time.Second, 5 * time.Second, 25 * time.Second} {
-		if d := decide(push{id: "1", look: int64(look)}, time.Minute); d.pause != pause || d.member.Attempt != int64(look)+1 {
+		if d := decide(&push{id: "1", polls: int64(look)}, time.Minute); d.pause != pause || d.member.Attempt != int64(look)+1 {
 			t.Errorf("look %d: %+v", look, d)
 		}
 	}

@@ -29,37 +29,37 @@ const (
 )
 
 // findOrphans finds running jobs whose definition no process has, until ctx ends.
-func (t *Trigger) findOrphans(ctx context.Context) error {
-	d := &definitions{t: t, locks: t.Scripts.Locker(), said: map[string]bool{}}
-	return step.Every(ctx, t.Log, orphansEvery, "find jobs whose definition no process has", d.look)
+func findOrphans(ctx context.Context, e *engine.Engine) error {
+	d := &definitions{Engine: e, locks: e.Scripts.Locker(), logged: map[string]bool{}}
+	return step.Every(ctx, e.Log, orphansEvery, "find jobs whose definition no process has", d.poll)
 }
 
 // definitions is the state of that loop.
 type definitions struct {
-	t      *Trigger
+	*engine.Engine
 	locks  *redislock.Client
-	looked time.Time       // last poll, by Redis's clock; zero: none
+	polled time.Time       // last poll, by Redis's clock; zero: none
 	since  time.Time       // start of polling without a gap, during which others could announce
-	said   map[string]bool // definitions that were logged as missing
+	logged map[string]bool // definitions that were logged as missing
 }
 
-func (d *definitions) look(ctx context.Context) error {
-	now, err := d.t.Scripts.Definitions.Now(ctx)
+func (d *definitions) poll(ctx context.Context) error {
+	now, err := d.Scripts.Definitions.Now(ctx)
 	if err != nil {
 		return err
 	}
-	if now.Sub(d.looked) > orphansGap {
+	if now.Sub(d.polled) > orphansGap {
 		d.since = now
 	}
-	d.looked = now
+	d.polled = now
 	// One process polls for all; its lock expires with the interval.
-	_, err = d.locks.Obtain(ctx, d.t.Scripts.Keys.Lock("definitions"), orphansEvery*9/10, nil)
+	_, err = d.locks.Obtain(ctx, d.Scripts.Keys.Lock("definitions"), orphansEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
 		return nil // another process polls, or some may not have announced their definitions yet
 	} else if err != nil {
 		return err
 	}
-	orphans, _, err := d.t.Scripts.Definitions.Orphans(ctx)
+	orphans, _, err := d.Scripts.Definitions.Orphans(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,42 +72,42 @@ func (d *definitions) look(ctx context.Context) error {
 		}
 		jobs[o.Member()] = append(jobs[o.Member()], o)
 	}
-	for member := range d.said {
+	for member := range d.logged {
 		if len(jobs[member]) == 0 {
-			delete(d.said, member)
+			delete(d.logged, member)
 		}
 	}
 	for member, list := range jobs {
-		d.say(member, list)
+		d.log(member, list)
 		if err := d.adopt(ctx, list); err != nil {
 			return err
 		}
 	}
 	if len(wanted) > 0 {
-		return d.t.Scripts.Definitions.NoteWanted(ctx, wanted)
+		return d.Scripts.Definitions.NoteWanted(ctx, wanted)
 	}
 	return nil
 }
 
-// say logs every missing definition once.
-func (d *definitions) say(member string, jobs []scripts.Orphan) {
-	if d.said[member] {
+// log logs every missing definition once.
+func (d *definitions) log(member string, jobs []scripts.Orphan) {
+	if d.logged[member] {
 		return
 	}
-	d.said[member] = true
+	d.logged[member] = true
 	first := jobs[0]
 	hint := AdoptHint + first.Report
-	if r := d.t.Reports[first.Report]; r != nil && !r.WaitOnChange {
+	if r := d.Reports[first.Report]; r != nil && !r.WaitOnChange {
 		hint = "they start anew with the current definition after limits.grace, unless a process with theirs starts before"
 	}
-	d.t.Log.Warn("no process has the definition of running jobs", "report", first.Report, "definition", first.Definition,
+	d.Log.Warn("no process has the definition of running jobs", "report", first.Report, "definition", first.Definition,
 		"jobs", len(jobs), "first", quiet.Varies(first.ID), "hint", hint)
 }
 
 // adopt restarts jobs, except those of reports with on_change: wait. It waits until no process has announced
 // their definition for the grace time, during all of which this process was polling.
 func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
-	r := d.t.Reports[jobs[0].Report]
+	r := d.Reports[jobs[0].Report]
 	if r == nil || r.WaitOnChange {
 		return nil
 	}
@@ -115,11 +115,11 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 	if gone.Before(d.since) {
 		gone = d.since
 	}
-	if d.looked.Sub(gone) < max(d.t.Limits.Grace, scripts.DefinitionSilence) {
+	if d.polled.Sub(gone) < max(d.Limits.Grace, scripts.DefinitionSilence) {
 		return nil
 	}
 	for _, o := range jobs {
-		records, err := d.t.Records.Read(ctx, []string{o.ID})
+		records, err := d.Records.Read(ctx, []string{o.ID})
 		if err != nil {
 			return err
 		}
@@ -127,17 +127,17 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 		if !ok || record.ID != o.ID || record.Status != report.Processing || record.Attempt != o.Attempt {
 			continue // the job ends on its own
 		}
-		ok, err = Adopt(ctx, d.t.Records, d.t.Scripts, r, record)
+		ok, err = Adopt(ctx, d.Records, d.Scripts, r, record)
 		switch {
 		case errors.Is(err, ErrNotAdopted):
-			d.t.Log.Debug("did not restart the job with the current definition", "job", o.ID, "err", err)
+			d.Log.Debug("did not restart the job with the current definition", "job", o.ID, "err", err)
 		case ok && err != nil: // the record has the next attempt, Redis does not
-			d.t.Log.Warn("could not start the job in Redis; the rebuild will", "job", o.ID, "err", err)
+			d.Log.Warn("could not start the job in Redis; the rebuild will", "job", o.ID, "err", err)
 		case err != nil:
 			return err
 		case ok:
-			d.t.Log.Warn("restarted the job with the current definition: no process had its own", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
-				"definition", o.Definition, "for", d.looked.Sub(gone).Round(time.Second))
+			d.Log.Warn("restarted the job with the current definition: no process had its own", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
+				"definition", o.Definition, "for", d.polled.Sub(gone).Round(time.Second))
 		}
 	}
 	return nil
@@ -171,13 +171,8 @@ func Adopt(ctx context.Context, records engine.Records, s *scripts.Scripts, r *r
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	outcomes, err := s.Jobs.Start(ctx, epoch, scripts.Start{ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash())})
-	switch {
-	case err == nil && outcomes[0] == scripts.Gone:
-		err = errForgotten
-	case err == nil && outcomes[0] == scripts.Broken:
-		err = fmt.Errorf("%w: %s", scripts.ErrBroken, s.Keys.Job(record.ID))
-	case err == nil && outcomes[0] == scripts.Another:
-		err = errors.New("another job with this id appeared in Redis meanwhile")
+	if err == nil {
+		err = startError(outcomes[0], s.Keys.Job(record.ID))
 	}
 	if err != nil {
 		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.grace", record.Attempt+1, record.ID, err)

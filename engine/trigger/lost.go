@@ -33,13 +33,13 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 			continue
 		}
 		// An unknown report is not polled again: the next pass is soon enough.
-		p := &push{id: r.ID, look: int64(len(report.RecordPolls))}
+		p := &push{id: r.ID, polls: int64(len(report.RecordPolls))}
 		pushes, places = append(pushes, p), append(places, BeforeStart(p.id)...)
 	}
 	if len(pushes) == 0 {
 		return l, nil
 	}
-	if _, err := t.readAll(ctx, pushes); err != nil {
+	if _, err := t.lookup.read(ctx, pushes); err != nil {
 		return l, err
 	}
 	var delayed map[string]float64
@@ -49,7 +49,7 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 		if delayed, err = t.Scripts.Sets.Scores(ctx, t.Scripts.Keys.Delayed, places); err != nil {
 			return err
 		}
-		if queued, err = t.queued(ctx, pushes); err != nil {
+		if queued, err = t.places.queued(ctx, pushes); err != nil {
 			return err
 		}
 		room, err = t.admission.free(ctx)
@@ -64,11 +64,12 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 		if p.record == nil || p.record.Age < t.Limits.Grace {
 			continue
 		}
-		switch d := decide(*p, t.Limits.Grace); {
+		switch d := decide(p, t.Limits.Grace); {
 		case d.act == actIgnore:
 			running = append(running, p.id)
 		case p.isPlaced(delayed) || queued[p.id]:
 		case d.act == actStart && len(start) < (room+1)/2:
+			p.parameters = d.parameters
 			start = append(start, p)
 		case d.act == actStart:
 			l.Left = append(l.Left, *p.record)
@@ -84,11 +85,11 @@ func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch 
 	if len(start) > 0 {
 		l.Started = t.start(ctx, start, epoch)
 	}
-	return l, step.Ensure(ctx, t.Log, "put lost deadlines back", func() error { return t.mend(ctx, running) })
+	return l, step.Ensure(ctx, t.Log, "put lost deadlines back", func() error { return t.restoreDeadlines(ctx, running) })
 }
 
-// mend puts the deadlines back that running jobs have lost.
-func (t *Trigger) mend(ctx context.Context, ids []string) error {
+// restoreDeadlines puts the deadlines back that running jobs have lost.
+func (t *Trigger) restoreDeadlines(ctx context.Context, ids []string) error {
 	deadlines, err := t.Scripts.Sets.Scores(ctx, t.Scripts.Keys.Deadlines, ids)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func BeforeStart(id string) []string {
 	return members
 }
 
-func (p push) isPlaced(places map[string]float64) bool {
+func (p *push) isPlaced(places map[string]float64) bool {
 	return slices.ContainsFunc(BeforeStart(p.id), func(member string) bool {
 		_, ok := places[member]
 		return ok

@@ -19,7 +19,7 @@ func (t *Trigger) start(ctx context.Context, pushes []*push, epoch string) (n in
 	for _, p := range pushes {
 		p.ends(step.Result{Kind: step.Elsewhere})
 	}
-	if pushes = t.takePlaces(ctx, pushes); len(pushes) == 0 {
+	if pushes = t.places.take(ctx, pushes); len(pushes) == 0 {
 		return 0
 	}
 	started, err := t.startRecords(ctx, pushes)
@@ -30,7 +30,7 @@ func (t *Trigger) start(ctx context.Context, pushes []*push, epoch string) (n in
 		ctx, cancel := step.Lasting(ctx)
 		defer cancel()
 		var err error
-		if epoch, err = t.epoch(ctx); err != nil {
+		if epoch, err = t.lookup.waitForEpoch(ctx); err != nil {
 			return 0
 		}
 	}
@@ -59,23 +59,21 @@ func (t *Trigger) startRecords(ctx context.Context, pushes []*push) ([]bool, err
 			runs, usual = append(runs, run), append(usual, i)
 			continue
 		}
-		if err := step.Ensure(ctx, t.Log, "start record", func() (err error) {
-			started[i], err = t.Records.StartAs(ctx, run, p.next())
-			return err
-		}); err != nil {
+		changed, err := step.Insist(ctx, t.Log, "start record", func() (bool, error) {
+			return t.Records.StartAs(ctx, run, p.next())
+		})
+		if err != nil {
 			return nil, err
 		}
+		started[i] = changed
 	}
 	if len(runs) == 0 {
 		return started, nil
 	}
-	err := step.Ensure(ctx, t.Log, "start records", func() error {
-		done, err := t.Records.Start(ctx, runs)
-		for j := range done {
-			started[usual[j]] = done[j]
-		}
-		return err
-	})
+	changed, err := step.Insist(ctx, t.Log, "start records", func() ([]bool, error) { return t.Records.Start(ctx, runs) })
+	for j := range changed {
+		started[usual[j]] = changed[j]
+	}
 	return started, err
 }
 
@@ -87,16 +85,16 @@ func (t *Trigger) pollTwice(ctx context.Context, pushes []*push) {
 	if len(pushes) == 0 {
 		return
 	}
-	if _, err := t.readAll(ctx, pushes); err != nil {
+	if _, err := t.lookup.read(ctx, pushes); err != nil {
 		return
 	}
 	for _, p := range pushes {
-		d := decide(*p, t.Limits.Grace)
+		d := decide(p, t.Limits.Grace)
 		if d.act == actStart {
-			if len(p.entries) == 0 {
+			if len(p.items) == 0 {
 				continue // the next pass of the rebuild starts it
 			}
-			d = p.lookSoon()
+			d = p.pollSoon()
 		}
 		p.ends(t.carryOut(ctx, p, d))
 	}
@@ -111,42 +109,35 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 	for len(pushes) > 0 {
 		starts := make([]scripts.Start, len(pushes))
 		for i, p := range pushes {
-			parameters, err := p.report.Canonical(p.record.Parameters)
-			if err != nil {
-				t.Log.Error("could not start the job", "job", p.id, "err", err) // unreachable: decide has bound them
-				return n
-			}
-			p.traced = t.beginTrace(p)
-			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Trace: p.traced, Plan: t.planOf(p)}
-			if len(p.entries) > 0 {
-				starts[i].Entry = p.entries[0]
+			p.beginTrace(t.Trace)
+			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: p.parameters, Trace: p.traced, Plan: t.planOf(p)}
+			if len(p.items) > 0 {
+				starts[i].Entry = p.items[0].ID
 			}
 		}
-		var outcomes []scripts.Outcome
-		err := step.Ensure(ctx, t.Log, "start jobs", func() (err error) {
-			outcomes, err = t.Scripts.Jobs.Start(ctx, epoch, starts...)
-			return err
+		outcomes, err := step.Insist(ctx, t.Log, "start jobs", func() ([]scripts.Outcome, error) {
+			return t.Scripts.Jobs.Start(ctx, epoch, starts...)
 		})
 		if outcomes == nil {
 			outcomes = make([]scripts.Outcome, len(pushes))
 		}
 		var again []*push
 		for i, p := range pushes {
-			switch outcomes[i] {
-			case scripts.Busy:
+			notStarted := startError(outcomes[i], t.Scripts.Keys.Job(p.id))
+			switch {
+			case outcomes[i] == scripts.Busy:
 				p.ends(step.Result{Kind: step.Elsewhere, Err: err})
-			case scripts.OK, scripts.Already:
+			case notStarted == nil:
 				if n++; outcomes[i] == scripts.OK { // otherwise an earlier call began its trace
 					t.Trace.Trigger(p.job(), p.began, "")
 				}
 				p.ends(step.Result{Kind: step.Void})
-				if len(p.results) > 0 {
-					*p.results[0] = step.Result{} // acknowledged by the script
+				if len(p.items) > 0 {
+					p.items[0].ends(step.Done, nil) // acknowledged by the script
 				}
-			case scripts.Broken:
-				why := fmt.Errorf("%w: %s", scripts.ErrBroken, t.Scripts.Keys.Job(p.id))
-				p.ends(t.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}))
-			case scripts.Another:
+			case errors.Is(notStarted, scripts.ErrBroken):
+				p.ends(t.carryOut(ctx, p, decision{act: actQuarantine, why: notStarted.Error()}))
+			case errors.Is(notStarted, errAnother):
 				// The id was used before, and its old job reached Redis after the states were read.
 				next, err := t.supersede(ctx, p.run)
 				if err == nil && next == 0 {
@@ -162,6 +153,28 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 	return n
 }
 
+var (
+	// errForgotten is why an attempt is not started: Redis has lost its data since the record got
+	// that attempt.
+	errForgotten = errors.New("engine: Redis has lost its data")
+	errAnother   = errors.New("another job with this id appeared in Redis meanwhile")
+)
+
+// startError returns why a job did not start; nil if it did.
+func startError(outcome scripts.Outcome, key string) error {
+	switch outcome {
+	case scripts.OK, scripts.Already:
+		return nil
+	case scripts.Gone:
+		return errForgotten
+	case scripts.Broken:
+		return fmt.Errorf("%w: %s", scripts.ErrBroken, key)
+	case scripts.Another:
+		return errAnother
+	}
+	return fmt.Errorf("unexpected outcome: %s", outcome)
+}
+
 // planOf returns the plan with which a push starts. A preempted job keeps the deadline of its first
 // start, but has a quarter of the timeout of its report at least.
 func (t *Trigger) planOf(p *push) scripts.Plan {
@@ -172,28 +185,23 @@ func (t *Trigger) planOf(p *push) scripts.Plan {
 	return plan
 }
 
-// errForgotten is why an attempt is not started: Redis has lost its data since the record got that
-// attempt.
-var errForgotten = errors.New("engine: Redis has lost its data")
-
 // supersede gives a running record an attempt above the one that Redis has for its id, and returns
 // it; 0 if the record has changed meanwhile.
 func (t *Trigger) supersede(ctx context.Context, run engine.Run) (next int64, err error) {
-	ok := false
-	err = step.Ensure(ctx, t.Log, "supersede another job with this id", func() error {
+	ok, err := step.Insist(ctx, t.Log, "supersede another job with this id", func() (bool, error) {
 		attempts, _, err := t.Scripts.Jobs.Attempts(ctx, []string{run.ID})
 		if err != nil {
-			return err
+			return false, err
 		}
 		next = max(run.Attempt, attempts[0]) + 1
-		if ok, err = t.Records.StartAs(ctx, run, next); err != nil || ok {
-			return err
+		if ok, err := t.Records.StartAs(ctx, run, next); err != nil || ok {
+			return ok, err
 		}
 		records, err := t.Records.Read(ctx, []string{run.ID})
 		if r := records[run.ID]; err == nil && r.Status == report.Processing && r.Attempt == run.Attempt {
 			err = errors.New("another session has locked the record")
 		}
-		return err
+		return false, err
 	})
 	if err != nil || !ok {
 		return 0, err
@@ -201,26 +209,3 @@ func (t *Trigger) supersede(ctx context.Context, run engine.Run) (next int64, er
 	t.Log.Warn("superseded another job with this id: its row was replaced or reset", "job", run.ID, "attempt", next)
 	return next, nil
 }
-
-// epoch returns the epoch of Redis, and waits until it has one: a job that starts without an epoch
-// could not tell later whether Redis has lost its data.
-func (t *Trigger) epoch(ctx context.Context) (found string, err error) {
-	for looks := 0; ; looks++ {
-		err := step.Ensure(ctx, t.Log, "read epoch", func() (err error) {
-			found, err = t.Scripts.Epoch.Read(ctx)
-			return err
-		})
-		if err != nil || found != "" {
-			return found, err
-		}
-		if looks == 100 {
-			t.Log.Warn("waiting for an epoch in Redis before starting jobs", "key", t.Scripts.Keys.Epoch)
-		}
-		if step.Wait(ctx, epochPause) != nil {
-			return "", ctx.Err()
-		}
-	}
-}
-
-// epochPause is the time between two polls of the epoch: a process usually sets it within a second.
-const epochPause = 20 * time.Millisecond

@@ -10,19 +10,20 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// beginTrace returns the trace of a job that is about to start.
-func (t *Trigger) beginTrace(p *push) job.Trace {
-	if t.Trace == nil {
-		return job.Trace{}
+// beginTrace begins the trace of a job that is about to start.
+func (p *push) beginTrace(tracer *trace.Tracer) {
+	p.traced = job.Trace{}
+	if tracer == nil {
+		return
 	}
 	pushed := p.began
-	if len(p.entries) > 0 {
-		at, _, _ := strings.Cut(p.entries[0], "-")
+	if len(p.items) > 0 {
+		at, _, _ := strings.Cut(p.items[0].ID, "-")
 		if ms, err := strconv.ParseInt(at, 10, 64); err == nil {
 			pushed = time.UnixMilli(ms)
 		}
 	}
-	return t.Trace.Begin(p.trace, pushed)
+	p.traced = tracer.Begin(p.trace, pushed)
 }
 
 // job returns what the spans of a push need to know of its job.
@@ -31,8 +32,8 @@ func (p *push) job() trace.Job {
 }
 
 // traceUnstarted sends the spans of a job that failed before it could start.
-func (t *Trigger) traceUnstarted(p *push, why string) {
-	p.traced = t.beginTrace(p)
-	t.Trace.Trigger(p.job(), p.began, why)
-	t.Trace.End(p.job(), string(report.Failed), why)
+func (p *push) traceUnstarted(tracer *trace.Tracer, why string) {
+	p.beginTrace(tracer)
+	tracer.Trigger(p.job(), p.began, why)
+	tracer.End(p.job(), string(report.Failed), why)
 }

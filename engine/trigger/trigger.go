@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -28,11 +27,16 @@ type Trigger struct {
 	files     *files.Files
 	plans     map[*report.Report]scripts.Plan
 	admission *admission
+	places    places
+	lookup    lookup
 }
 
 // New returns a Trigger. It does no I/O.
 func New(e *engine.Engine, f *files.Files) *Trigger {
-	t := &Trigger{Engine: e, files: f, plans: map[*report.Report]scripts.Plan{}, admission: &admission{Engine: e, made: time.Now()}}
+	t := &Trigger{
+		Engine: e, files: f, plans: map[*report.Report]scripts.Plan{},
+		admission: &admission{Engine: e, made: time.Now()}, places: places{e}, lookup: lookup{e},
+	}
 	for _, r := range e.Reports {
 		t.plans[r] = planOf(r, r.Hash())
 	}
@@ -51,8 +55,8 @@ func (t *Trigger) Run(ctx context.Context) error {
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pushes.Run(ctx) })
-	group.Go(func() error { return t.release(ctx) })
-	group.Go(func() error { return t.findOrphans(ctx) })
+	group.Go(func() error { return t.places.release(ctx) })
+	group.Go(func() error { return findOrphans(ctx, t.Engine) })
 	return group.Wait()
 }
 
@@ -65,28 +69,52 @@ const maxDeliveries = 20
 // poison is why such an id is quarantined.
 var poison = fmt.Sprintf("%d workers crashed or fell silent while they handled this id", maxDeliveries)
 
+// item is an entry of a batch.
+type item struct {
+	step.Entry
+	result step.Result
+	done   bool // it has its result
+}
+
+// ends sets the result of an entry.
+func (i *item) ends(kind step.Kind, err error) {
+	i.result, i.done = step.Result{Kind: kind, Err: err}, true
+}
+
 // handle handles a batch of pushed ids: one query for their records, one statement that makes them
 // PROCESSING, one round trip that starts them and acknowledges their entries. Every step is
 // repeated until its server is back, so that an outage costs nothing.
 func (t *Trigger) handle(ctx context.Context, entries []step.Entry) []step.Result {
-	results, began := make([]step.Result, len(entries)), time.Now()
-	entries = t.noteReplies(ctx, entries, results)
-	entries = t.sendHome(ctx, entries, results)
-	pushes := readPushes(entries, results, t.Scripts.Keys.Jobs)
-	if len(pushes) == 0 {
-		return results
+	items, began := make([]*item, len(entries)), time.Now()
+	for i, entry := range entries {
+		items[i] = &item{Entry: entry}
 	}
-	epoch, err := t.readAll(ctx, pushes)
+	in := intake{t.Engine}
+	in.noteReplies(ctx, items)
+	in.sendHome(ctx, items)
+	t.handlePushes(ctx, in.pushes(items, began))
+	results := make([]step.Result, len(items))
+	for i, item := range items {
+		results[i] = item.result
+	}
+	return results
+}
+
+func (t *Trigger) handlePushes(ctx context.Context, pushes []*push) {
+	if len(pushes) == 0 {
+		return
+	}
+	epoch, err := t.lookup.read(ctx, pushes)
 	if err != nil {
 		for _, p := range pushes {
 			p.ends(step.Result{Kind: step.Elsewhere, Err: err})
 		}
-		return results
+		return
 	}
 	var start []*push
 	for _, p := range pushes {
-		p.began = began
-		if d := decide(*p, t.Limits.Grace); d.act == actStart {
+		if d := decide(p, t.Limits.Grace); d.act == actStart {
+			p.parameters = d.parameters
 			start = append(start, p)
 		} else {
 			p.ends(t.carryOut(ctx, p, d))
@@ -95,180 +123,26 @@ func (t *Trigger) handle(ctx context.Context, entries []step.Entry) []step.Resul
 	if len(start) > 0 {
 		t.start(ctx, start, epoch)
 	}
-	return results
-}
-
-const (
-	// homeTime bounds the pushes of a batch to other partitions.
-	homeTime = time.Second
-	// homeAgain is the delay before an id is sent again to a partition that did not answer.
-	homeAgain = 5 * time.Second
-)
-
-// sendHome pushes ids of other partitions to those, and returns the entries of this one. It sets
-// the results of the others. An id whose partition does not answer waits in this partition's
-// delayed set, so that it blocks no other id.
-func (t *Trigger) sendHome(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
-	if len(t.Partitions) == 1 {
-		return entries
-	}
-	limited, cancel := context.WithTimeout(ctx, homeTime)
-	defer cancel()
-	ours := slices.Clone(entries)
-	for i, entry := range entries {
-		id := entry.Fields["id"]
-		home := t.Partitions.Of(id)
-		if entry.Fields == nil || !report.ValidID(id) || home == t.Scripts || entry.Deliveries > maxDeliveries {
-			continue
-		}
-		ours[i].Fields = nil
-		results[i] = step.Result{Kind: step.Void}
-		if t.sendReplies(limited, id, home) == nil && home.Streams.Push(limited, entry.Fields) == nil {
-			continue
-		}
-		if err := step.Ensure(ctx, t.Log, "delay an id of another partition", func() error { return t.Scripts.Clock.Delay(ctx, id, homeAgain) }); err != nil {
-			results[i] = step.Result{Kind: step.Elsewhere, Err: err}
-		}
-	}
-	return ours
-}
-
-// readPushes parses the entries, every id once. Entries without fields already have their result;
-// entries without an id get one.
-func readPushes(entries []step.Entry, results []step.Result, jobs string) []*push {
-	var pushes []*push
-	byID := map[string]*push{}
-	unusable := func(i int, why string) {
-		results[i] = step.Result{Kind: step.Unusable, Err: errors.New(why)}
-	}
-	for i, entry := range entries {
-		id, ok := entry.Fields["id"]
-		switch p := byID[id]; {
-		case entry.Fields == nil:
-		case entry.Deliveries > maxDeliveries:
-			unusable(i, poison)
-		case !ok:
-			unusable(i, "the field id is missing: XADD "+jobs+" '*' id 1111")
-		case !report.ValidID(id):
-			unusable(i, "the id does not match ^"+report.IDForm+"$")
-		case p != nil:
-			p.entries, p.results = append(p.entries, entry.ID), append(p.results, &results[i])
-		default:
-			polls, _ := strconv.ParseInt(entry.Fields["look"], 10, 64)
-			p := &push{entries: []string{entry.ID}, results: []*step.Result{&results[i]}, id: id, look: max(polls, 0), trace: entry.Fields[trace.Field]}
-			byID[id] = p
-			pushes = append(pushes, p)
-		}
-	}
-	return pushes
-}
-
-// readAll reads what MySQL and Redis know of the pushes. It returns the epoch of Redis; empty: it
-// has none, or was not asked.
-func (t *Trigger) readAll(ctx context.Context, pushes []*push) (epoch string, err error) {
-	ids := make([]string, len(pushes))
-	for i, p := range pushes {
-		ids[i] = p.id
-	}
-	err = step.Ensure(ctx, t.Log, "read records", func() error {
-		records, err := t.Records.Read(ctx, ids)
-		for _, p := range pushes {
-			p.record, p.report, p.turn = nil, nil, scripts.Turn{}
-			p.found(0, "")
-			if r, ok := records[p.id]; ok {
-				p.record, p.report = &r, t.Reports[r.Report]
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	if err := step.Ensure(ctx, t.Log, "read pauses", func() error { return t.readPauses(ctx, pushes) }); err != nil {
-		return "", err
-	}
-	var known []*push
-	var knownIDs []string
-	for _, p := range pushes {
-		if p.record != nil {
-			known, knownIDs = append(known, p), append(knownIDs, p.id)
-		}
-	}
-	if len(known) == 0 {
-		return "", nil
-	}
-	err = step.Ensure(ctx, t.Log, "read states", func() (err error) {
-		var attempts []int64
-		var statuses []string
-		epoch, attempts, statuses, err = t.Scripts.Jobs.EpochAndAttempts(ctx, knownIDs)
-		for i := range attempts {
-			known[i].found(attempts[i], statuses[i])
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	return epoch, step.Ensure(ctx, t.Log, "read turns", func() error { return t.readTurns(ctx, pushes) })
-}
-
-// readTurns notes when the jobs may start again that were preempted. One whose record has been final
-// since has no turn any more.
-func (t *Trigger) readTurns(ctx context.Context, pushes []*push) error {
-	var ids []string
-	for _, p := range pushes {
-		if p.record != nil && p.record.Attempt > 0 {
-			ids = append(ids, p.id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	turns, err := t.Scripts.Memory.Turns(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for _, p := range pushes {
-		turn, ok := turns[p.id]
-		if p.turn = turn; !ok || p.record == nil || p.record.Status == report.Processing {
-			continue
-		}
-		if err := t.Scripts.Memory.Leave(ctx, p.id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readPauses notes which pushes belong to a paused report.
-func (t *Trigger) readPauses(ctx context.Context, pushes []*push) (err error) {
-	for _, p := range pushes {
-		if p.paused = false; p.record == nil || p.record.Status.Final() {
-			continue
-		}
-		if p.paused, err = t.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(p.record.Report)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // carryOut carries out a decision that does not start the job.
 func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result {
 	if d.act == actQuarantine || d.act == actIgnore && p.record.Status.Final() {
-		if err := step.Ensure(ctx, t.Log, "refuse a push", func() error { return t.Scripts.Receipts.Refuse(ctx, p.id, d.why) }); err != nil {
+		if err := step.Ensure(ctx, t.Log, "refuse a push", func() error {
+			return t.Scripts.Receipts.Refuse(ctx, p.id, d.why)
+		}); err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 	}
 	switch {
-	case d.act == actQuarantine && len(p.entries) > 0:
+	case d.act == actQuarantine && len(p.items) > 0:
 		return step.Result{Kind: step.Unusable, Err: errors.New(d.why)}
 	case d.act == actFail:
 		return t.failUnstarted(ctx, p, d.why)
 	}
-	err := step.Ensure(ctx, t.Log, "handle a pushed id", func() error {
+	return ensured(step.Ensure(ctx, t.Log, "handle a pushed id", func() error {
 		switch d.act {
-		case actLookLater:
+		case actPollLater:
 			return t.Scripts.Clock.Delay(ctx, d.member.String(), d.pause)
 		case actQuarantine:
 			t.Log.Warn("quarantined a pushed id", "job", p.id, "why", d.why)
@@ -284,7 +158,12 @@ func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result
 			}
 			return t.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
-	})
+	}))
+}
+
+// ensured is the result of an entry whose last effect has happened, or of which the process stops
+// before that.
+func ensured(err error) step.Result {
 	if err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
@@ -304,43 +183,76 @@ func (t *Trigger) discard(ctx context.Context, p *push) error {
 	return err
 }
 
-// failUnstarted fails a record whose job cannot start, or whose state was overwritten. The job is listed and the scheduler is told
-// before the record changes: after a crash in between nothing else would do so. Each step is
-// repeated on its own, so that an outage of MySQL does not repeat the notification. The service is
-// told what the record says once it is final.
+// failUnstarted fails a record whose job cannot start, or whose state was overwritten. The job is
+// listed and the scheduler is told before the record changes: after a crash in between nothing else
+// would do so. Each step is repeated on its own, so that an outage of MySQL does not repeat the
+// notification. The service is told what the record says once it is final.
 func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.Result {
 	s, attempt, changed := t.Scripts, p.record.Attempt, false
-	err := step.Ensure(ctx, t.Log, "list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) })
-	if err == nil {
-		err = step.Ensure(ctx, t.Log, "report a failed record", func() error {
+	for _, effect := range []struct {
+		what string
+		do   func() error
+	}{
+		{"list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) }},
+		{"report a failed record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, t.Notifies(p.record.Report))
-		})
-	}
-	if err == nil {
-		err = step.Ensure(ctx, t.Log, "fail a record", func() (err error) {
+		}},
+		{"fail a record", func() (err error) {
 			changed, err = t.Records.Fail(ctx, engine.Run{ID: p.id, Attempt: attempt, Pending: true}, why)
 			return err
-		})
+		}},
+		{"remove a contender", func() error {
+			if p.turn.Since.IsZero() {
+				return nil
+			}
+			return s.Memory.Leave(ctx, p.id)
+		}},
+		{"note that a record failed", func() error {
+			if !changed {
+				return nil
+			}
+			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(report.Failed), "reason", why)
+		}},
+		{"remove what is not a state", func() error { return t.discard(ctx, p) }},
+	} {
+		if err := step.Ensure(ctx, t.Log, effect.what, effect.do); err != nil {
+			return step.Result{Kind: step.Elsewhere, Err: err}
+		}
 	}
-	if err == nil && !p.turn.Since.IsZero() {
-		err = step.Ensure(ctx, t.Log, "remove a contender", func() error { return s.Memory.Leave(ctx, p.id) })
-	}
-	if err == nil && changed {
-		t.traceUnstarted(p, why)
+	if changed {
+		p.traceUnstarted(t.Trace, why)
 		if attempt > 0 {
 			t.files.SweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried, or its job ran
 		}
 		t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
 		t.CountEnd(p.record.Report, string(report.Failed))
-		err = step.Ensure(ctx, t.Log, "note that a record failed", func() error {
-			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(report.Failed), "reason", why)
-		})
-	}
-	if err == nil {
-		err = step.Ensure(ctx, t.Log, "remove what is not a state", func() error { return t.discard(ctx, p) })
-	}
-	if err != nil {
-		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	return step.Result{Kind: step.Void}
+}
+
+// pushes returns the ids of entries that have no result yet, every id once. Entries without an id get
+// their result.
+func (in intake) pushes(items []*item, began time.Time) []*push {
+	var pushes []*push
+	byID := map[string]*push{}
+	for _, i := range items {
+		id, ok := i.Fields["id"]
+		switch p := byID[id]; {
+		case i.done:
+		case i.Deliveries > maxDeliveries:
+			i.ends(step.Unusable, errors.New(poison))
+		case !ok:
+			i.ends(step.Unusable, errors.New("the field id is missing: XADD "+in.Scripts.Keys.Jobs+" '*' id 1111"))
+		case !report.ValidID(id):
+			i.ends(step.Unusable, errors.New("the id does not match ^"+report.IDForm+"$"))
+		case p != nil:
+			p.items = append(p.items, i)
+		default:
+			polls, _ := strconv.ParseInt(i.Fields["look"], 10, 64)
+			p := &push{items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], began: began}
+			byID[id] = p
+			pushes = append(pushes, p)
+		}
+	}
+	return pushes
 }

@@ -35,11 +35,14 @@ func TestIDsOfAPartitionThatIsAway(t *testing.T) {
 		}
 	}
 	e := newTrigger(engine.Options{Scripts: here, Partitions: all})
-	results := make([]step.Result, 2)
+	items := []*item{
+		{Entry: step.Entry{ID: "1-0", Fields: map[string]string{"id": theirs}}},
+		{Entry: step.Entry{ID: "2-0", Fields: map[string]string{"id": ours}}},
+	}
 	began := time.Now()
-	left := e.sendHome(t.Context(), []step.Entry{{ID: "1-0", Fields: map[string]string{"id": theirs}}, {ID: "2-0", Fields: map[string]string{"id": ours}}}, results)
-	if left[0].Fields != nil || left[1].Fields["id"] != ours || results[0].Kind != step.Void || results[1].Kind != step.Done {
-		t.Errorf("%+v %+v", left, results)
+	intake{e.Engine}.sendHome(t.Context(), items)
+	if !items[0].done || items[0].result.Kind != step.Void || items[1].done {
+		t.Errorf("%+v %+v", items[0], items[1])
 	}
 	due := client.ZScore(t.Context(), here.Keys.Delayed, theirs).Val()
 	if at := time.UnixMilli(int64(due)); at.Before(began.Add(homeAgain/2)) || at.After(time.Now().Add(2*homeAgain)) {
