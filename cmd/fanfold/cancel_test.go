@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -217,31 +216,4 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed, so it ends") {
 		t.Errorf("%d %s", code, out)
 	}
-}
-
-// TestCancelAgain: if cancel was killed after the record became CANCELLED, a second cancel writes
-// the event and deletes the file of an attempt that Redis has lost.
-func TestCancelAgain(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
-	id := s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
-	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.dir+"/files/"+s.fileName("slow", id, 1), []byte("left"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := s.b.Records.Cancel(t.Context(), engine.Run{ID: id, Attempt: 1}, "the first reason"); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	s.must("cancel "+id, "cancelled before")
-	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 the first reason"}) {
-		t.Errorf("it has finished as %q", got)
-	}
-	s.serve(s.config)
-	s.eventually("its file is gone", func() bool {
-		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
-		return len(files) == 0
-	})
 }

@@ -1,0 +1,66 @@
+package operate
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestDelayed adds, finds, hurries and removes members, whichever partition has them.
+func TestDelayed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, at := t.Context(), time.Now().Add(time.Hour)
+	ids := make([]string, 1200) // more than a page
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
+	b.ok(b.Delayed.Add(ctx, ids, at))
+	delayed := func() int {
+		t.Helper()
+		return b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.ZCard(ctx, k.Delayed) })
+	}
+	score := func(id, member string) int64 {
+		return int64(b.redis.ZScore(ctx, b.all.Of(id).Keys.Delayed, member).Val())
+	}
+	if n := delayed(); n != len(ids) || score("7", "7") != at.UnixMilli() {
+		t.Errorf("%d are delayed, 7 until %d", n, score("7", "7"))
+	}
+	for _, s := range b.all {
+		if s == b.all.Of("8") { // members of an earlier number of partitions can be in any
+			continue
+		}
+		b.ok(b.redis.ZAdd(ctx, s.Keys.Delayed, redis.Z{Score: float64(at.UnixMilli()), Member: "8/2/@fanin"}).Err())
+		break
+	}
+	found, err := b.Delayed.Find(ctx, []string{"8", "9"})
+	if err != nil || !slices.Equal(found, []string{"8", "8/2/@fanin", "9"}) {
+		t.Fatalf("%q %v", found, err)
+	}
+	if _, err := b.Delayed.Find(ctx, []string{"8", "none"}); err == nil {
+		t.Error("a name that finds nothing is no error")
+	} else {
+		b.refused(err, fault.NotFound)
+	}
+	b.ok(b.Delayed.Hurry(ctx, append(found, "moved-meanwhile")))
+	if n := delayed(); n != len(ids)+1 {
+		t.Errorf("%d are delayed: a member that was moved is added again", n)
+	}
+	now := b.redis.Time(ctx).Val().UnixMilli()
+	if due := score("9", "9"); due > now || due < now-1e6 {
+		t.Errorf("9 is due at %d, now is %d", due, now)
+	}
+	if score("10", "10") != at.UnixMilli() {
+		t.Error("a member was changed that was not named")
+	}
+	b.ok(b.Delayed.Remove(ctx, append(found, ids[100:]...)))
+	if n := delayed(); n != 98 {
+		t.Errorf("%d are left", n)
+	}
+}

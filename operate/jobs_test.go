@@ -1,0 +1,100 @@
+package operate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestPush appends each id to the stream of its own partition.
+func TestPush(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ids := []string{"1", "2", "3", "4", "5", "6", "7"}
+	b.ok(b.Jobs.Push(t.Context(), ids...))
+	var got []string
+	for _, s := range b.all {
+		for _, e := range b.redis.XRange(t.Context(), s.Keys.Jobs, "-", "+").Val() {
+			id, _ := e.Values["id"].(string)
+			if b.all.Of(id) != s {
+				t.Errorf("%s is in %s", id, s.Keys.Jobs)
+			}
+			got = append(got, id)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, ids) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestRetry runs a record with a final status again, and removes it from the dead jobs.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	failed, running, gone := b.insert("slow"), b.insert("slow"), b.insert("slow")
+	b.kill(failed)
+	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", running)
+	b.exec("UPDATE file_download_record SET status = 'FAILED', report = 'gone' WHERE id = ?", gone)
+	b.ok(b.Jobs.Retry(t.Context(), failed))
+	if r, err := b.inspect.Record(t.Context(), failed); err != nil || r.Status != report.Pending {
+		t.Errorf("%+v %v", r, err)
+	}
+	b.refused(b.Jobs.Retry(t.Context(), running), fault.Refused)
+	b.refused(b.Jobs.Retry(t.Context(), gone), fault.Refused)
+	if dead, pushed := b.dead(), b.pushed(); len(dead) != 0 || pushed != 1 {
+		t.Errorf("%q are dead, %d are pushed", dead, pushed)
+	}
+}
+
+// TestCheck refuses ids whose records cannot start.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	pending, final, odd, gone := b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow")
+	b.exec("UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", final)
+	b.exec("UPDATE file_download_record SET status = 'odd' WHERE id = ?", odd)
+	b.exec("UPDATE file_download_record SET report = 'gone' WHERE id = ?", gone)
+	b.ok(b.Jobs.Check(t.Context(), []string{pending}))
+	for _, id := range []string{final, odd, gone} {
+		b.refused(b.Jobs.Check(t.Context(), []string{pending, id}), fault.Refused)
+	}
+}
+
+// TestPauses pauses listeners and reports in every partition, and resumes them.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	since, err := b.Pauses.Listener(ctx, "one")
+	b.ok(err)
+	if again, err := b.Pauses.Listener(ctx, "one"); err != nil || !again.Equal(since) {
+		t.Errorf("%v, first %v: %v", again, since, err)
+	}
+	_, err = b.Pauses.Report(ctx, "slow")
+	b.ok(err)
+	for name, pause := range map[string]error{"none": fault.Input, "service": fault.Input} {
+		_, err := b.Pauses.Listener(ctx, name)
+		b.refused(err, pause)
+	}
+	_, err = b.Pauses.Report(ctx, "none")
+	b.refused(err, fault.Input)
+	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.ZCard(ctx, k.PausedSet) }); n != 2*len(b.all) {
+		t.Errorf("%d members are paused", n)
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		b.ok(b.all.Of(id).Gate.Park(ctx, "slow", id))
+	}
+	if was, released, err := b.Pauses.ResumeReport(ctx, "slow"); !was || released != 3 || err != nil || b.pushed() != 3 {
+		t.Errorf("%v %d %v", was, released, err)
+	}
+	for _, want := range []bool{true, false} {
+		if was, err := b.Pauses.ResumeListener(ctx, "one"); was != want || err != nil {
+			t.Errorf("%v %v", was, err)
+		}
+	}
+}
