@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -87,7 +85,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 		return step.Result{Kind: step.Void}
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
-		err = e.unlessFull(ctx, "append event", func() error {
+		err = e.insist(ctx, "append event", func() error {
 			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", report.ShortenTo(a.Type, 100), "reason", no.why)
 		})
 		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
@@ -104,20 +102,8 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 // aside quarantines a reply.
 func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
 	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply, "entry", entry.ID, "err", why)
-	return e.unlessFull(ctx, "quarantine", func() error {
+	return e.insist(ctx, "quarantine", func() error {
 		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply, entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
-	})
-}
-
-// unlessFull retries a write to Redis. If Redis is full, it returns scripts.ErrFull, so that others
-// can continue and free memory.
-func (e *external) unlessFull(ctx context.Context, what string, add func() error) error {
-	return e.insist(ctx, what, func() error {
-		err := add()
-		if err != nil && strings.Contains(err.Error(), "OOM command not allowed") {
-			err = fmt.Errorf("%w: %w", scripts.ErrFull, err)
-		}
-		return err
 	})
 }
 
@@ -169,16 +155,19 @@ func (e *external) leave(ctx context.Context, a reply, entry step.Entry) error {
 
 // handOn moves a reply to the end of the stream. It does not renew the lease of its worker.
 func (e *external) handOn(ctx context.Context, entry step.Entry) error {
-	return e.unlessFull(ctx, "hand reply on", func() error {
-		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Keys.Reply, Values: entry.Fields}).Err()
+	return e.insist(ctx, "hand reply on", func() error {
+		fields := make([]string, 0, 2*len(entry.Fields))
+		for name, value := range entry.Fields {
+			fields = append(fields, name, value)
+		}
+		return e.o.Scripts.Streams.Append(ctx, e.o.Scripts.Keys.Reply, 0, fields...)
 	})
 }
 
 // look reads the state of a reply's job. It refuses a reply that can have no effect.
 func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 	state, err := insist(ctx, e.Runner, "read state", func() (*job.State, error) {
-		state, err := e.o.Scripts.Jobs.Read(ctx, a.ID)
-		return state, broken(err)
+		return e.o.Scripts.Jobs.Read(ctx, a.ID)
 	})
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
@@ -207,33 +196,19 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 // pending reports whether a task's entry is pending.
 func (e *external) pending(ctx context.Context, of scripts.Entry) (bool, error) {
 	return insist(ctx, e.Runner, "look for entry", func() (bool, error) {
-		found, err := e.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
-			Stream: of.Stream, Group: of.Group, Start: of.ID, End: of.ID, Count: 1,
-		}).Result()
-		if redis.HasErrorPrefix(err, "NOGROUP") {
-			err = nil
-		}
-		return len(found) > 0, broken(err)
+		return e.o.Scripts.Entries.IsPending(ctx, of)
 	})
-}
-
-// broken marks the error of a key with a wrong type: a retry does not help.
-func broken(err error) error {
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
-		return fmt.Errorf("%w: %w", scripts.ErrBroken, err)
-	}
-	return err
 }
 
 // ofAnother refuses a reply that names the entry of another task, which it would acknowledge. A
 // deleted entry is no reason to refuse.
 func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) error {
 	return e.insist(ctx, "read entry", func() error {
-		found, err := e.o.Redis.XRangeN(ctx, named.Stream, named.ID, named.ID, 1).Result()
-		if err != nil || len(found) == 0 {
-			return broken(err)
+		found, ok, err := e.o.Scripts.Entries.Get(ctx, named.Stream, named.ID)
+		if err != nil || !ok {
+			return err
 		}
-		id, attempt := fmt.Sprint(found[0].Values["id"]), fmt.Sprint(found[0].Values["attempt"])
+		id, attempt := found.Fields["id"], found.Fields["attempt"]
 		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
 			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID, report.ShortenTo(id, 100), report.ShortenTo(attempt, 100))})
 		}

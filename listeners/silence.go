@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -67,54 +65,34 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 		return err
 	}
 	from := e.o.Scripts.Keys.Task(listener)
-	for start := "-"; ; {
+	for last := ""; ; {
 		began := time.Now()
-		idle, err := e.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
-			Stream: from, Group: scripts.Group, Idle: silence + behind, Start: start, End: "+", Count: watchBatch,
-		}).Result()
-		if redis.HasErrorPrefix(err, "NOGROUP") {
-			// Before its service comes: from the first entry on.
-			err = e.o.Redis.XGroupCreateMkStream(ctx, from, scripts.Group, "0").Err()
-			if redis.HasErrorPrefix(err, "BUSYGROUP") {
-				err = nil
-			}
-			return err
-		}
+		idle, err := e.o.Scripts.Entries.Idle(ctx, from, silence+behind, last, watchBatch)
 		if err != nil || len(idle) == 0 {
 			return err
 		}
-		// XCLAIM claims only these. XAUTOCLAIM would make this process a consumer of the stream,
-		// from Redis 7.2 on.
-		claim := &redis.XClaimArgs{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, MinIdle: silence + behind}
-		for _, p := range idle {
-			claim.Messages = append(claim.Messages, p.ID)
-		}
-		messages, err := e.o.Redis.XClaim(ctx, claim).Result()
+		entries, err := e.o.Scripts.Entries.TakeOver(ctx, from, e.o.Consumer, silence+behind, idle)
 		if err != nil {
 			return err
 		}
 		if took := time.Since(began); took > watchEvery {
 			return fmt.Errorf("Redis took %s to answer", took.Round(time.Second)) // workers had to wait, too
 		}
-		for _, m := range messages {
-			fields := make(map[string]string, len(m.Values))
-			for k, v := range m.Values {
-				fields[k], _ = v.(string)
-			}
-			if err := e.silent(ctx, listener, m.ID, fields); err != nil {
+		for _, entry := range entries {
+			if err := e.silent(ctx, listener, entry.ID, entry.Fields); err != nil {
 				return err
 			}
 		}
 		if len(idle) < watchBatch || ctx.Err() != nil {
 			return nil
 		}
-		start = "(" + idle[len(idle)-1].ID
+		last = idle[len(idle)-1]
 	}
 }
 
 // behind returns the age of the oldest reply that is not applied.
 func (e *external) behind(ctx context.Context) (time.Duration, error) {
-	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Keys.Reply, "-", "+", 1).Result()
+	oldest, err := e.o.Scripts.Entries.First(ctx, e.o.Scripts.Keys.Reply, 1)
 	if err != nil || len(oldest) == 0 {
 		return 0, err
 	}
@@ -151,11 +129,12 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 	}
 	if state.Tasks[listener].Owner == "" {
 		later := job.Later{ID: a.ID, Attempt: attempt, Step: listener}
-		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Keys.Delayed, later.String()).Err()
-		if err == nil {
-			return ack() // its try was given up, and the next one is scheduled
-		} else if !errors.Is(err, redis.Nil) {
+		found, err := e.o.Scripts.Sets.Scores(ctx, e.o.Scripts.Keys.Delayed, []string{later.String()})
+		if err != nil {
 			return err
+		}
+		if len(found) > 0 {
+			return ack() // its try was given up, and the next one is scheduled
 		}
 	}
 	task, _ := e.o.Scripts.Tasks.New(scripts.Message{ID: a.ID, Attempt: attempt}, listener,

@@ -40,6 +40,7 @@ type Scripts struct {
 	Tasks       Tasks
 	Folds       Folds
 	Streams     Streams
+	Entries     Entries
 	Gate        Gate
 	Limits      Limits
 	Sets        Sets
@@ -60,6 +61,8 @@ type (
 	Folds struct{ *conn }
 	// Streams acknowledges entries, moves them, and finds those that are lost.
 	Streams struct{ *conn }
+	// Entries reads entries of streams and what is pending.
+	Entries struct{ *conn }
 	// Gate says which listeners and reports are paused, and holds the ids that wait for a report.
 	Gate struct{ *conn }
 	// Limits counts what a source or a report may have at once: calls, slots and running jobs.
@@ -119,7 +122,7 @@ func New(o Options) *Scripts {
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout, Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
 		return Gate{c}.Paused(ctx)
 	}}
-	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Limits{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
+	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

@@ -73,7 +73,7 @@ func New(o Options) *Pages {
 	p.exports.lists = aged.Cache[string, exportList]{
 		MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.exports.read,
 	}
-	p.queues = queues{redis: o.Redis}
+	p.queues = queues{partitions: o.Partitions}
 	p.queues.heads = aged.Cache[string, queueHead]{MaxAge: maxQueueAge, Timeout: queryTimeout, Ask: p.queues.read}
 	p.mux.HandleFunc("GET /r/{token}", p.page)
 	p.mux.HandleFunc("GET /r/{token}/file", p.file)

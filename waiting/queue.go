@@ -2,11 +2,8 @@ package waiting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/aged"
@@ -30,8 +27,8 @@ type position struct {
 
 // queues finds ids in the queues of all partitions.
 type queues struct {
-	redis redis.UniversalClient
-	heads aged.Cache[string, queueHead] // by the name of the stream
+	partitions scripts.Partitions
+	heads      aged.Cache[string, queueHead] // by the name of the stream
 }
 
 // queueHead has the first ids of a queue.
@@ -42,13 +39,15 @@ type queueHead struct {
 
 // position returns the position of an id in a partition.
 func (q *queues) position(ctx context.Context, s *scripts.Scripts, id string) (at position, err error) {
-	score, err := q.redis.ZScore(ctx, s.Keys.Delayed, id).Result()
-	switch due, ok := inspect.DueTime(score); {
-	case err == nil && ok:
-		at.Due = due
-		return at, nil
-	case err != nil && !errors.Is(err, redis.Nil):
-		return at, fmt.Errorf("delayed: %w", err)
+	scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, []string{id})
+	if err != nil {
+		return at, err
+	}
+	if score, ok := scores[id]; ok {
+		if due, ok := inspect.DueTime(score); ok {
+			at.Due = due
+			return at, nil
+		}
 	}
 	head, err := q.heads.Get(ctx, s.Keys.Jobs)
 	if err != nil {
@@ -63,13 +62,13 @@ func (q *queues) position(ctx context.Context, s *scripts.Scripts, id string) (a
 
 // read reads the first ids of a queue.
 func (q *queues) read(ctx context.Context, stream string) (queueHead, error) {
-	entries, err := q.redis.XRangeN(ctx, stream, "-", "+", maxPositions+1).Result()
+	entries, err := q.partitions.Home().Entries.First(ctx, stream, maxPositions+1)
 	if err != nil {
 		return queueHead{}, fmt.Errorf("jobs: %w", err)
 	}
 	head := queueHead{positions: map[string]int{}, more: len(entries) > maxPositions}
 	for i, e := range entries[:min(len(entries), maxPositions)] {
-		if id, _ := e.Values["id"].(string); id != "" {
+		if id := e.Fields["id"]; id != "" {
 			head.positions[id] = i
 		}
 	}
