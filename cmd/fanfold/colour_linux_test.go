@@ -48,7 +48,7 @@ func TestColours(t *testing.T) {
 		terminal, other := pseudoTerminal(t)
 		command := &cobra.Command{}
 		command.SetOut(screen.New(terminal))
-		if err := (&flags{output: "table"}).printFindings(command, doctor.Findings{{Check: "c", Result: doctor.Pass, Detail: "x\x1b[31m"}}); err != nil {
+		if err := (printer{"table"}).printFindings(command, doctor.Findings{{Check: "c", Result: doctor.Pass, Detail: "x\x1b[31m"}}); err != nil {
 			t.Fatal(err)
 		}
 		b := make([]byte, 4096)
@@ -64,7 +64,7 @@ func TestColours(t *testing.T) {
 	var out strings.Builder
 	command := &cobra.Command{}
 	command.SetOut(screen.New(&out))
-	if err := (&flags{output: "table"}).printFindings(command, doctor.Findings{{Check: "c", Result: doctor.Pass}}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if err := (printer{"table"}).printFindings(command, doctor.Findings{{Check: "c", Result: doctor.Pass}}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%v %q", err, out.String())
 	}
 }

@@ -72,7 +72,7 @@ func newDeadList(f *flags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := printList(f, c, list, table.Row{"id", "when", "report", "attempt", "reason"}, func(j inspect.DeadJob) table.Row {
+		if err := printList(f.printer, c, list, table.Row{"id", "when", "report", "attempt", "reason"}, func(j inspect.DeadJob) table.Row {
 			reason := j.Error
 			if j.Note != "" {
 				reason = "(" + j.Note + ") " + reason

@@ -31,8 +31,8 @@ func newDelayList(f *flags) *cobra.Command {
 		})
 }
 
-func (f *flags) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
-	return printList(f, c, list, table.Row{"member", "due", "in", "what"}, func(d inspect.Delayed) table.Row {
+func (p printer) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
+	return printList(p, c, list, table.Row{"member", "due", "in", "what"}, func(d inspect.Delayed) table.Row {
 		due, what := fmt.Sprint(d.Score), d.What
 		if d.Due != nil {
 			due = words.Stamp(*d.Due)
@@ -52,7 +52,7 @@ func newDelayRun(f *flags) *cobra.Command {
 its retries. A scheduler moves them at once.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			return f.changeDelayed(c, b, args, "due now", b.Operate.Delayed.Hurry)
+			return changeDelayed(f, c, b, args, "due now", b.Operate.Delayed.Hurry)
 		}),
 	}
 }
@@ -69,13 +69,13 @@ limits.grace, unless you cancel it with fanfold cancel. A running job fails at i
 deadline if you remove its retry.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			return f.changeDelayed(c, b, args, "removed", b.Operate.Delayed.Remove)
+			return changeDelayed(f, c, b, args, "removed", b.Operate.Delayed.Remove)
 		}),
 	}
 }
 
 // changeDelayed changes the members that args name and prints them.
-func (f *flags) changeDelayed(c *cobra.Command, b *backend, args []string, done string, change func(context.Context, []string) error) error {
+func changeDelayed(f *flags, c *cobra.Command, b *backend, args []string, done string, change func(context.Context, []string) error) error {
 	members, err := b.Operate.Delayed.Find(c.Context(), args)
 	if err != nil {
 		return err

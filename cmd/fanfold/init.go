@@ -65,7 +65,7 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 }
 
 // printProposal prints what was written and what to do next.
-func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
+func (out printer) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
 	command, parameter, tables := os.Args[0], "", "the table "+p.Records+" and Fanfold's other tables"
 	if file != "fanfold.yaml" {
 		command += " -c " + file
@@ -77,7 +77,7 @@ func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal
 		tables = "Fanfold's other tables"
 	}
 	run := fmt.Sprintf("%s run %s%s --file %[2]s.csv", command, p.Report, parameter)
-	if f.output == "json" {
+	if out.output == "json" {
 		return printJSON(c.OutOrStdout(), map[string]any{
 			"file": file, "report": p.Report, "records": p.Records, "variables": append([]string{}, p.Variables...),
 			"next": []string{command + " migrate", command + " doctor", command + " serve", run},

@@ -93,12 +93,15 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 				_, err := fmt.Fprintln(c.OutOrStdout(), "no records match")
 				return err
 			}
-			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why"}, func(v listed) table.Row {
+			return printList(f.printer, c, views, listHeader, func(v listed) table.Row {
 				rows := ""
 				if v.Rows != nil {
 					rows = strconv.FormatInt(*v.Rows, 10)
 				}
-				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, localTime(v.Created), localTime(v.Started), localTime(v.Ended), durationText(v.Job), parametersText(v.Job), show.About(v.Job), v.Why}
+				return table.Row{
+					v.ID, v.Report, v.Status, v.Attempt, rows, localTime(v.Created), localTime(v.Started), localTime(v.Ended),
+					durationText(v.Job), parametersText(v.Job), show.About(v.Job), v.Why,
+				}
 			}, hiddenColumns(views, width)...)
 		}),
 	}
@@ -160,19 +163,23 @@ func kindLines() (lines []string) {
 // wideTerminal is the minimum width of a terminal that shows all columns of a list.
 const wideTerminal = 160
 
+var listHeader = table.Row{
+	"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why",
+}
+
 // hiddenColumns returns the columns of a list that have no values or do not fit on a terminal.
 func hiddenColumns(views []listed, width int) (columns []table.ColumnConfig) {
 	narrow := width > 0 && width < wideTerminal
-	for number, has := range map[int]func(v listed) bool{
-		5:  func(v listed) bool { return v.Rows != nil },
-		6:  func(v listed) bool { return v.Created != nil && !narrow },
-		7:  func(v listed) bool { return v.Started != nil && !narrow },
-		8:  func(v listed) bool { return v.Ended != nil },
-		9:  func(v listed) bool { return v.Duration != nil },
-		12: func(v listed) bool { return v.Why != "" },
+	for name, has := range map[string]func(v listed) bool{
+		"rows":     func(v listed) bool { return v.Rows != nil },
+		"created":  func(v listed) bool { return v.Created != nil && !narrow },
+		"started":  func(v listed) bool { return v.Started != nil && !narrow },
+		"ended":    func(v listed) bool { return v.Ended != nil },
+		"duration": func(v listed) bool { return v.Duration != nil },
+		"why":      func(v listed) bool { return v.Why != "" },
 	} {
 		if !slices.ContainsFunc(views, has) {
-			columns = append(columns, table.ColumnConfig{Number: number, Hidden: true})
+			columns = append(columns, table.ColumnConfig{Number: slices.Index(listHeader, any(name)) + 1, Hidden: true})
 		}
 	}
 	return columns

@@ -41,9 +41,9 @@ func main() {
 
 // flags are the flags that all commands share.
 type flags struct {
-	kinds    kinds.Kinds
+	kinds kinds.Kinds
+	printer
 	config   string
-	output   string
 	logLevel slog.Level
 	logJSON  bool
 }

@@ -17,11 +17,16 @@ import (
 	"github.com/fanfold/fanfold/operate"
 )
 
+// printer writes results to the standard output of a command.
+type printer struct {
+	output string // table or json
+}
+
 // print writes a result as a table or, with -o json, as JSON. On a terminal, the table fits its width
 // and has colours. Elsewhere a row is one line, unless a cell has several.
-func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []table.Row, columns ...table.ColumnConfig) error {
+func (p printer) print(c *cobra.Command, result any, header table.Row, rows []table.Row, columns ...table.ColumnConfig) error {
 	w := c.OutOrStdout()
-	if f.output == "json" {
+	if p.output == "json" {
 		return printJSON(w, result)
 	}
 	terminal, width := screen.Terminal(w)
@@ -35,7 +40,7 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 }
 
 // printList prints a list, with one row for every entry.
-func printList[T any](f *flags, c *cobra.Command, list []T, header table.Row, row func(T) table.Row, columns ...table.ColumnConfig) error {
+func printList[T any](p printer, c *cobra.Command, list []T, header table.Row, row func(T) table.Row, columns ...table.ColumnConfig) error {
 	if list == nil {
 		list = []T{} // JSON readers expect [], not null
 	}
@@ -43,13 +48,13 @@ func printList[T any](f *flags, c *cobra.Command, list []T, header table.Row, ro
 	for _, one := range list {
 		rows = append(rows, row(one))
 	}
-	return f.print(c, list, header, rows, columns...)
+	return p.print(c, list, header, rows, columns...)
 }
 
 // printCut says below a table of some entries how to see the others; total counts all of them, and is not
 // called if none matched the filter or all are shown.
-func (f *flags) printCut(c *cobra.Command, shown, limit int, total func() (int64, error)) error {
-	if f.output == "json" || shown < limit {
+func (p printer) printCut(c *cobra.Command, shown, limit int, total func() (int64, error)) error {
+	if p.output == "json" || shown < limit {
 		return nil
 	}
 	n, err := total()
@@ -61,14 +66,14 @@ func (f *flags) printCut(c *cobra.Command, shown, limit int, total func() (int64
 }
 
 // printNames prints a list of names.
-func (f *flags) printNames(c *cobra.Command, title string, names []string) error {
-	return printList(f, c, names, table.Row{title}, func(name string) table.Row { return table.Row{name} })
+func (p printer) printNames(c *cobra.Command, title string, names []string) error {
+	return printList(p, c, names, table.Row{title}, func(name string) table.Row { return table.Row{name} })
 }
 
 // printChanged prints what a command did and the names that it changed.
-func (f *flags) printChanged(c *cobra.Command, done string, names []string) error {
-	if f.output != "json" {
-		return f.printNames(c, done, names)
+func (p printer) printChanged(c *cobra.Command, done string, names []string) error {
+	if p.output != "json" {
+		return p.printNames(c, done, names)
 	}
 	return printJSON(c.OutOrStdout(), struct {
 		Done  string   `json:"done"`
@@ -90,8 +95,8 @@ type outcome struct {
 	Outcome string `json:"outcome"` // what was done, or "refused"
 }
 
-func (f *flags) printOutcomes(c *cobra.Command, done []outcome) error {
-	return printList(f, c, done, table.Row{"id", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+func (p printer) printOutcomes(c *cobra.Command, done []outcome) error {
+	return printList(p, c, done, table.Row{"id", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
 }
 
 // forEach calls do for every id. It continues after a refusal and stops at any other error. It returns

@@ -27,11 +27,11 @@ migrate). Pauses do not count as tries. The deadline of a job that waits for a p
 listener still applies, unless its report has paused_deadline: waits.`,
 	}
 	c.AddCommand(
-		f.named("listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
+		named(f, "listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
 			since, err := b.Operate.Pauses.Listener(c.Context(), name)
 			return f.printPaused(c, scripts.PausedListener(name), since, err)
 		}),
-		f.named("report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
+		named(f, "report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
 			since, err := b.Operate.Pauses.Report(c.Context(), name)
 			return f.printPaused(c, scripts.PausedReport(name), since, err)
 		}),
@@ -58,11 +58,11 @@ A task that failed before keeps the time of its next try; fanfold delay run retr
 Resuming something that is not paused changes nothing.`,
 	}
 	c.AddCommand(
-		f.named("listener NAME", "Resume a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
+		named(f, "listener NAME", "Resume a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
 			was, err := b.Operate.Pauses.ResumeListener(c.Context(), name)
 			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
 		}),
-		f.named("report NAME", "Resume a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
+		named(f, "report NAME", "Resume a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
 			was, n, err := b.Operate.Pauses.ResumeReport(c.Context(), name)
 			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
 		}),
@@ -71,7 +71,7 @@ Resuming something that is not paused changes nothing.`,
 }
 
 // named returns a command whose argument is a name from the configuration.
-func (f *flags) named(use, short string, names func(*config.Config) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
+func named(f *flags, use, short string, names func(*config.Config) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete(names),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error { return run(c, b, args[0]) }),
@@ -79,15 +79,15 @@ func (f *flags) named(use, short string, names func(*config.Config) []string, ru
 }
 
 // printPaused prints a pause and when it began.
-func (f *flags) printPaused(c *cobra.Command, what string, since time.Time, err error) error {
+func (p printer) printPaused(c *cobra.Command, what string, since time.Time, err error) error {
 	if err != nil {
 		return err
 	}
-	return f.printPauses(c, []inspect.Pause{{What: what, Since: since}})
+	return p.printPauses(c, []inspect.Pause{{What: what, Since: since}})
 }
 
-func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
-	return printList(f, c, list, table.Row{"paused", "since", "waiting ids"}, func(p inspect.Pause) table.Row {
+func (p printer) printPauses(c *cobra.Command, list []inspect.Pause) error {
+	return printList(p, c, list, table.Row{"paused", "since", "waiting ids"}, func(p inspect.Pause) table.Row {
 		waiting := ""
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)
@@ -97,7 +97,7 @@ func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
 }
 
 // printResumed prints the result of a resume, with the number of ids that it pushed for a report.
-func (f *flags) printResumed(c *cobra.Command, what string, was bool, released int, err error) error {
+func (p printer) printResumed(c *cobra.Command, what string, was bool, released int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -106,5 +106,5 @@ func (f *flags) printResumed(c *cobra.Command, what string, was bool, released i
 		Was      bool   `json:"was_paused"`
 		Released int    `json:"released"`
 	}{what, was, released}
-	return f.print(c, r, table.Row{"resumed", "was paused", "ids pushed"}, []table.Row{{what, was, released}})
+	return p.print(c, r, table.Row{"resumed", "was paused", "ids pushed"}, []table.Row{{what, was, released}})
 }

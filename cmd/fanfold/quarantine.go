@@ -25,7 +25,7 @@ entries and drops the oldest.`,
 			if err != nil {
 				return err
 			}
-			if err := printList(f, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
+			if err := printList(f.printer, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
 				return table.Row{e.Entry, words.Stamp(e.At), e.Stream, e.Reason, e.Fields}
 			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60}); err != nil {
 				return err

@@ -114,6 +114,6 @@ quarantine show says why.`,
 	return c
 }
 
-func (f *flags) printRequeued(c *cobra.Command, done []outcome) error {
-	return printList(f, c, done, table.Row{"entry", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+func (p printer) printRequeued(c *cobra.Command, done []outcome) error {
+	return printList(p, c, done, table.Row{"entry", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
 }

@@ -77,7 +77,7 @@ func TestTablesInAPipe(t *testing.T) {
 	var out bytes.Buffer
 	c := &cobra.Command{}
 	c.SetOut(screen.New(&out))
-	if err := (&flags{output: "table"}).printFindings(c, doctor.Findings{{Check: "c", Detail: long}}); err != nil {
+	if err := (printer{"table"}).printFindings(c, doctor.Findings{{Check: "c", Detail: long}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), strings.TrimSpace(long)) {

@@ -42,7 +42,7 @@ func newValidate(f *flags) *cobra.Command {
 			for _, name := range slices.Sorted(maps.Keys(config.Reports)) {
 				views = append(views, newReportView(config.Reports[name], config.Warnings))
 			}
-			err = printList(f, c, views, table.Row{"report", "definition", "parameters", "stages", "timeout", "columns"}, func(v reportView) table.Row {
+			err = printList(f.printer, c, views, table.Row{"report", "definition", "parameters", "stages", "timeout", "columns"}, func(v reportView) table.Row {
 				var stages []string
 				for _, s := range v.Stages {
 					stages = append(stages, strings.Join(s, ", "))
@@ -163,8 +163,8 @@ fails.`,
 	}
 }
 
-func (f *flags) printFindings(c *cobra.Command, all doctor.Findings) error {
-	return printList(f, c, all, table.Row{"result", "check", "detail"}, func(f doctor.Finding) table.Row {
+func (p printer) printFindings(c *cobra.Command, all doctor.Findings) error {
+	return printList(p, c, all, table.Row{"result", "check", "detail"}, func(f doctor.Finding) table.Row {
 		if f.Hint != "" {
 			f.Detail += "\n→ " + f.Hint
 		}

@@ -133,7 +133,7 @@ func parametersText(v inspect.Job) string {
 type jobViews []inspect.Job
 
 func (vs jobViews) print(f *flags, c *cobra.Command) error {
-	return printList(f, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
+	return printList(f.printer, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
 		return table.Row{v.ID, v.Report, v.Status, v.Attempt, show.About(v)}
 	})
 }

@@ -41,7 +41,7 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 				return fmt.Errorf("nothing was pushed: %w", err)
 			}
 			if due.given() {
-				return f.delay(c, b, ids, due)
+				return delay(f, c, b, ids, due)
 			}
 			if err := b.Operate.Jobs.Push(callerContext(c), ids...); err != nil {
 				return err
@@ -90,7 +90,7 @@ func callerContext(c *cobra.Command) context.Context {
 }
 
 // delay adds ids to the delayed set and prints them.
-func (f *flags) delay(c *cobra.Command, b *backend, ids []string, due dueFlags) error {
+func delay(f *flags, c *cobra.Command, b *backend, ids []string, due dueFlags) error {
 	now, err := b.Partitions.Home().Now(c.Context())
 	if err != nil {
 		return err

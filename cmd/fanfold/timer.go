@@ -112,8 +112,8 @@ func newTimerChange(f *flags, verb, state, short string, change func(t operate.T
 	}
 }
 
-func (f *flags) printTimers(c *cobra.Command, list []inspect.Timer) error {
-	return printList(f, c, list, table.Row{"name", "state", "due", "repeats", "definition"}, func(v inspect.Timer) table.Row {
+func (p printer) printTimers(c *cobra.Command, list []inspect.Timer) error {
+	return printList(p, c, list, table.Row{"name", "state", "due", "repeats", "definition"}, func(v inspect.Timer) table.Row {
 		due := ""
 		if v.Due != nil {
 			due = words.Stamp(*v.Due)
