@@ -140,7 +140,7 @@ func TestWhoLinksSDKs(t *testing.T) {
 		"cloud.google.com/go/storage":  "/sink/gcs",
 		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
 	} {
-		want := []string{"/cmd/fanfold", "/cmd/fanfold/process", has}
+		want := []string{"/cmd/fanfold", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
 		if sdk == "go.opentelemetry.io/otel/sdk" {
 			want = append(want, "/sink/gcs") // for metrics of its own
 		}

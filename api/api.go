@@ -30,6 +30,8 @@ type Options struct {
 	Parameters int64
 	// Find finds the file of a record.
 	Find web.Find
+	// Size returns the size of a record's file in bytes; nil: not known at once.
+	Size func(ctx context.Context, id, file string) *int64
 	// Page returns the address of a job's page for the person who waits, or an empty string if it has none.
 	// nil: no job has one.
 	Page func(ctx context.Context, id string) string

@@ -19,7 +19,7 @@ func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v.Size = a.o.Find.Size(r.Context(), v.ID, v.File)
+	v.Size = a.o.Size(r.Context(), v.ID, v.File)
 	return answer(w, http.StatusOK, v)
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -37,7 +38,7 @@ type bundle struct {
 	url    string
 	db     *sql.DB
 	redis  *redis.Client
-	files  *sink.Dir
+	files  *dir.Sink
 	prefix string
 	log    strings.Builder
 }
@@ -77,7 +78,7 @@ reports:
 	b.ok(err)
 	records, err := record.New(b.db, c.Records)
 	b.ok(err)
-	b.files, err = sink.NewDir(c.Sink.Place)
+	b.files, err = dir.New(strings.TrimPrefix(string(c.Sink.URL), "file://"))
 	b.ok(err)
 	all := scripts.Partitions{scripts.New(scripts.Options{Redis: b.redis, Keys: c.Keys, JobBytes: c.Limits.JobBytes})}
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
@@ -90,6 +91,14 @@ reports:
 			formats := kinds.Standard().Formats
 			made, _ := files.Parse(name, formats.Endings())
 			return web.File{Sink: b.files, Name: name, Made: made, ContentType: formats.ContentType(made.Ending)}, nil
+		},
+		Size: func(_ context.Context, _, file string) *int64 {
+			name, _ := b.files.Name(file)
+			size, err := b.files.Size(name)
+			if err != nil {
+				return nil
+			}
+			return &size
 		},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})

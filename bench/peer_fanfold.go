@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
@@ -21,11 +20,14 @@ import (
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/trigger"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 // fanfold is all roles in one process, through the same scripts as a real report:
@@ -108,7 +110,7 @@ func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*
 	if err != nil {
 		return err
 	}
-	made, err := files.New(e, files.Options{Sink: f.files, Formats: kinds.Standard().Formats})
+	made, err := files.New(e, files.Options{Sink: f.files, Formats: formats})
 	if err != nil {
 		return err
 	}
@@ -170,6 +172,9 @@ func (f *fanfold) close() {
 	}
 }
 
+// formats are those of the files.
+var formats = format.Kinds{format.CSV}
+
 // benchReport is a report of n listeners without SQL.
 func benchReport(n int) (*report.Report, error) {
 	var list, joined []string
@@ -186,7 +191,7 @@ reports:
   bench:
     stages: [{listeners: [`+strings.Join(list, ", ")+`]}]
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
-`), decode.Environment{}, kinds.Standard().Config())
+`), decode.Environment{}, config.Kinds{Formats: formats.Config(), Sinks: sink.Kinds{dir.Kind}.Config()})
 	if err != nil {
 		return nil, err
 	}

@@ -35,9 +35,7 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		}
 	}
 	k.checkSite()
-	if f.Sink.Scheme == report.SchemeFile && f.Sink.Place == "/" {
-		k.Of(f).Get("sink").Warn("the sink is the root directory: every report would be a folder of the system's", "Write a directory of its own, such as file:///var/lib/fanfold")
-	}
+	k.checkSink()
 	if f.Traces.Traces.Headers = k.headers(f.Traces.Headers); f.Traces.URL != "" {
 		c.Traces = f.Traces.Traces
 		c.Traces.URL = strings.TrimRight(c.Traces.URL, "/")
@@ -83,6 +81,25 @@ func (k *checker) checkKeys() {
 		if !s.Wrong(a.name, b.name) && (strings.HasPrefix(a.prefix, b.prefix) || strings.HasPrefix(b.prefix, a.prefix)) {
 			s.First(a.name, b.name).Problem("one of "+b.name+" and "+a.name+" begins with the other", "Choose prefixes that begin differently; the defaults are "+d.Prefix+", "+d.Hash+" and "+d.Replies)
 			return
+		}
+	}
+}
+
+// checkSink requires a URL, and asks its kind about the rest.
+func (k *checker) checkSink() {
+	s := k.Of(&k.f.Sink)
+	switch {
+	case !s.Given():
+		k.Of(k.f).Missing("sink", k.kinds.sinkRemedy())
+	case !s.Get("url").Given():
+		s.Missing("url", k.kinds.sinkRemedy())
+	}
+	for _, kind := range k.kinds.Sinks {
+		if kind.Scheme != k.f.Sink.URL.Scheme() || kind.Check == nil || !s.Has("url") {
+			continue
+		}
+		if warning := kind.Check(&k.f.Sink); warning != nil {
+			s.Get("url").Warn(warning.Message, warning.Remedy)
 		}
 	}
 }

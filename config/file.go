@@ -20,8 +20,8 @@ type file struct {
 	APIs []apiFields `yaml:"apis"`
 	// The table of the records
 	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
-	// Where files go: `gs://bucket/prefix` or `file:///directory`. See [Sink](#sink)
-	Sink report.SinkURL `yaml:"sink" need:"Write gs://bucket/prefix or file:///directory"`
+	// Where files go: a URL, or these fields. See [Sink](#sink)
+	Sink report.Sink `yaml:"sink" unset:"required"`
 	// Limits of concurrency, memory and time
 	Limits report.Limits `yaml:"limits"`
 	// Prefixes of the names in Redis

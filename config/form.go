@@ -26,7 +26,6 @@ var language = decode.Language{
 		reflect.TypeFor[report.Every]():    textOf(report.ParseEvery),
 		reflect.TypeFor[report.Cron]():     textOf(report.ParseCron),
 		reflect.TypeFor[report.Share]():    textOf(report.ParseShare),
-		reflect.TypeFor[report.SinkURL]():  textOf(report.ParseSinkURL),
 		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
 		reflect.TypeFor[report.Pattern]():  textOf(report.ParsePattern),
 		reflect.TypeFor[report.Template](): textOf(func(text string) (report.Template, *report.Mistake) { return report.NewTemplate(text), nil }),

@@ -2,16 +2,19 @@ package config
 
 import (
 	"maps"
+	"reflect"
+	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
-// Kinds are what a program offers to its configurations. In every table, the first is the default.
+// Kinds are what a program offers to its configurations.
 type Kinds struct {
-	Formats []report.Format // of files
-	Sources kind.Sources    // of listeners
+	Formats []report.Format   // of files; the first is the default
+	Sinks   []report.SinkKind // places of files
+	Sources kind.Sources      // of listeners; the first is the default
 }
 
 // language returns the language of a configuration that can choose these kinds.
@@ -26,5 +29,38 @@ func (k Kinds) language() decode.Language {
 	for _, f := range k.Formats {
 		l.Kinds["format"] = append(l.Kinds["format"], decode.Kind{Name: f.Name, Fields: f.Fields})
 	}
+	for _, s := range k.Sinks {
+		l.Kinds["sink"] = append(l.Kinds["sink"], decode.Kind{Name: s.Scheme, Fields: s.Fields})
+	}
+	l.Types = maps.Clone(l.Types)
+	l.Types[reflect.TypeFor[report.SinkURL]()] = textOf(k.ParseSink)
 	return l
 }
+
+// ParseSink reads the URL of a sink, and ignores slashes at the end.
+func (k Kinds) ParseSink(text string) (report.SinkURL, *report.Mistake) {
+	var schemes []string
+	for _, s := range k.Sinks {
+		schemes = append(schemes, s.Scheme+"://")
+		if !strings.HasPrefix(text, s.Scheme+"://") {
+			continue
+		}
+		url, wrong := s.Parse(text)
+		if wrong == "" {
+			return url, nil
+		}
+		return "", &report.Mistake{Message: wrong, Remedy: "Write " + s.Form}
+	}
+	return "", &report.Mistake{Message: decode.NoneOf(schemes), Remedy: k.sinkRemedy()}
+}
+
+// SinkForms returns the forms of URLs of sinks, for people.
+func (k Kinds) SinkForms() string {
+	var forms []string
+	for _, s := range k.Sinks {
+		forms = append(forms, s.Form)
+	}
+	return strings.Join(forms, " or ")
+}
+
+func (k Kinds) sinkRemedy() string { return "Write " + k.SinkForms() }

@@ -17,7 +17,7 @@ type Config struct {
 	APIs        map[string]report.API    // no API has the name of a database
 	Sources     map[string]report.Source // what Databases and APIs have in common
 	Records     report.Records
-	Sink        report.SinkURL
+	Sink        report.Sink
 	Limits      report.Limits
 	Keys        report.Keys
 	Admin       string // host:port of the admin server; empty means none

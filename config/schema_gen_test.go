@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +53,11 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 	case t == reflect.TypeFor[report.Rate]():
 		return pattern(report.RateForm)
 	case t == reflect.TypeFor[report.SinkURL]():
-		return pattern(`^(gs|file)://`)
+		var schemes []string
+		for _, kind := range TestKinds.Sinks {
+			schemes = append(schemes, kind.Scheme)
+		}
+		return pattern(`^(` + strings.Join(schemes, "|") + `)://`)
 	case t == reflect.TypeFor[report.JSONPath]():
 		return pattern(`^\$`)
 	}

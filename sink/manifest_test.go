@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,11 +13,12 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 func TestManifestBytes(t *testing.T) {
 	t.Parallel()
-	p := openDir(t)
+	p, root := openDir(t)
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: "1111", Attempt: 2, Report: "withdrawals"},
 		Definition: "5f2c",
@@ -38,36 +40,58 @@ func TestManifestBytes(t *testing.T) {
 		}},
 	}
 	for name, m := range map[string]sink.Manifest{"manifest.json": m, "manifest_empty.json": {}} {
-		if err := sink.WriteManifest(t.Context(), p.Sink, name, m); err != nil {
+		if err := sink.WriteManifest(t.Context(), p, name, m); err != nil {
 			t.Fatal(err)
 		}
 		want, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), string(p.Read(t, sink.ManifestName(name)))); diff != "" {
+		if diff := cmp.Diff(string(want), string(read(t, root, sink.ManifestName(name)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		got, err := sink.ReadManifest(t.Context(), p.Sink, name)
+		got, err := sink.ReadManifest(t.Context(), p, name)
 		if err != nil || got.Rows != m.Rows || got.CRC32C != m.CRC32C || len(got.Listeners) != len(m.Listeners) {
 			t.Errorf("%+v %v", got, err)
 		}
 	}
-	if _, err := sink.ReadManifest(t.Context(), p.Sink, "none.csv"); !errors.Is(err, sink.ErrNoObject) {
+	if _, err := sink.ReadManifest(t.Context(), p, "none.csv"); !errors.Is(err, sink.ErrNoObject) {
 		t.Error(err)
 	}
 }
 
 func TestWriteManifestErrors(t *testing.T) {
 	t.Parallel()
-	p := openDir(t)
-	if err := sink.WriteManifest(t.Context(), p.Sink, name, sink.Manifest{Parameters: json.RawMessage("{")}); err == nil {
+	p, root := openDir(t)
+	if err := sink.WriteManifest(t.Context(), p, name, sink.Manifest{Parameters: json.RawMessage("{")}); err == nil {
 		t.Error("parameters that are no JSON are no error")
 	}
-	if err := sink.WriteManifest(t.Context(), p.Sink, "../x", sink.Manifest{}); err == nil {
+	if err := sink.WriteManifest(t.Context(), p, "../x", sink.Manifest{}); err == nil {
 		t.Error("a bad name is no error")
 	}
-	if got := p.List(t); len(got) != 0 {
+	if got, err := os.ReadDir(root); err != nil || len(got) != 0 {
 		t.Errorf("the place has %q", got)
 	}
+}
+
+const name = "withdrawals/1111-1.csv"
+
+// openDir returns a sink in a folder.
+func openDir(t *testing.T) (s sink.Sink, root string) {
+	t.Helper()
+	root = t.TempDir()
+	s, err := dir.New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, root
+}
+
+func read(t *testing.T, root, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

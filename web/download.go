@@ -12,7 +12,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/access"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -30,11 +29,6 @@ type Find func(ctx context.Context, id, file string) (File, error)
 // ErrElsewhere is returned for a file that cannot be downloaded from the sink, however often one
 // tries: it is in another sink, was not made by a job of the record, or is no file.
 var ErrElsewhere = errors.New("the file of the record is not one of the sink")
-
-// signer is a sink whose objects anyone can read with a signed URL.
-type signer interface {
-	SignedURL(ctx context.Context, name string, until time.Time) (string, error)
-}
 
 // sized is an open file whose size is known, so that a browser can show how much is left.
 type sized interface {
@@ -71,7 +65,7 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	if s, ok := found.Sink.(signer); ok {
+	if s, ok := found.Sink.(sink.Signer); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), signTime)
 		defer cancel()
 		url, err := s.SignedURL(ctx, found.Name, time.Now().Add(LinkTime))
@@ -112,23 +106,6 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		panic(http.ErrAbortHandler) // where the length is unknown, only an abort tells the client
 	}
 	return nil
-}
-
-// Size returns the size of a record's file in bytes if it is in a directory, otherwise nil.
-func (find Find) Size(ctx context.Context, id, file string) *int64 {
-	if to, wrong := report.ParseSinkURL(file); wrong != nil || to.Scheme != report.SchemeFile {
-		return nil // other sinks would need a network call
-	}
-	found, err := find(ctx, id, file)
-	dir, ok := found.Sink.(*sink.Dir)
-	if err != nil || !ok {
-		return nil
-	}
-	size, err := dir.Size(found.Name)
-	if err != nil {
-		return nil
-	}
-	return &size
 }
 
 // deadlineWriter sets a write deadline per chunk, in place of the server's deadline for the response.

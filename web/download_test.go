@@ -20,14 +20,15 @@ import (
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 const name = "weekly/1111-2-k7m2qx.csv"
 
 // folder returns a directory sink with one file.
-func folder(t *testing.T, name, text string) *sink.Dir {
+func folder(t *testing.T, name, text string) *dir.Sink {
 	t.Helper()
-	d, err := sink.NewDir(t.TempDir())
+	d, err := dir.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestDownloadsAreLoggedAtTheirStart(t *testing.T) {
 func TestServeOfAFolder(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	d, err := sink.NewDir(root)
+	d, err := dir.New(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink/gcs"
 )
 
@@ -216,7 +217,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	bucket, err := gcs.New(ctx, chaosBucket, "exports", option.WithoutAuthentication(), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
+	bucket, err := gcs.New(ctx, report.SinkURL("gs://"+chaosBucket+"/exports"), option.WithoutAuthentication(), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
 	if err != nil {
 		return 0, err
 	}

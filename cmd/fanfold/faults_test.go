@@ -29,6 +29,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 var errLost = errors.New("the connection broke after the change")
@@ -133,7 +134,7 @@ func (s *stack) recover(ctx context.Context, group *errgroup.Group, jobs recover
 
 func (s *stack) dirSink() sink.Sink {
 	s.t.Helper()
-	d, err := sink.NewDir(s.dir + "/files")
+	d, err := dir.New(s.dir + "/files")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ configuration.
 Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Kinds = f.kinds.Config()
+			o.Kinds, o.Folder = f.kinds.Config(), f.kinds.Sinks.Folder
 			p, err := starter.Propose(c.Context(), o)
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
 	c.Flags().StringArrayVar(&o.Databases, "database", nil, "NAME=mysql://user@host:port/schema, without password; repeat for every database")
 	c.Flags().StringVar(&o.Records, "records", "", "DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
-	c.Flags().StringVar(&o.Sink, "sink", "", "file:///directory or gs://bucket/prefix; default: the folder fanfold-files next to the configuration")
+	c.Flags().StringVar(&o.Sink, "sink", "", f.kinds.Config().SinkForms()+"; default: the folder fanfold-files next to the configuration")
 	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "configuration file to write")
 	return c
 }

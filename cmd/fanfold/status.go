@@ -16,7 +16,6 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/web"
 )
 
 func newStatus(f *flags) *cobra.Command {
@@ -32,7 +31,7 @@ func newStatus(f *flags) *cobra.Command {
 			if err := b.Inspect.Times(c.Context(), &v); err != nil {
 				return err
 			}
-			v.Size = web.Find(b.Object).Size(c.Context(), v.ID, v.File)
+			v.Size = b.Size(c.Context(), v.ID, v.File)
 			return f.print(c, v, nil, jobRows(v))
 		}),
 	}

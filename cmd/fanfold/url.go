@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/sink/gcs"
 	"github.com/fanfold/fanfold/waiting"
 )
 
@@ -30,7 +29,7 @@ offers the download without a login. serve --http serves the page. It needs http
 http.key in the configuration.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			of, usual, longest := b.link, 15*time.Minute, gcs.LongestLink
+			of, usual, longest := b.link, 15*time.Minute, sink.LongestLink
 			if page {
 				of, usual, longest = b.pageLink, 7*24*time.Hour, waiting.MaxLinkTime
 			}
@@ -95,13 +94,13 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	if err != nil {
 		return l, err
 	}
-	switch files := found.Sink.(type) {
-	case *gcs.Sink:
+	switch from := found.Sink.(type) {
+	case sink.Signer:
 		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // a URL counts whole seconds, and 0 is invalid
-		l.URL, err = files.SignedURL(ctx, found.Name, until)
+		l.URL, err = from.SignedURL(ctx, found.Name, until)
 		l.Expires = &until
-	case *sink.Dir:
-		l.Path, err = files.Path(found.Name)
+	case sink.Local:
+		l.Path, err = from.Path(found.Name)
 	}
 	return l, err
 }

@@ -112,7 +112,7 @@ func (l Language) WordsOf(t reflect.Type, tag reflect.StructTag) []Word {
 // setDefault sets the value of an omitted field.
 func (l Language) setDefault(f Field, v reflect.Value) {
 	text, ok := f.Tag.Lookup("default")
-	if kinds := l.Kinds[f.Tag.Get("kinds")]; len(kinds) > 0 && !f.Is("need") {
+	if kinds := l.Kinds[f.Tag.Get("kinds")]; len(kinds) > 0 && f.Tag.Get("unset") != "required" {
 		text, ok = kinds[0].Name, true
 	}
 	if !ok {

@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 // kept are records in memory, which change under their conditions.
@@ -167,11 +168,11 @@ func newTest(t *testing.T, limits report.Limits) *fanInTest {
 		t.Fatal(err)
 	}
 	f.client.AddHook(f.calls)
-	dir, err := sink.NewDir(f.root)
+	place, err := dir.New(f.root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.sink = &gated{Sink: dir}
+	f.sink = &gated{Sink: place}
 	if limits.Lease == 0 {
 		limits.Lease = time.Minute
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 // BenchmarkFile measures the file of a job with two datasets of 100 numbers, up to
@@ -32,12 +32,12 @@ reports:
 		b.Fatal(err)
 	}
 	r := config.Reports["r"]
-	dir, err := sink.NewDir(b.TempDir())
+	place, err := dir.New(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer dir.Close()
-	e := newFanIn(b, engine.Options{Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c"}, dir)
+	defer place.Close()
+	e := newFanIn(b, engine.Options{Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c"}, place)
 	start(b, s, "1", r.Hash(), time.Hour, "a", "b")
 	for _, l := range []string{"a", "b"} {
 		columns := []dataset.Column{{Name: "k", Kind: report.KindInteger}}

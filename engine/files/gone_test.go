@@ -23,7 +23,7 @@ import (
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 const day = 24 * time.Hour
@@ -60,7 +60,7 @@ func newEmptied(t *testing.T, options report.Records, table string) *emptied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := sink.NewDir(g.root)
+	place, err := dir.New(g.root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func newEmptied(t *testing.T, options report.Records, table string) *emptied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Files, err = files.New(e, files.Options{Sink: dir, Formats: kinds.Standard().Formats, Installation: "abc234", Deletions: records.Deletions()})
+	g.Files, err = files.New(e, files.Options{Sink: place, Formats: kinds.Standard().Formats, Installation: "abc234", Deletions: records.Deletions()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
-	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 // read are records for tests of who reads them.
@@ -40,12 +40,12 @@ func (r *read) Read(_ context.Context, ids []string) (map[string]engine.Record, 
 func swept(t *testing.T, records *read) (f *Files, root string) {
 	t.Helper()
 	root = t.TempDir()
-	dir, err := sink.NewDir(root)
+	place, err := dir.New(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &engine.Engine{Options: engine.Options{Records: records, Log: slog.New(slog.DiscardHandler)}}
-	return &Files{e, Options{Installation: "abc234", Sink: dir, Formats: kinds.Standard().Formats, OrphanAge: time.Hour}}, root
+	return &Files{e, Options{Installation: "abc234", Sink: place, Formats: kinds.Standard().Formats, OrphanAge: time.Hour}}, root
 }
 
 func put(t *testing.T, root, name string, age time.Duration) {

@@ -18,9 +18,9 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 	if err == nil {
 		err = s.Check(ctx)
 	}
-	check := "sink " + d.Sink.String()
-	if errors.Is(err, fs.ErrNotExist) {
-		return newFinding(check, Warn, "", err, "run mkdir -p "+d.Sink.Place+" as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it")
+	check := "sink " + string(d.Sink)
+	if place, ok := s.(sink.Maker); ok && errors.Is(err, fs.ErrNotExist) {
+		return newFinding(check, Warn, "", err, place.MakeHint())
 	}
 	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }

@@ -41,19 +41,17 @@ type Sink struct {
 	stall  time.Duration
 }
 
-var _ sink.Sink = (*Sink)(nil)
+var (
+	_ sink.Sink   = (*Sink)(nil)
+	_ sink.Signer = (*Sink)(nil)
+)
 
-// New returns the sink of that bucket and prefix, as in report.SinkURL;
-// the prefix may be empty. It looks for credentials, but does not touch the
-// bucket: Check does. Options are those of storage.NewClient.
-func New(ctx context.Context, bucket, prefix string, opts ...option.ClientOption) (*Sink, error) {
-	root := "gs://" + bucket + "/"
-	if prefix != "" {
-		root += prefix + "/"
-	}
-	u, wrong := report.ParseSinkURL(root)
-	if wrong != nil {
-		return nil, wrong
+// New returns the sink of a URL. It looks for credentials, but does not touch the bucket: Check
+// does. Options are those of storage.NewClient.
+func New(ctx context.Context, url report.SinkURL, opts ...option.ClientOption) (*Sink, error) {
+	bucket, prefix, wrong := parse(string(url))
+	if wrong != "" {
+		return nil, fmt.Errorf("sink: %s: %s", url, wrong)
 	}
 	client, err := storage.NewClient(ctx, opts...)
 	if err != nil {
@@ -61,14 +59,15 @@ func New(ctx context.Context, bucket, prefix string, opts ...option.ClientOption
 	}
 	// RetryAlways is right, since nothing here does harm when it is done twice:
 	// creating has its precondition, deleting is for good.
-	handle := client.Bucket(u.Place).Retryer(
+	handle := client.Bucket(bucket).Retryer(
 		storage.WithPolicy(storage.RetryAlways),
 		storage.WithBackoff(gax.Backoff{Initial: firstPause, Max: longestPause, Multiplier: 2}),
 	)
-	s := &Sink{client: client, bucket: handle, root: root, stall: stallTimeout}
-	if u.Prefix != "" {
-		s.prefix = u.Prefix + "/"
+	s := &Sink{client: client, bucket: handle, stall: stallTimeout}
+	if prefix != "" {
+		s.prefix = prefix + "/"
 	}
+	s.root = "gs://" + bucket + "/" + s.prefix
 	return s, nil
 }
 

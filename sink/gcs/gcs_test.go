@@ -11,6 +11,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/gcs"
 	"github.com/fanfold/fanfold/sink/sinktest"
@@ -44,7 +45,7 @@ func newService(t *testing.T) *service {
 // sink returns a sink whose requests go through that transport.
 func (s *service) sink(t *testing.T, transport http.RoundTripper) *gcs.Sink {
 	t.Helper()
-	out, err := gcs.New(t.Context(), bucket, prefix,
+	out, err := gcs.New(t.Context(), "gs://"+bucket+"/"+prefix,
 		option.WithHTTPClient(&http.Client{Transport: transport}),
 		option.WithEndpoint("http://"+s.Addr+"/storage/v1/"))
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *service) read(t *testing.T, name string) []byte {
 
 func TestSink(t *testing.T) {
 	t.Parallel()
-	sinktest.Run(t, func(t *testing.T) sinktest.Place {
+	sinktest.Run(t, gcs.Kind, func(t *testing.T) sinktest.Place {
 		s := newService(t)
 		return s.place(s.sink(t, s.http.Transport))
 	})
@@ -118,7 +119,7 @@ func begin(ctx context.Context, t *testing.T, s sink.Sink, o sink.Object, conten
 func TestEmulatorHost(t *testing.T) {
 	s := newService(t)
 	t.Setenv("STORAGE_EMULATOR_HOST", s.Addr)
-	out, err := gcs.New(t.Context(), bucket, "")
+	out, err := gcs.New(t.Context(), "gs://"+bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +143,37 @@ func TestEmulatorHost(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ bucket, prefix string }{
-		{"", ""}, {"", "x"}, {"b", "../x"}, {"b", "x//y"}, {"b", "/x"},
+	for url, reason := range map[string]string{
+		"":                 "not a gs://",
+		"gs:bucket":        "not a gs://",
+		"gs://":            "the bucket is missing",
+		"gs:///x":          "the bucket is missing",
+		"gs://x":           "valid bucket name",
+		"gs://Bucket":      "valid bucket name",
+		"gs://bucket/a//b": "a segment of the prefix",
+		"gs://bucket/../x": "a segment of the prefix",
+		"gs://bucket//x":   "a segment of the prefix",
+		"gs://bucket/x?y":  "not allowed",
+		"gs://bucket/x\ny": "not allowed",
 	} {
-		if _, err := gcs.New(t.Context(), test.bucket, test.prefix, option.WithoutAuthentication()); err == nil {
-			t.Errorf("New(%q, %q) is no error", test.bucket, test.prefix)
+		_, err := gcs.New(t.Context(), report.SinkURL(url), option.WithoutAuthentication())
+		if err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("New(%q) = %v, want %q", url, err, reason)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]report.SinkURL{
+		"gs://bucket":                "gs://bucket",
+		"gs://bucket/":               "gs://bucket",
+		"gs://bucket/reports":        "gs://bucket/reports",
+		"gs://bucket/reports/2024//": "gs://bucket/reports/2024",
+		"gs://bucket/a b%20c=d":      "gs://bucket/a b%20c=d",
+	} {
+		if got, wrong := gcs.Kind.Parse(url); wrong != "" || got != want {
+			t.Errorf("Parse(%q) = %q, %s; want %q", url, got, wrong, want)
 		}
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/fanfold/fanfold/sink"
 )
 
-// LongestLink is the maximum validity of a signed URL.
-const LongestLink = 7 * 24 * time.Hour
-
 // ErrNoSigner is matched by the error of credentials that cannot sign.
 var ErrNoSigner = errors.New("sink: these credentials cannot sign")
 

@@ -58,7 +58,7 @@ func TestSignedURL(t *testing.T) {
 	}))
 	t.Cleanup(tokens.Close)
 	credentials, key := accountKey(t, tokens.URL)
-	s, err := gcs.New(t.Context(), bucket, prefix,
+	s, err := gcs.New(t.Context(), "gs://"+bucket+"/"+prefix,
 		option.WithAuthCredentialsJSON(option.ServiceAccount, credentials),
 		option.WithEndpoint("http://"+service.Addr+"/storage/v1/"))
 	if err != nil {

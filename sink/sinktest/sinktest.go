@@ -22,10 +22,14 @@ type Place struct {
 	Read func(t *testing.T, name string) []byte
 }
 
-// Run runs the suite. open makes a new, empty place; it is called once for each
+// Run runs the suite for sinks of a kind. open makes a new, empty place; it is called once for each
 // test, and what it makes goes when that test ends. Tests run in parallel.
-func Run(t *testing.T, open func(t *testing.T) Place) {
+func Run(t *testing.T, kind sink.Kind, open func(t *testing.T) Place) {
 	t.Helper()
+	t.Run("kind", func(t *testing.T) {
+		t.Parallel()
+		kinds(t, kind, open(t))
+	})
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, p Place)

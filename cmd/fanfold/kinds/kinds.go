@@ -11,12 +11,16 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
+	"github.com/fanfold/fanfold/sink/gcs"
 )
 
-// Kinds are the kinds that a program has. In every table, the first is the default.
+// Kinds are the kinds that a program has.
 type Kinds struct {
-	Formats format.Kinds    // of files
-	Sources listeners.Kinds // of listeners
+	Formats format.Kinds    // of files; the first is the default
+	Sinks   sink.Kinds      // places of files
+	Sources listeners.Kinds // of listeners; the first is the default
 }
 
 // Standard returns the kinds of the command fanfold.
@@ -24,6 +28,10 @@ func Standard() Kinds {
 	return Kinds{
 		Formats: format.Kinds{
 			format.CSV,
+		},
+		Sinks: sink.Kinds{
+			gcs.Kind,
+			dir.Kind,
 		},
 		Sources: listeners.Kinds{
 			mysql.Kind,
@@ -35,5 +43,5 @@ func Standard() Kinds {
 
 // Config returns what the configuration needs to know of them.
 func (k Kinds) Config() config.Kinds {
-	return config.Kinds{Formats: k.Formats.Config(), Sources: k.Sources.Config()}
+	return config.Kinds{Formats: k.Formats.Config(), Sinks: k.Sinks.Config(), Sources: k.Sources.Config()}
 }

@@ -52,8 +52,26 @@ func (p *Process) Object(ctx context.Context, id, file string) (web.File, error)
 	}
 	name, ours := from.Name(file)
 	if !ours {
-		return web.File{}, fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file, p.Config.Sink)
+		return web.File{}, fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file, p.Config.Sink.URL)
 	}
 	made, _ := files.Parse(name, p.kinds.Formats.Endings())
 	return web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}, nil
+}
+
+// Size returns the size of a record's file in bytes if it is on this machine, otherwise nil: to ask
+// another sink would need a network call.
+func (p *Process) Size(ctx context.Context, id, file string) *int64 {
+	if kind, err := p.kinds.Sinks.Of(p.Config.Sink); err != nil || !kind.Local || file == "" {
+		return nil
+	}
+	found, err := p.Object(ctx, id, file)
+	local, ok := found.Sink.(sink.Local)
+	if err != nil || !ok {
+		return nil
+	}
+	size, err := local.Size(found.Name)
+	if err != nil {
+		return nil
+	}
+	return &size
 }

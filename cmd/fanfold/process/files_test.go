@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 // TestOpeningASinkThatHangs: no caller waits longer than its request, and the sink is opened once, even
 // if the first caller leaves.
 func TestOpeningASinkThatHangs(t *testing.T) {
 	t.Parallel()
-	d, err := sink.NewDir(t.TempDir())
+	d, err := dir.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestOpeningASinkAgain(t *testing.T) {
 		if opens++; opens == 1 {
 			return nil, away
 		}
-		return &sink.Dir{}, nil
+		return &dir.Sink{}, nil
 	})
 	if _, err := get(t.Context()); !errors.Is(err, away) {
 		t.Error(err)

@@ -31,10 +31,8 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/sink/gcs"
 )
 
 // Process is a configuration with the connections that it names.
@@ -195,23 +193,16 @@ func (p *Process) handles() inspect.Options {
 // Examine checks the servers, the sources and the sink that the configuration names.
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
-		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink, OpenSink: p.OpenSink,
+		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink.URL, OpenSink: p.OpenSink,
 		Formats: p.kinds.Formats,
 	})
 }
 
 // OpenSink opens the sink of the configuration; Close closes it.
 func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
-	to := p.Config.Sink
-	var s sink.Sink
-	var err error
-	if to.Scheme == report.SchemeGCS {
-		s, err = gcs.New(ctx, to.Place, to.Prefix)
-	} else {
-		s, err = sink.NewDir(to.Place)
-	}
+	s, err := p.kinds.Sinks.Open(ctx, p.Config.Sink)
 	if err != nil {
-		return nil, fmt.Errorf("sink %s: %w", to, err)
+		return nil, err
 	}
 	p.closers.add(s)
 	return s, nil

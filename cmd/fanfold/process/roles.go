@@ -98,14 +98,14 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if err != nil {
 		return "", err
 	}
-	if d, ok := opened.(*sink.Dir); ok {
-		if err := d.Make(); err != nil {
+	if place, ok := opened.(sink.Maker); ok {
+		if err := place.Make(); err != nil {
 			return "", err
 		}
 	}
 	p.files = sink.Watch(opened)
 	if err := p.files.Check(ctx); err != nil {
-		log.Warn("the sink does not accept files: jobs will fail", "sink", p.Config.Sink.String(), "err", err)
+		log.Warn("the sink does not accept files: jobs will fail", "sink", p.Config.Sink.URL, "err", err)
 	}
 	if _, err := files.CheckScratch(ctx); err != nil {
 		log.Warn("cannot write a scratch file: large joins will fail", "hint", files.ScratchHint, "err", err)

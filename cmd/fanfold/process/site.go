@@ -58,7 +58,7 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	})
 	service := api.New(api.Options{
 		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters,
-		Find: p.Object, Page: p.links(), Prefix: door.Path(), Log: p.log,
+		Find: p.Object, Size: p.Size, Page: p.links(), Prefix: door.Path(), Log: p.log,
 	})
 	pages, err := p.pages(ctx, in)
 	if err != nil {

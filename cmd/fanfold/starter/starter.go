@@ -23,6 +23,7 @@ type Options struct {
 	Sink      string   // its URL; empty: the directory fanfold-files beside File
 
 	Kinds  config.Kinds                     // that the file can choose
+	Folder func(path string) report.SinkURL // returns the sink of a directory
 	Lookup func(name string) (string, bool) // returns an environment variable, as os.LookupEnv does
 	Now    time.Time
 }
@@ -111,7 +112,7 @@ func newPage(o Options) (p *page, err error) {
 	}
 	if o.Sink == "" {
 		file, err := filepath.Abs(o.File)
-		p.Sink = "file://" + filepath.Join(filepath.Dir(file), "fanfold-files")
+		p.Sink = string(o.Folder(filepath.Join(filepath.Dir(file), "fanfold-files")))
 		return p, err
 	}
 	return p, nil

@@ -75,6 +75,7 @@ func TestWhatIsGivenWrong(t *testing.T) {
 		"sink: neither gs:// nor file://":           {Redis: "redis://h", Databases: good, Sink: "s3://bucket"},
 	} {
 		o.File, o.Lookup, o.Kinds = "fanfold.yaml", env, kinds.Standard().Config()
+		o.Folder = kinds.Standard().Sinks.Folder
 		if _, err := Propose(t.Context(), o); !errors.Is(err, fault.Input) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%q: %v", want, err)
 		}
@@ -199,7 +200,7 @@ func TestOddNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.Reports["2024"]
-	if r == nil || c.Records.Columns["file"] != "z$" || c.Sink.String() != "gs://bucket/${x}" || len(p.Variables) != 2 {
+	if r == nil || c.Records.Columns["file"] != "z$" || c.Sink.URL != "gs://bucket/${x}" || len(p.Variables) != 2 {
 		t.Errorf("%+v\n%s", c, p.Text)
 	}
 	var columns []string

@@ -1,4 +1,4 @@
-package sink
+package dir
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/fanfold/fanfold/sink"
 )
 
 // listPage is how many entries of a folder are read at once.
@@ -16,13 +18,13 @@ const listPage = 1000
 
 // List reads the folder of the prefix, or the root and the folders in it, but none below, because
 // Fanfold has no objects there. It reads a folder as a whole. Links in the root are left out.
-func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] {
-	return func(yield func(Listed, error) bool) {
+func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, error] {
+	return func(yield func(sink.Listed, error) bool) {
 		t, err := d.tree()
 		if missing(err) {
 			return
 		} else if err != nil {
-			yield(Listed{}, d.failed("list "+d.root, err))
+			yield(sink.Listed{}, d.failed("list "+d.root, err))
 			return
 		}
 		defer t.Close()
@@ -30,11 +32,11 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] 
 		if prefix == "" {
 			entries, err := t.readDir(".")
 			if err != nil {
-				yield(Listed{}, d.failed("list "+d.root, err))
+				yield(sink.Listed{}, d.failed("list "+d.root, err))
 				return
 			}
 			for _, e := range entries {
-				if e.IsDir() && CheckName(e.Name()) == nil {
+				if e.IsDir() && sink.CheckName(e.Name()) == nil {
 					folders = append(folders, e.Name())
 				}
 			}
@@ -48,7 +50,7 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] 
 }
 
 // list lists one folder, and tells whether more is wanted.
-func (d *Dir) list(ctx context.Context, t tree, folder, prefix string, yield func(Listed, error) bool) (more bool) {
+func (d *Sink) list(ctx context.Context, t tree, folder, prefix string, yield func(sink.Listed, error) bool) (more bool) {
 	err := t.unlinked(folder)
 	var f *os.File
 	if err == nil {
@@ -64,11 +66,11 @@ func (d *Dir) list(ctx context.Context, t tree, folder, prefix string, yield fun
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
 			object, temporary := objectOf(name)
-			if !e.Type().IsRegular() || CheckName(object) != nil || temporary != (path.Base(folder) == temporaryFolder) || !strings.HasPrefix(object, prefix) {
+			if !e.Type().IsRegular() || sink.CheckName(object) != nil || temporary != (path.Base(folder) == temporaryFolder) || !strings.HasPrefix(object, prefix) {
 				continue
 			}
 			info, gone := t.Lstat(name)
-			if gone == nil && !yield(Listed{Name: name, Object: object, Modified: info.ModTime()}, nil) {
+			if gone == nil && !yield(sink.Listed{Name: name, Object: object, Modified: info.ModTime()}, nil) {
 				return false
 			}
 		}
@@ -76,6 +78,6 @@ func (d *Dir) list(ctx context.Context, t tree, folder, prefix string, yield fun
 	if errors.Is(err, io.EOF) || missing(err) {
 		return true
 	}
-	yield(Listed{}, d.failed("list "+folder, err))
+	yield(sink.Listed{}, d.failed("list "+folder, err))
 	return false
 }

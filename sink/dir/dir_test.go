@@ -1,4 +1,4 @@
-package sink_test
+package dir_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/sink/sinktest"
 )
 
@@ -21,7 +22,7 @@ func openDir(t *testing.T) sinktest.Place { return openDirAt(t, t.TempDir()) }
 
 func openDirAt(t testing.TB, root string) sinktest.Place {
 	t.Helper()
-	d, err := sink.NewDir(root)
+	d, err := dir.New(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +60,13 @@ func files(t *testing.T, root string) []string {
 
 func TestDir(t *testing.T) {
 	t.Parallel()
-	sinktest.Run(t, openDir)
+	sinktest.Run(t, dir.Kind, openDir)
 }
 
 // What is watched behaves as the sink itself.
 func TestWatchedDir(t *testing.T) {
 	t.Parallel()
-	sinktest.Run(t, func(t *testing.T) sinktest.Place {
+	sinktest.Run(t, dir.Kind, func(t *testing.T) sinktest.Place {
 		place := openDir(t)
 		place.Sink = sink.Watch(place.Sink)
 		return place
@@ -75,7 +76,7 @@ func TestWatchedDir(t *testing.T) {
 // A folder whose name needs escaping in a URL.
 func TestDirAtOddRoot(t *testing.T) {
 	t.Parallel()
-	sinktest.Run(t, func(t *testing.T) sinktest.Place {
+	sinktest.Run(t, dir.Kind, func(t *testing.T) sinktest.Place {
 		return openDirAt(t, filepath.Join(t.TempDir(), "täglich 100%/a?b#c"))
 	})
 }
@@ -106,7 +107,7 @@ func TestNewDir(t *testing.T) {
 		t.Errorf("URL = %q, want %q", got, want)
 	}
 	for _, bad := range []string{"", "relative", "./relative"} {
-		if _, err := sink.NewDir(bad); err == nil {
+		if _, err := dir.New(bad); err == nil {
 			t.Errorf("NewDir(%q) is no error", bad)
 		}
 	}
@@ -115,7 +116,7 @@ func TestNewDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{file, file + "/below"} {
-		if d, err := sink.NewDir(bad); err != nil || d.Make() == nil {
+		if d, err := dir.New(bad); err != nil || d.Make() == nil {
 			t.Errorf("%q can be made: %v", bad, err)
 		}
 	}
@@ -278,8 +279,11 @@ func TestDirUnwritable(t *testing.T) {
 func TestDirFailedWrite(t *testing.T) {
 	t.Parallel()
 	p := openDir(t)
-	w := begin(t.Context(), t, p.Sink, name, "contents")
-	sink.BreakFile(t, w)
+	w, breaks := dir.Breakable(t, p.Sink.(*dir.Sink), name)
+	if _, err := w.Write([]byte("contents")); err != nil {
+		t.Fatal(err)
+	}
+	breaks()
 	if _, err := w.Write([]byte("more")); err == nil {
 		t.Fatal("Write to a broken file is no error")
 	}

@@ -1,4 +1,4 @@
-package sink
+package dir
 
 import (
 	"context"
@@ -11,32 +11,35 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
-// Dir is a sink that stores its objects as files below one directory. Processes and machines may
-// share the directory if its file system has hard links. Files that are being written are in hidden
+// Sink stores its objects as files below one directory. Processes and machines may share the
+// directory if its file system has hard links. Files that are being written are in hidden
 // folders named .tmp beside the objects.
 //
 // It stores neither content type nor metadata: adoption compares only size and checksum. Symbolic
 // links below the root are refused: a link could show or change any file that the process can open.
-type Dir struct {
+type Sink struct {
 	root string
 }
 
-var _ Sink = (*Dir)(nil)
+var (
+	_ sink.Sink  = (*Sink)(nil)
+	_ sink.Local = (*Sink)(nil)
+	_ sink.Maker = (*Sink)(nil)
+)
 
-// NewDir returns the sink of a directory, an absolute path. It does no I/O: Make creates the
-// directory.
-func NewDir(root string) (*Dir, error) {
+// New returns the sink of a directory, an absolute path. It does no I/O: Make creates the directory.
+func New(root string) (*Sink, error) {
 	if !filepath.IsAbs(root) {
 		return nil, fmt.Errorf("sink: directory %q is not an absolute path", root)
 	}
-	return &Dir{root: filepath.Clean(root)}, nil
+	return &Sink{root: filepath.Clean(root)}, nil
 }
 
 // Make creates the directory, and missing folders above it.
-func (d *Dir) Make() error {
+func (d *Sink) Make() error {
 	if err := makeFolders(d.root); err != nil {
 		return d.failed("make "+d.root, err)
 	}
@@ -50,26 +53,31 @@ func (d *Dir) Make() error {
 	return nil
 }
 
+// MakeHint says how to make the directory by hand.
+func (d *Sink) MakeHint() string {
+	return "run mkdir -p " + d.root + " as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it"
+}
+
 // URL returns file://<root>/<name>.
-func (d *Dir) URL(name string) string {
-	return report.SinkURL{Scheme: report.SchemeFile, Place: filepath.Join(d.root, name)}.String()
+func (d *Sink) URL(name string) string {
+	return string(urlOf(filepath.Join(d.root, name)))
 }
 
 // Name is the reverse of URL.
-func (d *Dir) Name(text string) (string, bool) {
-	u, wrong := report.ParseSinkURL(text)
-	if wrong != nil || u.Scheme != report.SchemeFile {
+func (d *Sink) Name(text string) (string, bool) {
+	file, wrong := parse(text)
+	if wrong != "" {
 		return "", false
 	}
-	name, err := filepath.Rel(d.root, u.Place)
-	if err != nil || CheckName(name) != nil {
+	name, err := filepath.Rel(d.root, file)
+	if err != nil || sink.CheckName(name) != nil {
 		return "", false
 	}
 	return name, true
 }
 
 // Path returns the path of an existing object.
-func (d *Dir) Path(name string) (string, error) {
+func (d *Sink) Path(name string) (string, error) {
 	if _, err := d.Size(name); err != nil {
 		return "", err
 	}
@@ -77,7 +85,7 @@ func (d *Dir) Path(name string) (string, error) {
 }
 
 // Size returns the size of an existing object in bytes.
-func (d *Dir) Size(name string) (int64, error) {
+func (d *Sink) Size(name string) (int64, error) {
 	t, err := d.object(name)
 	if err != nil {
 		return 0, err
@@ -92,7 +100,7 @@ func (d *Dir) Size(name string) (int64, error) {
 
 // Open opens the file of an object. Other kinds of files are refused: a link leads elsewhere, and
 // reading a pipe would block.
-func (d *Dir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+func (d *Sink) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -113,12 +121,12 @@ func (d *Dir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if after, err := file.Stat(); err != nil || !os.SameFile(before, after) {
 		return nil, d.failed("read "+name, errors.Join(err, errors.New("it was replaced while it was opened"), file.Close()))
 	}
-	return &dirReader{ctx, file}, nil
+	return &reader{ctx, file}, nil
 }
 
 // object opens the tree to read an object.
-func (d *Dir) object(name string) (tree, error) {
-	if err := CheckName(name); err != nil {
+func (d *Sink) object(name string) (tree, error) {
+	if err := sink.CheckName(name); err != nil {
 		return tree{}, err
 	}
 	t, err := d.tree()
@@ -129,30 +137,30 @@ func (d *Dir) object(name string) (tree, error) {
 }
 
 // notRead is the error of reading an object.
-func (d *Dir) notRead(name string, err error) error {
+func (d *Sink) notRead(name string, err error) error {
 	if missing(err) {
-		return fmt.Errorf("%w: %s", ErrNoObject, filepath.Join(d.root, name))
+		return fmt.Errorf("%w: %s", sink.ErrNoObject, filepath.Join(d.root, name))
 	}
 	return d.failed("read "+name, err)
 }
 
-// dirReader reads a file until its context ends.
-type dirReader struct {
+// reader reads a file until its context ends.
+type reader struct {
 	ctx  context.Context
 	file *os.File
 }
 
-func (r *dirReader) Read(p []byte) (int, error) {
+func (r *reader) Read(p []byte) (int, error) {
 	if err := context.Cause(r.ctx); err != nil {
 		return 0, err
 	}
 	return r.file.Read(p)
 }
 
-func (r *dirReader) Close() error { return r.file.Close() }
+func (r *reader) Close() error { return r.file.Close() }
 
 // Size returns the size of the file in bytes.
-func (r *dirReader) Size() (int64, error) {
+func (r *reader) Size() (int64, error) {
 	info, err := r.file.Stat()
 	if err != nil {
 		return 0, err
@@ -162,17 +170,18 @@ func (r *dirReader) Size() (int64, error) {
 
 // Check writes and removes a hidden file, which also tests hard links. It does not create a missing
 // directory; the error then matches fs.ErrNotExist.
-func (d *Dir) Check(ctx context.Context) error {
+func (d *Sink) Check(ctx context.Context) error {
 	name := ".fanfold-check-" + randomHex()
-	w, err := d.create(ctx, name)
+	u, err := d.create(ctx, name)
 	if missing(err) {
 		if _, gone := os.Stat(d.root); missing(gone) {
-			return &failure{"sink: there is no directory " + d.root, []error{fs.ErrNotExist}}
+			return sink.Failure("sink: there is no directory "+d.root, fs.ErrNotExist)
 		}
 	}
 	if err != nil {
 		return d.failed("write into "+d.root, err)
 	}
+	w := sink.NewWriter(ctx, u)
 	defer w.Abort()
 	_, err = w.Write([]byte("fanfold\n"))
 	if err == nil {
@@ -187,13 +196,13 @@ func (d *Dir) Check(ctx context.Context) error {
 }
 
 // Close does nothing.
-func (d *Dir) Close() error { return nil }
+func (d *Sink) Close() error { return nil }
 
 // Remove deletes the file and the temporary files of interrupted writes, or one of these. The
 // folder stays, even if it is empty.
-func (d *Dir) Remove(ctx context.Context, name string) error {
+func (d *Sink) Remove(ctx context.Context, name string) error {
 	object, _ := objectOf(name)
-	if err := errors.Join(CheckName(object), ctx.Err()); err != nil {
+	if err := errors.Join(sink.CheckName(object), ctx.Err()); err != nil {
 		return err
 	}
 	if err := d.remove(name); err != nil {
@@ -202,7 +211,7 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-func (d *Dir) remove(name string) error {
+func (d *Sink) remove(name string) error {
 	t, err := d.tree()
 	if missing(err) {
 		return nil

@@ -1,4 +1,4 @@
-package sink
+package dir
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	"github.com/fanfold/fanfold/sink"
 )
 
 // tree is the directory of a sink while it is used. os.Root keeps every name below the directory,
@@ -14,7 +16,7 @@ import (
 type tree struct{ *os.Root }
 
 // tree opens the directory. The caller closes it.
-func (d *Dir) tree() (tree, error) {
+func (d *Sink) tree() (tree, error) {
 	root, err := os.OpenRoot(d.root)
 	return tree{root}, err
 }
@@ -32,7 +34,7 @@ func (t tree) unlinked(folder string) error {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return Refused(fmt.Errorf("%s is a symbolic link, which is not followed: replace it by the folder itself, or mount the other one there", path.Join(t.Name(), folder[:end])))
+			return sink.Refused(fmt.Errorf("%s is a symbolic link, which is not followed: replace it by the folder itself, or mount the other one there", path.Join(t.Name(), folder[:end])))
 		}
 	}
 	return nil
@@ -48,7 +50,7 @@ func (t tree) regular(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	if what := foreign(info); what != "" {
-		return nil, Refused(fmt.Errorf("%s exists there, which Fanfold has not created: remove it by hand", what))
+		return nil, sink.Refused(fmt.Errorf("%s exists there, which Fanfold has not created: remove it by hand", what))
 	}
 	return info, nil
 }

@@ -1,4 +1,4 @@
-package sink_test
+package dir_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package sink_test
+package dir_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
 )
 
 // TestDirLinks: a symbolic link below the root, of a file or of a folder, leads nowhere: nothing
@@ -20,7 +21,7 @@ func TestDirLinks(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
 			p := openDirAt(t, root)
-			d := p.Sink.(*sink.Dir)
+			d := p.Sink.(*dir.Sink)
 			target := t.TempDir()
 			if where == "inside" {
 				target = filepath.Join(root, "target")

@@ -1,4 +1,4 @@
-package sink
+package dir
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/fanfold/fanfold/sink"
 )
 
-// dirUpload writes a temporary file, and finally links it to the object's name: link(2) fails if
+// upload writes a temporary file, and finally links it to the object's name: link(2) fails if
 // that name exists, and shows the whole file or nothing.
-type dirUpload struct {
-	dir    *Dir
+type upload struct {
+	dir    *Sink
 	tree   tree
 	ctx    context.Context
 	name   string
@@ -26,18 +28,18 @@ type dirUpload struct {
 
 // Create creates the temporary file, the folders of the name below the root, and the folder .tmp in
 // the innermost of them.
-func (d *Dir) Create(ctx context.Context, o Object) (Writer, error) {
-	if err := CheckName(o.Name); err != nil {
+func (d *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
+	if err := sink.CheckName(o.Name); err != nil {
 		return nil, err
 	}
-	w, err := d.create(ctx, o.Name)
+	u, err := d.create(ctx, o.Name)
 	if err != nil {
 		return nil, d.failed("create "+o.Name, err)
 	}
-	return w, nil
+	return sink.NewWriter(ctx, u), nil
 }
 
-func (d *Dir) create(ctx context.Context, name string) (Writer, error) {
+func (d *Sink) create(ctx context.Context, name string) (*upload, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (d *Dir) create(ctx context.Context, name string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &dirUpload{dir: d, tree: t, ctx: ctx, name: name, wrote: temporary(name)}
+	u := &upload{dir: d, tree: t, ctx: ctx, name: name, wrote: temporary(name)}
 	if err = t.makeFolders(path.Dir(u.wrote)); err == nil {
 		u.file, err = t.OpenFile(u.wrote, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	}
@@ -55,33 +57,33 @@ func (d *Dir) create(ctx context.Context, name string) (Writer, error) {
 		return nil, errors.Join(err, t.Close())
 	}
 	u.unhook = context.AfterFunc(ctx, u.discard)
-	return NewWriter(ctx, u), nil
+	return u, nil
 }
 
 // discard may run concurrently with any other method, because ctx may end at any time.
-func (u *dirUpload) discard() {
+func (u *upload) discard() {
 	_ = u.file.Close()
 	_ = u.tree.Remove(u.wrote)
 }
 
 // Send appends to the temporary file.
-func (u *dirUpload) Send(p []byte) error {
+func (u *upload) Send(p []byte) error {
 	_, err := u.file.Write(p)
 	return err
 }
 
 // End removes the temporary file.
-func (u *dirUpload) End() {
+func (u *upload) End() {
 	u.unhook()
 	u.discard()
 	_ = u.tree.Close()
 }
 
 // Failed adds the remedy to an error.
-func (u *dirUpload) Failed(what string, err error) error { return u.dir.failed(what+" "+u.name, err) }
+func (u *upload) Failed(what string, err error) error { return u.dir.failed(what+" "+u.name, err) }
 
 // Publish links the file to its name.
-func (u *dirUpload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
+func (u *upload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
 	if err := errors.Join(u.file.Sync(), u.file.Close()); err != nil {
 		return false, err
 	}
@@ -104,30 +106,30 @@ func (u *dirUpload) Publish(size int64, crc32c uint32) (adopted bool, err error)
 }
 
 // compare returns nil if the file has our bytes, otherwise ErrConflict.
-func (u *dirUpload) compare(size int64, crc32c uint32) error {
+func (u *upload) compare(size int64, crc32c uint32) error {
 	place := filepath.Join(u.dir.root, u.name)
 	info, err := u.tree.Lstat(u.name)
 	if err != nil {
 		return err
 	}
 	if what := foreign(info); what != "" {
-		return Taken(place, what+", which Fanfold has not made,")
+		return sink.Taken(place, what+", which Fanfold has not made,")
 	}
 	if info.Size() != size {
-		return Taken(place, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,", info.Size(), size))
+		return sink.Taken(place, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,", info.Size(), size))
 	}
 	file, err := u.tree.Open(u.name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	hash := crc32.New(Castagnoli)
+	hash := crc32.New(sink.Castagnoli)
 	n, err := io.Copy(hash, cancelledReader{u.ctx, file})
 	if err != nil {
 		return err
 	}
 	if n != size || hash.Sum32() != crc32c {
-		return Taken(place, "a file with other contents")
+		return sink.Taken(place, "a file with other contents")
 	}
 	return nil
 }
