@@ -42,3 +42,17 @@ func TestSource(t *testing.T) {
 		}
 	})
 }
+
+// TestKind is what every kind of database does.
+func TestKind(t *testing.T) {
+	t.Parallel()
+	const account = "app:" + listenertest.Password
+	listenertest.TestKind(t, Kind, listenertest.Names{
+		Valid:      []string{account + "@tcp(db:3306)/shop", account + "@unix(/run/m.sock)/shop?tls=preferred", account + "@tcp(db)/a?timeout=1s"},
+		NoPassword: "app@tcp(db:3306)/shop",
+		Wrong: []string{
+			account, account + "@tcp(db:1", account + "@db/shop", "app:x@" + listenertest.Password + "/db", account + "@tcp(db:" + listenertest.Password + ")/shop",
+			account + "@tcp(db)/%" + listenertest.Password, account + "@tcp(db)/a?timeout=" + listenertest.Password, account + "@tcp(db)/a?tls=" + listenertest.Password,
+		},
+	})
+}
