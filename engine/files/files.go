@@ -61,7 +61,7 @@ func (f *Files) Run(ctx context.Context) error {
 	if f.Scripts != f.Partitions.Home() {
 		return nil
 	}
-	return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", f.sweepDaily)
+	return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)
 }
 
 // Create begins the object of a job's file.

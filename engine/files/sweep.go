@@ -32,8 +32,11 @@ const (
 	sweepJobTime = 5 * time.Second
 )
 
+// sweeper deletes the orphaned files of a sink.
+type sweeper struct{ *Files }
+
 // sweepDaily sweeps the whole sink, unless a process has done so in this interval.
-func (f *Files) sweepDaily(ctx context.Context) error {
+func (f sweeper) sweepDaily(ctx context.Context) error {
 	lock, err := f.Scripts.Locker().Obtain(ctx, f.Scripts.Keys.Lock("sweep"), f.o.SweepEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return nil
@@ -52,7 +55,7 @@ func (f *Files) sweepDaily(ctx context.Context) error {
 // harm.
 func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 	g := f.newGone(ctx)
-	deleted, err = f.sweep(ctx, f.o.Sink.List(ctx, ""), func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }, g)
+	deleted, err = sweeper{f}.sweep(ctx, f.o.Sink.List(ctx, ""), func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }, g)
 	if deleted > 0 {
 		f.Log.Warn("deleted orphaned files", "files", deleted)
 	}
@@ -72,7 +75,7 @@ func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
 	ctx, cancel := context.WithTimeout(ctx, sweepJobTime)
 	defer cancel()
 	files := f.o.Sink.List(ctx, report+"/"+id+"-")
-	if _, err := f.sweep(ctx, files, func(l listed) bool {
+	if _, err := (sweeper{f}).sweep(ctx, files, func(l listed) bool {
 		return l.of.ID == id && (l.leftover() || l.of.Attempt <= last) // files of the id 1-2 also begin with 1-
 	}, nil); err != nil {
 		f.Log.Warn("could not delete files of earlier attempts; the daily sweep will", "job", id, "err", err)
@@ -101,7 +104,7 @@ func (l listed) manifest() bool { return l.Object != l.of.String() }
 
 // sweep deletes the orphaned files among those for which meant is true. It gives those without a
 // row to g.
-func (f *Files) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool, g *gone) (deleted int, err error) {
+func (f sweeper) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool, g *gone) (deleted int, err error) {
 	if f.o.Installation == "" {
 		return 0, nil // unknown which files are this installation's
 	}
@@ -135,7 +138,7 @@ func (f *Files) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], 
 }
 
 // sweepPage compares files with their records and deletes orphaned ones.
-func (f *Files) sweepPage(ctx context.Context, page []listed, g *gone) (deleted int, err error) {
+func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted int, err error) {
 	ids := map[string]bool{}
 	for _, l := range page {
 		ids[l.of.ID] = true
@@ -166,7 +169,7 @@ func (f *Files) sweepPage(ctx context.Context, page []listed, g *gone) (deleted 
 // orphaned tells whether a record no longer needs a file. The file stays if there is no row, which
 // gone decides, or the row has an earlier attempt, because the rows may be from a backup. It also stays if the record's
 // own file is elsewhere, because the sink may have been replaced.
-func (f *Files) orphaned(l listed, r engine.Record) bool {
+func (f sweeper) orphaned(l listed, r engine.Record) bool {
 	pointed, ours := f.o.Sink.Name(r.File)
 	switch {
 	case r.ID != l.of.ID, l.of.Attempt > r.Attempt, l.of.Attempt == r.Attempt && !r.Status.Final(), r.File != "" && !ours:

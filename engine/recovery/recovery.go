@@ -8,14 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/trigger"
-
 	"github.com/bsm/redislock"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -27,7 +26,7 @@ const (
 	lease = 10 * time.Second
 )
 
-// Jobs starts records that Redis has lost. *engine.Engine implements it.
+// Jobs starts records that Redis has lost. *trigger.Trigger implements it.
 type Jobs interface {
 	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (trigger.Lost, error)
 }

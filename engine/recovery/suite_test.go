@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine/trigger"
-
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"

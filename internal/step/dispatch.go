@@ -54,7 +54,7 @@ func (r *Reader) handle(p part) {
 }
 
 func (r *Reader) finish(entries []Entry) {
-	r.forget(entries)
+	r.handled.forget(entries)
 	r.release(len(entries))
 }
 

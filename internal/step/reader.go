@@ -63,19 +63,16 @@ type Options struct {
 
 // Reader reads one stream.
 type Reader struct {
-	o      Options
-	free   chan struct{} // one token per free slot
-	parts  chan part     // to a goroutine that has finished its part
-	tidied time.Time
-
-	mu      sync.Mutex
-	working map[string]bool // ids that are handled here
-	suspect string          // the one of them that may have crashed its workers; empty: none
+	o       Options
+	free    chan struct{} // one token per free slot
+	parts   chan part     // to a goroutine that has finished its part
+	tidied  time.Time
+	handled handled
 }
 
 // New returns a Reader. It does no I/O.
 func New(o Options) *Reader {
-	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part), working: map[string]bool{}}
+	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part), handled: handled{ids: map[string]bool{}}}
 	for range o.Slots {
 		r.free <- struct{}{}
 	}
@@ -115,7 +112,7 @@ func (r *Reader) Run(ctx context.Context) error {
 			_ = Wait(ctx, 20*time.Millisecond)
 			continue
 		}
-		if err == nil && (time.Now().After(takeOver) || rest && r.mayTakeRest()) {
+		if err == nil && (time.Now().After(takeOver) || rest && r.handled.mayTakeRest()) {
 			entries, rest, err = r.takeOver(ctx, slots)
 			if len(entries) < slots { // otherwise there may be more
 				takeOver = time.Now().Add(r.o.MinIdle / 2)
@@ -194,7 +191,7 @@ func (r *Reader) release(n int) {
 func (r *Reader) read(ctx context.Context, count int, block time.Duration) ([]Entry, error) {
 	if r.o.Shared != nil {
 		messages, err := r.o.Shared.read(ctx, r.o.Stream, count)
-		return r.entries(messages), err
+		return r.handled.add(messages), err
 	}
 	streams, err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: scripts.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, ">"},
@@ -206,39 +203,7 @@ func (r *Reader) read(ctx context.Context, count int, block time.Duration) ([]En
 		}
 		return nil, err
 	}
-	return r.entries(streams[0].Messages), nil
-}
-
-// forget marks entries as no longer handled here.
-func (r *Reader) forget(entries []Entry) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range entries {
-		delete(r.working, e.ID)
-		if r.suspect == e.ID {
-			r.suspect = ""
-		}
-	}
-}
-
-// entries converts messages and marks them as handled here. Messages that are already handled here
-// are left out.
-func (r *Reader) entries(messages []redis.XMessage) []Entry {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var entries []Entry
-	for _, m := range messages {
-		if r.working[m.ID] {
-			continue
-		}
-		r.working[m.ID] = true
-		e := Entry{ID: m.ID, Deliveries: 1, Fields: make(map[string]string, len(m.Values))}
-		for k, v := range m.Values {
-			e.Fields[k], _ = v.(string)
-		}
-		entries = append(entries, e)
-	}
-	return entries
+	return r.handled.add(streams[0].Messages), nil
 }
 
 // tidy removes dead consumers, once a minute.

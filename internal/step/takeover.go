@@ -36,7 +36,7 @@ func (r *Reader) takeOver(ctx context.Context, max int) (taken []Entry, rest boo
 		if err != nil {
 			return taken, rest, err
 		}
-		ids, deliveries, left := r.choose(idle, max-len(taken))
+		ids, deliveries, left := r.handled.choose(idle, max-len(taken), r.o.Batch)
 		rest = rest || left
 		entries, err := r.claim(ctx, ids, deliveries)
 		if taken = append(taken, entries...); err != nil {
@@ -53,29 +53,6 @@ func (r *Reader) takeOver(ctx context.Context, max int) (taken []Entry, rest boo
 	return taken, rest, nil
 }
 
-// choose returns which idle entries to claim, at most max, and their number of deliveries including
-// this one. Of entries that may have crashed their workers it chooses one at a time: if it crashed
-// this worker, too, the others would be charged with a delivery.
-func (r *Reader) choose(idle []redis.XPendingExt, max int) (ids []string, deliveries map[string]int64, rest bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	deliveries = map[string]int64{}
-	for _, p := range idle {
-		suspect := r.o.Batch && p.RetryCount >= maxBatched
-		switch {
-		case len(ids) == max || r.working[p.ID]:
-			continue
-		case suspect && r.suspect != "":
-			rest = true
-			continue
-		case suspect:
-			r.suspect = p.ID
-		}
-		ids, deliveries[p.ID] = append(ids, p.ID), p.RetryCount+1
-	}
-	return ids, deliveries, rest
-}
-
 // claim claims entries that are still idle, and marks them as handled here.
 func (r *Reader) claim(ctx context.Context, ids []string, deliveries map[string]int64) ([]Entry, error) {
 	if len(ids) == 0 {
@@ -84,23 +61,12 @@ func (r *Reader) claim(ctx context.Context, ids []string, deliveries map[string]
 	messages, err := r.o.Redis.XClaim(ctx, &redis.XClaimArgs{
 		Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer, MinIdle: r.o.MinIdle, Messages: ids,
 	}).Result()
-	entries := r.entries(messages)
+	entries := r.handled.add(messages)
 	for i, e := range entries {
 		entries[i].Deliveries = deliveries[e.ID]
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.working[r.suspect] { // another reader was first, or it was acknowledged
-		r.suspect = ""
-	}
+	r.handled.clear()
 	return entries, err
-}
-
-// mayTakeRest tells whether no entry that may have crashed its workers is being handled here.
-func (r *Reader) mayTakeRest() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.suspect == ""
 }
 
 // resetIdle resets the idle time of entries. With JUSTID it does not count as a delivery.
