@@ -250,3 +250,60 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 		}
 	}
 }
+
+// behindTheDoor are the packages that may use the client of Redis, and why. All others go through the
+// handles of scripts.
+var behindTheDoor = map[string]string{
+	"/scripts":          "the door",
+	"/internal/step":    "blocking reads of streams",
+	"/internal/redisdb": "makes the clients",
+
+	"/cmd/fanfold":          "tells users what an answer of Redis means",
+	"/cmd/fanfold/process":  "opens the clients and passes them on",
+	"/engine":               "passes the blocking client to internal/step",
+	"/listeners":            "passes the blocking client to internal/step",
+	"/scheduler":            "keyspace notifications; passes the blocking client to internal/step",
+	"/engine/recovery":      "moves keys between two servers; keyspace notifications",
+	"/inspect":              "reads everything and changes nothing",
+	"/inspect/doctor":       "asks servers about themselves",
+	"/waiting":              "passes its client to internal/past",
+	"/api":                  "tells an answer of Redis from an outage",
+	"/internal/past":        "reads the events of many records in one call",
+	"/internal/quiet":       "hooks of the client",
+	"/internal/trace":       "reads one field of a job's hash",
+	"/internal/trace/otlp":  "passes its client to internal/trace",
+	"/cmd/fanfold/demo":     "stands for a service of the user",
+	"/internal/testenv":     "servers for tests",
+	"/examples/external/go": "stands for a service of the user",
+}
+
+// TestRedisHasOneDoor: a package that calls Redis itself needs a reason.
+func TestRedisHasOneDoor(t *testing.T) {
+	t.Parallel()
+	const client = `"github.com/redis/go-redis/v9"`
+	used := map[string]bool{}
+	for _, r := range listHouse(t) {
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") || !strings.Contains(string(text), client) {
+				continue
+			}
+			room := strings.TrimPrefix(r.ImportPath, module)
+			if used[room] = true; behindTheDoor[room] == "" {
+				t.Errorf("%s uses the client of Redis: add a method to a handle of scripts", file)
+			}
+		}
+	}
+	for room := range behindTheDoor {
+		if !used[room] {
+			t.Errorf("%s no longer uses the client of Redis: remove it from behindTheDoor", room)
+		}
+	}
+}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -76,10 +74,11 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 		}
 		found = slices.AppendSeq(found, maps.Keys(scores))
 		for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
-			var page []redis.Z
-			if page, cursor, err = s.Sets.Scan(ctx, s.Keys.Delayed, cursor, pageSize); err != nil {
+			page, next, err := s.Sets.Scan(ctx, s.Keys.Delayed, cursor, pageSize)
+			if err != nil {
 				return nil, err
 			}
+			cursor = next
 			for _, z := range page {
 				member, _ := z.Member.(string)
 				if id, _, _ := strings.Cut(member, "/"); slices.Contains(ids, id) {

@@ -1,10 +1,13 @@
 // Package scripts answers one question: what must be atomic in Redis?
 //
 // Every change of a job's state is one Lua script in the folder lua, with its contract in
-// its header, and one method of a handle, which calls it by the name of its file: Jobs, Tasks,
-// Folds and the others of Scripts say what they are about, and Task and Fold are one task and
-// one job as a worker has them. keys.go names the keys. No other package writes to a job's hash.
-// What does not need Redis is not here: the package job reads what the scripts write.
+// its header, and one method of a handle, which calls it by the name of its file. The handles of
+// Scripts are named for what they hold: Jobs, Tasks, Folds, Streams, Entries, Sets, Timers and others.
+// Task and Fold are one task and one job as a worker has them; claim.go is what they share. DeadJobs,
+// DelayedSets and Pushes change several partitions in one round trip. keys.go names the keys.
+//
+// Other packages call Redis through this one; a test lists the exceptions. No other package writes to
+// a job's hash. Package job parses what the scripts write, and does not need Redis.
 //
 // # The life of a state
 //
