@@ -3,7 +3,6 @@
 'use strict'
 
 // follow opens a stream with open(), which returns an EventSource. It returns a function that ends it for good.
-// eslint-disable-next-line no-unused-vars
 function follow (open) {
   let stream = null
   let ended = false

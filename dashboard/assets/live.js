@@ -1,7 +1,6 @@
 // Keeps a page up to date: when the server sends a new sample number, this script fetches the page and
 // replaces its parts with data-live. A part with a selection or with changed fields of a form is held: it
 // is not replaced, and the page says since when. While updates are paused, nothing is replaced.
-/* global follow */
 'use strict'
 
 const root = document.documentElement

@@ -1,6 +1,5 @@
 // Keeps the page up to date: the server sends its main part after every change, and this script replaces
 // the parts that differ. A part with the focus or a selection stays as it is until the next message.
-/* global follow */
 'use strict'
 
 const main = document.querySelector('main')

@@ -42,7 +42,8 @@ func startAdmin(ctx context.Context, p *Process, log *slog.Logger) (*admin, erro
 	}
 	of := web.Address{
 		Name: "admin", Addr: p.Config.Admin, Site: p.Config.HTTP, Public: p.Config.AdminPublic, Grace: adminShutdown,
-		Remedy: "listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it",
+		Remedy: "listen on 127.0.0.1, add http.users_file to the configuration, " +
+			"or set admin_public: true there if a firewall protects it",
 	}
 	of.Site.URL = "" // the address of the dashboard server
 	server, err := web.Listen(ctx, of, log)
@@ -86,11 +87,13 @@ func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, 
 // RegisterMetrics registers the metrics of the process and of Redis; the roles add theirs.
 func (p *Process) RegisterMetrics(registry prometheus.Registerer) error {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "fanfold_build_info", Help: "1. Its labels are the release of this process and the version of Go that built it.",
+		Name: "fanfold_build_info",
+		Help: "1. Its labels are the release of this process and the version of Go that built it.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(p.Version, runtime.Version()).Set(1)
 	for _, c := range []prometheus.Collector{
-		build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gauges.New(p.Inspect),
+		build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gauges.New(p.Inspect),
 	} {
 		if err := registry.Register(c); err != nil {
 			return fmt.Errorf("metrics: %w", err)

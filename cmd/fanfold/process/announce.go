@@ -30,7 +30,8 @@ func probe(ctx context.Context, p *Process, log *slog.Logger) error {
 			switch err := p.Inspect.Reach(ctx, name); {
 			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, fault.Login):
-				log.Warn("a database refuses the login: its listeners will fail", "database", name, "hint", "correct the DSN of database "+name, "err", err)
+				log.Warn("a database refuses the login: its listeners will fail",
+					"database", name, "hint", "correct the DSN of database "+name, "err", err)
 			default:
 				log.Warn("a source does not answer: its listeners wait for it", "source", name, "err", err)
 			}

@@ -35,7 +35,9 @@ type Submitter struct{ Records *record.Store }
 var _ scheduler.Submitter = Submitter{}
 
 // Submit implements scheduler.Submitter.
-func (s Submitter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (string, error) {
+func (s Submitter) Submit(
+	ctx context.Context, name string, due int64, report string, parameters []byte,
+) (string, error) {
 	id, err := s.Records.Submit(ctx, name, due, report, parameters)
 	switch {
 	case errors.Is(err, record.ErrNotCounted):

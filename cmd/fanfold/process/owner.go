@@ -38,14 +38,18 @@ func (p checks) partitions(ctx context.Context) error {
 
 // otherPartitions is the error of a configuration whose partitions differ from the stored ones.
 func otherPartitions(p *Process, noted string) error {
-	return fault.Config.New("redis.partitions: jobs were started with %s partitions, but the configuration has %s: use the configuration of the running processes; to change the number, let all jobs end, stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Layout())
+	return fault.Config.New("redis.partitions: jobs were started with %s partitions, but the configuration has %s: "+
+		"use the configuration of the running processes; to change the number, let all jobs end, "+
+		"stop all processes, and run fanfold repartition --from with the earlier configuration", noted, p.Layout())
 }
 
 // otherInstallation is the error of keys that belong to another installation, whose records are in
 // another table: each installation would read the other's ids as its own.
 func otherInstallation(p *Process, owner, tag string) error {
 	keys := p.Partitions.Home().Keys
-	return fault.Config.New("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s", keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation)
+	return fault.Config.New("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: "+
+		"give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s",
+		keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation)
 }
 
 // ownerTime bounds the wait of a command for the owner of the keys.
@@ -89,7 +93,8 @@ func (p checks) owner(ctx context.Context) error {
 	}
 	owner, err := p.Partitions.Home().Epoch.Claim(ctx, tag)
 	if err != nil {
-		p.log.Warn("the owner of the keys is unknown: another installation may use them", "key", p.Partitions.Home().Keys.Installation, "err", err)
+		p.log.Warn("the owner of the keys is unknown: another installation may use them",
+			"key", p.Partitions.Home().Keys.Installation, "err", err)
 		return nil
 	}
 	if owner != tag {

@@ -14,7 +14,8 @@ func (p checks) rights(ctx context.Context) error {
 	for i, s := range p.Partitions {
 		switch err := s.CheckRights(ctx); {
 		case errors.Is(err, scripts.ErrRights):
-			return fault.Unreachable.New("redis: %w: grant them with ACL SETUSER; the guide Security has all rights that serve needs", err)
+			return fault.Unreachable.New("redis: %w: grant them with ACL SETUSER; "+
+				"the guide Security has all rights that serve needs", err)
 		case err != nil:
 			p.log.Warn("cannot check the rights of the Redis user", "partition", i, "err", err)
 		}

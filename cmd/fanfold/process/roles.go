@@ -135,7 +135,9 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := files.New(e, files.Options{Sink: p.files, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions()})
+	f, err := files.New(e, files.Options{
+		Sink: p.files, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ func (p *Process) Restrict(patterns, roles []string) error {
 	}
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(p.Config.ListenerNames(), func(name string) bool { return matches(pattern, name) }) {
-			return fault.Config.New("--listeners: no listener matches %q: the listeners are %s", pattern, strings.Join(p.Config.ListenerNames(), ", "))
+			return fault.Config.New("--listeners: no listener matches %q: the listeners are %s",
+				pattern, strings.Join(p.Config.ListenerNames(), ", "))
 		}
 	}
 	p.patterns = patterns
@@ -55,7 +56,8 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	for i, s := range p.Partitions {
 		err := s.Load(ctx)
 		if _, refused := errors.AsType[redis.Error](err); refused {
-			return fault.Unreachable.New("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err)
+			return fault.Unreachable.New("redis: %w; "+
+				"Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err)
 		} else if err != nil {
 			log.Warn("the server of a partition does not answer: its jobs wait", "partition", i, "err", err)
 		}
@@ -104,7 +106,8 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		})
 	}
 	defer context.AfterFunc(ctx, func() {
-		log.Info("stopping: running work may finish; a second signal ends the process at once", "within", p.Config.Limits.Stop)
+		log.Info("stopping: running work may finish; a second signal ends the process at once",
+			"within", p.Config.Limits.Stop)
 	})()
 	if slices.Contains(roles, "listeners") || slices.Contains(roles, "engine") {
 		group.Go(func() error { return announce(ctx, p, log) })

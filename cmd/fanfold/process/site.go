@@ -35,7 +35,8 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	}
 	server, err := web.Listen(ctx, web.Address{
 		Name: "--http", Addr: p.HTTP, Site: p.Config.HTTP, Grace: siteShutdown,
-		Remedy: "add http.users_file to the configuration, or listen on 127.0.0.1 and connect through a tunnel such as ssh -L",
+		Remedy: "add http.users_file to the configuration, " +
+			"or listen on 127.0.0.1 and connect through a tunnel such as ssh -L",
 	}, p.log)
 	if err != nil {
 		return nil, fault.Config.Of(err)

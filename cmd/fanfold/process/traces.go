@@ -13,6 +13,8 @@ func (p *Process) Traces(ctx context.Context, consumer string, log *slog.Logger)
 	if p.Config.Traces.URL == "" {
 		return func() {}, nil
 	}
-	p.trace, end, err = otlp.Open(ctx, otlp.Options{Traces: p.Config.Traces, Redis: p.Redis, Version: p.Version, Instance: consumer, Log: log, Metrics: p.Metrics})
+	p.trace, end, err = otlp.Open(ctx, otlp.Options{
+		Traces: p.Config.Traces, Redis: p.Redis, Version: p.Version, Instance: consumer, Log: log, Metrics: p.Metrics,
+	})
 	return end, err
 }

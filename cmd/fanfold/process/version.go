@@ -26,7 +26,8 @@ func (p checks) versions(ctx context.Context) error {
 		return err
 	}
 	if unknown {
-		p.log.Warn("the version of the tables is unknown: run fanfold migrate, and grant SELECT on fanfold_migrations", "err", err)
+		p.log.Warn("the version of the tables is unknown: "+
+			"run fanfold migrate, and grant SELECT on fanfold_migrations", "err", err)
 	}
 	for _, s := range p.Partitions {
 		if err := s.Epoch.CheckVersion(ctx); stored.IsNewer(err) {
@@ -52,7 +53,8 @@ func (p checks) watchVersions(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var newer error
-	err := step.Every(ctx, p.log, versionsEvery, "compare the version of the state in Redis", func(ctx context.Context) error {
+	const what = "compare the version of the state in Redis"
+	err := step.Every(ctx, p.log, versionsEvery, what, func(ctx context.Context) error {
 		var failed error
 		for _, s := range p.Partitions {
 			err := s.Epoch.NoteVersion(ctx)

@@ -18,7 +18,8 @@ import (
 func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
-		return nil, fault.Config.New("http.key: a link to a waiting page works in one installation only, and the table that identifies the installation does not exist: run fanfold migrate (%w)", err)
+		return nil, fault.Config.New("http.key: a link to a waiting page works in one installation only, "+
+			"and the table that identifies the installation does not exist: run fanfold migrate (%w)", err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -72,9 +73,11 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	site := p.Config.HTTP
 	switch {
 	case site.Key == "":
-		return "", fault.Config.New("http.key: not set, but links to waiting pages need it: run openssl rand -base64 32 > FILE, and write http: {key_file: FILE} into the configuration of every process")
+		return "", fault.Config.New("http.key: not set, but links to waiting pages need it: run openssl rand -base64 32 > FILE, " +
+			"and write http: {key_file: FILE} into the configuration of every process")
 	case site.URL == "":
-		return "", fault.Config.New("http.url: not set: write the address at which people reach serve --http, such as https://reports.example.com")
+		return "", fault.Config.New("http.url: not set: write the address at which people reach serve --http, " +
+			"such as https://reports.example.com")
 	}
 	seal, err := newSealer(ctx, p)
 	if err != nil {
