@@ -170,7 +170,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 		for _, not := range []string{
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
 			"github.com/google/go-cmp", "github.com/getkin/kin-openapi", module + "/internal/testenv/testmain", module + "/sink/sinktest",
-			module + "/listeners/listenertest", module + "/dataset/datasettest",
+			module + "/listeners/listenertest", module + "/format/formattest", module + "/dataset/datasettest",
 		} {
 			if within(d, not) {
 				t.Errorf("the command links %s", d)

@@ -96,6 +96,13 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 
 // values says which values a field can have; empty: its meaning says it.
 func (d described) values() string {
+	if d.Type == reflect.TypeFor[report.SinkURL]() {
+		var forms []string
+		for _, kind := range TestKinds.Sinks {
+			forms = append(forms, "`"+kind.Form+"`")
+		}
+		return strings.Join(forms, ", ")
+	}
 	if words := TestKinds.language().WordsOf(d.Type, d.Tag); words != nil {
 		var names []string
 		for _, w := range words {

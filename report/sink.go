@@ -4,7 +4,7 @@ import "strings"
 
 // Sink is where files go.
 type Sink struct {
-	// Its URL
+	// Directory or bucket
 	URL     SinkURL `yaml:"url" short:"" kinds:"sink" unset:"required"`
 	Options any     `of:"sink"` // pointer to the own fields of its kind; nil: it has none
 }

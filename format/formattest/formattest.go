@@ -1,0 +1,222 @@
+// Package formattest holds what every file format must do, as tests to be run over each kind.
+package formattest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Reader reads a file of a kind back.
+type Reader struct {
+	// Read returns the texts of the cells, the labels of the columns first.
+	Read func(file []byte) ([][]string, error)
+	Null string // what it returns for NULL
+}
+
+// texts are cells that have a special meaning in some format.
+var texts = []string{
+	"", " ", "a", ",", ";", "\t", "|", `"`, `""`, "'", "\n", "a\nb", "\\", "\\n", "null", "NULL", "=1+1", "-1", "{}", "<&>", "😀", "\u2028", "é",
+	strings.Repeat("long ", 20_000),
+}
+
+// Run runs the suite over a kind. Tests run in parallel.
+func Run(t *testing.T, kind format.Kind, reader Reader) {
+	t.Helper()
+	for name, run := range map[string]func(suite, *testing.T){
+		"names": suite.names, "read back": suite.readBack, "no rows": suite.noRows, "same bytes": suite.sameBytes,
+		"in parallel": suite.inParallel, "limits": suite.limits, "failing writer": suite.failing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(suite{kind, reader}, t)
+		})
+	}
+}
+
+type suite struct {
+	format.Kind
+	Reader
+}
+
+// rows are JSON cells of every text and of NULL, in pairs, and their texts.
+func (s suite) rows(t *testing.T) (cells [][][]byte, want [][]string) {
+	t.Helper()
+	columns := datasettest.Columns("a", "text", "b", "text")
+	var values [][]any
+	want = [][]string{{"a", "b"}}
+	for i, text := range texts {
+		other := texts[(i*7+3)%len(texts)]
+		values = append(values, []any{text, other}, []any{nil, text})
+		want = append(want, []string{text, other}, []string{s.Null, text})
+	}
+	chunk, err := datasettest.Of(t, columns, len(values), values...).Chunk(0, []int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range values {
+		cells = append(cells, [][]byte{chunk.Cell(0, row), chunk.Cell(1, row)})
+	}
+	return cells, want
+}
+
+// begin begins a file of two text columns.
+func (s suite) begin(t *testing.T, f report.File, w io.Writer) *format.File {
+	t.Helper()
+	f.Format = s.Name
+	f.Columns = []report.FileColumn{{Label: "a", Listener: "l", Column: "a"}, {Label: "b", Listener: "l", Column: "b"}}
+	if s.Fields != nil {
+		f.Options = s.Fields()
+	}
+	file, err := s.Begin(&f, [][]dataset.Column{datasettest.Columns("a", "text", "b", "text")}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(file.Abort)
+	return file
+}
+
+// write writes a whole file, one row at a time.
+func (s suite) write(t *testing.T, f report.File, cells [][][]byte, w io.Writer) error {
+	t.Helper()
+	file := s.begin(t, f, w)
+	for _, row := range cells {
+		line, err := file.AppendRow(nil, 0, row)
+		if err == nil {
+			_, err = file.WriteRows(line, 1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	made, err := file.Close()
+	if err == nil && made.Rows != int64(len(cells)) {
+		t.Errorf("%d rows are described as %d", len(cells), made.Rows)
+	}
+	return err
+}
+
+// file returns the bytes of a whole file.
+func (s suite) file(t *testing.T, f report.File, cells [][][]byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := s.write(t, f, cells, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func (s suite) names(t *testing.T) {
+	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(s.Name) || !regexp.MustCompile(`^(\.[a-z0-9]+)+$`).MatchString(s.Extension) || s.ContentType == "" {
+		t.Errorf("name %q, extension %q, content type %q", s.Name, s.Extension, s.ContentType)
+	}
+}
+
+func (s suite) readBack(t *testing.T) {
+	cells, want := s.rows(t)
+	got, err := s.Read(s.file(t, report.File{}, cells))
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func (s suite) noRows(t *testing.T) {
+	if got, err := s.Read(s.file(t, report.File{}, nil)); err != nil || len(got) > 1 {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// sameBytes checks that a file that is written again has the same bytes, compressed or not.
+func (s suite) sameBytes(t *testing.T) {
+	cells, _ := s.rows(t)
+	plain := s.file(t, report.File{}, cells)
+	packed := s.file(t, report.File{Gzip: true}, cells)
+	if !bytes.Equal(s.file(t, report.File{}, cells), plain) || !bytes.Equal(s.file(t, report.File{Gzip: true}, cells), packed) {
+		t.Error("other bytes the second time")
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || !bytes.Equal(text, plain) {
+		t.Errorf("the compressed file has other contents: %v", err)
+	}
+}
+
+// inParallel checks that rows can be encoded by several goroutines.
+func (s suite) inParallel(t *testing.T) {
+	cells, _ := s.rows(t)
+	want := s.file(t, report.File{}, cells)
+	var out bytes.Buffer
+	file := s.begin(t, report.File{}, &out)
+	lines := make([][]byte, len(cells))
+	var group sync.WaitGroup
+	for i, row := range cells {
+		group.Go(func() { lines[i], _ = file.AppendRow(nil, 0, row) })
+	}
+	group.Wait()
+	if _, err := file.WriteRows(slices.Concat(lines...), int64(len(lines))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Close(); err != nil || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("other bytes than by one goroutine: %v", err)
+	}
+}
+
+func (s suite) limits(t *testing.T) {
+	cells, _ := s.rows(t)
+	rows, size := int64(len(cells)), int64(len(s.file(t, report.File{}, cells)))
+	s.file(t, report.File{MaxRows: rows, MaxBytes: size}, cells)
+	for _, f := range []report.File{{MaxRows: rows - 1}, {MaxBytes: size - 1}} {
+		if err := s.write(t, f, cells, io.Discard); !errors.Is(err, format.ErrTooLarge) {
+			t.Errorf("%+v: %v, want ErrTooLarge", f, err)
+		}
+	}
+}
+
+var errFull = errors.New("disk full")
+
+// full fails after some bytes.
+type full struct{ left int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// failing checks that an error of the writer is returned, and that nothing is written after Abort.
+func (s suite) failing(t *testing.T) {
+	cells, _ := s.rows(t)
+	size := len(s.file(t, report.File{}, cells))
+	for _, left := range []int{0, size / 2, size - 1} {
+		if err := s.write(t, report.File{}, cells, &full{left}); !errors.Is(err, errFull) {
+			t.Errorf("after %d bytes: %v, want %v", left, err, errFull)
+		}
+	}
+	var out bytes.Buffer
+	file := s.begin(t, report.File{}, &out)
+	line, err := file.AppendRow(nil, 0, cells[0])
+	if err == nil {
+		_, err = file.WriteRows(line, 1)
+	}
+	file.Abort()
+	before := out.Len()
+	if file.Abort(); err != nil || out.Len() != before {
+		t.Errorf("%v; %d bytes were written after Abort", err, out.Len()-before)
+	}
+}
