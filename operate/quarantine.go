@@ -51,7 +51,7 @@ func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due 
 		return "", fmt.Errorf("%w: %s", scripts.ErrNotRequeued, v.Again)
 	}
 	s, id := q.of(entry.Entry)
-	key, err := q.o.Scripts.Requeue(ctx, s, scripts.Aside{Entry: id, Stream: entry.Stream, Fields: entry.Fields}, due)
+	key, err := q.o.Scripts.Requeue(ctx, s, scripts.QuarantineEntry{Entry: id, Stream: entry.Stream, Fields: entry.Fields}, due)
 	return "is in " + key + " again", err
 }
 

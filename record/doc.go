@@ -6,7 +6,7 @@
 //
 // Every change is one UPDATE that repeats in its WHERE what it starts from: the
 // id, the attempt, the statuses that may be left, and the operator's filter. So
-// whoever comes late changes nothing, and is told so:
+// a writer that comes late changes nothing and gets false:
 //
 //	Start    PENDING, PROCESSING   attempt n  →  PROCESSING, attempt n+1
 //	Succeed  PROCESSING            attempt n  →  SUCCESS with file and rows

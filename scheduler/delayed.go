@@ -35,7 +35,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 		switch {
 		case failed != nil && len(due.Members) >= page:
 			continue // members that are stuck hide the ones after them
-		case failed == nil && moved+len(due.Timeless) > 0:
+		case failed == nil && moved+len(due.Invalid) > 0:
 			return 0, nil // more may be due by now
 		case due.Wait < 0:
 			return pause, failed
@@ -58,7 +58,7 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 		stream, listener, move := s.target(member, later)
 		streams[stream], listeners[stream] = append(streams[stream], move), listener
 	}
-	failed = s.refuse(ctx, due.Timeless, true)
+	failed = s.refuse(ctx, due.Invalid, true)
 	for _, stream := range slices.Sorted(maps.Keys(streams)) {
 		moves := streams[stream]
 		if broken[stream] {
@@ -96,11 +96,11 @@ func (s *Scheduler) target(member string, l job.Later) (stream, listener string,
 }
 
 // refuse quarantines unusable members.
-func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, timeless bool) error {
+func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, invalid bool) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	n, err := s.scripts.Clock.Refuse(ctx, refused, timeless)
+	n, err := s.scripts.Clock.Refuse(ctx, refused, invalid)
 	if n > 0 {
 		s.log.Warn("quarantined members of the delayed set", "key", s.scripts.Keys.Delayed, "members", n, "why", refused[0].Reason)
 	}

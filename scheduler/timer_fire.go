@@ -65,7 +65,7 @@ func (t *Timers) fireAll(ctx context.Context, firings []scripts.Firing) error {
 func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok bool) {
 	f = scripts.Firing{DueTimer: d, Verdict: scripts.TimerRefused}
 	if !d.Finite {
-		f.Reason = scripts.WhyTimeless(d.Score)
+		f.Reason = scripts.WhyInvalid(d.Score)
 		return f, true
 	}
 	if !report.ValidTimer(d.Name) {

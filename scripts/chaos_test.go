@@ -137,8 +137,8 @@ func (c *chaos) moveAll(ctx context.Context) {
 			step, listener = later.Step, later.Step
 		}
 		move := Move{Member: member, ID: later.ID, Field: "attempt", Value: fmt.Sprint(later.Attempt)}
-		if _, strange, err := c.s.Clock.Move(ctx, c.stream(step), listener, []Move{move}); err == nil && len(strange) > 0 {
-			c.t.Error(strange)
+		if _, unknown, err := c.s.Clock.Move(ctx, c.stream(step), listener, []Move{move}); err == nil && len(unknown) > 0 {
+			c.t.Error(unknown)
 		}
 	}
 }

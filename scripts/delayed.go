@@ -18,9 +18,9 @@ func (s Clock) Delay(ctx context.Context, member string, d time.Duration) error 
 
 // Due is what the delayed set asks for now.
 type Due struct {
-	Members  []string      // that are due
-	Timeless []Refusal     // whose score is no time: not finite, or more than ten years away
-	Wait     time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
+	Members []string      // that are due
+	Invalid []Refusal     // whose score is no time: not finite, or more than ten years away
+	Wait    time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
 }
 
 // Due lists what is due in the delayed set, at most max members of each kind; it skips the
@@ -31,14 +31,14 @@ func (s Clock) Due(ctx context.Context, max, skip int) (Due, error) {
 		return Due{}, err
 	}
 	due := Due{Wait: time.Duration(next) * time.Millisecond}
-	timeless, _ := more[0].(int64)
+	invalid, _ := more[0].(int64)
 	more = more[1:]
-	for i := range min(int(timeless), len(more)/2) {
+	for i := range min(int(invalid), len(more)/2) {
 		member, _ := more[2*i].(string)
 		score, _ := more[2*i+1].(string)
-		due.Timeless = append(due.Timeless, Refusal{Member: member, Reason: WhyTimeless(score)})
+		due.Invalid = append(due.Invalid, Refusal{Member: member, Reason: WhyInvalid(score)})
 	}
-	for _, m := range more[min(2*int(timeless), len(more)):] {
+	for _, m := range more[min(2*int(invalid), len(more)):] {
 		if text, ok := m.(string); ok {
 			due.Members = append(due.Members, text)
 		}
@@ -52,9 +52,9 @@ const Horizon = 315576000000 * time.Millisecond
 // MinMillis is the lowest score that is in milliseconds; one below it is in seconds.
 const MinMillis = 1e11
 
-// WhyTimeless says why a score is not a time that something can wait for, and how it was
+// WhyInvalid says why a score is not a time that something can wait for, and how it was
 // read.
-func WhyTimeless(score string) string {
+func WhyInvalid(score string) string {
 	const remedy = "write seconds or milliseconds since 1970"
 	n, err := strconv.ParseFloat(score, 64)
 	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || n >= 1e15 {
@@ -76,8 +76,8 @@ type Move struct {
 // Move moves members that are due to a stream, every one once, however many schedulers try,
 // and returns how late those are that it moved. If the stream is a listener's, tasks that
 // are no longer to be done, or whose jobs are not in Redis, are removed instead, and those
-// that their jobs do not have are returned as strange.
-func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
+// that their jobs do not have are returned as unknown.
+func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, unknown []Refusal, err error) {
 	args, keys := []any{listener}, []string{s.Keys.Delayed, stream}
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)
@@ -98,11 +98,11 @@ func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) 
 		case n >= 0:
 			late = append(late, time.Duration(n)*time.Millisecond)
 		case n == noTask && i < len(moves):
-			strange = append(strange, Refusal{Member: moves[i].Member, Reason: fmt.Sprintf(
+			unknown = append(unknown, Refusal{Member: moves[i].Member, Reason: fmt.Sprintf(
 				"job %s does not run, or has no listener %s: nothing of it can be done again", moves[i].ID, listener)})
 		}
 	}
-	return late, strange, nil
+	return late, unknown, nil
 }
 
 // noTask is what move answers if a job does not have such a task.
@@ -114,10 +114,10 @@ type Refusal struct {
 }
 
 // Refuse puts members of the delayed set into quarantine, every one once, however many
-// schedulers try, and returns how many it moved. With timeless, members stay whose score is
+// schedulers try, and returns how many it moved. With invalid, members stay whose score is
 // a time by now.
-func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
-	args := []any{oneIf(timeless), QuarantineCap}
+func (s Clock) Refuse(ctx context.Context, refusals []Refusal, invalid bool) (int64, error) {
+	args := []any{oneIf(invalid), QuarantineCap}
 	for _, r := range refusals {
 		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}

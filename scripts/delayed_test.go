@@ -24,7 +24,7 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 		}
 	}
 	due, err := s.Clock.Due(ctx, 10, 0)
-	if err != nil || len(due.Members) != 4 || due.Wait < 59*time.Minute || due.Wait > time.Hour || len(due.Timeless) != 0 {
+	if err != nil || len(due.Members) != 4 || due.Wait < 59*time.Minute || due.Wait > time.Hour || len(due.Invalid) != 0 {
 		t.Fatalf("%+v %v", due, err)
 	}
 	for _, m := range due.Members {

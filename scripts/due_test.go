@@ -22,7 +22,7 @@ func TestMoveAndRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	due, err := s.Clock.Due(ctx, 10, 0)
-	if err != nil || fmt.Sprint(due.Members) != "[1 bad one]" || len(due.Timeless) != 2 || due.Timeless[0].Member != "3" || due.Timeless[1].Member != "2" || due.Wait >= 0 {
+	if err != nil || fmt.Sprint(due.Members) != "[1 bad one]" || len(due.Invalid) != 2 || due.Invalid[0].Member != "3" || due.Invalid[1].Member != "2" || due.Wait >= 0 {
 		t.Fatalf("%+v %v", due, err)
 	}
 	// Meanwhile one of them is given a time.
@@ -41,7 +41,7 @@ func TestMoveAndRefuse(t *testing.T) {
 			t.Errorf("moved %v, %v", late, err)
 		}
 	}
-	if due, err := s.Clock.Due(ctx, 10, 0); err != nil || len(due.Members)+len(due.Timeless) != 0 || due.Wait < 59*time.Minute {
+	if due, err := s.Clock.Due(ctx, 10, 0); err != nil || len(due.Members)+len(due.Invalid) != 0 || due.Wait < 59*time.Minute {
 		t.Errorf("%+v %v", due, err)
 	}
 	if moved := client.XRange(ctx, s.Keys.Task("l"), "-", "+").Val(); len(moved) != 1 || fmt.Sprint(moved[0].Values) != "map[attempt:4 id:1]" {

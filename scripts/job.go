@@ -130,8 +130,8 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 	return claim{conn: s.conn, id: id, step: stepDeadline, token: "0"}.fail(ctx, f)
 }
 
-// Bury lists a record as failed whose job never ran.
-func (s Jobs) Bury(ctx context.Context, id string) error {
+// ListDead adds a record whose job never ran to the dead jobs.
+func (s Jobs) ListDead(ctx context.Context, id string) error {
 	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Dead}, id, 0))
 	return err
 }

@@ -178,8 +178,7 @@ func (k *Keys) Type(key string) string {
 	return ""
 }
 
-// HoldsWork tells whether a key holds what is to be done later, or is kept for people: what no
-// record knows.
+// HoldsWork tells whether a key holds work that is due later or entries for people, which no record has.
 func (k *Keys) HoldsWork(key string) bool {
 	switch key {
 	case k.Jobs, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished, k.ReplyTo, k.WaitingFired, k.Dead, k.Quarantined:

@@ -32,8 +32,8 @@ func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields ma
 // ErrNotRequeued is matched by the refusals of Requeue.
 var ErrNotRequeued = fault.Refused.New("not requeued")
 
-// Aside is an entry of a quarantine.
-type Aside struct {
+// QuarantineEntry is an entry of a quarantine.
+type QuarantineEntry struct {
 	Entry  string // its name there
 	Stream string // the stream or sorted set that it came from
 	Fields string
@@ -59,7 +59,7 @@ func (p Partitions) Origin(stream string) string {
 // quarantine of from then: a crash in between leaves it in both, which is as if it had been
 // sent twice. What comes from a sorted set is due at that time. It returns the key, or an error
 // that matches ErrNotRequeued where the entry cannot be used there.
-func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due time.Time) (key string, err error) {
+func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntry, due time.Time) (key string, err error) {
 	refuse := func(why string) (string, error) { return "", fmt.Errorf("%w: %s", ErrNotRequeued, why) }
 	fields, whole := ParseExcerpt(a.Fields)
 	if !whole {

@@ -56,7 +56,8 @@ func (s Receipts) Ended(ctx context.Context, id string, attempt int64, notify bo
 	return s.tell(ctx, id, name, job.EndedWithoutJob(attempt))
 }
 
-// Refuse appends the firings that tell that a push has started nothing, unless its id has a job: Settle tells of that.
+// Refuse appends the receipts of a push that has started nothing, unless its id has a job: Settle appends
+// those of a job.
 func (s Receipts) Refuse(ctx context.Context, id, why string) error {
 	return s.tell(ctx, id, "", job.Refused(why))
 }

@@ -255,9 +255,9 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 	client.Del(ctx, s.Keys.Job("type"))
 	client.Set(ctx, s.Keys.Job("type"), "x", 0)
 	client.HSet(ctx, s.Keys.Job("line"), "job", "1 RUN")
-	late, strange, err := s.Clock.Move(ctx, s.Keys.Task("l"), "l", moves)
-	if err != nil || len(late) != 1 || len(strange) != 2 {
-		t.Errorf("moved %v, strange %v, %v", late, strange, err)
+	late, unknown, err := s.Clock.Move(ctx, s.Keys.Task("l"), "l", moves)
+	if err != nil || len(late) != 1 || len(unknown) != 2 {
+		t.Errorf("moved %v, unknown %v, %v", late, unknown, err)
 	}
 	if was, err := (Partitions{s}).ResumeListener(ctx, "l"); err != nil || !was {
 		t.Error(was, err)

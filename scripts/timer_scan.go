@@ -29,11 +29,11 @@ func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []s
 		for i, key := range some {
 			args[i] = strings.TrimPrefix(key, prefix)
 		}
-		_, strange, err := s.list(ctx, call(ctx, "scanned", keys, args...))
+		_, unknown, err := s.list(ctx, call(ctx, "scanned", keys, args...))
 		if err != nil {
 			return nil, cursor, err
 		}
-		for _, name := range strange {
+		for _, name := range unknown {
 			if name, ok := name.(string); ok {
 				names = append(names, name)
 			}

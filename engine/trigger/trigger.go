@@ -193,7 +193,7 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 		what string
 		do   func() error
 	}{
-		{"list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) }},
+		{"list a failed record", func() error { return s.Jobs.ListDead(ctx, p.id) }},
 		{"report a failed record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, t.Notifies(p.record.Report))
 		}},

@@ -12,7 +12,7 @@
 local delayed, max, skip = KEYS[1], ARGV[1], ARGV[2]
 
 local more = to_millis(delayed, max)
-local answer = timeless_of(delayed, max)
+local answer = invalid_of(delayed, max)
 table.insert(answer, 1, #answer / 2)
 local due = due_of(delayed, skip, max)
 for i = 1, #due, 2 do answer[#answer + 1] = due[i] end

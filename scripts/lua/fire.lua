@@ -21,7 +21,7 @@ if not score then return 0 end
 if verdict == 'refused' then
   -- A name stays invalid; a score may be a time by now.
   local named = #name <= 200 and #name > 0 and not string.find(name, '[^!-~]')
-  if named and not timeless(score) then return 0 end
+  if named and not invalid(score) then return 0 end
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
   if redis.call('ZSCORE', paused, name) then return 0 end

@@ -8,12 +8,12 @@
 -- Returns how many it removed
 -- Cost  O(members)
 local delayed, quarantine = KEYS[1], KEYS[2]
-local only_timeless, cap = ARGV[1] == '1', ARGV[2]
+local only_invalid, cap = ARGV[1] == '1', ARGV[2]
 
 local removed = 0
 for i = 3, #ARGV, 3 do
   local score = redis.call('ZSCORE', delayed, ARGV[i])
-  if score and (not only_timeless or timeless(score)) then
+  if score and (not only_invalid or invalid(score)) then
     -- Appended first: if that fails, the member stays.
     redis.call('XADD', quarantine, 'MAXLEN', '~', cap, '*', 'stream', delayed, 'entry', '',
       'reason', ARGV[i + 1], 'fields', ARGV[i + 2])

@@ -22,7 +22,7 @@ local function add(name, due)
   answer[#answer + 1] = due
   answer[#answer + 1] = redis.call('HGET', anchors, name) or ''
 end
-local none = timeless_of(timers, max)
+local none = invalid_of(timers, max)
 for i = 1, #none, 2 do add(none[i], 'none' .. none[i + 1]) end
 local due = due_of(timers, skip, max)
 for i = 1, #due, 2 do

@@ -3,8 +3,8 @@
 -- horizon is the time from which on a score is not a due time: ten years from now.
 local function horizon() return now() + HORIZON end
 
--- timeless tells whether a score is not a due time, in seconds or milliseconds.
-local function timeless(score)
+-- invalid tells whether a score is not a due time, in seconds or milliseconds.
+local function invalid(score)
   local n = tonumber(score)
   return n == -math.huge or n >= horizon() or n < 100000000000 and n * 1000 >= horizon()
 end
@@ -22,9 +22,9 @@ local function to_millis(set, max)
   return #found == 2 * tonumber(max)
 end
 
--- timeless_of returns members of a set whose score is not a due time, each followed by the score:
+-- invalid_of returns members of a set whose score is not a due time, each followed by the score:
 -- at most max that are too low, in seconds, and in milliseconds.
-local function timeless_of(set, max)
+local function invalid_of(set, max)
   local found, seconds = {}, int(math.ceil(horizon() / 1000))
   for _, bounds in ipairs({{'-inf', '-inf'}, {seconds, '(100000000000'}, {int(horizon()), '+inf'}}) do
     for _, text in ipairs(redis.call('ZRANGEBYSCORE', set, bounds[1], bounds[2], 'WITHSCORES', 'LIMIT', 0, max)) do
