@@ -307,3 +307,32 @@ func TestRedisHasOneDoor(t *testing.T) {
 		}
 	}
 }
+
+// TestKindsAreNamedInTheirPackages: what another kind would have to change is not spread over files.
+// The demo has a configuration of its own, and init prints the name of a file to download.
+func TestKindsAreNamedInTheirPackages(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|file://)")
+	home := []string{"/format", "/sink", "/bench", "/internal/testenv", "/cmd/fanfold/demo"}
+	for _, r := range listHouse(t) {
+		if slices.ContainsFunc(home, func(room string) bool { return within(r.ImportPath, module+room) }) {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if slices.Contains([]string{"demo.go", "init.go"}, filepath.Base(file)) || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := named.FindString(string(text)); found != "" {
+				t.Errorf("%s names a kind: %s", file, strings.TrimSpace(found))
+			}
+		}
+	}
+}
