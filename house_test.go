@@ -85,11 +85,11 @@ func TestRoomsAreApart(t *testing.T) {
 		"/dialect":        {"/dataset", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/listeners":      {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":      {"/config", "/engine", "/listeners", "/inspect"},
-		"/dashboard":      {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show"},
-		"/waiting":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/operate", "/api", "/cmd"},
-		"/operate":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
-		"/api":            {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
-		"/inspect":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},
+		"/dashboard":      {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor"},
+		"/waiting":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/dashboard", "/operate", "/api", "/cmd"},
+		"/operate":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/dashboard", "/cmd"},
+		"/api":            {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/dashboard", "/cmd"},
+		"/inspect":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/operate", "/cmd"},
 
 		"/internal/step":    {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/mysqldb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
@@ -141,6 +141,7 @@ func TestWhoLinksSDKs(t *testing.T) {
 		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
 	} {
 		want := []string{"/cmd/fanfold", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
+		want = append(want, "/internal/testenv/installation") // which reads configurations for tests
 		if sdk == "go.opentelemetry.io/otel/sdk" {
 			want = append(want, "/sink/gcs") // for metrics of its own
 		}
@@ -258,22 +259,27 @@ var behindTheDoor = map[string]string{
 	"/internal/step":    "blocking reads of streams",
 	"/internal/redisdb": "makes the clients",
 
-	"/cmd/fanfold":          "tells users what an answer of Redis means",
-	"/cmd/fanfold/process":  "opens the clients and passes them on",
-	"/engine":               "passes the blocking client to internal/step",
-	"/listeners":            "passes the blocking client to internal/step",
-	"/scheduler":            "keyspace notifications; passes the blocking client to internal/step",
-	"/engine/recovery":      "moves keys between two servers; keyspace notifications",
-	"/inspect":              "reads everything and changes nothing",
-	"/inspect/doctor":       "asks servers about themselves",
-	"/waiting":              "passes its client to internal/past",
-	"/api":                  "tells an answer of Redis from an outage",
-	"/internal/past":        "reads the events of many records in one call",
-	"/internal/quiet":       "hooks of the client",
-	"/internal/trace":       "reads one field of a job's hash",
-	"/internal/trace/otlp":  "passes its client to internal/trace",
-	"/cmd/fanfold/demo":     "stands for a service of the user",
-	"/internal/testenv":     "servers for tests",
+	"/cmd/fanfold":         "tells users what an answer of Redis means",
+	"/cmd/fanfold/process": "opens the clients and passes them on",
+	"/engine":              "passes the blocking client to internal/step",
+	"/listeners":           "passes the blocking client to internal/step",
+	"/scheduler":           "keyspace notifications; passes the blocking client to internal/step",
+	"/engine/recovery":     "moves keys between two servers; keyspace notifications",
+	"/inspect":             "reads everything and changes nothing",
+	"/inspect/doctor":      "asks servers about themselves",
+	"/inspect/watch":       "waits for events with the blocking client",
+	"/inspect/why":         "reads everything and changes nothing",
+	"/waiting":             "passes its client to internal/past",
+	"/api":                 "tells an answer of Redis from an outage",
+	"/internal/past":       "reads the events of many records in one call",
+	"/internal/quiet":      "hooks of the client",
+	"/internal/trace":      "reads one field of a job's hash",
+	"/internal/trace/otlp": "passes its client to internal/trace",
+	"/cmd/fanfold/demo":    "stands for a service of the user",
+	"/internal/testenv":    "servers for tests",
+
+	"/internal/testenv/installation": "servers for tests",
+
 	"/examples/external/go": "stands for a service of the user",
 }
 

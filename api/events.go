@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/watch"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -41,7 +42,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.streamTime)
 	defer cancel()
 	f := &follower{Stream: to}
-	if _, err := a.o.Inspect.Watch(ctx, []string{id}, f); err != nil && f.Err() == nil && ctx.Err() == nil {
+	if _, err := watch.Jobs(ctx, a.o.Inspect, []string{id}, f); err != nil && f.Err() == nil && ctx.Err() == nil {
 		_ = f.send("problem", a.problemOf(r, err))
 	}
 	return nil
@@ -53,9 +54,9 @@ type follower struct {
 	last []byte // the job as it was sent last
 }
 
-var _ inspect.Watcher = (*follower)(nil)
+var _ watch.Watcher = (*follower)(nil)
 
-// Show implements inspect.Watcher. It sends the job if it has changed.
+// Show implements watch.Watcher. It sends the job if it has changed.
 func (f *follower) Show(v inspect.Job) error {
 	same := v
 	same.Changed, same.Created, same.Ended = nil, nil, nil // they are computed from ages and vary a little
@@ -72,8 +73,8 @@ func (f *follower) Show(v inspect.Job) error {
 	return f.Beat(web.Heartbeat)
 }
 
-// Event implements inspect.Watcher. It does nothing: Show shows the change.
-func (f *follower) Event(inspect.Event) error { return nil }
+// Event implements watch.Watcher. It does nothing: Show shows the change.
+func (f *follower) Event(watch.Event) error { return nil }
 
 func (f *follower) send(event string, v any) error {
 	text, err := json.Marshal(v)

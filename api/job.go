@@ -12,9 +12,9 @@ import (
 
 // job answers with the state of a job.
 func (a *API) job(w http.ResponseWriter, r *http.Request) error {
-	v, err := a.o.Inspect.Job(r.Context(), r.PathValue("id"))
+	v, err := a.o.Inspect.Jobs.Get(r.Context(), r.PathValue("id"))
 	if err == nil {
-		err = a.o.Inspect.Times(r.Context(), &v)
+		err = a.o.Inspect.Jobs.Times(r.Context(), &v)
 	}
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 func (a *API) record(r *http.Request, id string) (engine.Record, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
-	return a.o.Inspect.Record(ctx, id)
+	return a.o.Inspect.Jobs.Record(ctx, id)
 }
 
 // outcome is the answer to a cancellation.

@@ -7,24 +7,25 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // chipOfStep returns the state and the text of the chip of an open step.
-func chipOfStep(s inspect.Step, now time.Time) (state, text string) {
+func chipOfStep(s why.Step, now time.Time) (state, text string) {
 	switch s.Kind {
-	case inspect.KindRunning, inspect.KindFolding, inspect.KindEnding:
+	case why.KindRunning, why.KindFolding, why.KindEnding:
 		return "open", "running"
-	case inspect.KindQueued, inspect.KindPaused:
-		return map[inspect.Kind]string{inspect.KindQueued: "open", inspect.KindPaused: "paused"}[s.Kind], string(s.Kind)
-	case inspect.KindNoSlot:
+	case why.KindQueued, why.KindPaused:
+		return map[why.Kind]string{why.KindQueued: "open", why.KindPaused: "paused"}[s.Kind], string(s.Kind)
+	case why.KindNoSlot:
 		return "wait", "waits for a slot"
-	case inspect.KindRateLimited:
+	case why.KindRateLimited:
 		return "wait", "waits for the rate limit"
-	case inspect.KindWaiting:
+	case why.KindWaiting:
 		return "wait", "next poll in " + words.Countdown(s.Next.Sub(now))
-	case inspect.KindRetryWaiting, inspect.KindSinkFails:
+	case why.KindRetryWaiting, why.KindSinkFails:
 		return "retry", "next try in " + words.Countdown(s.Next.Sub(now))
 	}
 	return "failed", strings.ReplaceAll(string(s.Kind), "-", " ")

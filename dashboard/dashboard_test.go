@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,7 @@ func TestCharts(t *testing.T) {
 	now := time.Now()
 	var h history
 	for i := range 500 {
-		h.add(now.Add(time.Duration(i-500)*15*time.Second), inspect.Sums{{"jobs_running", ""}: float64(i), {"tasks_lag", "a"}: 1, {"tasks_lag", "b"}: 2}, inspect.Told{})
+		h.add(now.Add(time.Duration(i-500)*15*time.Second), inspect.Sums{{"jobs_running", ""}: float64(i), {"tasks_lag", "a"}: 1, {"tasks_lag", "b"}: 2}, inspect.Counts{})
 	}
 	if n := len(h.points); n != 241 && n != 240 {
 		t.Errorf("%d points of an hour", n)
@@ -49,15 +50,15 @@ func TestSourceRows(t *testing.T) {
 	t.Parallel()
 	var s sampler
 	now := time.Now()
-	counts := inspect.Told{Failed: map[string]int{"a": 1}, Took: map[string][]time.Duration{"a": {time.Second}}}
+	counts := inspect.Counts{Failed: map[string]int{"a": 1}, Took: map[string][]time.Duration{"a": {time.Second}}}
 	s.history.add(now.Add(-61*time.Minute), nil, counts) // too old, once the next one is known
 	var many []time.Duration
 	for i := range 100 {
 		many = append(many, time.Duration(i+1)*time.Millisecond)
 	}
-	s.history.add(now.Add(-10*time.Minute-time.Second), nil, inspect.Told{})
-	s.history.add(now.Add(-10*time.Minute), nil, inspect.Told{Failed: map[string]int{"a": 2, "@fanin": 5}, Took: map[string][]time.Duration{"a": many}})
-	s.history.add(now, nil, inspect.Told{Failed: map[string]int{"b": 1}, Took: map[string][]time.Duration{"b": many, "c": {time.Hour}}})
+	s.history.add(now.Add(-10*time.Minute-time.Second), nil, inspect.Counts{})
+	s.history.add(now.Add(-10*time.Minute), nil, inspect.Counts{Failed: map[string]int{"a": 2, "@fanin": 5}, Took: map[string][]time.Duration{"a": many}})
+	s.history.add(now, nil, inspect.Counts{Failed: map[string]int{"b": 1}, Took: map[string][]time.Duration{"b": many, "c": {time.Hour}}})
 	listeners := []listener{{Load: inspect.Load{Name: "a"}, Source: "db", Jobs: 3}, {Load: inspect.Load{Name: "b"}, Source: "db", Jobs: 4}, {Load: inspect.Load{Name: "c"}, Source: "api"}}
 	rows := listPages{}.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}, {Name: "idle"}}}, listeners, s.tries())
 	if r := rows[0]; r.Open != 7 || r.Failed != 3 || math.Abs(r.Rate-20) > 0.1 || r.P95 < 95*time.Millisecond || r.P95 > 95*119*time.Millisecond/100 {
@@ -73,8 +74,8 @@ func TestRateAfterAGap(t *testing.T) {
 	t.Parallel()
 	var s sampler
 	now := time.Now()
-	s.history.add(now.Add(-70*time.Minute), nil, inspect.Told{})
-	s.history.add(now, nil, inspect.Told{Took: map[string][]time.Duration{"a": make([]time.Duration, 7000)}})
+	s.history.add(now.Add(-70*time.Minute), nil, inspect.Counts{})
+	s.history.add(now, nil, inspect.Counts{Took: map[string][]time.Duration{"a": make([]time.Duration, 7000)}})
 	rows := listPages{}.sourceRows(&sample{At: now, Sources: []source{{Name: "db"}}}, []listener{{Load: inspect.Load{Name: "a"}, Source: "db"}}, s.tries())
 	if math.Abs(rows[0].Rate-100) > 0.1 {
 		t.Errorf("%+v", rows[0])
@@ -191,7 +192,7 @@ func TestPages(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>`
 	d := New(Options{Reports: map[string]*report.Report{}})
 	now := time.Now()
-	d.jobs.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
+	d.jobs.reasons.known = map[string]reason{"1": {now, why.Verdict{Kind: evil, Summary: evil}}}
 	d.jobs.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	for name, s := range map[string]*sample{
 		"empty":  {At: now, Full: true},
@@ -306,21 +307,21 @@ func TestViews(t *testing.T) {
 func TestRowsAgree(t *testing.T) {
 	t.Parallel()
 	then := time.Now().Add(-40 * time.Second)
-	step := func(name string, kind inspect.Kind) inspect.Step {
-		return inspect.Step{Name: name, Kind: kind, Next: then.Add(54 * time.Second)}
+	step := func(name string, kind why.Kind) why.Step {
+		return why.Step{Name: name, Kind: kind, Next: then.Add(54 * time.Second)}
 	}
 	r := row{
 		Running: inspect.Running{ID: "1", Attempt: 1, Stage: 1, Status: job.StatusRun},
 		Chips:   []chip{{"a", "retry", "next try in 0:14"}, {"b", "open", "open"}, {"c", "open", "open"}, {"d", "open", "open"}},
 	}
-	r.explain(reason{then, inspect.Verdict{Now: then, Attempt: 1, Stage: 1, Steps: []inspect.Step{
-		step("a", inspect.KindRetryWaiting), step("b", inspect.KindNoSlot), step("c", inspect.KindNoWorker),
+	r.explain(reason{then, why.Verdict{Now: then, Attempt: 1, Stage: 1, Steps: []why.Step{
+		step("a", why.KindRetryWaiting), step("b", why.KindNoSlot), step("c", why.KindNoWorker),
 	}}})
 	want := []chip{{"a", "retry", "next try in 0:54"}, {"b", "wait", "waits for a slot"}, {"c", "failed", "no worker"}, {"d", "done", "done"}}
 	if diff := cmp.Diff(want, r.Chips); diff != "" || r.Age < 40*time.Second || r.Age > time.Minute {
 		t.Error(r.Age, diff)
 	}
-	r.explain(reason{time.Now(), inspect.Verdict{Attempt: 2, Stage: 1}})
+	r.explain(reason{time.Now(), why.Verdict{Attempt: 2, Stage: 1}})
 	if diff := cmp.Diff(want, r.Chips); diff != "" {
 		t.Error("a reason of another attempt:", diff)
 	}
@@ -370,12 +371,12 @@ func TestReasons(t *testing.T) {
 	t.Parallel()
 	var r reasons
 	asked, answer := make(chan []string, 2), make(chan error)
-	ask := func(_ context.Context, ids []string) ([]inspect.Verdict, error) {
+	ask := func(_ context.Context, ids []string) ([]why.Verdict, error) {
 		asked <- ids
 		if err := <-answer; err != nil {
 			return nil, err
 		}
-		return []inspect.Verdict{{ID: "1", Kind: inspect.KindPaused}}, nil
+		return []why.Verdict{{ID: "1", Kind: why.KindPaused}}, nil
 	}
 	if found := r.of([]string{"1"}, ask); len(found) != 0 { // it does not wait for long
 		t.Errorf("%v", found)
@@ -386,7 +387,7 @@ func TestReasons(t *testing.T) {
 	go func() { answer <- nil }()
 	_, done := r.lookup([]string{"1"}, ask)
 	<-done
-	if found, again := r.lookup([]string{"1", "2"}, ask); found["1"].Kind != inspect.KindPaused || len(found) != 1 || again != nil {
+	if found, again := r.lookup([]string{"1", "2"}, ask); found["1"].Kind != why.KindPaused || len(found) != 1 || again != nil {
 		t.Errorf("%v, and asks again: %v", found, again != nil)
 	}
 	r.next = time.Time{}

@@ -31,7 +31,7 @@ type tries struct {
 	took   map[string]*durations // of queries that succeeded, by listener
 }
 
-func (h *history) add(at time.Time, f inspect.Sums, counts inspect.Told) {
+func (h *history) add(at time.Time, f inspect.Sums, counts inspect.Counts) {
 	p := point{at: at, running: f.Of("jobs_running", ""), waiting: f.Of("jobs_waiting", "")}
 	for key, value := range f {
 		switch key[0] {
@@ -68,7 +68,7 @@ func (h *history) add(at time.Time, f inspect.Sums, counts inspect.Told) {
 	h.last = at
 }
 
-func (t *tries) add(counts inspect.Told) {
+func (t *tries) add(counts inspect.Counts) {
 	for step, n := range counts.Failed {
 		t.failed[step] += n
 	}

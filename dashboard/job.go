@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/report"
 )
@@ -17,7 +18,7 @@ import (
 // jobPage is the content of the page of a job.
 type jobPage struct {
 	inspect.Job
-	Why   inspect.Verdict
+	Why   why.Verdict
 	Lanes map[string]lane // by listener, while the job runs
 }
 
@@ -93,19 +94,19 @@ const jobTimeout = 4 * time.Second
 
 // read reads the content of the page of a job.
 func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
-	var why inspect.Verdict
+	var verdict why.Verdict
 	var failed error
 	var group sync.WaitGroup
-	group.Go(func() { why, failed = p.o.Inspect.Why(ctx, id) })
+	group.Go(func() { verdict, failed = why.Of(ctx, p.o.Inspect, id) })
 	quick, cancelQuick := context.WithTimeout(ctx, jobTimeout)
 	defer cancelQuick()
-	v, err := p.o.Inspect.Job(quick, id)
+	v, err := p.o.Inspect.Jobs.Get(quick, id)
 	if err == nil {
-		err = p.o.Inspect.Times(quick, &v)
+		err = p.o.Inspect.Jobs.Times(quick, &v)
 	}
 	group.Wait()
-	if failed == nil && why.Kind != inspect.KindNoRecord {
+	if failed == nil && verdict.Kind != why.KindNoRecord {
 		err = nil // the verdict says that a server does not answer or the record is not committed yet
 	}
-	return jobPage{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
+	return jobPage{v, verdict, lanes(v, time.Now())}, cmp.Or(err, failed)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -35,7 +36,7 @@ type row struct {
 	inspect.Running
 	Chips []chip
 	Left  time.Duration // until its deadline
-	Why   inspect.Verdict
+	Why   why.Verdict
 	Age   time.Duration // of Why and Chips, if that is worth a word; 0: it is not
 }
 
@@ -132,9 +133,10 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 	for i, one := range v.Rows {
 		ids[i] = one.ID
 	}
-	why := p.reasons.of(ids, p.o.Inspect.Whys)
+	ask := func(ctx context.Context, ids []string) ([]why.Verdict, error) { return why.All(ctx, p.o.Inspect, ids) }
+	reasons := p.reasons.of(ids, ask)
 	for i, id := range ids {
-		if found, ok := why[id]; ok {
+		if found, ok := reasons[id]; ok {
 			v.Rows[i].explain(found)
 		}
 	}
@@ -145,19 +147,19 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 const oldAfter = 5 * time.Second
 
 // explain adds the reason why a job is not done. The chips say the same as the reason, of the same moment.
-func (r *row) explain(why reason) {
-	r.Why = why.Verdict
-	if age := time.Since(why.at); age > oldAfter {
+func (r *row) explain(of reason) {
+	r.Why = of.Verdict
+	if age := time.Since(of.at); age > oldAfter {
 		r.Age = age.Round(time.Second)
 	}
-	if why.Attempt != r.Attempt || why.Stage != r.Stage || r.Status != job.StatusRun {
+	if of.Attempt != r.Attempt || of.Stage != r.Stage || r.Status != job.StatusRun {
 		return // it has gone on since
 	}
 	for i, c := range r.Chips {
 		c.State, c.Text = "done", "done"
-		for _, s := range why.Steps {
+		for _, s := range of.Steps {
 			if s.Name == c.Name {
-				c.State, c.Text = chipOfStep(s, why.Now)
+				c.State, c.Text = chipOfStep(s, of.Now)
 			}
 		}
 		r.Chips[i] = c

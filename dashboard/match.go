@@ -31,7 +31,7 @@ func (p *jobPages) match(ctx context.Context, of parameter) (match, error) {
 	found := match{ids: map[string]bool{}}
 	found.err = p.queries.run(ctx, func(ctx context.Context) error {
 		filter := record.Filter{Status: report.Processing, Parameters: map[string]string{of.name: of.value}}
-		records, err := p.o.Inspect.Search(ctx, filter, maxMatches)
+		records, err := p.o.Inspect.Jobs.Search(ctx, filter, maxMatches)
 		for _, r := range records {
 			found.ids[r.ID] = true
 		}

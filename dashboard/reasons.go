@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 )
 
 const (
@@ -29,11 +29,11 @@ type reasons struct {
 }
 
 // askWhy returns the verdicts on ids.
-type askWhy func(ctx context.Context, ids []string) ([]inspect.Verdict, error)
+type askWhy func(ctx context.Context, ids []string) ([]why.Verdict, error)
 
 type reason struct {
 	at time.Time
-	inspect.Verdict
+	why.Verdict
 }
 
 // of returns the cached reasons of jobs, by id, and queries them if they are old. It waits up to

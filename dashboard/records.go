@@ -108,14 +108,14 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 // one reads the record with an id; none: it does not exist.
 func (p recordPages) one(ctx context.Context, id string) (found []inspect.Job, err error) {
 	err = p.queries.run(ctx, func(ctx context.Context) error {
-		r, err := p.o.Inspect.Record(ctx, id)
+		r, err := p.o.Inspect.Jobs.Record(ctx, id)
 		if errors.Is(err, engine.ErrNoRecord) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 		found = []inspect.Job{inspect.OfRecord(r)}
-		return p.o.Inspect.Times(ctx, &found[0])
+		return p.o.Inspect.Jobs.Times(ctx, &found[0])
 	})
 	return found, err
 }
@@ -123,7 +123,7 @@ func (p recordPages) one(ctx context.Context, id string) (found []inspect.Job, e
 // some reads records with their times.
 func (p recordPages) some(ctx context.Context, of record.Filter, max int) (found []inspect.Job, err error) {
 	err = p.queries.run(ctx, func(ctx context.Context) error {
-		found, err = p.o.Inspect.List(ctx, of, max)
+		found, err = p.o.Inspect.Jobs.List(ctx, of, max)
 		return err
 	})
 	return found, err

@@ -68,26 +68,26 @@ func keep[T any](to *T) func(T, error) error {
 
 // readSlots reads the tasks that have a slot.
 func readSlots(ctx context.Context, in *inspect.Inspector, to *sample) error {
-	if err := keep(&to.Holders)(in.Holders(ctx)); err != nil {
+	if err := keep(&to.Holders)(in.Slots.Holders(ctx)); err != nil {
 		return err
 	}
-	to.Slots = in.HavingSlots(to.Holders)
+	to.Slots = in.Slots.Count(to.Holders)
 	return nil
 }
 
 // readRunning reads the running jobs.
 func readRunning(ctx context.Context, in *inspect.Inspector, to *sample) error {
-	return keep(&to.Jobs)(in.Running(ctx, maxJobs))
+	return keep(&to.Jobs)(in.Jobs.Running(ctx, maxJobs))
 }
 
 // readDelayed reads retries and delayed ids.
 func readDelayed(ctx context.Context, in *inspect.Inspector, to *sample) error {
-	found, err := in.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
+	found, err := in.Delayed.List(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
 	if err != nil {
 		return err
 	}
 	retries := slices.DeleteFunc(slices.Clone(found), func(d inspect.Delayed) bool { return !d.Retry() })
-	if err := keep(&to.Failed)(in.Failed(ctx, retries)); err != nil {
+	if err := keep(&to.Failed)(in.Delayed.Failed(ctx, retries)); err != nil {
 		return err
 	}
 	to.Later, to.Delayed = map[string][]inspect.Delayed{}, nil
@@ -103,10 +103,10 @@ func readDelayed(ctx context.Context, in *inspect.Inspector, to *sample) error {
 
 // readTimers reads the timers.
 func readTimers(ctx context.Context, in *inspect.Inspector, to *sample) error {
-	return keep(&to.Timers)(in.Timers(ctx, func(string) bool { return true }, maxListed))
+	return keep(&to.Timers)(in.Timers.List(ctx, func(string) bool { return true }, maxListed))
 }
 
 // readPauses reads what is paused.
 func readPauses(ctx context.Context, in *inspect.Inspector, to *sample) error {
-	return keep(&to.Pauses)(in.Pauses(ctx))
+	return keep(&to.Pauses)(in.Pauses.List(ctx))
 }

@@ -202,7 +202,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 
 // readFigures reads the figures, and the events since the last sample.
 func (s *sampler) readFigures(ctx context.Context, to *sample) error {
-	found, err := s.o.Inspect.Figures(ctx)
+	found, err := s.o.Inspect.Figures.Read(ctx)
 	if err != nil {
 		found = inspect.Renew(to.found, found) // some partitions may answer
 	}
@@ -210,7 +210,7 @@ func (s *sampler) readFigures(ctx context.Context, to *sample) error {
 	if err != nil {
 		return err
 	}
-	counts, cursor, err := s.o.Inspect.Told(ctx, s.cursor)
+	counts, cursor, err := s.o.Inspect.Events.Count(ctx, s.cursor)
 	if err != nil {
 		return err
 	}
@@ -250,11 +250,11 @@ func (s *sampler) readDead(ctx context.Context, to *sample) error {
 		return nil
 	}
 	every := func(inspect.DeadJob) bool { return true }
-	if err := keep(&to.Dead)(s.o.Inspect.Dead(ctx, every, maxDead)); err != nil {
+	if err := keep(&to.Dead)(s.o.Inspect.Dead.List(ctx, every, maxDead)); err != nil {
 		return err
 	}
 	all := func(inspect.Quarantined) bool { return true }
-	if err := keep(&to.Quarantined)(s.o.Inspect.Quarantine(ctx, all, maxListed)); err != nil {
+	if err := keep(&to.Quarantined)(s.o.Inspect.Quarantine.List(ctx, all, maxListed)); err != nil {
 		return err
 	}
 	s.deadRead, s.deadCounts = time.Now(), counts

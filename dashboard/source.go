@@ -50,8 +50,8 @@ type settings struct {
 func readSettings(ctx context.Context, o Options) settings {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
-	missing, err := o.Inspect.Unpublished(ctx)
-	policies, _ := o.Inspect.EvictionPolicies(ctx) // a server may refuse INFO
+	missing, err := o.Inspect.Servers.Unpublished(ctx)
+	policies, _ := o.Inspect.Servers.EvictionPolicies(ctx) // a server may refuse INFO
 	policies = slices.DeleteFunc(policies, func(p string) bool { return p == "noeviction" })
 	e := settings{Known: true, Missing: missing, Policies: policies}
 	if err != nil {
@@ -107,7 +107,7 @@ func connectAll(ctx context.Context, o Options, before []source) []source {
 	var group sync.WaitGroup
 	for i := range all {
 		group.Go(func() {
-			if err := o.Inspect.Reach(ctx, all[i].Name); err != nil {
+			if err := o.Inspect.Options.Sources.Reach(ctx, all[i].Name); err != nil {
 				all[i].Unreachable, all[i].Since = engine.Reason(err), time.Now()
 				was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" })
 				if was >= 0 {

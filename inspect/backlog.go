@@ -36,7 +36,7 @@ func (b *backlog) ask(ctx context.Context, p redis.Pipeliner) {
 // summary returns the summary of the entries that a process has read.
 func (b *backlog) summary() (redis.XPending, error) {
 	found, err := b.pending.Result()
-	if err != nil && !missing(err) {
+	if err != nil && !Missing(err) {
 		return redis.XPending{}, err
 	} else if found == nil {
 		found = &redis.XPending{}

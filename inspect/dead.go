@@ -14,6 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// DeadList is the list of failed jobs that were neither retried nor discarded.
+type DeadList struct{ o *Options }
+
 // DeadJob is an entry of the list of dead jobs, with the current values of its record.
 type DeadJob struct {
 	ID      string        `json:"id"`
@@ -29,15 +32,15 @@ type DeadJob struct {
 // first. Oldest first, it leaves out jobs that fail after it began, so that no job appears twice.
 // The function remaining returns how many jobs of a page are still listed: the next page begins
 // after them.
-func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
+func (d DeadList) Pages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
-		now, err := in.o.Scripts.Home().Now(ctx)
+		now, err := d.o.Scripts.Home().Now(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, s := range in.o.Scripts {
-			for page, err := range in.deadPages(ctx, s, now, newest, remaining) {
+		for _, s := range d.o.Scripts {
+			for page, err := range d.pages(ctx, s, now, newest, remaining) {
 				if !yield(page, err) || err != nil {
 					return
 				}
@@ -47,7 +50,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 }
 
 // deadPages is DeadPages for one partition.
-func (in *Inspector) deadPages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
+func (d DeadList) pages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
 		args := redis.ZRangeArgs{
 			Key: s.Keys.Dead, ByScore: true, Rev: newest, Count: pageSize,
@@ -57,14 +60,14 @@ func (in *Inspector) deadPages(ctx context.Context, s *scripts.Scripts, now time
 			args.Start, args.Stop = args.Stop, args.Start // as ZRANGE … REV requires
 		}
 		for {
-			entries, err := in.o.Redis.ZRangeArgsWithScores(ctx, args).Result()
+			entries, err := d.o.Redis.ZRangeArgsWithScores(ctx, args).Result()
 			if err != nil || len(entries) == 0 {
 				if err != nil {
 					yield(nil, err)
 				}
 				return
 			}
-			page, err := deadPage(ctx, in.o.Records, entries)
+			page, err := deadPage(ctx, d.o.Records, entries)
 			if !yield(page, err) || err != nil || len(entries) < pageSize {
 				return
 			}
@@ -104,13 +107,13 @@ func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]De
 func all(page []DeadJob) int { return len(page) }
 
 // Dead lists the dead jobs that match, the newest first, up to a limit (0: all).
-func (in *Inspector) Dead(ctx context.Context, match func(DeadJob) bool, limit int) ([]DeadJob, error) {
-	now, err := in.o.Scripts.Home().Now(ctx)
+func (d DeadList) List(ctx context.Context, match func(DeadJob) bool, limit int) ([]DeadJob, error) {
+	now, err := d.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	newest := func(a, b DeadJob) int { return b.When.Compare(a.When) }
-	return everywhere(in, limit, newest, func(s *scripts.Scripts) ([]DeadJob, error) {
-		return collect(in.deadPages(ctx, s, now, true, all), match, limit)
+	return everywhere(d.o, limit, newest, func(s *scripts.Scripts) ([]DeadJob, error) {
+		return collect(d.pages(ctx, s, now, true, all), match, limit)
 	})
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
+// DelayedSet is the sorted set of ids and steps that are due later.
+type DelayedSet struct{ o *Options }
+
 // Delayed is a member of the delayed set.
 type Delayed struct {
 	Member string     `json:"member"`
@@ -33,6 +36,9 @@ func (d Delayed) Retry() bool { return d.later.Step != "" && d.later.Step != job
 
 // Step returns the step to run: a listener's name or one of package job's steps; empty: the job.
 func (d Delayed) Step() string { return d.later.Step }
+
+// Attempt returns the attempt of the job, or the number of the poll of a record.
+func (d Delayed) Attempt() int64 { return d.later.Attempt }
 
 // NewDelayed describes a member.
 func NewDelayed(member string, score float64, now time.Time) Delayed {
@@ -84,17 +90,17 @@ func whatLater(l job.Later) string {
 
 // Failed returns those of some members whose step failed. Other steps wait for something, such as a slot,
 // or were handed back.
-func (in *Inspector) Failed(ctx context.Context, delayed []Delayed) (map[string]bool, error) {
+func (l DelayedSet) Failed(ctx context.Context, delayed []Delayed) (map[string]bool, error) {
 	failed := map[string]bool{}
 	for some := range slices.Chunk(delayed, pageSize) {
 		found := make([]*redis.SliceCmd, len(some))
-		if _, err := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		if _, err := l.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, d := range some {
 				step := d.Step()
 				if step == job.StepRecord {
 					step = job.StepFanIn
 				}
-				found[i] = p.HMGet(ctx, in.o.Scripts.Of(d.ID).Keys.Job(d.ID), step+":error", step+":waits")
+				found[i] = p.HMGet(ctx, l.o.Scripts.Of(d.ID).Keys.Job(d.ID), step+":error", step+":waits")
 			}
 			return nil
 		}); err != nil {
@@ -114,14 +120,14 @@ func (in *Inspector) Failed(ctx context.Context, delayed []Delayed) (map[string]
 
 // Delayed lists the members of the delayed set that match, the next one first, up to a limit
 // (0: all).
-func (in *Inspector) Delayed(ctx context.Context, match func(Delayed) bool, limit int) ([]Delayed, error) {
-	now, err := in.o.Scripts.Home().Now(ctx)
+func (l DelayedSet) List(ctx context.Context, match func(Delayed) bool, limit int) ([]Delayed, error) {
+	now, err := l.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	order := func(a, b Delayed) int { return cmp.Compare(a.Score, b.Score) }
-	return everywhere(in, limit, order, func(s *scripts.Scripts) ([]Delayed, error) {
-		return collect(each(members(ctx, in.o.Redis, s.Keys.Delayed), func(z redis.Z) Delayed {
+	return everywhere(l.o, limit, order, func(s *scripts.Scripts) ([]Delayed, error) {
+		return collect(each(members(ctx, l.o.Redis, s.Keys.Delayed), func(z redis.Z) Delayed {
 			member, _ := z.Member.(string)
 			return NewDelayed(member, z.Score, now)
 		}), match, limit)

@@ -16,6 +16,9 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// Figures are measured values of all of Redis.
+type Figures struct{ o *Options }
+
 // Figure is a measured value in Redis: a number, an age or a delay.
 type Figure struct {
 	Name  string  `json:"name"` // of the metric, without fanfold_
@@ -44,24 +47,24 @@ type measure struct {
 // length of the lists: one round trip per partition, and a second one if there are entries that no
 // process has read. Figures of a key with a wrong type are missing. If a partition does not answer,
 // it returns the error together with the figures of the others.
-func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
-	parts := measures(in)
+func (f Figures) Read(ctx context.Context) ([]Figure, error) {
+	parts := f.measures()
 	found, failed := make([][]Figure, len(parts)), make([]error, len(parts))
 	var group sync.WaitGroup
-	for i, s := range in.o.Scripts {
-		group.Go(func() { found[i], failed[i] = in.read(ctx, s, parts[i]) })
+	for i, s := range f.o.Scripts {
+		group.Go(func() { found[i], failed[i] = f.read(ctx, s, parts[i]) })
 	}
 	group.Wait()
 	return slices.Concat(found...), errors.Join(failed...)
 }
 
 // read reads the figures of a partition.
-func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure) (found []Figure, failed error) {
+func (f Figures) read(ctx context.Context, s *scripts.Scripts, all []measure) (found []Figure, failed error) {
 	now, err := s.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // every command has its own error
+	_, _ = f.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // every command has its own error
 		for _, m := range all {
 			if m.ask != nil {
 				m.ask(ctx, p)
@@ -69,7 +72,7 @@ func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure
 		}
 		return nil
 	})
-	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, _ = f.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, m := range all {
 			if m.again != nil {
 				m.again(ctx, p)
@@ -92,19 +95,19 @@ func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure
 }
 
 // Measured returns what Figures returns, without values.
-func (in *Inspector) Measured() []Figure {
+func (f Figures) Measured() []Figure {
 	var all []Figure
-	for _, m := range slices.Concat(measures(in)...) {
+	for _, m := range slices.Concat(f.measures()...) {
 		all = append(all, m.Figure)
 	}
 	return all
 }
 
 // measures returns the measures of every partition.
-func measures(in *Inspector) [][]measure {
-	parts := make([][]measure, len(in.o.Scripts))
-	for i, s := range in.o.Scripts {
-		parts[i] = append(in.measuresOf(s.Keys), memory(s))
+func (f Figures) measures() [][]measure {
+	parts := make([][]measure, len(f.o.Scripts))
+	for i, s := range f.o.Scripts {
+		parts[i] = append(f.measuresOf(s.Keys), memory(s))
 		for j := range parts[i] {
 			if len(parts) > 1 {
 				parts[i][j].Part = strconv.Itoa(i)
@@ -115,7 +118,7 @@ func measures(in *Inspector) [][]measure {
 }
 
 // measuresOf returns the measures of a partition.
-func (in *Inspector) measuresOf(k *scripts.Keys) []measure {
+func (f Figures) measuresOf(k *scripts.Keys) []measure {
 	all := slices.Concat(
 		backlogFigures("jobs", k.Jobs, "Pushed ids that are not started yet."),
 		backlogFigures("fanin", k.FanIn, "Jobs that wait for fan-in: all listeners are done, or the job is to end."),
@@ -136,12 +139,12 @@ func (in *Inspector) measuresOf(k *scripts.Keys) []measure {
 			overdue("timers", k.Timers, "By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
 			size("timer_actions_retrying", k.WaitingFired, "Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
 		})
-	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
+	for _, name := range slices.Sorted(maps.Keys(f.o.Config.Reports)) {
 		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait because their report is paused, or has as many running jobs as it may have.")
 		m.Label, m.Of = "report", name
 		all = append(all, m)
 	}
-	readers := in.Readers(k)
+	readers := f.o.Config.Readers(k)
 	for _, stream := range slices.Sorted(maps.Keys(readers)) {
 		by := readers[stream]
 		if by.Listener == "" {
@@ -255,7 +258,7 @@ func workers(name, key, help string, by Reader) measure {
 					n++
 				}
 			}
-			if err != nil && missing(err) {
+			if err != nil && Missing(err) {
 				return 0, nil
 			}
 			return n, err

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/installation"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -18,8 +19,8 @@ import (
 // figures reads all figures, by name and what they are of.
 func (b *bundle) figures() map[string]float64 {
 	b.Helper()
-	all, err := b.Figures(b.Context())
-	b.ok(err)
+	all, err := b.in.Figures.Read(b.Context())
+	b.OK(err)
 	values := map[string]float64{}
 	for _, f := range all {
 		values[f.Name+" "+f.Of] = f.Value
@@ -42,10 +43,10 @@ func (b *bundle) want(what string, want map[string]float64) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, k := t.Context(), b.o.Scripts.Home().Keys
-	b.add(k.Dead, redis.Z{Score: 1, Member: "1"})
-	b.ok(b.o.Redis.Set(ctx, k.Delayed, "something else", 0).Err())
-	b.ok(b.o.Redis.Set(ctx, k.FanIn, "something else", 0).Err())
+	ctx, k := t.Context(), b.Keys()
+	b.Add(k.Dead, redis.Z{Score: 1, Member: "1"})
+	b.OK(b.Redis.Set(ctx, k.Delayed, "something else", 0).Err())
+	b.OK(b.Redis.Set(ctx, k.FanIn, "something else", 0).Err())
 	b.want("at first", map[string]float64{"tasks_waiting b": 0, "tasks_workers b": 0, "jobs_dead ": 1, "jobs_parked two": 0, "jobs_waiting ": 0})
 	values := b.figures()
 	for _, name := range []string{"jobs_delayed ", "delayed_overdue_seconds ", "fanin_waiting ", "fanin_pending ", "fanin_lag ", "fanin_oldest_seconds "} {
@@ -55,7 +56,7 @@ func TestFigures(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := b.Figures(ended); !errors.Is(err, context.Canceled) {
+	if _, err := b.in.Figures.Read(ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -64,13 +65,13 @@ func TestFigures(t *testing.T) {
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, s, task := t.Context(), b.o.Scripts.Home(), b.o.Scripts.Home().Keys.Task("a")
+	ctx, s, task := t.Context(), b.Scripts.Home(), b.Keys().Task("a")
 	now, err := s.Now(ctx)
-	b.ok(err)
+	b.OK(err)
 	var ids []string
 	for m := 10; m > 5; m-- {
-		id, err := b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: task, ID: redisID(now.Add(-time.Duration(m) * time.Minute)), Values: []string{"id", "1", "attempt", "1"}}).Result()
-		b.ok(err)
+		id, err := b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: task, ID: redisID(now.Add(-time.Duration(m) * time.Minute)), Values: []string{"id", "1", "attempt", "1"}}).Result()
+		b.OK(err)
 		ids = append(ids, id)
 	}
 	figures := func(waiting, pending, oldest float64) map[string]float64 {
@@ -78,22 +79,22 @@ func TestBacklog(t *testing.T) {
 	}
 	read := func(n int64) {
 		t.Helper()
-		b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{task, ">"}, Count: n}).Err())
+		b.OK(b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{task, ">"}, Count: n}).Err())
 	}
 	b.want("without a group", figures(5, 0, 600))
-	b.ok(b.o.Redis.XGroupCreate(ctx, task, scripts.Group, "0").Err())
+	b.OK(b.Redis.XGroupCreate(ctx, task, scripts.Group, "0").Err())
 	b.want("with a group", figures(5, 0, 600))
 	read(2)
 	b.want("two are read", figures(5, 2, 600))
-	b.ok(s.Streams.Ack(ctx, task, ids[0]))
+	b.OK(s.Streams.Ack(ctx, task, ids[0]))
 	b.want("one is done", figures(4, 1, 540))
-	b.ok(s.Streams.Ack(ctx, task, ids[1]))
+	b.OK(s.Streams.Ack(ctx, task, ids[1]))
 	b.want("two are done", figures(3, 0, 480))
-	b.ok(b.o.Redis.XDel(ctx, task, ids[3]).Err())
+	b.OK(b.Redis.XDel(ctx, task, ids[3]).Err())
 	b.want("an unread one is deleted", figures(2, 0, 480))
 	read(10)
 	b.want("all are read", figures(2, 2, 480))
-	b.ok(s.Streams.Ack(ctx, task, ids...))
+	b.OK(s.Streams.Ack(ctx, task, ids...))
 	b.want("all are done", figures(0, 0, 0))
 }
 
@@ -104,17 +105,17 @@ func redisID(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 10)
 func TestOverdue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	k, later := b.o.Scripts.Home().Keys, in(time.Hour)
-	ago := func(d time.Duration) float64 { return in(-d) }
+	k, later := b.Keys(), installation.In(time.Hour)
+	ago := func(d time.Duration) float64 { return installation.In(-d) }
 	for _, key := range []string{k.Delayed, k.Deadlines, k.Timers} {
-		b.add(key, redis.Z{Score: later, Member: "later"})
+		b.Add(key, redis.Z{Score: later, Member: "later"})
 	}
 	b.want("nothing is due", map[string]float64{"delayed_overdue_seconds ": 0, "timeout_overdue_seconds ": 0, "timers_overdue_seconds ": 0})
-	b.add(k.Delayed, redis.Z{Score: math.Floor(ago(5*time.Minute) / 1000), Member: "seconds"}, redis.Z{Score: 0, Member: "now"})
-	b.add(k.Timers, redis.Z{Score: math.Floor(in(time.Hour) / 1000), Member: "seconds"}, redis.Z{Score: ago(7 * time.Minute), Member: "due"})
-	b.add(k.Deadlines, redis.Z{Score: ago(10 * time.Minute), Member: "1"})
+	b.Add(k.Delayed, redis.Z{Score: math.Floor(ago(5*time.Minute) / 1000), Member: "seconds"}, redis.Z{Score: 0, Member: "now"})
+	b.Add(k.Timers, redis.Z{Score: math.Floor(installation.In(time.Hour) / 1000), Member: "seconds"}, redis.Z{Score: ago(7 * time.Minute), Member: "due"})
+	b.Add(k.Deadlines, redis.Z{Score: ago(10 * time.Minute), Member: "1"})
 	b.want("due", map[string]float64{"delayed_overdue_seconds ": 300, "timeout_overdue_seconds ": 600, "timers_overdue_seconds ": 420})
-	b.add(k.Delayed, redis.Z{Score: ago(20 * time.Minute), Member: "milliseconds"})
+	b.Add(k.Delayed, redis.Z{Score: ago(20 * time.Minute), Member: "milliseconds"})
 	b.want("both", map[string]float64{"delayed_overdue_seconds ": 1200})
 }
 
@@ -160,15 +161,15 @@ func TestMemory(t *testing.T) {
 func TestIdleService(t *testing.T) {
 	t.Parallel()
 	b := setup(t, `  scored: {stages: [{listeners: [{name: service, kind: external, columns: [k]}]}]}`)
-	ctx, key := t.Context(), b.o.Scripts.Home().Keys.Task("service")
-	b.ok(b.o.Redis.XGroupCreateMkStream(ctx, key, scripts.Group, "0").Err())
-	b.ok(b.o.Redis.XGroupCreateConsumer(ctx, key, scripts.Group, "c").Err())
+	ctx, key := t.Context(), b.Keys().Task("service")
+	b.OK(b.Redis.XGroupCreateMkStream(ctx, key, scripts.Group, "0").Err())
+	b.OK(b.Redis.XGroupCreateConsumer(ctx, key, scripts.Group, "c").Err())
 	reads, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for reads.Err() == nil {
-			b.o.Redis.XReadGroup(reads, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{key, ">"}, Block: time.Second})
+			b.Redis.XReadGroup(reads, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{key, ">"}, Block: time.Second})
 		}
 	}()
 	began := time.Now()
@@ -181,7 +182,7 @@ func TestIdleService(t *testing.T) {
 	}
 	stop()
 	<-done
-	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"id", "1", "attempt", "1"}}).Err())
+	b.OK(b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"id", "1", "attempt", "1"}}).Err())
 	for end := time.Now().Add(time.Minute); b.figures()["tasks_workers service"] != 0; {
 		if time.Now().After(end) {
 			t.Fatal("a service that is gone counts as a worker")

@@ -2,7 +2,7 @@ package inspect
 
 import (
 	"context"
-	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,10 +15,10 @@ import (
 type Options struct {
 	Config   Config
 	Redis    redis.UniversalClient // for commands that do not block
-	Blocking redis.UniversalClient // for blocking reads; only Watch uses it
+	Blocking redis.UniversalClient // for blocking reads; only package watch uses it
 	Scripts  scripts.Partitions
 	Records  *record.Store
-	Sources  map[string]Source // databases and APIs of listeners, by name
+	Sources  Sources // databases and APIs of listeners, by name
 }
 
 // Config is the part of the configuration that an Inspector needs.
@@ -28,7 +28,40 @@ type Config struct {
 	Timers  report.Timers
 	Limits  report.Limits
 	Records report.Records
-	Bounds  map[string]report.Source // databases and APIs with their limits, by name
+	Sources map[string]report.Source // databases and APIs, by name
+}
+
+// Inspector answers the questions of an operator, with one field for every noun. It changes nothing
+// except a key of its own in Servers.Unpublished. It is safe for concurrent use.
+type Inspector struct {
+	Options    Options
+	Jobs       Jobs
+	Delayed    DelayedSet
+	Dead       DeadList
+	Quarantine Quarantine
+	Pauses     Pauses
+	Timers     Timers
+	Figures    Figures
+	Slots      Slots
+	Events     Events
+	Servers    Servers
+}
+
+// New makes an Inspector. It does no I/O.
+func New(o Options) *Inspector {
+	return &Inspector{
+		Options:    o,
+		Jobs:       Jobs{&o},
+		Delayed:    DelayedSet{&o},
+		Dead:       DeadList{&o},
+		Quarantine: Quarantine{&o},
+		Pauses:     Pauses{&o},
+		Timers:     Timers{&o},
+		Figures:    Figures{&o},
+		Slots:      Slots{&o},
+		Events:     Events{&o},
+		Servers:    Servers{&o},
+	}
 }
 
 // Source is a database or an API.
@@ -38,27 +71,18 @@ type Source interface {
 	Reach(ctx context.Context) error
 }
 
-// Inspector answers the questions of an operator. It changes nothing except a key of its own in
-// Unpublished. It is safe for concurrent use.
-type Inspector struct {
-	o     Options
-	batch *batch // nil: every job is asked about separately
-}
+// Sources are databases and APIs, by name.
+type Sources map[string]Source
 
-// batch has the answers that several jobs share.
-type batch struct {
-	ids   []string
-	asked sync.Map // name of the question → func() (its type, error)
-}
+// reachTime is the timeout after which a source counts as away.
+const reachTime = 5 * time.Second
 
-// once asks a question, or returns the answer that another job of the batch got.
-func once[T any](in *Inspector, what string, ask func() (T, error)) (T, error) {
-	if in.batch == nil {
-		return ask()
+// Reach connects to a source, and returns the error if it cannot. For an unknown one it returns nil.
+func (s Sources) Reach(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	if source := s[name]; source != nil {
+		return source.Reach(ctx)
 	}
-	asked, _ := in.batch.asked.LoadOrStore(what, sync.OnceValues(ask))
-	return asked.(func() (T, error))()
+	return nil
 }
-
-// New makes an Inspector. It does no I/O.
-func New(o Options) *Inspector { return &Inspector{o: o} }

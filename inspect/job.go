@@ -2,9 +2,7 @@ package inspect
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -24,8 +22,8 @@ type Job struct {
 	Stage     int64         `json:"stage,omitempty"`
 	Deadline  *time.Time    `json:"deadline,omitempty"`
 	Orphan    bool          `json:"orphan,omitempty"` // no process has the definition of the job
-	Waits     string        `json:"waits,omitempty"`  // why its job has not started, as Why says; only Watch sets it
-	Waiting   Kind          `json:"-"`                // the kind of Waits
+	Waits     string        `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
+	Waiting   string        `json:"-"`                // the kind of that verdict
 	Paused    []string      `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
 	Listeners []Listener    `json:"listeners,omitempty"`
 	FanIn     *Listener     `json:"fan_in,omitempty"` // once the job waits for it
@@ -40,6 +38,9 @@ type Job struct {
 	Ended    *time.Time `json:"ended,omitempty"`       // when the record became final
 	Duration *int64     `json:"duration_ms,omitempty"` // of that attempt, until its end or now; see Times
 }
+
+// Deleted is the status that is shown for a deleted record.
+const Deleted report.Status = "DELETED"
 
 // OfRecord returns a Job from a record alone.
 func OfRecord(r engine.Record) Job {
@@ -78,94 +79,25 @@ type Listener struct {
 	Waits bool `json:"-"` // Why is what it waits for, not an error
 }
 
-// Job reads a record and the state of its job. It returns engine.ErrNoRecord if the row does not
-// exist.
-func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
-	r, err := in.Record(ctx, id)
-	if err != nil {
-		return Job{}, err
-	}
-	v := OfRecord(r)
-	if !v.Status.HasFile() {
-		v.File = "" // of an earlier attempt
-	}
-	j, err := readJob(ctx, in.o.Scripts.Of(id), id)
-	if err != nil {
-		return v, err
-	}
-	if !r.Status.Final() {
-		found, err := in.o.Scripts.Of(id).Gate.Paused(ctx)
-		if err != nil {
-			return v, err
-		}
-		v.Paused = j.pausedBy(found, r.Report)
-	}
-	if j == nil || j.Attempt != r.Attempt {
-		return v, nil
-	}
-	v.Job, v.Stage = j.Status, j.Stage
-	if !r.Status.Final() {
-		v.Started, v.Deadline = &j.Started, &j.Deadline
-	}
-	ours := in.o.Config.Reports[j.Report]
-	v.Listeners = j.listeners(ours)
-	if j.runs() && !j.querying() {
-		fanIn := Listener{Name: j.FanIn.Name, Stage: j.Stage}
-		fanIn.is(j.FanIn)
-		v.FanIn = &fanIn
-	}
-	if j.NeedsDefinition() && !j.of(ours) {
-		seen, err := in.o.Scripts.Home().Definitions.Seen(ctx)
-		v.Orphan = err == nil && j.orphan(ours, seen)
-		return v, err
-	}
-	return v, nil
-}
-
-// Record reads a record, or returns engine.ErrNoRecord.
-func (in *Inspector) Record(ctx context.Context, id string) (engine.Record, error) {
-	records, err := in.Records(ctx, []string{id})
-	return records[id], err
-}
-
-// Records reads records by their ids. It returns engine.ErrNoRecord if one does not exist.
-func (in *Inspector) Records(ctx context.Context, ids []string) (map[string]engine.Record, error) {
-	records, err := in.o.Records.Read(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		if r, ok := records[id]; !ok || r.ID != id {
-			return nil, in.NoRecord(id)
-		}
-	}
-	return records, nil
-}
-
-// NoRecord returns the error for an id without a record.
-func (in *Inspector) NoRecord(id string) error {
-	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, in.o.Config.Records.Table, in.o.Config.Records.Database)
-}
-
 // listeners returns the listeners of a job, in the order of its report. If the configuration does
 // not have the report, it returns those that have a task.
-func (j *jobState) listeners(ours *report.Report) []Listener {
-	tasks := map[string]part{}
+func (j *State) listeners(ours *report.Report) []Listener {
+	tasks := map[string]Part{}
 	var views []Listener
 	for _, t := range j.Steps {
 		tasks[t.Name] = t
-		if !j.of(ours) {
+		if !j.Of(ours) {
 			views = append(views, Listener{Name: t.Name, Stage: t.Stage})
 		}
 	}
-	if j.of(ours) {
+	if j.Of(ours) {
 		for stage, l := range ours.Listeners() {
 			views = append(views, Listener{Name: l.Name, Stage: int64(stage)})
 		}
 	}
 	for i, v := range views {
 		v.is(tasks[v.Name])
-		switch over := v.State != "done" && v.State != "omitted" && !j.querying(); {
+		switch over := v.State != "done" && v.State != "omitted" && !j.Querying(); {
 		case over && j.FailedBy(v.Name):
 			v.State, v.Tries = "failed", max(1, v.Tries)
 		case over:
@@ -177,7 +109,7 @@ func (j *jobState) listeners(ours *report.Report) []Listener {
 }
 
 // is sets the state of a listener from its step.
-func (l *Listener) is(p part) {
+func (l *Listener) is(p Part) {
 	l.State, l.Rows, l.Tries, l.Owner = "waiting", p.Rows, p.Tries, p.Owner
 	switch {
 	case p.Policy != "":
@@ -201,15 +133,15 @@ func (l *Listener) is(p part) {
 
 // pausedBy returns the pauses that a job waits for: of its report before the start, when j is nil or
 // has ended, and of its open listeners after the start.
-func (j *jobState) pausedBy(found scripts.Pauses, report string) []string {
-	if j == nil || !j.runs() {
+func (j *State) pausedBy(found scripts.Pauses, report string) []string {
+	if j == nil || !j.Runs() {
 		if _, ok := found[scripts.PausedReport(report)]; ok {
 			return []string{scripts.PausedReport(report)}
 		}
 		return nil
 	}
 	var waits []string
-	for _, p := range j.open() {
+	for _, p := range j.Open() {
 		if _, ok := found[scripts.PausedListener(p.Name)]; ok && p.Owner == "" {
 			waits = append(waits, scripts.PausedListener(p.Name))
 		}

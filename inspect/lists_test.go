@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv/installation"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -22,73 +23,39 @@ func TestListsReadPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	const n = 2*pageSize + 3
-	_, err := b.o.Redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+	_, err := b.Redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for i := range n {
-			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Quarantined, ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
-			p.ZAdd(t.Context(), b.o.Scripts.Home().Keys.Delayed, redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
+			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.Keys().Quarantined, ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
+			p.ZAdd(t.Context(), b.Keys().Delayed, redis.Z{Score: installation.In(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
 		}
 		return nil
 	})
-	b.ok(err)
+	b.OK(err)
 	for limit, want := range map[int]int{0: n, 5: 5, pageSize: pageSize, pageSize + 1: pageSize + 1} {
-		q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return true }, limit)
-		b.ok(err)
+		q, err := b.in.Quarantine.List(t.Context(), func(Quarantined) bool { return true }, limit)
+		b.OK(err)
 		if len(q) != want || q[0].Entry != fmt.Sprintf("1-%d", n) || q[want-1].Entry != fmt.Sprintf("1-%d", n-want+1) || q[0].Stream != "s" {
 			t.Errorf("limit %d: %d entries, the first %+v", limit, len(q), q[0])
 		}
-		d, err := b.Delayed(t.Context(), func(Delayed) bool { return true }, limit)
-		b.ok(err)
+		d, err := b.in.Delayed.List(t.Context(), func(Delayed) bool { return true }, limit)
+		b.OK(err)
 		if len(d) != want || d[0].Member != "0" || d[want-1].Member != strconv.Itoa(want-1) {
 			t.Errorf("limit %d: %d members, the last %+v", limit, len(d), d[len(d)-1])
 		}
 	}
-	q, err := b.Quarantine(t.Context(), func(q Quarantined) bool { return q.Reason == "r1" }, 0)
+	q, err := b.in.Quarantine.List(t.Context(), func(q Quarantined) bool { return q.Reason == "r1" }, 0)
 	if err != nil || len(q) != n/2 {
 		t.Errorf("%d %v", len(q), err)
 	}
-	if q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return false }, 0); err != nil || q == nil || len(q) != 0 {
+	if q, err := b.in.Quarantine.List(t.Context(), func(Quarantined) bool { return false }, 0); err != nil || q == nil || len(q) != 0 {
 		t.Errorf("%v %v", q, err)
 	}
-	found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined, "0")
+	found, whole, err := b.in.Quarantine.Search(t.Context(), "0")
 	if err != nil || found == nil || found.Entry != "1-1" || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
-	if found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined, "none"); err != nil || found != nil || !whole {
+	if found, whole, err := b.in.Quarantine.Search(t.Context(), "none"); err != nil || found != nil || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
-	}
-}
-
-// TestQueue finds the newest of the oldest entries of an id, who has read it, and how many
-// are before it.
-func TestQueue(t *testing.T) {
-	t.Parallel()
-	b := setup(t, "")
-	ctx, key := t.Context(), b.o.Scripts.Home().Keys.Task("a")
-	if q, err := b.queue(ctx, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
-		t.Fatalf("%+v %v", q, err)
-	}
-	_, err := b.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range pageSize + 10 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"id", strconv.Itoa(i), "attempt", "1"}})
-		}
-		return nil
-	})
-	b.ok(err)
-	b.ok(b.o.Redis.XGroupCreate(ctx, key, scripts.Group, "0").Err())
-	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{key, ">"}, Count: 8}).Err())
-	for _, c := range []struct {
-		id       string
-		attempt  int64
-		ahead    int64
-		consumer string
-	}{{"7", 1, 7, "w"}, {"8", 0, 8, ""}, {strconv.Itoa(pageSize + 5), 1, pageSize + 5, ""}} {
-		q, err := b.queue(ctx, key, c.id, c.attempt)
-		if err != nil || q.Entry == nil || q.Entry.Ahead != c.ahead || q.Entry.Consumer != c.consumer || q.Length != pageSize+10 || len(q.Consumers) != 1 {
-			t.Errorf("%+v: %+v %v", c, q, err)
-		}
-	}
-	if q, err := b.queue(ctx, key, "7", 2); err != nil || q.Entry != nil || !q.Whole || q.Searched != pageSize+10 {
-		t.Errorf("%+v %v", q, err)
 	}
 }
 
@@ -98,11 +65,11 @@ func TestDelayedMembers(t *testing.T) {
 	for member, want := range map[string]string{
 		"1": "job", "1/2/@trigger": "poll of the record", "1/2/@fanin": "retry of fan-in", "1/2/@record": "retry of the record", "1/2/a.b": "retry of a.b", "1/no": "?",
 	} {
-		if d := NewDelayed(member, in(time.Minute), time.Now()); d.What != want || (d.Bad != "") != (want == "?") {
+		if d := NewDelayed(member, installation.In(time.Minute), time.Now()); d.What != want || (d.Bad != "") != (want == "?") {
 			t.Errorf("%s: %+v", member, d)
 		}
 	}
-	for score, want := range map[float64]bool{math.Inf(1): false, math.NaN(): false, 1e15: false, in(20 * 365 * 24 * time.Hour): false, 0: true, float64(time.Now().Unix()): true} {
+	for score, want := range map[float64]bool{math.Inf(1): false, math.NaN(): false, 1e15: false, installation.In(20 * 365 * 24 * time.Hour): false, 0: true, float64(time.Now().Unix()): true} {
 		d := NewDelayed("1", score, time.Now())
 		if (d.Due != nil) != want {
 			t.Errorf("%v: %+v", score, d)
@@ -117,13 +84,13 @@ func TestDelayedMembers(t *testing.T) {
 func TestDeadJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	failed, pending := b.insert(), b.insert()
-	if _, err := b.db.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED', error = 'no disk' WHERE id = ?", failed); err != nil {
+	failed, pending := b.Insert(), b.Insert()
+	if _, err := b.DB.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED', error = 'no disk' WHERE id = ?", failed); err != nil {
 		t.Fatal(err)
 	}
-	b.add(b.o.Scripts.Home().Keys.Dead, redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
-	list, err := b.Dead(t.Context(), func(DeadJob) bool { return true }, 0)
-	b.ok(err)
+	b.Add(b.Keys().Dead, redis.Z{Score: installation.In(-time.Minute), Member: failed}, redis.Z{Score: installation.In(-2 * time.Minute), Member: pending}, redis.Z{Score: installation.In(-3 * time.Minute), Member: "404"}, redis.Z{Score: installation.In(time.Hour), Member: "later"})
+	list, err := b.in.Dead.List(t.Context(), func(DeadJob) bool { return true }, 0)
+	b.OK(err)
 	var got []string
 	for _, j := range list {
 		got = append(got, j.ID+": "+j.Error+j.Note)
@@ -137,10 +104,10 @@ func TestDeadJobs(t *testing.T) {
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, `timers: {beep: {key: "beep-{x}", every: 1h, append: {stream: messages, fields: {x: "{x}"}}}}`)
-	b.add(b.o.Scripts.Home().Keys.Timers, redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
-	b.add(b.o.Scripts.Home().Keys.PausedTimers, redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
-	list, err := b.Timers(t.Context(), func(name string) bool { return strings.HasPrefix(name, "b") }, 10)
-	b.ok(err)
+	b.Add(b.Keys().Timers, redis.Z{Score: installation.In(time.Hour), Member: "beep-1"}, redis.Z{Score: installation.In(-time.Minute), Member: "beep-2"}, redis.Z{Score: installation.In(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
+	b.Add(b.Keys().PausedTimers, redis.Z{Score: installation.In(-2 * time.Hour), Member: "beep-3"})
+	list, err := b.in.Timers.List(t.Context(), func(name string) bool { return strings.HasPrefix(name, "b") }, 10)
+	b.OK(err)
 	var got []string
 	for _, timer := range list {
 		got = append(got, timer.Name+": "+timer.State)
@@ -151,7 +118,7 @@ func TestTimers(t *testing.T) {
 	if list[4].Definition != "beep" || list[4].Every == "" || list[0].Due != nil {
 		t.Errorf("%+v", list)
 	}
-	if list, err := b.Timers(t.Context(), func(string) bool { return true }, 2); err != nil || len(list) != 2 {
+	if list, err := b.in.Timers.List(t.Context(), func(string) bool { return true }, 2); err != nil || len(list) != 2 {
 		t.Errorf("%v %v", list, err)
 	}
 }
@@ -161,12 +128,12 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
-		if _, err := b.o.Scripts.Pause(t.Context(), member); err != nil {
+		if _, err := b.Scripts.Pause(t.Context(), member); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.add(b.o.Scripts.Home().Keys.Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
-	list, err := b.Pauses(t.Context())
+	b.Add(b.Keys().Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
+	list, err := b.in.Pauses.List(t.Context())
 	if err != nil || len(list) != 2 || list[0].What != "listener/a" || list[1].What != "report/two" || list[1].Waiting != 2 || time.Since(list[0].Since) > time.Minute {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -176,31 +143,31 @@ func TestPauses(t *testing.T) {
 func TestJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, id := t.Context(), b.insert()
-	if _, err := b.Job(ctx, "404"); err == nil || !strings.Contains(err.Error(), "404 is not in table file_download_record of database db") {
+	ctx, id := t.Context(), b.Insert()
+	if _, err := b.in.Jobs.Get(ctx, "404"); err == nil || !strings.Contains(err.Error(), "404 is not in table file_download_record of database db") {
 		t.Error(err)
 	}
-	v, err := b.Job(ctx, id)
+	v, err := b.in.Jobs.Get(ctx, id)
 	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.o.Scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
+	if _, err := b.Scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := b.Job(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
+	if v, err := b.in.Jobs.Get(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
+	if _, err := b.DB.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
 		t.Fatal(err)
 	}
-	two := b.o.Config.Reports["two"]
-	if _, err := b.o.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	two := b.Config.Reports["two"]
+	if _, err := b.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.o.Scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
+	if _, err := b.Scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
 		t.Fatal(err)
 	}
-	v, err = b.Job(ctx, id)
+	v, err = b.in.Jobs.Get(ctx, id)
 	if err != nil || v.Job != job.StatusRun || v.Stage != 1 || v.Deadline == nil || v.Orphan || !slices.Equal(v.Paused, []string{"listener/b"}) {
 		t.Errorf("%+v %v", v, err)
 	}
@@ -212,13 +179,18 @@ func TestJob(t *testing.T) {
 // TestListeners says what becomes of each, by the state of its job alone.
 func TestListeners(t *testing.T) {
 	t.Parallel()
-	next := now.Add(time.Minute)
-	j := running(job.StatusRun).Job
+	two := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}, {Name: "b"}}}}}
+	running := func() *State {
+		state := &job.State{Report: "r", Definition: two.Hash(), Attempt: 2, Stage: 1, Status: job.StatusRun, Target: 2}
+		return &State{State: state, FanIn: Part{Name: job.StepFanIn}}
+	}
+	next := time.Now().Add(time.Minute)
+	j := running()
 	waits := func(s job.StepState, what string) job.TaskState {
 		s.Next = next
 		return job.TaskState{Stage: 1, StepState: s, Waits: what}
 	}
-	j.Steps = []part{
+	j.Steps = []Part{
 		{"a", job.TaskState{Stage: 1, Done: true, Rows: 5}}, {"b", job.TaskState{Stage: 1, Owner: "w", Rows: 2}}, {"c", job.TaskState{Stage: 1, Done: true, Policy: "optional"}},
 		{"d", waits(job.StepState{Error: "cut"}, "")}, {"e", waits(job.StepState{Error: "cut"}, "job 5")}, {"f", job.TaskState{Stage: 1}},
 	}
@@ -235,58 +207,8 @@ func TestListeners(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	// Those of the report come in its order, with the stages that are still to come.
-	if l := running(job.StatusRun).Job.listeners(twoListeners); len(l) != 2 || l[0].Name != "a" || l[1].Stage != 1 {
+	if l := running().listeners(two); len(l) != 2 || l[0].Name != "a" || l[1].Stage != 1 {
 		t.Errorf("%+v", l)
-	}
-}
-
-// seen is a Watcher that keeps what it is shown.
-type seen struct {
-	looks  []Job
-	events []Event
-	act    func(Job)
-}
-
-func (s *seen) Show(v Job) error {
-	s.looks = append(s.looks, v)
-	s.act(v)
-	return nil
-}
-
-func (s *seen) Event(e Event) error {
-	s.events = append(s.events, e)
-	return nil
-}
-
-// TestWatch shows jobs until their records are final or deleted, and events of theirs
-// alone.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	b := setup(t, "")
-	ctx, first, second := t.Context(), b.insert(), b.insert()
-	step := 0
-	s := &seen{}
-	s.act = func(Job) {
-		switch step++; step {
-		case 2:
-			for _, id := range []string{first, "404"} {
-				b.ok(b.o.Scripts.Home().Jobs.Note(ctx, id, 1, "ignored", "reason", "test"))
-			}
-		case 3:
-			_, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", first)
-			b.ok(err)
-		case 5:
-			_, err := b.db.ExecContext(ctx, "DELETE FROM file_download_record WHERE id = ?", second)
-			b.ok(err)
-		}
-	}
-	jobs, err := b.Watch(ctx, []string{first, second, first}, s)
-	b.ok(err)
-	if len(jobs) != 3 || jobs[0].Status != report.Failed || jobs[1].Status != Deleted || jobs[2].ID != first {
-		t.Errorf("%+v", jobs)
-	}
-	if len(s.events) != 1 || s.events[0].ID != first || s.events[0].Name != "ignored" || s.events[0].Fields["reason"] != "test" || time.Since(s.events[0].At) > time.Minute {
-		t.Errorf("%+v", s.events)
 	}
 }
 
@@ -294,20 +216,20 @@ func TestWatch(t *testing.T) {
 func TestStatusOfWhatFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, id := t.Context(), b.insert()
-	if _, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
+	ctx, id := t.Context(), b.Insert()
+	if _, err := b.DB.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
 		t.Fatal(err)
 	}
-	two := b.o.Config.Reports["two"]
-	if _, err := b.o.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	two := b.Config.Reports["two"]
+	if _, err := b.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	task, _ := b.o.Scripts.Home().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.o.Scripts.Home().Keys.Task("a")}, nil)
+	task, _ := b.Scripts.Home().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.Keys().Task("a")}, nil)
 	if outcome, err := task.Fail(ctx, "no such table", job.BlameSource); err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}
-	v, err := b.Job(ctx, id)
-	b.ok(err)
+	v, err := b.in.Jobs.Get(ctx, id)
+	b.OK(err)
 	var got []string
 	for _, l := range v.Listeners {
 		got = append(got, fmt.Sprint(l.Name, " ", l.State, " ", l.Tries))
@@ -317,9 +239,9 @@ func TestStatusOfWhatFailed(t *testing.T) {
 	}
 	// What its end waits for is told, too.
 	next := time.Now().Add(time.Minute)
-	b.ok(b.o.Redis.HSet(ctx, b.o.Scripts.Home().Keys.Job(id), "@fanin:error", "records are away", "@fanin:next", next.UnixMilli(), "@fanin:tries", 2).Err())
-	v, err = b.Job(ctx, id)
-	if b.ok(err); v.FanIn.Why != "records are away" || v.FanIn.Next == nil || v.FanIn.Next.UnixMilli() != next.UnixMilli() || v.FanIn.Tries != 2 {
+	b.OK(b.Redis.HSet(ctx, b.Keys().Job(id), "@fanin:error", "records are away", "@fanin:next", next.UnixMilli(), "@fanin:tries", 2).Err())
+	v, err = b.in.Jobs.Get(ctx, id)
+	if b.OK(err); v.FanIn.Why != "records are away" || v.FanIn.Next == nil || v.FanIn.Next.UnixMilli() != next.UnixMilli() || v.FanIn.Tries != 2 {
 		t.Errorf("%+v", v.FanIn)
 	}
 }

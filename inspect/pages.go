@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -78,20 +79,25 @@ func each[S, T any](pages iter.Seq2[[]S, error], of func(S) T) iter.Seq2[[]T, er
 }
 
 // everywhere concatenates the lists of all partitions, in an order, up to a limit (0: all).
-func everywhere[T any](in *Inspector, limit int, order func(a, b T) int, list func(s *scripts.Scripts) ([]T, error)) ([]T, error) {
+func everywhere[T any](o *Options, limit int, order func(a, b T) int, list func(s *scripts.Scripts) ([]T, error)) ([]T, error) {
 	all := []T{}
-	for _, s := range in.o.Scripts {
+	for _, s := range o.Scripts {
 		found, err := list(s)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
 	}
-	if len(in.o.Scripts) > 1 {
+	if len(o.Scripts) > 1 {
 		slices.SortStableFunc(all, order)
 	}
 	if limit > 0 {
 		all = all[:min(len(all), limit)]
 	}
 	return all, nil
+}
+
+// Missing reports whether the error says that a stream or its group does not exist.
+func Missing(err error) bool {
+	return redis.HasErrorPrefix(err, "NOGROUP") || strings.Contains(err.Error(), "no such key")
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// Pauses are those of listeners and reports.
+type Pauses struct{ o *Options }
+
 // Pause is a pause of a listener or a report.
 type Pause struct {
 	What    string    `json:"what"` // listener/<name> or report/<name>
@@ -18,8 +21,8 @@ type Pause struct {
 }
 
 // Pauses lists the paused listeners and reports, by name.
-func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
-	found, err := in.o.Scripts.Paused(ctx)
+func (p Pauses) List(ctx context.Context) ([]Pause, error) {
+	found, err := p.o.Scripts.Paused(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +30,8 @@ func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
 	for _, member := range slices.Sorted(maps.Keys(found)) {
 		one := Pause{What: member, Since: found[member]}
 		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
-			for _, s := range in.o.Scripts {
-				n, err := in.o.Redis.ZCard(ctx, s.Keys.Waiting(name)).Result()
+			for _, s := range p.o.Scripts {
+				n, err := p.o.Redis.ZCard(ctx, s.Keys.Waiting(name)).Result()
 				if err != nil {
 					return nil, err
 				}

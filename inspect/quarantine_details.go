@@ -20,21 +20,21 @@ type QuarantinedDetails struct {
 	Next  []string          `json:"next"`            // what to do
 }
 
-// QuarantinedDetails explains a quarantined entry.
-func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v QuarantinedDetails, err error) {
+// Details explains a quarantined entry.
+func (l Quarantine) Details(ctx context.Context, q Quarantined) (v QuarantinedDetails, err error) {
 	v.Quarantined = q
 	v.Parts, v.Whole = scripts.ParseExcerpt(q.Fields)
-	if v.Again, err = in.quarantinedAgain(ctx, v); err != nil {
+	if v.Again, err = l.again(ctx, v); err != nil {
 		return v, err
 	}
-	origin, requeue := in.o.Scripts.Origin(q.Stream), "fanfold quarantine requeue "+q.Entry
+	origin, requeue := l.o.Scripts.Origin(q.Stream), "fanfold quarantine requeue "+q.Entry
 	switch {
 	case !v.Whole:
 		v.Next = append(v.Next, "it was too long to be stored: send it again from its source")
 	case origin == "delayed" || origin == "timers":
 		v.Next = append(v.Next, requeue+" --at TIME puts it back with a correct time")
-	case q.exactID() != "":
-		v.Next = append(v.Next, "fanfold submit "+q.exactID()+" pushes the id as the record has it; then remove this entry")
+	case q.ExactID() != "":
+		v.Next = append(v.Next, "fanfold submit "+q.ExactID()+" pushes the id as the record has it; then remove this entry")
 	case v.Again != "":
 		v.Next = append(v.Next, "correct the cause; then "+requeue+" puts it back")
 	default:
@@ -47,22 +47,22 @@ func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v Q
 	return v, nil
 }
 
-// quarantinedAgain returns why an entry would be quarantined again; empty: it would not, or that is
+// again returns why an entry would be quarantined again; empty: it would not, or that is
 // not known.
-func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails) (why string, err error) {
-	id, origin := v.Parts["id"], in.o.Scripts.Origin(v.Stream)
-	if listener, ok := strings.CutPrefix(origin, "task:"); ok && !in.knows(listener) {
+func (l Quarantine) again(ctx context.Context, v QuarantinedDetails) (why string, err error) {
+	id, origin := v.Parts["id"], l.o.Scripts.Origin(v.Stream)
+	if listener, ok := strings.CutPrefix(origin, "task:"); ok && !l.knows(listener) {
 		return "the configuration has no listener " + listener, nil
 	}
 	switch {
 	case id != "" && !report.ValidID(id):
 		return "its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id", nil
 	case origin == "fired":
-		if _, _, ok := in.o.Config.Timers.Match(v.Parts["name"]); !ok {
+		if _, _, ok := l.o.Config.Timers.Match(v.Parts["name"]); !ok {
 			return "no definition in timers matches this name", nil
 		}
 	case origin == "jobs" && id != "":
-		r, err := in.Record(ctx, id)
+		r, err := Jobs{l.o}.Record(ctx, id)
 		switch {
 		case errors.Is(err, engine.ErrNoRecord):
 			return "there is no record with exactly this id", nil
@@ -70,15 +70,15 @@ func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails)
 			return "", err
 		case !r.Status.Known():
 			return fmt.Sprintf("the record has the unknown status %q", r.Status), nil
-		case in.o.Config.Reports[r.Report] == nil:
+		case l.o.Config.Reports[r.Report] == nil:
 			return fmt.Sprintf("report %q is not in the configuration", r.Report), nil
 		}
 	}
 	if id == "" {
 		return "", nil
 	}
-	key := in.o.Scripts.Of(id).Keys.Job(id)
-	kind, err := in.o.Redis.Type(ctx, key).Result()
+	key := l.o.Scripts.Of(id).Keys.Job(id)
+	kind, err := l.o.Redis.Type(ctx, key).Result()
 	if err == nil && kind != "none" && kind != "hash" {
 		why = key + ", the key of its state, is a " + kind + " and not a hash"
 	}
@@ -86,8 +86,8 @@ func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails)
 }
 
 // knows reports whether a report of the configuration has a listener.
-func (in *Inspector) knows(listener string) bool {
-	for _, r := range in.o.Config.Reports {
+func (l Quarantine) knows(listener string) bool {
+	for _, r := range l.o.Config.Reports {
 		if _, _, ok := r.Listener(listener); ok {
 			return true
 		}

@@ -23,10 +23,10 @@ const (
 )
 
 // Readers returns the readers of a partition's streams, by key.
-func (in *Inspector) Readers(k *scripts.Keys) map[string]Reader {
-	ours := Reader{Silence: in.o.Config.Limits.Lease}
+func (c Config) Readers(k *scripts.Keys) map[string]Reader {
+	ours := Reader{Silence: c.Limits.Lease}
 	all := map[string]Reader{k.Jobs: ours, k.FanIn: ours, k.FanInLarge: ours, k.Fired: ours, k.Finished: ours}
-	for _, r := range in.o.Config.Reports {
+	for _, r := range c.Reports {
 		for _, l := range r.Listeners() {
 			key := k.Task(l.Name)
 			if l.Kind == report.External {

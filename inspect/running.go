@@ -30,15 +30,15 @@ type Running struct {
 
 // Running lists the running jobs, the next deadline first, up to a limit (0: all). It reads one
 // field per job, so that a thousand jobs cost Redis about as much as one report.
-func (in *Inspector) Running(ctx context.Context, limit int) ([]Running, error) {
+func (j Jobs) Running(ctx context.Context, limit int) ([]Running, error) {
 	order := func(a, b Running) int { return a.Deadline.Compare(b.Deadline) }
-	return everywhere(in, limit, order, func(s *scripts.Scripts) ([]Running, error) {
+	return everywhere(j.o, limit, order, func(s *scripts.Scripts) ([]Running, error) {
 		var list []Running
-		for page, err := range members(ctx, in.o.Redis, s.Keys.Deadlines) {
+		for page, err := range members(ctx, j.o.Redis, s.Keys.Deadlines) {
 			if err != nil {
 				return nil, err
 			}
-			found, err := in.running(ctx, s, page)
+			found, err := j.running(ctx, s, page)
 			if err != nil {
 				return nil, err
 			}
@@ -51,9 +51,9 @@ func (in *Inspector) Running(ctx context.Context, limit int) ([]Running, error) 
 }
 
 // running reads the states of jobs that have a deadline.
-func (in *Inspector) running(ctx context.Context, s *scripts.Scripts, page []redis.Z) ([]Running, error) {
+func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []redis.Z) ([]Running, error) {
 	lines := make([]*redis.StringCmd, len(page))
-	_, err := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := j.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, z := range page {
 			id, _ := z.Member.(string)
 			lines[i] = p.HGet(ctx, s.Keys.Job(id), "job")

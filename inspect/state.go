@@ -14,79 +14,79 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// jobState is the state of a job in Redis. Only this file reads it.
-type jobState struct {
+// State is the state of a job in Redis.
+type State struct {
 	*job.State
-	Steps []part // tasks of all stages so far, in order
-	FanIn part
+	Steps []Part // tasks of all stages so far, in order
+	FanIn Part
 }
 
-// part is one step of a job: a listener's task, or fan-in. Its Tries are those that count,
+// Part is one step of a job: a listener's task, or fan-in. Its Tries are those that count,
 // including the running one.
-type part struct {
+type Part struct {
 	Name string
 	job.TaskState
 }
 
-// errBrokenState means that the key of a state contains something else.
-var errBrokenState = errors.New("not a state")
+// ErrBrokenState means that the key of a state contains something else.
+var ErrBrokenState = errors.New("not a state")
 
-// readJob reads the state of a job. It returns nil if there is none.
-func readJob(ctx context.Context, s *scripts.Scripts, id string) (*jobState, error) {
-	state, err := s.Jobs.Read(ctx, id)
+// State reads the state of a job. It returns nil if there is none.
+func (j Jobs) State(ctx context.Context, id string) (*State, error) {
+	state, err := j.o.Scripts.Of(id).Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, nil
 	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "WRONGTYPE"):
-		return nil, fmt.Errorf("%w: %w", errBrokenState, err)
+		return nil, fmt.Errorf("%w: %w", ErrBrokenState, err)
 	case err != nil:
 		return nil, err
 	}
-	j := &jobState{State: state, FanIn: part{job.StepFanIn, job.TaskState{StepState: state.Fold, Owner: state.Worker}}}
+	of := &State{State: state, FanIn: Part{job.StepFanIn, job.TaskState{StepState: state.Fold, Owner: state.Worker}}}
 	for name, t := range state.Tasks {
-		j.Steps = append(j.Steps, part{name, t})
+		of.Steps = append(of.Steps, Part{name, t})
 	}
-	position := func(p part) int { return slices.Index(state.Listeners, p.Name) }
-	slices.SortFunc(j.Steps, func(a, b part) int {
+	position := func(p Part) int { return slices.Index(state.Listeners, p.Name) }
+	slices.SortFunc(of.Steps, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(position(a), position(b)), cmp.Compare(a.Name, b.Name))
 	})
-	return j, nil
+	return of, nil
 }
 
-// querying reports whether listeners of its stage are open.
-func (j *jobState) querying() bool { return j.Status == job.StatusRun }
+// Querying reports whether listeners of its stage are open.
+func (j *State) Querying() bool { return j.Status == job.StatusRun }
 
-// committed reports whether its end is decided: deadline and cancel no longer count.
-func (j *jobState) committed() bool {
+// Committed reports whether its end is decided: deadline and cancel no longer count.
+func (j *State) Committed() bool {
 	return j.Status == job.StatusPublishing || j.Status == job.StatusFailing
 }
 
-// failing reports whether it will end without a file.
-func (j *jobState) failing() bool { return j.Status == job.StatusFailing }
+// Failing reports whether it will end without a file.
+func (j *State) Failing() bool { return j.Status == job.StatusFailing }
 
-// runs reports whether it has not ended.
-func (j *jobState) runs() bool { return !j.Ended() }
+// Runs reports whether it has not ended.
+func (j *State) Runs() bool { return !j.Ended() }
 
-// member returns the name of its definition in the set of known definitions.
-func (j *jobState) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
+// Member returns the name of its definition in the set of known definitions.
+func (j *State) Member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
 
-// orphan reports whether processes run, and none has the definition that it needs.
-func (j *jobState) orphan(ours *report.Report, seen scripts.Seen) bool {
-	return j.NeedsDefinition() && !j.of(ours) && seen.AnyLive() && !seen.Live(j.member())
+// Orphan reports whether processes run, and none has the definition that it needs.
+func (j *State) Orphan(ours *report.Report, seen scripts.Seen) bool {
+	return j.NeedsDefinition() && !j.Of(ours) && seen.AnyLive() && !seen.Live(j.Member())
 }
 
-// of reports whether it was started with a definition.
-func (j *jobState) of(r *report.Report) bool { return r != nil && r.Hash() == j.Definition }
+// Of reports whether it was started with a definition.
+func (j *State) Of(r *report.Report) bool { return r != nil && r.Hash() == j.Definition }
 
-// open returns the steps that it waits for: open listeners, or fan-in.
-func (j *jobState) open() []part {
+// Open returns the steps that it waits for: open listeners, or fan-in.
+func (j *State) Open() []Part {
 	switch {
-	case !j.runs():
+	case !j.Runs():
 		return nil
-	case !j.querying():
-		return []part{j.FanIn}
+	case !j.Querying():
+		return []Part{j.FanIn}
 	}
-	var open []part
+	var open []Part
 	for _, t := range j.Steps {
 		if t.Stage == j.Stage && !t.Done {
 			open = append(open, t)

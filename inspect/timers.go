@@ -11,6 +11,12 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// Timers are the set and paused timers.
+type Timers struct{ o *Options }
+
+// Missed is how long something may be overdue before the scheduler counts as missing.
+const Missed = 5 * time.Second
+
 // Timer is a timer, for people.
 type Timer struct {
 	Name       string     `json:"name"`
@@ -22,13 +28,13 @@ type Timer struct {
 }
 
 // Timers lists the set and paused timers whose names match, the next one first, up to a limit.
-func (in *Inspector) Timers(ctx context.Context, match func(name string) bool, limit int) ([]Timer, error) {
-	now, err := in.o.Scripts.Home().Now(ctx)
+func (l Timers) List(ctx context.Context, match func(name string) bool, limit int) ([]Timer, error) {
+	now, err := l.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := everywhere(in, 0, func(Timer, Timer) int { return 0 }, func(s *scripts.Scripts) ([]Timer, error) {
-		return in.timersOf(ctx, s, now, match, limit)
+	all, err := everywhere(l.o, 0, func(Timer, Timer) int { return 0 }, func(s *scripts.Scripts) ([]Timer, error) {
+		return l.of(ctx, s, now, match, limit)
 	})
 	if err != nil {
 		return nil, err
@@ -38,12 +44,12 @@ func (in *Inspector) Timers(ctx context.Context, match func(name string) bool, l
 }
 
 // timersOf is Timers for one partition, unsorted.
-func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool, limit int) (all []Timer, err error) {
+func (l Timers) of(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool, limit int) (all []Timer, err error) {
 	for state, key := range map[string]string{"set": s.Keys.Timers, "paused": s.Keys.PausedTimers} {
-		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
+		found, err := collect(each(members(ctx, l.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
 			due, _ := DueTime(z.Score)
-			t := in.Timer(name, due, state)
+			t := l.Describe(name, due, state)
 			if state == "set" && t.overdue(now) {
 				t.State = "overdue"
 			}
@@ -61,13 +67,13 @@ func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.
 }
 
 // Timer describes a timer. A zero time means that it has no valid time.
-func (in *Inspector) Timer(name string, due time.Time, state string) Timer {
+func (l Timers) Describe(name string, due time.Time, state string) Timer {
 	t := Timer{Name: name, State: state}
 	if !due.IsZero() {
 		due = due.UTC()
 		t.Due = &due
 	}
-	if d, _, ok := in.o.Config.Timers.Match(name); ok {
+	if d, _, ok := l.o.Config.Timers.Match(name); ok {
 		t.Definition, t.Every, t.Cron = d.Name, d.Every.String(), d.Cron.String()
 	}
 	return t

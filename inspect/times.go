@@ -8,30 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scripts"
 )
-
-// List returns jobs from their records, with Times, the most recently changed record first.
-func (in *Inspector) List(ctx context.Context, of record.Filter, limit int) ([]Job, error) {
-	records, err := in.Search(ctx, of, limit)
-	if err != nil {
-		return nil, err
-	}
-	jobs := make([]Job, len(records))
-	each := make([]*Job, len(records))
-	for i, r := range records {
-		jobs[i] = OfRecord(r)
-		each[i] = &jobs[i]
-	}
-	return jobs, in.Times(ctx, each...)
-}
-
-// Search returns records, the most recently changed first.
-func (in *Inspector) Search(ctx context.Context, of record.Filter, limit int) ([]engine.Record, error) {
-	return in.o.Records.List(ctx, of, limit)
-}
 
 // ago returns the time before an age.
 func ago(age time.Duration) *time.Time {
@@ -51,10 +29,10 @@ const (
 // Times sets Started and Duration of jobs if they are known: for running jobs from their state, for
 // ended jobs from the newest events. It takes two round trips per partition for any number of jobs.
 // For one job it reads the events before its end, a few at a time.
-func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
+func (j Jobs) Times(ctx context.Context, jobs ...*Job) error {
 	running, ended := map[*scripts.Scripts][]*Job{}, map[*scripts.Scripts]map[string]*Job{}
 	for _, v := range jobs {
-		switch s := in.o.Scripts.Of(v.ID); {
+		switch s := j.o.Scripts.Of(v.ID); {
 		case v.Attempt == 0, v.Status.Final() && v.Ended == nil:
 		case !v.Status.Final():
 			running[s] = append(running[s], v)
@@ -69,7 +47,7 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 		for i, v := range list {
 			page[i] = redis.Z{Member: v.ID}
 		}
-		found, err := in.running(ctx, s, page)
+		found, err := j.running(ctx, s, page)
 		if err != nil {
 			return err
 		}
@@ -81,7 +59,7 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 		}
 	}
 	for s, byID := range ended {
-		if err := in.ends(ctx, s.Keys.Events, byID); err != nil {
+		if err := j.ends(ctx, s.Keys.Events, byID); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
 	}
@@ -89,7 +67,7 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 }
 
 // ends sets the times of ended jobs from the events of a stream.
-func (in *Inspector) ends(ctx context.Context, stream string, byID map[string]*Job) error {
+func (j Jobs) ends(ctx context.Context, stream string, byID map[string]*Job) error {
 	from, page := "+", int64(newest)
 	if len(byID) == 1 {
 		for _, v := range byID {
@@ -97,7 +75,7 @@ func (in *Inspector) ends(ctx context.Context, stream string, byID map[string]*J
 		}
 	}
 	for read := int64(0); read < newest && len(byID) > 0; read += page {
-		events, err := in.o.Redis.XRevRangeN(ctx, stream, from, "-", page).Result()
+		events, err := j.o.Redis.XRevRangeN(ctx, stream, from, "-", page).Result()
 		if err != nil {
 			return err
 		}

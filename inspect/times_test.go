@@ -32,11 +32,11 @@ func (r *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestTimesOfOneJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	stream, at := b.o.Scripts[0].Keys.Events, time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	stream, at := b.Scripts[0].Keys.Events, time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	event := func(p redis.Pipeliner, after time.Duration, id string, more ...string) {
 		p.XAdd(b.Context(), &redis.XAddArgs{Stream: stream, ID: fmt.Sprintf("%d-*", at.Add(after).UnixMilli()), Values: append([]string{"id", id}, more...)})
 	}
-	_, err := b.o.Redis.Pipelined(b.Context(), func(p redis.Pipeliner) error {
+	_, err := b.Redis.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 		event(p, -time.Second, "x", "event", "finished", "attempt", "1", "ms", "7")
 		for range few + 10 {
 			event(p, 0, "y")
@@ -48,16 +48,16 @@ func TestTimesOfOneJob(t *testing.T) {
 		}
 		return nil
 	})
-	b.ok(err)
+	b.OK(err)
 	asked := &counter{}
-	b.o.Redis.(*redis.Client).AddHook(asked)
+	b.Redis.AddHook(asked)
 	for _, c := range []struct {
 		attempt, ms int64
 		max         int
 	}{{1, 7, few + 13}, {2, 1500, few}, {4, -1, few + 13}} {
 		v := Job{ID: "x", Status: report.Success, Attempt: c.attempt, Ended: &at}
 		asked.events = 0
-		b.ok(b.Times(b.Context(), &v))
+		b.OK(b.in.Jobs.Times(b.Context(), &v))
 		if known := c.ms >= 0; known != (v.Duration != nil) || known && (*v.Duration != c.ms || !v.Started.Equal(at.Add(-time.Duration(c.ms)*time.Millisecond))) || asked.events > c.max {
 			t.Errorf("attempt %d: %+v, %d events", c.attempt, v, asked.events)
 		}

@@ -46,7 +46,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 		return fmt.Errorf("record %s: %w: %s", id, trigger.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
 	const continues = "continues: a process has its definition"
-	r, err := j.o.Inspect.Record(ctx, id)
+	r, err := j.o.Inspect.Jobs.Record(ctx, id)
 	switch {
 	case err != nil:
 		return "", err

@@ -23,7 +23,7 @@ const cancelTries = 100
 // decides first: an engine finishes what is interrupted after that.
 func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, err error) {
 	for range cancelTries {
-		r, err := j.o.Inspect.Record(ctx, id)
+		r, err := j.o.Inspect.Jobs.Record(ctx, id)
 		if err != nil {
 			return "", err
 		}

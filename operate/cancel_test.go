@@ -66,7 +66,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	b.ok(b.redis.HSet(ctx, b.all.Of(late).Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "one").Err())
 	_, err = b.Jobs.Cancel(ctx, late, "")
 	b.refused(err, fault.Refused)
-	if r, err := b.inspect.Record(ctx, late); err != nil || r.Status != report.Processing {
+	if r, err := b.inspect.Jobs.Record(ctx, late); err != nil || r.Status != report.Processing {
 		t.Errorf("%+v %v", r, err)
 	}
 }

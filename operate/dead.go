@@ -67,7 +67,7 @@ func (d Dead) Remove(ctx context.Context, id string) error {
 func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string, change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
 	result := Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
-	for page, err := range d.o.Inspect.DeadPages(ctx, false, func([]inspect.DeadJob) int { return stay }) {
+	for page, err := range d.o.Inspect.Dead.Pages(ctx, false, func([]inspect.DeadJob) int { return stay }) {
 		if err != nil {
 			return result, err
 		}

@@ -30,7 +30,7 @@ func TestDiscard(t *testing.T) {
 	if got := b.dead(); !slices.Equal(got, ids[1:2]) || b.pushed() != 0 {
 		t.Errorf("%q are dead, %d are pushed", got, b.pushed())
 	}
-	if r, err := b.inspect.Record(t.Context(), ids[0]); err != nil || r.Status != report.Failed || r.Error != "reason "+ids[0] {
+	if r, err := b.inspect.Jobs.Record(t.Context(), ids[0]); err != nil || r.Status != report.Failed || r.Error != "reason "+ids[0] {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -63,7 +63,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 	}
 	if before {
 		// A second push would only write an event, unless the record is still PENDING.
-		switch was, err := j.o.Inspect.Record(ctx, id); {
+		switch was, err := j.o.Inspect.Jobs.Record(ctx, id); {
 		case errors.Is(err, engine.ErrNoRecord):
 			return "", true, fault.Gone.New("record %s, which this key created, was deleted; use a new key for a new record", id)
 		case err != nil:
@@ -91,7 +91,7 @@ func (j Jobs) Unserved(ctx context.Context, name string) (bool, error) {
 
 // Check checks that every id has a record with a known report and without a final status.
 func (j Jobs) Check(ctx context.Context, ids []string) error {
-	records, err := j.o.Inspect.Records(ctx, ids)
+	records, err := j.o.Inspect.Jobs.Records(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (j Jobs) Push(ctx context.Context, ids ...string) error {
 
 // Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt.
 func (j Jobs) Retry(ctx context.Context, id string) error {
-	r, err := j.o.Inspect.Record(ctx, id)
+	r, err := j.o.Inspect.Jobs.Record(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 	if !errors.Is(err, record.ErrRunning) {
 		return err
 	}
-	if v, readErr := j.o.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
+	if v, readErr := j.o.Inspect.Jobs.Get(ctx, id); readErr == nil && v.Orphan {
 		return fault.Refused.New("%w, and no process has the definition that the job was started with: fanfold adopt %s restarts it with the current one", err, id)
 	}
 	return fault.Refused.New("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)

@@ -41,7 +41,7 @@ func TestRetry(t *testing.T) {
 	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", running)
 	b.exec("UPDATE file_download_record SET status = 'FAILED', report = 'gone' WHERE id = ?", gone)
 	b.ok(b.Jobs.Retry(t.Context(), failed))
-	if r, err := b.inspect.Record(t.Context(), failed); err != nil || r.Status != report.Pending {
+	if r, err := b.inspect.Jobs.Record(t.Context(), failed); err != nil || r.Status != report.Pending {
 		t.Errorf("%+v %v", r, err)
 	}
 	b.refused(b.Jobs.Retry(t.Context(), running), fault.Refused)

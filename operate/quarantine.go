@@ -27,7 +27,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 	var found []inspect.Quarantined
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		s, id := q.of(name)
-		entry, ok, err := q.o.Inspect.QuarantinedEntry(ctx, s, id)
+		entry, ok, err := q.o.Inspect.Quarantine.Entry(ctx, s, id)
 		switch {
 		case err != nil:
 			return nil, err
@@ -43,7 +43,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 // member of a sorted set becomes due at the given time. If the entry would be quarantined again, the
 // error matches scripts.ErrNotRequeued.
 func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due time.Time) (string, error) {
-	v, err := q.o.Inspect.QuarantinedDetails(ctx, entry)
+	v, err := q.o.Inspect.Quarantine.Details(ctx, entry)
 	if err != nil {
 		return "", err
 	}

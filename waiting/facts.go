@@ -33,7 +33,7 @@ func (p *Pages) factsOf(ctx context.Context, pass Pass) (facts, error) {
 
 // query reads the facts from Redis and the records, and from the sink if the record has a file.
 func (p *Pages) query(ctx context.Context, id string) (facts, error) {
-	v, err := p.o.Inspect.Job(ctx, id)
+	v, err := p.o.Inspect.Jobs.Get(ctx, id)
 	switch {
 	case errors.Is(err, engine.ErrNoRecord):
 		v = inspect.Job{ID: id, Status: inspect.Deleted}

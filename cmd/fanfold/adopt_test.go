@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -59,7 +59,7 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
-	v := s.because(id, inspect.KindNoDefinition, "fanfold adopt "+id, "fanfold adopt --report mended")
+	v := s.because(id, why.KindNoDefinition, "fanfold adopt "+id, "fanfold adopt --report mended")
 	if len(v.Upcoming) != 1 || !strings.Contains(v.Upcoming[0].What, "deadline") {
 		t.Errorf("%+v", v.Upcoming)
 	}
@@ -124,7 +124,7 @@ func TestAdoptAll(t *testing.T) {
 	refused("give ids, --report NAME or --all", exitUsage)
 	refused("give ids, --report NAME or --all", exitUsage, id, "--all")
 	refused("Available: mended, slow", exitUsage, "--report", "mendet")
-	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == inspect.KindNoDefinition })
+	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == why.KindNoDefinition })
 	// No process has this configuration.
 	third := s.write("third.yaml", mended("0.1", "")+oneReport[1:], "limits: {lease: 1s}")
 	if out, code := s.fanfold("adopt", id, "-c", third); code != exitFailure || !strings.Contains(out, "no process has the definition of report mended in this configuration") {
@@ -194,7 +194,7 @@ func TestAdoptOfLongParameters(t *testing.T) {
 	s.config = s.write("new.yaml", noted("0"), "limits: {lease: 1s}")
 	s.serve(s.config)
 	s.exec(`UPDATE file_download_record SET parameters = CONCAT('{"note": "', REPEAT('x', 70000), '"}')`)
-	s.because(id, inspect.KindNoDefinition)
+	s.because(id, why.KindNoDefinition)
 	out, code := s.fanfold("adopt", id)
 	if code != exitFailure || !strings.Contains(out, "limits.parameters") {
 		t.Errorf("%d %s", code, out)

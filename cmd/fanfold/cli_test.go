@@ -109,7 +109,7 @@ func (s *stack) running() string {
 	id := s.insert("slow", `{"seconds": 2}`)
 	s.push(id)
 	s.eventually("PROCESSING", func() bool {
-		v, err := s.b.Inspect.Job(s.t.Context(), id)
+		v, err := s.b.Inspect.Jobs.Get(s.t.Context(), id)
 		return err == nil && v.Status == report.Processing
 	})
 	return id

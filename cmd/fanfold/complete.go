@@ -119,7 +119,7 @@ func records(statuses ...report.Status) func(context.Context, *backend) ([]strin
 }
 
 func deadIDs(ctx context.Context, b *backend) (ids []string, err error) {
-	found, err := b.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxCompletions)
+	found, err := b.Inspect.Dead.List(ctx, func(inspect.DeadJob) bool { return true }, maxCompletions)
 	for _, d := range found {
 		ids = append(ids, d.ID+"\t"+d.Report)
 	}
@@ -127,7 +127,7 @@ func deadIDs(ctx context.Context, b *backend) (ids []string, err error) {
 }
 
 func delayedMembers(ctx context.Context, b *backend) (members []string, err error) {
-	found, err := b.Inspect.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxCompletions)
+	found, err := b.Inspect.Delayed.List(ctx, func(inspect.Delayed) bool { return true }, maxCompletions)
 	for _, d := range found {
 		members = append(members, d.Member+"\t"+d.What)
 	}
@@ -135,7 +135,7 @@ func delayedMembers(ctx context.Context, b *backend) (members []string, err erro
 }
 
 func timerNames(ctx context.Context, b *backend) (names []string, err error) {
-	found, err := b.Inspect.Timers(ctx, func(string) bool { return true }, maxCompletions)
+	found, err := b.Inspect.Timers.List(ctx, func(string) bool { return true }, maxCompletions)
 	for _, t := range found {
 		names = append(names, t.Name+"\t"+t.State)
 	}
@@ -143,7 +143,7 @@ func timerNames(ctx context.Context, b *backend) (names []string, err error) {
 }
 
 func quarantinedEntries(ctx context.Context, b *backend) (entries []string, err error) {
-	found, err := b.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxCompletions)
+	found, err := b.Inspect.Quarantine.List(ctx, func(inspect.Quarantined) bool { return true }, maxCompletions)
 	for _, q := range found {
 		entries = append(entries, q.Entry+"\t"+q.Reason)
 	}

@@ -66,7 +66,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b := browser{s: s, base: base}
 	has := func(id string, status report.Status, attempt int64) func() bool {
 		return func() bool {
-			r, err := s.b.Inspect.Record(t.Context(), id)
+			r, err := s.b.Inspect.Jobs.Record(t.Context(), id)
 			return err == nil && r.Status == status && r.Attempt == attempt
 		}
 	}
@@ -114,13 +114,13 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 
 	b.does("/listeners/sleeper/pause", 400, "unknown listener")
 	b.does("/listeners/broken/pause", 200, "is paused")
-	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 1 {
+	if list, err := s.b.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
 	b.does("/listeners/broken/resume", 200, "Listener broken is resumed.")
 	b.does("/reports/slow/pause", 200, "is paused")
 	b.does("/reports/slow/resume", 200, "is resumed. Waiting ids that start now: 0.")
-	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
+	if list, err := s.b.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
 

@@ -68,7 +68,7 @@ func newDeadList(f *flags) *cobra.Command {
 			return err
 		}
 		matching := func(j inspect.DeadJob) bool { return filter.selects(j, matches) }
-		list, err := b.Inspect.Dead(c.Context(), matching, limit)
+		list, err := b.Inspect.Dead.List(c.Context(), matching, limit)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func newDeadList(f *flags) *cobra.Command {
 			return err
 		}
 		return f.printCut(c, len(list), limit, func() (int64, error) {
-			all, err := b.Inspect.Dead(c.Context(), matching, 0)
+			all, err := b.Inspect.Dead.List(c.Context(), matching, 0)
 			return int64(len(all)), err
 		})
 	})

@@ -62,7 +62,7 @@ func TestDead(t *testing.T) {
 	if len(left) != 2 || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
-	if r, err := s.b.Inspect.Job(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
+	if r, err := s.b.Inspect.Jobs.Get(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
 		t.Errorf("%+v %v", r, err)
 	}
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestDeadSince(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	left(ids[1])
-	if r, err := s.b.Inspect.Record(t.Context(), ids[2]); err != nil || r.Status != report.Pending {
+	if r, err := s.b.Inspect.Jobs.Record(t.Context(), ids[2]); err != nil || r.Status != report.Pending {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -23,7 +23,7 @@ func newDelay(f *flags) *cobra.Command {
 func newDelayList(f *flags) *cobra.Command {
 	return newListing(f, "List delayed jobs and retries, next due first", "only members that match this pattern, such as '1111*' or '*/@fanin'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.Inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
+			list, err := b.Inspect.Delayed.List(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -216,7 +217,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.serve(s.config)
 	id := s.insert("slow", `{"seconds": 60}`)
 	s.push(id)
-	s.eventually("it runs", func() bool { return s.ask(id).Kind == inspect.KindRunning })
+	s.eventually("it runs", func() bool { return s.ask(id).Kind == why.KindRunning })
 	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
 	sc.Clock.Delay(ctx, later, time.Hour)
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)

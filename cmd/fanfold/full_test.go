@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -172,7 +172,7 @@ func TestAPreemptedJob(t *testing.T) {
 			t.Fatal(outcome, err)
 		}
 	}
-	s.because(again, inspect.KindRedisFull, "made room for an older one")
+	s.because(again, why.KindRedisFull, "made room for an older one")
 	if err := s.b.Redis.ZAdd(t.Context(), keys.Contenders, redis.Z{Member: late, Score: float64(time.Now().Add(-11 * time.Minute).UnixMilli())}).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -47,7 +47,7 @@ func TestRunningJobsOfAReport(t *testing.T) {
 	if len(running) != 2 {
 		t.Fatalf("%v run", running)
 	}
-	s.because(waiting[0], inspect.KindNoRoom, "at most 2 of them run at once")
+	s.because(waiting[0], why.KindNoRoom, "at most 2 of them run at once")
 	s.must("cancel "+running[0], "cancelled")
 	s.must("cancel "+waiting[0], "cancelled")
 	s.eventually("another one starts", queued(5))

@@ -11,8 +11,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 	"github.com/fanfold/fanfold/internal/screen"
@@ -22,7 +23,7 @@ import (
 )
 
 func newList(f *flags) *cobra.Command {
-	var status, since, until, why string
+	var status, since, until, reason string
 	var parameters []string
 	var filter record.Filter
 	var limit int
@@ -69,13 +70,13 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			if err := positive(limit); err != nil {
 				return err
 			}
-			kind, maxRead := inspect.Kind(why), limit
-			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
-				return fault.Input.New("--why: %q is not one of %s", why, strings.Join(whyKinds(), ", "))
-			} else if why != "" {
+			kind, maxRead := why.Kind(reason), limit
+			if reason != "" && !slices.Contains(why.Kinds(), kind) {
+				return fault.Input.New("--why: %q is not one of %s", reason, strings.Join(whyKinds(), ", "))
+			} else if reason != "" {
 				filter.Open, maxRead = true, maxWhy
 			}
-			jobs, err := b.Inspect.List(c.Context(), filter, maxRead)
+			jobs, err := b.Inspect.Jobs.List(c.Context(), filter, maxRead)
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			for i, j := range jobs {
 				views[i].Job = j
 			}
-			if why != "" {
+			if reason != "" {
 				if views, err = waitingFor(c.Context(), b, views, kind, limit); err != nil {
 					return err
 				}
@@ -115,7 +116,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
-	c.Flags().StringVar(&why, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
+	c.Flags().StringVar(&reason, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
 	offer(c, "why", whyKinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
 	return c
@@ -128,12 +129,12 @@ type listed struct {
 }
 
 // waitingFor returns up to limit of the records that wait for a reason of this kind.
-func waitingFor(ctx context.Context, b *backend, views []listed, kind inspect.Kind, limit int) ([]listed, error) {
+func waitingFor(ctx context.Context, b *backend, views []listed, kind why.Kind, limit int) ([]listed, error) {
 	byID, ids := map[string]listed{}, make([]string, len(views))
 	for i, v := range views {
 		byID[v.ID], ids[i] = v, v.ID
 	}
-	verdicts, err := b.Inspect.Because(ctx, ids, kind, limit)
+	verdicts, err := why.OfKind(ctx, b.Inspect, ids, kind, limit)
 	var found []listed
 	for _, v := range verdicts {
 		found = append(found, listed{byID[v.ID].Job, v.Summary})
@@ -146,7 +147,7 @@ const maxWhy = 1000
 
 // whyKinds returns the values of list --why.
 func whyKinds() (names []string) {
-	for _, k := range inspect.Kinds() {
+	for _, k := range why.Kinds() {
 		names = append(names, string(k))
 	}
 	return names

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -38,7 +38,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	}
 	s.b.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
 	s.b.Redis.Del(ctx, sc.Keys.Job(data))
-	if v := s.ask(data); v.Kind != inspect.KindLost && v.Kind != inspect.KindLooking && v.Kind != inspect.KindStateless && v.Kind != inspect.KindDelayed {
+	if v := s.ask(data); v.Kind != why.KindLost && v.Kind != why.KindLooking && v.Kind != why.KindStateless && v.Kind != why.KindDelayed {
 		t.Errorf("%+v", v)
 	}
 	for range 3 {

@@ -150,7 +150,7 @@ func TestMetricsWhileAMasterHangs(t *testing.T) {
 	read := func() (map[string]int, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		figures, err := s.b.Inspect.Figures(ctx)
+		figures, err := s.b.Inspect.Figures.Read(ctx)
 		count := map[string]int{}
 		for _, f := range figures {
 			count[f.Part]++

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 )
 
 // TestMomentsOfListeners: each listener of a job reads its own snapshot, and the manifest says from when it is.
@@ -26,7 +26,7 @@ func TestMomentsOfListeners(t *testing.T) {
 	s.serve(s.config)
 	id := s.insert("moments", "")
 	s.push(id)
-	s.because(id, inspect.KindPaused, "stage\":2")
+	s.because(id, why.KindPaused, "stage\":2")
 	s.exec("UPDATE moments SET v = 20")
 	s.exec("INSERT INTO moments VALUES (2, 20)")
 	changed := time.Now()

@@ -64,7 +64,7 @@ func TestPartial(t *testing.T) {
 	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK || !strings.Contains(out, "SUCCESS") {
 		t.Fatalf("%d %s", code, out)
 	}
-	whole, err := s.b.Inspect.Job(t.Context(), v.ID)
+	whole, err := s.b.Inspect.Jobs.Get(t.Context(), v.ID)
 	if err != nil || s.content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}

@@ -237,7 +237,7 @@ func TestListenersOfAProcess(t *testing.T) {
 	ids := s.insertCrowd(3)
 	s.push(ids...)
 	workers := func(listener string) (n float64) {
-		figures, err := s.b.Inspect.Figures(t.Context())
+		figures, err := s.b.Inspect.Figures.Read(t.Context())
 		for _, f := range figures {
 			if f.Name == "tasks_workers" && f.Of == listener {
 				n = f.Value

@@ -38,7 +38,7 @@ listener still applies, unless its report has paused_deadline: waits.`,
 		&cobra.Command{
 			Use: "ls", Aliases: []string{"list"}, Short: "List paused listeners and reports",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-				list, err := b.Inspect.Pauses(c.Context())
+				list, err := b.Inspect.Pauses.List(c.Context())
 				if err != nil {
 					return err
 				}

@@ -142,7 +142,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				set(s, id, status, 3)
 				s.push(id)
 				event(s, id, "ignored", "the record is "+string(status))
-				if v, err := s.b.Inspect.Job(s.t.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
+				if v, err := s.b.Inspect.Jobs.Get(s.t.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
 					s.t.Errorf("%+v %v", v, err)
 				}
 			})
@@ -163,7 +163,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			id := s.insert("slow", "")
 			s.push("0" + id)
 			quarantine(s, `the record's id is "`+id+`"`)
-			if v, err := s.b.Inspect.Job(s.t.Context(), id); err != nil || v.Status != report.Pending {
+			if v, err := s.b.Inspect.Jobs.Get(s.t.Context(), id); err != nil || v.Status != report.Pending {
 				s.t.Errorf("%+v %v", v, err)
 			}
 		})

@@ -21,7 +21,7 @@ entries and drops the oldest.`,
 	list := newListing(f, "List quarantined entries with their reasons, newest first", "only entries whose reason or fields match this pattern, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			matching := func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }
-			list, err := b.Inspect.Quarantine(c.Context(), matching, limit)
+			list, err := b.Inspect.Quarantine.List(c.Context(), matching, limit)
 			if err != nil {
 				return err
 			}
@@ -31,7 +31,7 @@ entries and drops the oldest.`,
 				return err
 			}
 			return f.printCut(c, len(list), limit, func() (n int64, err error) {
-				all, err := b.Inspect.Quarantine(c.Context(), matching, 0)
+				all, err := b.Inspect.Quarantine.List(c.Context(), matching, 0)
 				return int64(len(all)), err
 			})
 		})
@@ -50,7 +50,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				return fault.Input.New("give entries as fanfold quarantine ls shows them, or --all")
 			}
 			if all {
-				list, err := b.Inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
+				list, err := b.Inspect.Quarantine.List(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
 				if err != nil {
 					return err
 				}

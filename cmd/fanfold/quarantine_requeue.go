@@ -27,7 +27,7 @@ func newQuarantineShow(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := b.Inspect.QuarantinedDetails(c.Context(), found[0])
+			v, err := b.Inspect.Quarantine.Details(c.Context(), found[0])
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ quarantine show says why.`,
 				if err != nil {
 					return err
 				}
-				entries, err = b.Inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, 0)
+				entries, err = b.Inspect.Quarantine.List(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, 0)
 				if err != nil {
 					return err
 				}

@@ -182,7 +182,7 @@ func TestReceipts(t *testing.T) {
 				s.eventually("it is quarantined", func() bool {
 					return strings.Count(strings.Join(s.quarantined(), "\n"), why+": the name must begin with replies: (keys.replies)") == i+1
 				})
-				if v, err := s.b.Inspect.Job(ctx, id); err != nil || v.Status != report.Pending {
+				if v, err := s.b.Inspect.Jobs.Get(ctx, id); err != nil || v.Status != report.Pending {
 					s.t.Errorf("%+v %v", v, err)
 				}
 				if out, code := s.fanfold("quarantine", "requeue", "--match", "*"+why+"*"); code != exitOK || !strings.Contains(out, "its reply_to does not begin with replies:") {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -47,7 +47,7 @@ databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, now
 			t.Errorf("%+v", v)
 		}
 	}
-	v := s.because(late, inspect.KindSourceRefuses, "correct the DSN of database locked", "1045")
+	v := s.because(late, why.KindSourceRefuses, "correct the DSN of database locked", "1045")
 	if strings.Contains(v.Summary, "does not answer") || len(v.Remedies) == 0 || strings.Contains(v.Remedies[0], "delay run") {
 		t.Errorf("%+v", v)
 	}

@@ -103,7 +103,10 @@ func TestRightsOfTheGuide(t *testing.T) {
 	if err := s.b.Redis.ZAdd(t.Context(), "fanfold:delayed", redis.Z{Score: float64(time.Now().Add(time.Second).UnixMilli()), Member: delayed}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("it runs", func() bool { v, err := s.b.Inspect.Job(t.Context(), cancelled); return err == nil && v.Started != nil })
+	s.eventually("it runs", func() bool {
+		v, err := s.b.Inspect.Jobs.Get(t.Context(), cancelled)
+		return err == nil && v.Started != nil
+	})
 	for _, args := range [][]string{{"cancel", cancelled}, {"why", cancelled}, {"status", cancelled}, {"pause", "report", "slow"}, {"resume", "report", "slow"}, {"doctor"}} {
 		if out, code := s.fanfold(args...); code != exitOK && args[0] != "doctor" || strings.Contains(out, "NOPERM") && args[0] != "doctor" {
 			t.Errorf("%q: %d %s", args, code, out)

@@ -320,7 +320,7 @@ func (s *stack) wait(ids ...string) jobViews {
 	views, err := s.b.await(ctx, ids, io.Discard)
 	if err != nil {
 		for _, id := range ids {
-			if v, viewErr := s.b.Inspect.Job(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
+			if v, viewErr := s.b.Inspect.Jobs.Get(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
 				s.t.Logf("%s: %+v %v", id, v, viewErr)
 			}
 		}

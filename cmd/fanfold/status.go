@@ -11,8 +11,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
@@ -24,11 +24,11 @@ func newStatus(f *flags) *cobra.Command {
 		Short: "Show a record and the state of its job",
 		Args:  cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			v, err := b.Inspect.Job(c.Context(), ids[0])
+			v, err := b.Inspect.Jobs.Get(c.Context(), ids[0])
 			if err != nil {
 				return err
 			}
-			if err := b.Inspect.Times(c.Context(), &v); err != nil {
+			if err := b.Inspect.Jobs.Times(c.Context(), &v); err != nil {
 				return err
 			}
 			v.Size = b.Size(c.Context(), v.ID, v.File)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
@@ -64,7 +64,7 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 
 // warnUnserved prints a warning if no running process has the definition of a PENDING record's report.
 func (b *backend) warnUnserved(c *cobra.Command, ids ...string) error {
-	records, err := b.Inspect.Records(c.Context(), ids)
+	records, err := b.Inspect.Jobs.Records(c.Context(), ids)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ what happens when a timer fires.`,
 	}
 	list := newListing(f, "List timers, next due first", "only names that match this pattern, such as 'send_message-42-*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.Inspect.Timers(c.Context(), matches, limit)
+			list, err := b.Inspect.Timers.List(c.Context(), matches, limit)
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ the definition has cron, omit --in and --at to use its next time.`,
 			if err := b.Operate.Timers.Set(c.Context(), names[0], at); err != nil {
 				return err
 			}
-			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], at, "set")})
+			return f.printTimers(c, []inspect.Timer{b.Inspect.Timers.Describe(names[0], at, "set")})
 		}),
 	}
 	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 90s, 24h or 1w")
@@ -100,7 +100,7 @@ func newTimerChange(f *flags, verb, state, short string, change func(t operate.T
 			for _, name := range names {
 				due, err := change(b.Operate.Timers, c.Context(), name)
 				if err == nil {
-					changed = append(changed, b.Inspect.Timer(name, due, state))
+					changed = append(changed, b.Inspect.Timers.Describe(name, due, state))
 				}
 				failed = errors.Join(failed, err)
 			}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
 )
 

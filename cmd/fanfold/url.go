@@ -66,7 +66,7 @@ type link struct {
 
 // pageLink returns a link to the waiting page of a record.
 func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (link, error) {
-	if _, err := b.Inspect.Record(ctx, id); err != nil {
+	if _, err := b.Inspect.Jobs.Record(ctx, id); err != nil {
 		return link{ID: id}, err
 	}
 	until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
@@ -77,7 +77,7 @@ func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration
 // link returns a link to the file of a record.
 func (b *backend) link(ctx context.Context, id string, expires time.Duration) (link, error) {
 	l := link{ID: id}
-	r, err := b.Inspect.Record(ctx, id)
+	r, err := b.Inspect.Jobs.Record(ctx, id)
 	switch {
 	case err != nil:
 		return l, err

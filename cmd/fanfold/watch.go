@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/inspect/watch"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/report"
 )
@@ -53,7 +55,7 @@ jobs. Otherwise it prints a line for every change, or JSON with -o json. The exi
 // warnQuarantined prints a warning for every PENDING record whose id is quarantined. It skips long lists
 // of ids.
 func (b *backend) warnQuarantined(c *cobra.Command, ids []string) error {
-	records, err := b.Inspect.Records(c.Context(), ids)
+	records, err := b.Inspect.Jobs.Records(c.Context(), ids)
 	if err != nil || len(ids) > show.MaxBars {
 		return err
 	}
@@ -61,11 +63,11 @@ func (b *backend) warnQuarantined(c *cobra.Command, ids []string) error {
 		if records[id].Status != report.Pending {
 			continue
 		}
-		v, err := b.Inspect.Why(c.Context(), id)
+		v, err := why.Of(c.Context(), b.Inspect, id)
 		if err != nil {
 			return err
 		}
-		if v.Kind == inspect.KindQuarantined {
+		if v.Kind == why.KindQuarantined {
 			c.PrintErrf("record %s: %s fanfold why %s says what to do\n", id, v.Summary, id)
 		}
 	}
@@ -78,8 +80,8 @@ func showsBars(terminal bool, output string, jobs int) bool {
 }
 
 // watch follows jobs until their records are final.
-func (b *backend) watch(ctx context.Context, ids []string, show inspect.Watcher) (jobViews, error) {
-	views, err := b.Inspect.Watch(ctx, ids, show)
+func (b *backend) watch(ctx context.Context, ids []string, show watch.Watcher) (jobViews, error) {
+	views, err := watch.Jobs(ctx, b.Inspect, ids, show)
 	if err != nil {
 		return nil, stillRunning(ctx, err)
 	}
@@ -100,11 +102,11 @@ func (b *backend) await(ctx context.Context, ids []string, w io.Writer) (jobView
 // silent shows nothing.
 type silent struct{}
 
-// Show implements inspect.Watcher.
+// Show implements watch.Watcher.
 func (silent) Show(inspect.Job) error { return nil }
 
-// Event implements inspect.Watcher.
-func (silent) Event(inspect.Event) error { return nil }
+// Event implements watch.Watcher.
+func (silent) Event(watch.Event) error { return nil }
 
 // stillRunning adds to the error of an interrupted watch that its jobs continue. If ctx has ended, its
 // cause replaces the error.

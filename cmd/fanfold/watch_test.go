@@ -11,8 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/inspect/watch"
 )
 
 // written has the output of a command so far.
@@ -208,5 +209,5 @@ func TestWatchThatIsEnded(t *testing.T) {
 // endsWatch is a watcher that ends the watch at the first update.
 type endsWatch func()
 
-func (e endsWatch) Show(inspect.Job) error    { e(); return nil }
-func (e endsWatch) Event(inspect.Event) error { return nil }
+func (e endsWatch) Show(inspect.Job) error  { e(); return nil }
+func (e endsWatch) Event(watch.Event) error { return nil }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/words"
 )
@@ -23,7 +23,7 @@ A server that does not answer is a result, too. The exit code is 3 only if neith
 record nor any trace of the id exists.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			v, err := b.Inspect.Why(c.Context(), ids[0])
+			v, err := why.Of(c.Context(), b.Inspect, ids[0])
 			if err != nil {
 				return err
 			}
@@ -32,8 +32,8 @@ record nor any trace of the id exists.`,
 			} else {
 				_, err = fmt.Fprint(c.OutOrStdout(), verdictText(v))
 			}
-			if err == nil && v.Kind == inspect.KindNoRecord {
-				err = b.Inspect.NoRecord(v.ID)
+			if err == nil && v.Kind == why.KindNoRecord {
+				err = b.Inspect.Jobs.NoRecord(v.ID)
 			}
 			return err
 		}),
@@ -41,7 +41,7 @@ record nor any trace of the id exists.`,
 }
 
 // verdictText formats a verdict for people.
-func verdictText(v inspect.Verdict) string {
+func verdictText(v why.Verdict) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
 		text.WriteString(screen.OneLine(fmt.Sprintf(format, args...)) + "\n")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dashboard"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -29,77 +29,77 @@ type whyCase struct {
 }
 
 // whyCases has one case for every kind of verdict.
-var whyCases = map[inspect.Kind]whyCase{
-	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused."},
-	inspect.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM "},
-	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs, "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
-	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused."},
-	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused"},
-	inspect.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user "},
-	inspect.KindPaused: {so: func(w *whyPlace) {
+var whyCases = map[why.Kind]whyCase{
+	why.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused."},
+	why.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM "},
+	why.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs, "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
+	why.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused."},
+	why.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused"},
+	why.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user "},
+	why.KindPaused: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.add("task:b")
 		w.score(w.k.PausedSet, time.Now(), "listener/b")
 	}, says: "It waits for b: the listener has been paused since AT"},
-	inspect.KindNoDefinition: {so: func(w *whyPlace) {
+	why.KindNoDefinition: {so: func(w *whyPlace) {
 		w.definition = "0123456789ab"
 		w.runs("RUN", "b")
 		w.score(w.k.Definitions, time.Now().Add(time.Hour), "two/other")
 	}, says: "It is stuck: no process has the definition of report two that it was started with (0123456789ab)."},
-	inspect.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
-	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entry"},
-	inspect.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", 2*time.Hour) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
-	inspect.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
-	inspect.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
-	inspect.KindLost:         {so: func(w *whyPlace) { w.runs("RUN", "b"); w.live("task:b") }, says: "It waits for b: it is neither in fanfold:task:b nor in fanfold:delayed: Redis has lost the message"},
-	inspect.KindNoSlot: {report: "bounded", so: func(w *whyPlace) {
+	why.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
+	why.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entry"},
+	why.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", 2*time.Hour) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
+	why.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
+	why.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
+	why.KindLost:         {so: func(w *whyPlace) { w.runs("RUN", "b"); w.live("task:b") }, says: "It waits for b: it is neither in fanfold:task:b nor in fanfold:delayed: Redis has lost the message"},
+	why.KindNoSlot: {report: "bounded", so: func(w *whyPlace) {
 		w.runs("RUN", "bounded")
 		w.add("task:bounded")
 		w.live("task:bounded")
 		w.score(w.k.Slots("bounded"), time.Now().Add(time.Hour), "7/1/bounded/1-0/w")
 	}, says: "It waits for bounded: it waits for a slot of database bounded: all 1 that databases.bounded.parallel allows are taken, by job 7"},
-	inspect.KindRateLimited: {report: "bounded", so: func(w *whyPlace) {
+	why.KindRateLimited: {report: "bounded", so: func(w *whyPlace) {
 		w.runs("RUN", "bounded")
 		w.tries("bounded", "", "")
 		w.set("bounded:waits", "the rate limit of bounded: 1 in 1h0m0s", "bounded:blame", "rate")
 		w.live("task:bounded")
 	}, says: "It waits for bounded: it waits for the rate limit of bounded: 1 in T; the next poll is in T"},
-	inspect.KindQueued: {so: func(w *whyPlace) {
+	why.KindQueued: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")
 		w.add("task:b")
 		w.live("task:b")
 	}, says: "It waits for b: 1 task is ahead of it in fanfold:task:b, which has 1 worker"},
-	inspect.KindWaiting: {so: func(w *whyPlace) {
+	why.KindWaiting: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.tries("b", "", "")
 		w.set("b:waits", "API vendor: job 5 is queued")
 		w.live("task:b")
 	}, says: "It waits for b: it waits for API vendor: job 5 is queued; the next poll is in T"},
-	inspect.KindRunning: {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.reads("task:a", 0); w.reads("task:b", 0) }, says: "It waits for a, b: a: its query has been running for T (try 1 of 7), with worker w"},
-	inspect.KindBarrier: {so: func(w *whyPlace) {
+	why.KindRunning: {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.reads("task:a", 0); w.reads("task:b", 0) }, says: "It waits for a, b: a: its query has been running for T (try 1 of 7), with worker w"},
+	why.KindBarrier: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.set("b:part", "chunks=1 rows=7 bytes=9 columns=[]")
 		w.reads("task:b", 0)
 	}, says: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w; 7 rows so far"},
-	inspect.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
-	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
-	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed."},
-	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines, time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
-	inspect.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders, time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
-	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
-	inspect.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
-	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},
-	inspect.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
+	why.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
+	why.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
+	why.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed."},
+	why.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines, time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
+	why.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders, time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
+	why.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
+	why.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
+	why.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},
+	why.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
 		w.do("XADD", w.k.Quarantined, "*", "stream", w.k.Jobs, "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},
-	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1."},
-	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`},
-	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, but the record has attempt 1: the record was changed."},
-	inspect.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv"},
-	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis."},
-	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that id.`},
-	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id is not queued.`},
+	why.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1."},
+	why.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`},
+	why.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, but the record has attempt 1: the record was changed."},
+	why.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv"},
+	why.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis."},
+	why.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that id.`},
+	why.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id is not queued.`},
 }
 
 // whyPlace is where a case runs.
@@ -238,7 +238,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 		})
 		go pages[name].Run(t.Context())
 	}
-	for _, kind := range inspect.Kinds() {
+	for _, kind := range why.Kinds() {
 		if whyCases[kind].says == "" {
 			t.Errorf("no case is %s", kind)
 		}
@@ -271,19 +271,19 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			}
 
 			out, _ := w.fanfold("-c", files[c.config], "why", w.id)
-			why := strings.Split(timeless(out, w.id, port), "\n")
-			if !strings.HasPrefix(why[0], c.says) {
+			lines := strings.Split(timeless(out, w.id, port), "\n")
+			if !strings.HasPrefix(lines[0], c.says) {
 				t.Errorf("fanfold why %s says\n%s\nand not\n%s", w.id, out, c.says)
 			}
-			if kind == inspect.KindNoWorker || kind == inspect.KindNotPushed || kind == inspect.KindNoSlot {
-				if out, code := w.fanfold("list", "--why", string(kind), "--limit", "1"); code != exitOK || !strings.Contains(timeless(out, w.id, port), why[0]) {
+			if kind == why.KindNoWorker || kind == why.KindNotPushed || kind == why.KindNoSlot {
+				if out, code := w.fanfold("list", "--why", string(kind), "--limit", "1"); code != exitOK || !strings.Contains(timeless(out, w.id, port), lines[0]) {
 					t.Errorf("list --why: %d\n%s", code, out)
 				}
 			}
 			r, page := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1/jobs/"+w.id, nil), httptest.NewRecorder()
 			pages[c.config].ServeHTTP(page, r)
-			says := why[0]
-			if kind == inspect.KindNoRecord {
+			says := lines[0]
+			if kind == why.KindNoRecord {
 				says = "no such record" // which is an error
 			}
 			if text := timeless(html.UnescapeString(page.Body.String()), w.id, port); !strings.Contains(text, says) {

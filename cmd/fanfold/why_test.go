@@ -12,29 +12,29 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // ask runs why, and every command that its answer names.
-func (s *stack) ask(id string, args ...string) inspect.Verdict {
+func (s *stack) ask(id string, args ...string) why.Verdict {
 	s.t.Helper()
 	out, code := s.fanfold(append([]string{"why", id, "-o", "json"}, args...)...)
-	var v inspect.Verdict
+	var v why.Verdict
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&v); err != nil {
 		s.t.Fatalf("%d %v %s", code, err, out)
 	}
-	if want := map[inspect.Kind]int{inspect.KindNoRecord: exitNotFound}[v.Kind]; code != want {
+	if want := map[why.Kind]int{why.KindNoRecord: exitNotFound}[v.Kind]; code != want {
 		s.t.Errorf("%s: exit code %d, not %d", v.Kind, code, want)
 	}
 	return v
 }
 
 // because polls until the answer for an id is of this kind, and checks that it has these words.
-func (s *stack) because(id string, want inspect.Kind, words ...string) inspect.Verdict {
+func (s *stack) because(id string, want why.Kind, words ...string) why.Verdict {
 	s.t.Helper()
-	var v inspect.Verdict
+	var v why.Verdict
 	s.eventually(fmt.Sprintf("%s is %s, with %q", id, want, words), func() bool {
 		v = s.ask(id)
 		whole, _ := json.Marshal(v)
@@ -58,66 +58,66 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
 	id := s.insert("slow", "")
-	s.because(id, inspect.KindNotPushed, "was not pushed", "fanfold submit "+id)
+	s.because(id, why.KindNotPushed, "was not pushed", "fanfold submit "+id)
 	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(time.Hour), Member: id})
-	if v := s.because(id, inspect.KindDelayed, "pushed for later"); len(v.Upcoming) != 1 {
+	if v := s.because(id, why.KindDelayed, "pushed for later"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(-time.Hour), Member: id})
-	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
+	s.because(id, why.KindNoScheduler, "no scheduler has moved it")
 	s.b.Redis.ZRem(ctx, sc.Keys.Delayed, id)
 
 	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
-	s.because("99999", inspect.KindLooking, "poll 3 of 3", "no such record")
-	s.because("88888", inspect.KindNoRecord)
+	s.because("99999", why.KindLooking, "poll 3 of 3", "no such record")
+	s.because("88888", why.KindNoRecord)
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
-	s.because("77777", inspect.KindQuarantined, "nobody knows it")
+	s.because("77777", why.KindQuarantined, "nobody knows it")
 	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
 
 	before := s.insert("slow", "")
 	s.push(before, id)
-	s.because(id, inspect.KindNoWorker, "behind 1 other", "--roles engine")
+	s.because(id, why.KindNoWorker, "behind 1 other", "--roles engine")
 	s.b.Redis.XGroupCreate(ctx, sc.Keys.Jobs, scripts.Group, "0")
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs, scripts.Group, "busy")
-	s.because(id, inspect.KindQueued, "behind 1 other", "limits.running_jobs is 3")
+	s.because(id, why.KindQueued, "behind 1 other", "limits.running_jobs is 3")
 	for i := range 3 {
 		s.b.Redis.ZAdd(ctx, sc.Keys.Deadlines, redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
 	}
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs, scripts.Group, "busy too")
-	s.because(id, inspect.KindNoRoom, "3 jobs run")
+	s.because(id, why.KindNoRoom, "3 jobs run")
 	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Jobs, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.because(id, inspect.KindWorkerDead, "ghost")
+	s.because(id, why.KindWorkerDead, "ghost")
 
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 3 WHERE id = ?", id)
 	s.b.Redis.Del(ctx, sc.Keys.Jobs)
-	if v := s.because(id, inspect.KindStateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
+	if v := s.because(id, why.KindStateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.b.Redis.Set(ctx, sc.Keys.Job(id), "something else", 0)
 	s.b.Redis.Set(ctx, sc.Keys.Job(before), "something else", 0)
-	if v := s.ask(id); v.Kind != inspect.KindBrokenState {
+	if v := s.ask(id); v.Kind != why.KindBrokenState {
 		t.Errorf("%+v", v)
 	}
 	s.b.Redis.Del(ctx, sc.Keys.Job(id))
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 4, Plan: scripts.Plan{Report: "slow", Definition: "x", Timeout: time.Hour, Listeners: "one"}}); err != nil {
 		t.Fatal(err)
 	}
-	s.because(id, inspect.KindSuperseded, "attempt 4")
+	s.because(id, why.KindSuperseded, "attempt 4")
 
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'the story' WHERE id = ?", id)
 	s.b.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: in(-time.Hour), Member: id})
-	s.because(id, inspect.KindEnded, "the story", "fanfold retry "+id, "on the list of dead jobs")
+	s.because(id, why.KindEnded, "the story", "fanfold retry "+id, "on the list of dead jobs")
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x.csv' WHERE id = ?", id)
-	s.because(id, inspect.KindEnded, "file:///x.csv")
+	s.because(id, why.KindEnded, "file:///x.csv")
 	s.exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?", id)
-	s.because(id, inspect.KindEnded, "cancelled")
+	s.because(id, why.KindEnded, "cancelled")
 
 	stranger := s.insert("unheard-of", "")
-	s.because(stranger, inspect.KindUnknownReport, "unheard-of")
+	s.because(stranger, why.KindUnknownReport, "unheard-of")
 	if _, code := s.fanfold("why", "no id"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
@@ -141,30 +141,30 @@ func TestWhyAJobRuns(t *testing.T) {
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	s.push(id)
 	s.eventually("the job has started", func() bool { return s.ask(id).Job == job.StatusRun })
-	s.because(id, inspect.KindNoWorker, s.b.Partitions.Home().Keys.Task(""), "--roles listeners")
+	s.because(id, why.KindNoWorker, s.b.Partitions.Home().Keys.Task(""), "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
-	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query has been running for")
+	v := s.because(id, why.KindBarrier, "1 of 2 listeners are done", "its query has been running for")
 	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since.IsZero() || v.Steps[0].Try != 1 || len(v.Upcoming) != 2 {
 		t.Errorf("%+v", v)
 	}
 	s.push(next)
-	s.because(next, inspect.KindNoRoom, "1 job runs")
+	s.because(next, why.KindNoRoom, "1 job runs")
 	if err := worker.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = worker.Wait()
-	s.because(id, inspect.KindWorkerDead, "and is dead: its lease ended", v.Steps[0].Owner)
+	s.because(id, why.KindWorkerDead, "and is dead: its lease ended", v.Steps[0].Owner)
 	// First no worker can take over; then one starts and does.
 	s.eventually("nobody reads", func() bool { return len(s.ask(id).Remedies) == 1 })
 	s.process("-c", s.config, "serve", "--roles", "listeners")
-	if v := s.because(id, inspect.KindBarrier, "fell silent"); v.Steps[0].Try != 2 {
+	if v := s.because(id, why.KindBarrier, "fell silent"); v.Steps[0].Try != 2 {
 		t.Errorf("%+v", v)
 	}
 	away := s.away("away.yaml", "tcp(")
-	if v := s.ask(id, "-c", away); v.Kind != inspect.KindRecordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "According to Redis") {
+	if v := s.ask(id, "-c", away); v.Kind != why.KindRecordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "According to Redis") {
 		t.Errorf("%+v", v)
 	}
-	if v := s.ask(id, "-c", s.away("redis.yaml", "redis://")); v.Kind != inspect.KindRedisAway || len(v.Commands) != 1 {
+	if v := s.ask(id, "-c", s.away("redis.yaml", "redis://")); v.Kind != why.KindRedisAway || len(v.Commands) != 1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -205,8 +205,8 @@ func TestWhyAStepWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.eventually("the worker is silent", func() bool { return s.ask(id).Kind == inspect.KindWorkerDead })
-	s.because(id, inspect.KindWorkerDead, "worker ghost took it")
+	s.eventually("the worker is silent", func() bool { return s.ask(id).Kind == why.KindWorkerDead })
+	s.because(id, why.KindWorkerDead, "worker ghost took it")
 	take := func(name string) *scripts.Task {
 		t.Helper()
 		entry := s.b.Redis.XRange(ctx, sc.Keys.Task(name), "-", "+").Val()[0]
@@ -226,30 +226,30 @@ func TestWhyAStepWaits(t *testing.T) {
 		if kept, err := lazy.Renew(ctx); err != nil || kept != scripts.OK {
 			t.Fatal(kept, err)
 		}
-		return s.ask(id).Kind == inspect.KindBarrier
+		return s.ask(id).Kind == why.KindBarrier
 	})
 	if _, err := lazy.Requeue(ctx, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
 		t.Fatal(err)
 	}
 	s.b.Redis.Del(ctx, sc.Keys.Task("lazy.one"))
-	v := s.because(id, inspect.KindRetryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
+	v := s.because(id, why.KindRetryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
 	if v.Steps[0].Try != 2 || v.Steps[0].Next.IsZero() || len(v.Upcoming) != 2 {
 		t.Errorf("%+v", v)
 	}
 	member := id + "/1/lazy.one"
 	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
-	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
+	s.because(id, why.KindNoScheduler, "no scheduler has moved it")
 	s.b.Redis.ZRem(ctx, sc.Keys.Delayed, member)
 	s.b.Redis.HDel(ctx, sc.Keys.Job(id), "lazy.one:next")
 	s.b.Redis.XGroupCreateMkStream(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "0")
-	s.because(id, inspect.KindNoWorker)
+	s.because(id, why.KindNoWorker)
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive")
-	v = s.because(id, inspect.KindLost, "Redis has lost the message")
+	v = s.because(id, why.KindLost, "Redis has lost the message")
 	s.redisCLI(strings.Split(v.Remedies[0], " sends it")[0])
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive too")
-	s.because(id, inspect.KindQueued, "0 tasks are ahead of it")
+	s.because(id, why.KindQueued, "0 tasks are ahead of it")
 	s.setJob(id, 4, "1")
-	s.because(id, inspect.KindNoScheduler, "no scheduler has failed it")
+	s.because(id, why.KindNoScheduler, "no scheduler has failed it")
 }
 
 // TestWhyTheSinkFails: why reports a sink that rejects files, and a listener whose database is
@@ -263,7 +263,7 @@ func TestWhyTheSinkFails(t *testing.T) {
 	s.serve(s.config)
 	away := s.insert("source", "")
 	s.push(away)
-	s.because(away, inspect.KindSourceAway, "database gone does not answer from here")
+	s.because(away, why.KindSourceAway, "database gone does not answer from here")
 	if err := os.MkdirAll(s.dir+"/files", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestWhyTheSinkFails(t *testing.T) {
 	}
 	id := s.insert("slow", "")
 	s.push(id)
-	if v := s.because(id, inspect.KindSinkFails, "It waits for fan-in: it failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
+	if v := s.because(id, why.KindSinkFails, "It waits for fan-in: it failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
 		t.Errorf("%+v", v)
 	}
 }

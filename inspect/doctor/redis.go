@@ -181,7 +181,7 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 // checkNotifications checks that the server publishes the events that the scheduler uses.
 func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Client) Finding {
 	const check = "redis notifications"
-	missing, has, err := d.in.UnpublishedBy(ctx, client)
+	missing, has, err := d.in.Servers.UnpublishedBy(ctx, client)
 	if err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("could not be tested: %w", err), "allow this user SUBSCRIBE, ZADD, SET and DEL, and check that Redis is not full")
 	}

@@ -34,7 +34,7 @@ func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 	for _, name := range names {
 		db, ok := d.Sources[name].(Database)
 		if !ok {
-			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Reach(ctx, name), d.Settings[name].Remedy))
+			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Options.Sources.Reach(ctx, name), d.Settings[name].Remedy))
 			continue
 		}
 		found := within(ctx, func(ctx context.Context) Findings { return d.checkServer(ctx, name, db) })

@@ -20,7 +20,7 @@ import (
 func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findings {
 	seen, err := s.Definitions.Seen(ctx)
 	serving := err == nil && seen.AnyLive() // processes run, which may all leave out the same listener
-	streams := d.in.Readers(s.Keys)
+	streams := d.Config.Readers(s.Keys)
 	var fs Findings
 	for _, key := range slices.Sorted(maps.Keys(streams)) {
 		fs = append(fs, d.checkStream(ctx, key, streams[key], serving))

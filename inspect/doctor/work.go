@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // checkPauses lists the pauses, because one may have been forgotten.
 func (d redisDoctor) checkPauses(ctx context.Context) Finding {
-	list, err := d.in.Pauses(ctx)
+	list, err := d.in.Pauses.List(ctx)
 	if err == nil && len(list) > 0 {
 		var all []string
 		for _, p := range list {
@@ -83,7 +84,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	}
 	if err == nil && n > 0 {
 		var newest []inspect.Quarantined
-		if newest, err = d.in.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
+		if newest, err = d.in.Quarantine.List(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
 			err = fmt.Errorf("%s could not be used; the newest, of %s: %s", words.Count(n, "entry"), words.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
@@ -96,7 +97,7 @@ const maxTimers = 2000
 // checkTimersDue warns if timers are overdue, or if no definition matches them.
 func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	const check = "timers"
-	all, err := d.in.Timers(ctx, func(string) bool { return true }, maxTimers)
+	all, err := d.in.Timers.List(ctx, func(string) bool { return true }, maxTimers)
 	var undefined, overdue []string
 	for _, t := range all {
 		switch t.State {
@@ -112,7 +113,7 @@ func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or remove them with fanfold timer rm")
 	case len(overdue) > 0:
 		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
-		return newFinding(check, Warn, "", err, inspect.SchedulerMissing)
+		return newFinding(check, Warn, "", err, why.SchedulerMissing)
 	}
 	return newFinding(check, Warn, "none is overdue", err, "")
 }

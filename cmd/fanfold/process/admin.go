@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect/gauges"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/web"
@@ -93,7 +93,7 @@ func (p *Process) RegisterMetrics(registry prometheus.Registerer) error {
 	build.WithLabelValues(p.Version, runtime.Version()).Set(1)
 	for _, c := range []prometheus.Collector{
 		build, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gauges.New(p.Inspect),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), inspect.NewCollector(p.Inspect),
 	} {
 		if err := registry.Register(c); err != nil {
 			return fmt.Errorf("metrics: %w", err)

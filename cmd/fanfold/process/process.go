@@ -174,7 +174,7 @@ func (p *Process) InspectConfig() inspect.Config {
 	c := p.Config
 	return inspect.Config{
 		Redis: c.Redis, Reports: c.Reports, Timers: c.Timers,
-		Limits: c.Limits, Records: c.Records, Bounds: c.Sources,
+		Limits: c.Limits, Records: c.Records, Sources: c.Sources,
 	}
 }
 

@@ -26,7 +26,7 @@ func (p checks) rights(ctx context.Context) error {
 // eviction logs if Redis may delete keys of running jobs. That is no reason to refuse the start:
 // what is deleted is started again from the records.
 func (p checks) eviction(ctx context.Context) {
-	policies, err := p.Inspect.EvictionPolicies(ctx)
+	policies, err := p.Inspect.Servers.EvictionPolicies(ctx)
 	if err != nil {
 		p.log.Warn("cannot read the eviction policy of Redis", "err", err)
 		return

@@ -118,7 +118,7 @@ func TestDashboardRoles(t *testing.T) {
 	if code != 409 || !strings.Contains(text, "you may only read") {
 		t.Errorf("a viewer is asked: %d %s", code, text)
 	}
-	if list, err := p.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
+	if list, err := p.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
 	code, _, header := oncall.ask("POST", "/fanfold/reports/slow/pause")

@@ -89,7 +89,7 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	}
 	mark, ok := marks[id]
 	if !ok {
-		return "", p.Inspect.NoRecord(id)
+		return "", p.Inspect.Jobs.NoRecord(id)
 	}
 	pass := waiting.Pass{ID: id, Mark: mark, Expires: until}
 	if site.Person != "" {

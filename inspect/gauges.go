@@ -1,21 +1,19 @@
-// Package gauges answers one question: how do the figures of Redis become metrics of Prometheus?
-package gauges
+package inspect
 
 import (
 	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/fanfold/fanfold/inspect"
 )
 
-// New returns a collector of the Figures. All processes export the same values: use their
+// NewCollector returns a collector of the Figures. All processes export the same values: use their
 // maximum, not their sum.
-func New(in *inspect.Inspector) prometheus.Collector {
+func NewCollector(in *Inspector) prometheus.Collector {
 	g := &gauges{in: in, descs: map[string]*prometheus.Desc{}}
-	g.up = prometheus.NewDesc("fanfold_redis_up", "1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.", nil, nil)
-	for _, f := range in.Measured() {
+	g.up = prometheus.NewDesc("fanfold_redis_up",
+		"1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.", nil, nil)
+	for _, f := range in.Figures.Measured() {
 		var labels []string
 		if f.Label != "" {
 			labels = append(labels, f.Label)
@@ -29,7 +27,7 @@ func New(in *inspect.Inspector) prometheus.Collector {
 }
 
 type gauges struct {
-	in    *inspect.Inspector
+	in    *Inspector
 	up    *prometheus.Desc
 	descs map[string]*prometheus.Desc // by name
 }
@@ -49,7 +47,7 @@ const scrapeTime = 3 * time.Second
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	all, err := g.in.Figures(ctx)
+	all, err := g.in.Figures.Read(ctx)
 	up := 1.0
 	if err != nil {
 		up = 0

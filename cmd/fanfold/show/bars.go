@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/watch"
 	"github.com/fanfold/fanfold/internal/words"
 )
 
@@ -86,10 +87,10 @@ func (b *Bars) Close() {
 	}
 }
 
-// Event implements inspect.Watcher. It does nothing: Show shows the change.
-func (b *Bars) Event(inspect.Event) error { return nil }
+// Event implements watch.Watcher. It does nothing: Show shows the change.
+func (b *Bars) Event(watch.Event) error { return nil }
 
-// Show implements inspect.Watcher. Pauses are lines above the bars.
+// Show implements watch.Watcher. Pauses are lines above the bars.
 func (b *Bars) Show(v inspect.Job) error {
 	if b.many != nil {
 		if v.Status.Final() {

@@ -1,15 +1,18 @@
-package inspect
+package why
 
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
+
+// pageSize is the number of entries that one round trip reads.
+const pageSize = 1000
 
 // searched is the maximum number of entries that are searched for an id.
 const searched = 10 * pageSize
@@ -33,13 +36,13 @@ type entry struct {
 }
 
 // queue describes a stream, and searches its oldest entries for an id and an attempt (0: any).
-func (in *Inspector) queue(ctx context.Context, key, id string, attempt int64) (queue, error) {
-	q, err := once(in, "stream "+key, func() (q queue, err error) {
+func (g *gatherer) queue(ctx context.Context, key, id string, attempt int64) (queue, error) {
+	q, err := once(g, "stream "+key, func() (q queue, err error) {
 		q.Key = key
-		if q.Length, err = in.o.Redis.XLen(ctx, key).Result(); err != nil {
+		if q.Length, err = g.Options.Redis.XLen(ctx, key).Result(); err != nil {
 			return q, err
 		}
-		if q.Consumers, err = in.o.Redis.XInfoConsumers(ctx, key, scripts.Group).Result(); err != nil && missing(err) {
+		if q.Consumers, err = g.Options.Redis.XInfoConsumers(ctx, key, scripts.Group).Result(); err != nil && inspect.Missing(err) {
 			err = nil
 		}
 		return q, err
@@ -47,24 +50,19 @@ func (in *Inspector) queue(ctx context.Context, key, id string, attempt int64) (
 	if err != nil {
 		return q, err
 	}
-	if err := in.search(ctx, &q, scripts.Message{ID: id, Attempt: attempt}); err != nil || q.Entry == nil {
+	if err := g.search(ctx, &q, scripts.Message{ID: id, Attempt: attempt}); err != nil || q.Entry == nil {
 		return q, err
 	}
-	pending, err := in.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+	pending, err := g.Options.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: key, Group: scripts.Group, Start: q.Entry.ID, End: q.Entry.ID, Count: 1,
 	}).Result()
-	if err != nil && !missing(err) {
+	if err != nil && !inspect.Missing(err) {
 		return q, err
 	}
 	if len(pending) > 0 {
 		q.Entry.Consumer, q.Entry.Idle = pending[0].Consumer, pending[0].Idle
 	}
 	return q, nil
-}
-
-// missing reports whether the error says that a stream or its group does not exist.
-func missing(err error) bool {
-	return redis.HasErrorPrefix(err, "NOGROUP") || strings.Contains(err.Error(), "no such key")
 }
 
 // indexed is a page of a stream, as an index.
@@ -75,9 +73,9 @@ type indexed struct {
 }
 
 // search finds the newest entry of a message among the oldest entries of a stream.
-func (in *Inspector) search(ctx context.Context, q *queue, of scripts.Message) error {
+func (g *gatherer) search(ctx context.Context, q *queue, of scripts.Message) error {
 	for from := "-"; ; {
-		page, err := once(in, "stream "+q.Key+" "+from, func() (indexed, error) { return in.index(ctx, q.Key, from) })
+		page, err := once(g, "stream "+q.Key+" "+from, func() (indexed, error) { return g.index(ctx, q.Key, from) })
 		if err != nil {
 			return err
 		}
@@ -94,8 +92,8 @@ func (in *Inspector) search(ctx context.Context, q *queue, of scripts.Message) e
 }
 
 // index reads a page of a stream.
-func (in *Inspector) index(ctx context.Context, key, from string) (indexed, error) {
-	found, err := in.o.Redis.XRangeN(ctx, key, from, "+", pageSize).Result()
+func (g *gatherer) index(ctx context.Context, key, from string) (indexed, error) {
+	found, err := g.Options.Redis.XRangeN(ctx, key, from, "+", pageSize).Result()
 	page := indexed{length: int64(len(found)), at: map[scripts.Message]entry{}}
 	for i, m := range found {
 		id, _ := m.Values["id"].(string)

@@ -1,6 +1,7 @@
-package inspect
+package why
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -35,13 +37,11 @@ var (
 	refuses = fmt.Errorf("access denied: %w", fault.Login)
 )
 
-// configured are the databases da and db and the API v, with their limits.
-func configured(b report.Bound) map[string]report.Source {
+// sources are those of the listeners.
+func sources() map[string]report.Source {
 	database := report.Words{Noun: "database", Section: "databases", Work: "its query has been running for"}
 	api := report.Words{Noun: "API", Section: "apis", Work: "it has been asking API {source} for"}
-	return map[string]report.Source{
-		"da": {Words: database, Timed: true, Bound: b}, "db": {Words: database, Timed: true, Bound: b}, "v": {Words: api, Bound: b},
-	}
+	return map[string]report.Source{"da": {Words: database, Timed: true}, "db": {Words: database, Timed: true}, "v": {Words: api}}
 }
 
 // change is one of what was found.
@@ -52,15 +52,15 @@ func running(status string, changes ...change) *facts {
 	f := &facts{
 		Record: &engine.Record{ID: "1", Report: "r", Status: report.Processing, Attempt: 2},
 		Report: twoListeners,
-		Job: &jobState{
+		Job: &inspect.State{
 			State: &job.State{Report: "r", Definition: twoListeners.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour), Target: 2},
-			Steps: []part{{"a", job.TaskState{Stage: 1}}, {"b", job.TaskState{Stage: 1}}}, FanIn: part{Name: job.StepFanIn},
+			Steps: []inspect.Part{{Name: "a", TaskState: job.TaskState{Stage: 1}}, {Name: "b", TaskState: job.TaskState{Stage: 1}}}, FanIn: inspect.Part{Name: job.StepFanIn},
 		},
 		Queues: map[string]queue{
 			"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
 			job.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
 		},
-		Sources: map[string]error{}, Paused: scripts.Pauses{}, Bounds: configured(report.Bound{}),
+		Away: map[string]error{}, Sources: sources(), Paused: scripts.Pauses{},
 	}
 	for _, c := range changes {
 		c(f)
@@ -77,7 +77,7 @@ func querying(changes ...change) *facts {
 func recorded(status report.Status, changes ...change) *facts {
 	f := &facts{
 		Record: &engine.Record{ID: "1", Report: "r", Status: status}, Report: twoListeners,
-		Jobs: queue{Whole: true, Consumers: alive}, AsideWhole: true, Paused: scripts.Pauses{}, Bounds: configured(report.Bound{}),
+		Jobs: queue{Whole: true, Consumers: alive}, QuarantineWhole: true, Paused: scripts.Pauses{},
 	}
 	for _, c := range changes {
 		c(f)
@@ -86,8 +86,8 @@ func recorded(status report.Status, changes ...change) *facts {
 }
 
 // of is a step of the job.
-func (f *facts) of(step string) *part {
-	if i := slices.IndexFunc(f.Job.Steps, func(p part) bool { return p.Name == step }); i >= 0 {
+func (f *facts) of(step string) *inspect.Part {
+	if i := slices.IndexFunc(f.Job.Steps, func(p inspect.Part) bool { return p.Name == step }); i >= 0 {
 		return &f.Job.Steps[i]
 	}
 	return &f.Job.FanIn
@@ -125,14 +125,14 @@ func waits(step string, due time.Duration) change {
 // back puts a step into the delayed set.
 func back(step string, due time.Duration) change {
 	return func(f *facts) {
-		f.Delayed = []Delayed{NewDelayed("1/2/"+step, float64(now.Add(due).UnixMilli()), now)}
+		f.Delayed = []inspect.Delayed{inspect.NewDelayed("1/2/"+step, float64(now.Add(due).UnixMilli()), now)}
 	}
 }
 
 // pushed puts a member into the delayed set.
 func pushed(member string, due time.Duration) change {
 	return func(f *facts) {
-		f.Delayed = []Delayed{NewDelayed(member, float64(now.Add(due).UnixMilli()), now)}
+		f.Delayed = []inspect.Delayed{inspect.NewDelayed(member, float64(now.Add(due).UnixMilli()), now)}
 	}
 }
 
@@ -165,7 +165,7 @@ func unsearched(step string) change {
 }
 
 // source makes the source of listener a answer with an error.
-func source(err error) change { return func(f *facts) { f.Sources["da"] = err } }
+func source(err error) change { return func(f *facts) { f.Away["da"] = err } }
 
 // orphaned leaves no process with the definition of the job.
 func orphaned(f *facts) {
@@ -183,9 +183,12 @@ func kept(f *facts) {
 // reads makes listener a of another kind.
 func reads(kind string) change {
 	return func(f *facts) {
-		r := *f.Report
+		r, source := *f.Report, "v"
+		if kind == report.External {
+			source = ""
+		}
 		r.Stages = []report.Stage{{Listeners: []report.Listener{
-			{Name: "a", Source: "v", Kind: kind, Silence: 30 * time.Second}, f.Report.Stages[0].Listeners[1],
+			{Name: "a", Source: source, Kind: kind, Silence: 30 * time.Second}, f.Report.Stages[0].Listeners[1],
 		}}}
 		f.Report, f.Job.Definition = &r, r.Hash()
 	}
@@ -207,11 +210,12 @@ var beforeTheStart = map[string]meaning{
 	"records away, id unknown": {&facts{RecordErr: away}, KindRecordsAway, "connection refused"},
 	"records away, id delayed": {recorded("", pushed("1", time.Hour), func(f *facts) { f.Record, f.RecordErr = nil, away }), KindRecordsAway, "According to Redis: It was pushed for later"},
 	"another row":              {recorded(report.Pending, func(f *facts) { f.Record.ID = "01" }), KindOtherID, `"01"`},
-	"a state that is none":     {recorded(report.Processing, func(f *facts) { f.JobErr = errBrokenState }), KindBrokenState, "delete it if it is not Fanfold's"},
+	"a state that is none":     {recorded(report.Processing, func(f *facts) { f.JobErr = inspect.ErrBrokenState }), KindBrokenState, "delete it if it is not Fanfold's"},
 
 	"success":                  {recorded(report.Success, func(f *facts) { f.Record.File = "file:///x" }), KindEnded, "It is done: file:///x"},
 	"partial":                  {recorded(report.Partial), KindEnded, "The file is without the data of some listeners."},
 	"failed":                   {recorded(report.Failed, func(f *facts) { f.Record.Error, f.Dead = "no disk", now }), KindEnded, "It has failed: no disk"},
+	"failed, wrong parameters": {recorded(report.Failed, func(f *facts) { f.Record.Parameters = []byte(`{"user": 1}`) }), KindEnded, "correct the parameters of the record; then fanfold retry 1 runs it again"},
 	"failed, listed":           {recorded(report.Failed, func(f *facts) { f.Dead = now }), KindEnded, "fanfold dead discard 1"},
 	"failed, still winding up": {running(job.StatusFailing, func(f *facts) { f.Record.Status = report.Failed }), KindEnded, "Its state in Redis still exists"},
 	"cancelled":                {recorded(report.Cancelled, func(f *facts) { f.Record.Error = "by hand" }), KindEnded, "It was cancelled: by hand"},
@@ -223,7 +227,7 @@ var beforeTheStart = map[string]meaning{
 	"no record":                {recorded("", func(f *facts) { f.Record = nil }), KindNoRecord, "no trace of the id in Redis."},
 	"no record, waits for one": {recorded("", pushed("1/2/@trigger", time.Second), func(f *facts) { f.Record = nil }), KindLooking, "poll 2 of 3"},
 
-	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []Delayed{NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "it is quarantined"},
+	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []inspect.Delayed{inspect.NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "it is quarantined"},
 	"overdue":                   {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m0s ago"},
 	"delayed":                   {recorded(report.Pending, pushed("1", time.Minute)), KindDelayed, "fanfold delay run 1 runs it now"},
 	"waits for its report":      {recorded(report.Pending, pushed("1/1/@trigger", time.Second), func(f *facts) { f.Report = nil }), KindLooking, `Its report "r" is not in this configuration`},
@@ -250,13 +254,13 @@ var beforeTheStart = map[string]meaning{
 	"the rate limit":            {querying(waits("a", time.Second), blames(job.BlameRate)), KindRateLimited, "raise databases.da.rate"},
 	"the rate limit, unread":    {querying(waits("a", time.Second), blames(job.BlameRate), entered("a", 0, "", 0), func(f *facts) { f.Delayed = nil }), KindRateLimited, "it waits for API vendor: job 5 is queued"},
 	"in the queue":              {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
-	"quarantined before a push": {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Aside = &Quarantined{} }), KindQueued, "as the next one"},
-	"in another form":           {recorded(report.Pending, func(f *facts) { f.Record.ID, f.Aside = "01", &Quarantined{Entry: "5-1"} }), KindOtherID, "fanfold submit 01, then fanfold quarantine rm 5-1"},
+	"quarantined before a push": {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Quarantined = &inspect.Quarantined{} }), KindQueued, "as the next one"},
+	"in another form":           {recorded(report.Pending, func(f *facts) { f.Record.ID, f.Quarantined = "01", &inspect.Quarantined{Entry: "5-1"} }), KindOtherID, "fanfold submit 01, then fanfold quarantine rm 5-1"},
 	"quarantined in that form": {recorded(report.Pending, func(f *facts) {
-		f.Aside = &Quarantined{Entry: "5-1", Reason: `the record's id is "01": push exactly that`}
+		f.Quarantined = &inspect.Quarantined{Entry: "5-1", Reason: `the record's id is "01": push exactly that`}
 	}), KindQuarantined, "fanfold submit 01, then fanfold quarantine rm 5-1"},
 	"pushed in another form?": {recorded(report.Pending), KindNotPushed, "fanfold quarantine ls shows whether its id was pushed in another form, such as 01"},
-	"quarantined":             {recorded(report.Pending, func(f *facts) { f.Aside = &Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 prevents that"},
+	"quarantined":             {recorded(report.Pending, func(f *facts) { f.Quarantined = &inspect.Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 prevents that"},
 
 	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = now }), KindPaused, "fanfold resume report r"},
 	"report unknown":             {recorded(report.Pending, func(f *facts) { f.Report = nil }), KindUnknownReport, "add the report"},
@@ -354,8 +358,11 @@ var ofSteps = map[string]meaning{
 // slots gives the source of listener a slots, which tasks of jobs have.
 func slots(limit int, ids ...string) change {
 	return func(f *facts) {
-		f.Bounds, f.Holders = configured(report.Bound{Parallel: limit}), map[string][]scripts.Holder{}
+		f.Holders = map[string][]scripts.Holder{}
 		for _, source := range []string{"da", "v"} {
+			described := f.Sources[source]
+			described.Parallel = limit
+			f.Sources[source] = described
 			for _, id := range ids {
 				f.Holders[source] = append(f.Holders[source], scripts.Holder{ID: id, Attempt: 2, Listener: "a"})
 			}
@@ -369,7 +376,7 @@ func blames(by job.Blame) change { return func(f *facts) { f.of("a").Blame = by 
 // notOurs gives the job a definition that this configuration does not have, and that a process had until just now.
 func notOurs(f *facts) {
 	f.Job.Definition = "other"
-	f.Seen = scripts.Seen{Now: now, Last: map[string]time.Time{f.Job.member(): now}}
+	f.Seen = scripts.Seen{Now: now, Last: map[string]time.Time{f.Job.Member(): now}}
 }
 
 // TestNoDelayRunWithoutADefinition: fanfold delay run does not help a job whose definition no process may have
@@ -412,89 +419,91 @@ func TestDiagnose(t *testing.T) {
 				if !slices.IsSortedFunc(v.Upcoming, func(a, b Upcoming) int { return a.At.Compare(b.At) }) {
 					t.Errorf("not in the order of time: %+v", v.Upcoming)
 				}
-				for _, s := range v.Steps {
-					if !slices.Contains(severity, s.Kind) {
-						t.Errorf("%s has no severity", s.Kind)
-					}
-				}
 			})
 		}
 	}
 }
 
-// TestRulesNameWhatIsKnown: a name that is mistyped in a rule would never hold, or say nothing.
+// TestRulesNameWhatIsKnown: a name that is mistyped in a rule would never hold, or say nothing, and
+// nothing asks for a name that no rule uses.
 func TestRulesNameWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	names := map[string]bool{"redis-alone": true, "{job-end": true}
-	for _, f := range []*facts{
-		querying(owned("a", time.Second), entered("a", 0, "w", 0)), recorded(report.Pending, inJobs("w", 0), pushed("1", 0), func(f *facts) { f.Aside = &Quarantined{} }),
-	} {
-		j := &judged{facts: f}
-		for _, p := range f.open() {
-			j.steps = append(j.steps, newStep(f, p))
-			j.worst = &j.steps[0]
-		}
-		for k := j.known(); k != nil; k = k.outer {
-			note(names, k)
-		}
-		if j.worst != nil {
-			note(names, j.worst.known(true))
-		}
-	}
-	for _, k := range severity {
-		names["="+string(k)] = true
-	}
-	for _, k := range []Kind{KindNoRecord, KindLooking, KindQuarantined, KindStateless, KindEnded, KindSuperseded} {
-		names["="+string(k)] = true
+	used := map[string]bool{} // false: known, and not used yet
+	know(used, &ofJob)
+	know(used, &ofStep)
+	know(used, &ofBoth)
+	for _, k := range Kinds() {
+		used["="+string(k)] = true
 	}
 	for name := range made {
-		names[name] = true
+		used[name] = false
 	}
 	for name := range phrases {
-		names["{"+name] = true
+		used["{"+name] = false
 	}
-	names["tries"], names["{tries"] = true, true // see newStep
-	check := func(prefix, name string) {
-		if !names[prefix+name] {
-			t.Errorf("no fact or text is called %q", prefix+name)
+	use := func(name string) {
+		if of, ok := strings.CutPrefix(name, "1:"); ok {
+			name = "{" + of
+		}
+		if _, ok := used[name]; !ok {
+			t.Errorf("no fact, text or time is called %q", name)
+		}
+		used[name] = true
+	}
+	condition := func(when string) {
+		for name := range strings.FieldsSeq(when) {
+			use(strings.TrimPrefix(name, "!"))
 		}
 	}
-	for _, r := range slices.Concat([]rule{jobRule, stepRule}, notes, slices.Collect(maps.Values(phrases))) {
-		for _, b := range r {
-			for name := range strings.FieldsSeq(b.when) {
-				if of, ok := strings.CutPrefix(name, "1:"); ok {
-					check("{", of)
-				} else {
-					check("", strings.TrimPrefix(name, "!"))
-				}
+	placeholder := regexp.MustCompile(`\{[^}]*`)
+	for _, r := range slices.Concat(append(append(notes, slices.Collect(maps.Values(phrases))...), jobRules, stepRules)...) {
+		condition(r.when)
+		for _, text := range slices.Concat([]string{r.says, r.then}, r.more, r.do) {
+			for _, found := range placeholder.FindAllString(text, -1) {
+				use(found)
 			}
-			for _, text := range slices.Concat([]string{b.says, b.then}, b.more, b.do) {
-				for _, found := range regexp.MustCompile(`\{[^}]*`).FindAllString(text, -1) {
-					check("", found)
-				}
-			}
-			if b.at != "" {
-				check("@", b.at)
-			}
+		}
+		if r.at != "" {
+			use("@" + r.at)
 		}
 	}
 	for _, ways := range made {
-		for name := range strings.FieldsSeq(strings.Join(ways, " ")) {
-			check("", strings.TrimPrefix(name, "!"))
+		condition(strings.Join(ways, " "))
+	}
+	condition("retries comes") // newStep and poll ask for them
+	for name, is := range used {
+		if !is {
+			t.Errorf("no rule uses %q", name)
 		}
 	}
 }
 
-// note notes the names of facts, of texts and of times.
-func note(names map[string]bool, k *known) {
-	for name := range k.is {
-		names[name] = true
+// know adds the names of a table: of facts, of texts after {, and of times after @.
+func know[T any](used map[string]bool, all *table[T]) {
+	for name := range all.is {
+		used[name] = false
 	}
-	for name := range k.text {
-		names["{"+name] = true
+	for name := range all.text {
+		used["{"+name] = false
 	}
-	for name := range k.at {
-		names["@"+name] = true
+	for name := range all.at {
+		used["@"+name] = false
+	}
+}
+
+// TestFactsOfNothing: every fact can be asked when nothing is known.
+func TestFactsOfNothing(t *testing.T) {
+	t.Parallel()
+	d := newDiagnosis(&facts{})
+	for name, is := range ofJob.is {
+		if is(d) && !slices.Contains([]string{"full", "in-grace", "deadline-ahead", "ids-before-none", "push-missed"}, name) {
+			t.Errorf("%s holds", name)
+		}
+	}
+	for name, is := range ofBoth.is {
+		if is(d.facts) {
+			t.Errorf("%s holds", name)
+		}
 	}
 }
 
@@ -508,6 +517,19 @@ func said(v Verdict) string {
 		lines = append(lines, u.What)
 	}
 	return strings.Join(append(lines, v.Remedies...), "\n")
+}
+
+// TestSeverity: of the open steps of a job, the worst has a severity of its own, so that the kind of the job
+// does not depend on their order.
+func TestSeverity(t *testing.T) {
+	t.Parallel()
+	of := map[int]Kind{}
+	for _, r := range stepRules {
+		if other := cmp.Or(of[r.severity], r.kind); r.severity == 0 || other != r.kind {
+			t.Errorf("%s has the severity %d of %s", r.kind, r.severity, other)
+		}
+		of[r.severity] = r.kind
+	}
 }
 
 // TestShell quotes what a shell would take apart.

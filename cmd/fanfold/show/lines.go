@@ -13,6 +13,8 @@ import (
 	"unicode"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/watch"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
@@ -51,7 +53,7 @@ type Line struct {
 	Fields map[string]string `json:"fields,omitempty"` // of an event
 }
 
-// Show implements inspect.Watcher. It shows what has changed.
+// Show implements watch.Watcher. It shows what has changed.
 func (l *Lines) Show(v inspect.Job) error {
 	text, now := string(v.Status), time.Now()
 	if v.Attempt > 0 {
@@ -61,8 +63,9 @@ func (l *Lines) Show(v inspect.Job) error {
 		if v.Job != "" {
 			text += fmt.Sprintf(", %s, stage %d", v.Job, v.Stage)
 		}
-		same := text + " " + string(v.Waiting)
-		if text += suffix(": ", v.Waits); v.Waiting == inspect.KindNoRoom || v.Waiting == inspect.KindQueued {
+		same := text + " " + v.Waiting
+		text += suffix(": ", v.Waits)
+		if kind := why.Kind(v.Waiting); kind == why.KindNoRoom || kind == why.KindQueued {
 			same = text // others before it start
 		}
 		if err := l.say(v.ID, text, same, Line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage, Waits: v.Waits}); err != nil {
@@ -124,8 +127,8 @@ const waitsFor = "waits for "
 
 func waitsUntil(ms int64) string { return "waits until " + strconv.FormatInt(ms, 10) }
 
-// Event implements inspect.Watcher. It shows what Show does not.
-func (l *Lines) Event(e inspect.Event) error {
+// Event implements watch.Watcher. It shows what Show does not.
+func (l *Lines) Event(e watch.Event) error {
 	f := maps.Clone(e.Fields)
 	delete(f, "id")
 	delete(f, "event")

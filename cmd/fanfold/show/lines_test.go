@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/watch"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -27,23 +29,23 @@ func TestLines(t *testing.T) {
 	again.Listeners = []inspect.Listener{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 5}}
 	more := again
 	more.Listeners = []inspect.Listener{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 9}}
-	fails := inspect.Event{ID: "1", Name: "retry", At: time.Now(), Fields: map[string]string{"step": "a", "counts": "1", "next": waitsUntil(next.UnixMilli())[len("waits until "):], "error": "cut"}}
+	fails := watch.Event{ID: "1", Name: "retry", At: time.Now(), Fields: map[string]string{"step": "a", "counts": "1", "next": waitsUntil(next.UnixMilli())[len("waits until "):], "error": "cut"}}
 	for _, step := range []any{
-		running, running, inspect.Event{ID: "1", Name: "started"}, fails, waits, again, more,
-		inspect.Event{ID: "1", Name: "retry", Fields: map[string]string{"step": "@fanin", "counts": "0", "next": "5", "error": "sink\naway"}},
-		inspect.Event{ID: "1", Name: "omitted", Fields: map[string]string{"listener": "b", "policy": "optional", "reason": "late"}},
-		inspect.Event{ID: "1", Name: "refused", Fields: map[string]string{"listener": "b", "worker": "\x1b[2Jw\r", "type": "rows", "reason": "an older attempt"}},
-		inspect.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "@cancel", "reason": "cancelled"}},
-		inspect.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "b", "reason": "bad"}},
-		inspect.Event{ID: "1", Name: "new", Fields: map[string]string{"id": "1", "attempt": "1", "x": "y"}},
-		inspect.Event{ID: "1", Name: "ignored", Fields: map[string]string{"reason": "duplicate"}},
+		running, running, watch.Event{ID: "1", Name: "started"}, fails, waits, again, more,
+		watch.Event{ID: "1", Name: "retry", Fields: map[string]string{"step": "@fanin", "counts": "0", "next": "5", "error": "sink\naway"}},
+		watch.Event{ID: "1", Name: "omitted", Fields: map[string]string{"listener": "b", "policy": "optional", "reason": "late"}},
+		watch.Event{ID: "1", Name: "refused", Fields: map[string]string{"listener": "b", "worker": "\x1b[2Jw\r", "type": "rows", "reason": "an older attempt"}},
+		watch.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "@cancel", "reason": "cancelled"}},
+		watch.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "b", "reason": "bad"}},
+		watch.Event{ID: "1", Name: "new", Fields: map[string]string{"id": "1", "attempt": "1", "x": "y"}},
+		watch.Event{ID: "1", Name: "ignored", Fields: map[string]string{"reason": "duplicate"}},
 		inspect.Job{ID: "1", Status: report.Partial, Attempt: 1, File: "gs://b/1.csv", Error: "without listener b"},
 	} {
 		var err error
 		switch v := step.(type) {
 		case inspect.Job:
 			err = l.Show(v)
-		case inspect.Event:
+		case watch.Event:
 			err = l.Event(v)
 		}
 		if err != nil {
@@ -80,8 +82,8 @@ func TestLinesOfAQueue(t *testing.T) {
 	var out bytes.Buffer
 	l := NewLines(&out, false)
 	for _, v := range []inspect.Job{
-		{}, {Waits: "behind 2 others", Waiting: inspect.KindNoRoom}, {Waits: "behind 2 others", Waiting: inspect.KindNoRoom}, {Waits: "the next one", Waiting: inspect.KindNoRoom},
-		{Waits: "due in 9s", Waiting: inspect.KindDelayed}, {Waits: "due in 6s", Waiting: inspect.KindDelayed},
+		{}, {Waits: "behind 2 others", Waiting: string(why.KindNoRoom)}, {Waits: "behind 2 others", Waiting: string(why.KindNoRoom)}, {Waits: "the next one", Waiting: string(why.KindNoRoom)},
+		{Waits: "due in 9s", Waiting: string(why.KindDelayed)}, {Waits: "due in 6s", Waiting: string(why.KindDelayed)},
 	} {
 		v.ID, v.Status = "1", report.Pending
 		if err := l.Show(v); err != nil {
@@ -116,7 +118,7 @@ func TestLinesOfWaiting(t *testing.T) {
 	look(inspect.Listener{State: "waiting"}, "listener/a")
 	look(inspect.Listener{State: "waiting"}, "listener/a")
 	look(inspect.Listener{State: "running"})
-	if err := l.Event(inspect.Event{ID: "1", Name: "waits", At: start, Fields: map[string]string{"step": "a", "next": waitsUntil(start.UnixMilli())[len("waits until "):], "for": "job 7"}}); err != nil {
+	if err := l.Event(watch.Event{ID: "1", Name: "waits", At: start, Fields: map[string]string{"step": "a", "next": waitsUntil(start.UnixMilli())[len("waits until "):], "for": "job 7"}}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {

@@ -16,19 +16,22 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// Servers are the masters of Redis.
+type Servers struct{ o *Options }
+
 // eventTime is the timeout for an event. Events arrive within a round trip.
 const eventTime = time.Second
 
 // Unpublished returns the names of the keyspace events that the scheduler uses and Redis does not
 // publish. It causes all of them on a key of its own and listens, because many servers do not show
 // the setting.
-func (in *Inspector) Unpublished(ctx context.Context) (missing []string, err error) {
-	masters, err := redisdb.Masters(ctx, in.o.Redis)
+func (m Servers) Unpublished(ctx context.Context) (missing []string, err error) {
+	masters, err := redisdb.Masters(ctx, m.o.Redis)
 	if err != nil {
 		return nil, err
 	}
 	for _, master := range masters {
-		found, _, err := in.UnpublishedBy(ctx, master)
+		found, _, err := m.UnpublishedBy(ctx, master)
 		if err != nil {
 			return nil, err
 		}
@@ -39,8 +42,8 @@ func (in *Inspector) Unpublished(ctx context.Context) (missing []string, err err
 }
 
 // EvictionPolicies returns the maxmemory-policy of all masters, each policy once.
-func (in *Inspector) EvictionPolicies(ctx context.Context) (all []string, err error) {
-	masters, err := redisdb.Masters(ctx, in.o.Redis)
+func (m Servers) EvictionPolicies(ctx context.Context) (all []string, err error) {
+	masters, err := redisdb.Masters(ctx, m.o.Redis)
 	for _, master := range masters {
 		info, err := master.InfoMap(ctx, "memory").Result()
 		if err != nil {
@@ -56,15 +59,15 @@ func (in *Inspector) EvictionPolicies(ctx context.Context) (all []string, err er
 
 // UnpublishedBy is Unpublished for one master. It returns false for has, and asks nothing, if the
 // master has no partition.
-func (in *Inspector) UnpublishedBy(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {
-	i := slices.IndexFunc(in.o.Scripts, func(s *scripts.Scripts) bool {
-		its, err := redisdb.Master(ctx, in.o.Redis, s.Keys.Wake)
+func (m Servers) UnpublishedBy(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {
+	i := slices.IndexFunc(m.o.Scripts, func(s *scripts.Scripts) bool {
+		its, err := redisdb.Master(ctx, m.o.Redis, s.Keys.Wake)
 		return err == nil && its.Options().Addr == master.Options().Addr
 	})
 	if i < 0 {
 		return nil, false, nil
 	}
-	missing, err = unpublished(ctx, master, in.o.Scripts[i].Keys.Canary("inspect-"+rand.Text()))
+	missing, err = unpublished(ctx, master, m.o.Scripts[i].Keys.Canary("inspect-"+rand.Text()))
 	return missing, true, err
 }
 

@@ -1,4 +1,4 @@
-package inspect
+package why
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 func TestKindsInTheDocs(t *testing.T) {
 	t.Parallel()
 	for page, column := range map[string]int{"guides/stuck-job.md": 1, "explanation/guarantees.md": 3} {
-		text, err := os.ReadFile("../docs/" + page)
+		text, err := os.ReadFile("../../docs/" + page)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,24 +9,27 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
+// Events are the stream of what happens to jobs.
+type Events struct{ o *Options }
+
 // Cursor is a position in the events of every partition; nil: at their end.
 type Cursor []string
 
-// Told counts what the events of some time tell.
-type Told struct {
+// Counts counts what the events of some time tell.
+type Counts struct {
 	Ended  map[report.Status]int      // jobs
 	Failed map[string]int             // failed tries, by step, such as a listener
 	Took   map[string][]time.Duration // queries that succeeded, by listener, of jobs that have ended
 }
 
-// Told counts the events after a cursor, and returns the cursor after them.
-func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error) {
-	t, next := Told{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}}, make(Cursor, len(in.o.Scripts))
-	for i, s := range in.o.Scripts {
+// Counts counts the events after a cursor, and returns the cursor after them.
+func (e Events) Count(ctx context.Context, from Cursor) (Counts, Cursor, error) {
+	t, next := Counts{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}}, make(Cursor, len(e.o.Scripts))
+	for i, s := range e.o.Scripts {
 		if from == nil {
-			last, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events, "+", "-", 1).Result()
+			last, err := e.o.Redis.XRevRangeN(ctx, s.Keys.Events, "+", "-", 1).Result()
 			if err != nil {
-				return Told{}, nil, fmt.Errorf("events: %w", err)
+				return Counts{}, nil, fmt.Errorf("events: %w", err)
 			}
 			if next[i] = "0-0"; len(last) > 0 {
 				next[i] = last[0].ID
@@ -35,9 +38,9 @@ func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error
 		}
 		next[i] = from[i]
 		for more := true; more; {
-			found, err := in.o.Redis.XRangeN(ctx, s.Keys.Events, "("+next[i], "+", pageSize).Result()
+			found, err := e.o.Redis.XRangeN(ctx, s.Keys.Events, "("+next[i], "+", pageSize).Result()
 			if err != nil {
-				return Told{}, nil, fmt.Errorf("events: %w", err)
+				return Counts{}, nil, fmt.Errorf("events: %w", err)
 			}
 			for _, e := range found {
 				next[i] = e.ID

@@ -1,0 +1,102 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/record"
+)
+
+// Jobs are the records and the states of their jobs.
+type Jobs struct{ o *Options }
+
+// Get reads a record and the state of its job. It returns engine.ErrNoRecord if the row does not
+// exist.
+func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
+	r, err := j.Record(ctx, id)
+	if err != nil {
+		return Job{}, err
+	}
+	v := OfRecord(r)
+	if !v.Status.HasFile() {
+		v.File = "" // of an earlier attempt
+	}
+	state, err := j.State(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	if !r.Status.Final() {
+		found, err := j.o.Scripts.Of(id).Gate.Paused(ctx)
+		if err != nil {
+			return v, err
+		}
+		v.Paused = state.pausedBy(found, r.Report)
+	}
+	if state == nil || state.Attempt != r.Attempt {
+		return v, nil
+	}
+	v.Job, v.Stage = state.Status, state.Stage
+	if !r.Status.Final() {
+		v.Started, v.Deadline = &state.Started, &state.Deadline
+	}
+	ours := j.o.Config.Reports[state.Report]
+	v.Listeners = state.listeners(ours)
+	if state.Runs() && !state.Querying() {
+		fanIn := Listener{Name: state.FanIn.Name, Stage: state.Stage}
+		fanIn.is(state.FanIn)
+		v.FanIn = &fanIn
+	}
+	if state.NeedsDefinition() && !state.Of(ours) {
+		seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
+		v.Orphan = err == nil && state.Orphan(ours, seen)
+		return v, err
+	}
+	return v, nil
+}
+
+// Record reads a record, or returns engine.ErrNoRecord.
+func (j Jobs) Record(ctx context.Context, id string) (engine.Record, error) {
+	records, err := j.Records(ctx, []string{id})
+	return records[id], err
+}
+
+// Records reads records by their ids. It returns engine.ErrNoRecord if one does not exist.
+func (j Jobs) Records(ctx context.Context, ids []string) (map[string]engine.Record, error) {
+	records, err := j.o.Records.Read(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if r, ok := records[id]; !ok || r.ID != id {
+			return nil, j.NoRecord(id)
+		}
+	}
+	return records, nil
+}
+
+// NoRecord returns the error for an id without a record.
+func (j Jobs) NoRecord(id string) error {
+	table := j.o.Config.Records
+	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, table.Table, table.Database)
+}
+
+// List returns jobs from their records, with Times, the most recently changed record first.
+func (j Jobs) List(ctx context.Context, of record.Filter, limit int) ([]Job, error) {
+	records, err := j.Search(ctx, of, limit)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]Job, len(records))
+	each := make([]*Job, len(records))
+	for i, r := range records {
+		jobs[i] = OfRecord(r)
+		each[i] = &jobs[i]
+	}
+	return jobs, j.Times(ctx, each...)
+}
+
+// Search returns records, the most recently changed first.
+func (j Jobs) Search(ctx context.Context, of record.Filter, limit int) ([]engine.Record, error) {
+	return j.o.Records.List(ctx, of, limit)
+}

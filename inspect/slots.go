@@ -1,0 +1,49 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Slots are those of sources that limit their tasks.
+type Slots struct{ o *Options }
+
+// Holders returns the tasks that have a slot of a source, by source.
+func (s Slots) Holders(ctx context.Context) (map[string][]scripts.Holder, error) {
+	return s.o.Scripts.Home().Limits.Holders(ctx, s.limited())
+}
+
+// Count counts the tasks that have a slot, by listener. It leaves out listeners whose source has
+// no limit.
+func (s Slots) Count(held map[string][]scripts.Holder) map[string]int {
+	counts := map[string]int{}
+	for _, r := range s.o.Config.Reports {
+		for _, l := range r.Listeners() {
+			if s.o.Config.Sources[l.Source].Parallel > 0 {
+				counts[l.Name] = 0
+			}
+		}
+	}
+	for _, holders := range held {
+		for _, h := range holders {
+			if _, ok := counts[h.Listener]; ok {
+				counts[h.Listener]++
+			}
+		}
+	}
+	return counts
+}
+
+// limited returns the names of the sources that limit their tasks, sorted.
+func (s Slots) limited() []string {
+	var names []string
+	for name, source := range s.o.Config.Sources {
+		if source.Parallel > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,233 @@
+package why
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/trigger"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// askTime is the timeout after which a server counts as away.
+const askTime = 5 * time.Second
+
+// gatherer collects the facts of ids.
+type gatherer struct {
+	*inspect.Inspector
+	batch *batch // nil: every job is asked about separately
+}
+
+// gather asks Redis, the record database, and the sources of the listeners that a job waits for.
+// A server that is away is a fact, too.
+func (g *gatherer) gather(ctx context.Context, id string) *facts {
+	o := g.Options
+	s := o.Scripts.Of(id)
+	server, _ := once(g, "server "+s.Keys.Prefix, func() (redis.Options, error) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		return redisdb.Server(ctx, o.Config.Redis, o.Redis, s.Keys.Job(id)), nil
+	})
+	f := &facts{
+		ID:      id,
+		CLI:     redisCLI(server),
+		Keys:    s.Keys,
+		Limits:  o.Config.Limits.Share(len(o.Scripts)),
+		Now:     time.Now(),
+		Queues:  map[string]queue{},
+		Away:    map[string]error{},
+		Sources: o.Config.Sources,
+	}
+	f.Record, f.RecordErr = g.record(ctx, id)
+	if f.Record != nil {
+		f.Report = o.Config.Reports[f.Record.Report]
+	}
+	redisCtx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	if f.RedisErr = g.redis(redisCtx, s, f); f.RedisErr != nil {
+		return f
+	}
+	for _, name := range f.openSources() {
+		_, f.Away[name] = once(g, "source "+name, func() (struct{}, error) {
+			return struct{}{}, o.Sources.Reach(ctx, name)
+		})
+	}
+	return f
+}
+
+func (g *gatherer) record(ctx context.Context, id string) (*engine.Record, error) {
+	ids := []string{id}
+	if g.batch != nil {
+		ids = g.batch.ids
+	}
+	records, err := once(g, "records", func() (map[string]engine.Record, error) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		return g.Options.Records.Read(ctx, ids)
+	})
+	if r, ok := records[id]; ok && err == nil {
+		return &r, nil
+	}
+	return nil, err
+}
+
+// redis collects the facts in Redis.
+func (g *gatherer) redis(ctx context.Context, s *scripts.Scripts, f *facts) (err error) {
+	if f.Now, err = s.Now(ctx); err != nil {
+		f.Now = time.Now()
+		return err
+	}
+	if f.Job, err = g.Jobs.State(ctx, f.ID); errors.Is(err, inspect.ErrBrokenState) {
+		f.JobErr = err
+	} else if err != nil {
+		return err
+	}
+	if f.Job != nil && f.Report == nil {
+		f.Report = g.Options.Config.Reports[f.Job.Report]
+	}
+	var errs [5]error
+	of := " of " + s.Keys.Prefix
+	f.Seen, errs[0] = once(g, "definitions"+of, func() (scripts.Seen, error) { return s.Definitions.Seen(ctx) })
+	f.Delayed, errs[1] = g.delayed(ctx, s, f)
+	f.Running, errs[2] = once(g, "running"+of, func() (int64, error) { return s.Jobs.Running(ctx) })
+	f.Memory, errs[3] = once(g, "memory"+of, func() (int, error) {
+		usage, err := s.Memory.Usage(ctx)
+		return usage.Percent(), err
+	})
+	f.Paused, errs[4] = once(g, "pauses"+of, func() (scripts.Pauses, error) { return s.Gate.Paused(ctx) })
+	if err := cmp.Or(errs[:]...); err != nil {
+		return err
+	}
+	if f.runs() {
+		return g.steps(ctx, f)
+	}
+	return g.waiting(ctx, s, f)
+}
+
+// waiting collects the facts of an id that has no running job.
+func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) error {
+	contenders, err := once(g, "contenders of "+s.Keys.Prefix, func() (map[string]time.Time, error) {
+		return s.Memory.Contenders(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	_, f.Contender = contenders[f.ID]
+	if r := f.Report; r != nil && r.Running > 0 {
+		_, f.Limited, err = g.score(ctx, s.Keys.Waiting(r.Name), f.ID)
+		if err != nil {
+			return err
+		}
+	}
+	ended := f.Record != nil && f.Record.Status.Final()
+	if f.Record != nil && !ended && f.Report != nil {
+		if err := g.types(ctx, f); err != nil {
+			return err
+		}
+	}
+	if at, ok, err := g.score(ctx, s.Keys.Dead, f.ID); err != nil {
+		return err
+	} else if ok {
+		f.Dead = time.UnixMilli(int64(at))
+	}
+	if f.Jobs, err = g.queue(ctx, s.Keys.Jobs, f.ID, 0); err != nil || ended {
+		return err
+	}
+	f.Quarantined, f.QuarantineWhole, err = g.Quarantine.Search(ctx, f.ID)
+	return err
+}
+
+// score returns the score of a member of a sorted set, and whether it is one.
+func (g *gatherer) score(ctx context.Context, key, member string) (float64, bool, error) {
+	score, err := g.Options.Redis.ZScore(ctx, key, member).Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, false, nil
+	}
+	return score, err == nil, err
+}
+
+// types returns an error if a key that the start of the job needs has another type.
+func (g *gatherer) types(ctx context.Context, f *facts) error {
+	_, err := once(g, "types of "+f.Keys.Prefix+" "+f.Report.Name, func() (struct{}, error) {
+		keys := []string{f.Keys.Deadlines, f.Keys.Events}
+		if len(f.Report.Stages) > 0 {
+			for _, l := range f.Report.Stages[0].Listeners {
+				keys = append(keys, f.Keys.Task(l.Name))
+			}
+		}
+		found := make([]*redis.StatusCmd, len(keys))
+		_, err := g.Options.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, key := range keys {
+				found[i] = p.Type(ctx, key)
+			}
+			return nil
+		})
+		for i, key := range keys {
+			if is, want := found[i].Val(), f.Keys.Type(key); is != "" && is != "none" && is != want {
+				return struct{}{}, wrongType(fmt.Sprintf("the key %s is a %s, not a %s: inspect it with redis-cli TYPE %s",
+					key, is, want, shell(key)))
+			}
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// wrongType is the error of a key with another type, which Redis would answer to a command.
+type wrongType string
+
+func (w wrongType) Error() string { return "WRONGTYPE " + string(w) }
+func (w wrongType) RedisError()   {}
+
+// steps finds the stream entries of the open steps of a job, and who has the slots of their sources.
+func (g *gatherer) steps(ctx context.Context, f *facts) (err error) {
+	f.Holders, err = once(g, "slots", func() (map[string][]scripts.Holder, error) { return g.Slots.Holders(ctx) })
+	if err != nil {
+		return err
+	}
+	for _, p := range f.open() {
+		for _, stream := range f.streams(p.Name) {
+			q, err := g.queue(ctx, stream, f.ID, f.Job.Attempt)
+			if err != nil {
+				return err
+			}
+			if f.Queues[p.Name] = q; q.Entry != nil {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// delayed finds the members of the delayed set that belong to an id. It asks for every possible
+// member by name, because the set can be large.
+func (g *gatherer) delayed(ctx context.Context, s *scripts.Scripts, f *facts) ([]inspect.Delayed, error) {
+	members := trigger.BeforeStart(f.ID)
+	if f.Job != nil {
+		steps := []string{job.StepFanIn, job.StepRecord}
+		for _, p := range f.Job.Open() {
+			if p.Name != job.StepFanIn {
+				steps = append(steps, p.Name)
+			}
+		}
+		for _, step := range steps {
+			members = append(members, job.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
+		}
+	}
+	scores, err := s.Sets.Scores(ctx, f.Keys.Delayed, members)
+	var found []inspect.Delayed
+	for _, m := range members {
+		if score, ok := scores[m]; ok {
+			found = append(found, inspect.NewDelayed(m, score, f.Now))
+		}
+	}
+	return found, err
+}

@@ -1,0 +1,232 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// ofJob has the names of the facts of a job.
+var ofJob = table[*diagnosis]{
+	is: map[string]func(*diagnosis) bool{
+		// The servers.
+		"wrong-type":   func(d *diagnosis) bool { return redis.HasErrorPrefix(d.RedisErr, "WRONGTYPE") },
+		"redis-denies": func(d *diagnosis) bool { return redis.HasErrorPrefix(d.RedisErr, "NOPERM") },
+		"redis-away":   func(d *diagnosis) bool { return d.RedisErr != nil },
+		"records-away": func(d *diagnosis) bool { return d.RecordErr != nil },
+		"full-memory":  func(d *diagnosis) bool { return d.Memory > d.Limits.Memory },
+		"full":         func(d *diagnosis) bool { return d.Running >= int64(d.Limits.RunningJobs) },
+
+		// The record.
+		"record":        func(d *diagnosis) bool { return d.Record != nil },
+		"other-id":      func(d *diagnosis) bool { return d.Record != nil && d.record.ID != d.ID },
+		"pending":       func(d *diagnosis) bool { return d.record.Status == report.Pending },
+		"processing":    func(d *diagnosis) bool { return d.record.Status == report.Processing },
+		"success":       func(d *diagnosis) bool { return d.record.Status == report.Success },
+		"partial":       func(d *diagnosis) bool { return d.record.Status == report.Partial },
+		"failed":        func(d *diagnosis) bool { return d.record.Status == report.Failed },
+		"cancelled":     func(d *diagnosis) bool { return d.record.Status == report.Cancelled },
+		"final":         func(d *diagnosis) bool { return d.Record != nil && d.record.Status.Final() },
+		"record-error":  func(d *diagnosis) bool { return d.record.Error != "" },
+		"in-grace":      func(d *diagnosis) bool { return d.record.Age < d.Limits.Grace },
+		"dead":          func(d *diagnosis) bool { return !d.Dead.IsZero() },
+		"report":        func(d *diagnosis) bool { return d.Report != nil },
+		"report-paused": func(d *diagnosis) bool { return d.Record != nil && !d.paused().IsZero() },
+
+		"parameters-refused": (*diagnosis).parametersRefused,
+
+		// The state.
+		"broken-state":    func(d *diagnosis) bool { return d.JobErr != nil },
+		"state":           func(d *diagnosis) bool { return d.Job != nil },
+		"state-runs":      func(d *diagnosis) bool { return d.Job != nil && d.Job.Runs() },
+		"overtaken":       func(d *diagnosis) bool { return d.Record != nil && d.state.Attempt > d.record.Attempt },
+		"seen":            func(d *diagnosis) bool { return !d.lastSeen().IsZero() },
+		"restarts":        func(d *diagnosis) bool { return d.Report != nil && !d.report.WaitOnChange },
+		"deadline-waits":  func(d *diagnosis) bool { return d.definition() != nil && d.report.DeadlineWaits },
+		"deadline-missed": (*diagnosis).deadlineMissed,
+		"deadline-ahead":  func(d *diagnosis) bool { return !d.Now.After(d.state.Deadline) },
+		"some-done":       func(d *diagnosis) bool { return d.state.Done > 0 && d.state.Done < d.state.Target },
+		"worst":           func(d *diagnosis) bool { return d.worst != nil },
+		"several":         func(d *diagnosis) bool { return len(d.steps) > 1 },
+		"worst-running":   func(d *diagnosis) bool { return d.worst != nil && d.worst.kind == KindRunning },
+		"worst-ending":    func(d *diagnosis) bool { return d.worst != nil && d.worst.kind == KindEnding },
+
+		// Its place in the queue.
+		"push":            func(d *diagnosis) bool { return d.push() != nil },
+		"push-due":        func(d *diagnosis) bool { return !d.pushDue().IsZero() },
+		"push-missed":     func(d *diagnosis) bool { return d.Now.Sub(d.pushDue()) > inspect.Missed },
+		"push-of-id":      func(d *diagnosis) bool { return d.push() != nil && d.push().Step() == "" },
+		"contender":       func(d *diagnosis) bool { return d.Contender },
+		"limited":         func(d *diagnosis) bool { return d.Limited },
+		"queued":          func(d *diagnosis) bool { return d.Jobs.Entry != nil },
+		"ids-before-none": func(d *diagnosis) bool { return d.entry().Ahead == 0 },
+		"read":            func(d *diagnosis) bool { return d.entry().Consumer != "" },
+		"silent":          func(d *diagnosis) bool { return d.entry().Idle > d.Limits.Lease },
+		"alive":           func(d *diagnosis) bool { return d.live(d.Jobs) > 0 },
+		"jobs-whole":      func(d *diagnosis) bool { return d.Jobs.Whole },
+
+		"quarantined":      func(d *diagnosis) bool { return d.Quarantined != nil },
+		"quarantine-whole": func(d *diagnosis) bool { return d.QuarantineWhole },
+		"other-form":       func(d *diagnosis) bool { return d.quarantined().ExactID() != "" },
+	},
+	text: map[string]func(*diagnosis) string{
+		"redis-error":   func(d *diagnosis) string { return text(d.RedisErr) },
+		"records-error": func(d *diagnosis) string { return text(d.RecordErr) },
+		"memory":        func(d *diagnosis) string { return strconv.Itoa(d.Memory) },
+		"memory-max":    func(d *diagnosis) string { return strconv.Itoa(d.Limits.Memory) },
+		"jobs-running":  func(d *diagnosis) string { return integer(d.Running) },
+		"jobs-max":      func(d *diagnosis) string { return strconv.Itoa(d.Limits.RunningJobs) },
+		"lease":         func(d *diagnosis) string { return words.Short(d.Limits.Lease) },
+		"grace":         func(d *diagnosis) string { return words.Short(d.Limits.Grace) },
+		"polls":         func(*diagnosis) string { return strconv.Itoa(len(report.RecordPolls)) },
+
+		"record-id":      func(d *diagnosis) string { return strconv.Quote(d.record.ID) },
+		"exact-id":       func(d *diagnosis) string { return d.exactID() },
+		"record-status":  func(d *diagnosis) string { return strconv.Quote(string(d.record.Status)) },
+		"record-error":   func(d *diagnosis) string { return d.record.Error },
+		"record-attempt": func(d *diagnosis) string { return integer(d.record.Attempt) },
+		"record-age":     func(d *diagnosis) string { return words.Short(d.record.Age) },
+		"file":           func(d *diagnosis) string { return d.record.File },
+		"dead-since":     func(d *diagnosis) string { return words.Stamp(d.Dead) },
+		"report":         func(d *diagnosis) string { return d.record.Report },
+		"report-quoted":  func(d *diagnosis) string { return strconv.Quote(d.record.Report) },
+		"report-limit":   func(d *diagnosis) string { return strconv.Itoa(d.report.Running) },
+		"report-paused":  func(d *diagnosis) string { return words.Stamp(d.paused()) },
+
+		"state-error":  func(d *diagnosis) string { return text(d.JobErr) },
+		"job-status":   func(d *diagnosis) string { return d.state.Status },
+		"next-attempt": func(d *diagnosis) string { return integer(d.state.Attempt + 1) },
+		"done":         func(d *diagnosis) string { return integer(d.state.Done) },
+		"target":       func(d *diagnosis) string { return integer(d.state.Target) },
+		"deadline":     func(d *diagnosis) string { return words.When(d.state.Deadline, d.Now) },
+		"seen":         func(d *diagnosis) string { return words.When(d.lastSeen(), d.Now) },
+		"names":        (*diagnosis).titles,
+		"worst-title":  func(d *diagnosis) string { return title(d.worst.Name) },
+		"worst-says":   func(d *diagnosis) string { return d.worst.says },
+
+		"push-score":    func(d *diagnosis) string { return fmt.Sprint(d.push().Score) },
+		"push-due":      func(d *diagnosis) string { return words.When(d.pushDue(), d.Now) },
+		"poll":          func(d *diagnosis) string { return integer(d.push().Attempt()) },
+		"ids-before":    func(d *diagnosis) string { return integer(d.entry().Ahead) },
+		"reader":        func(d *diagnosis) string { return d.entry().Consumer },
+		"read-ago":      func(d *diagnosis) string { return words.Short(d.entry().Idle) },
+		"jobs-searched": func(d *diagnosis) string { return integer(d.Jobs.Searched) },
+
+		"quarantined-at":     func(d *diagnosis) string { return words.When(d.quarantined().At, d.Now) },
+		"quarantined-reason": func(d *diagnosis) string { return d.quarantined().Reason },
+		"quarantined-stream": func(d *diagnosis) string { return d.quarantined().Stream },
+		"quarantined-entry":  func(d *diagnosis) string { return d.quarantined().Entry },
+	},
+	at: map[string]func(*diagnosis) time.Time{
+		"takeover":   func(d *diagnosis) time.Time { return d.Now.Add(d.Limits.Lease) },
+		"grace-over": func(d *diagnosis) time.Time { return d.Now.Add(d.Limits.Grace - d.record.Age) },
+		"deadline":   func(d *diagnosis) time.Time { return d.state.Deadline },
+		"restart":    func(d *diagnosis) time.Time { return d.lastSeen().Add(d.Limits.Grace) },
+		"push-due":   (*diagnosis).pushDue,
+	},
+}
+
+// ofBoth has the names of facts that rules of jobs and of steps share.
+var ofBoth = table[*facts]{
+	is: map[string]func(*facts) bool{
+		"runs":       (*facts).runs,
+		"orphan":     (*facts).orphan,
+		"definition": func(f *facts) bool { return f.definition() != nil },
+		"failing":    func(f *facts) bool { return f.Job != nil && f.Job.Failing() },
+		"committed":  func(f *facts) bool { return f.Job != nil && f.Job.Committed() },
+	},
+	text: map[string]func(*facts) string{
+		"id":          func(f *facts) string { return f.ID },
+		"cli":         func(f *facts) string { return f.CLI },
+		"jobs":        func(f *facts) string { return f.Keys.Jobs },
+		"delayed":     func(f *facts) string { return f.Keys.Delayed },
+		"reason":      func(f *facts) string { return f.Job.Reason },
+		"job-attempt": func(f *facts) string { return integer(f.Job.Attempt) },
+		"job-report":  func(f *facts) string { return f.Job.Report },
+		"definition":  func(f *facts) string { return f.Job.Definition },
+	},
+}
+
+// paused returns when the report of the record was paused; zero: it is not.
+func (d *diagnosis) paused() time.Time { return d.Paused[scripts.PausedReport(d.record.Report)] }
+
+// lastSeen returns when a process last had the definition of the job.
+func (d *diagnosis) lastSeen() time.Time { return d.Seen.Last[d.state.Member()] }
+
+// deadlineMissed reports whether a scheduler should have failed the job.
+func (d *diagnosis) deadlineMissed() bool {
+	return d.Job != nil && !d.state.Committed() && d.Now.Sub(d.state.Deadline) > inspect.Missed
+}
+
+// parametersRefused reports whether the report does not accept the parameters of the record.
+func (d *diagnosis) parametersRefused() bool {
+	if d.Record == nil || d.Report == nil {
+		return false
+	}
+	_, err := d.Report.Bind(d.record.Parameters)
+	return err != nil
+}
+
+// titles names the open steps.
+func (d *diagnosis) titles() string {
+	var names []string
+	for _, s := range d.steps {
+		names = append(names, title(s.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// pushDue returns when the id is pushed or its record polled; zero: that has no valid time.
+func (d *diagnosis) pushDue() time.Time {
+	if push := d.push(); push != nil && push.Due != nil {
+		return *push.Due
+	}
+	return time.Time{}
+}
+
+// entry returns the entry of the id in the stream of jobs, or an empty one.
+func (d *diagnosis) entry() entry {
+	if d.Jobs.Entry != nil {
+		return *d.Jobs.Entry
+	}
+	return entry{}
+}
+
+// quarantined returns the quarantined entry of the id, or an empty one.
+func (d *diagnosis) quarantined() inspect.Quarantined {
+	if d.Quarantined != nil {
+		return *d.Quarantined
+	}
+	return inspect.Quarantined{}
+}
+
+// exactID returns the id as the record has it.
+func (d *diagnosis) exactID() string { return cmp.Or(d.quarantined().ExactID(), d.record.ID) }
+
+// title returns the name of a step in a sentence.
+func title(step string) string {
+	if step == job.StepFanIn {
+		return "fan-in"
+	}
+	return step
+}
+
+func integer(n int64) string { return strconv.FormatInt(n, 10) }
+
+// text returns the text of an error, or nothing for nil.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
