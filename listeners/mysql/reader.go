@@ -82,7 +82,7 @@ func (r *reader) run(parent context.Context, s *session, list dialect.Literals) 
 		return explain(parent, s.listener, err)
 	}
 	none := r.task.Listener.From != nil && list == ""
-	return s.conn.Raw(func(conn any) error {
+	err = s.conn.Raw(func(conn any) error {
 		rows, err := s.start(ctx, conn, text, args)
 		text = "" // with a long list it is large, and reading takes its time
 		if err != nil {
@@ -97,7 +97,7 @@ func (r *reader) run(parent context.Context, s *session, list dialect.Literals) 
 		for {
 			switch err := rows.Next(values); {
 			case err == io.EOF: // itself: wrapped, it is a connection that broke
-				return s.interrupted()
+				return nil
 			case err != nil:
 				return fail(err)
 			case none:
@@ -110,6 +110,10 @@ func (r *reader) run(parent context.Context, s *session, list dialect.Literals) 
 			}
 		}
 	})
+	if err != nil || none {
+		return err
+	}
+	return s.interrupted(ctx)
 }
 
 // write gives the writer a row. The values are the driver's: they are not used

@@ -83,17 +83,35 @@ func TestTimeoutWithoutAnError(t *testing.T) {
 		t.Errorf("%v %v", d.fields, err)
 	}
 	b.mustRead(t, task(t, "SELECT 1 AS v", "v"))
-	// MariaDB answers with an error nearly always: here, the server limits the query later than the task.
-	session, err := b.source.open(t.Context(), read.Listener)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.close(t.Context())
-	read = task(t, "SELECT SLEEP(0.1) AS slept", "slept")
-	read.Listener.Timeout = 50 * time.Millisecond
-	session.listener = read.Listener
-	if err := (&reader{task: read, out: listeners.NewWriter(nil)}).run(t.Context(), session, ""); !errors.Is(err, ErrTimeout) {
-		t.Errorf("a query that ended after its timeout: %v", err)
+}
+
+// TestALateResult: a result that only arrives late is taken from MariaDB, which counts the queries
+// that it interrupts. From MySQL it is not, nor from a connection on which a query was interrupted.
+func TestALateResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, c := range []struct {
+		query              string
+		times, interrupted bool
+	}{
+		{"SELECT 1 AS late", false, testmain.SharedDatabase(t).MySQL},
+		{"SELECT SLEEP(10) AS late", true, true},
+	} {
+		read := task(t, c.query, "late")
+		read.Listener.Timeout = 200 * time.Millisecond
+		session, err := b.source.open(t.Context(), read.Listener)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = (&reader{task: read, out: listeners.NewWriter(nil)}).run(t.Context(), session, "")
+		if errors.Is(err, ErrTimeout) != c.times {
+			t.Errorf("%s: %v", c.query, err)
+		}
+		session.began = session.began.Add(-time.Minute)
+		if err := session.interrupted(t.Context()); errors.Is(err, ErrTimeout) != c.interrupted {
+			t.Errorf("%s, late: %v", c.query, err)
+		}
+		session.close(t.Context())
 	}
 }
 
