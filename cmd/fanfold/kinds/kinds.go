@@ -1,5 +1,4 @@
-// Package kinds answers one question: which file formats, sinks, sources and timer actions does a
-// program have?
+// Package kinds answers one question: which file formats, sinks and sources does a program have?
 //
 // It is a package of its own so that another program, and tests of other packages, can use the
 // list. Nothing else in Fanfold names a kind.
