@@ -38,13 +38,16 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Kinds, o.Folder = f.kinds.Config(), f.kinds.Sinks.Folder
+			if _, err := os.Lstat(o.File); err == nil {
+				return exists(o.File)
+			}
 			p, err := starter.Propose(c.Context(), o)
 			if err != nil {
 				return err
 			}
 			file, err := os.OpenFile(o.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
-				return fault.Input.New("--out %s: the file exists: name another file, or remove it", o.File)
+				return exists(o.File)
 			} else if err != nil {
 				return err
 			}
@@ -62,6 +65,10 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	c.Flags().StringVar(&o.Sink, "sink", "", f.kinds.Config().SinkForms()+"; default: the folder fanfold-files next to the configuration")
 	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "configuration file to write")
 	return c
+}
+
+func exists(file string) error {
+	return fault.Input.New("--out %s: the file exists: name another file, or remove it", file)
 }
 
 // printProposal prints what was written and what to do next.

@@ -146,7 +146,10 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &problems), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
+	case errors.Is(err, fault.JobFailed):
+		return exitJobFailed
 	case isJoined:
+		code = max(code, exitFailure)
 		for _, one := range joined.Unwrap() {
 			code = max(code, exitCode(one))
 		}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,8 @@ type Database interface {
 func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 	var fs Findings
 	names := slices.SortedFunc(maps.Keys(d.Sources), func(a, b string) int {
-		return strings.Compare(d.Settings[b].Section+b, d.Settings[a].Section+a)
+		// Databases before APIs, by name.
+		return cmp.Or(strings.Compare(d.Settings[b].Section, d.Settings[a].Section), strings.Compare(a, b))
 	})
 	for _, name := range names {
 		db, ok := d.Sources[name].(Database)

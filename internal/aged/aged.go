@@ -7,6 +7,7 @@ package aged
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"sync"
@@ -92,7 +93,8 @@ func (c *Cache[K, V]) old(a *answer[V]) bool {
 	return !a.at.IsZero() && c.MaxAge > 0 && time.Since(a.at) > c.MaxAge
 }
 
-// ask calls Ask. A panic becomes an error, because in the background it would end the process.
+// ask calls Ask. A panic becomes an error, because in the background it would end the process. Users see
+// the error; the stack is for the log.
 func (c *Cache[K, V]) ask(ctx context.Context, key K) (value V, err error) {
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -101,7 +103,8 @@ func (c *Cache[K, V]) ask(ctx context.Context, key K) (value V, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			slog.Error("a background read panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v: the log of the process has the stack", p)
 		}
 	}()
 	return c.Ask(ctx, key)

@@ -47,7 +47,7 @@ func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
 }
 
 // optional are commands without which the roles work, too.
-var optional = []string{"config", "function", "fcall", "fcall_ro", "publish", "subscribe", "psubscribe", "client"}
+var optional = []string{"config", "publish", "subscribe", "psubscribe", "client"}
 
 // denied logs a command that Redis denies to the user. The handler of the log collapses repetitions.
 func (w *Watch) denied(cmd redis.Cmder) {

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/scripts"
@@ -17,7 +18,7 @@ func (p checks) rights(ctx context.Context) error {
 			return fault.Unreachable.New("redis: %w: grant them with ACL SETUSER; "+
 				"the guide Security has all rights that serve needs", err)
 		case err != nil:
-			p.log.Warn("cannot check the rights of the Redis user", "partition", i, "err", err)
+			p.log.Warn("cannot check the rights of the Redis user", "partition", strconv.Itoa(i), "err", err)
 		}
 	}
 	return nil

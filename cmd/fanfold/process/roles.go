@@ -64,7 +64,7 @@ func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Log
 			metrics: p.Metrics, consumer: consumer, log: log,
 		}
 		if len(p.Partitions) > 1 {
-			of.log = log.With("partition", i)
+			of.log = log.With("partition", strconv.Itoa(i))
 			if p.Metrics != nil {
 				of.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"partition": strconv.Itoa(i)}, p.Metrics)
 			}

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/recovery"
@@ -41,7 +42,7 @@ func (p checks) versions(ctx context.Context) error {
 		if err := s.Epoch.NoteVersion(ctx); stored.IsNewer(err) {
 			return err
 		} else if err != nil {
-			p.log.Warn("the version of the state in a partition is unknown: trying again", "partition", i, "err", err)
+			p.log.Warn("the version of the state in a partition is unknown: trying again", "partition", strconv.Itoa(i), "err", err)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package starter
 import (
 	"database/sql"
 	"net"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -45,6 +46,12 @@ func newSource(text string, env lookup) (*source, error) {
 		return nil, fault.Input.New("--database %s: no user: %s", name, databaseForm)
 	case scheme == "mysql://" || scheme == "mariadb://":
 		host, schema, _ := strings.Cut(host, "/")
+		if host == "" {
+			return nil, fault.Input.New("--database %s: no host: %s", name, databaseForm)
+		}
+		if user, err = url.PathUnescape(user); err != nil {
+			return nil, fault.Input.New("--database %s: the user is not valid in a URL: %s", name, databaseForm)
+		}
 		if _, _, err := net.SplitHostPort(host); err != nil {
 			host += ":3306"
 		}
