@@ -23,16 +23,16 @@ func (f *FanIn) handle(ctx context.Context, entries []step.Entry) []step.Result 
 	}
 	// They are folded without a claim: one script claims and publishes them. If anything fails
 	// before that, a claim repeats it.
-	f.bring(ctx, jobs, f.createLater)
-	each(jobs, func(i int, w *work) {
-		switch {
-		case w.claimed:
-			results[i] = step.Conclude(ctx, claims{FanIn: f, stream: f.Scripts.Keys.FanIn}, w, w.result)
-		case w.result.Kind == step.Done:
-		case ctx.Err() != nil:
+	f.bring(ctx, jobs, f.createLater, func(i int, w *work) {
+		if ctx.Err() != nil {
 			results[i] = f.putBack(ctx, entries[i])
-		default:
+		} else {
 			results[i] = f.claim(ctx, entries[i], w.result)
+		}
+	})
+	each(jobs, func(i int, w *work) {
+		if w.claimed {
+			results[i] = step.Conclude(ctx, claims{FanIn: f, stream: f.Scripts.Keys.FanIn}, w, w.result)
 		}
 	})
 	return results

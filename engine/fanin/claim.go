@@ -64,7 +64,7 @@ func (c claims) Work(ctx context.Context, w *work) step.Result {
 			return c.failed
 		}
 	}
-	c.bring(ctx, []*work{w}, c.files.Create)
+	c.bring(ctx, []*work{w}, c.files.Create, func(int, *work) {}) // it is claimed
 	return w.result
 }
 

@@ -40,7 +40,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 		}
 	}
 	w := of(lost)
-	if e.bring(t.Context(), []*work{w}, nil); w.result.Kind != step.Elsewhere {
+	if e.bring(t.Context(), []*work{w}, nil, nil); w.result.Kind != step.Elsewhere {
 		t.Errorf("advance with a lost claim: %+v", w.result)
 	}
 	w = of(lost)
@@ -50,7 +50,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	}
 	entries(1)
 	w = of(held)
-	if e.bring(t.Context(), []*work{w}, nil); w.result.Kind != step.Done || w.end.status != "" {
+	if e.bring(t.Context(), []*work{w}, nil, nil); w.result.Kind != step.Done || w.end.status != "" {
 		t.Errorf("advance with the claim: %+v %+v", w.result, w.end)
 	}
 	entries(0)

@@ -62,8 +62,9 @@ func (w *work) outagePause() time.Duration {
 
 // bring takes jobs to their next stage or to their end: a batch of small ones, or one that is claimed.
 // Every job has its result afterwards. All of it may be repeated after a crash: the chunks are the
-// same, so the file is the same, and an object that already exists is adopted.
-func (f *FanIn) bring(ctx context.Context, jobs []*work, begin create) {
+// same, so the file is the same, and an object that already exists is adopted. Jobs that fail before
+// they are claimed are left beside the commits of the others: they do not wait for a slow sink.
+func (f *FanIn) bring(ctx context.Context, jobs []*work, begin create, leave func(i int, w *work)) {
 	defer func() {
 		for _, w := range jobs {
 			w.file.abort()
@@ -75,8 +76,11 @@ func (f *FanIn) bring(ctx context.Context, jobs []*work, begin create) {
 		}
 	})
 	f.publish(ctx, jobs)
-	each(jobs, func(_ int, w *work) {
-		if w.file.writer != nil && w.result.Kind == step.Done {
+	each(jobs, func(i int, w *work) {
+		switch {
+		case w.result.Kind != step.Done && !w.claimed:
+			leave(i, w)
+		case w.result.Kind == step.Done && w.file.writer != nil:
 			w.result = f.commit(ctx, w)
 		}
 	})

@@ -198,7 +198,9 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 			return s.Receipts.Ended(ctx, p.id, attempt, t.Notifies(p.record.Report))
 		}},
 		{"fail a record", func() (err error) {
-			changed, err = t.Records.Fail(ctx, engine.Run{ID: p.id, Attempt: attempt, Pending: true}, why)
+			if changed, err = t.Records.Fail(ctx, engine.Run{ID: p.id, Attempt: attempt, Pending: true}, why); changed {
+				t.failedUnstarted(ctx, p, why)
+			}
 			return err
 		}},
 		{"remove a contender", func() error {
@@ -219,15 +221,18 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 	}
-	if changed {
-		p.traceUnstarted(t.Trace, why)
-		if attempt > 0 {
-			t.files.SweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried, or its job ran
-		}
-		t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
-		t.CountEnd(p.record.Report, string(report.Failed))
-	}
 	return step.Result{Kind: step.Void}
+}
+
+// failedUnstarted does what follows a failed record and no later delivery repeats.
+func (t *Trigger) failedUnstarted(ctx context.Context, p *push, why string) {
+	attempt := p.record.Attempt
+	p.traceUnstarted(t.Trace, why)
+	if attempt > 0 {
+		t.files.SweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried, or its job ran
+	}
+	t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
+	t.CountEnd(p.record.Report, string(report.Failed))
 }
 
 // pushes returns the ids of entries that have no result yet, every id once. Entries without an id get
