@@ -40,7 +40,7 @@ docs: ## write the documentation as a site to out/site
 	mkdocs build -q --strict
 
 build: ## build ./fanfold
-	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)' -o fanfold ./cmd/fanfold
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X github.com/fanfold/fanfold/cmd/fanfold/command.version=$(VERSION)' -o fanfold ./cmd/fanfold
 
 deps: ## install the servers that tests and demo start
 	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server
@@ -70,7 +70,7 @@ fuzz: ## run each fuzz target for a minute
 	done
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
-	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
+	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/command
 
 # A fresh clone may have no tags and no history: then REV must be fetched first.
 mixed: deps ## run REV (the last tag) and this version side by side over running jobs
@@ -78,17 +78,17 @@ mixed: deps ## run REV (the last tag) and this version side by side over running
 	test -n "$$rev" || { echo "no tag yet, or a shallow clone: name a revision with REV=, after git fetch --tags --unshallow"; exit 1; }; \
 	git cat-file -e "$$rev^{commit}" 2>/dev/null || { echo "the revision $$rev is not in this clone: git fetch --tags --unshallow"; exit 1; }; \
 	rm -rf out/previous && mkdir -p out/previous && git archive "$$rev" | tar -x -C out/previous && \
-	$(GO) build -C out/previous -tags $(TAGS) -ldflags "-X main.version=$$rev" -o ../fanfold-previous ./cmd/fanfold && \
-	FANFOLD_PREVIOUS=$(CURDIR)/out/fanfold-previous $(GO) test -tags $(TAGS) -timeout 10m -count 1 -v -run '^TestReleasesSideBySide$$' ./cmd/fanfold
+	$(GO) build -C out/previous -tags $(TAGS) -ldflags "-X github.com/fanfold/fanfold/cmd/fanfold/command.version=$$rev" -o ../fanfold-previous ./cmd/fanfold && \
+	FANFOLD_PREVIOUS=$(CURDIR)/out/fanfold-previous $(GO) test -tags $(TAGS) -timeout 10m -count 1 -v -run '^TestReleasesSideBySide$$' ./cmd/fanfold/command
 
 soak: deps ## live through a week of a company in TIME (30m)
-	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold
+	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold/command
 
 full: deps ## let jobs of ROWS (3000000) rows compete for a Redis that is too small for two of them
-	FULL_ROWS=$(or $(ROWS),3000000) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^Test(LargeJobsOnAFullRedis|AJobLargerThanRedis)$$' ./cmd/fanfold
+	FULL_ROWS=$(or $(ROWS),3000000) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^Test(LargeJobsOnAFullRedis|AJobLargerThanRedis)$$' ./cmd/fanfold/command
 
 kills: deps ## kill workers 100 times while an API makes jobs for them
-	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold
+	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold/command
 
 BENCH = cd bench && $(GO) run -tags $(TAGS) .
 
@@ -102,7 +102,7 @@ bench-full: bench ## bench, and what takes long: joins of 10 million rows, a mil
 	$(BENCH) -table results.json -docs ../docs/explanation/benchmarks.md,../docs/explanation/scale.md,../docs/explanation/alternatives.md
 
 man: ## write man pages to out/man
-	FANFOLD_MAN=$(CURDIR)/out/man $(GO) test -count 1 -tags $(TAGS) -run '^TestManPages$$' ./cmd/fanfold
+	FANFOLD_MAN=$(CURDIR)/out/man $(GO) test -count 1 -tags $(TAGS) -run '^TestManPages$$' ./cmd/fanfold/command
 
 # The newest one whose modules the Go module proxy has, and that this project's Go can build.
 GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.16.0
@@ -111,7 +111,7 @@ HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
 
 chart: ## lint the Helm chart with Helm, and check what it renders
 	mkdir -p out && GOBIN=$(CURDIR)/out $(GO) install $(HELM)
-	FANFOLD_HELM=$(CURDIR)/out/helm $(GO) test -tags $(TAGS) -count 1 -run '^TestChart' ./cmd/fanfold
+	FANFOLD_HELM=$(CURDIR)/out/helm $(GO) test -tags $(TAGS) -count 1 -run '^TestChart' ./cmd/fanfold/command
 
 packages: ## build archives, deb and rpm packages in dist/, and check them
 	@./.ci/deps systemd-analyze:systemd dpkg-deb:dpkg rpm:rpm

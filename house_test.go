@@ -140,7 +140,7 @@ func TestWhoLinksSDKs(t *testing.T) {
 		"cloud.google.com/go/storage":  "/sink/gcs",
 		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
 	} {
-		want := []string{"/cmd/fanfold", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
+		want := []string{"/cmd/fanfold", "/cmd/fanfold/command", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
 		want = append(want, "/internal/testenv/installation") // which reads configurations for tests
 		if sdk == "go.opentelemetry.io/otel/sdk" {
 			want = append(want, "/sink/gcs") // for metrics of its own
@@ -259,7 +259,7 @@ var behindTheDoor = map[string]string{
 	"/internal/step":    "blocking reads of streams",
 	"/internal/redisdb": "makes the clients",
 
-	"/cmd/fanfold":         "tells users what an answer of Redis means",
+	"/cmd/fanfold/command": "tells users what an answer of Redis means",
 	"/cmd/fanfold/process": "opens the clients and passes them on",
 	"/engine":              "passes the blocking client to internal/step",
 	"/listeners":           "passes the blocking client to internal/step",

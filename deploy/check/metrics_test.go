@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// metric is a row of the table in docs/reference/metrics.md, which TestMetricsInTheDocs of cmd/fanfold
+// metric is a row of the table in docs/reference/metrics.md, which TestMetricsInTheDocs of cmd/fanfold/command
 // generates from the registry.
 type metric struct {
 	kind    string // counter, gauge or histogram

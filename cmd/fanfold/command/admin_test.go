@@ -1,0 +1,146 @@
+package command
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/report"
+	"github.com/redis/go-redis/v9"
+)
+
+// address returns a loopback address on which nothing listens.
+func address(t testing.TB) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// get sends a request to the admin server and returns 0 if the server does not answer.
+func get(t *testing.T, addr, path string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return response.StatusCode, string(text)
+}
+
+// TestAdmin checks the admin server from the start of a process to its end, and during an outage of
+// Redis.
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {stop: 1m}")
+	addr := address(t)
+	c := s.process("-c", s.config, "serve", "--admin", addr)
+	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	if v := s.run("slow", ""); v.Status != report.Success {
+		t.Fatalf("%+v", v)
+	}
+	if v := s.run("slow", `{"seconds": "never"}`); v.Status != report.Failed {
+		t.Fatalf("%+v", v)
+	}
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Dead, redis.Z{Score: 1717200000000, Member: "6"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Timers, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
+	running := s.insert("slow", `{"seconds": 8}`)
+	s.push(running)
+	var text string
+	s.eventually("the job runs", func() bool {
+		_, text = get(t, addr, "/metrics")
+		return strings.Contains(text, `fanfold_tasks_pending{listener="one"} 1`) && strings.Contains(text, "fanfold_jobs_waiting 0")
+	})
+	for _, want := range []string{
+		`fanfold_jobs_finished_total{report="slow",status="SUCCESS"} 1`, `fanfold_jobs_finished_total{report="slow",status="FAILED"} 1`,
+		`fanfold_tasks_total{listener="one",outcome="done"} 1`, `fanfold_query_duration_seconds_count{listener="one"} 1`,
+		"fanfold_jobs_waiting 0", "fanfold_jobs_running 1", "fanfold_jobs_delayed 1", "fanfold_jobs_dead 2", "fanfold_fanin_waiting 0",
+		"fanfold_quarantined 0", "fanfold_timers 1", "fanfold_timer_actions_waiting 0", "fanfold_timer_actions_retrying 0", `fanfold_tasks_waiting{listener="one"} 1`, `fanfold_tasks_pending{listener="one"} 1`, "fanfold_redis_up 1",
+		`fanfold_build_info{go="` + runtime.Version() + `",version="` + version + `"} 1`,
+		"go_goroutines ", "process_start_time_seconds ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, fanfoldLines(text))
+		}
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("not ready any more", func() bool {
+		code, text := get(t, addr, "/readyz")
+		return code == http.StatusServiceUnavailable && text == "stopping\n"
+	})
+	if code, _ := get(t, addr, "/livez"); code != http.StatusOK {
+		t.Error("a process that ends its work is alive")
+	}
+	if state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
+		t.Errorf("the work had ended before: %+v %v", state, err)
+	}
+	s.eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })
+}
+
+// fanfoldLines returns the metrics of Fanfold, without those of the Go runtime and the process.
+func fanfoldLines(text string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "fanfold_") {
+			lines.WriteString(line)
+		}
+	}
+	return lines.String()
+}
+
+// TestAdminWithoutRedis: without Redis, the process is alive but not ready, and still serves its
+// own metrics.
+func TestAdminWithoutRedis(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	b := s.open(s.config)
+	b.Config.Admin = address(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
+	s.eventually("ready", func() bool { code, _ := get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK })
+	s.redis.Stop()
+	s.eventually("not ready", func() bool {
+		code, text := get(t, b.Config.Admin, "/readyz")
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "Redis cannot be reached")
+	})
+	if code, _ := get(t, b.Config.Admin, "/livez"); code != http.StatusOK {
+		t.Error("not alive without Redis")
+	}
+	if code, text := get(t, b.Config.Admin, "/metrics"); code != http.StatusOK || !strings.Contains(text, "fanfold_redis_up 0") || strings.Contains(text, "fanfold_jobs_waiting ") {
+		t.Errorf("%d %s", code, text)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if code, _ := get(t, b.Config.Admin, "/livez"); code != 0 {
+		t.Error("the admin server outlives serve")
+	}
+}

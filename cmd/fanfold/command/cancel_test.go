@@ -1,0 +1,219 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// TestCancel: cancel stops a running job at once, also its query on the database server, and leaves
+// no data.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	// With this lease, the next renewal is too late for this test.
+	s := newStack(t, `
+  long:
+    stages: [{listeners: [
+      {name: sleeps, database: db, query: "SELECT 1 AS k, SLEEP(280) AS v"},
+      {name: fails, database: db, query: "SELECT k, v FROM no_such_table"}]}]
+    join: {key: k}
+`, "limits: {lease: 10m}")
+	s.exec("CREATE TABLE no_such_table (k INT, v INT)")
+	s.serve(s.config)
+	id := s.insert("long", "")
+	s.push(id)
+	queries := func() int {
+		return s.number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'SELECT 1 AS k, SLEEP%'", s.schema)
+	}
+	s.eventually("its query runs", func() bool { return queries() == 1 })
+	began := time.Now()
+	if out, code := s.fanfold("cancel", id, "--reason", "nobody needs it"); code != exitOK || !strings.Contains(out, "cancelled") {
+		t.Fatalf("%d %s", code, out)
+	}
+	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "nobody needs it" {
+		t.Errorf("%+v", v)
+	}
+	s.eventually("its query is gone", func() bool { return queries() == 0 })
+	t.Logf("the query was gone after %s", time.Since(began))
+	s.eventually("its state says so", func() bool {
+		_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(t.Context(), []string{id})
+		return err == nil && statuses[0] == string(report.Cancelled)
+	})
+	s.noFiles("long")
+	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 nobody needs it"}) {
+		t.Errorf("it has finished as %q", got)
+	}
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val(); n != 0 {
+		t.Errorf("%d deadlines are left", n)
+	}
+	if out, code := s.fanfold("cancel", id); code != exitOK || !strings.Contains(out, "before") {
+		t.Errorf("again: %d %s", code, out)
+	}
+	if out, code := s.fanfold("why", id); code != exitOK || !strings.Contains(out, "nobody needs it") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestCancelEndsAVendorsJob: cancel also cancels the export that a task waits for at its API, even
+// if no worker holds the task.
+func TestCancelEndsAVendorsJob(t *testing.T) {
+	t.Parallel()
+	var looked atomic.Bool
+	ended := make(chan string, 10)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodPost:
+			fmt.Fprint(w, `{"id": "j7"}`)
+		case http.MethodDelete:
+			ended <- r.URL.Path
+		default:
+			looked.Store(true)
+			fmt.Fprint(w, `{"state": "working"}`)
+		}
+	}))
+	t.Cleanup(api.Close)
+	s := newStack(t, `
+  export:
+    stages:
+      - listeners:
+          - name: scores
+            kind: http
+            api: vendor
+            columns: {id: $.id}
+            submit: {path: /jobs, id: $.id, unknown: fail}
+            poll: {path: "/jobs/{id}", every: 1h, status: $.state, done: [done], failed: [error]}
+            cancel: {path: "/jobs/{id}"}
+            result: {path: "/jobs/{id}/rows", rows: $}
+            total: 3h
+`, fmt.Sprintf(`apis: {vendor: {url: "%s", idempotency: none}}`, api.URL))
+	s.serve(s.config)
+	id := s.insert("export", "")
+	s.push(id)
+	waits := func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed).Val() == 1 }
+	s.eventually("it waits for the vendor", func() bool { return looked.Load() && waits() })
+	s.must("cancel "+id, "cancelled")
+	if waits() {
+		t.Error("its next look is not taken away")
+	}
+	if path := <-ended; path != "/jobs/j7" {
+		t.Errorf("%s is ended", path)
+	}
+	if v := s.wait(id)[0]; v.Status != report.Cancelled {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// TestCancelWhatDoesNotRun: a PENDING record is cancelled without a worker. A job that has ended or
+// is about to end is not cancelled.
+func TestCancelWhatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	pending, delayed, done := s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")
+	if out, code := s.fanfold("submit", delayed, "--in", "1h"); code != exitOK {
+		t.Fatal(out)
+	}
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", done)
+	if out, code := s.fanfold("cancel", pending, delayed); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed).Val(); n != 0 {
+		t.Errorf("%d are delayed", n)
+	}
+	for _, id := range []string{pending, delayed} {
+		if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 0 cancelled with fanfold cancel"}) {
+			t.Errorf("record %s has finished as %q", id, got)
+		}
+	}
+	out, code := s.fanfold("cancel", done, pending)
+	if code != exitFailure || !strings.Contains(out, "it is SUCCESS") || !strings.Contains(out, "before") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("cancel", "777"); code != exitNotFound {
+		t.Errorf("%d %s", code, out)
+	}
+	s.push(pending, delayed)
+	s.serve(s.config)
+	s.eventually("the pushes have no effect", func() bool { return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() == 0 })
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
+		t.Errorf("%d are CANCELLED", n)
+	}
+}
+
+// finishedAs returns status, attempt and reason of the finished events of a record.
+func (s *stack) finishedAs(id string) (all []string) {
+	s.t.Helper()
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
+		if m.Values["event"] == "finished" && m.Values["id"] == id {
+			all = append(all, fmt.Sprint(m.Values["status"], " ", m.Values["attempt"], " ", m.Values["reason"]))
+		}
+	}
+	return all
+}
+
+// TestCancelOfALostJob: a job that Redis has lost can be cancelled, and the file that it made is
+// deleted.
+func TestCancelOfALostJob(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	id := s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, ending := range []string{"", ".manifest.json"} {
+		if err := os.WriteFile(s.dir+"/files/"+s.fileName("slow", id, 1)+ending, []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.must("cancel "+id, "cancelled")
+	s.serve(s.config)
+	s.eventually("its file is gone", func() bool {
+		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
+		return len(files) == 0
+	})
+}
+
+// TestCancelThatIsInterrupted: if cancel is killed after it has changed the state, an engine
+// completes the cancellation.
+func TestCancelThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	stop := s.serve(s.config)
+	id := s.insert("slow", `{"seconds": 30}`)
+	s.push(id)
+	s.eventually("it runs", func() bool {
+		_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(t.Context(), []string{id})
+		return err == nil && statuses[0] == job.StatusRun
+	})
+	if outcome, _, err := s.b.Partitions.Home().Jobs.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "half" {
+		t.Errorf("%+v", v)
+	}
+	stop()
+	if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
+		t.Errorf("in the sink: %v", files)
+	}
+	// A job whose file is being committed cannot be cancelled.
+	late := s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
+	if err := s.b.Redis.HSet(t.Context(), s.b.Partitions.Home().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed, so it ends") {
+		t.Errorf("%d %s", code, out)
+	}
+}

@@ -1,0 +1,226 @@
+package command
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// lease is the lease during the storm: another worker takes over after this silence.
+const lease = 1500 * time.Millisecond
+
+// round is one storm over its own workers, servers and records.
+type round struct {
+	t       testing.TB
+	seed    uint64
+	kinds   []string
+	storm   time.Duration
+	jobs    int
+	dir     string
+	kind    string // of its Redis
+	redis   *chaosRedis
+	mariadb *testenv.Database
+	direct  *backend // without relays, like the next two
+	db      *sql.DB
+	sink    *badSink
+	workers []*worker
+	totals  *totals
+
+	mysqlDown sync.Mutex // held while the server restarts
+
+	mu         sync.Mutex
+	violations []string
+	checked    map[int]bool // records whose file was correct when they became SUCCESS
+}
+
+const stormReport = `
+  storm:
+    timeout: 10m
+    retry: {retries: 8, delay: 200ms}
+    parameters: {job: integer, rows: integer}
+    stages:
+      - listeners:
+          - {name: src.a, database: db, timeout: 4s, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
+          - {name: src.b, database: db, timeout: 4s, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
+      - listeners:
+          - {name: src.c, database: db, timeout: 4s, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
+    join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
+`
+
+// rowsOf returns the number of rows of a job's file; only a few jobs need more than one chunk, and
+// compete for a full Redis.
+func rowsOf(job int) int {
+	if job%50 == 7 {
+		return 10_500
+	}
+	return 1 + job*31%40
+}
+
+// fileOf returns the expected file of a job, computed from the records alone.
+func fileOf(job int) string {
+	var b strings.Builder
+	b.WriteString("k,a,b,c\r\n")
+	for k := 1; k <= rowsOf(job); k++ {
+		left := ""
+		if k%3 != 0 {
+			left = strconv.Itoa(k + job)
+		}
+		fmt.Fprintf(&b, "%d,%d,%s,%d\r\n", k, k*job, left, k+7)
+	}
+	return b.String()
+}
+
+// configuration returns the configuration of a worker that reaches the servers at these addresses.
+func (r *round) configuration(redisAddr, mysqlAddr string) string {
+	return fmt.Sprintf(`redis: %s
+databases:
+  db: {dsn: "root@tcp(%s)/chaos?timeout=1s&readTimeout=5s&writeTimeout=5s"}
+records: {database: db}
+sink: gs://%s/exports
+limits: {lease: %s, grace: 2s, stop: 2s, running_jobs: 150, tasks: 8, folds: 4}
+reports:
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, r.mariadb.SQL(stormReport))
+}
+
+// violated records that a guarantee was broken.
+func (r *round) violated(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violations = append(r.violations, fmt.Sprintf(format, args...))
+}
+
+// run starts everything, runs the storm and judges the result.
+func (r *round) run(ctx context.Context) {
+	list := schedule(r.seed, r.kinds, relays(r.kind), r.storm)
+	r.t.Logf("seed %d, redis %s, %d jobs, %d faults in %s: %s\n  %s", r.seed, r.kind, r.jobs, len(list), r.storm, strings.Join(r.kinds, ","), scheduleText(list))
+	stop := r.start(ctx)
+	defer stop()
+	began := time.Now()
+	r.rage(ctx, list)
+	left := r.await(ctx, 90*time.Second)
+	if left > 0 && r.kind == redisCluster && r.timeless(ctx) {
+		r.totals.add("rounds that waited for a pass over the records", 1)
+		left = r.await(ctx, 6*time.Minute)
+	}
+	r.totals.most("longest calm until all are final (s)", int(time.Since(began).Seconds()-r.storm.Seconds()))
+	if left > 0 {
+		r.stuck(ctx)
+		return
+	}
+	r.judge(ctx)
+}
+
+// start starts the servers and workers; stop ends them.
+func (r *round) start(ctx context.Context) (stop func()) {
+	t := r.t
+	var err error
+	folder := func(name string) string {
+		dir := filepath.Join(r.dir, name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	r.redis = startChaosRedis(ctx, t, r.kind, r.dir)
+	if r.mariadb, err = testenv.StartDatabase(ctx, folder("mariadb")); err != nil {
+		t.Fatal(err)
+	}
+	r.sink = newBadSink(t, r.seed, r.totals)
+	r.migrate(ctx)
+	names := scripts.Names()
+	upstream := map[string]string{"mysql": r.mariadb.Addr, "sink": r.sink.host}
+	if r.kind == redisAlone {
+		upstream["redis"] = r.redis.address()
+	}
+	for i := range crew {
+		r.workers = append(r.workers, r.newWorker(t, i, upstream, names))
+	}
+	return func() {
+		var all sync.WaitGroup
+		for _, w := range r.workers {
+			all.Go(w.stop)
+		}
+		all.Wait()
+		for _, w := range r.workers {
+			w.read()
+		}
+		r.direct.Close()
+		_ = r.db.Close()
+		r.sink.close()
+		r.redis.stop()
+		r.mariadb.Stop()
+	}
+}
+
+// historyStatements make the database record every change of a record, in order and in the same
+// transaction.
+var historyStatements = []string{
+	`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
+	`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW
+		IF NOT (OLD.status <=> NEW.status AND OLD.attempt <=> NEW.attempt AND OLD.file <=> NEW.file) THEN
+			INSERT INTO history (id, attempt, was, status) VALUES (NEW.id, NEW.attempt, OLD.status, NEW.status);
+		END IF`,
+}
+
+// migrate creates the table of records with its rows, and the triggers that record their history.
+func (r *round) migrate(ctx context.Context) {
+	admin, err := r.mariadb.Open("")
+	if err == nil {
+		_, err = admin.ExecContext(ctx, "CREATE DATABASE chaos")
+		_ = admin.Close()
+	}
+	if err == nil {
+		r.db, err = r.mariadb.Open("chaos")
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	config := filepath.Join(r.dir, "direct.yaml") // without relays
+	if err := os.WriteFile(config, []byte(r.configuration(r.redis.address(), r.mariadb.Addr)), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if out, err := r.fanfold("migrate"); err != nil {
+		r.t.Fatalf("migrate: %v %s", err, out)
+	}
+	if r.direct, err = openBackend(config); err != nil {
+		r.t.Fatal(err)
+	}
+	r.redis.client, r.redis.partitions = r.direct.Redis, r.direct.Partitions
+	for _, statement := range historyStatements {
+		if _, err := r.db.ExecContext(ctx, statement); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	rows := make([]string, r.jobs)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`(%d, 'storm', '{"job": %d, "rows": %d}')`, i+1, i+1, rowsOf(i+1))
+	}
+	if _, err := r.db.ExecContext(ctx, "INSERT INTO file_download_record (id, report, parameters) VALUES "+strings.Join(rows, ",")); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// await waits until all records are final and returns the number of those that are not. It gives up
+// if no record has become final for this long, so that a slow machine does not fail the test.
+func (r *round) await(ctx context.Context, most time.Duration) (left int) {
+	left = r.jobs
+	for moved := time.Now(); left > 0 && ctx.Err() == nil && time.Since(moved) < most; {
+		elapse(ctx, 100*time.Millisecond)
+		now := left
+		_ = r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')").Scan(&now)
+		if now != left {
+			left, moved = now, time.Now()
+		}
+	}
+	return left
+}

@@ -1,0 +1,101 @@
+package command
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
+)
+
+// TestCSVOptions makes files with every CSV option from the values of a real server.
+func TestCSVOptions(t *testing.T) {
+	t.Parallel()
+	const listeners = `    stages: [{listeners: [
+      {name: a, database: db, query: "SELECT k, amount, note, day, at FROM a ORDER BY k"},
+      {name: b, database: db, query: "SELECT k, name FROM b ORDER BY k"}]}]
+    join: {key: k, listeners: [a, {name: b, type: left}]}
+`
+	s := newStack(t, `
+  packed:
+`+listeners+`    file: {compress: gzip, bom: true, delimiter: ";", line_end: lf, null: "NULL", time_zone: Europe/Berlin, date: DD.MM.YYYY, datetime: DD.MM.YYYY HH:mm, formulas: escape}
+  rows:
+`+listeners+`    file: {max_rows: 1}
+  bytes:
+`+listeners+`    file: {max_bytes: 100, null: "a text that is longer than what it stands for"}
+  formulas:
+`+listeners+`    file: {formulas: fail}
+`)
+	s.exec("CREATE TABLE a (k INT, amount DECIMAL(10,2), note VARCHAR(50), day DATE, at DATETIME)")
+	s.exec("INSERT INTO a VALUES (1, -1.5, '=1+1', '2024-02-29', '2024-07-01 22:15:00'), (2, NULL, '', NULL, NULL), (3, 2, '-7', '0001-01-01', '2024-01-01 00:00:00')")
+	s.exec("CREATE TABLE b (k INT, name VARCHAR(50))")
+	s.exec("INSERT INTO b VALUES (1, '@a'), (1, 'b;c'), (2, 'NULL')")
+	s.serve(s.config)
+	before := time.Now().Truncate(time.Millisecond)
+	v := s.run("packed", "")
+	if !strings.HasSuffix(v.File, "-1-"+s.installation()+".csv.gz") {
+		t.Errorf("the file is %s", v.File)
+	}
+	z, err := gzip.NewReader(strings.NewReader(s.content(v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	const want = "\ufeffk;amount;note;day;at;name\n" +
+		"1;-1.50;'=1+1;29.02.2024;02.07.2024 00:15;'@a\n" +
+		"1;-1.50;'=1+1;29.02.2024;02.07.2024 00:15;\"b;c\"\n" +
+		"2;NULL;\"\";NULL;NULL;\"NULL\"\n" +
+		"3;2.00;-7;01.01.0001;01.01.2024 01:00;NULL\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v\n%q\nwant\n%q", err, text, want)
+	}
+	data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(v.File, "file://")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m sink.Manifest
+	if err := json.Unmarshal(data, &m); err != nil || m.Rows != 4 || m.Bytes != int64(len(s.content(v))) || m.File != v.File || m.TimeZone != "Europe/Berlin" {
+		t.Errorf("%v\n%s", err, data)
+	}
+	if diff := cmp.Diff([]sink.ManifestColumn{
+		{Label: "k", Column: "k", Type: report.KindInteger},
+		{Label: "amount", Listener: "a", Column: "amount", Type: report.KindDecimal},
+		{Label: "note", Listener: "a", Column: "note", Type: report.KindText, Escaped: 2},
+		{Label: "day", Listener: "a", Column: "day", Type: report.KindDate},
+		{Label: "at", Listener: "a", Column: "at", Type: report.KindDatetime},
+		{Label: "name", Listener: "b", Column: "name", Type: report.KindText, Escaped: 1},
+	}, m.Columns); diff != "" {
+		t.Error(diff)
+	}
+	for _, l := range m.Listeners {
+		if l.Tries != 1 || l.AsOf.Before(before) || l.DoneAt.Before(l.AsOf) || m.CreatedAt.Before(l.DoneAt) || l.Error != "" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK {
+		t.Fatalf("%d %s", code, out)
+	}
+	s.eventually("the file of the first attempt is deleted", func() bool {
+		files, _ := filepath.Glob(s.dir + "/files/packed/[^.]*")
+		return len(files) == 2 && s.wait(v.ID)[0].Attempt == 2
+	})
+	for name, reason := range map[string]string{
+		"rows":     "more than 1 rows (file.max_rows)",
+		"bytes":    "more than 100 bytes (file.max_bytes)",
+		"formulas": `(column "note")`,
+	} {
+		if v := s.run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
+			t.Errorf("%s: %+v", name, v)
+		}
+		s.noFiles(name)
+	}
+	s.idle()
+}

@@ -1,0 +1,102 @@
+package command
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDashboardOfSlots: tasks that wait for a slot of their source are called that, and not running, failed
+// or behind one worker.
+func TestDashboardOfSlots(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, `databases: {db: {dsn: "{dsn}", parallel: 1}}
+limits: {stop: 1s}`)
+	_, page := s.browse()
+	ids := []string{s.insert("slow", `{"seconds": 300}`), s.insert("slow", `{"seconds": 300}`), s.insert("slow", `{"seconds": 300}`)}
+	s.push(ids...)
+	has := func(path, words string) {
+		t.Helper()
+		s.eventually(path+" has "+words, func() bool {
+			_, text := page(path)
+			return regexp.MustCompile(words).MatchString(text)
+		})
+	}
+	has("/jobs", `(?s)(class="chip wait"><span class="name">one</span> <span>waits for a slot</span>.*){2}`)
+	has("/listeners", `<td class="number">1( <span class="soft">and [12] wait for a slot</span>)?</td>`)
+	waits := ""
+	s.eventually("two jobs wait", func() bool {
+		n := 0
+		for _, id := range ids {
+			if out, _ := s.fanfold("why", id); strings.Contains(out, "It waits for one: it waits for a slot of database db: all 1 that databases.db.parallel allows are taken, by job") &&
+				strings.Contains(out, "raise databases.db.parallel") {
+				waits = id
+				n++
+			}
+		}
+		return n == 2
+	})
+	has("/jobs/"+waits, `<span class="chip wait">waiting</span>`)
+	for range 20 {
+		_, text := page("/jobs?view=retrying")
+		if !strings.Contains(text, `retrying <span class="count">0</span>`) {
+			t.Fatalf("a job that waits for a slot counts as retrying: %s", text)
+		}
+		if _, text := page("/jobs/" + waits); strings.Contains(text, "is retried") || strings.Contains(text, "next try") {
+			t.Fatalf("it was never tried: %s", text)
+		}
+	}
+	out, code := s.fanfold("list", "--why", "no-slot", "-o", "json")
+	if code != exitOK || strings.Count(out, `"why": "It waits for one: it waits for a slot of database db`) != 2 {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestDashboardWhileRedisHangs: pages answer soon, say since when they are not up to date, keep their
+// counts, and heal.
+func TestDashboardWhileRedisHangs(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport, "limits: {stop: 1s}")
+	_, page := s.browse()
+	id := s.insert("slow", `{"seconds": 300}`)
+	s.push(id)
+	counts := regexp.MustCompile(`(all|stuck|retrying|late) <span class="count">\d+</span>`)
+	want := `[all <span class="count">1</span> retrying <span class="count">0</span> late <span class="count">0</span> stuck <span class="count">0</span>]`
+	s.eventually("the job runs", func() bool {
+		_, text := page("/jobs")
+		return fmt.Sprint(counts.FindAllString(text, -1)) == want && strings.Contains(text, "its query has been running")
+	})
+	s.redis.Freeze()
+	t.Cleanup(s.redis.Thaw)
+	frozen := time.Now()
+	stale := regexp.MustCompile(`This page is not up to date since <time datetime="([^"]*)">`)
+	fresh := regexp.MustCompile(`as of <time datetime="([^"]*)">`)
+	s.eventually("the page says since when it is old", func() bool {
+		_, text := page("/jobs")
+		if got := fmt.Sprint(counts.FindAllString(text, -1)); got != want {
+			t.Fatalf("the counts have jumped: %s", got)
+		}
+		since, asOf := stale.FindStringSubmatch(text), fresh.FindStringSubmatch(text)
+		if since == nil {
+			return false
+		}
+		at, err := time.Parse(time.RFC3339, since[1])
+		if err != nil || at.After(frozen) || since[1] != asOf[1] {
+			t.Fatalf("Redis froze at %s: %s %s", frozen, since[1], asOf[1])
+		}
+		return true
+	})
+	began := time.Now()
+	_, text := page("/jobs/" + id)
+	if took := time.Since(began); took > 10*time.Second || !strings.Contains(text, "Redis does not answer") {
+		t.Errorf("after %s: %s", took, text)
+	}
+	s.redis.Thaw()
+	s.eventually("the pages are up to date again", func() bool {
+		_, text := page("/jobs")
+		_, one := page("/jobs/" + id)
+		return !strings.Contains(text, "not up to date") && !strings.Contains(one, "does not answer")
+	})
+}

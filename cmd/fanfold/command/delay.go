@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
+)
+
+func newDelay(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "delay",
+		Short: "List and change delayed jobs and retries",
+	}
+	c.AddCommand(newDelayList(f), newDelayRun(f), newDelayRemove(f))
+	return c
+}
+
+func newDelayList(f *flags) *cobra.Command {
+	return newListing(f, "List delayed jobs and retries, next due first", "only members that match this pattern, such as '1111*' or '*/@fanin'",
+		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+			list, err := b.Inspect.Delayed.List(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
+			if err != nil {
+				return err
+			}
+			return f.printDelayed(c, list)
+		})
+}
+
+func (p printer) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
+	return printList(p, c, list, table.Row{"member", "due", "in", "what"}, func(d inspect.Delayed) table.Row {
+		due, what := fmt.Sprint(d.Score), d.What
+		if d.Due != nil {
+			due = words.Stamp(*d.Due)
+		}
+		if d.Bad != "" {
+			what += ": " + d.Bad
+		}
+		return table.Row{d.Member, due, d.In, what}
+	})
+}
+
+func newDelayRun(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run ID…|MEMBER…",
+		Short: "Make delayed jobs and retries due now",
+		Long: `Run makes members of the delayed set due now. For an id, these are the job itself and
+its retries. A scheduler moves them at once.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+			return changeDelayed(f, c, b, args, "due now", b.Operate.Delayed.Hurry)
+		}),
+	}
+}
+
+func newDelayRemove(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm ID…|MEMBER…",
+		Short: "Remove delayed jobs and retries",
+		Long: `Rm removes members from the delayed set. For an id, it removes the job itself and its
+retries.
+
+Records do not change. A PENDING record still counts as work: recovery starts it after
+limits.grace, unless you cancel it with fanfold cancel. A running job fails at its
+deadline if you remove its retry.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+			return changeDelayed(f, c, b, args, "removed", b.Operate.Delayed.Remove)
+		}),
+	}
+}
+
+// changeDelayed changes the members that args name and prints them.
+func changeDelayed(f *flags, c *cobra.Command, b *backend, args []string, done string, change func(context.Context, []string) error) error {
+	members, err := b.Operate.Delayed.Find(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	if err := change(c.Context(), members); err != nil {
+		return err
+	}
+	return f.printChanged(c, done, members)
+}

@@ -1,0 +1,398 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// finding returns doctor's first finding whose check begins with this text.
+func (s *stack) finding(check string) doctor.Finding {
+	s.t.Helper()
+	out, _ := s.fanfold("doctor", "-o", "json")
+	var all doctor.Findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
+		s.t.Fatal(err, out)
+	}
+	for _, f := range all {
+		if strings.HasPrefix(f.Check, check) {
+			return f
+		}
+	}
+	s.t.Fatalf("no check %q in %s", check, out)
+	return doctor.Finding{}
+}
+
+// TestDoctorOnKeys: doctor warns of key columns whose collation calls more texts equal than a join does,
+// and does not run the queries to find out.
+func TestDoctorOnKeys(t *testing.T) {
+	t.Parallel()
+	binary := "utf8mb4_nopad_bin"
+	if testmain.SharedDatabase(t).MySQL {
+		binary = "utf8mb4_0900_bin"
+	}
+	s := newStack(t, strings.ReplaceAll(`
+  mails:
+    parameters: {id: integer, n: integer}
+    stages:
+      - listeners:
+          - {name: ci, database: db, query: "SELECT id, mail, day FROM people WHERE id > :id LIMIT :n;"}
+          - {name: bin, database: db, query: "SELECT id, bin AS mail, id AS b FROM people"}
+          - {name: nopad, database: db, query: "SELECT id, mail COLLATE utf8mb4_nopad_bin AS mail, id AS c FROM people -- all"}
+          - {name: bytes, database: db, query: "SELECT id, CAST(mail AS BINARY) AS m, id AS d FROM people"}
+      - listeners:
+          - {name: later, database: db, query: "WITH all_of AS (SELECT SLEEP(id + 100) AS slept, MAX(mail) AS mail FROM people WHERE mail IN (:ci.mail) GROUP BY id) SELECT 1 AS id, mail, slept FROM all_of", columns: [id, mail, slept]}
+    join: {key: [id, mail], listeners: [ci, bin, nopad, {name: bytes, key: [id, m]}, later]}
+    file: {columns: [id]}
+  alone:
+    stages: [{listeners: [{name: alone, database: db, query: "SELECT id, mail FROM people"}]}]
+    join: {key: mail}
+  days:
+    stages: [{listeners: [{name: x, database: db, query: "SELECT day FROM people"}, {name: y, database: db, query: "SELECT day, id FROM people"}]}]
+    join: {key: day}
+`, "utf8mb4_nopad_bin", binary))
+	s.exec("CREATE TABLE people (id INT, mail VARCHAR(60) COLLATE utf8mb4_general_ci, bin VARCHAR(60) COLLATE utf8mb4_bin, day DATE)")
+	s.exec("INSERT INTO people VALUES (1, 'a', 'a', '2024-02-29')")
+	out, code := s.fanfold("doctor", "-o", "json")
+	var all doctor.Findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil || code != exitOK {
+		t.Fatal(err, code, out)
+	}
+	got := map[string]string{}
+	for _, f := range all {
+		if strings.HasPrefix(f.Check, "keys ") {
+			got[f.Check] = f.Result + ": " + f.Detail + ". " + f.Hint
+		}
+	}
+	for check, words := range map[string][]string{
+		"keys mails / ci":    {"WARN: mail has the collation utf8mb4_general_ci:", "(line 12)", "LOWER(TRIM(mail)) AS mail", "join.fold_case", "mail COLLATE utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"},
+		"keys mails / bin":   {"WARN: mail has the collation utf8mb4_bin:"},
+		"keys mails / later": {"WARN: mail has the collation utf8mb4_general_ci:"},
+	} {
+		for _, word := range words {
+			if !strings.Contains(got[check], word) {
+				t.Errorf("%s: no %q in %q", check, word, got[check])
+			}
+		}
+		delete(got, check)
+	}
+	if len(got) > 0 {
+		t.Errorf("more warnings: %v", got)
+	}
+}
+
+// TestDoctorOfAFullRedis: doctor says how full Redis is.
+func TestDoctorOfAFullRedis(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxmemory (2048 MB)") {
+		t.Errorf("%+v", f)
+	}
+	set := func(most string) {
+		t.Helper()
+		if err := s.b.Redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("0")
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "without maxmemory") || !strings.Contains(f.Hint, "redis.conf") {
+		t.Errorf("%+v", f)
+	}
+	set("900mb")
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.job_bytes (1024 MB) is more") {
+		t.Errorf("%+v", f)
+	}
+	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+	s.b.Redis.Set(t.Context(), "fanfold:full", time.Now().UnixMilli(), time.Minute)
+	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "0 jobs compete for its memory") {
+		t.Errorf("%+v", f)
+	}
+	set("1gb")
+	if f := s.finding("redis memory"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+	s.b.Redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
+	set("105mb")
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.memory") {
+		t.Errorf("%+v", f)
+	}
+	set("10mb")
+	if f := s.finding("redis memory"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "refuses writes") {
+		t.Errorf("%+v", f)
+	}
+	// The error of a push says that Redis is full.
+	id := s.insert("slow", "")
+	if out, code := s.fanfold("submit", id); code != exitFailure || !strings.Contains(out, "Redis is full") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestDoctorOfConnections: doctor says how many more clients Redis takes.
+func TestDoctorOfConnections(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport)
+	if f := s.finding("redis connections"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxclients") {
+		t.Errorf("%+v", f)
+	}
+	if err := s.b.Redis.ConfigSet(t.Context(), "maxclients", "60").Err(); err != nil {
+		t.Fatal(err)
+	}
+	var clients []*redis.Client
+	for range 30 {
+		client := s.redis.Client()
+		t.Cleanup(func() { _ = client.Close() })
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, client)
+	}
+	if f := s.finding("redis connections"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "of maxclients 60") || !strings.Contains(f.Hint, "raise maxclients") {
+		t.Errorf("%+v with %d clients", f, len(clients))
+	}
+}
+
+// TestDoctorOfWhatNobodyDoes: doctor warns of quarantined entries, timers without a definition and
+// records without a job, and not of records with a job.
+func TestDoctorOfWhatNobodyDoes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, `limits: {grace: 10m, stop: 1s}
+timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
+	ctx, sc := t.Context(), s.b.Partitions.Home()
+	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
+		if f := s.finding(check); f.Result != doctor.Pass {
+			t.Errorf("%+v", f)
+		}
+	}
+	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
+		t.Fatal(err)
+	}
+	if f := s.finding("quarantine"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
+		t.Errorf("%+v", f)
+	}
+	s.must("quarantine ls", "nobody knows it")
+	var entries []inspect.Quarantined
+	out, _ := s.fanfold("quarantine", "ls", "-o", "json", "--match", "*nobody*")
+	if err := json.Unmarshal([]byte(out), &entries); err != nil || len(entries) != 1 {
+		t.Fatal(err, out)
+	}
+	if out, code := s.fanfold("quarantine", "rm", "1-1"); code != exitNotFound {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("quarantine", "rm", "x"); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("quarantine", "rm"); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+	s.must("quarantine rm "+entries[0].Entry, entries[0].Entry)
+	s.must("quarantine rm --all", "REMOVED")
+	if f := s.finding("quarantine"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+	past := float64(time.Now().Add(-time.Minute).UnixMilli())
+	s.b.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "beep-1"})
+	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
+		t.Errorf("%+v", f)
+	}
+	s.b.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "boop-1"})
+	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
+		t.Errorf("%+v", f)
+	}
+	s.must("timer ls", "overdue, no definition")
+	s.serve(s.config)
+	id := s.insert("slow", `{"seconds": 60}`)
+	s.push(id)
+	s.eventually("it runs", func() bool { return s.ask(id).Kind == why.KindRunning })
+	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
+	sc.Clock.Delay(ctx, later, time.Hour)
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
+	if f := s.finding("records to be started"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorOfADeadService: doctor warns as soon as the consumers of an external listener do not
+// read waiting entries.
+func TestDoctorOfADeadService(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
+`)
+	ctx, stream := t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")
+	read := func(count int64) {
+		t.Helper()
+		err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
+		if err != nil && err != redis.Nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.b.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	add := func() string {
+		return s.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
+	}
+	// Redis lists a consumer after its first entry.
+	first := add()
+	read(1)
+	s.b.Redis.XAck(ctx, stream, scripts.Group, first)
+	s.b.Redis.XDel(ctx, stream, first)
+	if f := s.finding("stream " + stream); f.Result != doctor.Pass || !strings.Contains(f.Detail, "1 consumer") {
+		t.Errorf("%+v", f)
+	}
+	for range 3 {
+		add()
+	}
+	s.eventually("it is missed", func() bool {
+		f := s.finding("stream " + stream)
+		return f.Result == doctor.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumer; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
+	})
+	// A consumer that works on an entry is alive until its silence ends.
+	read(1)
+	if f := s.finding("stream " + stream); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestQuarantineRemovesManyEntries: quarantine rm removes several pages of entries, also if one
+// entry does not exist.
+func TestQuarantineRemovesManyEntries(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Quarantined
+	entries := []string{"1-1"}
+	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range 1010 { // a page has 1,000
+			entries = append(entries, fmt.Sprintf("2-%d", i+1))
+			p.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: entries[i+1], Values: []string{"reason", "none"}})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("1 of %d entries are not in %s; the others were removed", len(entries), key)
+	if out, code := s.fanfold(append([]string{"quarantine", "rm"}, entries...)...); code != exitNotFound || !strings.Contains(out, want) {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.Redis.XLen(ctx, key).Val(); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// TestDoctorOfALongQueue: doctor does not report a record without a job if its id may be further
+// back in the queue than it searches. It reads all records of a report with one query.
+func TestDoctorOfALongQueue(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, oneReport, "limits: {grace: 1s}")
+	ctx := t.Context()
+	for range 5 {
+		s.insert("slow", "")
+	}
+	parked, last := s.insert("slow", ""), s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
+		t.Errorf("%+v", f)
+	}
+	if stats := s.b.Redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
+		t.Errorf("records are asked for one by one:\n%s", stats)
+	}
+	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range 10_000 {
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Jobs, Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.push(last)
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "were compared only with") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorOfADatabaseThatHangs: a database that hangs fails its own check and no other.
+func TestDoctorOfADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	s := newStack(t, oneReport, `databases: {a: {dsn: "u@tcp(`+silent.Addr().String()+`)/x"}, db: {dsn: "{dsn}"}}`)
+	out, code := s.fanfold("doctor", "-o", "json")
+	var all doctor.Findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
+		t.Fatal(err, out)
+	}
+	if code != exitFailure || all.Count(doctor.Fail) != 1 || !all.Failed("database a") {
+		t.Errorf("%d %s", code, out)
+	}
+	for _, check := range []string{"database db", "records", "scratch files"} {
+		if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return f.Check == check && f.Result == doctor.Pass }) {
+			t.Errorf("%s is not %s: %s", check, doctor.Pass, out)
+		}
+	}
+}
+
+// TestDoctorOfAnUnknownReport: doctor warns of a record with an unknown report, which neither a
+// rebuild nor submit can start.
+func TestDoctorOfAnUnknownReport(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s}")
+	id := s.insert("gone", "")
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	f := s.finding("records to be started")
+	if f.Result != doctor.Warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorOfACluster: doctor checks every master of a cluster and receives the events of each.
+func TestDoctorOfACluster(t *testing.T) {
+	t.Parallel()
+	s, cluster := newStackOnCluster(t, 3, oneReport)
+	if f := s.finding("redis partitions"); f.Result != doctor.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
+		!strings.HasSuffix(f.Hint, "configure 5 partitions, of which no master has more than 2") {
+		t.Errorf("%+v", f)
+	}
+	if err := cluster.MoveSlotTo(t.Context(), "{fanfold:2}", cluster.Servers[2]); err != nil {
+		t.Fatal(err)
+	}
+	s.b = s.open(s.config) // with the current slots
+	if f := s.finding("redis partitions"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+	out, code := s.fanfold("doctor")
+	for _, master := range cluster.Servers[:3] {
+		for _, check := range []string{"redis version", "redis eviction", "redis notifications"} {
+			if !regexp.MustCompile(`PASS +` + check + ` of ` + master.Addr).MatchString(out) {
+				t.Errorf("%d, no %s of %s in %s", code, check, master.Addr, out)
+			}
+		}
+	}
+	if !strings.Contains(out, "expired, del, set and zadd are published") || code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+}

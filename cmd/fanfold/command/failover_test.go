@@ -1,0 +1,180 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
+)
+
+// TestSentinelFailover promotes another Redis while two processes work. Data that was not
+// replicated is rebuilt from the records: every record ends as SUCCESS, with one file.
+func TestSentinelFailover(t *testing.T) {
+	t.Parallel()
+	const jobs, slices = 600, 30
+	for name, fault := range map[string]func(r *testenv.Redis){
+		"killed": func(r *testenv.Redis) { r.Kill() },
+		"frozen": func(r *testenv.Redis) {
+			r.Freeze()
+			_ = step.Wait(t.Context(), 5*time.Second)
+			r.Thaw()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, servers := newStackOnSentinels(t, crowdReport, "limits: {lease: 2s, grace: 2s}")
+			for range 2 {
+				s.process("-c", s.config, "serve")
+			}
+			ids := s.insertCrowd(jobs)
+			ended := make(chan struct{})
+			for i := range slices {
+				s.pushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+				if i == slices/3 {
+					go func() {
+						defer close(ended)
+						fault(servers.Servers[0])
+					}()
+				}
+				_ = step.Wait(t.Context(), 100*time.Millisecond)
+			}
+			<-ended
+			s.wait(ids...)
+			s.idle()
+			s.checkCrowd(jobs)
+		})
+	}
+}
+
+// pushAgain pushes ids until Redis accepts them, as a service does.
+func (s *stack) pushAgain(ids ...string) {
+	s.t.Helper()
+	s.eventually("Redis takes ids", func() bool { return s.b.Operate.Jobs.Push(s.t.Context(), ids...) == nil })
+}
+
+// TestCluster runs jobs in partitions on three masters while one master fails in several ways and a
+// slot moves. Data that was not replicated is rebuilt from the records.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	const jobs, slices = 600, 30
+	partitions := report.DefaultKeys.Partitions(report.Redis{Partitions: 8})
+	for name, fault := range map[string]func(ctx context.Context, c *testenv.Cluster) error{
+		"killed": func(_ context.Context, c *testenv.Cluster) error {
+			c.Servers[1].Kill()
+			return nil
+		},
+		"frozen": func(ctx context.Context, c *testenv.Cluster) error {
+			c.Servers[1].Freeze()
+			defer c.Servers[1].Thaw() // with old data, and still configured as a master
+			return step.Wait(ctx, 5*time.Second)
+		},
+		"failover": func(ctx context.Context, c *testenv.Cluster) error {
+			return c.HandOver(ctx, partitions[0].Prefix)
+		},
+		"slot moved": func(ctx context.Context, c *testenv.Cluster) error {
+			for _, keys := range partitions {
+				if err := c.MoveSlot(ctx, keys.Prefix); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cluster := newStackOnCluster(t, len(partitions), crowdReport, "limits: {lease: 2s, grace: 2s}")
+			for range 2 {
+				s.process("-c", s.config, "serve")
+			}
+			ids := s.insertCrowd(jobs)
+			ended := make(chan error, 1)
+			for i := range slices {
+				s.pushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+				if i == slices/3 {
+					go func() { ended <- fault(t.Context(), cluster) }()
+				}
+				_ = step.Wait(t.Context(), 100*time.Millisecond)
+			}
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			s.wait(ids...)
+			s.idle()
+			s.checkCrowd(jobs)
+			for i := range len(partitions) { // to streams in other slots
+				id, stream := s.insert("crowd", `{"job": 1}`), fmt.Sprint("replies:", i)
+				s.pushFor(stream, id)
+				if got := s.receiptsOf(stream, 1); len(got) != 2 || got[0]["event"] != "accepted" || got[1]["status"] != "SUCCESS" {
+					t.Errorf("receipts: %v", got)
+				}
+			}
+		})
+	}
+}
+
+// TestStartWhileAMasterIsAway: a process that starts while a master is down works on the partitions
+// of the other masters.
+func TestStartWhileAMasterIsAway(t *testing.T) {
+	t.Parallel()
+	partitions := report.DefaultKeys.Partitions(report.Redis{Partitions: 4})
+	prefixes := make([]string, len(partitions))
+	for i, keys := range partitions {
+		prefixes[i] = keys.Prefix
+	}
+	cluster, err := testenv.StartMasters(t.Context(), t.TempDir(), 2, prefixes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), where: func(partitions int) string { return whereCluster(cluster, partitions) }}
+	s.begin(len(partitions), crowdReport)
+	var there, all []string
+	for _, id := range s.insertCrowd(20) {
+		if prefix := s.b.Partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
+			there = append(there, id)
+		}
+		all = append(all, id)
+	}
+	cluster.Servers[0].Stop()
+	s.process("-c", s.config, "serve")
+	s.push(there...)
+	s.eventually("their jobs end", func() bool {
+		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == len(there)
+	})
+	if err := cluster.Servers[0].Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.pushAgain(all...)
+	s.wait(all...)
+	s.idle()
+	s.checkCrowd(20)
+}
+
+// TestStopWhileAClusterHangs: a process that receives a stop signal ends before an orchestrator
+// kills it, even if no server of the cluster answers.
+func TestStopWhileAClusterHangs(t *testing.T) {
+	t.Parallel()
+	s, cluster := newStackOnCluster(t, 3, crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")
+	c := s.process("-c", s.config, "serve")
+	ids := s.insertCrowd(10)
+	s.push(ids...)
+	s.wait(ids...)
+	for _, r := range cluster.Servers {
+		r.Freeze()
+		t.Cleanup(r.Thaw)
+	}
+	_ = step.Wait(t.Context(), time.Second) // reads are under way
+	_ = c.Process.Signal(syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(40 * time.Second):
+		t.Error("it does not stop")
+	}
+}

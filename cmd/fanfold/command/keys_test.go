@@ -1,0 +1,131 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+)
+
+// TestTextKeysInTheDocs checks the table of docs/reference/configuration.md that says which texts
+// are equal keys: in Fanfold with every value of fold_case, and in the server with its collations.
+func TestTextKeysInTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("^\\| `\"(.+)\"` `\"(.+)\"` \\| (.+) \\|$")
+	var heads []string
+	var pairs [][2]string
+	want := map[string][]string{} // text of a column → the pairs that are equal in it
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "| texts | "); ok {
+			heads = strings.Split(strings.TrimSuffix(rest, " |"), " | ")
+		}
+		m := row.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		pairs = append(pairs, [2]string{m[1], m[2]})
+		cells := strings.Split(m[3], " | ")
+		if len(cells) != len(heads) {
+			t.Fatalf("%d cells below %d heads: %s", len(cells), len(heads), line)
+		}
+		for i, cell := range cells {
+			switch cell {
+			case "equal":
+				want[heads[i]] = append(want[heads[i]], m[1]+" "+m[2])
+			case "–":
+			default:
+				t.Errorf("%q in %s", cell, line)
+			}
+		}
+	}
+	if len(pairs) < 10 || len(heads) != 8 {
+		t.Fatalf("the table has %d rows and the heads %q", len(pairs), heads)
+	}
+	var reports string
+	folding := map[string]string{"default": "", "`fold_case: true`": ", fold_case: true", "`fold_case: full`": ", fold_case: full"}
+	names := map[string]string{}
+	for _, head := range heads[:3] {
+		names[head] = fmt.Sprintf("keys%d", len(names))
+		reports += fmt.Sprintf(`
+  %s:
+    stages: [{listeners: [{name: a, database: db, query: "SELECT id, a AS word FROM pairs ORDER BY id"}, {name: b, database: db, query: "SELECT id, b AS word, CONCAT(a, ' ', b) AS both_of FROM pairs"}]}]
+    join: {key: [id, word]%s}
+    file: {columns: [both_of]}
+`, names[head], folding[head])
+	}
+	s := newStack(t, reports)
+	s.exec("CREATE TABLE pairs (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(20), b VARCHAR(20)) CHARACTER SET utf8mb4")
+	for _, pair := range pairs {
+		s.exec("INSERT INTO pairs (a, b) VALUES (?, ?)", pair[0], pair[1])
+	}
+	s.serve(s.config)
+	mysql := testmain.SharedDatabase(t).MySQL
+	for i, head := range heads {
+		var content string
+		switch {
+		case i < len(names):
+			content = s.succeed(names[head], "")
+		case mysql && strings.HasPrefix(head, "utf8mb4_uca1400_"), !mysql && strings.HasPrefix(head, "utf8mb4_0900_"):
+			continue // a collation of the other server
+		default:
+			content = s.expect("both_of", "SELECT CONCAT(a, ' ', b) FROM pairs WHERE a = b COLLATE "+head+" ORDER BY id")
+		}
+		got := strings.Split(strings.TrimSuffix(content, "\r\n"), "\r\n")[1:]
+		if diff := cmp.Diff(want[head], slices.Clip(got)); len(want[head])+len(got) > 0 && diff != "" {
+			t.Errorf("equal by %s (-table +measured):\n%s", head, diff)
+		}
+	}
+}
+
+// TestNumbersAsKeys: numbers of several types and texts are equal keys, and appear in the file, as
+// docs/reference/configuration.md says.
+func TestNumbersAsKeys(t *testing.T) {
+	t.Parallel()
+	const a = `{name: a, database: db, query: "SELECT k, a FROM a ORDER BY a"}`
+	s := newStack(t, `
+  full:
+    stages: [{listeners: [`+a+`, {name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}]}]
+    join: {key: k, listeners: [a, {name: b, type: full}]}
+  cast:
+    stages: [{listeners: [{name: a, database: db, query: "SELECT CAST(k AS DECIMAL(3,1)) AS k, a FROM a ORDER BY a"}, {name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}]}]
+    join: {key: k, listeners: [a, {name: b, type: full}]}
+  text:
+    stages: [{listeners: [{name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}, {name: c, database: db, query: "SELECT k, c FROM c ORDER BY c"}]}]
+    join: {key: k}
+`)
+	s.exec("CREATE TABLE a (k INT, a INT)")
+	s.exec("INSERT INTO a VALUES (1, 1), (2, 2)")
+	s.exec("CREATE TABLE b (k DECIMAL(3,1), b INT)")
+	s.exec("INSERT INTO b VALUES (1, 1), (3, 3), (0, 4)")
+	s.exec("CREATE TABLE c (k VARCHAR(9), c INT)")
+	s.exec("INSERT INTO c VALUES ('1', 1), ('1.00', 2), ('1 ', 3), (' 1', 4), ('1abc', 5), ('abc', 6)")
+	s.serve(s.config)
+	for name, want := range map[string]string{
+		"full": "k,a,b\r\n1,1,1\r\n2,2,\r\n3.0,,3\r\n0.0,,4\r\n",
+		"cast": "k,a,b\r\n1.0,1,1\r\n2.0,2,\r\n3.0,,3\r\n0.0,,4\r\n",
+		"text": "k,b,c\r\n1.0,1,1\r\n1.0,1,2\r\n",
+	} {
+		if diff := cmp.Diff(want, s.succeed(name, "")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	// SQL, as the page says.
+	if got := s.expect("k", "SELECT COALESCE(a.k, b.k) FROM a LEFT JOIN b ON b.k = a.k UNION ALL SELECT b.k FROM b WHERE b.k > 2"); got != "k\r\n1.0\r\n2.0\r\n3.0\r\n" {
+		t.Errorf("SQL's keys: %q", got)
+	}
+	if got := s.expect("c", "SELECT c FROM c WHERE k = 1 ORDER BY c") + s.expect("c", "SELECT c FROM c WHERE k = 0"); got != "c\r\n1\r\n2\r\n3\r\n4\r\n5\r\nc\r\n6\r\n" {
+		t.Errorf("SQL's equal texts: %q", got)
+	}
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"testing"
+
+	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// TestWhatRedisHasLost: jobs whose messages or data were deleted by hand succeed long before their
+// deadline in an hour, in the same attempt if only the message was lost. Duplicate messages do not
+// affect other jobs.
+func TestWhatRedisHasLost(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  one:
+    timeout: 1h
+    stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}]}]
+    join: {key: k}
+  two:
+    timeout: 1h
+    stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]
+    join: {key: k}
+`, "limits: {grace: 1s, lease: 1s}")
+	ctx, sc := t.Context(), s.b.Partitions.Home()
+	s.serve(s.config)
+	for _, listener := range []string{"a", "b"} {
+		if out, code := s.fanfold("pause", "listener", listener); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	message, data, double := s.insert("one", ""), s.insert("one", ""), s.insert("two", "")
+	s.push(message, data, double)
+	for _, id := range []string{message, data, double} {
+		s.eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
+	}
+	s.b.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
+	s.b.Redis.Del(ctx, sc.Keys.Job(data))
+	if v := s.ask(data); v.Kind != why.KindLost && v.Kind != why.KindLooking && v.Kind != why.KindStateless && v.Kind != why.KindDelayed {
+		t.Errorf("%+v", v)
+	}
+	for range 3 {
+		m := scripts.Message{ID: double, Attempt: 1}
+		if outcome, err := sc.Streams.Resend(ctx, m, "b", scripts.Entry{Stream: sc.Keys.Task("b")}); outcome != scripts.OK || err != nil {
+			t.Fatal(outcome, err)
+		}
+	}
+	for _, listener := range []string{"a", "b"} {
+		if out, code := s.fanfold("resume", "listener", listener); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	for id, attempt := range map[string]int64{message: 1, data: 2, double: 1} {
+		v := s.wait(id)[0]
+		if v.Status != report.Success || v.Attempt != attempt {
+			t.Errorf("%+v, not SUCCESS in attempt %d", v, attempt)
+		}
+	}
+	s.eventually("no entry is left", func() bool {
+		return s.b.Redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.Redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanIn).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanInLarge).Val() == 0
+	})
+	for _, e := range s.b.Redis.XRange(ctx, sc.Keys.Events, "-", "+").Val() {
+		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {
+			t.Errorf("%v", e.Values)
+		}
+	}
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'"); n != 3 {
+		t.Errorf("%d records are SUCCESS", n)
+	}
+}

@@ -1,0 +1,156 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/report"
+)
+
+func newStatus(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status ID",
+		Short: "Show a record and the state of its job",
+		Args:  cobra.ExactArgs(1),
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
+			v, err := b.Inspect.Jobs.Get(c.Context(), ids[0])
+			if err != nil {
+				return err
+			}
+			if err := b.Inspect.Jobs.Times(c.Context(), &v); err != nil {
+				return err
+			}
+			v.Size = b.Size(c.Context(), v.ID, v.File)
+			return f.print(c, v, nil, jobRows(v))
+		}),
+	}
+}
+
+// jobRows returns the rows of a job in a table.
+func jobRows(v inspect.Job) []table.Row {
+	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
+	if v.File != "" {
+		rows = append(rows, table.Row{"file", v.File})
+	}
+	if v.Error != "" {
+		rows = append(rows, table.Row{"error", v.Error})
+	}
+	if text := parametersText(v); text != "" {
+		rows = append(rows, table.Row{"parameters", text})
+	}
+	if v.Rows != nil {
+		rows = append(rows, table.Row{"rows", *v.Rows})
+	}
+	if v.Size != nil {
+		rows = append(rows, table.Row{"size", words.Bytes(*v.Size)})
+	}
+	changed := v.Changed
+	if v.Ended != nil {
+		changed = nil
+	}
+	for i, at := range []*time.Time{v.Created, v.Started, changed, v.Ended} {
+		if at != nil {
+			rows = append(rows, table.Row{[]string{"created", "started", "changed", "ended"}[i], words.Stamp(*at)})
+		}
+	}
+	if v.Duration != nil {
+		rows = append(rows, table.Row{"duration", durationText(v)})
+	}
+	if v.Job != "" {
+		job := v.Job
+		if v.Stage > 0 { // 0 after the end
+			job += fmt.Sprintf(", stage %d", v.Stage)
+		}
+		if v.Deadline != nil {
+			job += ", deadline " + words.Stamp(*v.Deadline)
+		}
+		rows = append(rows, table.Row{"job", job})
+	}
+	if v.Orphan {
+		rows = append(rows, table.Row{"waits", "no process has the definition that the job was started with: fanfold adopt " + v.ID + " restarts it with the current one"})
+	}
+	for _, p := range v.Paused {
+		rows = append(rows, table.Row{"paused", p})
+	}
+	for _, l := range v.Listeners {
+		rows = append(rows, table.Row{l.Name, stepText(l, true)})
+	}
+	if v.FanIn != nil {
+		rows = append(rows, table.Row{"fan-in", stepText(*v.FanIn, false)})
+	}
+	return rows
+}
+
+// stepText describes the state of a step of a job.
+func stepText(l inspect.Listener, reads bool) string {
+	text := l.State
+	if reads && l.State != "failed" && l.State != "stopped" {
+		text += ", " + words.Count(l.Rows, "row")
+	}
+	if l.Tries > 0 {
+		text += fmt.Sprintf(", try %d", l.Tries)
+	}
+	if l.Next != nil {
+		text += ", next at " + words.Stamp(*l.Next)
+	}
+	if l.Why != "" {
+		text += ": " + l.Why
+	}
+	return text
+}
+
+// parametersText formats the parameters of a record as NAME=VALUE, like --param.
+func parametersText(v inspect.Job) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(v.Parameters, &fields) != nil {
+		return report.Shorten(string(v.Parameters))
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		value := string(fields[name])
+		var text string
+		if fields[name][0] == '"' && json.Unmarshal(fields[name], &text) == nil {
+			value = text
+		}
+		texts = append(texts, report.Shorten(name+"="+value))
+	}
+	return strings.Join(texts, " ")
+}
+
+// jobViews is a list of jobs.
+type jobViews []inspect.Job
+
+func (vs jobViews) print(f *flags, c *cobra.Command) error {
+	return printList(f.printer, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
+		return table.Row{v.ID, v.Report, v.Status, v.Attempt, show.About(v)}
+	})
+}
+
+// failed returns an error if a job made no file.
+func (vs jobViews) failed() error {
+	var n int
+	var waiting string
+	for _, v := range vs {
+		if !v.Status.HasFile() {
+			n++
+		}
+		if !v.Status.Final() {
+			waiting += fmt.Sprintf("\nrecord %s: %s; fanfold why %s says what to do", v.ID, v.Error, v.ID)
+		}
+	}
+	if n > 0 {
+		return fault.JobFailed.New("%d of %d jobs failed%s", n, len(vs), waiting)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestWhatANewerReleaseStored: a process that finds something that a newer release has stored does not
+// start, and changes nothing; a command refuses, too. Both name the part, both versions and the remedy.
+func TestWhatANewerReleaseStored(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	key := s.b.Partitions.Home().Keys.Version
+	stop := s.serve(s.config)
+	s.run("slow", "") // the versions are stored before anything runs
+	stop()
+	id := s.insert("slow", "")
+	for _, c := range []struct {
+		name, part   string
+		newer, again func()
+		migrate      int // its exit code
+	}{
+		{"state", "the state in Redis has version 2 (key " + key + ")",
+			func() { s.b.Redis.Set(t.Context(), key, "2", 0) }, func() { s.b.Redis.Set(t.Context(), key, "1", 0) }, exitOK},
+		{"snapshot", `the snapshot in MySQL has version 2 (table fanfold_meta, name "file_download_record version")`,
+			func() {
+				s.exec("UPDATE fanfold_meta SET value = '2' WHERE name = 'file_download_record version' AND value = '1'")
+			},
+			func() { s.exec("UPDATE fanfold_meta SET value = '1' WHERE name = 'file_download_record version'") }, exitOK},
+		{"tables", "the layout of the tables in MySQL has version 9 (table fanfold_migrations)",
+			func() { s.exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 9)") },
+			func() { s.exec("DELETE FROM fanfold_migrations WHERE version_id = 9") }, exitNewer},
+		{"records", "the layout of the tables in MySQL has version 9 (table file_download_record_migrations)",
+			func() { s.exec("INSERT INTO file_download_record_migrations (version_id, needs) VALUES (9, 9)") },
+			func() { s.exec("DELETE FROM file_download_record_migrations WHERE version_id = 9") }, exitNewer},
+	} {
+		c.newer()
+		for args, want := range map[string]int{"serve": exitNewer, "submit " + id: exitNewer, "migrate": c.migrate} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it does not start
+			var text bytes.Buffer
+			code := run(ctx, append([]string{"-c", s.config}, strings.Fields(args)...), &text, &text)
+			cancel()
+			out := text.String()
+			if code != want {
+				t.Errorf("%s: %s: %d %s", c.name, args, code, out)
+			}
+			for _, says := range []string{c.part, "knows versions up to", "This is fanfold " + version, "upgrade.md"} {
+				if want == exitNewer && !strings.Contains(out, says) {
+					t.Errorf("%s: %s does not say %q:\n%s", c.name, args, says, out)
+				}
+			}
+		}
+		if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, c.part) || !strings.Contains(f.Hint, "upgrade.md") {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+		if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val(); n != 0 {
+			t.Errorf("%s: the id was pushed", c.name)
+		}
+		c.again()
+	}
+	// Steps of a newer release that this one need not know.
+	s.exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 0)")
+	if out, code := s.fanfold("migrate"); code != exitOK || !strings.Contains(out, "a newer release made the tables, and this one can use them") {
+		t.Errorf("%d %s", code, out)
+	}
+	s.serve(s.config)
+	if v := s.run("slow", ""); v.Status != report.Success {
+		t.Errorf("%+v", v)
+	}
+	if f := s.finding("stored versions"); f.Result != doctor.Pass {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestANewerReleaseStartsBeside: a process that runs stops when a newer release stores a version that it
+// does not know, hands its work back, and changes nothing any more. While it stops, it is alive, but not
+// ready.
+func TestANewerReleaseStartsBeside(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {stop: 4s, lease: 2s}")
+	var log written
+	addr := address(t)
+	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
+	c := command("-c", s.config, "serve", "--roles", "listeners", "--admin", addr)
+	c.Stdout, c.Stderr = &log, &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() })
+	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	id := s.insert("slow", `{"seconds": 12}`)
+	s.push(id)
+	s.eventually("the task is taken", func() bool {
+		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+		return err == nil && state.Tasks["one"].Owner != ""
+	})
+	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "2", 0)
+	s.eventually("not ready, which names the version", func() bool {
+		code, text := get(t, addr, "/readyz")
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "the state in Redis has version 2")
+	})
+	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
+		t.Errorf("a process that hands its work back is alive: %d %s", code, text)
+	}
+	late := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
+	defer late.Stop()
+	err := c.Wait()
+	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != exitNewer || !strings.Contains(log.String(), "the state in Redis has version 2") {
+		t.Errorf("%v\n%s", err, log.String())
+	}
+	if state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id); err != nil || state.Status != "RUN" || state.Attempt != 1 {
+		t.Errorf("%+v %v", state, err)
+	}
+	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "1", 0)
+	s.serve(s.config)
+	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// TestTheVersionIsStoredAgain: after a loss of Redis's data, every partition has its version again.
+func TestTheVersionIsStoredAgain(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.config = s.divided("parts.yaml", 3, oneReport)
+	s.b = s.open(s.config)
+	addr := address(t)
+	s.process("-c", s.config, "serve", "--admin", addr, "--roles", "listeners")
+	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	has := func() bool {
+		for _, p := range s.b.Partitions {
+			if s.b.Redis.Get(t.Context(), p.Keys.Version).Val() != "1" {
+				return false
+			}
+		}
+		return true
+	}
+	if !has() {
+		t.Error("a partition has no version after the start")
+	}
+	if err := s.b.Partitions.Home().Epoch.CheckVersion(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, p := range s.b.Partitions {
+		s.b.Redis.Del(t.Context(), p.Keys.Version)
+	}
+	s.eventually("all partitions have it again", has)
+	s.b.Redis.Set(t.Context(), s.b.Partitions[2].Keys.Version, "nonsense", 0)
+	if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "delete it") {
+		t.Errorf("%+v", f)
+	}
+	if err := s.b.Partitions[2].Epoch.CheckVersion(t.Context()); !errors.Is(err, scripts.ErrBroken) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/show"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/trace"
+	"github.com/fanfold/fanfold/report"
+)
+
+func newSubmit(f *flags) *cobra.Command {
+	var wait bool
+	var due dueFlags
+	c := &cobra.Command{
+		Use:   "submit ID…",
+		Short: "Push record ids, as a service does with XADD",
+		Long: `Submit pushes the ids of existing records. It does the same as
+
+    redis-cli XADD fanfold:jobs '*' id 1111
+
+and first checks that the records exist. With --wait, it shows the progress of every
+listener until the jobs end; the exit code is 4 if a job failed or an id was quarantined.
+With --in or --at, the ids wait in fanfold:delayed until they are due; fanfold delay ls
+lists them.
+
+With TRACEPARENT in the environment, the jobs continue that trace.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
+			if err := due.check(wait); err != nil {
+				return err
+			}
+			if err := b.Operate.Jobs.Check(c.Context(), ids); err != nil {
+				return fmt.Errorf("nothing was pushed: %w", err)
+			}
+			if due.given() {
+				return delay(f, c, b, ids, due)
+			}
+			if err := b.Operate.Jobs.Push(callerContext(c), ids...); err != nil {
+				return err
+			}
+			if err := b.warnUnserved(c, ids...); err != nil {
+				return err
+			}
+			if wait {
+				_, err := f.waitFor(c, b, ids)
+				return err
+			}
+			return f.printNames(c, "pushed", ids)
+		}),
+	}
+	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
+	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
+	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), unix seconds or milliseconds")
+	return c
+}
+
+// warnUnserved prints a warning if no running process has the definition of a PENDING record's report.
+func (b *backend) warnUnserved(c *cobra.Command, ids ...string) error {
+	records, err := b.Inspect.Jobs.Records(c.Context(), ids)
+	if err != nil {
+		return err
+	}
+	reports := map[string]bool{}
+	for _, r := range records {
+		if r.Status == report.Pending && b.Config.Reports[r.Report] != nil {
+			reports[r.Report] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		if unserved, err := b.Operate.Jobs.Unserved(c.Context(), name); err != nil {
+			return err
+		} else if unserved {
+			c.PrintErrf("warning: no running process has this definition of %s: restart fanfold serve\n", name)
+		}
+	}
+	return nil
+}
+
+// callerContext returns the context of a push, with the trace in $TRACEPARENT if that is set.
+func callerContext(c *cobra.Command) context.Context {
+	return trace.WithParent(c.Context(), os.Getenv("TRACEPARENT"))
+}
+
+// delay adds ids to the delayed set and prints them.
+func delay(f *flags, c *cobra.Command, b *backend, ids []string, due dueFlags) error {
+	now, err := b.Partitions.Home().Now(c.Context())
+	if err != nil {
+		return err
+	}
+	at := due.from(now)
+	if err := b.Operate.Delayed.Add(c.Context(), ids, at); err != nil {
+		return err
+	}
+	var list []inspect.Delayed
+	for _, id := range ids {
+		list = append(list, inspect.NewDelayed(id, float64(at.UnixMilli()), now))
+	}
+	return f.printDelayed(c, list)
+}
+
+// waitFor waits until pushed jobs end and prints their results.
+func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) (jobViews, error) {
+	errOut := c.ErrOrStderr()
+	wait := func() (jobViews, error) { return b.await(c.Context(), ids, errOut) }
+	if f.output == "table" && !screen.OnTerminal(errOut) && len(ids) <= show.MaxBars {
+		wait = func() (jobViews, error) { return b.watch(c.Context(), ids, show.NewLines(errOut, false)) }
+	}
+	views, err := wait()
+	if err != nil {
+		return nil, err
+	}
+	if err := views.print(f, c); err != nil {
+		return nil, err
+	}
+	return views, views.failed()
+}

@@ -1,0 +1,64 @@
+package command
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/scheduler"
+)
+
+// TestSchedulerLooksWhetherTimersCanSubmit: a scheduler whose timers submit reports does not start
+// without the table for firings.
+func TestSchedulerLooksWhetherTimersCanSubmit(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, timersConfig)
+	start := func(b *backend) error {
+		_, err := b.Role(t.Context(), "scheduler", "c1", slog.New(slog.DiscardHandler))
+		return err
+	}
+	if err := start(s.open(s.config)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.Exec("DROP TABLE fanfold_firing"); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(s.open(s.config)); !errors.Is(err, record.ErrNoFirings) || !strings.Contains(err.Error(), "fanfold migrate") {
+		t.Errorf("without the table: %v", err)
+	}
+	if err := start(s.open(s.write("none.yaml", oneReport))); err != nil {
+		t.Errorf("no timer submits: %v", err)
+	}
+}
+
+// TestSubmitSaysWhatIsWrong: the submitter of timers distinguishes an outage of the server, a
+// refused insert and a missing table.
+func TestSubmitSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, timersConfig)
+	submit := func() error {
+		_, err := process.Submitter{Records: s.open(s.config).Records}.Submit(t.Context(), "weekly-0", 1, "slow", []byte("{}"))
+		return err
+	}
+	if _, err := s.db.Exec("ALTER TABLE file_download_record MODIFY id INT DEFAULT 0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := submit(); !errors.Is(err, scheduler.ErrRefused) || errors.Is(err, scheduler.ErrOutage) {
+		t.Errorf("an id that is not counted: %v", err)
+	}
+	if _, err := s.db.Exec("CREATE TRIGGER closed BEFORE INSERT ON fanfold_firing FOR EACH ROW SIGNAL SQLSTATE '08004' SET MYSQL_ERRNO = 1053"); err != nil {
+		t.Fatal(err)
+	}
+	if err := submit(); !errors.Is(err, scheduler.ErrOutage) {
+		t.Errorf("a server that shuts down: %v", err)
+	}
+	if _, err := s.db.Exec("DROP TABLE fanfold_firing"); err != nil {
+		t.Fatal(err)
+	}
+	if err := submit(); err == nil || errors.Is(err, scheduler.ErrRefused) || errors.Is(err, scheduler.ErrOutage) {
+		t.Errorf("without the table: %v", err)
+	}
+}

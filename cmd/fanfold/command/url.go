@@ -1,0 +1,106 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/waiting"
+)
+
+func newURL(f *flags) *cobra.Command {
+	var expires time.Duration
+	var page bool
+	c := &cobra.Command{
+		Use:   "url ID",
+		Short: "Print a URL of a job's file",
+		Long: `Url prints a signed URL of Google Cloud Storage with which anyone can read the file of a
+record, and nothing else, until it expires. Treat it like a password; it is not stored.
+The URL is signed with the key of the service account, or by IAM if the credentials have
+no key. For a directory, url prints the path. If the record has no file, url prints its
+status; the exit code is 4 if the job failed.
+
+With --page, url prints the address of a page that shows the progress of the record and
+offers the download without a login. serve --http serves the page. It needs http.url and
+http.key in the configuration.`,
+		Args: cobra.ExactArgs(1),
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
+			of, usual, longest := b.link, 15*time.Minute, sink.LongestLink
+			if page {
+				of, usual, longest = b.pageLink, 7*24*time.Hour, waiting.MaxLinkTime
+			}
+			if !c.Flags().Changed("expires") {
+				expires = usual
+			}
+			if expires < time.Second || expires > longest {
+				return fault.Input.New("--expires %s is not between 1s and %s", expires, longest)
+			}
+			l, err := of(c.Context(), ids[0], expires)
+			switch {
+			case err != nil:
+				return err
+			case f.output == "json":
+				return printJSON(c.OutOrStdout(), l)
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), l.URL+l.Path)
+			return err
+		}),
+	}
+	c.Flags().Var((*durationValue)(&expires), "expires", "lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
+	c.Flags().Lookup("expires").DefValue = "" // it depends on --page
+	c.Flags().BoolVar(&page, "page", false, "print the address of the waiting page instead")
+	return c
+}
+
+// link is the location of a file: either URL or Path.
+type link struct {
+	ID      string     `json:"id"`
+	URL     string     `json:"url,omitempty"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Path    string     `json:"path,omitempty"`
+}
+
+// pageLink returns a link to the waiting page of a record.
+func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (link, error) {
+	if _, err := b.Inspect.Jobs.Record(ctx, id); err != nil {
+		return link{ID: id}, err
+	}
+	until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
+	url, err := b.PageURL(ctx, id, until)
+	return link{ID: id, URL: url, Expires: &until}, err
+}
+
+// link returns a link to the file of a record.
+func (b *backend) link(ctx context.Context, id string, expires time.Duration) (link, error) {
+	l := link{ID: id}
+	r, err := b.Inspect.Jobs.Record(ctx, id)
+	switch {
+	case err != nil:
+		return l, err
+	case !r.Status.Final():
+		return l, fmt.Errorf("record %s is %s and has no file yet: fanfold watch %s waits for it", id, r.Status, id)
+	case !r.Status.HasFile():
+		reason := ""
+		if r.Error != "" {
+			reason = ": " + r.Error
+		}
+		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id)
+	}
+	found, err := b.Object(ctx, id, r.File)
+	if err != nil {
+		return l, err
+	}
+	switch from := found.Sink.(type) {
+	case sink.Signer:
+		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // a URL counts whole seconds, and 0 is invalid
+		l.URL, err = from.SignedURL(ctx, found.Name, until)
+		l.Expires = &until
+	case sink.Local:
+		l.Path, err = from.Path(found.Name)
+	}
+	return l, err
+}
