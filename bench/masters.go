@@ -145,7 +145,7 @@ func memoryOfJobs(ctx context.Context, s servers, ids []string, r *results) erro
 		}}
 	}
 	return took(whatRunning, func() error {
-		outcomes, err := f.partitions.Home().Jobs.Start(ctx, "", jobs...)
+		outcomes, err := f.partitions.First().Jobs.Start(ctx, "", jobs...)
 		for _, o := range outcomes {
 			if err == nil && o != scripts.OK {
 				err = fmt.Errorf("start: %v", o)

@@ -90,7 +90,7 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 		return f, err
 	}
 	for _, keys := range all {
-		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: keys, Home: all[0]}))
+		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: keys, Shared: all[0]}))
 	}
 	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Rebuild: 500, Grace: time.Minute, Lease: 10 * time.Second}.Share(len(all))
 	f.slots = listeners.NewSlots(limits.Tasks, nil)

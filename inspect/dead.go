@@ -34,7 +34,7 @@ type DeadJob struct {
 // after them.
 func (d DeadList) Pages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
-		now, err := d.o.Scripts.Home().Now(ctx)
+		now, err := d.o.Scripts.First().Now(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -108,7 +108,7 @@ func all(page []DeadJob) int { return len(page) }
 
 // Dead lists the dead jobs that match, the newest first, up to a limit (0: all).
 func (d DeadList) List(ctx context.Context, match func(DeadJob) bool, limit int) ([]DeadJob, error) {
-	now, err := d.o.Scripts.Home().Now(ctx)
+	now, err := d.o.Scripts.First().Now(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 // DueTime returns the time of a score, which is in milliseconds, or in seconds if it is small. It
 // returns false if the score is not a valid time.
 func DueTime(score float64) (time.Time, bool) {
-	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.NoTime {
+	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.MaxMillis {
 		return time.Time{}, false
 	}
 	if score < scripts.MinMillis {
@@ -121,7 +121,7 @@ func (l DelayedSet) Failed(ctx context.Context, delayed []Delayed) (map[string]b
 // Delayed lists the members of the delayed set that match, the next one first, up to a limit
 // (0: all).
 func (l DelayedSet) List(ctx context.Context, match func(Delayed) bool, limit int) ([]Delayed, error) {
-	now, err := l.o.Scripts.Home().Now(ctx)
+	now, err := l.o.Scripts.First().Now(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func TestFigures(t *testing.T) {
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, s, task := t.Context(), b.Scripts.Home(), b.Keys().Task("a")
+	ctx, s, task := t.Context(), b.Scripts.First(), b.Keys().Task("a")
 	now, err := s.Now(ctx)
 	b.OK(err)
 	var ids []string

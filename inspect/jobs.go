@@ -48,7 +48,7 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		v.FanIn = &fanIn
 	}
 	if state.NeedsDefinition() && !state.Of(ours) {
-		seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
+		seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
 		v.Orphan = err == nil && state.Orphan(ours, seen)
 		return v, err
 	}

@@ -161,7 +161,7 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := b.Config.Reports["two"]
-	if _, err := b.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	if _, err := b.Scripts.First().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
@@ -221,10 +221,10 @@ func TestStatusOfWhatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := b.Config.Reports["two"]
-	if _, err := b.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	if _, err := b.Scripts.First().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	task, _ := b.Scripts.Home().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.Keys().Task("a")}, nil)
+	task, _ := b.Scripts.First().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.Keys().Task("a")}, nil)
 	if outcome, err := task.Fail(ctx, "no such table", job.BlameSource); err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}

@@ -12,7 +12,7 @@ type Slots struct{ o *Options }
 
 // Holders returns the tasks that have a slot of a source, by source.
 func (s Slots) Holders(ctx context.Context) (map[string][]scripts.Holder, error) {
-	return s.o.Scripts.Home().Limits.Holders(ctx, s.limited())
+	return s.o.Scripts.First().Limits.Holders(ctx, s.limited())
 }
 
 // Count counts the tasks that have a slot, by listener. It leaves out listeners whose source has

@@ -29,7 +29,7 @@ type Timer struct {
 
 // Timers lists the set and paused timers whose names match, the next one first, up to a limit.
 func (l Timers) List(ctx context.Context, match func(name string) bool, limit int) ([]Timer, error) {
-	now, err := l.o.Scripts.Home().Now(ctx)
+	now, err := l.o.Scripts.First().Now(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -271,7 +271,7 @@ func TestPoisonStops(t *testing.T) {
 	for n := range 2 {
 		b.client.XClaim(t.Context(), &redis.XClaimArgs{Stream: b.s.Keys.Task("a"), Group: scripts.Group, Consumer: "dead", Messages: []string{entry}})
 		if outcome, err := b.task("dead", entry).Take(t.Context(), scripts.Take{
-			Owner: fmt.Sprint("dead/", n), Known: b.runner.known["a"], Silent: true,
+			Owner: fmt.Sprint("dead/", n), Known: b.runner.known["a"], Redelivered: true,
 		}); outcome != scripts.OK || err != nil {
 			t.Fatal(outcome, err)
 		}

@@ -59,7 +59,7 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot
 		stop()
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
 		defer cancel()
-		_ = r.o.Scripts.Limits.FreeSlot(quick, source, who) // or its lease ends
+		_ = r.o.Scripts.Limits.ReleaseSlot(quick, source, who) // or its lease ends
 	}, nil
 }
 

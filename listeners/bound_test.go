@@ -46,7 +46,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 		}
 	}
 	waits("one of the 1 slots of db", job.BlameSlots)
-	if err := b.s.Limits.FreeSlot(ctx, "db", somebody); err != nil {
+	if err := b.s.Limits.ReleaseSlot(ctx, "db", somebody); err != nil {
 		t.Fatal(err)
 	}
 	waits("the rate limit of db: 1 in 1h0m0s", job.BlameRate)

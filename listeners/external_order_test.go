@@ -67,23 +67,23 @@ func TestExternalTooFarBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	o := setupOutside(t, 1, nil)
 	w := o.reads("w1")
-	w.says("rows", "number", fmt.Sprint(scripts.MaxAhead), "rows", `[[1,"a"]]`)
+	w.says("rows", "number", fmt.Sprint(scripts.MaxMissing), "rows", `[[1,"a"]]`)
 	first := o.client.XRange(t.Context(), o.s.Keys.Reply, "-", "+").Val()
 	o.eventually("it goes round", func() bool {
 		left := o.client.XRange(t.Context(), o.s.Keys.Reply, "-", "+").Val()
 		return len(first) == 1 && len(left) == 1 && left[0].ID > first[0].ID
 	})
 	if _, err := o.client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
-		for i := range scripts.MaxAhead {
+		for i := range scripts.MaxMissing {
 			p.XAdd(t.Context(), w.reply("rows", "number", fmt.Sprint(i), "rows", `[[1,"a"]]`))
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	w.says("done", "chunks", fmt.Sprint(scripts.MaxAhead+1))
+	w.says("done", "chunks", fmt.Sprint(scripts.MaxMissing+1))
 	o.until("done", func(s *job.State) bool {
-		return s.Status == job.StatusReady && s.Tasks["a"].Rows == scripts.MaxAhead+1
+		return s.Status == job.StatusReady && s.Tasks["a"].Rows == scripts.MaxMissing+1
 	})
 }
 

@@ -123,7 +123,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 		"renew":    func() (scripts.Outcome, error) { return late.Renew(t.Context()) },
 		"remember": func() (scripts.Outcome, error) { return late.Remember(t.Context(), []byte("{}")) },
 		"requeue": func() (scripts.Outcome, error) {
-			return late.Requeue(t.Context(), scripts.Again{Counts: true, Error: "late"})
+			return late.Requeue(t.Context(), scripts.Requeue{Counts: true, Error: "late"})
 		},
 		"omit": func() (scripts.Outcome, error) { return late.Omit(t.Context(), "optional", "late") },
 		"fail": func() (scripts.Outcome, error) { return late.Fail(t.Context(), "late", job.BlameSource) },

@@ -52,7 +52,8 @@ func (e *external) watch(ctx context.Context) error {
 func (e *external) tidy(ctx context.Context) error {
 	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners", func(ctx context.Context) (failure error) {
 		for listener := range e.silences {
-			failure = errors.Join(failure, e.o.Scripts.Streams.Tidy(ctx, e.o.Scripts.Keys.Task(listener)))
+			_, err := e.o.Scripts.Streams.RemoveIdleConsumers(ctx, e.o.Scripts.Keys.Task(listener), scripts.MaxIdle)
+			failure = errors.Join(failure, err)
 		}
 		return failure
 	})
@@ -165,13 +166,13 @@ func (e *external) endSilent(ctx context.Context, state *job.State, t *scripts.T
 		return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 	}
 	// A minimal delay: until it is moved, the retry is visible in the delayed set.
-	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", l.Silence), Blame: job.BlameSource}
+	again := scripts.Requeue{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", l.Silence), Blame: job.BlameSource}
 	tries := t.Tries
 	if state.Tasks[t.Listener].Owner != "" {
 		// The worker's own take has counted.
 		again.Counts, again.Error, tries = false, t.Failure, t.Tries-1
-		if was := state.Tasks[t.Listener]; was.Ends >= 0 {
-			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s", was.Ends, was.Chunks, l.Silence)
+		if was := state.Tasks[t.Listener]; was.Total >= 0 {
+			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s", was.Total, was.Chunks, l.Silence)
 		}
 	}
 	v := step.Verdict{Act: step.Requeue, Again: again}

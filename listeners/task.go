@@ -97,13 +97,13 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 	}
 	if paused, err := r.paused(ctx, r.listener); err == nil && paused {
 		// The listener was paused while this read waited for an entry.
-		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.PutBack(ctx, from, entry.ID, entry.Fields) })
+		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, from, entry.ID, entry.Fields) })
 	}
 	outcome, err := insist(ctx, r.Runner, "take task", func() (scripts.Outcome, error) {
 		switch {
 		case !first || entry.Deliveries != 1:
 			return t.Take(ctx, scripts.Take{
-				Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Silent: entry.Deliveries > 1,
+				Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Redelivered: entry.Deliveries > 1,
 			})
 		case slices.Contains(r.known[r.listener], t.Definition):
 			return t.Load(ctx)

@@ -34,7 +34,7 @@ func (w *worker) take(ctx context.Context) error {
 		return w.acknowledge(ctx)
 	case w.state.Owner == w.Worker:
 		return nil
-	case w.state.Left == w.Worker:
+	case w.state.LastOwner == w.Worker:
 		return w.left(ctx)
 	}
 	pending, err := w.pending(ctx, w.task.Entry)
@@ -91,7 +91,7 @@ func (w *worker) over(ctx context.Context) error {
 	switch t := state.Tasks[w.Listener]; {
 	case t.Done:
 		return w.acknowledge(ctx) // by this worker
-	case t.Owner != w.Worker && t.Left == w.Worker:
+	case t.Owner != w.Worker && t.LastOwner == w.Worker:
 		w.state = t
 		return w.left(ctx)
 	}
@@ -151,7 +151,7 @@ func (w *worker) store(ctx context.Context) error {
 	if err != nil || w.ended {
 		return err
 	}
-	if stored.Ends >= 0 {
+	if stored.Total >= 0 {
 		return w.complete(ctx, stored)
 	}
 	return w.keep(ctx)
@@ -175,7 +175,7 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 func (w *worker) end(ctx context.Context) error {
 	var stored scripts.Stored
 	err := w.done(ctx, "note the end", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.task.Ends(ctx, w.Number)
+		outcome, stored, err = w.task.SetTotal(ctx, w.Number)
 		return outcome, err
 	})
 	if err != nil || w.ended {
@@ -187,14 +187,14 @@ func (w *worker) end(ctx context.Context) error {
 // complete counts the listener if all chunks have arrived.
 func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 	switch {
-	case stored.Last > stored.Ends:
-		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, but there were %d", stored.Ends, stored.Last)))
-	case stored.Chunks < stored.Ends:
+	case stored.Last > stored.Total:
+		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, but there were %d", stored.Total, stored.Last)))
+	case stored.Chunks < stored.Total:
 		return w.keep(ctx) // the reply with the last chunk completes it
 	}
 	var last scripts.Chunk
-	if stored.Ends > 0 {
-		last.Number = stored.Ends - 1
+	if stored.Total > 0 {
+		last.Number = stored.Total - 1
 	} else {
 		fields := make([][]byte, len(w.listener.Columns))
 		for i := range fields {

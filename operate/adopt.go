@@ -69,7 +69,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 		return "", Needless{refuse("its job is about to end"), "is about to end"}
 	}
 	old, current := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
-	seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
+	seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +110,7 @@ func (j Jobs) settled(ctx context.Context, member string) (scripts.Seen, error) 
 	defer tick.Stop()
 	var first time.Time
 	for {
-		seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
+		seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
 		if err != nil || !seen.Live(member) {
 			return seen, err
 		}

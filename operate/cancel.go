@@ -61,7 +61,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 		if _, err := s.Sets.Remove(ctx, s.Keys.Delayed, trigger.BeforeStart(id)...); err != nil {
 			return "", err
 		}
-		if err := s.Memory.Leave(ctx, id); err != nil {
+		if err := s.Memory.RemoveContender(ctx, id); err != nil {
 			return "", err
 		}
 		_, err = s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id)

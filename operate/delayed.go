@@ -31,7 +31,7 @@ func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 
 // Hurry makes members due now. It does not add a member that a scheduler has moved meanwhile.
 func (d Delayed) Hurry(ctx context.Context, members []string) error {
-	now, err := d.o.Scripts.Home().Now(ctx)
+	now, err := d.o.Scripts.First().Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if left[name] {
-			return nil, fault.NotFound.New("%s is not in %s", report.Shorten(name), d.o.Scripts.Home().Keys.Delayed)
+			return nil, fault.NotFound.New("%s is not in %s", report.Shorten(name), d.o.Scripts.First().Keys.Delayed)
 		}
 	}
 	slices.Sort(found)

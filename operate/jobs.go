@@ -85,7 +85,7 @@ func (j Jobs) Unserved(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
+	seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
 	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(r.Name, r.Hash())), err
 }
 

@@ -94,5 +94,5 @@ func (q Quarantine) of(name string) (*scripts.Scripts, string) {
 		}
 		return nil, id
 	}
-	return q.o.Scripts.Home(), name
+	return q.o.Scripts.First(), name
 }

@@ -30,7 +30,7 @@ func (b *bench) quarantine(partition int, stream string, fields map[string]strin
 func TestRequeue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx, home := t.Context(), b.all.Home().Keys
+	ctx, home := t.Context(), b.all.First().Keys
 	refused := func(partition int, stream string, fields map[string]string, why string) {
 		t.Helper()
 		entry := b.quarantine(partition, stream, fields)
@@ -70,7 +70,7 @@ func TestRemoveFromQuarantine(t *testing.T) {
 	b := setup(t)
 	var names []string
 	for i := range 7 {
-		names = append(names, b.quarantine(i%3, b.all.Home().Keys.Jobs, map[string]string{"id": "1"}).Entry)
+		names = append(names, b.quarantine(i%3, b.all.First().Keys.Jobs, map[string]string{"id": "1"}).Entry)
 	}
 	if n, err := b.Quarantine.Remove(t.Context(), append(slices.Clone(names[:5]), "1:1-1")); n != 5 || err != nil {
 		t.Errorf("%d %v", n, err)

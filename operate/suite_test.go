@@ -65,7 +65,7 @@ reports:
 	b.ok(err)
 	partitions := c.Keys.Partitions(c.Redis)
 	for _, k := range partitions {
-		b.all = append(b.all, scripts.New(scripts.Options{Redis: b.redis, Keys: k, Home: partitions[0]}))
+		b.all = append(b.all, scripts.New(scripts.Options{Redis: b.redis, Keys: k, Shared: partitions[0]}))
 	}
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	b.inspect = inspect.New(inspect.Options{Config: of, Redis: b.redis, Blocking: b.redis, Scripts: b.all, Records: b.records})

@@ -134,7 +134,7 @@ func (s *Scheduler) fail(ctx context.Context, id, found string) error {
 		s.log.Info("the job passed its deadline", "job", id, "late", late, "found", found)
 	case outcome == scripts.Gone && found == bySweep:
 		// An ended job has no deadline, so this job has lost its hash.
-		if outcome, err = s.scripts.Clock.Mend(ctx, id); outcome == scripts.OK {
+		if outcome, err = s.scripts.Clock.Repair(ctx, id); outcome == scripts.OK {
 			s.log.Warn("a job that passed its deadline has lost its hash; pushing its id again", "job", id)
 		}
 	}

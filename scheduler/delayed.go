@@ -87,7 +87,7 @@ func (s *Scheduler) target(member string, l job.Later) (stream, listener string,
 	case "":
 		return s.scripts.Keys.Jobs, "", scripts.Move{Member: member, ID: l.ID}
 	case job.StepTrigger:
-		return s.scripts.Keys.Jobs, "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
+		return s.scripts.Keys.Jobs, "", scripts.Move{Member: member, ID: l.ID, Field: "polls", Value: n}
 	case job.StepFanIn, job.StepRecord:
 		return s.scripts.Keys.FanIn, "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	default:

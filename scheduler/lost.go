@@ -112,7 +112,7 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 
 // pushLost pushes a job again that has lost its state or data.
 func (s *Scheduler) pushLost(ctx context.Context, id string) error {
-	outcome, err := s.scripts.Clock.Mend(ctx, id)
+	outcome, err := s.scripts.Clock.Repair(ctx, id)
 	if err == nil && outcome == scripts.OK {
 		s.log.Warn("a running job has lost its state or data; pushed its id again", "job", id)
 	}

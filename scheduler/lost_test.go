@@ -54,7 +54,7 @@ func TestALostMessageIsSentAgain(t *testing.T) {
 			if outcome, err := leased.Take(t.Context(), scripts.Take{Owner: "w2", Known: []string{"d"}}); outcome != scripts.OK || err != nil {
 				t.Fatal(outcome, err)
 			}
-			if outcome, err := b.task("3").Requeue(t.Context(), scripts.Again{Delay: time.Hour, Counts: true, Error: "no luck"}); outcome != scripts.OK || err != nil {
+			if outcome, err := b.task("3").Requeue(t.Context(), scripts.Requeue{Delay: time.Hour, Counts: true, Error: "no luck"}); outcome != scripts.OK || err != nil {
 				t.Fatal(outcome, err)
 			}
 			b.run("a")

@@ -62,7 +62,7 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 	r, ok, err := t.o.Records.Ended(ctx, id)
 	if err != nil {
 		t.unread.Store(time.Now().UnixNano())
-		return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
+		return t.later(ctx, f, scripts.Requeue{Delay: outageWait, Error: err.Error()})
 	}
 	if !ok || r.Attempt != attempt {
 		return step.Result{Kind: step.Void}
@@ -73,9 +73,9 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 	case !left && (of == nil || !r.Status.Final()):
 		return step.Result{Kind: step.Void}
 	case of == nil: // a process with another configuration may know it
-		return t.later(ctx, f, scripts.Again{Delay: strangeWait + rand.N(strangeWait), Error: "the report is not known"})
+		return t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: "the report is not known"})
 	case !r.Status.Final(): // it is about to be
-		return t.later(ctx, f, scripts.Again{Delay: unfinishedWait, Error: "the record is not final"})
+		return t.later(ctx, f, scripts.Requeue{Delay: unfinishedWait, Error: "the record is not final"})
 	case of.Notify == nil:
 		return step.Result{Kind: step.Void}
 	}

@@ -52,7 +52,7 @@ func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
 	if len(jobs) == 0 {
 		return every, nil
 	}
-	_, err = s.scripts.Jobs.Tell(ctx, jobs, texts)
+	_, err = s.scripts.Jobs.WriteProgress(ctx, jobs, texts)
 	return every, errors.Join(unknown, full(err))
 }
 

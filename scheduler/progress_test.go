@@ -57,7 +57,7 @@ func TestProgressOfAShortJob(t *testing.T) {
 	b.startAttempt("again", 2, "l", time.Hour)
 	b.client.Set(t.Context(), b.s.Keys.Job("text"), "x", 0)
 	states = append(states, &job.State{ID: "text", Attempt: 1})
-	if n, err := b.s.Jobs.Tell(t.Context(), states, []string{"a", "b", "c", "d"}); n != 1 || err != nil {
+	if n, err := b.s.Jobs.WriteProgress(t.Context(), states, []string{"a", "b", "c", "d"}); n != 1 || err != nil {
 		t.Error(n, err)
 	}
 	if n := b.client.Exists(t.Context(), b.s.Keys.Job("gone")).Val(); n != 0 {

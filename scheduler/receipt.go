@@ -37,7 +37,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 	}
 	record, exists, err := t.o.Records.Ended(ctx, r.ID)
 	if err != nil {
-		return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
+		return t.later(ctx, f, scripts.Requeue{Delay: outageWait, Error: err.Error()})
 	}
 	var fields []any
 	switch {
@@ -50,7 +50,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", deleted, "reason", "the record was deleted"}
 	case !record.Status.Final():
 		// It is not final yet, or runs again: the service waits for its end.
-		return t.later(ctx, f, scripts.Again{Delay: min(max(unfinishedWait, f.age()/4), maxUnfinishedWait), Error: "the record is not final"})
+		return t.later(ctx, f, scripts.Requeue{Delay: min(max(unfinishedWait, f.age()/4), maxUnfinishedWait), Error: "the record is not final"})
 	default:
 		fields = append([]any{"event", "finished", "id", r.ID, "attempt", record.Attempt, "report", record.Report}, outcome(record)...)
 		if !record.Status.HasFile() {
@@ -89,5 +89,5 @@ func (t actions) deliver(ctx context.Context, f *firing, stream string, entries 
 	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "NOPERM"):
 		return t.failed(ctx, f, fmt.Errorf("receipt of %s: %w", stream, err))
 	}
-	return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
+	return t.later(ctx, f, scripts.Requeue{Delay: outageWait, Error: err.Error()})
 }

@@ -75,7 +75,7 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 	if !t.leaves(f.age()) {
 		return f, t.failed(ctx, f, errors.New(reasonNoMatch))
 	}
-	return f, t.later(ctx, f, scripts.Again{Delay: strangeWait + rand.N(strangeWait), Error: reasonNoMatch})
+	return f, t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: reasonNoMatch})
 }
 
 // Work executes the action.
@@ -128,7 +128,7 @@ func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
 
 // later moves a firing to the set of waiting firings, where it uses no slot, and acknowledges its
 // entry. If that fails, the entry is taken over after the lease.
-func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Result {
+func (t actions) later(ctx context.Context, f *firing, a scripts.Requeue) step.Result {
 	e := scripts.FiredEntry{Name: f.name, Due: f.entry.Fields["due"], Late: f.entry.Fields["late"], Try: f.tries}
 	if a.Counts {
 		e.Try++

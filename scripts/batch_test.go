@@ -171,7 +171,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		told[id] = true
 	}
 	for i := range n {
-		if want := ends[i].Tell; told[id(i)] != want {
+		if want := ends[i].Notify; told[id(i)] != want {
 			t.Errorf("the end of %d is told: %v", i, !want)
 		}
 	}
@@ -281,7 +281,7 @@ func TestMessagesComeFirst(t *testing.T) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
-				return task.Requeue(t.Context(), Again{Delay: time.Hour, Counts: true, Error: "x"})
+				return task.Requeue(t.Context(), Requeue{Delay: time.Hour, Counts: true, Error: "x"})
 			}
 		}},
 		"hand back": {func(s *Scripts) string { return s.Keys.Delayed }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
@@ -294,10 +294,10 @@ func TestMessagesComeFirst(t *testing.T) {
 			fold := claimed(t, s, "1", "f", OK)
 			return func() (Outcome, error) { return fold.Advance(t.Context(), []string{"a", "b"}) }
 		}},
-		"mend": {func(s *Scripts) string { return s.Keys.Jobs }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"repair": {func(s *Scripts) string { return s.Keys.Jobs }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			s.rdb.Del(t.Context(), s.Keys.Job("1"))
-			return func() (Outcome, error) { return s.Clock.Mend(t.Context(), "1") }
+			return func() (Outcome, error) { return s.Clock.Repair(t.Context(), "1") }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -305,19 +305,19 @@ func TestMessagesComeFirst(t *testing.T) {
 			s, client := newScripts(t)
 			ctx := t.Context()
 			call := c.begin(t, s)
-			key, aside := c.broken(s), c.broken(s)+":aside"
-			client.Rename(ctx, key, aside)
+			key, renamed := c.broken(s), c.broken(s)+":renamed"
+			client.Rename(ctx, key, renamed)
 			client.Set(ctx, key, "x", 0)
-			before := everything(t, s, key, aside)
+			before := everything(t, s, key, renamed)
 			if outcome, err := call(); !errors.Is(err, ErrBroken) {
 				t.Fatalf("%v %v", outcome, err)
 			}
 			// An event may tell of a start that failed then.
-			if after := everything(t, s, key, aside); after != before && !strings.HasPrefix(name, "start") {
+			if after := everything(t, s, key, renamed); after != before && !strings.HasPrefix(name, "start") {
 				t.Errorf("it was\n%s\nit is\n%s", before, after)
 			}
 			client.Del(ctx, key)
-			client.Rename(ctx, aside, key)
+			client.Rename(ctx, renamed, key)
 			if outcome, err := call(); err != nil || outcome != OK {
 				t.Errorf("again: %v %v", outcome, err)
 			}

@@ -230,14 +230,14 @@ func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, fields map[s
 	task, first := w.s.Tasks.New(m, w.step, e, fields)
 	try := w.count(&w.tries)
 	if !first || silent {
-		take := Take{Owner: fmt.Sprint(w.name, "/", try), Known: []string{"d"}, Silent: silent}
+		take := Take{Owner: fmt.Sprint(w.name, "/", try), Known: []string{"d"}, Redelivered: silent}
 		outcome, err := w.call(ctx, func() (Outcome, error) { return task.Take(ctx, take) })
 		if err != nil || outcome != OK {
 			return errors.Join(err, w.told(ctx, e, outcome))
 		}
 	}
 	if w.random.IntN(10) == 0 {
-		again := Again{Delay: time.Duration(w.random.IntN(20)) * time.Millisecond, Counts: true, Error: "later"}
+		again := Requeue{Delay: time.Duration(w.random.IntN(20)) * time.Millisecond, Counts: true, Error: "later"}
 		_, err := w.call(ctx, func() (Outcome, error) { return task.Requeue(ctx, again) })
 		return err
 	}
@@ -270,7 +270,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 		f = folds[0]
 	}
 	if f == nil {
-		claim := Claim{Message: m, Stage: stage, Worker: fmt.Sprint(w.name, "/", w.count(&w.tries)), Known: []string{"d"}, Silent: silent, Entry: e}
+		claim := Claim{Message: m, Stage: stage, Worker: fmt.Sprint(w.name, "/", w.count(&w.tries)), Known: []string{"d"}, Redelivered: silent, Entry: e}
 		outcome, err := w.call(ctx, func() (outcome Outcome, err error) {
 			outcome, f, err = w.s.Folds.Claim(ctx, claim)
 			return outcome, err
@@ -288,7 +288,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 		return nil // the job has gone on meanwhile
 	}
 	if w.random.IntN(10) == 0 && f.claimed {
-		_, err := w.call(ctx, func() (Outcome, error) { return f.Requeue(ctx, job.StepFanIn, Again{Counts: true, Error: "later"}) })
+		_, err := w.call(ctx, func() (Outcome, error) { return f.Requeue(ctx, job.StepFanIn, Requeue{Counts: true, Error: "later"}) })
 		return err
 	}
 	outcome, err := w.call(ctx, func() (Outcome, error) {

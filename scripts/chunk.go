@@ -56,18 +56,18 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 	return t.s.outcome(ctx, call(ctx, "append", []string{t.s.Keys.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
-// MaxAhead is how many chunks before a stored one may be missing.
-const MaxAhead = 10_000
+// MaxMissing is how many chunks before a stored one may be missing.
+const MaxMissing = 10_000
 
 // Stored is what exists of a task whose chunks come in any order.
 type Stored struct {
 	Chunks int64 // from the first one on, without gap
 	Last   int64 // the highest one plus 1
-	Ends   int64 // how many there are, or -1 if that is not known yet
+	Total  int64 // how many there are, or -1 if that is not known yet
 }
 
 // Store stores a chunk in any order, if the task still has this generation, and renews its
-// lease: OK, Busy, Gone, TooMuch, or TooFar if MaxAhead or more chunks before it are missing.
+// lease: OK, Busy, Gone, TooMuch, or TooFar if MaxMissing or more chunks before it are missing.
 // The fields must not be changed before it returns, and not at all if it returns an error
 // of ctx.
 func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
@@ -75,14 +75,14 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
 	if err != nil {
 		return 0, Stored{}, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(), t.s.bytes, MaxAhead}
+	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(), t.s.bytes, MaxMissing}
 	return t.store(ctx, "store", c.args(args, t.Listener))
 }
 
-// Ends notes how many chunks a task has, before all of them are stored. A full Redis
+// SetTotal stores how many chunks a task has, before all of them are stored. A full Redis
 // takes it, too.
-func (t *Task) Ends(ctx context.Context, chunks int64) (Outcome, Stored, error) {
-	return t.store(ctx, "ends", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
+func (t *Task) SetTotal(ctx context.Context, chunks int64) (Outcome, Stored, error) {
+	return t.store(ctx, "total", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
 }
 
 func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, Stored, error) {
@@ -93,7 +93,7 @@ func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, S
 	var stored Stored
 	stored.Chunks, _ = more[0].(int64)
 	stored.Last, _ = more[1].(int64)
-	stored.Ends, _ = more[2].(int64)
+	stored.Total, _ = more[2].(int64)
 	return outcome, stored, nil
 }
 

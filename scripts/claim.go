@@ -32,12 +32,12 @@ func (c claim) stream() string {
 
 // renew renews the lease: that of the entry, or of an owner that is no reader of the stream.
 func (c claim) renew(ctx context.Context, lease time.Duration) (Outcome, error) {
-	return c.outcome(ctx, call(ctx, "keep", []string{c.Keys.Job(c.id), c.stream()},
+	return c.outcome(ctx, call(ctx, "renew_step", []string{c.Keys.Job(c.id), c.stream()},
 		c.attempt, c.step, c.token, millis(lease), Margin.Milliseconds(), c.entry.Group, c.entry.Consumer, c.entry.ID))
 }
 
-// Again says how a step is tried again that could not be done.
-type Again struct {
+// Requeue says how a step that could not be done is retried.
+type Requeue struct {
 	Delay  time.Duration // 0: at once
 	Counts bool          // the try is one of those that the step has
 	Waits  bool          // nothing went wrong: a task waits, and Error says for what; it does not count
@@ -45,7 +45,7 @@ type Again struct {
 	Blame  job.Blame
 }
 
-func (c claim) requeue(ctx context.Context, a Again) (Outcome, error) {
+func (c claim) requeue(ctx context.Context, a Requeue) (Outcome, error) {
 	counts := "0"
 	switch {
 	case a.Waits:
@@ -79,7 +79,7 @@ type failure struct {
 // fail fails the job, and returns also how late it is.
 func (c claim) fail(ctx context.Context, f failure) (Outcome, time.Duration, error) {
 	keys := []string{c.Keys.Job(c.id), c.Keys.FanIn, c.Keys.Events, c.Keys.Delayed, c.stream()}
-	args := []any{c.id, c.attempt, c.step, c.token, f.reason, c.events, oneIf(f.remove), Group, c.entry.ID, string(f.blame), Margin.Milliseconds()}
+	args := []any{c.id, c.attempt, c.step, c.token, f.reason, c.events, asFlag(f.remove), Group, c.entry.ID, string(f.blame), Margin.Milliseconds()}
 	outcome, more, err := c.list(ctx, call(ctx, "fail", keys, append(args, f.paused...)...))
 	if err != nil || len(more) < 2 {
 		return outcome, 0, err

@@ -98,9 +98,9 @@ func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]redis.
 	}
 }
 
-// Mend puts the deadline back of a running job that has lost it, or pushes the id of one that has
+// Repair puts the deadline back of a running job that has lost it, or pushes the id of one that has
 // lost its hash: its record decides what comes next. It is OK for a push, Already
 // for a deadline, or Gone if nothing is missing.
-func (s Clock) Mend(ctx context.Context, id string) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "mend", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Jobs, s.Keys.Wake}, id))
+func (s Clock) Repair(ctx context.Context, id string) (Outcome, error) {
+	return s.outcome(ctx, call(ctx, "repair", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Jobs, s.Keys.Wake}, id))
 }

@@ -15,9 +15,9 @@ import (
 const (
 	// AnnounceEvery is how often a process says that it runs, and which definitions it has.
 	AnnounceEvery = 2 * time.Second
-	// DefinitionSilence is how long a process is silent before it counts as one that has
+	// DefinitionTimeout is how long a process is silent before it counts as one that has
 	// ended, and a definition as one that no process has.
-	DefinitionSilence = 8 * time.Second
+	DefinitionTimeout = 8 * time.Second
 	// definitionKept is how long a definition stays that no process has.
 	definitionKept = 7 * 24 * time.Hour
 )
@@ -27,23 +27,23 @@ func DefinitionMember(report, hash string) string { return report + "/" + hash }
 
 // Announce says that this process has definitions, which are members of Definitions.
 func (s Definitions) Announce(ctx context.Context, definitions []string) error {
-	return s.announce(ctx, s.home.Definitions, "", definitionKept, definitions)
+	return s.announce(ctx, s.shared.Definitions, "", definitionKept, definitions)
 }
 
 // AnnounceProcess says that a process runs, whatever it does. Its name is one of report.Process.
 func (s Definitions) AnnounceProcess(ctx context.Context, process string) error {
-	return s.announce(ctx, s.home.Processes, "", DefinitionSilence, []string{process})
+	return s.announce(ctx, s.shared.Processes, "", DefinitionTimeout, []string{process})
 }
 
 // EndProcess says that a process does nothing any more.
 func (s Definitions) EndProcess(ctx context.Context, process string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Processes, process))
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.shared.Processes, process))
 }
 
-// Processes returns the processes that run. One that was killed is among them for DefinitionSilence,
+// Processes returns the processes that run. One that was killed is among them for DefinitionTimeout,
 // and while others run for AnnounceEvery longer.
 func (s Definitions) Processes(ctx context.Context) ([]string, error) {
-	found, err := s.rdb.ZRange(ctx, s.home.Processes, 0, -1).Result()
+	found, err := s.rdb.ZRange(ctx, s.shared.Processes, 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("processes: %w", err)
 	}
@@ -52,7 +52,7 @@ func (s Definitions) Processes(ctx context.Context) ([]string, error) {
 
 // NoteWanted notes definitions that jobs need and that no process is known to have had.
 func (s Definitions) NoteWanted(ctx context.Context, definitions []string) error {
-	return s.announce(ctx, s.home.Definitions, "NX", definitionKept, definitions)
+	return s.announce(ctx, s.shared.Definitions, "NX", definitionKept, definitions)
 }
 
 func (s Definitions) announce(ctx context.Context, key, only string, kept time.Duration, members []string) error {
@@ -66,7 +66,7 @@ func (s Definitions) announce(ctx context.Context, key, only string, kept time.D
 
 // Now returns the time by the clock of the server that has the definitions.
 func (s Definitions) Now(ctx context.Context) (time.Time, error) {
-	node, err := redisdb.Master(ctx, s.rdb, s.home.Wake)
+	node, err := redisdb.Master(ctx, s.rdb, s.shared.Wake)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -82,7 +82,7 @@ type Seen struct {
 // Live tells whether some process has a definition.
 func (s Seen) Live(member string) bool {
 	last, ok := s.Last[member]
-	return ok && s.Now.Sub(last) < DefinitionSilence
+	return ok && s.Now.Sub(last) < DefinitionTimeout
 }
 
 // AnyLive tells whether any process says which definitions it has.
@@ -98,7 +98,7 @@ func (s Seen) AnyLive() bool {
 // Seen returns which definitions processes have.
 func (s Definitions) Seen(ctx context.Context) (Seen, error) {
 	seen := Seen{Last: map[string]time.Time{}}
-	members, err := s.rdb.ZRangeWithScores(ctx, s.home.Definitions, 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.shared.Definitions, 0, -1).Result()
 	if err != nil {
 		return seen, fmt.Errorf("definitions: %w", err)
 	}

@@ -32,7 +32,7 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.ZAdd(ctx, s.Keys.Definitions,
-		redis.Z{Member: "r/old", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())},
+		redis.Z{Member: "r/old", Score: float64(time.Now().Add(-2 * DefinitionTimeout).UnixMilli())},
 		redis.Z{Member: "r/ancient", Score: float64(time.Now().Add(-2 * definitionKept).UnixMilli())})
 	// One that is wanted keeps its time where it has one.
 	if err := s.Definitions.NoteWanted(ctx, []string{"r/old"}); err != nil {
@@ -66,7 +66,7 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	client.ZAdd(ctx, s.Keys.Processes, redis.Z{Member: "silent", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())})
+	client.ZAdd(ctx, s.Keys.Processes, redis.Z{Member: "silent", Score: float64(time.Now().Add(-2 * DefinitionTimeout).UnixMilli())})
 	for _, process := range []string{"one", "two", "one"} {
 		if err := s.Definitions.AnnounceProcess(ctx, process); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestProcesses(t *testing.T) {
 	if found, err := s.Definitions.Processes(ctx); err != nil || len(found) != 1 || found[0] != "one" {
 		t.Errorf("%q %v", found, err)
 	}
-	if ttl := client.PTTL(ctx, s.Keys.Processes).Val(); ttl <= 0 || ttl > DefinitionSilence {
+	if ttl := client.PTTL(ctx, s.Keys.Processes).Val(); ttl <= 0 || ttl > DefinitionTimeout {
 		t.Errorf("TTL %v", ttl)
 	}
 }

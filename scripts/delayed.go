@@ -117,7 +117,7 @@ type Refusal struct {
 // schedulers try, and returns how many it moved. With invalid, members stay whose score is
 // a time by now.
 func (s Clock) Refuse(ctx context.Context, refusals []Refusal, invalid bool) (int64, error) {
-	args := []any{oneIf(invalid), QuarantineCap}
+	args := []any{asFlag(invalid), QuarantineCap}
 	for _, r := range refusals {
 		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}
@@ -152,7 +152,7 @@ func (d DelayedSets) Move(ctx context.Context, at time.Time, members ...string) 
 func (d DelayedSets) Remove(ctx context.Context, members ...string) error {
 	cmds := make([]redis.Cmder, len(d))
 	for i, s := range d {
-		cmds[i] = redis.NewIntCmd(ctx, append([]any{"zrem", s.Keys.Delayed}, anys(members)...)...)
+		cmds[i] = redis.NewIntCmd(ctx, append([]any{"zrem", s.Keys.Delayed}, asArgs(members)...)...)
 	}
 	return d[0].send(ctx, cmds...)
 }

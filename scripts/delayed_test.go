@@ -33,7 +33,7 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 		}
 	}
 	if late, _, err := s.Clock.Move(ctx, s.Keys.Jobs, "", []Move{
-		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "look", Value: "3"},
+		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "polls", Value: "3"},
 		{Member: "tiny", ID: "3"}, {Member: "minus", ID: "4"}, {Member: "later-s", ID: "5"},
 	}); err != nil || len(late) != 4 || late[0] < time.Second || late[0] > time.Minute || late[1] < time.Minute {
 		t.Fatalf("moved %v, %v", late, err)

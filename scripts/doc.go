@@ -51,7 +51,7 @@
 // # What an outcome means for an entry
 //
 // Complete, Requeue, HandBack, Omit, Advance, Settle and Fail of a task acknowledge the
-// entry that they are told of, in the same script, if they answer OK, Already or Gone; Keep
+// entry that they are told of, in the same script, if they answer OK, Already or Gone; renew_step
 // does so with Gone, and Start with OK and Already. Fail of a fold does not, since its worker
 // goes on to end the job. After Take, Load, Append, Store, Remember, Claim and Publish the
 // caller acknowledges, if they answer Gone, or Already for Take and Claim.

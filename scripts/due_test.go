@@ -47,9 +47,9 @@ func TestMoveAndRefuse(t *testing.T) {
 	if moved := client.XRange(ctx, s.Keys.Task("l"), "-", "+").Val(); len(moved) != 1 || fmt.Sprint(moved[0].Values) != "map[attempt:4 id:1]" {
 		t.Errorf("%+v", moved)
 	}
-	aside := client.XRange(ctx, s.Keys.Quarantined, "-", "+").Val()
-	if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=\"bad one\" reason:no member stream:"+s.Keys.Delayed+"]" {
-		t.Errorf("%+v", aside)
+	quarantined := client.XRange(ctx, s.Keys.Quarantined, "-", "+").Val()
+	if len(quarantined) != 2 || fmt.Sprint(quarantined[1].Values) != "map[entry: fields:member=\"bad one\" reason:no member stream:"+s.Keys.Delayed+"]" {
+		t.Errorf("%+v", quarantined)
 	}
 }
 

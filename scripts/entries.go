@@ -87,7 +87,7 @@ func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, af
 // It claims only these: XAUTOCLAIM would add the consumer to the stream, from Redis 7.2 on.
 func (s Entries) TakeOver(ctx context.Context, stream, consumer string, idle time.Duration, ids []string) ([]StreamEntry, error) {
 	args := []any{"xclaim", stream, Group, consumer, idle.Milliseconds()}
-	c := redis.NewXMessageSliceCmd(ctx, append(args, anys(ids)...)...)
+	c := redis.NewXMessageSliceCmd(ctx, append(args, asArgs(ids)...)...)
 	if err := s.send(ctx, c); err != nil {
 		return nil, err
 	}

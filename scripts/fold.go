@@ -23,11 +23,11 @@ type Fold struct {
 // Claim is what claims a job.
 type Claim struct {
 	Message
-	Stage  int64    // of the entry; 0 for any
-	Worker string   // unique for every claim
-	Known  []string // hashes of the definitions that the caller has
-	Silent bool     // the entry was delivered before, so its worker has fallen silent
-	Entry  Entry
+	Stage       int64    // of the entry; 0 for any
+	Worker      string   // unique for every claim
+	Known       []string // hashes of the definitions that the caller has
+	Redelivered bool     // the entry was delivered before, so its worker has fallen silent
+	Entry       Entry
 }
 
 // Claim claims a job: OK to fold it, ToFail to end it, both with its state and the fence in
@@ -38,7 +38,7 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	if c.Entry.Stream == s.Keys.FanInLarge {
 		small = ""
 	}
-	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds(), c.ID, small}
+	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, asFlag(c.Redelivered), Margin.Milliseconds(), c.ID, small}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
@@ -153,7 +153,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 			continue
 		}
 		f := folds[i]
-		if !f.claimed { // Keep reads both at the same time
+		if !f.claimed { // Renew reads both at the same time
 			f.Fence, f.claimed = int64(o), true
 		}
 		f.Status, outcomes[i] = job.StatusPublishing, OK
@@ -166,7 +166,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error) {
 	s := f.s
 	keys := []string{s.Keys.Job(f.ID), s.Keys.Events, f.claim(job.StepFanIn).stream()}
-	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, carried}
+	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, maxInline}
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 	}
@@ -184,7 +184,7 @@ func (f *Fold) Fail(ctx context.Context, reason string, blame job.Blame, remove 
 
 // Requeue gives up a claimed job, to be tried again: as job.StepFanIn, or as job.StepRecord if only
 // its record is left to be changed. It acknowledges the job's entry: OK, Busy, or Gone.
-func (f *Fold) Requeue(ctx context.Context, step string, a Again) (Outcome, error) {
+func (f *Fold) Requeue(ctx context.Context, step string, a Requeue) (Outcome, error) {
 	return f.claim(step).requeue(ctx, a)
 }
 
@@ -193,7 +193,7 @@ type End struct {
 	*Fold
 	Status string // such as SUCCESS
 	Detail string // the file if the status is SUCCESS or PARTIAL, else the reason
-	Tell   bool   // a scheduler tells of it, as of a timer that has fired
+	Notify bool   // a scheduler tells of it, as of a timer that has fired
 }
 
 // Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken
@@ -203,11 +203,11 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 		n := to - from
 		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
 			ends[from].claim(job.StepFanIn).stream(), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders)
-		args := append(make([]any, 0, 4+8*n), n, Kept.Milliseconds(), s.events, Group)
+		args := append(make([]any, 0, 4+8*n), n, TombstoneTTL.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
 			firing := ""
-			if e.Tell {
+			if e.Notify {
 				firing = job.EndOf(e.ID, e.Attempt)
 			}
 			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing)

@@ -22,7 +22,7 @@ func TestAClaimBringsTheState(t *testing.T) { // not parallel: others make Redis
 		if !known {
 			client.ScriptFlush(ctx)
 		}
-		outcome, fold, err := s.Folds.Claim(ctx, Claim{Message: Message{"1", 1}, Stage: 1, Worker: fmt.Sprint("w", i), Known: []string{"d"}, Silent: true})
+		outcome, fold, err := s.Folds.Claim(ctx, Claim{Message: Message{"1", 1}, Stage: 1, Worker: fmt.Sprint("w", i), Known: []string{"d"}, Redelivered: true})
 		if err != nil || outcome != OK {
 			t.Fatal(i, outcome, err)
 		}
@@ -122,7 +122,7 @@ func TestAClaimIsOfItsAttempt(t *testing.T) {
 					}
 				}
 				if c.claim {
-					claim := Claim{Message: Message{"1", attempts}, Worker: "w2", Known: []string{"d"}, Silent: true}
+					claim := Claim{Message: Message{"1", attempts}, Worker: "w2", Known: []string{"d"}, Redelivered: true}
 					if outcome, _, err := s.Folds.Claim(ctx, claim); err != nil || outcome != OK {
 						t.Error(outcome, err)
 					}
@@ -219,7 +219,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 				return
 			}
 			for _, o := range slices.Backward(open) { // it takes the entries over
-				outcome, f, err := s.Folds.Claim(ctx, Claim{Message: o.Message, Stage: 1, Worker: worker, Known: []string{"d"}, Silent: true, Entry: o.Entry})
+				outcome, f, err := s.Folds.Claim(ctx, Claim{Message: o.Message, Stage: 1, Worker: worker, Known: []string{"d"}, Redelivered: true, Entry: o.Entry})
 				if err != nil {
 					failed[w] = err
 					return

@@ -17,12 +17,12 @@ import (
 // Margin is how long a job's hash outlives its deadline, and the last claim or renewal.
 const Margin = 10 * time.Minute
 
-// Kept is how long the tombstone of a job lasts.
-const Kept = time.Minute
+// TombstoneTTL is how long the tombstone of a job lasts.
+const TombstoneTTL = time.Minute
 
 // carried is the size of parameters up to which the entry of a task carries them, in bytes.
 // Larger ones are read from the job's hash.
-const carried = 1 << 10
+const maxInline = 1 << 10
 
 // Start is what starts an attempt.
 type Start struct {
@@ -89,7 +89,7 @@ func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start,
 	listeners := strings.Split(p.Listeners, ",")
 	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
 	args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
-		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, oneIf(p.Waits), Group, carried)
+		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, asFlag(p.Waits), Group, maxInline)
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 	}

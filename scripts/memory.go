@@ -193,7 +193,7 @@ func (s Memory) Preempt(ctx context.Context, c, older Contender) (Outcome, error
 			keys = append(keys, s.Keys.Task(l))
 		}
 		outcome, err := s.outcome(ctx, call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
-			maxPreempted.Milliseconds(), Kept.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners))
+			maxPreempted.Milliseconds(), TombstoneTTL.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners))
 		if err != nil || outcome != otherStage {
 			return outcome, err
 		}
@@ -274,7 +274,7 @@ func (t Turn) Pause() time.Duration {
 	return max(minPreempted, min(maxPreempted, t.Waited/8))
 }
 
-// Leave removes a job from the contenders.
-func (s Memory) Leave(ctx context.Context, id string) error {
+// RemoveContender removes a job from the contenders.
+func (s Memory) RemoveContender(ctx context.Context, id string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Contenders, id))
 }

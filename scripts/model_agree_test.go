@@ -44,7 +44,7 @@ func (m *machine) expected() map[string]string {
 		}
 		set(is.owner != "", name+":owner", is.owner)
 		set(is.entry != "", name+":entry", is.entry)
-		set(is.left != "", name+":left", is.left)
+		set(is.left != "", name+":last_owner", is.left)
 		set(is.tried, name+":tries", fmt.Sprint(is.tries))
 		set(is.gaveUp > 0, name+":generation", fmt.Sprint(is.gaveUp-1))
 		set(is.waiting, name+":next", "T")
@@ -106,7 +106,7 @@ func (m *machine) agree(t *rapid.T) {
 	if (ended.Err() == nil) != (m.tombstone != nil) || m.tombstone != nil && !strings.HasPrefix(ended.Val(), fmt.Sprintf("%d %s r/d/", m.tombstone.attempt, m.tombstone.status)) {
 		t.Fatalf("the tombstone is %q, the model's %+v", ended.Val(), m.tombstone)
 	}
-	if m.tombstone != nil && (endedTTL.Val() <= 0 || endedTTL.Val() > Kept) {
+	if m.tombstone != nil && (endedTTL.Val() <= 0 || endedTTL.Val() > TombstoneTTL) {
 		t.Fatalf("the tombstone lasts %v", endedTTL.Val())
 	}
 	if m.job == nil {
@@ -119,10 +119,10 @@ func (m *machine) agree(t *rapid.T) {
 	if ttl.Val() <= 0 {
 		t.Fatalf("the TTL of the hash is %v", ttl.Val())
 	}
-	if (deadline.Err() != nil) != m.job.timeless {
-		t.Fatalf("its deadline: %v; lost: %v", deadline, m.job.timeless)
+	if (deadline.Err() != nil) != m.job.noDeadline {
+		t.Fatalf("its deadline: %v; lost: %v", deadline, m.job.noDeadline)
 	}
-	if at := int64(deadline.Val()); !m.job.timeless && at > time.Now().UnixMilli() && (wake.Val() <= 0 || wake.Val().Milliseconds() > at) {
+	if at := int64(deadline.Val()); !m.job.noDeadline && at > time.Now().UnixMilli() && (wake.Val() <= 0 || wake.Val().Milliseconds() > at) {
 		t.Fatalf("the deadline is %d, the wake key ends at %d", at, wake.Val().Milliseconds())
 	}
 	m.agreeState(t)
@@ -223,7 +223,7 @@ func (m *machine) agreeState(t *rapid.T) {
 		if is.owner != "" || is.done {
 			tries++ // with the one that runs, or the last
 		}
-		if task.Owner != is.owner || task.Tries != tries || task.Done != is.done || task.Chunks != is.chunks || task.Stage != is.stage || task.Left != is.left ||
+		if task.Owner != is.owner || task.Tries != tries || task.Done != is.done || task.Chunks != is.chunks || task.Stage != is.stage || task.LastOwner != is.left ||
 			!is.done && task.Generation != is.generation || string(task.Memo) != is.memo || task.Waits != is.waits || (task.Policy != "") != is.omitted || task.Next.IsZero() == is.waiting {
 			t.Fatalf("read %s %+v, the model has %+v", name, task, is)
 		}

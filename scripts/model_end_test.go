@@ -33,7 +33,7 @@ func (m *machine) end() {
 	}
 	for round := 0; ; round++ {
 		if m.job != nil {
-			m.mend(t)
+			m.repair(t)
 			for _, step := range steps {
 				m.endLease(t, step)
 				if step != stepLarge {
@@ -41,7 +41,7 @@ func (m *machine) end() {
 				}
 			}
 			m.agree(t)
-		} else if outcome, err := m.s.Clock.Mend(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
+		} else if outcome, err := m.s.Clock.Repair(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
 			t.Fatal(outcome, err)
 		}
 		m.allIn(t, func(h *mHand) { m.work(t, h) })

@@ -35,7 +35,7 @@ func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
 		task = new(Task)
 		*task = *h.task
 	}
-	got, err := task.Take(t.Context(), Take{Owner: h.worker + "/take", Known: []string{"d"}, Silent: h.silent})
+	got, err := task.Take(t.Context(), Take{Owner: h.worker + "/take", Known: []string{"d"}, Redelivered: h.silent})
 	is := m.openTask(h)
 	want := OK
 	switch {
@@ -234,15 +234,15 @@ func (m *machine) remember(t *rapid.T) {
 	}
 }
 
-func (m *machine) drawAgain(t *rapid.T) Again {
-	return Again{
+func (m *machine) drawAgain(t *rapid.T) Requeue {
+	return Requeue{
 		Delay: time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Hour, Counts: rapid.Bool().Draw(t, "counts"),
 		Error: rapid.SampledFrom([]string{"", "later"}).Draw(t, "error"), Blame: rapid.SampledFrom([]job.Blame{"", job.BlameSource}).Draw(t, "blame"),
 	}
 }
 
 // giveUp notes that a step is given up, and sends it again.
-func (m *machine) giveUp(h *mHand, is *mStep, token int64, step string, a Again) {
+func (m *machine) giveUp(h *mHand, is *mStep, token int64, step string, a Requeue) {
 	is.gaveUp, is.left, is.waiting, is.tried = token+1, is.owner, true, true
 	is.owner, is.entry, is.leased = "", "", false
 	switch {
@@ -419,7 +419,7 @@ func (m *machine) claim(t *rapid.T) {
 
 // claimFold claims a job; the answer may be lost.
 func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
-	got, fold, err := m.s.Folds.Claim(t.Context(), Claim{Message: h.message(), Stage: h.stage(), Worker: h.worker, Known: []string{"d"}, Silent: h.silent, Entry: h.entry(m)})
+	got, fold, err := m.s.Folds.Claim(t.Context(), Claim{Message: h.message(), Stage: h.stage(), Worker: h.worker, Known: []string{"d"}, Redelivered: h.silent, Entry: h.entry(m)})
 	if !m.mine(h) {
 		m.check(t, got, err, Gone)
 		return Gone
@@ -441,10 +441,10 @@ func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
 		if want = Gone; slices.Contains(m.streams[h.step], h.e) {
 			want = Large
 			m.ack(h)
-			m.send(stepLarge, j.attempt, "stage", fmt.Sprint(h.stage()), "bytes", fmt.Sprint(j.bytes), putBack, "1")
+			m.send(stepLarge, j.attempt, "stage", fmt.Sprint(h.stage()), "bytes", fmt.Sprint(j.bytes), movedField, "1")
 		}
 	case is.owner == h.worker: // as before: an answer was lost
-	case (is.owner != "" || j.status == job.StatusPublishing) && m.doubles(h, is):
+	case (is.owner != "" || j.status == job.StatusPublishing) && m.duplicates(h, is):
 		want = Gone
 	case (is.owner != "" || j.status == job.StatusPublishing) && !is.waiting && !h.silent && !own:
 		want = Busy

@@ -99,7 +99,7 @@ type mJob struct {
 	attempt, stage, fence, done, target, bytes int64
 	status, parameters                         string
 	late, cancelled, reason, remove, blamed    bool
-	timeless                                   bool // its deadline is lost
+	noDeadline                                 bool // its deadline is lost
 	fold                                       mStep
 	tasks                                      map[string]*mStep
 }
@@ -233,7 +233,7 @@ func (m *machine) actions() map[string]action {
 		"start anew":     {60, func() bool { return m.job == nil }, m.start},
 		"read":           {60, entry(unread), m.read},
 		"takeover":       {10, entry(isPending), m.takeover},
-		"put back":       {1, hand(canPutBack), m.putBack},
+		"put back":       {1, hand(canPutBack), m.movedField},
 		"hand back":      {1, hand(m.canHandBack), m.handBack},
 		"move":           {20, func() bool { return len(m.delayed) > 0 }, m.move},
 		"resend":         {2, exists, m.resend},
@@ -256,12 +256,12 @@ func (m *machine) actions() map[string]action {
 		"cancel":         {1, always, m.cancel},
 		"expire":         {2, always, m.expire},
 		"preempt":        {1, always, m.preempt},
-		"double":         {2, exists, m.double},
+		"duplicate":      {2, exists, m.duplicate},
 		"lose entry":     {1, entry(func(*mEntry) bool { return true }), m.loseEntry},
 		"lose delayed":   {1, func() bool { return len(m.delayed) > 0 }, m.loseDelayed},
 		"lose hash":      {1, exists, m.loseHash},
 		"lose deadline":  {1, exists, m.loseDeadline},
-		"mend":           {1, exists, m.mend},
+		"repair":         {1, exists, m.repair},
 		"lose tombstone": {1, func() bool { return m.tombstone != nil }, m.loseTombstone},
 	}
 }
@@ -351,9 +351,9 @@ func (m *machine) start(t *rapid.T) {
 	m.lost, m.barriers = map[string]bool{}, map[string]int{}
 }
 
-// doubles tells whether a hand has another entry than the owner of a step, whose own one is
+// duplicates tells whether a hand has another entry than the owner of a step, whose own one is
 // pending.
-func (m *machine) doubles(h *mHand, is *mStep) bool {
+func (m *machine) duplicates(h *mHand, is *mStep) bool {
 	of := m.streams[h.step]
 	if isFold(h.step) {
 		of = slices.Concat(m.streams[job.StepFanIn], m.streams[stepLarge])
@@ -436,9 +436,9 @@ func (m *machine) takeOver(t *rapid.T, step string, e *mEntry) *mHand {
 	return h
 }
 
-func (m *machine) putBack(t *rapid.T) {
+func (m *machine) movedField(t *rapid.T) {
 	h := m.drawHand(t, canPutBack)
-	if err := m.s.Streams.PutBack(t.Context(), m.stream(h.step), h.e.id, h.e.fields); err != nil {
+	if err := m.s.Streams.MoveToEnd(t.Context(), m.stream(h.step), h.e.id, h.e.fields); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(m.streams[h.step], h.e) {
@@ -448,7 +448,7 @@ func (m *machine) putBack(t *rapid.T) {
 	again := &mEntry{fields: maps.Clone(h.e.fields)}
 	delete(again.fields, "of")
 	delete(again.fields, "parameters")
-	again.fields[putBack] = "1"
+	again.fields[movedField] = "1"
 	m.streams[h.step] = append(m.streams[h.step], again)
 }
 
@@ -496,22 +496,22 @@ func (m *machine) moveMember(t *rapid.T, member string) {
 	if later.Step[0] != '@' {
 		step, listener = later.Step, later.Step
 	}
-	late, strange, err := m.s.Clock.Move(t.Context(), m.stream(step), listener, []Move{{Member: member, ID: "1", Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
+	late, unknown, err := m.s.Clock.Move(t.Context(), m.stream(step), listener, []Move{{Member: member, ID: "1", Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	current := m.job != nil && m.job.attempt == later.Attempt
 	switch {
 	case current && listener != "" && m.job.tasks[listener] == nil:
-		if len(strange) != 1 || len(late) != 0 {
-			t.Fatalf("moved %d, strange %d: the job does not have the task", len(late), len(strange))
+		if len(unknown) != 1 || len(late) != 0 {
+			t.Fatalf("moved %d, unknown %d: the job does not have the task", len(late), len(unknown))
 		}
-		if _, err := m.s.Clock.Refuse(t.Context(), strange, false); err != nil {
+		if _, err := m.s.Clock.Refuse(t.Context(), unknown, false); err != nil {
 			t.Fatal(err)
 		}
 	case listener != "" && (!current || m.job.status != job.StatusRun || m.job.tasks[listener].done):
-		if len(late)+len(strange) != 0 {
-			t.Fatalf("moved %d, strange %d: the task is not to be done", len(late), len(strange))
+		if len(late)+len(unknown) != 0 {
+			t.Fatalf("moved %d, unknown %d: the task is not to be done", len(late), len(unknown))
 		}
 	default:
 		if len(late) != 1 {
@@ -584,7 +584,7 @@ func (m *machine) resendStep(t *rapid.T, step string) {
 	delete(m.lost, step)
 }
 
-func (m *machine) double(t *rapid.T) {
+func (m *machine) duplicate(t *rapid.T) {
 	step := rapid.SampledFrom(steps).Draw(t, "step")
 	if err := m.client.XAdd(t.Context(), &redis.XAddArgs{Stream: m.stream(step), Values: []string{"id", "1", "attempt", fmt.Sprint(m.job.attempt)}}).Err(); err != nil {
 		t.Fatal(err)
@@ -617,16 +617,16 @@ func (m *machine) loseHash(t *rapid.T) {
 
 func (m *machine) loseDeadline(t *rapid.T) {
 	m.client.Del(t.Context(), m.s.Keys.Deadlines, m.s.Keys.Wake)
-	m.job.timeless = true
+	m.job.noDeadline = true
 }
 
-// mend puts the deadline back, as a pass over the records does.
-func (m *machine) mend(t *rapid.T) {
+// repair restores the deadline, as a pass over the records does.
+func (m *machine) repair(t *rapid.T) {
 	want := Gone
-	if m.job.timeless {
-		want, m.job.timeless = Already, false
+	if m.job.noDeadline {
+		want, m.job.noDeadline = Already, false
 	}
-	if outcome, err := m.s.Clock.Mend(t.Context(), "1"); outcome != want || err != nil {
+	if outcome, err := m.s.Clock.Repair(t.Context(), "1"); outcome != want || err != nil {
 		t.Fatal(outcome, err)
 	}
 }

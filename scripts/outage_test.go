@@ -104,13 +104,13 @@ func TestMend(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	started(t, s, "runs", -time.Second, "l")
-	if outcome, err := s.Clock.Mend(ctx, "runs"); err != nil || outcome != Gone {
+	if outcome, err := s.Clock.Repair(ctx, "runs"); err != nil || outcome != Gone {
 		t.Errorf("a job that runs: %v %v", outcome, err)
 	}
 	started(t, s, "lost", -time.Second, "l")
 	client.Del(ctx, s.Keys.Job("lost"))
 	for i, want := range []Outcome{OK, Gone} {
-		if outcome, err := s.Clock.Mend(ctx, "lost"); err != nil || outcome != want {
+		if outcome, err := s.Clock.Repair(ctx, "lost"); err != nil || outcome != want {
 			t.Errorf("a job that is lost, call %d: %v %v", i, outcome, err)
 		}
 	}

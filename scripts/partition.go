@@ -15,8 +15,8 @@ type Partitions []*Scripts
 // Of returns the partition that an id or the name of a timer belongs to.
 func (p Partitions) Of(id string) *Scripts { return p[report.Partition(id, len(p))] }
 
-// Home returns the partition that has what all of them share.
-func (p Partitions) Home() *Scripts { return p[0] }
+// First returns the first partition, which also has what all partitions share.
+func (p Partitions) First() *Scripts { return p[0] }
 
 // Type returns the type that a key must have, as Keys.Type does.
 func (p Partitions) Type(key string) string {

@@ -43,7 +43,7 @@ type QuarantineEntry struct {
 // a partition, also of one of another number of partitions: jobs, task:<listener>, delayed.
 // It is empty if the key is not of Fanfold.
 func (p Partitions) Origin(stream string) string {
-	prefix := strings.TrimSuffix(strings.TrimPrefix(p.Home().Keys.Prefix, "{"), "0}:")
+	prefix := strings.TrimSuffix(strings.TrimPrefix(p.First().Keys.Prefix, "{"), "0}:")
 	if name, ok := strings.CutPrefix(stream, prefix); ok {
 		return name
 	}
@@ -90,7 +90,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntr
 			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies + " (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
 		}
 		if origin == "jobs" {
-			delete(fields, "look") // the record is looked for anew
+			delete(fields, "polls") // the record is looked for anew
 		}
 	default:
 		return refuse(a.Stream + " is no stream of Fanfold")

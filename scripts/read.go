@@ -146,9 +146,9 @@ func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
 	return found, nil
 }
 
-// Tell writes into the hashes of jobs how far they are: text for each, by its id and attempt. Where
+// WriteProgress writes into the hashes of jobs how far they are: text for each, by its id and attempt. Where
 // another attempt runs, or none, nothing is written. It returns how many were.
-func (s Jobs) Tell(ctx context.Context, jobs []*job.State, texts []string) (Outcome, error) {
+func (s Jobs) WriteProgress(ctx context.Context, jobs []*job.State, texts []string) (Outcome, error) {
 	var keys []string
 	var args []any
 	for i, j := range jobs {

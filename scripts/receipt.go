@@ -53,17 +53,17 @@ func (s Receipts) Ended(ctx context.Context, id string, attempt int64, notify bo
 	if notify {
 		name = job.EndOf(id, attempt)
 	}
-	return s.tell(ctx, id, name, job.EndedWithoutJob(attempt))
+	return s.notify(ctx, id, name, job.EndedWithoutJob(attempt))
 }
 
 // Refuse appends the receipts of a push that has started nothing, unless its id has a job: Settle appends
 // those of a job.
 func (s Receipts) Refuse(ctx context.Context, id, why string) error {
-	return s.tell(ctx, id, "", job.Refused(why))
+	return s.notify(ctx, id, "", job.Refused(why))
 }
 
-func (s Receipts) tell(ctx context.Context, id, name, middle string) error {
-	_, err := s.outcome(ctx, call(ctx, "tell", []string{s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Job(id)}, id, name, middle))
+func (s Receipts) notify(ctx context.Context, id, name, middle string) error {
+	_, err := s.outcome(ctx, call(ctx, "notify", []string{s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Job(id)}, id, name, middle))
 	return err
 }
 

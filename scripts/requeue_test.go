@@ -17,7 +17,7 @@ func TestAStopHandsATaskBackAtOnce(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	started(t, s, "1", time.Hour, "l")
-	if outcome, err := firstTask(t, s, "l", "w").Requeue(ctx, Again{}); outcome != OK || err != nil {
+	if outcome, err := firstTask(t, s, "l", "w").Requeue(ctx, Requeue{}); outcome != OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	if n, p := pending(t, s, s.Keys.Task("l")); n != 1 || p != 0 {
@@ -46,7 +46,7 @@ func TestWhatIsWaitedForIsToldOnce(t *testing.T) {
 				t.Fatal(outcome, err)
 			}
 		}
-		if outcome, err := task.Requeue(ctx, Again{Delay: time.Minute, Waits: true, Error: what}); outcome != OK || err != nil {
+		if outcome, err := task.Requeue(ctx, Requeue{Delay: time.Minute, Waits: true, Error: what}); outcome != OK || err != nil {
 			t.Fatal(outcome, err)
 		}
 	}
@@ -76,10 +76,10 @@ func TestForget(t *testing.T) {
 	if err := client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: Group, Consumer: "busy", Streams: []string{stream, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Streams.Forget(ctx, stream, time.Hour); n != 0 || err != nil {
+	if n, err := s.Streams.RemoveIdleConsumers(ctx, stream, time.Hour); n != 0 || err != nil {
 		t.Fatal(n, err)
 	}
-	if n, err := s.Streams.Forget(ctx, stream, -time.Second); n != 1 || err != nil {
+	if n, err := s.Streams.RemoveIdleConsumers(ctx, stream, -time.Second); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if left := client.XInfoConsumers(ctx, stream, Group).Val(); len(left) != 1 || left[0].Name != "busy" {
@@ -88,7 +88,7 @@ func TestForget(t *testing.T) {
 	client.XGroupCreateConsumer(ctx, stream, Group, "other")
 	client.XGroupCreateConsumer(ctx, stream, Group, "leaves")
 	for _, name := range []string{"busy", "leaves"} {
-		if err := s.Streams.Leave(ctx, stream, name); err != nil {
+		if err := s.Streams.RemoveConsumer(ctx, stream, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAStepThatWaitsKeepsItsHash(t *testing.T) {
 	ctx := t.Context()
 	ready(t, s, "1", time.Second)
 	fold := claimed(t, s, "1", "w", OK)
-	if _, err := fold.Requeue(ctx, job.StepFanIn, Again{Delay: time.Hour, Counts: true, Error: "403"}); err != nil {
+	if _, err := fold.Requeue(ctx, job.StepFanIn, Requeue{Delay: time.Hour, Counts: true, Error: "403"}); err != nil {
 		t.Fatal(err)
 	}
 	if ttl := client.PTTL(ctx, s.Keys.Job("1")).Val(); ttl < time.Hour {

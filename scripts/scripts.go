@@ -19,9 +19,9 @@ type Options struct {
 	Redis redis.UniversalClient
 	// Keys names the keys of the partition; the zero value means report.DefaultKeys.
 	Keys report.Keys
-	// Home names those that all partitions share: which processes run, which definitions they
+	// Shared names those that all partitions share: which processes run, which definitions they
 	// have, and the limits of sources. The zero value means Keys.
-	Home report.Keys
+	Shared report.Keys
 	// EventsCap is about how many events the events stream keeps; 0 means 100,000.
 	EventsCap int64
 	// JobBytes is the max size of one job's data; 0 means 1 GiB.
@@ -86,7 +86,7 @@ type (
 // conn runs scripts on one Redis.
 type conn struct {
 	Keys      *Keys
-	home      *Keys
+	shared    *Keys
 	rdb       redis.UniversalClient
 	timeout   time.Duration
 	events    string // cap, as an argument
@@ -111,10 +111,10 @@ func New(o Options) *Scripts {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	if o.Home == (report.Keys{}) {
-		o.Home = o.Keys
+	if o.Shared == (report.Keys{}) {
+		o.Shared = o.Keys
 	}
-	c := &conn{Keys: NewKeys(o.Keys), home: NewKeys(o.Home), rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
+	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
 	if o.Compress {
 		c.small /= expansion
 	}
@@ -176,8 +176,8 @@ func (s *conn) exec(ctx context.Context, cmds []redis.Cmder) {
 	_, _ = pipe.Exec(ctx)
 }
 
-// anys returns texts as arguments of a command.
-func anys(texts []string) []any {
+// asArgs returns texts as arguments of a command.
+func asArgs(texts []string) []any {
 	all := make([]any, len(texts))
 	for i, t := range texts {
 		all[i] = t

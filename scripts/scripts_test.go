@@ -86,7 +86,7 @@ func takenOver(t testing.TB, s *Scripts, from *Task, consumer string) *Task {
 		t.Fatal(err)
 	}
 	task, _ := s.Tasks.New(Message{from.ID, from.Attempt}, from.Listener, e, nil)
-	if outcome, err := task.Take(t.Context(), Take{Owner: consumer, Known: []string{"d"}, Silent: true}); err != nil || outcome != OK {
+	if outcome, err := task.Take(t.Context(), Take{Owner: consumer, Known: []string{"d"}, Redelivered: true}); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	return task

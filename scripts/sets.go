@@ -32,7 +32,7 @@ func (s Sets) Scores(ctx context.Context, key string, members []string) (map[str
 	if len(members) == 0 {
 		return nil, nil
 	}
-	cmd := redis.NewSliceCmd(ctx, append([]any{"zmscore", key}, anys(members)...)...)
+	cmd := redis.NewSliceCmd(ctx, append([]any{"zmscore", key}, asArgs(members)...)...)
 	if err := s.rdb.Process(ctx, cmd); err != nil {
 		return nil, fmt.Errorf("scores in %s: %w", key, err)
 	}
@@ -66,7 +66,7 @@ func (s Sets) Restore(ctx context.Context, key string, members []redis.Z, later 
 
 // Remove removes members of a sorted set, and returns how many it had.
 func (s Sets) Remove(ctx context.Context, key string, members ...string) (int64, error) {
-	c := redis.NewIntCmd(ctx, append([]any{"zrem", key}, anys(members)...)...)
+	c := redis.NewIntCmd(ctx, append([]any{"zrem", key}, asArgs(members)...)...)
 	err := s.send(ctx, c)
 	return c.Val(), err
 }

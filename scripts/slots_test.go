@@ -50,7 +50,7 @@ func TestSlots(t *testing.T) {
 	take("b", time.Hour, true)
 	take("c", time.Hour, false)
 	take("a", time.Hour, true) // renewed
-	if err := s.Limits.FreeSlot(t.Context(), "db", Holder{ID: "a", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
+	if err := s.Limits.ReleaseSlot(t.Context(), "db", Holder{ID: "a", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
 		t.Error(err)
 	}
 	take("c", -time.Millisecond, true) // and silent
@@ -61,7 +61,7 @@ func TestSlots(t *testing.T) {
 	if diff := cmp.Diff(map[string][]Holder{"db": {{"b", 1, "a.b", "host/1", "1-0"}, {"d", 1, "a.b", "host/1", "1-0"}}, "other": {{ID: "foreign"}}}, held); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if err := s.Limits.FreeSlot(t.Context(), "db", Holder{ID: "d", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
+	if err := s.Limits.ReleaseSlot(t.Context(), "db", Holder{ID: "d", Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}); err != nil {
 		t.Error(err)
 	}
 	take("e", time.Second, true) // of a process with another lease

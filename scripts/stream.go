@@ -63,7 +63,7 @@ func (s Streams) Push(ctx context.Context, fields map[string]string) error {
 // Renew renews the lease of an entry that a consumer works on. It is false if the entry is no
 // longer that consumer's.
 func (s Streams) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
-	outcome, err := s.outcome(ctx, call(ctx, "renew", []string{stream}, Group, consumer, entry))
+	outcome, err := s.outcome(ctx, call(ctx, "renew_entry", []string{stream}, Group, consumer, entry))
 	return outcome == OK, err
 }
 
@@ -87,48 +87,41 @@ func (s Streams) Append(ctx context.Context, stream string, keep int64, fields .
 
 // Remove removes entries of a stream that no group reads, and returns how many existed.
 func (s Streams) Remove(ctx context.Context, stream string, entries ...string) (int64, error) {
-	c := redis.NewIntCmd(ctx, append([]any{"xdel", stream}, anys(entries)...)...)
+	c := redis.NewIntCmd(ctx, append([]any{"xdel", stream}, asArgs(entries)...)...)
 	err := s.send(ctx, c)
 	return c.Val(), err
 }
 
-// putBack is the field of an entry that was put back.
-const putBack = "back"
+// movedField is the field of an entry that was put back.
+const movedField = "moved"
 
-// PutBack appends an entry that is pending to its stream once more and acknowledges it, as
+// MoveToEnd appends an entry that is pending to its stream once more and acknowledges it, as
 // one. A task must be taken then: its message no longer says what a first delivery needs.
-func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
+func (s Streams) MoveToEnd(ctx context.Context, stream, entry string, fields map[string]string) error {
 	args := []any{Group, entry}
 	for name, value := range fields {
-		if name != "of" && name != "parameters" && name != putBack {
+		if name != "of" && name != "parameters" && name != movedField {
 			args = append(args, name, value)
 		}
 	}
-	args = append(args, putBack, 1)
-	_, err := s.outcome(ctx, call(ctx, "putback", []string{stream}, args...))
+	args = append(args, movedField, 1)
+	_, err := s.outcome(ctx, call(ctx, "move_to_end", []string{stream}, args...))
 	return err
 }
 
-// silence is the time after which a silent consumer counts as gone. Readers read at least
+// MaxIdle is the time without a read after which a consumer counts as dead. Readers read at least
 // every few seconds.
-const silence = 2 * time.Minute
+const MaxIdle = 2 * time.Minute
 
-// Tidy removes the consumers of a stream that have been silent for long and have nothing
-// pending.
-func (s Streams) Tidy(ctx context.Context, stream string) error {
-	_, err := s.Forget(ctx, stream, silence)
-	return err
-}
-
-// Forget is Tidy for those that have been silent for that long, and returns how many it
-// removed.
-func (s Streams) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
-	n, err := s.outcome(ctx, call(ctx, "forget", []string{stream}, Group, silence.Milliseconds(), 100, ""))
+// RemoveIdleConsumers removes the consumers of a stream that have been idle for that long and have
+// nothing pending, and returns how many it removed.
+func (s Streams) RemoveIdleConsumers(ctx context.Context, stream string, idle time.Duration) (int64, error) {
+	n, err := s.outcome(ctx, call(ctx, "remove_consumers", []string{stream}, Group, idle.Milliseconds(), 100, ""))
 	return int64(n), err
 }
 
-// Leave removes a consumer of a stream that reads no more, unless an entry is pending for it.
-func (s Streams) Leave(ctx context.Context, stream, consumer string) error {
-	_, err := s.outcome(ctx, call(ctx, "forget", []string{stream}, Group, 0, 1, consumer))
+// RemoveConsumer removes a consumer of a stream that reads no more, unless an entry is pending for it.
+func (s Streams) RemoveConsumer(ctx context.Context, stream, consumer string) error {
+	_, err := s.outcome(ctx, call(ctx, "remove_consumers", []string{stream}, Group, 0, 1, consumer))
 	return err
 }

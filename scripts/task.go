@@ -49,8 +49,8 @@ func (s Tasks) New(m Message, listener string, entry Entry, fields map[string]st
 	return t, true
 }
 
-// fresh is the age of an entry up to which its task is not checked before it is worked on.
-const fresh = 2 * time.Second
+// uncheckedAge is the age of an entry up to which its task is not checked before it is worked on.
+const uncheckedAge = 2 * time.Second
 
 // Load reads the parameters of a task whose entry does not carry them, and checks the task if
 // its entry has waited for long: OK, Gone if it is no longer open, or Busy if it was taken over:
@@ -58,7 +58,7 @@ const fresh = 2 * time.Second
 func (t *Task) Load(ctx context.Context) (Outcome, error) {
 	at, _, _ := strings.Cut(t.Entry.ID, "-")
 	ms, _ := strconv.ParseInt(at, 10, 64)
-	if t.Parameters != nil && time.Since(time.UnixMilli(ms)) < fresh {
+	if t.Parameters != nil && time.Since(time.UnixMilli(ms)) < uncheckedAge {
 		return OK, nil
 	}
 	have := redis.NewSliceCmd(ctx, "hmget", t.s.Keys.Job(t.ID), "job", "parameters")
@@ -80,10 +80,10 @@ func (t *Task) Load(ctx context.Context) (Outcome, error) {
 
 // Take is how a task is taken over.
 type Take struct {
-	Owner  string   // unique for every take
-	Known  []string // hashes of the definitions that the caller has
-	Silent bool     // the entry was delivered before, so its worker has fallen silent
-	Once   bool     // an owner that gave the task up does not take it again
+	Owner       string   // unique for every take
+	Known       []string // hashes of the definitions that the caller has
+	Redelivered bool     // the entry was delivered before, so its worker has fallen silent
+	Once        bool     // an owner that gave the task up does not take it again
 }
 
 // Take takes a task over and removes what an earlier try stored: OK, Already (done), Busy
@@ -91,7 +91,7 @@ type Take struct {
 // Unknown if the job's definition is not among those known; then Report and Definition say
 // which one it is.
 func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
-	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, oneIf(how.Silent), millis(t.Lease), oneIf(how.Once)}
+	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, asFlag(how.Redelivered), millis(t.Lease), asFlag(how.Once)}
 	for _, k := range how.Known {
 		args = append(args, k)
 	}
@@ -123,7 +123,7 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	return outcome, nil
 }
 
-func oneIf(is bool) string {
+func asFlag(is bool) string {
 	if is {
 		return "1"
 	}
@@ -150,7 +150,7 @@ func (t *Task) Renew(ctx context.Context) (Outcome, error) {
 
 // Requeue gives up a task, to be tried again: OK, Busy if it is no longer this worker's, or
 // Gone. It acknowledges the task's entry.
-func (t *Task) Requeue(ctx context.Context, a Again) (Outcome, error) {
+func (t *Task) Requeue(ctx context.Context, a Requeue) (Outcome, error) {
 	return t.claim().requeue(ctx, a)
 }
 

@@ -75,7 +75,7 @@ func TestLoad(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	large := `{"a":"` + strings.Repeat("x", carried) + `"}`
+	large := `{"a":"` + strings.Repeat("x", maxInline) + `"}`
 	for _, id := range []string{"1", "next", "lost", "broken"} {
 		start := attempt(id, time.Hour, "l")
 		start.Parameters = []byte(large)
@@ -147,7 +147,7 @@ func TestAnEntryThatWaitedForLong(t *testing.T) {
 		if outcome, err := task.Load(ctx); outcome != OK || err != nil {
 			t.Errorf("%s, which is fresh: %v %v", task.ID, outcome, err)
 		}
-		task.Entry.ID = fmt.Sprint(time.Now().Add(-2*fresh).UnixMilli(), "-0")
+		task.Entry.ID = fmt.Sprint(time.Now().Add(-2*uncheckedAge).UnixMilli(), "-0")
 		if outcome, err := task.Load(ctx); outcome != map[string]Outcome{"runs": OK, "ended": Gone, "taken": Busy}[task.ID] || err != nil {
 			t.Errorf("%s, which has waited: %v %v", task.ID, outcome, err)
 		}
@@ -200,7 +200,7 @@ func TestBrokenKeys(t *testing.T) {
 			"store":    func() error { _, _, err := task.Store(ctx, chunkOf(0, "1")); return err },
 			"complete": func() error { _, err := task.Complete(ctx, chunkOf(0, "1"), 0); return err },
 			"keep":     func() error { _, err := task.Renew(ctx); return err },
-			"requeue":  func() error { _, err := task.Requeue(ctx, Again{}); return err },
+			"requeue":  func() error { _, err := task.Requeue(ctx, Requeue{}); return err },
 			"fail":     func() error { _, err := task.Fail(ctx, "x", job.BlameSource); return err },
 			"omit":     func() error { _, err := task.Omit(ctx, "optional", "x"); return err },
 			"remember": func() error { _, err := task.Remember(ctx, []byte("x")); return err },
@@ -211,7 +211,7 @@ func TestBrokenKeys(t *testing.T) {
 			"keep fold":    func() error { _, err := fold.Renew(ctx); return err },
 			"advance":      func() error { _, err := fold.Advance(ctx, []string{"m"}); return err },
 			"fail fold":    func() error { _, err := fold.Fail(ctx, "x", job.BlameSink, false); return err },
-			"requeue fold": func() error { _, err := fold.Requeue(ctx, job.StepFanIn, Again{}); return err },
+			"requeue fold": func() error { _, err := fold.Requeue(ctx, job.StepFanIn, Requeue{}); return err },
 			"cancel":       func() error { _, _, err := s.Jobs.Cancel(ctx, "runs", 1, "x"); return err },
 			"expire":       func() error { _, _, err := s.Jobs.Expire(ctx, "runs"); return err },
 			"read":         func() error { _, err := s.Jobs.Read(ctx, "runs"); return err },

@@ -15,9 +15,9 @@ import (
 // that come within milliseconds, or later in a process that hangs.
 const recentTimer = time.Minute
 
-// NoTime is the minimum score that is no time: in milliseconds it is after the year
+// MaxMillis is the lowest score that is too high for milliseconds: it would be after the year
 // 5138, and most likely it is in microseconds or nanoseconds.
-const NoTime = 1e14
+const MaxMillis = 1e14
 
 // DueTimer is a timer that is due, or whose score is no time.
 type DueTimer struct {

@@ -29,7 +29,7 @@ func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []s
 		for i, key := range some {
 			args[i] = strings.TrimPrefix(key, prefix)
 		}
-		_, unknown, err := s.list(ctx, call(ctx, "scanned", keys, args...))
+		_, unknown, err := s.list(ctx, call(ctx, "timer_scan", keys, args...))
 		if err != nil {
 			return nil, cursor, err
 		}

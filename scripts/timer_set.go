@@ -59,7 +59,7 @@ func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.
 func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Time, error) {
 	now, err := s.outcome(ctx, call(ctx, "timer_now", []string{
 		s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors, s.Keys.Timer(name), s.Keys.Fired, s.Keys.Events,
-	}, name, oneIf(repeats), s.events))
+	}, name, asFlag(repeats), s.events))
 	return time.UnixMilli(int64(now)), err
 }
 

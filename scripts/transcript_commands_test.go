@@ -72,9 +72,9 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		if later.Step[0] != '@' {
 			stream, listener = p.s.Keys.Task(later.Step), later.Step
 		}
-		late, strange, err := p.s.Clock.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: jobID, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
-		if len(strange) > 0 {
-			return "strange: " + strange[0].Reason, err
+		late, unknown, err := p.s.Clock.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: jobID, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
+		if len(unknown) > 0 {
+			return "unknown: " + unknown[0].Reason, err
 		}
 		return fmt.Sprintf("moved %d", len(late)), err
 	},
@@ -88,8 +88,8 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, err := p.s.Streams.Resend(ctx, m, w.at(1), entry)
 		return outcome.String(), err
 	},
-	"mend": func(p *player, ctx context.Context, _ words) (string, error) {
-		outcome, err := p.s.Clock.Mend(ctx, jobID)
+	"repair": func(p *player, ctx context.Context, _ words) (string, error) {
+		outcome, err := p.s.Clock.Repair(ctx, jobID)
 		return outcome.String(), err
 	},
 	"discard": func(p *player, ctx context.Context, _ words) (string, error) {
@@ -102,7 +102,7 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, deadlines, wake, or the stream of a step
 		return "done", p.client.Del(ctx, p.key(w.at(1))).Err()
 	},
-	"double": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: a message of it once more
+	"duplicate": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: a message of it once more
 		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.key(w.at(1)), Values: []string{"id", jobID, "attempt", w.at(2)}}).Err()
 	},
 	"break": func(p *player, ctx context.Context, w words) (string, error) { // hash, …: it is a key of another type
@@ -171,7 +171,7 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 		e := p.hands[w.at(1)].entry
 		return "done", p.s.Streams.Ack(ctx, e.Stream, e.ID)
 	},
-	"put-back": func(p *player, ctx context.Context, w words) (string, error) { // worker
+	"move-to-end": func(p *player, ctx context.Context, w words) (string, error) { // worker
 		e, fields := p.hands[w.at(1)].entry, map[string]string{}
 		found, err := p.client.XRange(ctx, e.Stream, e.ID, e.ID).Result()
 		if err != nil || len(found) == 0 {
@@ -181,11 +181,11 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 			fields[name], _ = value.(string)
 		}
 		for range 2 { // the answer to the first call is lost
-			err = errors.Join(err, p.s.Streams.PutBack(ctx, e.Stream, e.ID, fields))
+			err = errors.Join(err, p.s.Streams.MoveToEnd(ctx, e.Stream, e.ID, fields))
 		}
 		return "done", err
 	},
-	"stray": func(p *player, _ context.Context, w words) (string, error) { // step worker attempt= [generation=]: one that is made up
+	"invent": func(p *player, _ context.Context, w words) (string, error) { // step worker attempt= [generation=]: one that is made up
 		h := &hand{worker: w.at(2), step: w.at(1), entry: Entry{Stream: p.key(w.at(1)), Group: Group, Consumer: w.at(2), ID: "1-1"}}
 		p.give(h, map[string]string{"id": jobID, "attempt": w.option("attempt", "1"), "stage": w.option("stage", "0")})
 		if h.task != nil {
@@ -226,7 +226,7 @@ func (p *player) give(h *hand, fields map[string]string) string {
 func (p *player) take(ctx context.Context, t *Task, w words, silent bool) (string, error) {
 	t.Lease = p.duration(w.option("lease", ""))
 	outcome, err := t.Take(ctx, Take{
-		Owner: w.option("owner", t.Entry.Consumer), Known: []string{"d0", w.option("definition", "d1")}, Silent: silent || w.has("silent"), Once: w.has("once"),
+		Owner: w.option("owner", t.Entry.Consumer), Known: []string{"d0", w.option("definition", "d1")}, Redelivered: silent || w.has("silent"), Once: w.has("once"),
 	})
 	if err != nil || outcome != OK {
 		return outcome.String(), err
@@ -244,7 +244,7 @@ func (p *player) take(ctx context.Context, t *Task, w words, silent bool) (strin
 // claim claims a job: [definition=] [worker=].
 func (p *player) claim(ctx context.Context, h *hand, w words, silent bool) (string, error) {
 	outcome, fold, err := p.s.Folds.Claim(ctx, Claim{
-		Message: h.message, Stage: h.stage, Worker: h.worker, Known: []string{w.option("definition", "d1")}, Silent: silent || w.has("silent"), Entry: h.entry,
+		Message: h.message, Stage: h.stage, Worker: h.worker, Known: []string{w.option("definition", "d1")}, Redelivered: silent || w.has("silent"), Entry: h.entry,
 	})
 	if fold == nil {
 		return outcome.String(), err
@@ -254,8 +254,8 @@ func (p *player) claim(ctx context.Context, h *hand, w words, silent bool) (stri
 }
 
 // again reads how a step is tried again: delay counts|free|waits [error].
-func (p *player) again(w words, i int) Again {
-	return Again{Delay: p.duration(w.at(i)), Counts: w.at(i+1) == "counts", Waits: w.at(i+1) == "waits", Error: w.at(i + 2), Blame: job.Blame(w.option("blame", ""))}
+func (p *player) again(w words, i int) Requeue {
+	return Requeue{Delay: p.duration(w.at(i)), Counts: w.at(i+1) == "counts", Waits: w.at(i+1) == "waits", Error: w.at(i + 2), Blame: job.Blame(w.option("blame", ""))}
 }
 
 // taskCommands are those of a worker that has a task; the word after the command is its name.
@@ -270,8 +270,8 @@ var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 		outcome, stored, err := h.task.Store(ctx, chunkOf(w.number(2), w.at(3)))
 		return storedText(outcome, stored), err
 	},
-	"ends": func(_ *player, ctx context.Context, h *hand, w words) (string, error) { // worker chunks
-		outcome, stored, err := h.task.Ends(ctx, w.number(2))
+	"total": func(_ *player, ctx context.Context, h *hand, w words) (string, error) { // worker chunks
+		outcome, stored, err := h.task.SetTotal(ctx, w.number(2))
 		return storedText(outcome, stored), err
 	},
 	"complete": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number values
@@ -283,8 +283,8 @@ var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	"remember": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker memo
 		return t.Remember(ctx, []byte(w.at(2)))
 	}),
-	"keep": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Renew(ctx) }),
-	"load": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Load(ctx) }),
+	"renew": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Renew(ctx) }),
+	"load":  taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Load(ctx) }),
 	"fail": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker reason
 		return t.Fail(ctx, w.at(2), job.BlameSource)
 	}),
@@ -308,7 +308,7 @@ func storedText(outcome Outcome, stored Stored) string {
 	if outcome != OK {
 		return outcome.String()
 	}
-	return fmt.Sprintf("ok chunks=%d last=%d ends=%d", stored.Chunks, stored.Last, stored.Ends)
+	return fmt.Sprintf("ok chunks=%d last=%d total=%d", stored.Chunks, stored.Last, stored.Total)
 }
 
 // foldCommands are those of a worker that has an entry of the fan-in stream.
@@ -338,7 +338,7 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	"advance": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker listeners
 		return f.Advance(ctx, strings.Split(w.at(2), ","))
 	}),
-	"keep": foldCommand(func(_ *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { return f.Renew(ctx) }),
+	"renew": foldCommand(func(_ *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { return f.Renew(ctx) }),
 	"fail": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker reason [remove]
 		return f.Fail(ctx, w.at(2), job.BlameSink, w.has("remove"))
 	}),

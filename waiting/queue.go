@@ -62,7 +62,7 @@ func (q *queues) position(ctx context.Context, s *scripts.Scripts, id string) (a
 
 // read reads the first ids of a queue.
 func (q *queues) read(ctx context.Context, stream string) (queueHead, error) {
-	entries, err := q.partitions.Home().Entries.First(ctx, stream, maxPositions+1)
+	entries, err := q.partitions.First().Entries.First(ctx, stream, maxPositions+1)
 	if err != nil {
 		return queueHead{}, fmt.Errorf("jobs: %w", err)
 	}

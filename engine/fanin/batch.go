@@ -77,7 +77,7 @@ func (f *FanIn) putBack(ctx context.Context, entry step.Entry) step.Result {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	if err := step.Ensure(ctx, f.Log, "put job back", func() error {
-		return f.Scripts.Streams.PutBack(ctx, f.Scripts.Keys.FanIn, entry.ID, entry.Fields)
+		return f.Scripts.Streams.MoveToEnd(ctx, f.Scripts.Keys.FanIn, entry.ID, entry.Fields)
 	}); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}

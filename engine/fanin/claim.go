@@ -28,7 +28,7 @@ func (c claims) Claim(ctx context.Context, entry step.Entry) (*work, step.Result
 	}
 	claim := scripts.Claim{
 		Message: b.Message, Stage: b.stage, Worker: c.Consumer + "/" + strconv.FormatInt(c.claims.Add(1), 10),
-		Known: c.known, Silent: b.silent, Entry: c.entry(c.stream, entry),
+		Known: c.known, Redelivered: b.silent, Entry: c.entry(c.stream, entry),
 	}
 	var fold *scripts.Fold
 	outcome, err := step.Insist(ctx, c.Log, "claim job", func() (outcome scripts.Outcome, err error) {

@@ -32,7 +32,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	complete(t, s, "1", "a", "x")
 	entry := delivered(t, client, s.Keys.FanIn, "c")[0]
 	lost := claim(t, s, "1", scripts.Claim{Worker: "asleep", Entry: entry})
-	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Silent: true})
+	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Redelivered: true})
 	entries := func(want int64) {
 		t.Helper()
 		if n := client.XLen(t.Context(), s.Keys.FanIn).Val(); n != want {

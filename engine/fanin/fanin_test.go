@@ -570,7 +570,7 @@ func TestAJobThatEndsItsWorkers(t *testing.T) {
 	f.sink.before = func(context.Context, string) { t.Error("it is given to one worker more") }
 	f.job("1", "x")
 	entry := f.delivered(f.s.Keys.FanIn)[0]
-	claim(t, f.s, "1", scripts.Claim{Worker: "dead/1", Entry: entry, Silent: true, Known: f.e.known})
+	claim(t, f.s, "1", scripts.Claim{Worker: "dead/1", Entry: entry, Redelivered: true, Known: f.e.known})
 	folding(t, f.e)
 	f.ends("1", report.Failed, "fan-in: given up after 2 tries: worker dead/1 fell silent")
 	f.emptied()
@@ -594,7 +594,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	<-begun
 	entry := f.client.XRange(t.Context(), f.s.Keys.FanIn, "-", "+").Val()[0].ID
 	held := claim(t, f.s, "1", scripts.Claim{
-		Worker: "new/1", Silent: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn, Group: scripts.Group, Consumer: "new", ID: entry},
+		Worker: "new/1", Redelivered: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn, Group: scripts.Group, Consumer: "new", ID: entry},
 	})
 	close(finish)
 	stop()

@@ -22,7 +22,7 @@ func newRequeued(to prometheus.Registerer) *prometheus.CounterVec {
 	}, []string{"step", "reason"})
 }
 
-func requeueReason(a scripts.Again) string {
+func requeueReason(a scripts.Requeue) string {
 	switch {
 	case a.Counts:
 		return requeuedRefused

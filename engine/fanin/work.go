@@ -167,7 +167,7 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 	for _, w := range jobs {
 		if w.end.status != "" && w.result.Kind == step.Done {
 			of = append(of, w)
-			ends = append(ends, scripts.End{Fold: w.Fold, Status: w.end.status, Detail: w.end.detail, Tell: f.Notifies(w.Report)})
+			ends = append(ends, scripts.End{Fold: w.Fold, Status: w.end.status, Detail: w.end.detail, Notify: f.Notifies(w.Report)})
 		}
 	}
 	if len(ends) == 0 {
@@ -190,5 +190,5 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 			f.count(w)
 		}
 	}
-	f.GivePlaces(ctx, ended)
+	f.ReleaseJobSlots(ctx, ended)
 }

@@ -58,7 +58,7 @@ func New(e *engine.Engine, o Options) (*Files, error) {
 // Run deletes orphaned files until ctx ends, and then returns nil. The home partition does it for
 // all.
 func (f *Files) Run(ctx context.Context) error {
-	if f.Scripts != f.Partitions.Home() {
+	if f.Scripts != f.Partitions.First() {
 		return nil
 	}
 	return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)

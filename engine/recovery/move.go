@@ -23,7 +23,7 @@ import (
 // next attempts. No process may be running on either side. Move may be repeated after an error,
 // even if something was added meanwhile. It returns how many ids and timers it moved.
 func Move(ctx context.Context, from, to scripts.Partitions, source, target redis.UniversalClient) (moved int, err error) {
-	same, err := isSame(ctx, source, target, from.Home().Keys.Lock("move"))
+	same, err := isSame(ctx, source, target, from.First().Keys.Lock("move"))
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ type mover struct {
 }
 
 func (m *mover) move(ctx context.Context) error {
-	k, home := m.from.Keys, m.to.Home().Keys
+	k, home := m.from.Keys, m.to.First().Keys
 	of := func(key func(*scripts.Keys) string) func(string) string {
 		return func(id string) string { return key(m.to.Of(id).Keys) }
 	}

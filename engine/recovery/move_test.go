@@ -32,7 +32,7 @@ func newMoveBench(t *testing.T) moveBench {
 func (b moveBench) divided(n int) (p scripts.Partitions) {
 	all := b.keys.Partitions(report.Redis{Partitions: n})
 	for _, k := range all {
-		p = append(p, scripts.New(scripts.Options{Redis: b.client, Keys: k, Home: all[0]}))
+		p = append(p, scripts.New(scripts.Options{Redis: b.client, Keys: k, Shared: all[0]}))
 	}
 	return p
 }
@@ -66,10 +66,10 @@ func TestMove(t *testing.T) {
 		b.client.HSet(ctx, k.ReplyTo, name, "replies:my/1-0")
 		b.client.Do(ctx, "set", k.Timer(name), "x", "pxat", at) // no scheduler has seen it
 	}
-	b.client.ZAdd(ctx, all.Home().Keys.Timers, redis.Z{Score: due - 1000, Member: names[0]}) // the key counts
-	b.client.ZAdd(ctx, all.Home().Keys.PausedTimers, redis.Z{Score: due - 1000, Member: names[1]})
-	b.client.ZAdd(ctx, all.Home().Keys.Deadlines, redis.Z{Score: due, Member: "7"})
-	b.client.HSet(ctx, all.Home().Keys.Job("7"), "job", "x")
+	b.client.ZAdd(ctx, all.First().Keys.Timers, redis.Z{Score: due - 1000, Member: names[0]}) // the key counts
+	b.client.ZAdd(ctx, all.First().Keys.PausedTimers, redis.Z{Score: due - 1000, Member: names[1]})
+	b.client.ZAdd(ctx, all.First().Keys.Deadlines, redis.Z{Score: due, Member: "7"})
+	b.client.HSet(ctx, all.First().Keys.Job("7"), "job", "x")
 	for _, n := range []int{4, 7, 2, 1} {
 		to := b.divided(n)
 		if _, err := Move(ctx, all, to, b.client, b.client); err != nil {
@@ -123,7 +123,7 @@ func TestMoveBesideOtherInstallations(t *testing.T) {
 	b := newMoveBench(t)
 	ctx := t.Context()
 	old := b.divided(1)
-	k := old.Home().Keys
+	k := old.First().Keys
 	var others []string
 	for _, other := range []report.Keys{
 		{Prefix: k.Prefix + "b:", Hash: k.Hash + "b-"}, {Prefix: k.Timer("b:"), Hash: k.Hash + "t-"}, {Prefix: k.Prefix + "b:c:", Hash: k.Prefix + "d-"},
@@ -165,7 +165,7 @@ func TestRemoveRefusesWork(t *testing.T) {
 	t.Parallel()
 	b := newMoveBench(t)
 	ctx := t.Context()
-	s := b.divided(1).Home()
+	s := b.divided(1).First()
 	k := s.Keys
 	for key, add := range map[string]func() error{
 		k.Jobs: func() error {
@@ -199,12 +199,12 @@ func TestMoveKeepsTheOrderOfFields(t *testing.T) {
 	want := []any{"stream", "s", "entry", "1-0", "reason", "odd", "fields", "a=b", "more", "", "a", "1", "b", "2"}
 	const entries = 20
 	for range entries {
-		b.client.XAdd(ctx, &redis.XAddArgs{Stream: from.Home().Keys.Quarantined, Values: want})
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: from.First().Keys.Quarantined, Values: want})
 	}
 	if _, err := Move(ctx, from, to, b.client, b.client); err != nil {
 		t.Fatal(err)
 	}
-	found, err := b.client.Do(ctx, "xrange", to.Home().Keys.Quarantined, "-", "+").Slice()
+	found, err := b.client.Do(ctx, "xrange", to.First().Keys.Quarantined, "-", "+").Slice()
 	if err != nil || len(found) != entries {
 		t.Fatal(len(found), err)
 	}

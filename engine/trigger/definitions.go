@@ -25,7 +25,7 @@ const AdoptHint = "start a process that has it, or restart the jobs with the cur
 // definitions.
 const (
 	orphansEvery = 4 * time.Second
-	orphansGap   = scripts.DefinitionSilence - scripts.AnnounceEvery
+	orphansGap   = scripts.DefinitionTimeout - scripts.AnnounceEvery
 )
 
 // findOrphans finds running jobs whose definition no process has, until ctx ends.
@@ -54,7 +54,7 @@ func (d *definitions) poll(ctx context.Context) error {
 	d.polled = now
 	// One process polls for all; its lock expires with the interval.
 	_, err = d.locks.Obtain(ctx, d.Scripts.Keys.Lock("definitions"), orphansEvery*9/10, nil)
-	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
+	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionTimeout {
 		return nil // another process polls, or some may not have announced their definitions yet
 	} else if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 	if gone.Before(d.since) {
 		gone = d.since
 	}
-	if d.polled.Sub(gone) < max(d.Limits.Grace, scripts.DefinitionSilence) {
+	if d.polled.Sub(gone) < max(d.Limits.Grace, scripts.DefinitionTimeout) {
 		return nil
 	}
 	for _, o := range jobs {

@@ -76,9 +76,9 @@ const (
 	homeAgain = 5 * time.Second
 )
 
-// sendHome pushes ids of other partitions to those. An id whose partition does not answer waits in
+// sendToOwn pushes ids of other partitions to those. An id whose partition does not answer waits in
 // this partition's delayed set, so that it blocks no other id.
-func (in intake) sendHome(ctx context.Context, items []*item) {
+func (in intake) sendToOwn(ctx context.Context, items []*item) {
 	if len(in.Partitions) == 1 {
 		return
 	}

@@ -40,7 +40,7 @@ func TestIDsOfAPartitionThatIsAway(t *testing.T) {
 		{Entry: step.Entry{ID: "2-0", Fields: map[string]string{"id": ours}}},
 	}
 	began := time.Now()
-	intake{e.Engine}.sendHome(t.Context(), items)
+	intake{e.Engine}.sendToOwn(t.Context(), items)
 	if !items[0].done || items[0].result.Kind != step.Void || items[1].done {
 		t.Errorf("%+v %+v", items[0], items[1])
 	}

@@ -75,7 +75,7 @@ func (l lookup) readTurns(ctx context.Context, pushes []*push) error {
 		if p.turn = turn; !ok || p.record.Status == report.Processing {
 			continue
 		}
-		if err := l.Scripts.Memory.Leave(ctx, p.id); err != nil {
+		if err := l.Scripts.Memory.RemoveContender(ctx, p.id); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func (t *Trigger) restoreDeadlines(ctx context.Context, ids []string) error {
 		if _, ok := deadlines[id]; ok {
 			continue
 		}
-		switch outcome, err := t.Scripts.Clock.Mend(ctx, id); {
+		switch outcome, err := t.Scripts.Clock.Repair(ctx, id); {
 		case errors.Is(err, scripts.ErrBroken):
 			t.Log.Warn("a running job has lost its deadline, and its state cannot be read", "job", id, "err", err)
 		case err != nil:

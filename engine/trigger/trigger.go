@@ -91,7 +91,7 @@ func (t *Trigger) handle(ctx context.Context, entries []step.Entry) []step.Resul
 	}
 	in := intake{t.Engine}
 	in.noteReplies(ctx, items)
-	in.sendHome(ctx, items)
+	in.sendToOwn(ctx, items)
 	t.handlePushes(ctx, in.pushes(items, began))
 	results := make([]step.Result, len(items))
 	for i, item := range items {
@@ -207,7 +207,7 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 			if p.turn.Since.IsZero() {
 				return nil
 			}
-			return s.Memory.Leave(ctx, p.id)
+			return s.Memory.RemoveContender(ctx, p.id)
 		}},
 		{"note that a record failed", func() error {
 			if !changed {
@@ -253,7 +253,7 @@ func (in intake) pushes(items []*item, began time.Time) []*push {
 		case p != nil:
 			p.items = append(p.items, i)
 		default:
-			polls, _ := strconv.ParseInt(i.Fields["look"], 10, 64)
+			polls, _ := strconv.ParseInt(i.Fields["polls"], 10, 64)
 			p := &push{items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], began: began}
 			byID[id] = p
 			pushes = append(pushes, p)

@@ -96,7 +96,7 @@ func TestDoctorHearsEvents(t *testing.T) {
 func TestDoctorSeesWhatStandsStill(t *testing.T) {
 	t.Parallel()
 	d := on(t, testmain.SharedRedis(t))
-	ctx, stream := t.Context(), d.Scripts.Home().Keys.Task("a")
+	ctx, stream := t.Context(), d.Scripts.First().Keys.Task("a")
 	for _, err := range []error{
 		d.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(),
 		d.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err(),

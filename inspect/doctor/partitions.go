@@ -42,7 +42,7 @@ func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 // spread returns the tags that every master would have of n partitions, by its address.
 func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, error) {
 	on := map[string][]string{}
-	begin := strings.TrimSuffix(d.Scripts.Home().Keys.Prefix, "0}:")
+	begin := strings.TrimSuffix(d.Scripts.First().Keys.Prefix, "0}:")
 	for i := range n {
 		tag := begin + strconv.Itoa(i) + "}"
 		master, err := redisdb.Master(ctx, d.Redis, tag)

@@ -50,7 +50,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 
 // checkScripts loads all scripts into the server.
 func (d redisDoctor) checkScripts(ctx context.Context) Finding {
-	home := d.Scripts.Home()
+	home := d.Scripts.First()
 	err, detail := home.Load(ctx), "all scripts load"
 	if home.Plain() {
 		detail += " without their first line, #!lua, which this server refuses: it does not check the keys of scripts"

@@ -55,7 +55,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared, d.Scripts.Home().Keys.Jobs)
+		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared, d.Scripts.First().Keys.Jobs)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again when fewer ids wait there; a rebuild starts the records without a job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)

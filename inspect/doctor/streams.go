@@ -96,6 +96,6 @@ func (d redisDoctor) unread(ctx context.Context, name, last string) (time.Durati
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	now, err := d.Scripts.Home().Now(ctx)
+	now, err := d.Scripts.First().Now(ctx)
 	return now.Sub(scripts.EntryTime(entries[0].ID)), err
 }

@@ -38,7 +38,7 @@ const justPushed = 5 * time.Second
 // follow starts after the current last events in the partitions of ids.
 func follow(ctx context.Context, in *inspect.Inspector, ids []string) (*follower, error) {
 	f := &follower{redis: in.Options.Blocking, last: map[string]string{}, quarantines: map[string]string{}, refused: map[string]string{}}
-	now, err := in.Options.Scripts.Home().Now(ctx)
+	now, err := in.Options.Scripts.First().Now(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func TestWatch(t *testing.T) {
 		switch step++; step {
 		case 2:
 			for _, id := range []string{first, "404"} {
-				b.OK(b.Scripts.Home().Jobs.Note(ctx, id, 1, "ignored", "reason", "test"))
+				b.OK(b.Scripts.First().Jobs.Note(ctx, id, 1, "ignored", "reason", "test"))
 			}
 		case 3:
 			_, err := b.DB.ExecContext(ctx, "UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", first)

@@ -21,7 +21,7 @@ import (
 func TestWhys(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, s, now := t.Context(), b.Scripts.Home(), time.Now()
+	ctx, s, now := t.Context(), b.Scripts.First(), time.Now()
 	var ids []string
 	run := func(stream bool) {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestWhys(t *testing.T) {
 func TestWhyNamesAKeyOfAnotherType(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, s, id := t.Context(), b.Scripts.Home(), b.Insert()
+	ctx, s, id := t.Context(), b.Scripts.First(), b.Insert()
 	b.OK(b.Redis.Set(ctx, s.Keys.Task("a"), "x", 0).Err())
 	b.Add(s.Keys.Delayed, redis.Z{Score: installation.In(time.Minute), Member: id + "/1/@trigger"})
 	v, err := Of(ctx, b.in, id)

@@ -212,7 +212,7 @@ func (r *Reader) tidy(ctx context.Context) {
 		return
 	}
 	r.tidied = time.Now()
-	if err := r.o.Scripts.Streams.Tidy(ctx, r.o.Stream); err != nil && ctx.Err() == nil {
+	if _, err := r.o.Scripts.Streams.RemoveIdleConsumers(ctx, r.o.Stream, scripts.MaxIdle); err != nil && ctx.Err() == nil {
 		r.o.Log.Warn("could not remove dead consumers; will try again in a minute", "stream", r.o.Stream, "err", err)
 	}
 }
@@ -234,5 +234,5 @@ func (r *Reader) heal(ctx context.Context, err error) error {
 func (r *Reader) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = r.o.Scripts.Streams.Leave(ctx, r.o.Stream, r.o.Consumer)
+	_ = r.o.Scripts.Streams.RemoveConsumer(ctx, r.o.Stream, r.o.Consumer)
 }

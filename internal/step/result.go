@@ -62,9 +62,9 @@ const (
 // Verdict says what follows from a result.
 type Verdict struct {
 	Act   Act
-	Again scripts.Again // of Requeue
-	Err   error         // of GiveUp and Quarantine
-	Blame job.Blame     // of GiveUp
+	Again scripts.Requeue // of Requeue
+	Err   error           // of GiveUp and Quarantine
+	Blame job.Blame       // of GiveUp
 }
 
 // Decide is the retry policy of all steps. Try is the number of the try that ended, from 1.
@@ -74,7 +74,7 @@ func Decide(r Result, try int64, retry report.Retry) Verdict {
 		return Verdict{Act: Acknowledge}
 	case Retry:
 		if try <= int64(retry.Retries) {
-			return again(r, scripts.Again{Delay: max(r.After, retry.Before(int(try))), Counts: true})
+			return again(r, scripts.Requeue{Delay: max(r.After, retry.Before(int(try))), Counts: true})
 		}
 		if retry.Retries > 0 {
 			r.Err = fmt.Errorf("%w (try %d of %d)", r.Err, try, retry.Retries+1)
@@ -84,9 +84,9 @@ func Decide(r Result, try int64, retry report.Retry) Verdict {
 		if r.After == 0 {
 			r.After = retry.Outage()
 		}
-		return again(r, scripts.Again{Delay: r.After})
+		return again(r, scripts.Requeue{Delay: r.After})
 	case Waiting:
-		return again(r, scripts.Again{Delay: max(r.After, minWait), Waits: true})
+		return again(r, scripts.Requeue{Delay: max(r.After, minWait), Waits: true})
 	case Permanent:
 		return Verdict{Act: GiveUp, Err: r.Err, Blame: r.Blame}
 	case Unusable:
@@ -99,7 +99,7 @@ func Decide(r Result, try int64, retry report.Retry) Verdict {
 	return Verdict{}
 }
 
-func again(r Result, a scripts.Again) Verdict {
+func again(r Result, a scripts.Requeue) Verdict {
 	a.Error, a.Blame = r.Err.Error(), r.Blame
 	return Verdict{Act: Requeue, Again: a}
 }

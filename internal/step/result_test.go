@@ -17,7 +17,7 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
 	retry := report.Retry{Retries: 2, Delay: time.Minute}
-	requeue := func(a scripts.Again) Verdict { return Verdict{Act: Requeue, Again: a} }
+	requeue := func(a scripts.Requeue) Verdict { return Verdict{Act: Requeue, Again: a} }
 	for name, c := range map[string]struct {
 		result Result
 		try    int64
@@ -27,20 +27,20 @@ func TestDecide(t *testing.T) {
 		"done":              {Result{}, 1, retry, Verdict{}},
 		"nothing to do":     {Result{Kind: Void}, 1, retry, Verdict{Act: Acknowledge}},
 		"moved":             {Result{Kind: Moved}, 1, retry, Verdict{}},
-		"first try":         {Result{Kind: Retry, Err: away, Blame: job.BlameSource}, 1, retry, requeue(scripts.Again{Delay: time.Minute, Counts: true, Error: "away", Blame: job.BlameSource})},
-		"last but one":      {Result{Kind: Retry, Err: away}, 2, retry, requeue(scripts.Again{Delay: time.Minute, Counts: true, Error: "away"})},
+		"first try":         {Result{Kind: Retry, Err: away, Blame: job.BlameSource}, 1, retry, requeue(scripts.Requeue{Delay: time.Minute, Counts: true, Error: "away", Blame: job.BlameSource})},
+		"last but one":      {Result{Kind: Retry, Err: away}, 2, retry, requeue(scripts.Requeue{Delay: time.Minute, Counts: true, Error: "away"})},
 		"last try":          {Result{Kind: Retry, Err: away, Blame: job.BlameSink}, 3, retry, Verdict{Act: GiveUp, Err: errors.New("away (try 3 of 3)"), Blame: job.BlameSink}},
 		"only try":          {Result{Kind: Retry, Err: away}, 1, report.Retry{}, Verdict{Act: GiveUp, Err: away}},
-		"outage":            {Result{Kind: Outage, Err: away, Blame: job.BlameRedis}, 9, retry, requeue(scripts.Again{Delay: retry.Outage(), Error: "away", Blame: job.BlameRedis})},
-		"outage with pause": {Result{Kind: Outage, Err: away, After: time.Hour}, 1, retry, requeue(scripts.Again{Delay: time.Hour, Error: "away"})},
-		"waiting":           {Result{Kind: Waiting, Err: away, After: time.Second}, 9, retry, requeue(scripts.Again{Delay: time.Second, Waits: true, Error: "away"})},
+		"outage":            {Result{Kind: Outage, Err: away, Blame: job.BlameRedis}, 9, retry, requeue(scripts.Requeue{Delay: retry.Outage(), Error: "away", Blame: job.BlameRedis})},
+		"outage with pause": {Result{Kind: Outage, Err: away, After: time.Hour}, 1, retry, requeue(scripts.Requeue{Delay: time.Hour, Error: "away"})},
+		"waiting":           {Result{Kind: Waiting, Err: away, After: time.Second}, 9, retry, requeue(scripts.Requeue{Delay: time.Second, Waits: true, Error: "away"})},
 		"waiting for no time": {
-			Result{Kind: Waiting, Err: away}, 1, retry, requeue(scripts.Again{Delay: minWait, Waits: true, Error: "away"}),
+			Result{Kind: Waiting, Err: away}, 1, retry, requeue(scripts.Requeue{Delay: minWait, Waits: true, Error: "away"}),
 		},
 		"permanent": {Result{Kind: Permanent, Err: away, Blame: job.BlameReport}, 1, retry, Verdict{Act: GiveUp, Err: away, Blame: job.BlameReport}},
 		"unusable":  {Result{Kind: Unusable, Err: away}, 1, retry, Verdict{Act: Quarantine, Err: away}},
 		"elsewhere": {Result{Kind: Elsewhere, Err: away}, 1, retry, Verdict{Act: Leave, Err: away}},
-		"stopping":  {Result{Kind: Stopping}, 1, retry, requeue(scripts.Again{})},
+		"stopping":  {Result{Kind: Stopping}, 1, retry, requeue(scripts.Requeue{})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -106,11 +106,11 @@ func (p *parser) line(line string, state *State) map[string]int64 {
 // task reads what a state says of a listener.
 func (p *parser) task(listener string, stage, generation int64) TaskState {
 	t := TaskState{
-		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"], Left: p.fields[listener+":left"],
-		Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Ends: -1, Waits: p.fields[listener+":waits"],
+		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"], LastOwner: p.fields[listener+":last_owner"],
+		Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Total: -1, Waits: p.fields[listener+":waits"],
 	}
-	if p.fields[listener+":ends"] != "" {
-		t.Ends = p.number(listener + ":ends")
+	if p.fields[listener+":total"] != "" {
+		t.Total = p.number(listener + ":total")
 	}
 	if memo := p.fields[listener+":memo"]; memo != "" {
 		t.Memo = []byte(memo)

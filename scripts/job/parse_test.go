@@ -26,11 +26,11 @@ func TestParse(t *testing.T) {
 		Started: time.UnixMilli(1763773222000), Deadline: time.UnixMilli(1763773822000), Done: 2, Target: 3, Bytes: 700, Listeners: []string{"users", "funds"},
 		Tasks: map[string]TaskState{
 			"first": {
-				StepState: StepState{Tries: 1}, Stage: 1, Chunks: 1, Ends: -1, Rows: 2, Bytes: 3, Done: true, DoneAt: time.UnixMilli(1763773222002),
+				StepState: StepState{Tries: 1}, Stage: 1, Chunks: 1, Total: -1, Rows: 2, Bytes: 3, Done: true, DoneAt: time.UnixMilli(1763773222002),
 				Took: 7 * time.Millisecond, Columns: []byte(`[{"name": "c d"}]`),
 			},
 			"users": {StepState: StepState{Tries: 2}, Stage: 2, Generation: 2, Owner: "v", Lease: time.UnixMilli(1763773222003), Memo: []byte("m")},
-			"funds": {StepState: StepState{Tries: 1}, Stage: 2, Ends: -1, Done: true, Failed: "gone = away", Policy: "optional"},
+			"funds": {StepState: StepState{Tries: 1}, Stage: 2, Total: -1, Done: true, Failed: "gone = away", Policy: "optional"},
 		},
 	}
 	got, err := Parse("1", fields)
@@ -80,9 +80,9 @@ func TestParseLine(t *testing.T) {
 func TestTombstone(t *testing.T) {
 	t.Parallel()
 	tasks := map[string]TaskState{
-		"done":    {StepState: StepState{Tries: 1}, Ends: -1, Done: true, Rows: 7, Took: 9 * time.Millisecond},
-		"left":    {StepState: StepState{Tries: 2}, Ends: -1},
-		"omitted": {StepState: StepState{Tries: 3}, Ends: -1, Done: true, Policy: "omitted"},
+		"done":    {StepState: StepState{Tries: 1}, Total: -1, Done: true, Rows: 7, Took: 9 * time.Millisecond},
+		"left":    {StepState: StepState{Tries: 2}, Total: -1},
+		"omitted": {StepState: StepState{Tries: 3}, Total: -1, Done: true, Policy: "omitted"},
 	}
 	for _, c := range []struct {
 		tasks map[string]TaskState

@@ -69,11 +69,11 @@ type TaskState struct {
 	Stage      int64
 	Generation int64     // 0: never taken over, so the pending list of its stream says whose it is
 	Owner      string    // who works on it; empty: only the pending list knows, or it was given up
-	Left       string    // the last owner that gave it up; empty: none
+	LastOwner  string    // the last owner that gave it up; empty: none
 	Lease      time.Time // of an external worker; zero: none
 	Taken      time.Time // when its owner was first known; zero: never
 	Chunks     int64     // from the first one on, without gap
-	Ends       int64     // how many there will be, if that was said; -1: it was not
+	Total      int64     // how many there will be, if that was said; -1: it was not
 	Rows       int64
 	Bytes      int64
 	Done       bool

@@ -56,7 +56,7 @@ func ParseSummary(text string) map[string]TaskState {
 		if len(words) != 4 {
 			continue
 		}
-		t := TaskState{Ends: -1, Done: words[1] != ""}
+		t := TaskState{Total: -1, Done: words[1] != ""}
 		p := parser{}
 		t.Tries = p.parse("tries", words[2])
 		if words[1] == "-" {

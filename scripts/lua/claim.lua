@@ -23,8 +23,8 @@ if status == 'RUN' then return {tonumber(stage) < tonumber(j.stage) and 2 or -1}
 if status ~= 'FAILING' then
   if stage ~= '0' and stage ~= j.stage then return {2} end
   if ARGV[9] ~= '' and tonumber(j.bytes) > tonumber(ARGV[9]) then
-    if not leads(stream, group, entry) then return {-1} end
-    redis.call('XADD', KEYS[3], '*', 'id', ARGV[8], 'attempt', attempt, 'stage', stage, 'bytes', j.bytes, 'back', 1)
+    if not is_pending(stream, group, entry) then return {-1} end
+    redis.call('XADD', KEYS[3], '*', 'id', ARGV[8], 'attempt', attempt, 'stage', stage, 'bytes', j.bytes, 'moved', 1)
     acknowledge(stream, group, entry)
     return {-9}
   end
@@ -39,11 +39,11 @@ if have[1] == worker then return {outcome, tonumber(j.fence)} end
 local claimed, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'
 -- This entry duplicates another one that is pending.
 if claimed and have[2] and have[2] ~= '' and have[2] ~= entry and
-  (leads(KEYS[2], group, have[2]) or leads(KEYS[3], group, have[2])) then return {-1} end
+  (is_pending(KEYS[2], group, have[2]) or is_pending(KEYS[3], group, have[2])) then return {-1} end
 -- A job that was published without a claim continues with a claim of the same entry.
 local own = not have[1] and have[2] == entry
 if claimed and not have[3] and not silent and not own then return {0} end
-if not leads(stream, group, entry) then return {-1} end
+if not is_pending(stream, group, entry) then return {-1} end
 if silent and not have[3] then
   -- A worker that gives up a job records it. This one has not.
   redis.call('HSET', hash, '@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..

@@ -50,9 +50,9 @@ local function acknowledge(stream, group, entry, ...)
   redis.pcall('XDEL', stream, entry, ...)
 end
 
--- leads tells whether an entry is pending; an empty text counts as that. Others would
--- acknowledge theirs as doubles of one that leads nowhere.
-local function leads(stream, group, entry)
+-- is_pending tells whether an entry is pending; an empty text counts as that. An entry that is
+-- not pending owns nothing: workers would acknowledge theirs as its duplicates, and none would remain.
+local function is_pending(stream, group, entry)
   if entry == '' then return true end
   local found = redis.pcall('XPENDING', stream, group, entry, entry, 1)
   return not found.err and found[1] ~= nil

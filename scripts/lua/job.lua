@@ -49,7 +49,7 @@ local function stage(listeners) return string.match(listeners or '', '[^;]*$') e
 -- drop removes the chunks that an unfinished task has stored, and subtracts their bytes.
 local function drop(hash, j, listener)
   local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last')
-  redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':ends', listener .. ':writer')
+  redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':total', listener .. ':writer')
   if not have[1] then return end
   local chunks, bytes, columns = string.match(have[1], '^chunks=(%d+) rows=%d+ bytes=(%d+) columns=(.*)$')
   local last, fields = tonumber(have[2] or chunks), {}

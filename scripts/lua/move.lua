@@ -11,9 +11,9 @@
 -- Cost  O(members)
 local delayed, stream, listener = KEYS[1], KEYS[2], ARGV[1]
 
--- judge tells whether a task is to be done: 0, or why not. `listeners` has commas within a
+-- state_of tells whether a task is to be done: 0, or why not. `listeners` has commas within a
 -- stage, and semicolons between stages.
-local function judge(hash, attempt)
+local function state_of(hash, attempt)
   local known, j = pcall(read, hash)
   if not known then return -3 end
   if not j or j.attempt ~= attempt then return -2 end
@@ -29,7 +29,7 @@ for i = 2, #ARGV, 4 do
   late[n] = -1
   -- A score in seconds was set just now and is not rewritten yet.
   if score >= 100000000000 and score <= at then
-    late[n] = KEYS[2 + n] and judge(KEYS[2 + n], ARGV[i + 3]) or 0
+    late[n] = KEYS[2 + n] and state_of(KEYS[2 + n], ARGV[i + 3]) or 0
     if late[n] == -2 then redis.call('ZREM', delayed, member) end
   end
   if late[n] == 0 then

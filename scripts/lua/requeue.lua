@@ -47,7 +47,7 @@ local function note(field, value)
     set[#set + 1] = value
   end
 end
-note(':left', have[3])
+note(':last_owner', have[3])
 if waits then
   note(':waits', why)
   note(':blame', ARGV[12])

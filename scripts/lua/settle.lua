@@ -33,7 +33,7 @@ for i = 1, jobs do
     local file, report = status == 'SUCCESS' or status == 'PARTIAL', match(of, '^(.*)/[^/]*/[^/]*$')
     -- Told first: if that fails, nothing of the job has changed.
     if replies then
-      tell(KEYS[6], KEYS[5], id, attempt .. '/ended/' .. started .. '/' .. deadline .. '/' .. report)
+      send_receipts(KEYS[6], KEYS[5], id, attempt .. '/ended/' .. started .. '/' .. deadline .. '/' .. report)
       redis.pcall('HDEL', KEYS[6], id)
     end
     if ARGV[a + 7] ~= '' then call('XADD', KEYS[5], '*', 'name', ARGV[a + 7], 'due', int(now()), 'late', '0') end

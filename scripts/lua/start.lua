@@ -65,7 +65,7 @@ for i = 1, jobs do
     if ARGV[a + 5] ~= '' then call('HSET', hash, 'traceparent', ARGV[a + 5], 'pushed', ARGV[a + 6]) end
     call('PEXPIREAT', hash, expires)
     -- If that fails, the receipt of the end brings this one with it.
-    if replies then pcall(tell, KEYS[6], KEYS[7], id, attempt .. '/accepted/' .. at .. '/' .. deadline .. '/' .. report) end
+    if replies then pcall(send_receipts, KEYS[6], KEYS[7], id, attempt .. '/accepted/' .. at .. '/' .. deadline .. '/' .. report) end
     started[hash], due[#due + 1], due[#due + 2] = true, deadline, id
   end
   if outcome > 0 and entry ~= '' then done[#done + 1] = entry end

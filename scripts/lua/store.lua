@@ -20,18 +20,18 @@ if not j or j.attempt ~= ARGV[1] or j.status ~= 'RUN' then return {-1} end
 local g = generation(j, listener)
 if not g then return {-1} end
 if g ~= ARGV[3] then return {0} end
-local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last', listener .. ':ends')
+local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last', listener .. ':total')
 local part = have[1] or 'chunks=0 rows=0 bytes=0 columns=' .. (ARGV[6] or '[]')
 local chunks, rows, bytes, columns = string.match(part, '^chunks=(%d+) rows=(%d+) bytes=(%d+) columns=(.*)$')
 chunks, rows = tonumber(chunks), tonumber(rows)
-local last, ends, mark = tonumber(have[2] or chunks), tonumber(have[3] or -1), listener .. '.#'
+local last, total, mark = tonumber(have[2] or chunks), tonumber(have[3] or -1), listener .. '.#'
 local lease = int(now() + tonumber(ARGV[7]))
 if ARGV[5] == '' then
-  redis.call('HSET', hash, listener .. ':ends', int(chunk), listener .. ':lease', lease)
+  redis.call('HSET', hash, listener .. ':total', int(chunk), listener .. ':lease', lease)
   return {1, chunks, last, chunk}
 end
-if chunk < chunks or redis.call('HEXISTS', hash, mark .. int(chunk)) == 1 then return {1, chunks, last, ends} end
-if chunk >= chunks + tonumber(ARGV[9]) then return {-4, chunks, last, ends} end
+if chunk < chunks or redis.call('HEXISTS', hash, mark .. int(chunk)) == 1 then return {1, chunks, last, total} end
+if chunk >= chunks + tonumber(ARGV[9]) then return {-4, chunks, last, total} end
 local size = 0
 for i = 11, #ARGV, 2 do size = size + #ARGV[i] end
 if j.bytes + size > tonumber(ARGV[8]) then return {-3} end
@@ -53,4 +53,4 @@ end
 j.bytes = int(j.bytes + size)
 redis.call('HSET', hash, 'job', line(j), listener .. ':part', 'chunks=' .. int(chunks) .. ' rows=' .. int(rows) ..
   ' bytes=' .. int(bytes + size) .. ' columns=' .. columns, listener .. ':last', int(last), listener .. ':lease', lease)
-return {1, chunks, last, ends}
+return {1, chunks, last, total}

@@ -18,7 +18,7 @@ local j = read(hash)
 if not j or j.attempt ~= attempt then return {-1} end
 local g = generation(j, listener)
 local have = redis.call('HMGET', hash, listener .. ':found', listener .. ':owner', listener .. ':lease', listener .. ':tries',
-  listener .. ':error', listener .. ':next', listener .. ':waits', listener .. ':memo', listener .. ':left', 'parameters')
+  listener .. ':error', listener .. ':next', listener .. ':waits', listener .. ':memo', listener .. ':last_owner', 'parameters')
 if have[1] then return {2} end
 if j.status ~= 'RUN' or not g then return {-1} end
 local known = false
@@ -35,7 +35,7 @@ if have[2] == owner then
   return answer()
 end
 if have[2] and tonumber(have[3] or 0) > now() or ARGV[8] == '1' and have[9] == owner then return {0} end
-if not leads(KEYS[2], ARGV[4], ARGV[5]) then return {-1} end
+if not is_pending(KEYS[2], ARGV[4], ARGV[5]) then return {-1} end
 if not have[6] and (have[2] or ARGV[6] == '1') then
   -- A worker that gives up a task records it. This one has not.
   failure = 'worker ' .. (have[2] and have[2] .. ' ' or '') .. 'fell silent'

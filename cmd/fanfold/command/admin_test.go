@@ -65,9 +65,9 @@ func TestAdmin(t *testing.T) {
 	if v := s.run("slow", `{"seconds": "never"}`); v.Status != report.Failed {
 		t.Fatalf("%+v", v)
 	}
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Dead, redis.Z{Score: 1717200000000, Member: "6"})
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Timers, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Dead, redis.Z{Score: 1717200000000, Member: "6"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Timers, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
 	running := s.insert("slow", `{"seconds": 8}`)
 	s.push(running)
 	var text string
@@ -97,7 +97,7 @@ func TestAdmin(t *testing.T) {
 	if code, _ := get(t, addr, "/livez"); code != http.StatusOK {
 		t.Error("a process that ends its work is alive")
 	}
-	if state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
+	if state, err := s.b.Partitions.First().Jobs.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
 		t.Errorf("the work had ended before: %+v %v", state, err)
 	}
 	s.eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })

@@ -35,7 +35,7 @@ func (s *stack) stuck() string {
 	id := s.insert("mended", "")
 	s.push(id)
 	s.eventually("a try has failed", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
 		return err == nil && strings.Contains(state.Tasks["one"].Error, "timed out")
 	})
 	stop()
@@ -75,9 +75,9 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	}
 	s.eventually("the log says what to do", func() bool { return strings.Contains(log.String(), "fanfold adopt --report mended") })
 	// Meanwhile its entry is handed back every second.
-	handed := s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.Home().Keys.Task("one")).Val().EntriesAdded
+	handed := s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.First().Keys.Task("one")).Val().EntriesAdded
 	s.eventually("it was handed back five times more", func() bool {
-		return s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.Home().Keys.Task("one")).Val().EntriesAdded >= handed+5
+		return s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.First().Keys.Task("one")).Val().EntriesAdded >= handed+5
 	})
 	for _, line := range []string{"handed back", "fanfold adopt"} {
 		if n := strings.Count(log.String(), line); n != 1 {
@@ -143,12 +143,12 @@ func TestAdoptAll(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	state := scripts.Start{ID: pending, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: s.b.Config.Reports["mended"].Hash(), Timeout: time.Hour, Listeners: "nobody"}}
-	if _, err := s.b.Partitions.Home().Jobs.Start(t.Context(), "", state); err != nil {
+	if _, err := s.b.Partitions.First().Jobs.Start(t.Context(), "", state); err != nil {
 		t.Fatal(err)
 	}
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", pending)
 	s.eventually("the old definition is there again", func() bool {
-		seen, err := s.b.Partitions.Home().Definitions.Seen(t.Context())
+		seen, err := s.b.Partitions.First().Definitions.Seen(t.Context())
 		return err == nil && seen.Live(scripts.DefinitionMember("mended", state.Definition))
 	})
 	refused("it continues there", exitFailure, pending)
@@ -215,7 +215,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	start := func(id, definition string, attempt int64) {
 		t.Helper()
 		job := scripts.Start{ID: id, Attempt: attempt, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: definition, Timeout: time.Hour, Listeners: "nobody"}}
-		if outcomes, err := s.b.Partitions.Home().Jobs.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
+		if outcomes, err := s.b.Partitions.First().Jobs.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
 			t.Fatal(outcomes, err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	}
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", ids[2])
 	s.eventually("a process has the new definition", func() bool {
-		seen, err := s.b.Partitions.Home().Definitions.Seen(ctx)
+		seen, err := s.b.Partitions.First().Definitions.Seen(ctx)
 		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.b.Config.Reports["mended"].Hash()))
 	})
 	// Adopt blocks on the record of the first job, after it has listed all of them.
@@ -248,7 +248,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	})
 	start(ids[0], "another", 2)
 	announce := func() {
-		if err := s.b.Partitions.Home().Definitions.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
+		if err := s.b.Partitions.First().Definitions.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
 			t.Error(err)
 		}
 	}

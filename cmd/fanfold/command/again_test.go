@@ -24,7 +24,7 @@ import (
 // retries returns the number of retry events of a step, and how many of them counted as a try.
 func (s *stack) retries(id, step string) (all, counted int) {
 	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
 		if m.Values["event"] == "retry" && m.Values["id"] == id && m.Values["step"] == step {
 			all++
 			if m.Values["counts"] == "1" {
@@ -113,7 +113,7 @@ const slowReport = `
 func (s *stack) taken(id string) {
 	s.t.Helper()
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 }
@@ -127,7 +127,7 @@ func TestSIGTERM(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil || !state.Tasks["one"].Done || state.Tasks["one"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -145,7 +145,7 @@ func TestSIGTERMHandsBack(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["one"].Done || state.Tasks["one"].Owner != "" || state.Tasks["one"].Tries != 0 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -206,7 +206,7 @@ func (s *stack) ready() string {
 // readyWith starts a job with a definition and completes its task.
 func (s *stack) readyWith(id, hash string) {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.Partitions.Home()
+	ctx, sc := s.t.Context(), s.b.Partitions.First()
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{
 		ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "slow", Definition: hash, Timeout: time.Hour, Listeners: "one"},
 	}); err != nil {
@@ -229,7 +229,7 @@ func (s *stack) readyWith(id, hash string) {
 // claim claims a READY job for a worker.
 func (s *stack) claim(id, worker string) *scripts.Fold {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.Partitions.Home()
+	ctx, sc := s.t.Context(), s.b.Partitions.First()
 	state, err := sc.Jobs.Read(ctx, id)
 	if err != nil {
 		s.t.Fatal(err)
@@ -249,7 +249,7 @@ func (s *stack) claim(id, worker string) *scripts.Fold {
 		}
 	}
 	outcome, f, err := sc.Folds.Claim(ctx, scripts.Claim{
-		Message: scripts.Message{ID: id, Attempt: 1}, Worker: worker, Known: []string{state.Definition}, Silent: state.Worker != "", Entry: entry,
+		Message: scripts.Message{ID: id, Attempt: 1}, Worker: worker, Known: []string{state.Definition}, Redelivered: state.Worker != "", Entry: entry,
 	})
 	if err != nil || outcome != scripts.OK {
 		s.t.Fatal(outcome, err)
@@ -296,7 +296,7 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	<-files.hangs
 	stop()
 	// Its file was small, so it is published before its object is begun.
-	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != job.StatusPublishing {
 		t.Errorf("%+v %v", state, err)
 	}

@@ -45,7 +45,7 @@ func TestUnknownWords(t *testing.T) {
 	if out, code := s.fanfold("pause"); code != exitOK || !strings.Contains(out, "Available Commands") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.PausedSet).Val(); n != 0 {
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.PausedSet).Val(); n != 0 {
 		t.Errorf("%d are paused", n)
 	}
 }

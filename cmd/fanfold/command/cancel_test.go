@@ -47,14 +47,14 @@ func TestCancel(t *testing.T) {
 	s.eventually("its query is gone", func() bool { return queries() == 0 })
 	t.Logf("the query was gone after %s", time.Since(began))
 	s.eventually("its state says so", func() bool {
-		_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(t.Context(), []string{id})
+		_, statuses, err := s.b.Partitions.First().Jobs.Attempts(t.Context(), []string{id})
 		return err == nil && statuses[0] == string(report.Cancelled)
 	})
 	s.noFiles("long")
 	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 nobody needs it"}) {
 		t.Errorf("it has finished as %q", got)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val(); n != 0 {
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Deadlines).Val(); n != 0 {
 		t.Errorf("%d deadlines are left", n)
 	}
 	if out, code := s.fanfold("cancel", id); code != exitOK || !strings.Contains(out, "before") {
@@ -100,7 +100,7 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
 	s.serve(s.config)
 	id := s.insert("export", "")
 	s.push(id)
-	waits := func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed).Val() == 1 }
+	waits := func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Delayed).Val() == 1 }
 	s.eventually("it waits for the vendor", func() bool { return looked.Load() && waits() })
 	s.must("cancel "+id, "cancelled")
 	if waits() {
@@ -128,7 +128,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	if out, code := s.fanfold("cancel", pending, delayed); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Delayed).Val(); n != 0 {
+	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Delayed).Val(); n != 0 {
 		t.Errorf("%d are delayed", n)
 	}
 	for _, id := range []string{pending, delayed} {
@@ -145,7 +145,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	}
 	s.push(pending, delayed)
 	s.serve(s.config)
-	s.eventually("the pushes have no effect", func() bool { return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() == 0 })
+	s.eventually("the pushes have no effect", func() bool { return s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() == 0 })
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
 		t.Errorf("%d are CANCELLED", n)
 	}
@@ -154,7 +154,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 // finishedAs returns status, attempt and reason of the finished events of a record.
 func (s *stack) finishedAs(id string) (all []string) {
 	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
 		if m.Values["event"] == "finished" && m.Values["id"] == id {
 			all = append(all, fmt.Sprint(m.Values["status"], " ", m.Values["attempt"], " ", m.Values["reason"]))
 		}
@@ -194,10 +194,10 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	id := s.insert("slow", `{"seconds": 30}`)
 	s.push(id)
 	s.eventually("it runs", func() bool {
-		_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(t.Context(), []string{id})
+		_, statuses, err := s.b.Partitions.First().Jobs.Attempts(t.Context(), []string{id})
 		return err == nil && statuses[0] == job.StatusRun
 	})
-	if outcome, _, err := s.b.Partitions.Home().Jobs.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
+	if outcome, _, err := s.b.Partitions.First().Jobs.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "half" {
@@ -210,7 +210,7 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	// A job whose file is being committed cannot be cancelled.
 	late := s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
-	if err := s.b.Redis.HSet(t.Context(), s.b.Partitions.Home().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
+	if err := s.b.Redis.HSet(t.Context(), s.b.Partitions.First().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed, so it ends") {

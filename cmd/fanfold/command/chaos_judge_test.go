@@ -222,7 +222,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 		return 0, err
 	}
 	defer bucket.Close()
-	e, err := engine.New(engine.Options{Redis: b.Redis, Scripts: b.Partitions.Home(), Records: b.Records, Consumer: "judge"})
+	e, err := engine.New(engine.Options{Redis: b.Redis, Scripts: b.Partitions.First(), Records: b.Records, Consumer: "judge"})
 	if err != nil {
 		return 0, err
 	}

@@ -190,7 +190,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	s.push("1")
-	s.b.Redis.XGroupCreateMkStream(ctx, s.b.Partitions.Home().Keys.Jobs, "fanfold", "0")
+	s.b.Redis.XGroupCreateMkStream(ctx, s.b.Partitions.First().Keys.Jobs, "fanfold", "0")
 	if f := s.finding("stream fanfold:jobs"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 entry,") {
 		t.Errorf("%+v", f)
 	}
@@ -238,13 +238,13 @@ func TestRetryOfSeveral(t *testing.T) {
 		strings.Count(out, "pushed") != 2 || strings.Count(out, "refused") != 3 || strings.Contains(out, "engine: ") || strings.Contains(out, "record: still") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val(); n != 2 {
+	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val(); n != 2 {
 		t.Errorf("%d are pushed", n)
 	}
 	if out, code := s.fanfold("retry", runs); code != exitFailure || !strings.Contains(out, "refused") {
 		t.Errorf("%d %s", code, out)
 	}
-	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() != 2 {
+	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() != 2 {
 		t.Errorf("%d %s", code, out)
 	}
 	s.serve(s.config)

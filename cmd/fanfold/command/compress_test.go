@@ -67,7 +67,7 @@ func (s *stack) startHeld() (id string) {
 	id = s.insert("compressed", "")
 	s.push(id)
 	s.eventually("the orders are there", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
 		return err == nil && state.Tasks["orders"].Done
 	})
 	return id
@@ -75,7 +75,7 @@ func (s *stack) startHeld() (id string) {
 
 func (s *stack) field(id, name string) []byte {
 	s.t.Helper()
-	value, err := s.b.Redis.HGet(s.t.Context(), s.b.Partitions.Home().Keys.Job(id), name).Bytes()
+	value, err := s.b.Redis.HGet(s.t.Context(), s.b.Partitions.First().Keys.Job(id), name).Bytes()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (s *stack) field(id, name string) []byte {
 
 func (s *stack) setField(id, name string, value []byte) {
 	s.t.Helper()
-	if err := s.b.Redis.HSet(s.t.Context(), s.b.Partitions.Home().Keys.Job(id), name, value).Err(); err != nil {
+	if err := s.b.Redis.HSet(s.t.Context(), s.b.Partitions.First().Keys.Job(id), name, value).Err(); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -106,7 +106,7 @@ func TestCompressedChunks(t *testing.T) {
 
 	release := s.hold()
 	id := s.startHeld()
-	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["orders"].Chunks < 2 {
 		t.Fatal(state, err)
 	}

@@ -131,7 +131,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	s.push(dead...)
 	s.eventually("all are dead", func() bool {
-		n, _ := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead).Result()
+		n, _ := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Result()
 		return n == 5
 	})
 	group := ""
@@ -170,17 +170,17 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/dead/retry", 200, "Run again: started.", "group", group, "confirm", "yes")
 	s.eventually("they ran again, and are dead again", func() bool {
 		_, text := page("/dead")
-		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead).Val() == 5
+		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Val() == 5
 	})
 	b.does("/dead/discard", 200, "Discard: started.", "group", group, "confirm", "yes")
-	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead).Val() == 0 })
+	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Val() == 0 })
 	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "There are no dead jobs.") })
 	b.does("/dead/retry", 404, "no longer exists", "group", group, "confirm", "yes")
 
 	// Quarantined entries.
 	quarantine := func(fields string) string {
 		t.Helper()
-		k := s.b.Partitions.Home().Keys
+		k := s.b.Partitions.First().Keys
 		name, err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Quarantined, Values: []string{"stream", k.Jobs, "entry", "1-1", "reason", "no <b>record</b>", "fields", fields}}).Result()
 		if err != nil {
 			t.Fatal(err)

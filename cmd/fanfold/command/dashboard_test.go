@@ -88,7 +88,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	has("/", "listener/broken")
 	has("/listeners", "paused")
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
 	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
 		t.Fatal(out)
 	}

@@ -17,7 +17,7 @@ func (s *stack) kill(ids ...string) {
 	s.t.Helper()
 	for i, id := range ids {
 		s.exec("UPDATE file_download_record SET status = 'FAILED', attempt = 1, error = ? WHERE id = ?", "reason "+id, id)
-		s.b.Redis.ZAdd(s.t.Context(), s.b.Partitions.Home().Keys.Dead, redis.Z{Score: float64(1717200000000 + i), Member: id})
+		s.b.Redis.ZAdd(s.t.Context(), s.b.Partitions.First().Keys.Dead, redis.Z{Score: float64(1717200000000 + i), Member: id})
 	}
 }
 
@@ -58,8 +58,8 @@ func TestDead(t *testing.T) {
 	if out, code := s.fanfold("dead", "discard", "--all", "--match", "sl*"); code != exitOK || !strings.Contains(out, "discarded") {
 		t.Errorf("%d %s", code, out)
 	}
-	left := s.b.Redis.ZRange(t.Context(), s.b.Partitions.Home().Keys.Dead, 0, -1).Val()
-	if len(left) != 2 || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() != 0 {
+	left := s.b.Redis.ZRange(t.Context(), s.b.Partitions.First().Keys.Dead, 0, -1).Val()
+	if len(left) != 2 || s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
 	if r, err := s.b.Inspect.Jobs.Get(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
@@ -87,7 +87,7 @@ func TestDeadSince(t *testing.T) {
 	ids := []string{s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")} // failed at :00, :01 and :02
 	s.kill(ids...)
 	for i, id := range ids {
-		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Dead, redis.Z{Score: float64(1717200000000 + 1000*i), Member: id})
+		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Dead, redis.Z{Score: float64(1717200000000 + 1000*i), Member: id})
 	}
 	const second, third = "2024-06-01T00:00:01Z", "1717200002"
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func TestDeadSince(t *testing.T) {
 	}
 	left := func(want ...string) {
 		t.Helper()
-		if got := s.b.Redis.ZRange(t.Context(), s.b.Partitions.Home().Keys.Dead, 0, -1).Val(); strings.Join(got, " ") != strings.Join(want, " ") {
+		if got := s.b.Redis.ZRange(t.Context(), s.b.Partitions.First().Keys.Dead, 0, -1).Val(); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%q are dead, not %q", got, want)
 		}
 	}

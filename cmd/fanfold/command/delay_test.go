@@ -18,7 +18,7 @@ import (
 func TestSubmitLater(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Delayed
+	ctx, key := t.Context(), s.b.Partitions.First().Keys.Delayed
 	one, two := s.insert("slow", ""), s.insert("slow", "")
 	now := s.b.Redis.Time(ctx).Val()
 	if out, code := s.fanfold("submit", one, "--in", "10m"); code != exitOK || !strings.Contains(out, "10m0s") {
@@ -33,7 +33,7 @@ func TestSubmitLater(t *testing.T) {
 	if due := s.b.Redis.ZScore(ctx, key, two).Val(); due != 2019686400000 {
 		t.Errorf("due at %f", due)
 	}
-	if n := s.b.Redis.XLen(ctx, s.b.Partitions.Home().Keys.Jobs).Val(); n != 0 {
+	if n := s.b.Redis.XLen(ctx, s.b.Partitions.First().Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d ids were pushed", n)
 	}
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestSubmitLater(t *testing.T) {
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Delayed
+	ctx, key := t.Context(), s.b.Partitions.First().Keys.Delayed
 	id := s.insert("slow", "")
 	far := float64(time.Now().Add(time.Hour).UnixMilli())
 	s.b.Redis.ZAdd(ctx, key,

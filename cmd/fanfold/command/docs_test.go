@@ -55,7 +55,7 @@ func TestRecipes(t *testing.T) {
 	s.serve(s.config)
 	s.push("1111")
 	s.eventually("one of two listeners is done, the other runs", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), "1111")
+		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), "1111")
 		return err == nil && state.Done == 1 && state.Tasks["plt_fund.vs_withdraw"].Owner != ""
 	})
 	user := regexp.MustCompile(`(?m)^ACL SETUSER support on >secret (.*)$`).FindStringSubmatch(read(t, "../../../docs/reference/keys.md"))

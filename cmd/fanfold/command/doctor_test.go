@@ -172,7 +172,7 @@ func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `limits: {grace: 10m, stop: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
 		if f := s.finding(check); f.Result != doctor.Pass {
 			t.Errorf("%+v", f)
@@ -237,7 +237,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	s := newStack(t, `
   outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
 `)
-	ctx, stream := t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")
+	ctx, stream := t.Context(), s.b.Partitions.First().Keys.Task("vendor.scores")
 	read := func(count int64) {
 		t.Helper()
 		err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
@@ -278,7 +278,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Quarantined
+	ctx, key := t.Context(), s.b.Partitions.First().Keys.Quarantined
 	entries := []string{"1-1"}
 	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 1010 { // a page has 1,000
@@ -310,7 +310,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	parked, last := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
 	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
@@ -319,7 +319,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 10_000 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Jobs, Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.First().Keys.Jobs, Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
 	})

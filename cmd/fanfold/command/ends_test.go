@@ -59,7 +59,7 @@ func TestAJobThatFails(t *testing.T) {
 			}
 			s.noFiles(c.report)
 			s.eventually("the job is listed as dead", func() bool { // after its record says so
-				return s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Dead, v.ID).Val() > 0
+				return s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Dead, v.ID).Val() > 0
 			})
 		})
 	}

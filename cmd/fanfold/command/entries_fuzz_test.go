@@ -55,7 +55,7 @@ func FuzzEntries(f *testing.F) {
 	var entry string
 	s.eventually("a task of the service", func() bool {
 		streams, err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.Partitions.Home().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
+			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.Partitions.First().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
 		}).Result()
 		if err == nil && len(streams) > 0 {
 			entry = streams[0].Messages[0].ID
@@ -64,7 +64,7 @@ func FuzzEntries(f *testing.F) {
 	})
 
 	f.Add(byte(intoJobs), "1", "", "", "", 0.0)
-	f.Add(byte(intoJobs), "no id", "-1", "look", "x", 0.0)
+	f.Add(byte(intoJobs), "no id", "-1", "polls", "x", 0.0)
 	f.Add(byte(intoJobs), "404", "9223372036854775807", "traceparent", "\x00\xff", 0.0)
 	f.Add(byte(intoTask), "1", "1", "cancel", "1", 0.0)
 	f.Add(byte(intoTask), "2", "0", "", "", 0.0)
@@ -115,17 +115,17 @@ type entryFuzz struct {
 func (e entryFuzz) run() {
 	e.t.Helper()
 	e.before = "-"
-	if newest, err := e.b.Redis.XRevRangeN(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined, "+", "-", 1).Result(); err != nil {
+	if newest, err := e.b.Redis.XRevRangeN(e.t.Context(), e.b.Partitions.First().Keys.Quarantined, "+", "-", 1).Result(); err != nil {
 		e.t.Fatal(err)
 	} else if len(newest) > 0 {
 		e.before = "(" + newest[0].ID
 	}
-	k := e.b.Partitions.Home().Keys
+	k := e.b.Partitions.First().Keys
 	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
 	task := report.ValidID(e.id) && err == nil && attempt > 0
 	switch e.place {
 	case intoJobs:
-		e.append(k.Jobs, report.ValidID(e.id), "id", e.id, "look", e.attempt, e.name, e.value)
+		e.append(k.Jobs, report.ValidID(e.id), "id", e.id, "polls", e.attempt, e.name, e.value)
 	case intoTask:
 		e.append(k.Task("q"), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
 	case intoReply:
@@ -178,7 +178,7 @@ func (e entryFuzz) set(key string, sound bool) {
 	if at > float64(time.Now().UnixMilli()) && !timeless {
 		return // not due
 	}
-	if key == e.b.Partitions.Home().Keys.Timers && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
+	if key == e.b.Partitions.First().Keys.Timers && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
 		return // waits for a process that has its definition
 	}
 	if err := e.b.Redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
@@ -199,7 +199,7 @@ func (e entryFuzz) set(key string, sound bool) {
 
 // quarantined reports whether one of the new quarantined entries matches.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
-	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined, e.before, "+").Result()
+	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.First().Keys.Quarantined, e.before, "+").Result()
 	if err != nil {
 		e.t.Fatal(err)
 	}

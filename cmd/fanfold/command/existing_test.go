@@ -68,7 +68,7 @@ func TestExistingTable(t *testing.T) {
 	s.push("5b0c-6", "5b0c-4")
 	s.eventually("the old row and the new one have files, and the id with a status of its own is in quarantine", func() bool {
 		return s.number("SELECT COUNT(*) FROM exports WHERE state = 2 AND url IS NOT NULL AND id IN ('5b0c-1', '5b0c-6')") == 2 &&
-			s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Quarantined).Val() == 1
+			s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Quarantined).Val() == 1
 	})
 	if n := s.number("SELECT COUNT(*) FROM exports WHERE changed_at = '2001-01-01' AND url IS NULL AND attempt = 0 AND id IN ('5b0c-2', '5b0c-3', '5b0c-4', '5b0c-5')"); n != 4 {
 		t.Errorf("%d of 4 other rows are as they were", n)

@@ -71,7 +71,7 @@ func TestExternalListener(t *testing.T) {
 	s.serve(s.config)
 	id := s.insert("scored", `{"from": "2024-01-01"}`)
 	s.push(id)
-	tasks, ctx := s.b.Partitions.Home().Keys.Task("vendor.scores"), t.Context()
+	tasks, ctx := s.b.Partitions.First().Keys.Task("vendor.scores"), t.Context()
 	s.eventually("stage 2", func() bool { return s.b.Redis.XLen(ctx, tasks).Val() == 1 })
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, "no worker reads "+tasks) || !strings.Contains(out, "start the service that reads "+tasks) {
 		t.Errorf("why says %s", out)
@@ -85,7 +85,7 @@ func TestExternalListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := streams[0].Messages[0]
-	job := s.b.Partitions.Home().Keys.Job(id)
+	job := s.b.Partitions.First().Keys.Job(id)
 	look, err := client.HMGet(ctx, job, "job", "parameters", "shop.users:found").Result()
 	if err != nil || len(look) != 3 || look[1] != `{"from":"2024-01-01"}` || look[1] != entry.Values["parameters"] ||
 		!strings.HasPrefix(fmt.Sprint(look[0]), "1 RUN 2 ") || !strings.Contains(fmt.Sprint(look[2]), " chunks=1 ") {
@@ -249,11 +249,11 @@ func TestExternalExamples(t *testing.T) {
 			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
 			}
-			if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Quarantined).Val(); n != 0 {
+			if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Quarantined).Val(); n != 0 {
 				t.Errorf("%d entries in the quarantine", n)
 			}
 			s.eventually("nothing is left", func() bool {
-				return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Reply).Val()+s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")).Val() == 0
+				return s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Reply).Val()+s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Task("vendor.scores")).Val() == 0
 			})
 		})
 	}
@@ -328,7 +328,7 @@ func TestExternalPartitions(t *testing.T) {
 func (s *stack) midst(id string) {
 	s.t.Helper()
 	s.eventually("the service is at work", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
 		return err == nil && (state.Tasks["vendor.scores"].Rows > 0 || state.Status != job.StatusRun && state.Stage == 2)
 	})
 }

@@ -79,7 +79,7 @@ func (s *stack) serveWith(records engine.Records, to sink.Sink) (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var group errgroup.Group
 	s.recover(ctx, &group, s.engine(ctx, &group, engine.Options{
-		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: records,
+		Redis: b.Blocking, Scripts: b.Partitions.First(), Records: records,
 		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(),
 	}, to), nil)
 	for _, role := range []string{"listeners", "scheduler"} {
@@ -121,7 +121,7 @@ func (s *stack) engine(ctx context.Context, group *errgroup.Group, o engine.Opti
 func (s *stack) recover(ctx context.Context, group *errgroup.Group, jobs recovery.Jobs, change func(*recovery.Options)) {
 	s.t.Helper()
 	limits := s.b.Config.Limits
-	o := recovery.Options{Scripts: s.b.Partitions.Home(), Jobs: jobs, Records: s.b.Records, Grace: limits.Grace, Rate: limits.Rebuild}
+	o := recovery.Options{Scripts: s.b.Partitions.First(), Jobs: jobs, Records: s.b.Records, Grace: limits.Grace, Rate: limits.Rebuild}
 	if change != nil {
 		change(&o)
 	}
@@ -157,7 +157,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
-	s.eventually("started", func() bool { return s.b.Redis.Exists(t.Context(), s.b.Partitions.Home().Keys.Job(id)).Val() == 1 })
+	s.eventually("started", func() bool { return s.b.Redis.Exists(t.Context(), s.b.Partitions.First().Keys.Job(id)).Val() == 1 })
 	records.lose.Store(1)
 	if v := s.wait(id)[0]; v.Attempt != 1 {
 		t.Errorf("after the answer to the end was lost: %+v", v)
@@ -170,7 +170,7 @@ func TestLostAnswers(t *testing.T) {
 // published starts a job whose worker dies right after the commit of its file.
 func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.Partitions.Home()
+	ctx, sc := s.t.Context(), s.b.Partitions.First()
 	id := s.ready()
 	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
 		s.t.Fatal(outcomes, err)
@@ -240,11 +240,11 @@ func TestARetryThatFails(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.eventually("the second attempt runs", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), first.ID)
+		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), first.ID)
 		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
 	s.content(first) // exists while the job runs
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Deadlines, redis.Z{Score: 1, Member: first.ID})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Deadlines, redis.Z{Score: 1, Member: first.ID})
 	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)

@@ -158,7 +158,7 @@ func TestAPreemptedJob(t *testing.T) {
 	s.exec("INSERT INTO held VALUES (1)")
 	release := s.hold()
 	s.serve(s.config)
-	memory, keys := s.b.Partitions.Home().Memory, s.b.Partitions.Home().Keys
+	memory, keys := s.b.Partitions.First().Memory, s.b.Partitions.First().Keys
 	var ids []string
 	for range 4 {
 		id := s.insert("held", "")

@@ -138,7 +138,7 @@ func TestKEDA(t *testing.T) {
 		}
 	}
 	redis := fields["redis-streams"]
-	keys := s.b.Partitions.Home().Keys
+	keys := s.b.Partitions.First().Keys
 	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.b.Config.Limits.Tasks) {
 		t.Errorf("%+v", redis)
 	}

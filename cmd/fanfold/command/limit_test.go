@@ -28,7 +28,7 @@ func TestRunningJobsOfAReport(t *testing.T) {
 	s.push(ids...)
 	s.serve(s.config)
 	s.serve(s.config)
-	keys := s.b.Partitions.Home().Keys
+	keys := s.b.Partitions.First().Keys
 	queued := func(want int64) func() bool {
 		return func() bool { return s.b.Redis.ZCard(t.Context(), keys.Waiting("two")).Val() == want }
 	}

@@ -24,7 +24,7 @@ func TestWhatRedisHasLost(t *testing.T) {
     stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	s.serve(s.config)
 	for _, listener := range []string{"a", "b"} {
 		if out, code := s.fanfold("pause", "listener", listener); code != exitOK {

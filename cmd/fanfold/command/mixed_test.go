@@ -75,7 +75,7 @@ func TestReleasesSideBySide(t *testing.T) {
 			ids = append(ids, id)
 		}
 	}()
-	members := s.b.Partitions.Home().Definitions
+	members := s.b.Partitions.First().Definitions
 	running := [2]*exec.Cmd{start(true), start(true)}
 	for step, previous := range []bool{false, false, true, true, false, true} {
 		n := step % 2

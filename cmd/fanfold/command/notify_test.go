@@ -87,7 +87,7 @@ func TestNotify(t *testing.T) {
 	}
 	s.eventually("the second end is told", func() bool { return len(told(done, 2, "success")) > 0 })
 	s.eventually("nothing is to be told any more", func() bool {
-		k := s.b.Partitions.Home().Keys
+		k := s.b.Partitions.First().Keys
 		return s.b.Redis.XLen(t.Context(), k.Finished).Val()+s.b.Redis.ZCard(t.Context(), k.WaitingFired).Val() == 0
 	})
 	mu.Lock()

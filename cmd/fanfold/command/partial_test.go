@@ -49,7 +49,7 @@ func TestPartial(t *testing.T) {
 	if bad := m.Listeners[1]; bad.OnFailure != "default" || !strings.Contains(bad.Error, "doesn't exist") || m.Listeners[2].Error != "" {
 		t.Errorf("%+v", m.Listeners)
 	}
-	if s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead).Val() != 0 {
+	if s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Val() != 0 {
 		t.Error("it is listed as dead")
 	}
 	for _, c := range []struct{ command, want string }{
@@ -86,7 +86,7 @@ func TestPartialThatSilenceMakes(t *testing.T) {
 	s.push(id)
 	// Its one try was read by a worker that is silent since.
 	s.process("-c", s.config, "serve", "--roles", "engine")
-	ctx, stream := t.Context(), s.b.Partitions.Home().Keys.Task("bad")
+	ctx, stream := t.Context(), s.b.Partitions.First().Keys.Task("bad")
 	s.eventually("the job has started", func() bool { return s.b.Redis.XLen(ctx, stream).Val() == 1 })
 	if err := s.b.Redis.XGroupCreate(ctx, stream, scripts.Group, "0").Err(); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func TestRepartition(t *testing.T) {
 	}
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
 	s.push(ids[5])
-	s.eventually("a job runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val() == 1 })
+	s.eventually("a job runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Deadlines).Val() == 1 })
 	four := s.divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
@@ -204,7 +204,7 @@ func TestRepartitionRefusesAnyRole(t *testing.T) {
 			s := newStack(t, crowdReport)
 			process := s.process("-c", s.config, "serve", "--roles", role)
 			s.eventually("it runs", func() bool {
-				processes, err := s.b.Partitions.Home().Definitions.Processes(t.Context())
+				processes, err := s.b.Partitions.First().Definitions.Processes(t.Context())
 				return err == nil && len(processes) == 1
 			})
 			four := s.divided("four.yaml", 4, crowdReport)
@@ -249,7 +249,7 @@ func TestListenersOfAProcess(t *testing.T) {
 		return n
 	}
 	s.eventually("the first stage is done", func() bool {
-		return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Task("src.c")).Val() == 3
+		return s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Task("src.c")).Val() == 3
 	})
 	if a, c := workers("src.a"), workers("src.c"); a != 1 || c != 0 {
 		t.Errorf("%v and %v workers", a, c)
@@ -316,7 +316,7 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
 	second.begin(1, crowdReport)
-	key := first.b.Partitions.Home().Keys.Installation
+	key := first.b.Partitions.First().Keys.Installation
 	first.eventually("the keys are claimed", func() bool { return first.b.Redis.Get(t.Context(), key).Val() == first.installation() })
 	want := "belong to the installation " + first.installation() + ", and the records to " + second.installation()
 	if out, code := second.fanfold("serve"); code != exitUsage || !strings.Contains(out, want) {

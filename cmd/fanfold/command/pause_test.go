@@ -51,7 +51,7 @@ func TestPauseListener(t *testing.T) {
 		var state *job.State
 		s.eventually("its other listener is done", func() bool {
 			var err error
-			state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+			state, err = s.b.Partitions.First().Jobs.Read(t.Context(), id)
 			return err == nil && state.Tasks["first"].Done
 		})
 		return state.Status == job.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
@@ -62,14 +62,14 @@ func TestPauseListener(t *testing.T) {
 	s.must("doctor -o json", "listener/second has been paused since ")
 	watched, code := s.start("watch", id)
 	s.eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
-	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Its deadline passes and is extended.
 	first := state.Deadline
 	s.eventually("its deadline has moved", func() bool {
-		state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+		state, err = s.b.Partitions.First().Jobs.Read(t.Context(), id)
 		return err == nil && state.Deadline.After(first)
 	})
 	if task := state.Tasks["second"]; state.Status != job.StatusRun || task.Tries != 0 || task.Owner != "" {
@@ -104,7 +104,7 @@ func TestPauseReport(t *testing.T) {
 	s.serve(s.config)
 	ids := []string{s.insert("two", ""), s.insert("two", ""), s.insert("two", ""), s.insert("two", "")}
 	s.push(ids[:3]...)
-	waiting := s.b.Partitions.Home().Keys.Waiting("two")
+	waiting := s.b.Partitions.First().Keys.Waiting("two")
 	s.eventually("they wait", func() bool { return s.b.Redis.ZCard(t.Context(), waiting).Val() == 3 })
 	if v := s.run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
@@ -140,9 +140,9 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 	s.must("pause report two", "report/two")
 	s.eventually("a push waits", func() bool {
 		s.push(s.insert("two", ""))
-		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Waiting("two")).Val() > 0
+		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Waiting("two")).Val() > 0
 	})
-	if err := s.b.Redis.ZRem(t.Context(), s.b.Partitions.Home().Keys.PausedSet, scripts.PausedReport("two")).Err(); err != nil {
+	if err := s.b.Redis.ZRem(t.Context(), s.b.Partitions.First().Keys.PausedSet, scripts.PausedReport("two")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("all are done", func() bool {

@@ -87,7 +87,7 @@ func (s *stack) checkCrowd(n int) {
 func (s *stack) events(name string) map[string]int {
 	s.t.Helper()
 	counts := map[string]int{}
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
 		if m.Values["event"] == name {
 			counts[m.Values["id"].(string)]++
 		}

@@ -26,7 +26,7 @@ const oneReport = `
 func (s *stack) quarantined() []string {
 	s.t.Helper()
 	var reasons []string
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Quarantined, "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Quarantined, "-", "+").Val() {
 		reasons = append(reasons, m.Values["reason"].(string))
 	}
 	return reasons
@@ -88,7 +88,7 @@ func TestWhatAPushMeans(t *testing.T) {
 	event := func(s *stack, id, name, text string) {
 		s.t.Helper()
 		s.eventually(name+" event with "+text, func() bool {
-			for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
+			for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
 				reason, _ := m.Values["reason"].(string)
 				if m.Values["id"] == id && m.Values["event"] == name && strings.Contains(reason, text) {
 					return true
@@ -116,7 +116,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		sub("PROCESSING with state is a duplicate", func(s *stack) {
 			id := s.insert("slow", `{"seconds": 2}`)
 			s.push(id)
-			s.eventually("state", func() bool { return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.Home().Keys.Job(id)).Val() == 1 })
+			s.eventually("state", func() bool { return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.First().Keys.Job(id)).Val() == 1 })
 			s.push(id, id)
 			event(s, id, "ignored", "duplicate: attempt 1 is running")
 			if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
@@ -149,7 +149,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		}
 		sub("a row that is committed late is found", func(s *stack) {
 			s.push("777001")
-			s.eventually("first look", func() bool { return s.b.Redis.ZCard(s.t.Context(), s.b.Partitions.Home().Keys.Delayed).Val() > 0 })
+			s.eventually("first look", func() bool { return s.b.Redis.ZCard(s.t.Context(), s.b.Partitions.First().Keys.Delayed).Val() > 0 })
 			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
 			if v := s.wait("777001")[0]; v.Status != report.Success {
 				s.t.Errorf("%+v", v)
@@ -176,7 +176,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			for _, values := range [][]string{
 				{"id", "{1111}"}, {"id", strings.Repeat("1", 1<<20)}, {"id", ""}, {"ID", "1"}, {"payload", "{}", "x", "y"},
 			} {
-				if err := s.b.Redis.XAdd(s.t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Jobs, Values: values}).Err(); err != nil {
+				if err := s.b.Redis.XAdd(s.t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.First().Keys.Jobs, Values: values}).Err(); err != nil {
 					s.t.Fatal(err)
 				}
 			}
@@ -184,7 +184,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				text := strings.Join(s.quarantined(), "\n")
 				return strings.Count(text, "the id does not match") == 3 && strings.Count(text, "the field id is missing") == 2
 			})
-			for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Quarantined, "-", "+").Val() {
+			for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Quarantined, "-", "+").Val() {
 				if n := len(m.Values["fields"].(string)); n > 1024 {
 					s.t.Errorf("%d bytes of an entry are kept", n)
 				}
@@ -196,7 +196,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				s.t.Errorf("%+v", v)
 			}
 			event(s, v.ID, "finished", "seconds")
-			if err := s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Dead, v.ID).Err(); err != nil {
+			if err := s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Dead, v.ID).Err(); err != nil {
 				s.t.Errorf("not among the dead: %v", err)
 			}
 		})
@@ -231,9 +231,9 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	succeeded(ids[0], ids[2], ids[3])
 	delayed := job.Later{ID: ids[1], Attempt: 1, Step: job.StepTrigger}.String()
 	s.eventually("the locked one waits among the delayed", func() bool {
-		return s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Delayed, delayed).Err() == nil
+		return s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Delayed, delayed).Err() == nil
 	})
-	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val(); n != 0 {
+	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d pushed ids are left in the stream", n)
 	}
 	if err := tx.Rollback(); err != nil {

@@ -64,7 +64,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				return err
 			}
 			if missing := len(entries) - removed; !all && missing > 0 {
-				return fault.NotFound.New("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined)
+				return fault.NotFound.New("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.First().Keys.Quarantined)
 			}
 			return f.printChanged(c, "removed", entries)
 		}),

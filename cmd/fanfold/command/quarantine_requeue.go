@@ -86,7 +86,7 @@ quarantine show says why.`,
 				}
 				slices.Reverse(entries) // oldest first
 			}
-			now, err := b.Partitions.Home().Now(c.Context())
+			now, err := b.Partitions.First().Now(c.Context())
 			if err != nil {
 				return err
 			}

@@ -40,10 +40,10 @@ func (s *stack) refuses(entry, why string) {
 func TestQuarantineRequeue(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
-	k := s.b.Partitions.Home().Keys
+	k := s.b.Partitions.First().Keys
 	ctx := t.Context()
 
-	early := s.quarantine(0, k.Jobs, "a push", map[string]string{"id": "1", "look": "3", "note": `a "b" =`})
+	early := s.quarantine(0, k.Jobs, "a push", map[string]string{"id": "1", "polls": "3", "note": `a "b" =`})
 	s.refuses(early, "there is no record with exactly this id")
 	s.must("quarantine show "+early, "fanfold why 1")
 	id := s.insert("slow", `{"seconds": 0}`)
@@ -52,7 +52,7 @@ func TestQuarantineRequeue(t *testing.T) {
 	}
 	s.must("quarantine requeue "+early, "is in "+k.Jobs+" again")
 	pushed := s.b.Redis.XRange(ctx, k.Jobs, "-", "+").Val()
-	if len(pushed) != 1 || pushed[0].Values["note"] != `a "b" =` || pushed[0].Values["look"] != nil {
+	if len(pushed) != 1 || pushed[0].Values["note"] != `a "b" =` || pushed[0].Values["polls"] != nil {
 		t.Errorf("%v", pushed)
 	}
 	if out, code := s.fanfold("quarantine", "requeue", early); code != exitNotFound {
@@ -96,7 +96,7 @@ func TestQuarantineSaysHowMany(t *testing.T) {
 	s := newStack(t, oneReport)
 	for i := range 55 {
 		reason := []string{"odd", "even"}[i%2]
-		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Quarantined, Values: []string{"stream", "x", "reason", reason, "fields", "id=1"}}).Err(); err != nil {
+		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.First().Keys.Quarantined, Values: []string{"stream", "x", "reason", reason, "fields", "id=1"}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -112,7 +112,7 @@ func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 	var log keptLog
 	stop := s.serveInto(&log)
 	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	s.b.Redis.Set(ctx, sc.Keys.Task("quick"), "x", 0)
 	s.b.Redis.Del(ctx, sc.Keys.Events)
 	s.b.Redis.Set(ctx, sc.Keys.Events, "x", 0)

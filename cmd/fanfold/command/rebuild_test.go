@@ -34,7 +34,7 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	log := slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var group errgroup.Group
 	s.recover(ctx, &group, s.engine(ctx, &group, engine.Options{
-		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: b.Records,
+		Redis: b.Blocking, Scripts: b.Partitions.First(), Records: b.Records,
 		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Log: log,
 	}, s.dirSink()), func(o *recovery.Options) {
 		part := b.Records.Partition(0, 1)
@@ -98,7 +98,7 @@ func (s *stack) snapshotSize() int {
 // started returns the time of a job's first event started, by Redis's clock.
 func (s *stack) started(id string) time.Time {
 	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events, "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
 		if m.Values["id"] == id && m.Values["event"] == "started" {
 			ms, _, _ := strings.Cut(m.ID, "-")
 			n, _ := strconv.ParseInt(ms, 10, 64)
@@ -123,11 +123,11 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	due := now.Add(20 * time.Second)
 	later := []string{s.insert("slow", ""), s.insert("slow", "")}
 	for _, id := range later {
-		s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: id})
+		s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: id})
 	}
 	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Timers, redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.PausedTimers, redis.Z{Score: tomorrow, Member: "paused"})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Timers, redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.PausedTimers, redis.Z{Score: tomorrow, Member: "paused"})
 	s.inSnapshot(4)
 	var ids []string
 	for range 80 {
@@ -141,8 +141,8 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	})
 	lose(s)
 	s.eventually("timers are back", func() bool {
-		return s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.Timers, "send_message-42-welcome").Val() == tomorrow &&
-			s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.PausedTimers, "paused").Val() == tomorrow
+		return s.b.Redis.ZScore(ctx, s.b.Partitions.First().Keys.Timers, "send_message-42-welcome").Val() == tomorrow &&
+			s.b.Redis.ZScore(ctx, s.b.Partitions.First().Keys.PausedTimers, "paused").Val() == tomorrow
 	})
 	s.checkFinals(append(ids, later...))
 	for _, id := range later {
@@ -252,7 +252,7 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", set, diff)
 		}
 	}
-	delayed, timers, paused := s.b.Partitions.Home().Keys.Delayed, s.b.Partitions.Home().Keys.Timers, s.b.Partitions.Home().Keys.PausedTimers
+	delayed, timers, paused := s.b.Partitions.First().Keys.Delayed, s.b.Partitions.First().Keys.Timers, s.b.Partitions.First().Keys.PausedTimers
 	stop := s.serveRebuilding(s.config, nil)
 	add(timers, "a")
 	s.inSnapshot(1)
@@ -312,7 +312,7 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	s.exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: tomorrow, Member: later},
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Delayed, redis.Z{Score: tomorrow, Member: later},
 		redis.Z{Score: tomorrow, Member: job.Later{ID: waiting, Attempt: 2, Step: job.StepTrigger}.String()})
 	bad := s.insert("slow", `{"seconds": "never"}`)
 	id := s.insert("slow", "")
@@ -367,7 +367,7 @@ func TestALostDeadline(t *testing.T) {
 	s.push(id)
 	s.eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
 	stop()
-	keys := s.b.Partitions.Home().Keys
+	keys := s.b.Partitions.First().Keys
 	s.b.Redis.XTrimMaxLen(t.Context(), keys.Task("one"), 0)
 	if n := s.b.Redis.ZRem(t.Context(), keys.Deadlines, id).Val(); n != 1 {
 		t.Fatal("it has no deadline")
@@ -475,7 +475,7 @@ func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	const every = 6 * time.Second
 	s := newStack(t, oneReport)
-	key := s.b.Partitions.Home().Keys.Lock("rebuilt")
+	key := s.b.Partitions.First().Keys.Lock("rebuilt")
 	began := time.Now()
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = every })
 	s.eventually("the walk of the start", func() bool { return s.b.Redis.Exists(t.Context(), key).Val() == 1 })

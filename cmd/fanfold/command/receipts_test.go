@@ -64,7 +64,7 @@ func TestReceipts(t *testing.T) {
     stages: [{listeners: [{name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
 `, "limits: {lease: 2s}")
 	s.serve(s.config)
-	keys := s.b.Partitions.Home().Keys
+	keys := s.b.Partitions.First().Keys
 	// both checks accepted and the final receipt of an attempt.
 	both := func(s *stack, stream, id, name string, status report.Status) map[string]any {
 		s.t.Helper()

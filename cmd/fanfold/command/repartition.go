@@ -75,7 +75,7 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 			return 0, err
 		}
 	}
-	processes, err := old.Partitions.Home().Definitions.Processes(ctx)
+	processes, err := old.Partitions.First().Definitions.Processes(ctx)
 	if err != nil {
 		return 0, err
 	}

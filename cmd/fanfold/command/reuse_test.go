@@ -211,7 +211,7 @@ func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	id := s.insert("who", whoParameters("new", 0))
 	records := &meddlingRecords{Store: s.b.Records, after: nothing, ended: nothing}
 	records.before = sync.OnceFunc(func() {
-		if outcomes, err := s.b.Partitions.Home().Jobs.Start(t.Context(), "", scripts.Start{
+		if outcomes, err := s.b.Partitions.First().Jobs.Start(t.Context(), "", scripts.Start{
 			ID: id, Attempt: 1, Parameters: []byte(`{"seconds":"0","who":"old"}`),
 			Plan: scripts.Plan{Report: "who", Definition: s.b.Config.Reports["who"].Hash(), Timeout: time.Hour, Listeners: "one"},
 		}); err != nil || outcomes[0] != scripts.OK {

@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 
 	out, _, code := s.runApart("run", "typed", "--param", "s=a=b, c", "-o", "json")
 	id := strings.Trim(out, "[] \"\n")
-	if code != exitOK || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val() != 1 {
+	if code != exitOK || s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() != 1 {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.serve(s.config)
@@ -289,7 +289,7 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 	if _, errOut, code := s.runApart("run", "broken"); code != exitOK || errOut != "" { // no process runs
 		t.Errorf("%d %s", code, errOut)
 	}
-	home := s.b.Partitions.Home()
+	home := s.b.Partitions.First()
 	for _, has := range []string{"broken/old", scripts.DefinitionMember("typed", s.b.Config.Reports["typed"].Hash())} {
 		s.b.Redis.ZAdd(t.Context(), home.Keys.Definitions, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: has})
 	}

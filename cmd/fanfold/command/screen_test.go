@@ -25,7 +25,7 @@ const evil = "\x1b[2Jx\x1b]0;title\x07y\rz\u009b31mq\u202er\x7f"
 func TestTerminalEscapes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	failed, strange := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
 	s.exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)

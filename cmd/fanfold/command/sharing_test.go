@@ -333,7 +333,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 	s.exec("UPDATE file_download_record SET parameters = ? WHERE id = ?", whoParameters("x", 30), ids[1])
 	s.must("retry "+ids[1], "pushed")
 	s.eventually("it runs", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), ids[1])
+		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), ids[1])
 		return err == nil && state.Attempt == 2 && state.Tasks["two"].Owner != ""
 	})
 	s.must("cancel "+ids[1], "cancelled")
@@ -353,7 +353,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 // sweep deletes the orphaned files of the stack's sink, whatever their age.
 func (s *stack) sweep() {
 	s.t.Helper()
-	e, err := engine.New(engine.Options{Redis: s.b.Redis, Scripts: s.b.Partitions.Home(), Records: s.b.Records, Consumer: "sweep"})
+	e, err := engine.New(engine.Options{Redis: s.b.Redis, Scripts: s.b.Partitions.First(), Records: s.b.Records, Consumer: "sweep"})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 			state = text
 			return code == http.StatusServiceUnavailable
 		})
-		for _, text := range []string{state, s.b.Redis.HGet(t.Context(), s.b.Partitions.Home().Keys.Job(id), "@fanin:error").Val()} {
+		for _, text := range []string{state, s.b.Redis.HGet(t.Context(), s.b.Partitions.First().Keys.Job(id), "@fanin:error").Val()} {
 			if !strings.HasPrefix(text, "sink: ") || strings.Count(text, "sink:") != 1 || strings.Count(text, c.reason) != 1 || !strings.HasSuffix(strings.TrimSpace(text), c.remedy) {
 				t.Errorf("%s: %q", name, text)
 			}

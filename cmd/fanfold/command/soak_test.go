@@ -418,7 +418,7 @@ func (w *week) measure() footprint {
 		return 0
 	}
 	f := footprint{goroutines: metric("go_goroutines"), files: metric("process_open_fds"), memory: metric("process_resident_memory_bytes")}
-	master, err := w.redis.master(w.t.Context(), w.b.Partitions.Home().Keys.Jobs)
+	master, err := w.redis.master(w.t.Context(), w.b.Partitions.First().Keys.Jobs)
 	if err != nil {
 		w.t.Fatal(err)
 	}

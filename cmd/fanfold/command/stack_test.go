@@ -428,7 +428,7 @@ func numbers(n int) []string {
 // empty if Redis has neither.
 func (s *stack) status(id string) string {
 	s.t.Helper()
-	_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(s.t.Context(), []string{id})
+	_, statuses, err := s.b.Partitions.First().Jobs.Attempts(s.t.Context(), []string{id})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -451,7 +451,7 @@ func (s *stack) flushAll() {
 // completed.
 func (s *stack) reads(listener string) int64 {
 	s.t.Helper()
-	pending, err := s.b.Redis.XPending(s.t.Context(), s.b.Partitions.Home().Keys.Task(listener), scripts.Group).Result()
+	pending, err := s.b.Redis.XPending(s.t.Context(), s.b.Partitions.First().Keys.Task(listener), scripts.Group).Result()
 	if err != nil {
 		return 0
 	}
@@ -461,7 +461,7 @@ func (s *stack) reads(listener string) int64 {
 // setJob changes one word of a job's state.
 func (s *stack) setJob(id string, word int, value string) {
 	s.t.Helper()
-	key := s.b.Partitions.Home().Keys.Job(id)
+	key := s.b.Partitions.First().Keys.Job(id)
 	words := strings.Split(s.b.Redis.HGet(s.t.Context(), key, "job").Val(), " ")
 	if len(words) <= word {
 		s.t.Fatalf("the state of %s is %q", id, words)
@@ -475,7 +475,7 @@ func (s *stack) setJob(id string, word int, value string) {
 // loseData deletes the columns of a job and keeps its state.
 func (s *stack) loseData(id string) {
 	s.t.Helper()
-	key := s.b.Partitions.Home().Keys.Job(id)
+	key := s.b.Partitions.First().Keys.Job(id)
 	for field := range s.b.Redis.HGetAll(s.t.Context(), key).Val() {
 		if strings.Contains(field, ".") && !strings.Contains(field, ":") || strings.HasPrefix(field, "one.") {
 			if err := s.b.Redis.HDel(s.t.Context(), key, field).Err(); err != nil {

@@ -20,7 +20,7 @@ import (
 func TestWhatANewerReleaseStored(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	key := s.b.Partitions.Home().Keys.Version
+	key := s.b.Partitions.First().Keys.Version
 	stop := s.serve(s.config)
 	s.run("slow", "") // the versions are stored before anything runs
 	stop()
@@ -63,7 +63,7 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 		if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, c.part) || !strings.Contains(f.Hint, "upgrade.md") {
 			t.Errorf("%s: %+v", c.name, f)
 		}
-		if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs).Val(); n != 0 {
+		if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val(); n != 0 {
 			t.Errorf("%s: the id was pushed", c.name)
 		}
 		c.again()
@@ -101,10 +101,10 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 	id := s.insert("slow", `{"seconds": 12}`)
 	s.push(id)
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
-	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "2", 0)
+	s.b.Redis.Set(t.Context(), s.b.Partitions.First().Keys.Version, "2", 0)
 	s.eventually("not ready, which names the version", func() bool {
 		code, text := get(t, addr, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "the state in Redis has version 2")
@@ -118,10 +118,10 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != exitNewer || !strings.Contains(log.String(), "the state in Redis has version 2") {
 		t.Errorf("%v\n%s", err, log.String())
 	}
-	if state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id); err != nil || state.Status != "RUN" || state.Attempt != 1 {
+	if state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id); err != nil || state.Status != "RUN" || state.Attempt != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
-	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "1", 0)
+	s.b.Redis.Set(t.Context(), s.b.Partitions.First().Keys.Version, "1", 0)
 	s.serve(s.config)
 	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 		t.Errorf("%+v", v)
@@ -149,7 +149,7 @@ func TestTheVersionIsStoredAgain(t *testing.T) {
 	if !has() {
 		t.Error("a partition has no version after the start")
 	}
-	if err := s.b.Partitions.Home().Epoch.CheckVersion(t.Context()); err != nil {
+	if err := s.b.Partitions.First().Epoch.CheckVersion(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, p := range s.b.Partitions {

@@ -91,7 +91,7 @@ func callerContext(c *cobra.Command) context.Context {
 
 // delay adds ids to the delayed set and prints them.
 func delay(f *flags, c *cobra.Command, b *backend, ids []string, due dueFlags) error {
-	now, err := b.Partitions.Home().Now(c.Context())
+	now, err := b.Partitions.First().Now(c.Context())
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func TestTamperedStates(t *testing.T) {
     stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	stop := s.serve(s.config)
 	s.must("pause listener a", "")
 	of := map[string]string{}
@@ -86,7 +86,7 @@ func TestTamperedStates(t *testing.T) {
 func TestTamperedWhilePublishing(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	id := s.ready()
 	fold := s.claim(id, "gone")
 	if outcomes, err := sc.Folds.Publish(ctx, fold); err != nil || outcomes[0] != scripts.OK {

@@ -64,7 +64,7 @@ the definition has cron, omit --in and --at to use its next time.`,
 			if err := due.check(false); err != nil {
 				return err
 			}
-			now, err := b.Partitions.Home().Now(c.Context())
+			now, err := b.Partitions.First().Now(c.Context())
 			if err != nil {
 				return err
 			}

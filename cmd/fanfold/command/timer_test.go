@@ -34,7 +34,7 @@ func TestTimerSubmitsAReport(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)
 	s.serve(s.config)
-	s.redisCLI("redis-cli ZADD " + s.b.Partitions.Home().Keys.Timers + " $(date +%s) weekly-0")
+	s.redisCLI("redis-cli ZADD " + s.b.Partitions.First().Keys.Timers + " $(date +%s) weekly-0")
 	s.eventually("SUCCESS", func() bool {
 		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == 1
 	})
@@ -73,7 +73,7 @@ func TestTimerCommands(t *testing.T) {
 		}
 	}
 	one, two := "send_message-1-welcome", "send_message-2-welcome"
-	s.redisCLI("redis-cli SET " + s.b.Partitions.Home().Keys.Timer(one) + " '' EX 3600")
+	s.redisCLI("redis-cli SET " + s.b.Partitions.First().Keys.Timer(one) + " '' EX 3600")
 	do(exitOK, two, "set", two, "--in", "24h")
 	do(exitOK, "set", "set", two, "--at", "2034-01-31T09:00:00+01:00")
 	s.eventually("both are listed", func() bool {
@@ -85,7 +85,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitOK, "resumed", "resume", one)
 	// Long enough for the events of its key.
 	for range 3 {
-		s.redisCLI("redis-cli ZADD " + s.b.Partitions.Home().Keys.Timers + " $(date +%s%3N) send_message-3-x")
+		s.redisCLI("redis-cli ZADD " + s.b.Partitions.First().Keys.Timers + " $(date +%s%3N) send_message-3-x")
 		s.eventually("another fires", func() bool { return messages("send_message-3-x") > 0 })
 		s.redisCLI("redis-cli DEL messages")
 	}
@@ -118,10 +118,10 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "--in", "set", two)
 	// A repeating timer keeps its next time when it is fired by hand.
 	do(exitOK, "weekly", "set", "weekly-0", "--at", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
-	due := s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Timers, "weekly-0").Val()
+	due := s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, "weekly-0").Val()
 	do(exitOK, "1w", "fire", "weekly-0")
 	s.eventually("its record", func() bool { return s.number("SELECT COUNT(*) FROM file_download_record") == 1 })
-	if now := s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Timers, "weekly-0").Val(); now != due {
+	if now := s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, "weekly-0").Val(); now != due {
 		t.Errorf("due %v, then %v", due, now)
 	}
 	do(exitUsage, "no definition", "set", "unknown", "--in", "1h")
@@ -149,12 +149,12 @@ func TestTimersInTheDocs(t *testing.T) {
 	s.serve(s.config)
 	commands := find("sh", "fanfold:timer:")
 	due := func(name string) time.Time {
-		return time.UnixMilli(int64(s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Timers, name).Val()))
+		return time.UnixMilli(int64(s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, name).Val()))
 	}
 	s.redisCLI(commands)
 	s.eventually("both are set", func() bool {
 		in := time.Until(due("send_message-42-welcome"))
-		return in > 23*time.Hour && in < 25*time.Hour && s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Timers, "weekly-42").Val() > 0
+		return in > 23*time.Hour && in < 25*time.Hour && s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, "weekly-42").Val() > 0
 	})
 	s.redisCLI(strings.NewReplacer("86400", "5", "next monday 9:00", "now").Replace(commands))
 	s.eventually("both messages", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 2 })

@@ -241,7 +241,7 @@ func TestTracesCostNoJob(t *testing.T) {
 		s.must("pause listener one", "listener/one")
 		stop := s.serveInto(&log)
 		id := s.insert("slow", "")
-		home := s.b.Partitions.Home()
+		home := s.b.Partitions.First()
 		if err := home.Streams.Push(t.Context(), map[string]string{"id": id, "traceparent": pushedParent}); err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestTracesCostNoJob(t *testing.T) {
 func TestTraceparentOfCallers(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {stop: 1s}")
 	pushed := func() (fields []string) {
-		for _, m := range s.b.Redis.XRange(t.Context(), s.b.Partitions.Home().Keys.Jobs, "-", "+").Val() {
+		for _, m := range s.b.Redis.XRange(t.Context(), s.b.Partitions.First().Keys.Jobs, "-", "+").Val() {
 			fields = append(fields, fmt.Sprint(m.Values["traceparent"]))
 		}
 		return fields

@@ -55,7 +55,7 @@ func TestUpgradeGuide(t *testing.T) {
 	}
 	later := s.insert("slow", "")
 	due := time.Now().Add(20 * time.Second).UnixMilli()
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed, redis.Z{Score: float64(due), Member: later})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(due), Member: later})
 	s.eventually("it is in the snapshot", func() bool {
 		n, err := s.b.Records.SnapshotMembers(t.Context())
 		return err == nil && n == 1
@@ -72,7 +72,7 @@ func TestUpgradeGuide(t *testing.T) {
 	stop()
 	s.exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 9)")
 	s.exec("UPDATE fanfold_meta SET value = '2' WHERE name = 'file_download_record version'")
-	s.b.Redis.Set(t.Context(), s.b.Partitions.Home().Keys.Version, "2", 0)
+	s.b.Redis.Set(t.Context(), s.b.Partitions.First().Keys.Version, "2", 0)
 	if _, code := s.fanfold("serve"); code != exitNewer {
 		t.Errorf("it starts: %d", code)
 	}

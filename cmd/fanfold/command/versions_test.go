@@ -31,7 +31,7 @@ func TestADefinitionThatChanges(t *testing.T) {
 	running := s.insert("changing", `{"seconds": 3}`)
 	s.push(running)
 	s.eventually("the old job runs", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), running)
+		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), running)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 	next := s.write("new.yaml", changing("new"), "limits: {lease: 2s}")
@@ -92,7 +92,7 @@ func TestARemovedReport(t *testing.T) {
 func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	id := s.insert("slow", "")
 	s.readyWith(id, "gone")
 	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
@@ -113,7 +113,7 @@ func (s *stack) startOnly(id string) {
 	p := s.process("-c", s.config, "serve", "--roles", "engine")
 	s.push(id)
 	s.eventually("started", func() bool {
-		return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.Home().Keys.Job(id)).Val() == 1
+		return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.First().Keys.Job(id)).Val() == 1
 	})
 	_ = p.Process.Signal(os.Interrupt)
 	if err := p.Wait(); err != nil {
@@ -131,7 +131,7 @@ func TestADeadWorkersTask(t *testing.T) {
 	s.push(id)
 	var first string
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
+		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
 		if err == nil {
 			first = state.Tasks["one"].Owner
 		}
@@ -182,7 +182,7 @@ func TestARollingDeployOfADefinition(t *testing.T) {
 	push("0")
 	push("12") // longer than the old processes live
 	s.eventually("the long jobs run", func() bool {
-		n, err := s.b.Partitions.Home().Jobs.Running(t.Context())
+		n, err := s.b.Partitions.First().Jobs.Running(t.Context())
 		return err == nil && n == 4
 	})
 	first()

@@ -126,7 +126,7 @@ func TestWatchOfAQueue(t *testing.T) {
 	s.serve(s.config)
 	first, second, third := s.insert("slow", `{"seconds": 300}`), s.insert("slow", ""), s.insert("slow", `{"seconds": 2}`)
 	s.push(first)
-	s.eventually("the first one runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines).Val() == 1 })
+	s.eventually("the first one runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Deadlines).Val() == 1 })
 	s.push(second, third)
 	out, code := s.start("watch", third)
 	s.eventually("it says why it waits", func() bool {
@@ -152,10 +152,10 @@ func TestWatchWithoutEvents(t *testing.T) {
 	out, code := s.start("watch", id)
 	s.push(id)
 	s.eventually("it runs", func() bool { return strings.Contains(out.String(), " running") })
-	if err := s.b.Redis.Del(t.Context(), s.b.Partitions.Home().Keys.Events).Err(); err != nil {
+	if err := s.b.Redis.Del(t.Context(), s.b.Partitions.First().Keys.Events).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.b.Redis.Do(t.Context(), "XADD", s.b.Partitions.Home().Keys.Events, "1-1", "id", "other", "event", "done").Err(); err != nil {
+	if err := s.b.Redis.Do(t.Context(), "XADD", s.b.Partitions.First().Keys.Events, "1-1", "id", "other", "event", "done").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if got := code(); got != exitOK || !inOrder(out.String(), " done, 1 row", id+" SUCCESS") {

@@ -248,7 +248,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	}
 	for kind, c := range whyCases {
 		t.Run(string(kind), func(t *testing.T) {
-			w := &whyPlace{stack: s.in(t), k: s.b.Partitions.Home().Keys, report: c.report, attempt: 1, id: c.id}
+			w := &whyPlace{stack: s.in(t), k: s.b.Partitions.First().Keys, report: c.report, attempt: 1, id: c.id}
 			if w.report == "" {
 				w.report = "two"
 			}

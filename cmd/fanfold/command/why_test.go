@@ -54,7 +54,7 @@ func (s *stack) because(id string, want why.Kind, words ...string) why.Verdict {
 func TestWhyBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s, grace: 1h, running_jobs: 3}")
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
 	id := s.insert("slow", "")
@@ -141,7 +141,7 @@ func TestWhyAJobRuns(t *testing.T) {
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	s.push(id)
 	s.eventually("the job has started", func() bool { return s.ask(id).Job == job.StatusRun })
-	s.because(id, why.KindNoWorker, s.b.Partitions.Home().Keys.Task(""), "--roles listeners")
+	s.because(id, why.KindNoWorker, s.b.Partitions.First().Keys.Task(""), "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
 	v := s.because(id, why.KindBarrier, "1 of 2 listeners are done", "its query has been running for")
 	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since.IsZero() || v.Steps[0].Try != 1 || len(v.Upcoming) != 2 {
@@ -192,7 +192,7 @@ func (s *stack) away(name, prefix string) string {
 func TestWhyAStepWaits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, twoListeners, "limits: {lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.First()
 	id := s.insert("two", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
 	hash := s.b.Config.Reports["two"].Hash()
@@ -228,7 +228,7 @@ func TestWhyAStepWaits(t *testing.T) {
 		}
 		return s.ask(id).Kind == why.KindBarrier
 	})
-	if _, err := lazy.Requeue(ctx, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
+	if _, err := lazy.Requeue(ctx, scripts.Requeue{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
 		t.Fatal(err)
 	}
 	s.b.Redis.Del(ctx, sc.Keys.Task("lazy.one"))

@@ -48,7 +48,7 @@ func announce(ctx context.Context, p *Process, log *slog.Logger) error {
 		ours = append(ours, scripts.DefinitionMember(r.Name, r.Hash()))
 	}
 	return step.Every(ctx, log, scripts.AnnounceEvery, "announce definitions", func(ctx context.Context) error {
-		return p.Partitions.Home().Definitions.Announce(ctx, ours)
+		return p.Partitions.First().Definitions.Announce(ctx, ours)
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Layout returns the number of partitions, and whether their keys have tags, as MySQL stores it.
 func (p *Process) Layout() string {
-	if p.Partitions.Home().Keys.Prefix == p.Config.Keys.Prefix {
+	if p.Partitions.First().Keys.Prefix == p.Config.Keys.Prefix {
 		return "1"
 	}
 	return strconv.Itoa(len(p.Partitions)) + " tagged"
@@ -46,7 +46,7 @@ func otherPartitions(p *Process, noted string) error {
 // otherInstallation is the error of keys that belong to another installation, whose records are in
 // another table: each installation would read the other's ids as its own.
 func otherInstallation(p *Process, owner, tag string) error {
-	keys := p.Partitions.Home().Keys
+	keys := p.Partitions.First().Keys
 	return fault.Config.New("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: "+
 		"give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s",
 		keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation)
@@ -69,10 +69,10 @@ func (p *Process) CheckOwner(ctx context.Context) error {
 	}
 	quick, cancel := context.WithTimeout(ctx, ownerTime)
 	defer cancel()
-	if err := p.Partitions.Home().Epoch.CheckVersion(quick); stored.IsNewer(err) {
+	if err := p.Partitions.First().Epoch.CheckVersion(quick); stored.IsNewer(err) {
 		return err
 	}
-	owner, err := p.Partitions.Home().Epoch.Installation(quick)
+	owner, err := p.Partitions.First().Epoch.Installation(quick)
 	if err != nil || owner == "" {
 		return nil
 	}
@@ -91,10 +91,10 @@ func (p checks) owner(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	owner, err := p.Partitions.Home().Epoch.Claim(ctx, tag)
+	owner, err := p.Partitions.First().Epoch.Claim(ctx, tag)
 	if err != nil {
 		p.log.Warn("the owner of the keys is unknown: another installation may use them",
-			"key", p.Partitions.Home().Keys.Installation, "err", err)
+			"key", p.Partitions.First().Keys.Installation, "err", err)
 		return nil
 	}
 	if owner != tag {

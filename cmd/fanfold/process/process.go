@@ -120,7 +120,7 @@ func connectRedis(p *Process) (err error) {
 	p.closers.add(p.Blocking)
 	for _, keys := range all {
 		p.Partitions = append(p.Partitions, scripts.New(scripts.Options{
-			Redis: p.Redis, Keys: keys, Home: all[0],
+			Redis: p.Redis, Keys: keys, Shared: all[0],
 			JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
 		}))
 	}

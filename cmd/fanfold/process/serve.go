@@ -66,7 +66,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	defer p.seen.SetLog(nil)
 	engine.SetPace()
 	consumer := ConsumerName()
-	end, err := announceProcess(ctx, p.Partitions.Home().Definitions, log, report.Process(consumer, p.Version))
+	end, err := announceProcess(ctx, p.Partitions.First().Definitions, log, report.Process(consumer, p.Version))
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	d := dashboard.New(dashboard.Options{
 		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(),
 		Ready: health{p.Process}.ready, Sink: health{p.Process}.sink,
-		Processes: p.Partitions.Home().Definitions.Processes, Bounds: p.Config.Bounds(),
+		Processes: p.Partitions.First().Definitions.Processes, Bounds: p.Config.Bounds(),
 		Version: p.Version, Path: door.Path(), Log: p.log,
 	})
 	service := api.New(api.Options{

@@ -85,7 +85,7 @@ func (i *Installation) OK(err error) {
 }
 
 // Keys returns the keys in Redis.
-func (i *Installation) Keys() *scripts.Keys { return i.Scripts.Home().Keys }
+func (i *Installation) Keys() *scripts.Keys { return i.Scripts.First().Keys }
 
 // Exec runs a statement in the database.
 func (i *Installation) Exec(statement string, args ...any) {

@@ -10,6 +10,6 @@ local finished, replies, hash = KEYS[1], KEYS[2], KEYS[3]
 local id, name, middle = ARGV[1], ARGV[2], ARGV[3]
 if name ~= '' then redis.call('XADD', finished, '*', 'name', name, 'due', int(now()), 'late', '0') end
 if string.match(text('HGET', hash, 'job') or '', '^%d+ %u+ ') then return 0 end
-tell(replies, finished, id, middle)
+send_receipts(replies, finished, id, middle)
 redis.pcall('HDEL', replies, id)
 return 1

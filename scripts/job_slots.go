@@ -13,13 +13,13 @@ import (
 // placeTime is how long a job has its place of a report with a limit before it must have a state.
 const placeTime = time.Minute
 
-// TakePlaces takes places among the running jobs of a report, of which at most limit run at once in
+// TakeJobSlots takes places among the running jobs of a report, of which at most limit run at once in
 // all processes, and tells which jobs have one now. A place ends after the lease, unless it is given
 // back before.
-func (s Limits) TakePlaces(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
+func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
-		cmds[i] = call(ctx, "slot", []string{s.home.Running(report)}, id, limit, lease.Milliseconds())
+		cmds[i] = call(ctx, "slot", []string{s.shared.Running(report)}, id, limit, lease.Milliseconds())
 	}
 	if err := s.send(ctx, cmds...); err != nil {
 		return nil, err
@@ -35,9 +35,9 @@ func (s Limits) TakePlaces(ctx context.Context, report string, limit int, lease 
 	return taken, nil
 }
 
-// GivePlaces gives the places of jobs back.
-func (s Limits) GivePlaces(ctx context.Context, report string, ids ...string) error {
-	args := []any{"zrem", s.home.Running(report)}
+// ReleaseJobSlots gives the places of jobs back.
+func (s Limits) ReleaseJobSlots(ctx context.Context, report string, ids ...string) error {
+	args := []any{"zrem", s.shared.Running(report)}
 	for _, id := range ids {
 		args = append(args, id)
 	}
@@ -53,18 +53,18 @@ func (s Gate) Queue(ctx context.Context, report, id string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id))
 }
 
-// FreePlaces returns how many more jobs of a report may run. It gives the places of jobs back that
+// FreeJobSlots returns how many more jobs of a report may run. It gives the places of jobs back that
 // have ended in another way than by Settle, such as a process that died before it started them, and
 // renews those of jobs that run for longer than the lease. The jobs of a partition that is away
 // count as running.
-func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
-	home := p.Home()
-	now, err := home.Now(ctx)
+func (p Partitions) FreeJobSlots(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
+	shared := p.First()
+	now, err := shared.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
-	key := home.home.Running(report)
-	places, err := home.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
+	key := shared.shared.Running(report)
+	places, err := shared.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
 	if err != nil {
 		return 0, fmt.Errorf("places of %s: %w", report, err)
 	}
@@ -85,12 +85,12 @@ func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, le
 			runs := !(&job.State{Status: statuses[i]}).Ended()
 			switch {
 			case runs && ends[id].Sub(now) < lease/2:
-				err = home.send(ctx, redis.NewIntCmd(ctx, "zadd", key, "xx", now.Add(lease).UnixMilli(), id))
+				err = shared.send(ctx, redis.NewIntCmd(ctx, "zadd", key, "xx", now.Add(lease).UnixMilli(), id))
 				taken++
 			case runs || now.Sub(ends[id].Add(-lease)) < placeTime:
 				taken++
 			default:
-				err = home.Limits.GivePlaces(ctx, report, id)
+				err = shared.Limits.ReleaseJobSlots(ctx, report, id)
 			}
 			if err != nil {
 				return 0, err
