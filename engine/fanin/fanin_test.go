@@ -1,6 +1,7 @@
 package fanin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,7 +95,7 @@ func (g *gated) Create(ctx context.Context, o sink.Object) (sink.Writer, error) 
 	return g.Sink.Create(ctx, o)
 }
 
-// calls counts the calls of each script.
+// calls counts the calls of each script, and of each plain command.
 type calls struct {
 	redis.Hook
 	mu sync.Mutex
@@ -101,13 +103,13 @@ type calls struct {
 	// lose is the script of which the next answer is lost.
 	lose string
 	// before, if set, is called before a script runs.
-	before func(script string)
+	before func(ctx context.Context, script string)
 }
 
 func (c *calls) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (c *calls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		script := c.count(cmd)
+		script := c.count(ctx, cmd)
 		err := next(ctx, cmd)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -123,17 +125,17 @@ func (c *calls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (c *calls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		for _, cmd := range cmds {
-			c.count(cmd)
+			c.count(ctx, cmd)
 		}
 		return next(ctx, cmds)
 	}
 }
 
-func (c *calls) count(cmd redis.Cmder) (script string) {
+func (c *calls) count(ctx context.Context, cmd redis.Cmder) (script string) {
 	sha, _ := append(cmd.Args(), "", "")[1].(string)
-	script = scripts.Names()[sha]
+	script = cmp.Or(scripts.Names()[sha], cmd.Name())
 	if c.before != nil {
-		c.before(script)
+		c.before(ctx, script)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -490,26 +492,40 @@ func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 	}
 }
 
-// TestAStopLeavesTheFoldToTheNext process at once, and no try is used.
+// TestAStopLeavesTheFoldToTheNext process at once, wherever the fold is, and no try is used.
 func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 	t.Parallel()
-	for name, value := range map[string]string{"small": "x", "large": large} {
+	const fileBegins, chunkIsRead = "file begins", "chunk is read"
+	for name, c := range map[string]struct{ at, value string }{
+		"small":              {fileBegins, "x"},
+		"large":              {fileBegins, large},
+		"large, in its data": {chunkIsRead, large},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newTest(t, report.Limits{Folds: 1, Stop: 50 * time.Millisecond})
 			begun := make(chan struct{})
 			begin := sync.OnceFunc(func() { close(begun) })
-			f.sink.before = func(ctx context.Context, _ string) {
-				begin()
-				<-ctx.Done()
+			var over atomic.Bool
+			block := func(ctx context.Context, at string) {
+				if at == c.at && !over.Load() {
+					begin()
+					<-ctx.Done()
+				}
 			}
-			f.job("1", value)
+			f.sink.before = func(ctx context.Context, _ string) { block(ctx, fileBegins) }
+			f.calls.before = func(ctx context.Context, command string) {
+				if command == "hmget" {
+					block(ctx, chunkIsRead)
+				}
+			}
+			f.job("1", c.value)
 			stop := folding(t, f.e)
 			<-begun
 			stop()
-			f.sink.before = nil
+			over.Store(true)
 			stream := f.s.Keys.FanIn
-			if name == "large" {
+			if c.value == large {
 				stream = f.s.Keys.FanInLarge
 			}
 			if n, p := f.client.XLen(t.Context(), stream).Val(), f.client.XPending(t.Context(), stream, scripts.Group).Val(); n != 1 || p.Count != 0 {
@@ -519,7 +535,7 @@ func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 				t.Errorf("%+v %v", state, err)
 			}
 			folding(t, f.engine("next", engine.Options{Limits: f.e.Limits, Reports: f.e.Reports}))
-			f.succeeds("1", value)
+			f.succeeds("1", c.value)
 			f.emptied()
 		})
 	}
@@ -583,7 +599,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	f := newTest(t, report.Limits{Folds: 1, Stop: time.Minute})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
-	f.calls.before = func(script string) {
+	f.calls.before = func(_ context.Context, script string) {
 		if script == "publish" {
 			begin()
 			<-finish
