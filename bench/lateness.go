@@ -145,7 +145,7 @@ func others(ctx context.Context, client *redis.Client) error {
 
 // keepTime runs a scheduler until the function is called that it returns.
 func keepTime(ctx context.Context, client *redis.Client, s *scripts.Scripts) (func(), error) {
-	keeper, err := scheduler.New(scheduler.Options{Redis: client, Scripts: s, Consumer: "bench"})
+	keeper, err := scheduler.New(scheduler.Options{Scripts: s, Consumer: "bench"})
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*
 	if err != nil {
 		return err
 	}
-	t, err := scheduler.New(scheduler.Options{Redis: f.client, Scripts: s, Consumer: o.consumer})
+	t, err := scheduler.New(scheduler.Options{Scripts: s, Consumer: o.consumer})
 	f.roles = append(f.roles, pushes.Run, fanin.New(e, made).Run, made.Run, r.Run, l.Run, t.Run)
 	return err
 }

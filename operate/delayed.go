@@ -73,16 +73,16 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 			return nil, err
 		}
 		found = slices.AppendSeq(found, maps.Keys(scores))
-		for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
-			page, next, err := s.Sets.Scan(ctx, s.Keys.Delayed, cursor, pageSize)
+		if len(ids) == 0 {
+			continue
+		}
+		for page, err := range s.Sets.Scan(ctx, s.Keys.Delayed) {
 			if err != nil {
 				return nil, err
 			}
-			cursor = next
-			for _, z := range page {
-				member, _ := z.Member.(string)
-				if id, _, _ := strings.Cut(member, "/"); slices.Contains(ids, id) {
-					found = append(found, member)
+			for _, m := range page {
+				if id, _, _ := strings.Cut(m.Name, "/"); slices.Contains(ids, id) {
+					found = append(found, m.Name)
 					delete(left, id)
 				}
 			}

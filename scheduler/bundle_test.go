@@ -42,8 +42,13 @@ func newBundle(t *testing.T, client redis.UniversalClient) *bundle {
 	name := testmain.Name(t)
 	b := &bundle{t: t, client: client, due: map[string]time.Time{}}
 	b.s = scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-", Replies: "replies-"}})
-	b.options = Options{Redis: client, Scripts: b.s, Log: slog.New(slog.NewTextHandler(b, nil))}
+	b.options = Options{Scripts: b.s, Log: slog.New(slog.NewTextHandler(b, nil))}
 	return b
+}
+
+// connect makes schedulers use another client.
+func (b *bundle) connect(client redis.UniversalClient) {
+	b.options.Scripts = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 }
 
 // shared is a bundle on the package's server.

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
-	"github.com/bsm/redislock"
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -27,10 +26,22 @@ const (
 	lockTime = time.Second
 )
 
+// deadlines fails jobs whose deadline has passed.
+type deadlines struct {
+	*base
+	lost *lost
+
+	next    step.Bell   // wakes touchWake
+	event   step.Bell   // wakes failExpired
+	sweep   step.Bell   // wakes failOverdue
+	expired atomic.Bool // the wake key has expired since failExpired
+	passed  int64       // the last deadline (ms) that touchWake has read
+}
+
 // touchWake touches the wake key once the next deadline has passed, so that Redis publishes its
 // expiry at once instead of when it happens to find the key. Then the key is set for the next
 // deadline. touchWake returns the time until that. The sweep compensates for its failures.
-func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
+func (s *deadlines) touchWake(ctx context.Context) (time.Duration, error) {
 	t, err := s.scripts.Clock.Passed(ctx, s.passed, most)
 	if err != nil {
 		return 0, err
@@ -39,9 +50,9 @@ func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
 	s.passed = t.Last
 	switch {
 	case len(t.Passed) > 0 && s.hears.Load():
-		s.sweeps.RingIn(deaf + 10*time.Millisecond)
+		s.sweep.RingIn(deaf + 10*time.Millisecond)
 	case len(t.Passed) > 0:
-		s.sweeps.Ring()
+		s.sweep.Ring()
 	}
 	if t.Wait < 0 {
 		return pause, nil
@@ -52,7 +63,7 @@ func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
 // failExpired fails the jobs whose deadline has passed, after the wake key's expired event. Of the
 // schedulers that receive an event, one does so: the lock only saves work and expires on its own;
 // the script decides once.
-func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
+func (s *deadlines) failExpired(ctx context.Context) (time.Duration, error) {
 	if !s.expired.Swap(false) {
 		return pause, nil
 	}
@@ -65,9 +76,9 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 			break
 		}
 		last := jobs[len(jobs)-1]
-		key := s.scripts.Keys.Lock(fmt.Sprintf("timeout:%v:%d", last.Member, int64(last.Score)))
 		// A full Redis cannot store the lock, but accepts the decision.
-		if _, err := s.locks.Obtain(ctx, key, lockTime, nil); errors.Is(err, redislock.ErrNotObtained) {
+		what := fmt.Sprintf("timeout:%s:%d", last.Name, int64(last.Score))
+		if ok, err := s.scripts.TryLock(ctx, what, lockTime); !ok && err == nil {
 			continue
 		}
 		if err := s.failAll(ctx, jobs, byEvent); err != nil {
@@ -79,7 +90,7 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 
 // failOverdue fails the jobs whose deadline has passed and whose event was missed. The engine gives
 // the records their status; the deadline stays until the job is settled.
-func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
+func (s *deadlines) failOverdue(ctx context.Context) (time.Duration, error) {
 	by := time.Duration(0)
 	if s.hears.Load() {
 		by = deaf // their event may still arrive
@@ -96,10 +107,10 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 }
 
 // failAll fails jobs whose deadline has passed. An error of one job does not affect the others.
-func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) error {
+func (s *deadlines) failAll(ctx context.Context, jobs []scripts.Member, found string) error {
 	ids := make([]string, len(jobs))
 	for i, j := range jobs {
-		ids[i] = fmt.Sprint(j.Member)
+		ids[i] = j.Name
 	}
 	attempts, statuses, err := s.scripts.Jobs.Attempts(ctx, ids)
 	if err != nil {
@@ -122,11 +133,11 @@ func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) e
 }
 
 // fail fails a job if its deadline has passed.
-func (s *Scheduler) fail(ctx context.Context, id, found string) error {
+func (s *deadlines) fail(ctx context.Context, id, found string) error {
 	outcome, late, err := s.scripts.Jobs.Expire(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrBroken):
-		return s.pushBroken(ctx, id)
+		return s.lost.pushBroken(ctx, id)
 	case err != nil:
 		return err
 	case outcome == scripts.OK:
@@ -139,23 +150,6 @@ func (s *Scheduler) fail(ctx context.Context, id, found string) error {
 		}
 	}
 	return err
-}
-
-// touches is how often a key is touched at most, a millisecond apart.
-const touches = 10
-
-// touchKeys touches keys until they are deleted.
-func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
-	for range touches {
-		var err error
-		if keys, err = s.scripts.Clock.Touch(ctx, keys); err != nil || len(keys) == 0 {
-			return err
-		}
-		if step.Wait(ctx, time.Millisecond) != nil {
-			return nil
-		}
-	}
-	return nil
 }
 
 // mayExpire tells whether a deadline applies to a job with this status: later, it is being

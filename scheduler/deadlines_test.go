@@ -30,7 +30,7 @@ func TestFailOverdue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := scheduler.failOverdue(ctx); err != nil {
+		if _, err := scheduler.deadlines.failOverdue(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestFailOverwritten(t *testing.T) {
 	}
 	client.HSet(ctx, s.Keys.Job("line"), "job", "1 RUN")
 	for range 3 {
-		if _, err := scheduler.failOverdue(ctx); err != nil {
+		if _, err := scheduler.deadlines.failOverdue(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestTheWakeKey(t *testing.T) {
 	}
 	touch := func() time.Duration {
 		t.Helper()
-		wait, err := scheduler.touchWake(ctx)
+		wait, err := scheduler.deadlines.touchWake(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestTheWakeKey(t *testing.T) {
 	})
 	touch()
 	ends("late")
-	if wait, err := scheduler.failOverdue(ctx); err != nil || wait != pause {
+	if wait, err := scheduler.deadlines.failOverdue(ctx); err != nil || wait != pause {
 		t.Error(wait, err)
 	}
 	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != job.StatusFailing || statuses[1] != job.StatusRun {
@@ -221,9 +221,9 @@ func TestTwoSchedulersFailAJobOnce(t *testing.T) {
 	for i := range 4 {
 		b.options.Metrics = nil
 		s := b.scheduler(strconv.Itoa(i))
-		s.expired.Store(true)
-		group.Go(func() error { _, err := s.failExpired(t.Context()); return err })
-		group.Go(func() error { _, err := s.failOverdue(t.Context()); return err })
+		s.deadlines.expired.Store(true)
+		group.Go(func() error { _, err := s.deadlines.failExpired(t.Context()); return err })
+		group.Go(func() error { _, err := s.deadlines.failOverdue(t.Context()); return err })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)

@@ -7,13 +7,20 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// moveDue moves due members of the delayed set to their streams, and returns the time until the
+// mover moves due members of the delayed set to their streams.
+type mover struct {
+	*base
+	bell step.Bell
+}
+
+// once moves due members of the delayed set to their streams, and returns the time until the
 // next one. Members that cannot be moved do not count: the loop retries them every second.
-func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
+func (s *mover) once(ctx context.Context) (time.Duration, error) {
 	var failed error
 	moved := 0
 	broken := map[string]bool{} // streams that cannot be appended to
@@ -46,7 +53,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 
 // move moves members, and returns how many due ones remain. A member that cannot be moved does not
 // block others.
-func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string]bool) (left int, failed error) {
+func (s *mover) move(ctx context.Context, due scripts.Due, broken map[string]bool) (left int, failed error) {
 	var senseless []scripts.Refusal
 	streams, listeners := map[string][]scripts.Move{}, map[string]string{}
 	for _, member := range due.Members {
@@ -65,9 +72,9 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 			left += len(moves)
 			continue
 		}
-		late, strange, err := s.scripts.Clock.Move(ctx, stream, listeners[stream], moves)
+		late, unknown, err := s.scripts.Clock.Move(ctx, stream, listeners[stream], moves)
 		s.metrics.moved(late)
-		senseless = append(senseless, strange...)
+		senseless = append(senseless, unknown...)
 		if err != nil {
 			broken[stream] = true
 			left, failed = left+len(moves), err
@@ -81,7 +88,7 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 
 // target returns the stream of a member, the listener if it is a listener's stream, and the entry
 // to append.
-func (s *Scheduler) target(member string, l job.Later) (stream, listener string, move scripts.Move) {
+func (s *mover) target(member string, l job.Later) (stream, listener string, move scripts.Move) {
 	n := strconv.FormatInt(l.Attempt, 10)
 	switch l.Step {
 	case "":
@@ -96,7 +103,7 @@ func (s *Scheduler) target(member string, l job.Later) (stream, listener string,
 }
 
 // refuse quarantines unusable members.
-func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, invalid bool) error {
+func (s *mover) refuse(ctx context.Context, refused []scripts.Refusal, invalid bool) error {
 	if len(refused) == 0 {
 		return nil
 	}

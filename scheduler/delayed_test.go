@@ -34,7 +34,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		redis.Z{Member: "13", Score: 20241201093000}, redis.Z{Member: "14", Score: 20241201093}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if wait, err := scheduler.moveDue(ctx); err != nil || wait != 0 {
+	if wait, err := scheduler.mover.once(ctx); err != nil || wait != 0 {
 		t.Fatalf("%v %v", wait, err)
 	}
 	for stream, want := range map[string]string{
@@ -68,7 +68,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	if len(reasons) != 7 || reasons["member={bad}"] != job.ErrMember.Error() {
 		t.Errorf("in quarantine: %v", reasons)
 	}
-	if wait, err := scheduler.moveDue(ctx); err != nil || wait < 29*time.Minute {
+	if wait, err := scheduler.mover.once(ctx); err != nil || wait < 29*time.Minute {
 		t.Errorf("%v %v", wait, err)
 	}
 	if left := client.ZRange(ctx, s.Keys.Delayed, 0, -1).Val(); len(left) != 1 || left[0] != "9" {
@@ -103,7 +103,7 @@ func TestAStepThatNoJobHas(t *testing.T) {
 	}
 	before := client.Keys(ctx, s.Keys.Prefix+"task:*").Val()
 	for client.ZCard(ctx, s.Keys.Delayed).Val() > 0 {
-		if _, err := b.scheduler("a").moveDue(ctx); err != nil {
+		if _, err := b.scheduler("a").mover.once(ctx); err != nil {
 			t.Fatal(err)
 		}
 		b.options.Metrics = nil
@@ -152,7 +152,7 @@ func TestStuckMembersHideNoOther(t *testing.T) {
 	if err := client.ZAdd(ctx, s.Keys.Delayed, members...).Err(); err != nil {
 		t.Fatal(err)
 	}
-	wait, err := scheduler.moveDue(ctx)
+	wait, err := scheduler.mover.once(ctx)
 	if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || wait < 59*time.Minute {
 		t.Errorf("%v %v", wait, err)
 	}
@@ -164,7 +164,7 @@ func TestStuckMembersHideNoOther(t *testing.T) {
 	}
 	client.Del(ctx, s.Keys.Task("broken"))
 	for client.ZCard(ctx, s.Keys.Delayed).Val() > 1 {
-		if _, err := scheduler.moveDue(ctx); err != nil {
+		if _, err := scheduler.mover.once(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

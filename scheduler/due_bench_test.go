@@ -53,12 +53,12 @@ func untilEmpty(b *testing.B, once func(context.Context) (time.Duration, error))
 // BenchmarkMoveDue measures an id that is due, among many.
 func BenchmarkMoveDue(b *testing.B) {
 	s, client := benchScripts(b)
-	scheduler, err := New(Options{Redis: client, Scripts: s, Consumer: "c1"})
+	scheduler, err := New(Options{Scripts: s, Consumer: "c1"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	addDue(b, client, s.Keys.Delayed, "%d")
-	untilEmpty(b, scheduler.moveDue)
+	untilEmpty(b, scheduler.mover.once)
 	if n := client.XLen(b.Context(), s.Keys.Jobs).Val(); n != int64(b.N) {
 		b.Errorf("%d of %d were moved", n, b.N)
 	}
@@ -86,12 +86,12 @@ func BenchmarkFireDue(b *testing.B) {
 
 // BenchmarkTell measures a keyspace event of the wake key.
 func BenchmarkTell(b *testing.B) {
-	s, client := benchScripts(b)
-	scheduler, err := New(Options{Redis: client, Scripts: s, Consumer: "c1"})
+	s, _ := benchScripts(b)
+	scheduler, err := New(Options{Scripts: s, Consumer: "c1"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := scheduler.events(0)
+	e := scheduler.subscription.events(0)
 	m := &redis.Message{Channel: e.prefix + s.Keys.Wake, Payload: "set"}
 	b.ReportAllocs()
 	for b.Loop() {

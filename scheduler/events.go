@@ -16,7 +16,7 @@ import (
 // events knows the channels of keyspace notifications and their receivers. It only wakes others: if
 // it did the work, Redis would buffer notifications and finally close the connection.
 type events struct {
-	s      *Scheduler
+	s      *subscription
 	prefix string    // of each channel
 	canary step.Bell // rings when the canary has ended
 	// fresh: the end of a canary was heard, so what comes now is new. While Redis
@@ -32,14 +32,14 @@ type events struct {
 	set, expire bool
 }
 
-func (s *Scheduler) events(db int) *events {
+func (s *subscription) events(db int) *events {
 	return &events{s: s, prefix: "__keyspace@" + strconv.Itoa(db) + "__:", canary: step.NewBell()}
 }
 
 // channels are the channels of single keys; patterns match those of many keys.
 func (e *events) channels() (channels, patterns []string) {
 	k := e.s.scripts.Keys
-	for _, key := range []string{k.Delayed, k.Timers, k.Wake, k.Canary(e.s.name)} {
+	for _, key := range []string{k.Delayed, k.Timers, k.Wake, k.Canary(e.s.consumer)} {
 		channels = append(channels, e.prefix+key)
 	}
 	return channels, []string{
@@ -105,9 +105,9 @@ func (e *events) tell(message any) {
 	switch {
 	case key == k.Delayed:
 		if event != "zrem" { // a removed member makes nothing due
-			s.delayed.Ring()
+			s.mover.bell.Ring()
 		}
-	case key == k.Canary(s.name):
+	case key == k.Canary(s.consumer):
 		switch event {
 		case "set":
 			e.set = true
@@ -128,9 +128,9 @@ func (e *events) tell(message any) {
 			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
 		}
 	case key == k.Wake && event == "set":
-		s.deadlines.RingIn(newKeys)
+		s.deadlines.next.RingIn(newKeys)
 	case key == k.Wake && event == "expired":
-		s.expired.Store(true)
-		s.wake.Ring()
+		s.deadlines.expired.Store(true)
+		s.deadlines.event.Ring()
 	}
 }

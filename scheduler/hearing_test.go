@@ -58,7 +58,7 @@ func TestNotificationsForbidden(t *testing.T) {
 	o.Username, o.Password = "worker", "secret"
 	worker := redis.NewClient(&o)
 	defer worker.Close()
-	b.options.Redis = worker
+	b.connect(worker)
 	registry := b.run("a")
 	b.until("it is said", func() bool { return b.said("level=WARN") == 1 && b.said("NOPERM") == 1 })
 	if err := b.client.ConfigSet(ctx, "notify-keyspace-events", "KEA").Err(); err != nil {
@@ -274,7 +274,7 @@ func TestAHalfOpenConnection(t *testing.T) {
 		return &silenced{Conn: conn, hole: &hole}, err
 	}})
 	t.Cleanup(func() { _ = through.Close() })
-	b.options.Redis = through // the scripts go another way
+	b.connect(through)
 	registry := b.run("a")
 	b.hears(registry, 1)
 	hole.Store(true)
@@ -347,7 +347,7 @@ func TestSchedulerProcess(t *testing.T) {
 	}
 	client := redis.NewClient(&redis.Options{Addr: place.Get("addr")})
 	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: place.Get("prefix"), Hash: place.Get("hash")}})
-	scheduler, err := New(Options{Redis: client, Scripts: s, Consumer: "process"})
+	scheduler, err := New(Options{Scripts: s, Consumer: "process"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,39 +5,30 @@ import (
 	"errors"
 	"time"
 
-	"github.com/bsm/redislock"
-
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// findLost finds, in one process at a time, jobs that wait for data that Redis has lost, after a
+// lost finds jobs that wait for data that Redis has lost.
+type lost struct {
+	*base
+	last time.Time // when this process last searched
+}
+
+// once finds, in one process at a time, jobs that wait for data that Redis has lost, after a
 // foreign XDEL, XTRIM, SET or DEL, or an eviction. A step without a worker, a due time or an entry
 // gets its message again: if the message was not lost after all, the second one does nothing. A job
 // without data or state is pushed again, and starts with its next attempt. So is a job whose state
 // another program has overwritten: its record fails.
-func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
-	if time.Since(s.lost) < s.pace.lost {
+func (s *lost) once(ctx context.Context) (time.Duration, error) {
+	if time.Since(s.last) < s.pace.lost {
 		return pause, nil
 	}
-	_, err := s.locks.Obtain(ctx, s.scripts.Keys.Lock("lost"), s.pace.lost, nil)
-	if errors.Is(err, redislock.ErrNotObtained) {
-		return pause, nil
-	} else if err != nil {
+	if ok, err := s.scripts.TryLock(ctx, "lost", s.pace.lost); !ok {
 		return pause, err
 	}
-	s.lost = time.Now()
-	now, err := s.scripts.Now(ctx)
-	if err != nil {
-		return pause, err
-	}
-	running, err := s.scripts.Jobs.Running(ctx)
-	if err != nil {
-		return pause, err
-	}
-	// The time decides which jobs are checked now, in every process.
-	pages := max(1, (running+scripts.LostJobs-1)/scripts.LostJobs)
-	found, err := s.scripts.Jobs.List(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*scripts.LostJobs, scripts.LostJobs)
+	s.last = time.Now()
+	found, now, err := s.scripts.Jobs.Turn(ctx, s.pace.lost, scripts.LostJobs)
 	if err != nil {
 		return pause, err
 	}
@@ -76,7 +67,7 @@ func idleSteps(state *job.State, now time.Time) (steps []string) {
 }
 
 // resend sends messages again that are missing in the stream and not delayed.
-func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.Message) error {
+func (s *lost) resend(ctx context.Context, step string, messages []scripts.Message) error {
 	var members []string
 	for _, m := range messages {
 		members = append(members, job.Later{ID: m.ID, Attempt: m.Attempt, Step: step}.String())
@@ -111,7 +102,7 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 }
 
 // pushLost pushes a job again that has lost its state or data.
-func (s *Scheduler) pushLost(ctx context.Context, id string) error {
+func (s *lost) pushLost(ctx context.Context, id string) error {
 	outcome, err := s.scripts.Clock.Repair(ctx, id)
 	if err == nil && outcome == scripts.OK {
 		s.log.Warn("a running job has lost its state or data; pushed its id again", "job", id)
@@ -125,15 +116,12 @@ const brokenEvery = 30 * time.Second
 
 // pushBroken pushes a job again whose state another program has overwritten, in one process at a
 // time: an engine fails its record and removes what stands in the place of the state.
-func (s *Scheduler) pushBroken(ctx context.Context, id string) error {
+func (s *lost) pushBroken(ctx context.Context, id string) error {
 	_, statuses, err := s.scripts.Jobs.Attempts(ctx, []string{id})
 	if err != nil || statuses[0] != scripts.StatusBroken && statuses[0] != scripts.StatusGarbled {
 		return err
 	}
-	_, err = s.locks.Obtain(ctx, s.scripts.Keys.Lock("broken:"+id), brokenEvery, nil)
-	if errors.Is(err, redislock.ErrNotObtained) {
-		return nil
-	} else if err != nil {
+	if ok, err := s.scripts.TryLock(ctx, "broken:"+id, brokenEvery); !ok {
 		return err
 	}
 	s.log.Warn("another program overwrote the state of a running job; pushing its id, so that its record fails", "job", id, "key", s.scripts.Keys.Job(id))

@@ -66,7 +66,7 @@ func TestALostMessageIsSentAgain(t *testing.T) {
 			for i := range 2 { // and two passes more
 				b.client.Del(t.Context(), b.s.Keys.Lock("lost"))
 				b.options.Metrics = nil
-				if _, err := b.scheduler(fmt.Sprint("c", i)).findLost(t.Context()); err != nil {
+				if _, err := b.scheduler(fmt.Sprint("c", i)).lost.once(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -122,7 +122,7 @@ func TestAnEntryThatIsPendingIsNotLost(t *testing.T) {
 	}
 	for i := range 3 {
 		b.client.Del(t.Context(), b.s.Keys.Lock("lost"))
-		if _, err := b.scheduler(fmt.Sprint("c", i)).findLost(t.Context()); err != nil {
+		if _, err := b.scheduler(fmt.Sprint("c", i)).lost.once(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

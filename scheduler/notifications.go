@@ -20,7 +20,7 @@ const (
 // enable makes Redis publish the required keyspace notifications in addition to others, and tells
 // whether some were missing. If Redis refuses or does not know the command, the canary finds out
 // whether they are on. An error is one of the connection.
-func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed bool, err error) {
+func (s *subscription) enable(ctx context.Context, client *redis.Client) (changed bool, err error) {
 	settings, err := client.ConfigGet(ctx, notifySetting).Result()
 	if err == nil {
 		flags := withFlags(settings[notifySetting])

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/bsm/redislock"
-
+	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -14,27 +13,21 @@ import (
 // maxTold is how many jobs a pass reads at most; further jobs are read in later passes.
 const maxTold = 200
 
-// tellProgress writes, in one process at a time, how far a job is into the hash of every job that
+// progress writes how far jobs are.
+type progress struct {
+	*base
+	past *past.Runs // of the reports of this partition
+}
+
+// once writes, in one process at a time, how far a job is into the hash of every job that
 // has run for a while. The text is for people: no other part of Fanfold reads it, and short jobs
 // never have it.
-func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
+func (s *progress) once(ctx context.Context) (time.Duration, error) {
 	every := s.pace.progress
-	switch _, err := s.locks.Obtain(ctx, s.scripts.Keys.Lock("progress"), every*9/10, nil); {
-	case errors.Is(err, redislock.ErrNotObtained):
-		return every, nil
-	case err != nil:
+	if ok, err := s.scripts.TryLock(ctx, "progress", every*9/10); !ok {
 		return every, full(err)
 	}
-	now, err := s.scripts.Now(ctx)
-	if err != nil {
-		return every, err
-	}
-	running, err := s.scripts.Jobs.Running(ctx)
-	if err != nil || running == 0 {
-		return every, err
-	}
-	pages := (running + maxTold - 1) / maxTold
-	found, err := s.scripts.Jobs.List(ctx, now.UnixMilli()/every.Milliseconds()%pages*maxTold, maxTold)
+	found, now, err := s.scripts.Jobs.Turn(ctx, every, maxTold)
 	if err != nil {
 		return every, err
 	}

@@ -42,7 +42,7 @@ func TestProgressOfAShortJob(t *testing.T) {
 	}
 	s := b.scheduler("a")
 	s.pace.progress = time.Hour
-	if _, err := s.tellProgress(t.Context()); err != nil {
+	if _, err := s.progress.once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var states []*job.State

@@ -7,9 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bsm/redislock"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/past"
@@ -41,9 +39,6 @@ type TimerEvents interface {
 
 // Options configures a Scheduler.
 type Options struct {
-	// Redis is where it takes locks, and tells with its options how to connect for
-	// the subscription, which has connections of its own.
-	Redis    redis.UniversalClient
 	Scripts  *scripts.Scripts
 	Consumer string                // unique for this process
 	Timers   TimerEvents           // nil: none
@@ -53,65 +48,54 @@ type Options struct {
 
 // Scheduler does what becomes due. Run may be called once.
 type Scheduler struct {
-	redis   redis.UniversalClient
+	*base
+	mover        *mover
+	deadlines    *deadlines
+	lost         *lost
+	progress     *progress
+	subscription *subscription
+}
+
+// base is what all services of a Scheduler have. Each is in a file of its own; only the
+// subscription knows others, to wake them.
+type base struct {
 	scripts *scripts.Scripts
-	locks   *redislock.Client
-	name    string // of the consumer
-	timers  TimerEvents
 	metrics *metrics
 	log     *slog.Logger
 	pace    pace
-
-	hears   atomic.Bool // events are coming in
-	expired atomic.Bool // the wake key has expired since failExpired
-	passed  int64       // of touchWake: the last deadline (ms) that it has read
-	lost    time.Time   // when this process last checked for lost messages
-	past    *past.Runs  // of the reports of this partition
-
-	// Of subscribe alone.
-	subscribed bool // once at least
-	refused    bool // it was said that notifications cannot be switched on
-	part       bool // it was said that only a part of them is published
-
-	// What wakes the loops before their time.
-	delayed, deadlines, wake, sweeps step.Bell
+	hears   atomic.Bool // keyspace notifications arrive
 }
 
 // New returns a Scheduler. It does no I/O.
 func New(o Options) (*Scheduler, error) {
-	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
-		return nil, errors.New("scheduler: Redis, Scripts and Consumer are required")
+	if o.Scripts == nil || o.Consumer == "" {
+		return nil, errors.New("scheduler: Scripts and Consumer are required")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	s := &base{scripts: o.Scripts, metrics: newMetrics(o.Metrics), log: o.Log, pace: defaultPace}
+	move, find := &mover{base: s, bell: step.NewBell()}, &lost{base: s}
+	expire := &deadlines{base: s, lost: find, next: step.NewBell(), event: step.NewBell(), sweep: step.NewBell()}
 	return &Scheduler{
-		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
-		metrics: newMetrics(o.Metrics), log: o.Log, pace: defaultPace,
-		past:    past.New(o.Redis, o.Scripts.Keys.Events),
-		delayed: step.NewBell(), deadlines: step.NewBell(), wake: step.NewBell(), sweeps: step.NewBell(),
+		base: s, mover: move, deadlines: expire, lost: find,
+		progress:     &progress{s, past.New(o.Scripts)},
+		subscription: &subscription{base: s, consumer: o.Consumer, mover: move, deadlines: expire, timers: o.Timers},
 	}, nil
 }
 
 // Run works until ctx ends, and then returns nil. It waits for the end of an outage of Redis.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var group errgroup.Group
-	group.Go(func() error { return step.Loop(ctx, s.log, "move what is due", pause, s.delayed, s.moveDue) })
-	group.Go(func() error { return step.Loop(ctx, s.log, "touch the wake key", pause, s.deadlines, s.touchWake) })
-	group.Go(func() error { return step.Loop(ctx, s.log, "fail what has expired", pause, s.wake, s.failExpired) })
-	group.Go(func() error { return step.Loop(ctx, s.log, "fail what is overdue", pause, s.sweeps, s.failOverdue) })
-	group.Go(func() error { return step.Loop(ctx, s.log, "find what is lost", pause, step.NewBell(), s.findLost) })
-	group.Go(func() error {
-		return step.Loop(ctx, s.log, "tell how far jobs are", s.pace.progress, step.NewBell(), s.tellProgress)
-	})
-	group.Go(func() error { return s.subscribe(ctx) })
+	loop := func(what string, max time.Duration, bell step.Bell, once func(context.Context) (time.Duration, error)) {
+		group.Go(func() error { return step.Loop(ctx, s.log, what, max, bell, once) })
+	}
+	loop("move what is due", pause, s.mover.bell, s.mover.once)
+	loop("touch the wake key", pause, s.deadlines.next, s.deadlines.touchWake)
+	loop("fail what has expired", pause, s.deadlines.event, s.deadlines.failExpired)
+	loop("fail what is overdue", pause, s.deadlines.sweep, s.deadlines.failOverdue)
+	loop("find what is lost", pause, step.Bell{}, s.lost.once)
+	loop("write the progress of jobs", s.pace.progress, step.Bell{}, s.progress.once)
+	group.Go(func() error { return s.subscription.run(ctx) })
 	return group.Wait()
-}
-
-// wakeAll makes every loop poll, as after a time without events. Timers scan the whole db, and are
-// woken only when events arrive.
-func (s *Scheduler) wakeAll() {
-	s.delayed.Ring()
-	s.deadlines.Ring()
-	s.sweeps.Ring()
 }

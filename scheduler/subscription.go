@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
@@ -33,13 +32,26 @@ var (
 	errMute = errors.New("scheduler: Redis publishes no keyspace notifications: they are off or forbidden")
 )
 
-// subscribe keeps a subscription to keyspace notifications until ctx ends. Every new subscription
+// subscription receives keyspace notifications, and wakes the services that they are for.
+type subscription struct {
+	*base
+	consumer  string
+	mover     *mover
+	deadlines *deadlines
+	timers    TimerEvents // nil: none
+
+	subscribed bool // at least once
+	refused    bool // it was logged that notifications cannot be switched on
+	part       bool // it was logged that only a part of them is published
+}
+
+// run keeps a subscription to keyspace notifications until ctx ends. Every new subscription
 // wakes all loops, because earlier events were missed.
 //
 // go-redis replaces a broken connection silently, and does not detect one that is open but dead. So
 // a subscription here is one connection: an error, or a canary whose event does not arrive, ends
 // it.
-func (s *Scheduler) subscribe(ctx context.Context) error {
+func (s *subscription) run(ctx context.Context) error {
 	said := error(nil)
 	mute := maxMute // tries in a row that have heard nothing, since something was heard
 	for {
@@ -78,7 +90,7 @@ const maxMute = 10
 
 // connection returns the options of the subscription's connections: they time out soon, and do not
 // hide a broken connection behind another one.
-func (s *Scheduler) connection(given *redis.Client) *redis.Options {
+func (s *subscription) connection(given *redis.Client) *redis.Options {
 	o := *given.Options()
 	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = 2, 0, 0
 	o.MaxRetries, o.DialerRetries = -1, 1
@@ -92,10 +104,10 @@ func (s *Scheduler) connection(given *redis.Client) *redis.Options {
 
 // session runs one subscription until it breaks or ctx ends. It tells whether events arrived, and
 // why it ended.
-func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
+func (s *subscription) session(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	master, err := redisdb.Master(ctx, s.redis, s.scripts.Keys.Wake)
+	master, err := s.scripts.Node(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -122,7 +134,10 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 		_ = pubsub.Close()
 		<-received
 	}()
-	s.wakeAll()
+	// Events were missed. Timers scan the whole db, and are woken only when events arrive.
+	s.mover.bell.Ring()
+	s.deadlines.next.Ring()
+	s.deadlines.sweep.Ring()
 	all := false // Redis publishes all that can happen to a timer's key
 	for {
 		// Somebody may have switched some of them off, of which the end of the canary
@@ -165,7 +180,7 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 }
 
 // tellTimers says that events arrive, and whether all kinds do. Missing kinds are logged once.
-func (s *Scheduler) tellTimers(all bool) {
+func (s *subscription) tellTimers(all bool) {
 	s.timers.Subscribed(all)
 	if !all && !s.part {
 		s.log.Warn("Redis publishes only some of the required keyspace notifications; scanning for keys of timers instead", "setting", notifySetting, "needed", notifyFlags)
@@ -173,22 +188,29 @@ func (s *Scheduler) tellTimers(all bool) {
 	s.part = !all
 }
 
+// touches is the maximum number of touches of a canary, a millisecond apart.
+const touches = 10
+
 // proves tells whether the event of the canary arrives.
-func (s *Scheduler) proves(ctx context.Context, heard step.Bell) (bool, error) {
+func (s *subscription) proves(ctx context.Context, heard step.Bell) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, s.pace.patience)
 	defer cancel()
 	select {
 	case <-heard.Rung: // of the one before, or of one that nobody waits for
 	default:
 	}
-	if err := s.scripts.Clock.SetCanary(limited, s.name); err != nil {
+	if err := s.scripts.Clock.SetCanary(limited, s.consumer); err != nil {
 		return false, err
 	}
 	if step.Wait(limited, 2*time.Millisecond) != nil {
 		return false, limited.Err()
 	}
-	if err := s.touchKeys(limited, []string{s.scripts.Keys.Canary(s.name)}); err != nil {
-		return false, err
+	for range touches {
+		if exists, err := s.scripts.Clock.Touch(limited, s.scripts.Keys.Canary(s.consumer)); err != nil {
+			return false, err
+		} else if !exists || step.Wait(limited, time.Millisecond) != nil {
+			break
+		}
 	}
 	select {
 	case <-heard.Rung:

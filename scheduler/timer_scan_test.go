@@ -202,7 +202,8 @@ func TestNotificationsThatChange(t *testing.T) {
 	worker := redis.NewClient(&redis.Options{Addr: b.client.(*redis.Client).Options().Addr, Username: "worker", Password: "secret"})
 	defer worker.Close()
 	events := &timerEvents{touched: map[string]int{}}
-	b.options.Redis, b.options.Timers = worker, events
+	b.connect(worker)
+	b.options.Timers = events
 	registry := b.run("a")
 	var want []bool
 	for _, c := range []struct {

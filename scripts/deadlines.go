@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,23 +43,12 @@ func (s Clock) Passed(ctx context.Context, after int64, max int) (Timeouts, erro
 	return d, nil
 }
 
-// Touch reads keys in one round trip: Redis deletes a key whose time is over and publishes
-// that it has expired. Touch returns the keys that still exist.
-func (s Clock) Touch(ctx context.Context, keys []string) ([]string, error) {
-	cmds := make([]redis.Cmder, len(keys))
-	for i, key := range keys {
-		cmds[i] = redis.NewIntCmd(ctx, "exists", key)
-	}
-	if err := s.send(ctx, cmds...); err != nil {
-		return nil, err
-	}
-	var left []string
-	for i, c := range cmds {
-		if c.(*redis.IntCmd).Val() == 1 {
-			left = append(left, keys[i])
-		}
-	}
-	return left, nil
+// Touch tells whether a key exists. Redis deletes a key whose TTL has ended when it is touched, and
+// publishes that it has expired.
+func (s Clock) Touch(ctx context.Context, key string) (exists bool, err error) {
+	c := redis.NewIntCmd(ctx, "exists", key)
+	err = s.send(ctx, c)
+	return c.Val() == 1, err
 }
 
 // SetCanary sets a subscriber's canary, whose time is over after a millisecond, so that a
@@ -72,26 +60,18 @@ func (s Clock) SetCanary(ctx context.Context, consumer string) error {
 
 // Overdue iterates over the running jobs whose deadline passed at least that long ago by
 // the server's clock, a page at a time.
-func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]redis.Z, error] {
-	const page = 500
-	return func(yield func([]redis.Z, error) bool) {
+func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]Member, error] {
+	return func(yield func([]Member, error) bool) {
 		now, err := s.Now(ctx)
 		if err != nil {
 			yield(nil, fmt.Errorf("time of Redis: %w", err))
 			return
 		}
-		limit := strconv.FormatInt(now.Add(-by).UnixMilli(), 10)
 		// A job that moves to another page, because others are settled, is found by the
 		// next call.
-		for offset := int64(0); ; offset += page {
-			jobs, err := s.rdb.ZRangeByScoreWithScores(ctx, s.Keys.Deadlines, &redis.ZRangeBy{
-				Min: "-inf", Max: limit, Offset: offset, Count: page,
-			}).Result()
-			if err != nil {
-				yield(nil, fmt.Errorf("overdue jobs: %w", err))
-				return
-			}
-			if !yield(jobs, nil) || len(jobs) < page {
+		for offset := 0; ; offset += pageSize {
+			jobs, full, err := Sets(s).Until(ctx, s.Keys.Deadlines, now.Add(-by), false, offset)
+			if !yield(jobs, err) || err != nil || !full {
 				return
 			}
 		}

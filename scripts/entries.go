@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,8 +29,54 @@ func (s Entries) Get(ctx context.Context, stream, id string) (StreamEntry, bool,
 	return found[0], true, nil
 }
 
+// After returns a page of the entries of a stream after an entry, the oldest first. A page that is not
+// full is the last one.
+func (s Entries) After(ctx context.Context, stream, id string) (page []StreamEntry, full bool, err error) {
+	page, err = s.between(ctx, stream, "("+id, "+", pageSize)
+	return page, len(page) == pageSize, err
+}
+
+// Newest returns the newest entries of a stream, at most count, the newest first, of those between two
+// entries; empty: of all.
+func (s Entries) Newest(ctx context.Context, stream, after, before string, count int64) ([]StreamEntry, error) {
+	from, to := "+", "-"
+	if before != "" {
+		from = "(" + before
+	}
+	if after != "" {
+		to = "(" + after
+	}
+	return s.read(ctx, stream, "xrevrange", from, to, count)
+}
+
+// Last returns the id of the newest entry of a stream, or one before all entries if it has none.
+func (s Entries) Last(ctx context.Context, stream string) (string, error) {
+	found, err := s.Newest(ctx, stream, "", "", 1)
+	if err != nil || len(found) == 0 {
+		return "0-0", err
+	}
+	return found[0].ID, nil
+}
+
+// NewestPages iterates over the entries of a stream, page by page, the newest first.
+func (s Entries) NewestPages(ctx context.Context, stream string) iter.Seq2[[]StreamEntry, error] {
+	return func(yield func([]StreamEntry, error) bool) {
+		for before := ""; ; {
+			page, err := s.Newest(ctx, stream, "", before, pageSize)
+			if !yield(page, err) || err != nil || len(page) < pageSize {
+				return
+			}
+			before = page[len(page)-1].ID
+		}
+	}
+}
+
 func (s Entries) between(ctx context.Context, stream, from, to string, count int64) ([]StreamEntry, error) {
-	c := redis.NewXMessageSliceCmd(ctx, "xrange", stream, from, to, "count", count)
+	return s.read(ctx, stream, "xrange", from, to, count)
+}
+
+func (s Entries) read(ctx context.Context, stream, command, from, to string, count int64) ([]StreamEntry, error) {
+	c := redis.NewXMessageSliceCmd(ctx, command, stream, from, to, "count", count)
 	if err := s.send(ctx, c); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func mustRead(name string) string {
 // line, #!lua, has the server check that all keys are declared. A server that refuses the line,
 // such as Dragonfly, gets them without, from then on.
 func (s *conn) Load(ctx context.Context) error {
-	node, err := s.node(ctx)
+	node, err := s.Node(ctx)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (u Usage) Percent() int {
 // Usage returns the memory of the server of this partition. What Redis does not compare with
 // maxmemory, such as buffers of replicas, is not part of it.
 func (s Memory) Usage(ctx context.Context) (u Usage, err error) {
-	node, err := s.node(ctx)
+	node, err := s.Node(ctx)
 	if err != nil {
 		return u, err
 	}
@@ -85,12 +85,12 @@ const holdersPage = 1000
 // Holders returns the running jobs with data in the server of a partition, of all partitions that it
 // has.
 func (p Partitions) Holders(ctx context.Context, of *Scripts) (holders []Contender, err error) {
-	server, err := of.node(ctx)
+	server, err := of.Node(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range p {
-		node, err := s.node(ctx)
+		node, err := s.Node(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -111,26 +112,37 @@ func (s Jobs) EpochAndAttempts(ctx context.Context, ids []string) (epoch string,
 	return epoch, attempts, statuses, nil
 }
 
-// Found is a job that runs, as List finds it.
+// Found is a job that runs, as Turn finds it.
 type Found struct {
 	ID    string
 	State *job.State // nil: none
 	Err   error      // the state cannot be read
 }
 
-// List returns running jobs in the order of their deadlines: count of them, from an
-// offset on.
-func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
+// Turn returns some of the running jobs, at most count, and Redis's time, which decides which jobs
+// these are, in every process: of those in the order of their deadlines, the next ones after each
+// period.
+func (s Jobs) Turn(ctx context.Context, period time.Duration, count int64) ([]Found, time.Time, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, now, err
+	}
+	running, err := s.Running(ctx)
+	if err != nil {
+		return nil, now, err
+	}
+	pages := max(1, (running+count-1)/count)
+	offset := now.UnixMilli() / max(1, period.Milliseconds()) % pages * count
 	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, offset, offset+count-1).Result()
 	if err != nil {
-		return nil, fmt.Errorf("running jobs: %w", err)
+		return nil, now, fmt.Errorf("running jobs: %w", err)
 	}
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
 		cmds[i] = s.stateCall(ctx, id)
 	}
 	if err := s.do(ctx, cmds...); err != nil {
-		return nil, fmt.Errorf("states: %w", err)
+		return nil, now, fmt.Errorf("states: %w", err)
 	}
 	found := make([]Found, len(ids))
 	for i, id := range ids {
@@ -143,7 +155,7 @@ func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
 		}
 		found[i] = Found{ID: id, State: state, Err: err}
 	}
-	return found, nil
+	return found, now, nil
 }
 
 // WriteProgress writes into the hashes of jobs how far they are: text for each, by its id and attempt. Where

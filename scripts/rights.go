@@ -56,7 +56,7 @@ func aclName(command []string) string {
 // need, and use their keys. It changes nothing: the rights to commands that are queued in a
 // transaction are checked, and the transaction ends with its connection. It returns ErrRights if a right is missing.
 func (s *Scripts) CheckRights(ctx context.Context) error {
-	node, err := s.node(ctx)
+	node, err := s.Node(ctx)
 	if err != nil {
 		return err
 	}

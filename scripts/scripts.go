@@ -149,7 +149,7 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 			args := cmd.Args()
 			script := hashed[args[1].(string)]
-			if node, err := s.node(limited); err == nil && len(again) == 0 {
+			if node, err := s.Node(limited); err == nil && len(again) == 0 {
 				_ = s.load(limited, node, script) // finds out whether its first line is refused
 			}
 			args[0], args[1] = "eval", script.sourceFor(s.Plain())

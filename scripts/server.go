@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,18 +12,27 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
-// node returns a client of the server that has the keys, for commands that name no key.
-func (s *conn) node(ctx context.Context) (*redis.Client, error) {
+// Node returns a client of the server that has the keys, for subscriptions and commands without a key.
+func (s *conn) Node(ctx context.Context) (*redis.Client, error) {
 	return redisdb.Master(ctx, s.rdb, s.Keys.Wake)
 }
 
 // Locker makes locks on the client of the scripts; their keys are Lock's.
 func (s *conn) Locker() *redislock.Client { return redislock.New(s.rdb) }
 
+// TryLock takes a lock, which ends after that time; false: another process has it.
+func (s *conn) TryLock(ctx context.Context, what string, d time.Duration) (bool, error) {
+	_, err := s.Locker().Obtain(ctx, s.Keys.Lock(what), d, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // ReadRun returns the id of the server's run, which a restart and a failover
 // change.
 func (s Epoch) ReadRun(ctx context.Context) (string, error) {
-	node, err := s.node(ctx)
+	node, err := s.Node(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +45,7 @@ func (s Epoch) ReadRun(ctx context.Context) (string, error) {
 
 // Now returns the time by Redis's clock.
 func (s *conn) Now(ctx context.Context) (time.Time, error) {
-	node, err := s.node(ctx)
+	node, err := s.Node(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -15,7 +15,7 @@ const maxScanned = 1000
 // disagree, and the next cursor, 0 at the end.
 func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
 	prefix := s.Keys.Timer("")
-	node, err := s.node(ctx)
+	node, err := s.Node(ctx)
 	if err != nil {
 		return nil, cursor, err
 	}

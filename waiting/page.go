@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/past"
@@ -29,7 +27,6 @@ type Options struct {
 	Seal       *Sealer
 	Inspect    *inspect.Inspector
 	Records    *record.Store
-	Redis      redis.UniversalClient // for reads that do not block
 	Partitions scripts.Partitions
 	Reports    map[string]*report.Report
 	Find       web.Find
@@ -62,11 +59,7 @@ func New(o Options) *Pages {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	var events []string
-	for _, s := range o.Partitions {
-		events = append(events, s.Keys.Events)
-	}
-	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Redis, events...)}
+	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Partitions...)}
 	p.streams.Max, p.streams.MaxOf = maxStreams, maxStreamsOf
 	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
 	p.exports = exports{o: o}

@@ -33,7 +33,7 @@ func TestAQueueThatHangs(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	h := hanging{make(chan struct{}), make(chan struct{})}
 	client.AddHook(h)
-	p := New(Options{Redis: client, Partitions: scripts.Partitions{scripts.New(scripts.Options{Redis: client})}})
+	p := New(Options{Partitions: scripts.Partitions{scripts.New(scripts.Options{Redis: client})}})
 	read := make(chan error)
 	go func() {
 		_, err := p.queues.heads.Get(t.Context(), "away")

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -43,13 +42,12 @@ type members map[string]map[string]int64
 
 // add adds members of a set, except steps of jobs, which are lost with the state of their job,
 // invalid names, and scores that are not times.
-func (m members) add(set string, all []redis.Z) {
+func (m members) add(set string, all []scripts.Member) {
 	if m[set] == nil {
 		m[set] = map[string]int64{}
 	}
-	for _, z := range all {
-		member, _ := z.Member.(string)
-		at := math.Ceil(z.Score) // nothing becomes due too early
+	for _, one := range all {
+		member, at := one.Name, math.Ceil(one.Score) // nothing becomes due too early
 		if report.ValidTimer(member) && (set != setDelayed || report.ValidID(member)) && math.Abs(at) < 1<<53 {
 			m[set][member] = int64(at)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // changes tells whether keys have changed, at a cost that does not depend on their content. Redis
@@ -15,18 +15,15 @@ import (
 // CLIENT INFO shows it as the flag d. The connection has no other use; losing it counts as a
 // change.
 type changes struct {
-	client redis.UniversalClient // nil: nothing can be told
-	conn   *redis.Conn           // nil: it does not watch
-	id     string                // of the connection
+	scripts *scripts.Scripts
+	conn    *redis.Conn // nil: it does not watch
+	id      string      // of the connection
 }
 
 // begin starts to watch.
 func (c *changes) begin(ctx context.Context, keys []string) {
 	c.end(ctx)
-	if c.client == nil {
-		return
-	}
-	node, err := redisdb.Master(ctx, c.client, keys[0])
+	node, err := c.scripts.Node(ctx)
 	if err != nil {
 		return
 	}

@@ -43,6 +43,9 @@ func Move(ctx context.Context, from, to scripts.Partitions, source, target redis
 	return moved, nil
 }
 
+// scanPage is how many keys, members or entries one round trip reads.
+const scanPage = 1000
+
 // isSame tells whether two clients use the same Redis: one sees what the other writes.
 func isSame(ctx context.Context, source, target redis.UniversalClient, key string) (bool, error) {
 	token := rand.Text()
@@ -165,21 +168,19 @@ func (m *mover) stays(from, to string) bool { return m.same && from == to }
 
 // set moves the members of a sorted set and renames them; an empty name removes a member.
 func (m *mover) set(ctx context.Context, key string, to func(member string) string) error {
-	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		page, next, err := m.from.Sets.Scan(ctx, key, cursor, scanPage)
+	for page, err := range m.from.Sets.Scan(ctx, key) {
 		if err != nil {
 			return err
 		}
 		var gone []any
 		if _, err = m.target.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, z := range page {
-				member, _ := z.Member.(string)
-				name := to(member)
+			for _, one := range page {
+				name := to(one.Name)
 				if m.stays(key, name) {
 					continue
 				}
-				if gone = append(gone, member); name != "" {
-					p.ZAddNX(ctx, name, z)
+				if gone = append(gone, one.Name); name != "" {
+					p.ZAddNX(ctx, name, redis.Z{Member: one.Name, Score: one.Score})
 					m.moved++
 				}
 			}
@@ -192,7 +193,6 @@ func (m *mover) set(ctx context.Context, key string, to func(member string) stri
 				return err
 			}
 		}
-		cursor = next
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bsm/redislock"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
@@ -40,7 +39,6 @@ type Options struct {
 	Rate    int           // records that a pass looks at in a second
 
 	Store         Store                 // nil: due times and timers do not outlive Redis
-	Redis         redis.UniversalClient // tells when the sets of a snapshot change; nil: they are read each time
 	PassEvery     time.Duration         // between passes over the records; 0 means 5 minutes
 	SnapshotEvery time.Duration         // between snapshots of due times and timers; 0 means 5 s
 	Metrics       prometheus.Registerer // nil: none

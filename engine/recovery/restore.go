@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // restoreBatch is how many members are restored per round trip.
@@ -74,9 +74,9 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 			return restored, err
 		}
 		for _, set := range sets(r.o.Scripts.Keys) {
-			var members []redis.Z
+			var members []scripts.Member
 			for member, at := range found[set[0]] {
-				members = append(members, redis.Z{Member: member, Score: float64(at)})
+				members = append(members, scripts.Member{Name: member, Score: float64(at)})
 			}
 			for batch := range slices.Chunk(members, restoreBatch) {
 				n, err := r.restoreMembers(ctx, set[0], set[1], batch, older)
@@ -91,7 +91,7 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 
 // restoreMembers restores members of a set, except timers that are paused in Redis, and paused
 // timers that are set in Redis.
-func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members []redis.Z, older bool) (restored int, err error) {
+func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members []scripts.Member, older bool) (restored int, err error) {
 	other := ""
 	switch {
 	case set == setTimers:
@@ -101,15 +101,15 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 	}
 	if other != "" {
 		var names []string
-		for _, z := range members {
-			names = append(names, z.Member.(string))
+		for _, m := range members {
+			names = append(names, m.Name)
 		}
 		elsewhere, err := r.o.Scripts.Sets.Scores(ctx, other, names)
 		if err != nil {
 			return 0, err
 		}
-		members = slices.DeleteFunc(members, func(z redis.Z) bool {
-			_, there := elsewhere[z.Member.(string)]
+		members = slices.DeleteFunc(members, func(m scripts.Member) bool {
+			_, there := elsewhere[m.Name]
 			return there
 		})
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/step"
 )
 
@@ -27,8 +25,6 @@ const (
 	// snapshotAnyway is the age from which a snapshot is made although nothing seems to
 	// have changed.
 	snapshotAnyway = 10 * time.Minute
-	// scanPage is how many members are read from Redis at once.
-	scanPage = 1000
 )
 
 // snapshots saves delayed ids, timers and pauses in MySQL, in one process at a time.
@@ -53,7 +49,7 @@ type snapshotter struct {
 }
 
 func newSnapshotter(r *Recovery) *snapshotter {
-	return &snapshotter{Recovery: r, changes: changes{client: r.o.Redis}}
+	return &snapshotter{Recovery: r, changes: changes{scripts: r.o.Scripts}}
 }
 
 // release releases the lock.
@@ -152,9 +148,8 @@ func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
 		return err
 	}
 	for _, set := range sets(s.o.Scripts.Keys) {
-		for cursor, more := uint64(0), true; more; more = cursor != 0 {
-			var page []redis.Z
-			if page, cursor, err = s.o.Scripts.Sets.Scan(ctx, set[1], cursor, scanPage); err != nil {
+		for page, err := range s.o.Scripts.Sets.Scan(ctx, set[1]) {
+			if err != nil {
 				return nil, err
 			}
 			if part.add(set[0], page); len(part[set[0]]) < partMembers {

@@ -227,7 +227,7 @@ func TestEveryChangeIsSeen(t *testing.T) {
 	foreign := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = foreign.Close() })
 	ctx, keys := t.Context(), []string{b.scripts.Keys.Delayed, b.scripts.Keys.Timers}
-	c := changes{client: b.client}
+	c := changes{scripts: b.scripts}
 	defer c.end(ctx)
 	if !c.seen(ctx) {
 		t.Error("before it watches it cannot know")

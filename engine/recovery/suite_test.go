@@ -155,7 +155,7 @@ func (b *bench) process() *Recovery {
 	b.t.Helper()
 	r, err := New(Options{
 		Scripts: b.scripts, Jobs: b.jobs, Records: noRecords{}, Grace: time.Minute, Rate: 1000,
-		Store: b.tables, Redis: b.client, PassEvery: time.Hour, SnapshotEvery: 20 * time.Millisecond,
+		Store: b.tables, PassEvery: time.Hour, SnapshotEvery: 20 * time.Millisecond,
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -3,26 +3,23 @@ package past
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
 	// kept is how many runs of a report are remembered.
 	kept = 50
-	// first is how many events of a stream are read the first time, and maxRead later.
+	// first is how many events of a partition are read the first time, and maxRead later.
 	first, maxRead = 5000, 1000
 	// Every is the minimum time between two reads.
 	Every = 5 * time.Second
-	// readTime bounds the wait for a stream.
+	// readTime bounds the wait for a partition.
 	readTime = 3 * time.Second
 	// enough is the minimum number of runs for an estimate.
 	enough = 3
@@ -30,25 +27,23 @@ const (
 
 // Runs remembers how long the newest runs of every report took. It is safe for concurrent use.
 type Runs struct {
-	redis   redis.UniversalClient
-	streams []string // the streams of events
+	parts scripts.Partitions
 
 	mu      sync.Mutex
-	reading bool              // a caller is reading
-	read    time.Time         // when the streams were last read
-	last    map[string]string // stream → newest entry that was read
+	reading bool      // a caller is reading
+	read    time.Time // when the events were last read
+	last    []string  // the newest event that was read, by partition
 	took    map[string][]time.Duration
 }
 
-// New returns Runs that reads streams of events. It does no I/O.
-func New(client redis.UniversalClient, streams ...string) *Runs {
-	return &Runs{redis: client, streams: streams, last: map[string]string{}, took: map[string][]time.Duration{}}
+// New returns Runs that reads the events of partitions. It does no I/O.
+func New(parts ...*scripts.Scripts) *Runs {
+	return &Runs{parts: parts, last: make([]string, len(parts)), took: map[string][]time.Duration{}}
 }
 
 // Of returns how long the newest runs of a report took. It first reads the events since the last
 // call, at most once per Every and by one caller at a time; other callers get what is known. If a
-// stream cannot be read, the caller that read gets the error beside the durations of the other
-// streams.
+// partition cannot be read, the caller that read gets the error beside the durations of the others.
 func (r *Runs) Of(ctx context.Context, report string) (Durations, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,44 +58,38 @@ func (r *Runs) Of(ctx context.Context, report string) (Durations, error) {
 	return all, err
 }
 
-// refresh reads the newest events of all streams at once. Of more than maxRead new events it skips
+// refresh reads the newest events of all partitions at once. Of more than maxRead new events it skips
 // the oldest. It unlocks r while it waits for Redis.
 func (r *Runs) refresh(ctx context.Context) error {
-	last := maps.Clone(r.last)
+	last := slices.Clone(r.last)
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	found, failed := make([][]redis.XMessage, len(r.streams)), make([]error, len(r.streams))
+	found, failed := make([][]scripts.StreamEntry, len(r.parts)), make([]error, len(r.parts))
 	var reads sync.WaitGroup
-	for i, stream := range r.streams {
+	for i, s := range r.parts {
 		reads.Go(func() {
-			from, count := "-", int64(first)
-			if last[stream] != "" {
-				from, count = "("+last[stream], maxRead
+			count := int64(first)
+			if last[i] != "" {
+				count = maxRead
 			}
-			if found[i], failed[i] = r.redis.XRevRangeN(ctx, stream, "+", from, count).Result(); failed[i] != nil {
-				failed[i] = fmt.Errorf("events %s: %w", stream, failed[i])
-			}
+			found[i], failed[i] = s.Entries.Newest(ctx, s.Keys.Events, last[i], "", count)
 		})
 	}
 	reads.Wait()
 	r.mu.Lock()
 	for i, entries := range found {
 		for _, e := range slices.Backward(entries) {
-			r.last[r.streams[i]] = e.ID
-			r.add(e.Values)
+			r.last[i] = e.ID
+			r.add(e.Fields)
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (r *Runs) add(event map[string]any) {
-	text := func(name string) string {
-		value, _ := event[name].(string)
-		return value
-	}
-	ms, err := strconv.ParseInt(text("ms"), 10, 64)
-	if name := text("report"); err == nil && text("event") == "finished" && report.Status(text("status")).HasFile() {
+func (r *Runs) add(event map[string]string) {
+	ms, err := strconv.ParseInt(event["ms"], 10, 64)
+	if name := event["report"]; err == nil && event["event"] == "finished" && report.Status(event["status"]).HasFile() {
 		all := append(r.took[name], time.Duration(ms)*time.Millisecond)
 		r.took[name] = all[max(0, len(all)-kept):]
 	}

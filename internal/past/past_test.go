@@ -12,6 +12,8 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
@@ -32,6 +34,10 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+func partition(client *redis.Client, prefix string) *scripts.Scripts {
+	return scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: prefix, Hash: prefix}})
+}
+
 // TestRuns reads the ends of jobs that made a file, and of those that ended since.
 func TestRuns(t *testing.T) {
 	t.Parallel()
@@ -45,11 +51,11 @@ func TestRuns(t *testing.T) {
 	end := func(report, status, ms string) {
 		t.Helper()
 		values := []string{"id", "1", "event", "finished", "report", report, "status", status, "ms", ms}
-		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "events", Values: values}).Err(); err != nil {
+		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "own:events", Values: values}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := New(client, "events", "other")
+	r := New(partition(client, "own:"), partition(client, "other:"))
 	of := func(report string) Durations {
 		t.Helper()
 		r.read = time.Time{}
@@ -95,15 +101,15 @@ func TestRunsOfPartitionsAway(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	hangs, answered := make(chan struct{}), make(chan struct{}, 2)
 	for _, ms := range []string{"10", "20", "30"} {
-		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "events", Values: []string{"event", "finished", "report", "a", "status", "SUCCESS", "ms", ms}}).Err(); err != nil {
+		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "own:events", Values: []string{"event", "finished", "report", "a", "status", "SUCCESS", "ms", ms}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := client.Set(t.Context(), "refuses", "no stream", 0).Err(); err != nil {
+	if err := client.Set(t.Context(), "refuses:events", "no stream", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	client.AddHook(away{hangs, answered})
-	r := New(client, "refuses", "hangs", "events")
+	r := New(partition(client, "refuses:"), partition(client, "hangs:"), partition(client, "own:"))
 	ctx, cancel := context.WithCancel(t.Context())
 	read := make(chan struct{})
 	go func() {
@@ -135,7 +141,7 @@ func (away) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPip
 }
 func (a away) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, c redis.Cmder) error {
-		if slices.Contains(c.Args(), any("hangs")) {
+		if slices.Contains(c.Args(), any("hangs:events")) {
 			close(a.hangs)
 			<-ctx.Done()
 			c.SetErr(ctx.Err())

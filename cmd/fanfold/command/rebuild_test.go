@@ -38,7 +38,7 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Log: log,
 	}, s.dirSink()), func(o *recovery.Options) {
 		part := b.Records.Partition(0, 1)
-		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = part, part, b.Redis, 50*time.Millisecond, prometheus.NewRegistry(), log
+		o.Records, o.Store, o.SnapshotEvery, o.Metrics, o.Log = part, part, 50*time.Millisecond, prometheus.NewRegistry(), log
 		if change != nil {
 			change(o)
 		}

@@ -145,7 +145,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 	part := p.Records.Partition(of.index, len(p.Partitions))
 	r, err := recovery.New(recovery.Options{
 		Scripts: of.Scripts, Jobs: t, Records: part, Grace: of.limits.Grace, Rate: of.limits.Rebuild,
-		Store: part, Redis: p.Redis, Metrics: of.metrics, Log: of.log,
+		Store: part, Metrics: of.metrics, Log: of.log,
 	})
 	return together{t, fanin.New(e, f), f, r}, err
 }
@@ -191,7 +191,7 @@ func newScheduler(p *Process, of partition) (Runner, error) {
 		return nil, err
 	}
 	s, err := scheduler.New(scheduler.Options{
-		Redis: p.Redis, Scripts: of.Scripts, Consumer: of.consumer, Timers: timers, Metrics: of.metrics, Log: of.log,
+		Scripts: of.Scripts, Consumer: of.consumer, Timers: timers, Metrics: of.metrics, Log: of.log,
 	})
 	return together{s, timers}, err
 }
