@@ -33,7 +33,11 @@ type FanIn struct {
 
 // New returns a FanIn. It does no I/O.
 func New(e *engine.Engine, files *files.Files) *FanIn {
-	f := &FanIn{finisher: &finisher{&maker{Engine: e, files: files}}, definitions: map[string]*report.Report{}, requeued: newRequeued(e.Metrics)}
+	f := &FanIn{
+		finisher:    &finisher{&maker{Engine: e, files: files}},
+		definitions: map[string]*report.Report{},
+		requeued:    newRequeued(e.Metrics),
+	}
 	for _, r := range e.Reports {
 		hash := r.Hash()
 		f.definitions[hash] = r

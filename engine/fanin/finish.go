@@ -130,7 +130,9 @@ const recordPatience = 5 * time.Second
 
 // onRecord retries an operation on the record of a job for a short time. If the records stay
 // unavailable, the error is a step.Failure.
-func onRecord[T any](ctx context.Context, f *finisher, state *job.State, what string, do func() (T, error)) (value T, err error) {
+func onRecord[T any](
+	ctx context.Context, f *finisher, state *job.State, what string, do func() (T, error),
+) (value T, err error) {
 	ctx, span := f.Trace.Start(ctx, trace.Record, traced(state))
 	defer func() { endSpan(span, err) }()
 	short, cancel := context.WithTimeout(ctx, recordPatience)

@@ -51,7 +51,8 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 		endSpan(span, err)
 	}()
 	if !json.Valid(w.Parameters) { // the manifest contains them
-		return file{}, broken(errors.New("the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
+		return file{}, broken(errors.New(
+			"the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
 	}
 	r := w.report.Without(slices.Collect(maps.Keys(w.Omitted())))
 	sets, err := m.datasets(ctx, r, w.Fold)
@@ -73,7 +74,9 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 }
 
 // writeRows writes the rows of a plan.
-func (m *maker) writeRows(ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer) (format.Made, []fold.Match, error) {
+func (m *maker) writeRows(
+	ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer,
+) (format.Made, []fold.Match, error) {
 	out, err := m.files.Begin(r, plan.Columns(), sinkWriter{w})
 	if err != nil {
 		return format.Made{}, nil, err

@@ -25,8 +25,11 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 	for i, stage := range r.Stages {
 		for _, l := range stage.Listeners {
 			task := state.Tasks[l.Name]
-			given := sink.ManifestListener{Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries, DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds()}
-			given.OnFailure, given.Error = task.Policy, task.Failed
+			given := sink.ManifestListener{
+				Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries,
+				DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds(),
+				OnFailure: task.Policy, Error: task.Failed,
+			}
 			if task.Policy != "" {
 				given.Columns = []dataset.Column{}
 			} else {

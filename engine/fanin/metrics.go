@@ -18,7 +18,8 @@ const (
 // only counts.
 func newRequeued(to prometheus.Registerer) *prometheus.CounterVec {
 	return promauto.With(to).NewCounterVec(prometheus.CounterOpts{
-		Name: "fanfold_fanin_requeued_total", Help: "Times that fan-in left a job for later, by step and reason: refused, outage or stop.",
+		Name: "fanfold_fanin_requeued_total",
+		Help: "Times that fan-in left a job for later, by step and reason: refused, outage or stop.",
 	}, []string{"step", "reason"})
 }
 

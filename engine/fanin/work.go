@@ -167,7 +167,9 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 	for _, w := range jobs {
 		if w.end.status != "" && w.result.Kind == step.Done {
 			of = append(of, w)
-			ends = append(ends, scripts.End{Fold: w.Fold, Status: w.end.status, Detail: w.end.detail, Notify: f.Notifies(w.Report)})
+			ends = append(ends, scripts.End{
+				Fold: w.Fold, Status: w.end.status, Detail: w.end.detail, Notify: f.Notifies(w.Report),
+			})
 		}
 	}
 	if len(ends) == 0 {

@@ -48,7 +48,8 @@ func New(e *engine.Engine, o Options) (*Files, error) {
 		return nil, errors.New("files: Sink and Formats are required")
 	}
 	if o.Installation != "" && !ValidTag(o.Installation) {
-		return nil, fmt.Errorf("files: installation %q is not a tag as NewTag returns it: 6 letters and digits", o.Installation)
+		return nil, fmt.Errorf("files: installation %q is not a tag as NewTag returns it: 6 letters and digits",
+			o.Installation)
 	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
 	o.DeletedAge = cmp.Or(o.DeletedAge, deletedAge)

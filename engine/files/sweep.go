@@ -55,7 +55,8 @@ func (f sweeper) sweepDaily(ctx context.Context) error {
 // harm.
 func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 	g := f.newGone(ctx)
-	deleted, err = sweeper{f}.sweep(ctx, f.o.Sink.List(ctx, ""), func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }, g)
+	old := func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }
+	deleted, err = sweeper{f}.sweep(ctx, f.o.Sink.List(ctx, ""), old, g)
 	if deleted > 0 {
 		f.Log.Warn("deleted orphaned files", "files", deleted)
 	}
@@ -104,7 +105,9 @@ func (l listed) manifest() bool { return l.Object != l.of.String() }
 
 // sweep deletes the orphaned files among those for which meant is true. It gives those without a
 // row to g.
-func (f sweeper) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool, g *gone) (deleted int, err error) {
+func (f sweeper) sweep(
+	ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool, g *gone,
+) (deleted int, err error) {
 	if f.o.Installation == "" {
 		return 0, nil // unknown which files are this installation's
 	}

@@ -42,7 +42,8 @@ func (a *admission) pollMemory(ctx context.Context) error {
 	}
 	a.polled.Store(now)
 	if full := usage.Percent() > a.Limits.Memory; full != a.full.Swap(full) {
-		a.Log.Warn("memory of Redis crossed limits.memory", "percent", usage.Percent(), "limit", a.Limits.Memory, "starting jobs", !full)
+		a.Log.Warn("memory of Redis crossed limits.memory",
+			"percent", usage.Percent(), "limit", a.Limits.Memory, "starting jobs", !full)
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func (p *push) found(attempt int64, status string) {
 	p.attempt, p.ended, p.yielded = attempt, false, status == job.StatusPreempted
 	p.broken, p.garbled = status == scripts.StatusBroken, status == scripts.StatusGarbled
 	switch status {
-	case "", scripts.StatusBroken, scripts.StatusGarbled, job.StatusRun, job.StatusReady, job.StatusFold, job.StatusPublishing, job.StatusFailing:
+	case "", scripts.StatusBroken, scripts.StatusGarbled,
+		job.StatusRun, job.StatusReady, job.StatusFold, job.StatusPublishing, job.StatusFailing:
 	default:
 		p.ended = true
 	}
@@ -121,9 +122,13 @@ func decide(p *push, grace time.Duration) decision {
 	case p.paused:
 		return decision{act: actPark, why: "its report " + p.record.Report + " is paused"}
 	case p.outwaited() && p.turn.After != "":
-		return decision{act: actFail, why: "the deadline passed while the job waited for memory in Redis: raise maxmemory, reduce the result size, or limit the running jobs"}
+		return decision{act: actFail, why: "the deadline passed while the job waited for memory in Redis: " +
+			"raise maxmemory, reduce the result size, or limit the running jobs"}
 	case p.preempted() && p.turn.After != "":
-		return decision{act: actPollLater, why: "it waits for memory in Redis, after job " + p.turn.After, pause: p.turn.Pause(), member: job.Later{ID: p.id}}
+		return decision{
+			act: actPollLater, why: "it waits for memory in Redis, after job " + p.turn.After,
+			pause: p.turn.Pause(), member: job.Later{ID: p.id},
+		}
 	case p.report == nil && int(p.polls) < len(report.RecordPolls):
 		// A process with a newer configuration may know the report.
 		return p.pollLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))

@@ -18,7 +18,8 @@ import (
 )
 
 // AdoptHint is the remedy for a job whose definition no process has.
-const AdoptHint = "start a process that has it, or restart the jobs with the current definition: fanfold adopt --report "
+const AdoptHint = "start a process that has it, or restart the jobs with the current definition: " +
+	"fanfold adopt --report "
 
 // orphansEvery is the time between two passes over the definitions of running jobs. A gap above
 // orphansGap means that Redis may have been down, so that processes could not announce their
@@ -136,8 +137,8 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 		case err != nil:
 			return err
 		case ok:
-			d.Log.Warn("restarted the job with the current definition: no process had its own", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
-				"definition", o.Definition, "for", d.polled.Sub(gone).Round(time.Second))
+			d.Log.Warn("restarted the job with the current definition: no process had its own",
+				"job", o.ID, "attempt", o.Attempt+1, "report", r.Name, "definition", o.Definition, "for", d.polled.Sub(gone).Round(time.Second))
 		}
 	}
 	return nil
@@ -150,7 +151,9 @@ var ErrNotAdopted = fault.Refused.New("engine: not restarted")
 // even if its job is running; the running attempt then has no further effect. Adopt returns false
 // if the record has another attempt by now or is no longer PROCESSING, so of two concurrent calls
 // one starts it. If Adopt is interrupted, the rebuild starts one more attempt after the grace time.
-func Adopt(ctx context.Context, records engine.Records, s *scripts.Scripts, r *report.Report, record engine.Record) (bool, error) {
+func Adopt(
+	ctx context.Context, records engine.Records, s *scripts.Scripts, r *report.Report, record engine.Record,
+) (bool, error) {
 	if record.Unread != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, record.Unread)
 	}
@@ -170,17 +173,23 @@ func Adopt(ctx context.Context, records engine.Records, s *scripts.Scripts, r *r
 	}
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
-	outcomes, err := s.Jobs.Start(ctx, epoch, scripts.Start{ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash())})
+	outcomes, err := s.Jobs.Start(ctx, epoch, scripts.Start{
+		ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash()),
+	})
 	if err == nil {
 		err = startError(outcomes[0], s.Keys.Job(record.ID))
 	}
 	if err != nil {
-		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.grace", record.Attempt+1, record.ID, err)
+		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.grace",
+			record.Attempt+1, record.ID, err)
 	}
 	return true, nil
 }
 
 // planOf returns the plan with which jobs of a report start.
 func planOf(r *report.Report, hash string) scripts.Plan {
-	return scripts.Plan{Report: r.Name, Definition: hash, Timeout: r.Timeout, Listeners: strings.Join(r.Stages[0].Names(), ","), Waits: r.DeadlineWaits}
+	return scripts.Plan{
+		Report: r.Name, Definition: hash, Timeout: r.Timeout,
+		Listeners: strings.Join(r.Stages[0].Names(), ","), Waits: r.DeadlineWaits,
+	}
 }

@@ -24,7 +24,9 @@ type Lost struct {
 // running job back that has lost it: no scheduler sees such a job. Jobs start only in a Redis
 // of this epoch, and use half of the free capacity, so that the trigger keeps the rest. Valid is
 // called after Redis was read and before anything changes; StartLost returns its error.
-func (t *Trigger) StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (l Lost, err error) {
+func (t *Trigger) StartLost(
+	ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error,
+) (l Lost, err error) {
 	var pushes, start []*push
 	var places, running []string
 	for _, r := range records {

@@ -110,7 +110,9 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 		starts := make([]scripts.Start, len(pushes))
 		for i, p := range pushes {
 			p.beginTrace(t.Trace)
-			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: p.parameters, Trace: p.traced, Plan: t.planOf(p)}
+			starts[i] = scripts.Start{
+				ID: p.id, Attempt: p.run.Attempt, Parameters: p.parameters, Trace: p.traced, Plan: t.planOf(p),
+			}
 			if len(p.items) > 0 {
 				starts[i].Entry = p.items[0].ID
 			}

@@ -61,8 +61,8 @@ func (t *Trigger) Run(ctx context.Context) error {
 }
 
 // maxDeliveries is the maximum number of deliveries of a pushed id before it is quarantined as
-// poison. The first three deliveries share a batch. In cmd/fanfold/chaos_test.go, where workers
-// live for a second, 40 % of those with a single id die: 17 such deaths in a row happen once in six
+// poison. The first three deliveries share a batch. In TestChaos, where workers live
+// for a second, 40 % of those with a single id die: 17 such deaths in a row happen once in six
 // million.
 const maxDeliveries = 20
 
@@ -178,7 +178,8 @@ func (t *Trigger) discard(ctx context.Context, p *push) error {
 	}
 	outcome, err := t.Scripts.Jobs.Discard(ctx, p.id)
 	if err == nil && outcome == scripts.OK {
-		t.Log.Warn("removed what another program wrote in the place of a job's state", "job", p.id, "key", t.Scripts.Keys.Job(p.id))
+		t.Log.Warn("removed what another program wrote in the place of a job's state",
+			"job", p.id, "key", t.Scripts.Keys.Job(p.id))
 	}
 	return err
 }

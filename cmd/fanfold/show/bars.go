@@ -122,7 +122,10 @@ func (b *Bars) Show(v inspect.Job) error {
 // bar adds a bar. Names are padded to the widest one.
 func (b *Bars) bar(key, name string, index uint64) *bar {
 	line := &bar{name: name}
-	line.Tracker = &progress.Tracker{DeferStart: true, AutoStopDisabled: true, Index: index, Units: progress.Units{Formatter: func(int64) string { return line.says() }}}
+	line.Tracker = &progress.Tracker{
+		DeferStart: true, AutoStopDisabled: true, Index: index,
+		Units: progress.Units{Formatter: func(int64) string { return line.says() }},
+	}
 	b.shown[key] = line
 	b.widest = max(b.widest, text.StringWidth(name))
 	for _, one := range b.shown {

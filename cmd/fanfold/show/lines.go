@@ -68,7 +68,10 @@ func (l *Lines) Show(v inspect.Job) error {
 		if kind := why.Kind(v.Waiting); kind == why.KindNoRoom || kind == why.KindQueued {
 			same = text // others before it start
 		}
-		if err := l.say(v.ID, text, same, Line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage, Waits: v.Waits}); err != nil {
+		if err := l.say(v.ID, text, same, Line{
+			At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt,
+			Job: v.Job, Stage: v.Stage, Waits: v.Waits,
+		}); err != nil {
 			return err
 		}
 	}
@@ -90,7 +93,9 @@ func (l *Lines) Show(v inspect.Job) error {
 		return nil
 	}
 	text += suffix(": ", About(v))
-	return l.say(v.ID, text, text, Line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
+	return l.say(v.ID, text, text, Line{
+		At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error,
+	})
 }
 
 // showListener shows what has changed of a listener.
@@ -147,7 +152,8 @@ func (l *Lines) Event(e watch.Event) error {
 		}
 		text = fmt.Sprintf("%s failed, next try at %s: %s", f["step"], f["next"], f["error"])
 		if f["counts"] != "1" {
-			text = fmt.Sprintf("%s is retried at %s, which does not count as a try%s", f["step"], f["next"], suffix(": ", f["error"]))
+			text = fmt.Sprintf("%s is retried at %s, which does not count as a try%s",
+				f["step"], f["next"], suffix(": ", f["error"]))
 		}
 	case "waits":
 		if l.told[key] == waitsFor+f["for"] {

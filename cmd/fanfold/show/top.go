@@ -3,7 +3,6 @@ package show
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +15,8 @@ import (
 
 // Top returns the lines of a view for a terminal of a width and a height; 0 means unbounded.
 func Top(t inspect.Top, width, height int, colours bool) []string {
-	head := fmt.Sprintf("jobs: %.0f running, %.0f waiting, %.0f due later, %.0f dead; entries: %.0f quarantined", t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
+	head := fmt.Sprintf("jobs: %.0f running, %.0f waiting, %.0f due later, %.0f dead; entries: %.0f quarantined",
+		t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
 	second := t.At.Format(time.DateTime)
 	if t.Memory > 0 {
 		second += fmt.Sprintf("   Redis uses %.0f %% of its memory", 100*t.Memory)
@@ -42,20 +42,23 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 		}
 		rows = append(rows, row)
 	}
-	lines = append(lines, "")
-	lines = append(lines, tableLines(table.Row{"listener", "workers", "tasks", "in work", "unread", "oldest", ""}, rows, width, func(row table.Row) text.Colors {
+	paint := func(row table.Row) text.Colors {
 		return map[any]text.Colors{"paused": {text.FgYellow}, "no workers": {text.FgRed}}[row[6]]
-	}, colours)...)
+	}
+	header := table.Row{"listener", "workers", "tasks", "in work", "unread", "oldest", ""}
+	lines = append(append(lines, ""), tableLines(header, rows, width, paint, colours)...)
 	rows = nil
 	for _, j := range t.Jobs {
-		rows = append(rows, table.Row{j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), strconv.FormatInt(j.Done, 10) + "/" + strconv.FormatInt(j.Target, 10),
-			words.Bytes(j.Bytes), age(j.Started, t.At), words.When(j.Deadline, t.At), strings.Join(j.Open, ", ")})
+		rows = append(rows, table.Row{
+			j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), fmt.Sprintf("%d/%d", j.Done, j.Target),
+			words.Bytes(j.Bytes), age(j.Started, t.At), words.When(j.Deadline, t.At), strings.Join(j.Open, ", "),
+		})
 	}
 	if height > 0 { // the last line has the number of the others
 		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
 	}
-	lines = append(lines, "")
-	lines = append(lines, tableLines(table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}, rows, width, nil, false)...)
+	header = table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
+	lines = append(append(lines, ""), tableLines(header, rows, width, nil, false)...)
 	if more := int(t.Running) - len(rows); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
@@ -63,7 +66,9 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 }
 
 // tableLines returns the lines of a table whose cells have one line each.
-func tableLines(header table.Row, rows []table.Row, width int, colour func(table.Row) text.Colors, colours bool) []string {
+func tableLines(
+	header table.Row, rows []table.Row, width int, colour func(table.Row) text.Colors, colours bool,
+) []string {
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = screen.OneLine(fmt.Sprint(cell))
