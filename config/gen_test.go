@@ -81,17 +81,26 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 		if f.Name == "" {
 			continue
 		}
-		owner := of
-		for _, i := range f.Index[:len(f.Index)-1] {
-			owner = owner.Field(i).Type
-		}
-		name := owner.String() + "." + owner.Field(f.Index[len(f.Index)-1]).Name
-		if texts[name] == "" {
+		if name := commented(of, f); texts[name] == "" {
 			t.Errorf("%s has no comment", name)
 		}
-		all = append(all, described{f, owner, v.FieldByIndex(f.Index), texts[name]})
+		all = append(all, described{f, ownerOf(of, f), v.FieldByIndex(f.Index), texts[commented(of, f)]})
 	}
 	return all
+}
+
+// ownerOf returns the struct that has a field of t or of what t embeds.
+func ownerOf(t reflect.Type, f decode.Field) reflect.Type {
+	for _, i := range f.Index[:len(f.Index)-1] {
+		t = t.Field(i).Type
+	}
+	return t
+}
+
+// commented returns the key of a field of t in the comments.
+func commented(t reflect.Type, f decode.Field) string {
+	owner := ownerOf(t, f)
+	return owner.String() + "." + owner.Field(f.Index[len(f.Index)-1]).Name
 }
 
 // values says which values a field can have; empty: its meaning says it.

@@ -145,7 +145,7 @@ func TestDefinitionTableIsComplete(t *testing.T) {
 	var schema struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
 	}
-	if err := json.Unmarshal(Schema, &schema); err != nil {
+	if err := json.Unmarshal(standardSchema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	fields := schema.Defs["config.reportFields"].Properties

@@ -1,7 +1,6 @@
 package config
 
 import (
-	_ "embed"
 	"maps"
 	"slices"
 
@@ -71,9 +70,3 @@ func load(r *decode.Reader, kinds Kinds, data []byte) (*Config, error) {
 	c.Warnings = r.Warnings()
 	return c, nil
 }
-
-// Schema is the JSON schema of the file, for editors. It describes every field, but not how
-// fields depend on one another.
-//
-//go:embed schema.json
-var Schema []byte

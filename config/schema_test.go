@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 )
@@ -15,20 +18,35 @@ import (
 // fields, and with -update writes it.
 func TestSchemaIsThatOfTheFields(t *testing.T) {
 	t.Parallel()
-	want := makeSchema(t)
+	texts := comments(t)
+	want, err := makeSchema(TestKinds, func(_ string, of reflect.Type, f decode.Field) string {
+		text := texts[commented(of, f)]
+		if text == "" {
+			t.Errorf("%s has no comment", commented(of, f))
+		}
+		return link.ReplaceAllString(text, "$1") // an editor would show a link as it is written
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *update {
 		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if !bytes.Equal(Schema, want) {
+	} else if !bytes.Equal(standardSchema, want) {
 		t.Error("schema.json is not that of the fields (write it with: go test ./config -run TestSchemaIsThatOfTheFields -update)")
 	}
+	if got, err := Schema(TestKinds); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("Schema returns another schema than that of the fields: %v", err)
+	}
 }
+
+var link = regexp.MustCompile(`\[([^][]+)\]\([^()]+\)`)
 
 // validator returns what validates a YAML file by the schema.
 func validator(t testing.TB) func(file string) error {
 	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(standardSchema))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,10 @@ func newValidate(f *flags) *cobra.Command {
 		Short: "Check the configuration file without any connection",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if schema {
-				_, err := c.OutOrStdout().Write(config.Schema)
+				text, err := config.Schema(f.kinds.Config())
+				if err == nil {
+					_, err = c.OutOrStdout().Write(text)
+				}
 				return err
 			}
 			config, err := process.LoadConfig(f.config, f.kinds)
