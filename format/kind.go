@@ -19,6 +19,9 @@ type Kind struct {
 	New func(f *report.File, columns [][]dataset.Column) (Encoder, error)
 }
 
+// Names returns what no two kinds share, for people.
+func (k Kind) Names() []string { return []string{"format " + k.Name, "extension " + k.Extension} }
+
 // Encoder turns the rows of one file into bytes. The same rows always become the same bytes.
 type Encoder interface {
 	// AppendHeader appends what precedes the rows.

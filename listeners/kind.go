@@ -14,6 +14,19 @@ type Kind struct {
 	OpenAPI func(api report.API, prefix string) (Connection, error)
 }
 
+// Names returns what no two kinds share, for people.
+func (k Kind) Names() []string {
+	names := []string{"source " + k.Name}
+	if k.DSN != nil && len(k.DSN.Schemes) == 0 {
+		names = append(names, "DSNs of no scheme")
+	} else if k.DSN != nil {
+		for _, scheme := range k.DSN.Schemes {
+			names = append(names, "DSNs of "+scheme+"://")
+		}
+	}
+	return names
+}
+
 // Kinds are the kinds of sources that a program has.
 type Kinds []Kind
 

@@ -21,6 +21,9 @@ type Kind struct {
 	Folder func(path string) report.SinkURL
 }
 
+// Names returns what no two kinds share, for people.
+func (k Kind) Names() []string { return []string{"sink " + k.Scheme} }
+
 // LongestLink is the maximum validity of a signed URL, whose signatures are of version 4.
 const LongestLink = 7 * 24 * time.Hour
 

@@ -185,7 +185,7 @@ deployments:
 			sums[d.Spec.Template.Metadata.Annotations["checksum/config"]] = true
 			for _, init := range d.Spec.Template.Spec.InitContainers {
 				migrates++
-				command, rest, err := newRoot().Find(init.Args)
+				command, rest, err := newRoot(kinds.Standard()).Find(init.Args)
 				if err != nil || command.Name() != "migrate" || command.ParseFlags(rest) != nil {
 					t.Errorf("%s: %q", name, init.Args)
 				}
@@ -205,7 +205,7 @@ deployments:
 		}
 		reached(t, name, changes != "", files)
 		for _, line := range regexp.MustCompile(`/usr/bin/fanfold (.*)`).FindAllStringSubmatch(files["NOTES.txt"], -1) {
-			command, rest, err := newRoot().Find(strings.Fields(line[1]))
+			command, rest, err := newRoot(kinds.Standard()).Find(strings.Fields(line[1]))
 			if err != nil || command.ParseFlags(rest) != nil {
 				t.Errorf("%s: %v", line[1], err)
 			}
@@ -317,7 +317,7 @@ func (d deployment) proved(t *testing.T, name string, port, stop int) []string {
 	if len(mounts) != len(spec.Volumes) || c.VolumeMounts[0].MountPath != "/etc/fanfold" || c.Env[0].Name != "TMPDIR" || c.Env[0].Value != c.VolumeMounts[1].MountPath {
 		t.Errorf("%s: %v %+v", name, mounts, spec.Volumes)
 	}
-	command, rest, err := newRoot().Find(c.Args)
+	command, rest, err := newRoot(kinds.Standard()).Find(c.Args)
 	if err == nil {
 		err = command.ParseFlags(rest)
 	}

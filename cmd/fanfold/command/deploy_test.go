@@ -29,7 +29,7 @@ func TestCommandsOfDeploy(t *testing.T) {
 		}
 		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
 			found++
-			command, args, err := newRoot().Find(strings.Fields(m[1]))
+			command, args, err := newRoot(kinds.Standard()).Find(strings.Fields(m[1]))
 			if err == nil && !command.Runnable() {
 				err = errors.New("it needs a subcommand")
 			}
@@ -118,7 +118,7 @@ func TestDeployFits(t *testing.T) {
 		"fanfold.service": strings.Fields(regexp.MustCompile(`(?m)^ExecStart=/usr/bin/fanfold (.*)$`).FindStringSubmatch(unit)[1]),
 		"compose.yaml":    compose.Services["migrate"].Command,
 	} {
-		command, rest, err := newRoot().Find(arguments)
+		command, rest, err := newRoot(kinds.Standard()).Find(arguments)
 		if err == nil {
 			err = command.ParseFlags(rest)
 		}

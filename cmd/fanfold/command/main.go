@@ -29,13 +29,14 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Main runs the command line of the process and ends the process with its exit code.
-func Main() {
+// Main runs the command line of the process and ends the process with its exit code. The configuration
+// can choose the kinds of the command fanfold, and more.
+func Main(more ...kinds.Kind) {
 	// go-redis also returns what it logs as an error.
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills the process
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, more...))
 }
 
 // flags are the flags that all commands share.
@@ -48,8 +49,14 @@ type flags struct {
 }
 
 // run executes a command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root, failures := newRoot(), screen.New(stderr)
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, more ...kinds.Kind) int {
+	failures := screen.New(stderr)
+	all, err := kinds.With(more...)
+	if err != nil {
+		fmt.Fprintln(failures, "fanfold:", err)
+		return exitFailure
+	}
+	root := newRoot(all)
 	root.SetArgs(args)
 	root.SetOut(screen.New(stdout))
 	root.SetErr(failures)
@@ -76,8 +83,8 @@ func message(err error) string {
 	return text
 }
 
-func newRoot() *cobra.Command {
-	f := flags{kinds: kinds.Standard()}
+func newRoot(all kinds.Kinds) *cobra.Command {
+	f := flags{kinds: all}
 	root := &cobra.Command{
 		Use:   "fanfold",
 		Short: "Report downloads from many data sources, coordinated in Redis",

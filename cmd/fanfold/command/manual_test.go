@@ -11,11 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 )
 
 // manual returns the command line with its texts in Markdown; indented lines become code blocks.
 func manual() *cobra.Command {
-	root := newRoot()
+	root := newRoot(kinds.Standard())
 	root.PersistentFlags().Lookup("config").DefValue = "fanfold.yaml" // whatever $FANFOLD_CONFIG is here
 	root.DisableAutoGenTag = true
 	root.InitDefaultCompletionCmd()

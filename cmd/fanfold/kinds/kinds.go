@@ -5,6 +5,8 @@
 package kinds
 
 import (
+	"fmt"
+
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/listeners"
@@ -15,6 +17,24 @@ import (
 	"github.com/fanfold/fanfold/sink/gcs"
 )
 
+// Kind is a format.Kind, a sink.Kind or a listeners.Kind.
+type Kind interface {
+	// Names returns what no two kinds share, for people, such as "format csv". The first is its name.
+	Names() []string
+}
+
+// standard are the kinds of the command fanfold. Of every table, the first is the default.
+var standard = []Kind{
+	format.CSV,
+
+	gcs.Kind,
+	dir.Kind,
+
+	mysql.Kind,
+	http.Kind,
+	listeners.ExternalKind,
+}
+
 // Kinds are the kinds that a program has.
 type Kinds struct {
 	Formats format.Kinds    // of files; the first is the default
@@ -24,20 +44,35 @@ type Kinds struct {
 
 // Standard returns the kinds of the command fanfold.
 func Standard() Kinds {
-	return Kinds{
-		Formats: format.Kinds{
-			format.CSV,
-		},
-		Sinks: sink.Kinds{
-			gcs.Kind,
-			dir.Kind,
-		},
-		Sources: listeners.Kinds{
-			mysql.Kind,
-			http.Kind,
-			listeners.ExternalKind,
-		},
+	k, err := With()
+	if err != nil {
+		panic(err) // a mistake in the list
 	}
+	return k
+}
+
+// With returns the kinds of the command fanfold and further ones. Two kinds with one name are an error.
+func With(more ...Kind) (k Kinds, err error) {
+	taken := map[string]bool{}
+	for _, one := range append(standard[:len(standard):len(standard)], more...) {
+		switch one := one.(type) {
+		case format.Kind:
+			k.Formats = append(k.Formats, one)
+		case sink.Kind:
+			k.Sinks = append(k.Sinks, one)
+		case listeners.Kind:
+			k.Sources = append(k.Sources, one)
+		default:
+			return k, fmt.Errorf("kinds: %s is a %T, which is no kind of format, sink or source", one.Names()[0], one)
+		}
+		for _, name := range one.Names() {
+			if taken[name] {
+				return k, fmt.Errorf("kinds: %q belongs to two kinds of this program: rename one of them", name)
+			}
+			taken[name] = true
+		}
+	}
+	return k, nil
 }
 
 // Config returns what the configuration needs to know of them.

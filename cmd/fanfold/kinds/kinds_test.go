@@ -1,0 +1,42 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
+)
+
+// strange is a Kind of no table.
+type strange struct{}
+
+func (strange) Names() []string { return []string{"oven"} }
+
+// TestWith: the kinds of a program are those of the command and further ones, and no two share a name.
+func TestWith(t *testing.T) {
+	t.Parallel()
+	own := format.Kind{Format: report.Format{Name: "tsv"}, Extension: ".tsv"}
+	all, err := With(own, sink.Kind{SinkKind: report.SinkKind{Scheme: "memory"}})
+	if err != nil || len(all.Formats) != 2 || all.Formats[0].Name != "csv" || len(all.Sinks) != len(Standard().Sinks)+1 || len(Standard().Formats) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	postgres := mysql.Kind
+	postgres.Name = "postgres"
+	for want, more := range map[string][]Kind{
+		`"format csv"`:       {format.CSV},
+		`"extension .csv"`:   {format.Kind{Format: report.Format{Name: "other"}, Extension: ".csv"}},
+		`"sink file"`:        {dir.Kind},
+		`"source mysql"`:     {mysql.Kind},
+		`"format tsv"`:       {own, own},
+		"oven":               {strange{}},
+		`"DSNs of no scheme`: {postgres},
+	} {
+		if _, err := With(more...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
