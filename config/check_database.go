@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
@@ -23,22 +24,21 @@ func (k *checker) checkDatabase(d *databaseFields) {
 		return
 	}
 	d.Kind = of.Name
-	k.addPassword(d, of.DSN)
+	addPassword(s, d, of.DSN)
 	dsn := s.First("dsn", "dsn_file").Hidden()
 	if of.DSN.Warn != nil {
 		if useless := of.DSN.Warn(d.DSN.Reveal()); useless != nil {
 			dsn.Warn(useless.Message, useless.Remedy)
 		}
 	}
-	if d.Database.TLS = k.tls(s, tlsFields(d.databaseTLS)); !d.Database.TLS.None() && of.DSN.SetsTLS(d.DSN.Reveal()) {
+	if d.Database.TLS = certificates(s, tlsFields(d.databaseTLS)); !d.Database.TLS.None() && of.DSN.SetsTLS(d.DSN.Reveal()) {
 		s.First("ca_file", "cert_file", "key_file").Hidden().
 			Problem("both a certificate and tls in the DSN are set", "Remove tls from the DSN: the certificate already turns TLS on")
 	}
 }
 
 // addPassword adds the password of password_file to the DSN.
-func (k *checker) addPassword(d *databaseFields, of *kind.DSN) {
-	s := k.Of(d)
+func addPassword(s decode.Section, d *databaseFields, of *kind.DSN) {
 	file, dsn := s.Get("password_file").Hidden(), s.First("dsn", "dsn_file").Hidden()
 	if !file.Given() || d.DSN == "" {
 		return

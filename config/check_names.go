@@ -15,19 +15,21 @@ import (
 func (d *draft) resolve() {
 	for _, l := range d.listeners {
 		for _, u := range l.Uses {
-			if d.isList(u.Name) && !u.List {
+			i := slices.IndexFunc(d.Parameters, func(p report.Parameter) bool { return p.Name == u.Name })
+			column := strings.Contains(u.Name, ".")
+			if !u.List && (i >= 0 && d.Parameters[i].List || column) {
 				u.At.Problem(fmt.Sprintf(":%s is a list, but only one value can stand here", u.Name), u.Remedy)
 			}
-			if d.isOptional(u.Name) && u.Needed {
+			if u.Needed && i >= 0 && d.Parameters[i].Optional() {
 				u.At.Problem(fmt.Sprintf(":%s can be null, which a path cannot contain", u.Name), u.Remedy+", or remove default: null")
 			}
-			if strings.Contains(u.Name, ".") {
+			if column {
 				d.resolveColumn(l, u)
 				continue
 			}
 			d.used[u.Name] = true
-			if !slices.Contains(d.parameterNames(), u.Name) {
-				u.At.Problem("unknown query parameter :"+u.Name, d.parameterRemedy(u.Name))
+			if i < 0 {
+				u.At.Problem("unknown query parameter :"+u.Name, parameterRemedy(u.Name, d.Parameters))
 			}
 		}
 	}
@@ -36,35 +38,15 @@ func (d *draft) resolve() {
 	}
 }
 
-// isList reports whether a name in a query stands for a list.
-func (d *draft) isList(name string) bool {
-	for _, p := range d.Parameters {
-		if p.Name == name {
-			return p.List
-		}
-	}
-	return strings.Contains(name, ".")
-}
-
-// isOptional reports whether a name is a parameter that can be null.
-func (d *draft) isOptional(name string) bool {
-	return slices.ContainsFunc(d.Parameters, func(p report.Parameter) bool { return p.Name == name && p.Optional() })
-}
-
-func (d *draft) parameterNames() []string {
+func parameterRemedy(name string, parameters []report.Parameter) string {
 	var names []string
-	for _, p := range d.Parameters {
+	for _, p := range parameters {
 		names = append(names, p.Name)
 	}
-	return names
-}
-
-func (d *draft) parameterRemedy(name string) string {
-	add := fmt.Sprintf("Add %s: string to the report's parameters", name)
-	if near := report.Nearest(name, d.parameterNames()); near != "" {
+	if near := report.Nearest(name, names); near != "" {
 		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
 	}
-	return add
+	return fmt.Sprintf("Add %s: string to the report's parameters", name)
 }
 
 // resolveColumn sets From of a listener whose query uses :listener.column.

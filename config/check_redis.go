@@ -30,7 +30,7 @@ func (k *checker) checkRedis() {
 			s.Missing("url", "Write url: redis://[user:password@]host:port/db, cluster: [host:port, ...] or sentinel: {master: NAME, addresses: [...]}")
 		}
 	}
-	f.Redis.TLS = k.tls(s, f.tlsFields)
+	f.Redis.TLS = certificates(s, f.tlsFields)
 	if !f.Redis.TLS.None() && !encrypt && !s.Wrong() {
 		remedy := "Use rediss:// instead of redis://"
 		if sentinel.Given() || cluster.Given() {
@@ -47,8 +47,8 @@ func isEncrypted(redis report.Secret) bool {
 	return err == nil && (u.Scheme == "rediss" || u.Scheme == "valkeys")
 }
 
-// tls validates certificates.
-func (k *checker) tls(s decode.Section, f tlsFields) report.TLS {
+// certificates validates and returns certificates.
+func certificates(s decode.Section, f tlsFields) report.TLS {
 	t := report.TLS{CA: report.Secret(f.CA), Cert: report.Secret(f.Cert), Key: report.Secret(f.Key)}
 	cert, key := s.Get("cert_file").Hidden(), s.Get("key_file").Hidden()
 	if s.Wrong("ca_file", "cert_file", "key_file") {

@@ -13,7 +13,7 @@ import (
 // checkTimer validates a timer. It needs the reports, and the timers before it.
 func (k *checker) checkTimer(i int) {
 	t := &k.f.Timers[i]
-	s := timerSection{k.Of(t), t}
+	s := timerCheck{k, k.Of(t), t}
 	t.Line = s.Line
 	if !s.Readable() {
 		return
@@ -51,40 +51,39 @@ func (k *checker) checkTimer(i int) {
 	}
 	switch actions[0] {
 	case "submit":
-		k.checkSubmit(s)
+		s.checkSubmit(k.Of(t.Submit), t.Submit)
 	case "append":
-		k.checkAppend(s)
+		s.checkAppend(k.Of(t.Append), t.Append)
 	case "call":
-		k.checkCall(s)
+		s.checkCall(k.Of(t.Call), t.Call)
 	}
 }
 
-// timerSection is a timer with the places of its fields.
-type timerSection struct {
+// timerCheck validates the action of a timer.
+type timerCheck struct {
+	*checker
 	decode.Section
 	t *report.Timer
 }
 
 // checkTemplates validates the templates of a mapping.
-func (s timerSection) checkTemplates(in decode.Section, field string, templates map[string]report.Template) {
+func (k timerCheck) checkTemplates(in decode.Section, field string, templates map[string]report.Template) {
 	for name, t := range templates {
-		s.checkNames(in.Get(field+"."+name), t)
+		k.checkNames(in.Get(field+"."+name), t)
 	}
 }
 
 // checkNames proves that the key has every {name} of a template.
-func (s timerSection) checkNames(at decode.Setting, t report.Template) {
+func (k timerCheck) checkNames(at decode.Setting, t report.Template) {
 	for _, name := range t.Names() {
-		if known := s.t.Key.Names(); s.Has("key") && !slices.Contains(known, name) {
+		if known := k.t.Key.Names(); k.Has("key") && !slices.Contains(known, name) {
 			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)), report.DidYouMean(name, known))
 		}
 	}
 }
 
-func (k *checker) checkSubmit(timer timerSection) {
-	submit := timer.t.Submit
-	s := k.Of(submit)
-	timer.checkTemplates(s, "parameters", submit.Parameters)
+func (k timerCheck) checkSubmit(s decode.Section, submit *report.Submit) {
+	k.checkTemplates(s, "parameters", submit.Parameters)
 	if !s.Has("report") || !refer(s, "report", submit.Report, "reports", sortedKeys(k.config.Reports)) {
 		return
 	}
@@ -107,10 +106,8 @@ func (k *checker) checkSubmit(timer timerSection) {
 	}
 }
 
-func (k *checker) checkAppend(timer timerSection) {
-	a := timer.t.Append
-	s := k.Of(a)
-	timer.checkTemplates(s, "fields", a.Fields)
+func (k timerCheck) checkAppend(s decode.Section, a *report.Append) {
+	k.checkTemplates(s, "fields", a.Fields)
 	for _, name := range []string{"timer", "due"} {
 		if _, taken := a.Fields[name]; taken {
 			s.Get("fields").Problem("Fanfold sets "+name+" itself", "Rename the field")
@@ -122,12 +119,10 @@ func (k *checker) checkAppend(timer timerSection) {
 	}
 }
 
-func (k *checker) checkCall(timer timerSection) {
-	c := timer.t.Call
-	s := k.Of(c)
-	timer.checkTemplates(s, "headers", c.Headers)
+func (k timerCheck) checkCall(s decode.Section, c *report.Call) {
+	k.checkTemplates(s, "headers", c.Headers)
 	if at := s.Get("url").Hidden(); at.Given() { // it may hold a key
-		timer.checkNames(at, c.URL)
+		k.checkNames(at, c.URL)
 		if wrong := c.URL.BadURL(); wrong != "" {
 			at.Problem(wrong, "Write http://host/path, with {name} in the path or after the ?")
 		}
@@ -142,7 +137,7 @@ func (k *checker) checkCall(timer timerSection) {
 		}
 	}
 	if body := s.Get("body").Hidden(); body.Given() {
-		timer.checkNames(body, c.Body)
+		k.checkNames(body, c.Body)
 		if c.Method == "GET" || c.Method == "HEAD" {
 			body.Problem(c.Method+" cannot have a body", "Remove it, or use POST")
 		}

@@ -10,8 +10,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// decoder fills structs with what a Reader reads.
+type decoder struct{ *Reader }
+
 // decodeStruct reads a mapping or its short form, or sets the defaults if p is not given.
-func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
+func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 	fields := targets(Fields(v.Type()), v)
 	own := r.ownFields(p, v)
 	if own.IsValid() {
@@ -62,7 +65,7 @@ func targets(fields []Field, v reflect.Value) []target {
 
 // ownFields makes the struct for the own fields of the kind that a mapping chooses, or of the
 // first kind. The result is not valid if the kind has none.
-func (r *Reader) ownFields(p Setting, v reflect.Value) (own reflect.Value) {
+func (r decoder) ownFields(p Setting, v reflect.Value) (own reflect.Value) {
 	table, index, ok := KindsOf(v.Type())
 	if !ok || len(r.Kinds[table]) == 0 {
 		return own
@@ -89,7 +92,7 @@ func (r *Reader) ownFields(p Setting, v reflect.Value) (own reflect.Value) {
 
 // quietly returns the text of a field of a mapping, or of its short form, without recording a
 // mistake: that is recorded with the other fields.
-func (r *Reader) quietly(p Setting, f Field) string {
+func (r decoder) quietly(p Setting, f Field) string {
 	if !p.Given() {
 		return ""
 	}
@@ -108,7 +111,7 @@ func (r *Reader) quietly(p Setting, f Field) string {
 }
 
 // decodeField reads a field of a mapping into v.
-func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
+func (r decoder) decodeField(s Section, f Field, v reflect.Value) {
 	if f.Is("raw") {
 		return
 	}
@@ -141,7 +144,7 @@ func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
 }
 
 // decode reads a value into v, as its type and tag define.
-func (r *Reader) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
+func (r decoder) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
 	switch t := v.Type(); {
 	case t == settingType:
 		v.Set(reflect.ValueOf(p))
@@ -174,7 +177,7 @@ func isOptional(t reflect.Type) bool {
 }
 
 // set parses a text into v.
-func (r *Reader) set(p Setting, v reflect.Value, text string, tag reflect.StructTag) {
+func (r decoder) set(p Setting, v reflect.Value, text string, tag reflect.StructTag) {
 	value, wrong := r.parse(text, v.Type(), tag)
 	if wrong != nil {
 		p.Problem(wrong.Message, cmp.Or(wrong.Remedy, tag.Get("need")))
@@ -184,7 +187,7 @@ func (r *Reader) set(p Setting, v reflect.Value, text string, tag reflect.Struct
 }
 
 // decodeSlice reads a list, or a mapping into structs that have a key.
-func (r *Reader) decodeSlice(p Setting, v reflect.Value, tag reflect.StructTag) {
+func (r decoder) decodeSlice(p Setting, v reflect.Value, tag reflect.StructTag) {
 	before := len(r.problems)
 	var items []Setting
 	var entries []Entry
@@ -214,7 +217,7 @@ func (r *Reader) decodeSlice(p Setting, v reflect.Value, tag reflect.StructTag) 
 }
 
 // decodeMap reads a mapping of single values with free names.
-func (r *Reader) decodeMap(s Section, p Setting, f Field, v reflect.Value) {
+func (r decoder) decodeMap(s Section, p Setting, f Field, v reflect.Value) {
 	before := len(r.problems)
 	entries, _ := p.Entries()
 	for _, e := range entries {
@@ -231,14 +234,14 @@ func (r *Reader) decodeMap(s Section, p Setting, f Field, v reflect.Value) {
 }
 
 // checkSize rejects an empty list or mapping that must not be empty.
-func (r *Reader) checkSize(p Setting, size, before int, tag reflect.StructTag) {
+func (r decoder) checkSize(p Setting, size, before int, tag reflect.StructTag) {
 	if tag.Get("min") == "1" && size == 0 && len(r.problems) == before {
 		p.Problem("empty", cmp.Or(tag.Get("need"), tag.Get("why"), "Add at least one, or remove the field"))
 	}
 }
 
 // fits sets the name of a struct, and reports whether the name has the right form.
-func (r *Reader) fits(e Entry, v reflect.Value) bool {
+func (r decoder) fits(e Entry, v reflect.Value) bool {
 	f, _ := Key(v.Type())
 	v.FieldByIndex(f.Index).SetString(e.Name)
 	form, ok := r.Forms[f.Tag.Get("key")]

@@ -75,7 +75,7 @@ func NewReader(file string, env Environment, l Language) *Reader {
 // Defaults sets a struct to the values of an empty file.
 func Defaults(l Language, into any) {
 	r := NewReader("", Environment{}, l)
-	r.decodeStruct(Setting{r: r}, reflect.ValueOf(into).Elem())
+	decoder{r}.decodeStruct(Setting{r: r}, reflect.ValueOf(into).Elem())
 }
 
 // Decode reads a file into a struct. False means that the file is not a mapping, and that
@@ -87,7 +87,7 @@ func (r *Reader) Decode(data []byte, into any) bool {
 		ok = false
 	}
 	if ok {
-		r.decodeStruct(top, reflect.ValueOf(into).Elem())
+		decoder{r}.decodeStruct(top, reflect.ValueOf(into).Elem())
 	}
 	return ok
 }

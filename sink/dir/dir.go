@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"syscall"
 
@@ -21,7 +20,7 @@ import (
 // It stores neither content type nor metadata: adoption compares only size and checksum. Symbolic
 // links below the root are refused: a link could show or change any file that the process can open.
 type Sink struct {
-	root string
+	root root
 }
 
 var (
@@ -31,21 +30,22 @@ var (
 )
 
 // New returns the sink of a directory, an absolute path. It does no I/O: Make creates the directory.
-func New(root string) (*Sink, error) {
-	if !filepath.IsAbs(root) {
-		return nil, fmt.Errorf("sink: directory %q is not an absolute path", root)
+func New(path string) (*Sink, error) {
+	if !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("sink: directory %q is not an absolute path", path)
 	}
-	return &Sink{root: filepath.Clean(root)}, nil
+	return &Sink{root: root(filepath.Clean(path))}, nil
 }
 
 // Make creates the directory, and missing folders above it.
 func (d *Sink) Make() error {
-	if err := makeFolders(d.root); err != nil {
-		return d.failed("make "+d.root, err)
+	folder := string(d.root)
+	if err := makeFolders(folder); err != nil {
+		return d.root.failed("make "+folder, err)
 	}
-	info, err := os.Stat(d.root)
+	info, err := os.Stat(folder)
 	if err != nil {
-		return d.failed("look at "+d.root, err)
+		return d.root.failed("read "+folder, err)
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("sink: %s is not a directory", d.root)
@@ -55,12 +55,12 @@ func (d *Sink) Make() error {
 
 // MakeHint says how to make the directory by hand.
 func (d *Sink) MakeHint() string {
-	return "run mkdir -p " + d.root + " as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it"
+	return "run mkdir -p " + string(d.root) + " as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it"
 }
 
 // URL returns file://<root>/<name>.
 func (d *Sink) URL(name string) string {
-	return string(urlOf(filepath.Join(d.root, name)))
+	return string(urlOf(d.root.path(name)))
 }
 
 // Name is the reverse of URL.
@@ -69,7 +69,7 @@ func (d *Sink) Name(text string) (string, bool) {
 	if wrong != "" {
 		return "", false
 	}
-	name, err := filepath.Rel(d.root, file)
+	name, err := filepath.Rel(string(d.root), file)
 	if err != nil || sink.CheckName(name) != nil {
 		return "", false
 	}
@@ -81,19 +81,19 @@ func (d *Sink) Path(name string) (string, error) {
 	if _, err := d.Size(name); err != nil {
 		return "", err
 	}
-	return filepath.Join(d.root, name), nil
+	return d.root.path(name), nil
 }
 
 // Size returns the size of an existing object in bytes.
 func (d *Sink) Size(name string) (int64, error) {
-	t, err := d.object(name)
+	t, err := d.root.object(name)
 	if err != nil {
 		return 0, err
 	}
 	defer t.Close()
 	info, err := t.regular(name)
 	if err != nil {
-		return 0, d.notRead(name, err)
+		return 0, d.root.notRead(name, err)
 	}
 	return info.Size(), nil
 }
@@ -104,44 +104,24 @@ func (d *Sink) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := d.object(name)
+	t, err := d.root.object(name)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
 	before, err := t.regular(name)
 	if err != nil {
-		return nil, d.notRead(name, err)
+		return nil, d.root.notRead(name, err)
 	}
 	file, err := t.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, d.notRead(name, err)
+		return nil, d.root.notRead(name, err)
 	}
 	// A link may have replaced the file in between.
 	if after, err := file.Stat(); err != nil || !os.SameFile(before, after) {
-		return nil, d.failed("read "+name, errors.Join(err, errors.New("it was replaced while it was opened"), file.Close()))
+		return nil, d.root.failed("read "+name, errors.Join(err, errors.New("it was replaced while it was opened"), file.Close()))
 	}
 	return &reader{ctx, file}, nil
-}
-
-// object opens the tree to read an object.
-func (d *Sink) object(name string) (tree, error) {
-	if err := sink.CheckName(name); err != nil {
-		return tree{}, err
-	}
-	t, err := d.tree()
-	if err != nil {
-		return t, d.notRead(name, err)
-	}
-	return t, nil
-}
-
-// notRead is the error of reading an object.
-func (d *Sink) notRead(name string, err error) error {
-	if missing(err) {
-		return fmt.Errorf("%w: %s", sink.ErrNoObject, filepath.Join(d.root, name))
-	}
-	return d.failed("read "+name, err)
 }
 
 // reader reads a file until its context ends.
@@ -172,14 +152,14 @@ func (r *reader) Size() (int64, error) {
 // directory; the error then matches fs.ErrNotExist.
 func (d *Sink) Check(ctx context.Context) error {
 	name := ".fanfold-check-" + randomHex()
-	u, err := d.create(ctx, name)
+	u, err := d.root.create(ctx, name)
 	if missing(err) {
-		if _, gone := os.Stat(d.root); missing(gone) {
-			return sink.Failure("sink: there is no directory "+d.root, fs.ErrNotExist)
+		if _, gone := os.Stat(string(d.root)); missing(gone) {
+			return sink.Failure("sink: there is no directory "+string(d.root), fs.ErrNotExist)
 		}
 	}
 	if err != nil {
-		return d.failed("write into "+d.root, err)
+		return d.root.failed("write into "+string(d.root), err)
 	}
 	w := sink.NewWriter(ctx, u)
 	defer w.Abort()
@@ -188,9 +168,9 @@ func (d *Sink) Check(ctx context.Context) error {
 		_, err = w.Commit()
 	}
 	// Removed after an error, too: it may have come after the file.
-	removed := d.remove(name)
+	removed := d.root.remove(name)
 	if err == nil && removed != nil {
-		err = d.failed("remove from "+d.root, removed)
+		err = d.root.failed("remove from "+string(d.root), removed)
 	}
 	return err
 }
@@ -205,38 +185,10 @@ func (d *Sink) Remove(ctx context.Context, name string) error {
 	if err := errors.Join(sink.CheckName(object), ctx.Err()); err != nil {
 		return err
 	}
-	if err := d.remove(name); err != nil {
-		return d.failed("remove "+name, err)
+	if err := d.root.remove(name); err != nil {
+		return d.root.failed("remove "+name, err)
 	}
 	return nil
-}
-
-func (d *Sink) remove(name string) error {
-	t, err := d.tree()
-	if missing(err) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	defer t.Close()
-	if _, temporary := objectOf(name); !temporary {
-		// The temporary files go first: a writer that is still at work can then only
-		// have linked before, and what it linked goes next.
-		if err := t.sweep(name); err != nil {
-			return err
-		}
-	}
-	if _, err := t.regular(name); missing(err) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if err := t.Remove(name); missing(err) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	return t.sync(path.Dir(name))
 }
 
 // foreign describes what Fanfold never creates in an object's place; empty for a file.

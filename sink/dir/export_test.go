@@ -10,7 +10,7 @@ import (
 // Breakable returns a writer, and what makes its next Write fail, as a full disk would, but nothing
 // else.
 func Breakable(t *testing.T, d *Sink, name string) (w sink.Writer, breaks func()) {
-	u, err := d.create(t.Context(), name)
+	u, err := d.root.create(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

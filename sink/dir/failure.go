@@ -24,16 +24,16 @@ var remedies = []struct {
 }
 
 // failed wraps an error of the file system with its remedy.
-func (d *Sink) failed(what string, err error) error {
-	for _, r := range remedies {
-		if !errors.Is(err, r.err) {
+func (r root) failed(what string, err error) error {
+	for _, one := range remedies {
+		if !errors.Is(err, one.err) {
 			continue
 		}
 		as := []error{err}
-		if r.refused {
+		if one.refused {
 			as = append(as, sink.ErrRefused)
 		}
-		return sink.Failure(fmt.Sprintf("sink: %s: %v: "+r.remedy, what, bare(err), d.root), as...)
+		return sink.Failure(fmt.Sprintf("sink: %s: %v: "+one.remedy, what, bare(err), string(r)), as...)
 	}
 	return fmt.Errorf("sink: %s: %w", what, err)
 }

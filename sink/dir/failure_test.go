@@ -28,7 +28,7 @@ func TestFailed(t *testing.T) {
 		{syscall.ENOTDIR, true, "sink: write r/1.csv: open /x: not a directory: there is a file below /var/files where a folder should be: move it away"},
 		{syscall.EIO, false, "sink: write r/1.csv: open /x: input/output error"},
 	} {
-		err := d.failed("write r/1.csv", &fs.PathError{Op: "open", Path: "/x", Err: c.number})
+		err := d.root.failed("write r/1.csv", &fs.PathError{Op: "open", Path: "/x", Err: c.number})
 		if err.Error() != c.want || errors.Is(err, sink.ErrRefused) != c.refused || !errors.Is(err, c.number) {
 			t.Errorf("refused %v: %s, want %s", errors.Is(err, sink.ErrRefused), err, c.want)
 		}

@@ -20,11 +20,11 @@ const listPage = 1000
 // Fanfold has no objects there. It reads a folder as a whole. Links in the root are left out.
 func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, error] {
 	return func(yield func(sink.Listed, error) bool) {
-		t, err := d.tree()
+		t, err := d.root.open()
 		if missing(err) {
 			return
 		} else if err != nil {
-			yield(sink.Listed{}, d.failed("list "+d.root, err))
+			yield(sink.Listed{}, d.root.failed("list "+string(d.root), err))
 			return
 		}
 		defer t.Close()
@@ -32,7 +32,7 @@ func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 		if prefix == "" {
 			entries, err := t.readDir(".")
 			if err != nil {
-				yield(sink.Listed{}, d.failed("list "+d.root, err))
+				yield(sink.Listed{}, d.root.failed("list "+string(d.root), err))
 				return
 			}
 			for _, e := range entries {
@@ -42,7 +42,7 @@ func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 			}
 		}
 		for _, folder := range folders {
-			if !d.list(ctx, t, folder, prefix, yield) || !d.list(ctx, t, path.Join(folder, temporaryFolder), prefix, yield) {
+			if !d.root.list(ctx, t, folder, prefix, yield) || !d.root.list(ctx, t, path.Join(folder, temporaryFolder), prefix, yield) {
 				return
 			}
 		}
@@ -50,7 +50,7 @@ func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 }
 
 // list lists one folder, and tells whether more is wanted.
-func (d *Sink) list(ctx context.Context, t tree, folder, prefix string, yield func(sink.Listed, error) bool) (more bool) {
+func (r root) list(ctx context.Context, t tree, folder, prefix string, yield func(sink.Listed, error) bool) (more bool) {
 	err := t.unlinked(folder)
 	var f *os.File
 	if err == nil {
@@ -78,6 +78,6 @@ func (d *Sink) list(ctx context.Context, t tree, folder, prefix string, yield fu
 	if errors.Is(err, io.EOF) || missing(err) {
 		return true
 	}
-	yield(sink.Listed{}, d.failed("list "+folder, err))
+	yield(sink.Listed{}, r.failed("list "+folder, err))
 	return false
 }

@@ -15,12 +15,6 @@ import (
 // means does not depend on them. Names are relative to the root.
 type tree struct{ *os.Root }
 
-// tree opens the directory. The caller closes it.
-func (d *Sink) tree() (tree, error) {
-	root, err := os.OpenRoot(d.root)
-	return tree{root}, err
-}
-
 // unlinked refuses a folder if it or one above it is a symbolic link. Missing folders are no error.
 func (t tree) unlinked(folder string) error {
 	for end := range len(folder) + 1 {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/fanfold/fanfold/sink"
 )
@@ -17,7 +16,7 @@ import (
 // upload writes a temporary file, and finally links it to the object's name: link(2) fails if
 // that name exists, and shows the whole file or nothing.
 type upload struct {
-	dir    *Sink
+	root   root
 	tree   tree
 	ctx    context.Context
 	name   string
@@ -32,24 +31,24 @@ func (d *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	if err := sink.CheckName(o.Name); err != nil {
 		return nil, err
 	}
-	u, err := d.create(ctx, o.Name)
+	u, err := d.root.create(ctx, o.Name)
 	if err != nil {
-		return nil, d.failed("create "+o.Name, err)
+		return nil, d.root.failed("create "+o.Name, err)
 	}
 	return sink.NewWriter(ctx, u), nil
 }
 
-func (d *Sink) create(ctx context.Context, name string) (*upload, error) {
+func (r root) create(ctx context.Context, name string) (*upload, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	// The root is not made: one that is gone is a mount that is gone, and what is written
 	// into its place would be lost.
-	t, err := d.tree()
+	t, err := r.open()
 	if err != nil {
 		return nil, err
 	}
-	u := &upload{dir: d, tree: t, ctx: ctx, name: name, wrote: temporary(name)}
+	u := &upload{root: r, tree: t, ctx: ctx, name: name, wrote: temporary(name)}
 	if err = t.makeFolders(path.Dir(u.wrote)); err == nil {
 		u.file, err = t.OpenFile(u.wrote, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	}
@@ -80,7 +79,7 @@ func (u *upload) End() {
 }
 
 // Failed adds the remedy to an error.
-func (u *upload) Failed(what string, err error) error { return u.dir.failed(what+" "+u.name, err) }
+func (u *upload) Failed(what string, err error) error { return u.root.failed(what+" "+u.name, err) }
 
 // Publish links the file to its name.
 func (u *upload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
@@ -107,7 +106,7 @@ func (u *upload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
 
 // compare returns nil if the file has our bytes, otherwise ErrConflict.
 func (u *upload) compare(size int64, crc32c uint32) error {
-	place := filepath.Join(u.dir.root, u.name)
+	place := u.root.path(u.name)
 	info, err := u.tree.Lstat(u.name)
 	if err != nil {
 		return err
@@ -124,7 +123,7 @@ func (u *upload) compare(size int64, crc32c uint32) error {
 	}
 	defer file.Close()
 	hash := crc32.New(sink.Castagnoli)
-	n, err := io.Copy(hash, cancelledReader{u.ctx, file})
+	n, err := io.Copy(hash, &reader{u.ctx, file})
 	if err != nil {
 		return err
 	}
@@ -132,17 +131,4 @@ func (u *upload) compare(size int64, crc32c uint32) error {
 		return sink.Taken(place, "a file with other contents")
 	}
 	return nil
-}
-
-// cancelledReader stops when ctx ends, because reading a large file takes time.
-type cancelledReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c cancelledReader) Read(p []byte) (int, error) {
-	if err := context.Cause(c.ctx); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }
