@@ -38,7 +38,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		t.Fatalf("%v %v", wait, err)
 	}
 	for stream, want := range map[string]string{
-		s.Keys.Jobs: "[map[id:1] map[id:2 look:1]]", s.Keys.FanIn: "[map[attempt:4 id:3] map[attempt:4 id:4]]",
+		s.Keys.Jobs: "[map[id:1] map[id:2 polls:1]]", s.Keys.FanIn: "[map[attempt:4 id:3] map[attempt:4 id:4]]",
 		s.Keys.Task("some.listener"): "[map[attempt:6 id:5]]",
 	} {
 		var got []map[string]any

@@ -39,7 +39,7 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 		t.Fatalf("moved %v, %v", late, err)
 	}
 	entries := client.XRange(ctx, s.Keys.Jobs, "-", "+").Val()
-	if len(entries) != 4 || fmt.Sprint(entries[1].Values) != "map[id:2 look:3]" {
+	if len(entries) != 4 || fmt.Sprint(entries[1].Values) != "map[id:2 polls:3]" {
 		t.Errorf("%+v", entries)
 	}
 	if due, err := s.Clock.Due(ctx, 10, 0); err != nil || len(due.Members) != 0 || due.Wait < 59*time.Minute || due.Wait > time.Hour {

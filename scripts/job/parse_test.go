@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 		"job": line, "parameters": `{"x": 1}`, "listeners": "first;users,funds",
 		"@fanin:owner": "w", "@fanin:tries": "2", "@fanin:error": "away", "@fanin:blame": "sink", "@fanin:next": "1763773222001",
 		"first:found": `at=1763773222002 ms=7 chunks=1 rows=2 bytes=3 columns=[{"name": "c d"}]`,
-		"users:owner": "v", "users:tries": "1", "users:lease": "1763773222003", "users:ends": "0", "users:memo": "m",
+		"users:owner": "v", "users:tries": "1", "users:lease": "1763773222003", "users:total": "0", "users:memo": "m",
 		"funds:found": "omitted=optional error=gone = away",
 	}
 	want := &State{
