@@ -82,7 +82,7 @@ reports:
 	b.ok(err)
 	all := scripts.Partitions{scripts.New(scripts.Options{Redis: b.redis, Keys: c.Keys, JobBytes: c.Limits.JobBytes})}
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
-	in := inspect.New(inspect.Options{Config: of, Redis: b.redis, Blocking: b.redis, Scripts: all, Records: records})
+	in := inspect.New(inspect.Options{Config: of, Scripts: all, Records: records})
 	b.api = New(Options{
 		Inspect: in, Operate: operate.New(operate.Options{Config: of, Scripts: all, Records: records, Inspect: in}),
 		Reports: c.Reports, Parameters: c.Limits.Parameters, Prefix: "/fanfold",

@@ -22,46 +22,43 @@ type Counts struct {
 	Took   map[string][]time.Duration // queries that succeeded, by listener, of jobs that have ended
 }
 
-// Counts counts the events after a cursor, and returns the cursor after them.
+// Count counts the events after a cursor, and returns the cursor after them.
 func (e Events) Count(ctx context.Context, from Cursor) (Counts, Cursor, error) {
 	t, next := Counts{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}}, make(Cursor, len(e.o.Scripts))
 	for i, s := range e.o.Scripts {
 		if from == nil {
-			last, err := e.o.Redis.XRevRangeN(ctx, s.Keys.Events, "+", "-", 1).Result()
+			last, err := s.Entries.Last(ctx, s.Keys.Events)
 			if err != nil {
 				return Counts{}, nil, fmt.Errorf("events: %w", err)
 			}
-			if next[i] = "0-0"; len(last) > 0 {
-				next[i] = last[0].ID
-			}
+			next[i] = last
 			continue
 		}
 		next[i] = from[i]
 		for more := true; more; {
-			found, err := e.o.Redis.XRangeN(ctx, s.Keys.Events, "("+next[i], "+", pageSize).Result()
+			found, full, err := s.Entries.After(ctx, s.Keys.Events, next[i])
 			if err != nil {
 				return Counts{}, nil, fmt.Errorf("events: %w", err)
 			}
 			for _, e := range found {
 				next[i] = e.ID
-				text := func(field string) string { s, _ := e.Values[field].(string); return s }
-				switch text("event") {
+				switch e.Fields["event"] {
 				case "finished":
-					t.Ended[report.Status(text("status"))]++
-					for name, task := range job.ParseSummary(text("tasks")) {
+					t.Ended[report.Status(e.Fields["status"])]++
+					for name, task := range job.ParseSummary(e.Fields["tasks"]) {
 						if task.Done && task.Policy == "" {
 							t.Took[name] = append(t.Took[name], task.Took)
 						}
 					}
 				case "retry":
-					t.Failed[text("step")]++
+					t.Failed[e.Fields["step"]]++
 				case "failing":
-					t.Failed[text("by")]++
+					t.Failed[e.Fields["by"]]++
 				case "omitted":
-					t.Failed[text("listener")]++
+					t.Failed[e.Fields["listener"]]++
 				}
 			}
-			more = len(found) == pageSize
+			more = full
 		}
 	}
 	return t, next, nil

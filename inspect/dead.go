@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/redis/go-redis/v9"
 )
 
 // DeadList is the list of failed jobs that were neither retried nor discarded.
@@ -28,7 +26,7 @@ type DeadJob struct {
 	Note    string        `json:"note,omitempty"` // why it is no longer dead
 }
 
-// DeadPages iterates over the dead jobs and their records, page by page, the newest or the oldest
+// Pages iterates over the dead jobs and their records, page by page, the newest or the oldest
 // first. Oldest first, it leaves out jobs that fail after it began, so that no job appears twice.
 // The function remaining returns how many jobs of a page are still listed: the next page begins
 // after them.
@@ -49,45 +47,38 @@ func (d DeadList) Pages(ctx context.Context, newest bool, remaining func(page []
 	}
 }
 
-// deadPages is DeadPages for one partition.
+// pages is Pages for one partition.
 func (d DeadList) pages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
-		args := redis.ZRangeArgs{
-			Key: s.Keys.Dead, ByScore: true, Rev: newest, Count: pageSize,
-			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
-		}
-		if newest {
-			args.Start, args.Stop = args.Stop, args.Start // as ZRANGE … REV requires
-		}
-		for {
-			entries, err := d.o.Redis.ZRangeArgsWithScores(ctx, args).Result()
-			if err != nil || len(entries) == 0 {
-				if err != nil {
-					yield(nil, err)
-				}
+		for offset := 0; ; {
+			members, full, err := s.Sets.Until(ctx, s.Keys.Dead, now, newest, offset)
+			if err == nil && len(members) == 0 {
 				return
 			}
-			page, err := deadPage(ctx, d.o.Records, entries)
-			if !yield(page, err) || err != nil || len(entries) < pageSize {
+			var page []DeadJob
+			if err == nil {
+				page, err = deadPage(ctx, d.o.Records, members)
+			}
+			if !yield(page, err) || err != nil || !full {
 				return
 			}
-			args.Offset += int64(remaining(page))
+			offset += remaining(page)
 		}
 	}
 }
 
-func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]DeadJob, error) {
-	ids := make([]string, len(entries))
-	for i, z := range entries {
-		ids[i], _ = z.Member.(string)
+func deadPage(ctx context.Context, store *record.Store, members []scripts.Member) ([]DeadJob, error) {
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.Name
 	}
 	records, err := store.Read(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	page := make([]DeadJob, len(entries))
-	for i, z := range entries {
-		j := DeadJob{ID: ids[i], When: time.UnixMilli(int64(min(max(z.Score, 0), math.MaxInt32*1e3)))}
+	page := make([]DeadJob, len(members))
+	for i, m := range members {
+		j := DeadJob{ID: ids[i], When: time.UnixMilli(int64(min(max(m.Score, 0), math.MaxInt32*1e3)))}
 		r, ok := records[j.ID]
 		switch {
 		case !ok || r.ID != j.ID:
@@ -106,7 +97,7 @@ func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]De
 // all is the function remaining of iterations that remove nothing.
 func all(page []DeadJob) int { return len(page) }
 
-// Dead lists the dead jobs that match, the newest first, up to a limit (0: all).
+// List lists the dead jobs that match, the newest first, up to a limit (0: all).
 func (d DeadList) List(ctx context.Context, match func(DeadJob) bool, limit int) ([]DeadJob, error) {
 	now, err := d.o.Scripts.First().Now(ctx)
 	if err != nil {

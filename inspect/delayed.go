@@ -3,13 +3,8 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -91,34 +86,26 @@ func whatLater(l job.Later) string {
 // Failed returns those of some members whose step failed. Other steps wait for something, such as a slot,
 // or were handed back.
 func (l DelayedSet) Failed(ctx context.Context, delayed []Delayed) (map[string]bool, error) {
-	failed := map[string]bool{}
-	for some := range slices.Chunk(delayed, pageSize) {
-		found := make([]*redis.SliceCmd, len(some))
-		if _, err := l.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, d := range some {
-				step := d.Step()
-				if step == job.StepRecord {
-					step = job.StepFanIn
-				}
-				found[i] = p.HMGet(ctx, l.o.Scripts.Of(d.ID).Keys.Job(d.ID), step+":error", step+":waits")
-			}
-			return nil
-		}); err != nil {
-			var refused redis.Error // a key of another type
-			if !errors.As(err, &refused) {
-				return nil, fmt.Errorf("retries: %w", err)
-			}
+	steps, all := map[*scripts.Scripts][]job.Later{}, map[string]bool{}
+	for _, d := range delayed {
+		s := l.o.Scripts.Of(d.ID)
+		steps[s] = append(steps[s], d.later)
+	}
+	for s, some := range steps {
+		failed, err := s.Hashes.Failed(ctx, some)
+		if err != nil {
+			return nil, err
 		}
-		for i, d := range some {
-			if values := found[i].Val(); len(values) == 2 && values[0] != nil && values[1] == nil {
-				failed[d.Member] = true
+		for i, is := range failed {
+			if is {
+				all[some[i].String()] = true
 			}
 		}
 	}
-	return failed, nil
+	return all, nil
 }
 
-// Delayed lists the members of the delayed set that match, the next one first, up to a limit
+// List lists the members of the delayed set that match, the next one first, up to a limit
 // (0: all).
 func (l DelayedSet) List(ctx context.Context, match func(Delayed) bool, limit int) ([]Delayed, error) {
 	now, err := l.o.Scripts.First().Now(ctx)
@@ -127,9 +114,8 @@ func (l DelayedSet) List(ctx context.Context, match func(Delayed) bool, limit in
 	}
 	order := func(a, b Delayed) int { return cmp.Compare(a.Score, b.Score) }
 	return everywhere(l.o, limit, order, func(s *scripts.Scripts) ([]Delayed, error) {
-		return collect(each(members(ctx, l.o.Redis, s.Keys.Delayed), func(z redis.Z) Delayed {
-			member, _ := z.Member.(string)
-			return NewDelayed(member, z.Score, now)
+		return collect(each(s.Sets.Pages(ctx, s.Keys.Delayed), func(m scripts.Member) Delayed {
+			return NewDelayed(m.Name, m.Score, now)
 		}), match, limit)
 	})
 }

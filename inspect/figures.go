@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -35,15 +33,24 @@ func (f Figure) TakesMax() bool {
 	return strings.HasSuffix(f.Name, "_seconds") || strings.HasSuffix(f.Name, "_ratio")
 }
 
-// measure reads a figure.
+// measure computes a figure.
 type measure struct {
 	Figure
-	ask   func(ctx context.Context, p redis.Pipeliner) // nil: another measure asks
-	again func(ctx context.Context, p redis.Pipeliner) // in a second round trip; nil: not needed
-	value func(now time.Time) (float64, error)
+	value func(*reading) (float64, error)
 }
 
-// Figures reads all figures, from all partitions concurrently. The cost does not depend on the
+// reading is what figures are computed from: the streams and sets of a partition, by key.
+type reading struct {
+	now       time.Time
+	streams   map[string]*scripts.Stream
+	sets      map[string]*scripts.Set
+	memory    scripts.Usage
+	memoryErr error
+	full      bool // jobs compete for a full Redis
+	fullErr   error
+}
+
+// Read reads all figures, from all partitions concurrently. The cost does not depend on the
 // length of the lists: one round trip per partition, and a second one if there are entries that no
 // process has read. Figures of a key with a wrong type are missing. If a partition does not answer,
 // it returns the error together with the figures of the others.
@@ -64,37 +71,39 @@ func (f Figures) read(ctx context.Context, s *scripts.Scripts, all []measure) (f
 	if err != nil {
 		return nil, err
 	}
-	_, _ = f.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // every command has its own error
-		for _, m := range all {
-			if m.ask != nil {
-				m.ask(ctx, p)
-			}
-		}
-		return nil
-	})
-	_, _ = f.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, m := range all {
-			if m.again != nil {
-				m.again(ctx, p)
-			}
-		}
-		return nil
-	})
+	r := &reading{now: now}
+	streams, sets := f.keys(s.Keys)
+	r.streams, r.sets = s.Entries.Survey(ctx, streams, sets)
+	r.memory, r.memoryErr = s.Memory.Usage(ctx)
+	if r.sets[s.Keys.Contenders].Length > 0 {
+		var since time.Time
+		since, r.fullErr = s.Memory.Contention(ctx)
+		r.full = !since.IsZero()
+	}
 	for _, m := range all {
-		value, err := m.value(now)
-		var refused redis.Error
+		value, err := m.value(r)
 		switch {
 		case err == nil:
 			m.Value = value
 			found = append(found, m.Figure)
-		case !errors.As(err, &refused):
+		case !scripts.IsAnswer(err):
 			failed = cmp.Or(failed, err)
 		}
 	}
 	return found, failed
 }
 
-// Measured returns what Figures returns, without values.
+// keys returns the streams and sets of a partition that figures need.
+func (f Figures) keys(k *scripts.Keys) (streams, sets []string) {
+	streams = append(slices.Collect(maps.Keys(f.o.Config.Readers(k))), k.Reply, k.Quarantined)
+	sets = []string{k.Deadlines, k.PausedSet, k.Delayed, k.Contenders, k.Dead, k.Timers, k.WaitingFired}
+	for name := range f.o.Config.Reports {
+		sets = append(sets, k.Waiting(name))
+	}
+	return streams, sets
+}
+
+// Measured returns what Read returns, without values.
 func (f Figures) Measured() []Figure {
 	var all []Figure
 	for _, m := range slices.Concat(f.measures()...) {
@@ -107,7 +116,7 @@ func (f Figures) Measured() []Figure {
 func (f Figures) measures() [][]measure {
 	parts := make([][]measure, len(f.o.Scripts))
 	for i, s := range f.o.Scripts {
-		parts[i] = append(f.measuresOf(s.Keys), memory(s))
+		parts[i] = f.measuresOf(s.Keys)
 		for j := range parts[i] {
 			if len(parts) > 1 {
 				parts[i][j].Part = strconv.Itoa(i)
@@ -137,6 +146,10 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 			length("quarantined", k.Quarantined, "Entries that could not be used. Above about 10,000, the oldest are removed."),
 			size("timers", k.Timers, "Timers that are set and not paused."),
 			overdue("timers", k.Timers, "By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
+			{
+				Figure{Name: "redis_memory_used_ratio", Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has no limit. Above limits.memory no job is started."},
+				func(r *reading) (float64, error) { return float64(r.memory.Percent()) / 100, r.memoryErr },
+			},
 			size("timer_actions_retrying", k.WaitingFired, "Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
 		})
 	for _, name := range slices.Sorted(maps.Keys(f.o.Config.Reports)) {
@@ -162,111 +175,82 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 
 // length measures a stream.
 func length(name, key, help string) measure {
-	var c *redis.IntCmd
-	return measure{
-		Figure: Figure{Name: name, Help: help},
-		ask:    func(ctx context.Context, p redis.Pipeliner) { c = p.XLen(ctx, key) },
-		value:  func(time.Time) (float64, error) { return number(c.Result()) },
-	}
+	return measure{Figure{Name: name, Help: help}, func(r *reading) (float64, error) {
+		return float64(r.streams[key].Length), r.streams[key].Err
+	}}
 }
 
 // size measures a sorted set.
 func size(name, key, help string) measure {
-	var c *redis.IntCmd
-	return measure{
-		Figure: Figure{Name: name, Help: help},
-		ask:    func(ctx context.Context, p redis.Pipeliner) { c = p.ZCard(ctx, key) },
-		value:  func(time.Time) (float64, error) { return number(c.Result()) },
-	}
+	return measure{Figure{Name: name, Help: help}, func(r *reading) (float64, error) {
+		return float64(r.sets[key].Length), r.sets[key].Err
+	}}
 }
 
 // overdue measures how late the first member of a sorted set of times is. Services may write
 // seconds, which the scheduler rewrites to milliseconds.
 func overdue(name, key, help string) measure {
-	ranges := []*redis.ZRangeBy{
-		{Min: strconv.FormatInt(scripts.MinMillis, 10), Max: "+inf", Count: 1},
-		{Min: strconv.FormatInt(scripts.MinMillis/1000, 10), Max: "(" + strconv.FormatInt(scripts.MinMillis, 10), Count: 1},
-	}
-	firsts := make([]*redis.ZSliceCmd, len(ranges))
-	return measure{
-		Figure: Figure{Name: name + "_overdue_seconds", Help: help},
-		ask: func(ctx context.Context, p redis.Pipeliner) {
-			for i, r := range ranges {
-				firsts[i] = p.ZRangeByScoreWithScores(ctx, key, r)
+	return measure{Figure{Name: name + "_overdue_seconds", Help: help}, func(r *reading) (late float64, err error) {
+		for _, score := range r.sets[key].First {
+			if due, ok := DueTime(score); ok {
+				late = max(late, since(r.now, due))
 			}
-		},
-		value: func(now time.Time) (late float64, err error) {
-			for _, first := range firsts {
-				found, failed := first.Result()
-				err = cmp.Or(err, failed)
-				for _, z := range found {
-					if due, ok := DueTime(z.Score); ok {
-						late = max(late, since(now, due))
-					}
-				}
-			}
-			return late, err
-		},
-	}
+		}
+		return late, r.sets[key].Err
+	}}
 }
 
 // contending measures the competition for a full Redis: a job that has ended may still be in the set.
 func contending(k *scripts.Keys) measure {
-	var jobs, full *redis.IntCmd
-	return measure{
-		Figure: Figure{Name: "jobs_contending", Help: "Jobs that compete for the memory of a full Redis, else 0. They run one after another."},
-		ask: func(ctx context.Context, p redis.Pipeliner) {
-			jobs, full = p.ZCard(ctx, k.Contenders), p.Exists(ctx, k.Full)
-		},
-		value: func(time.Time) (float64, error) {
-			n, err := jobs.Result()
-			return float64(n * full.Val()), cmp.Or(err, full.Err())
-		},
-	}
-}
-
-// memory measures the memory use of a partition's server. It does not use the pipeline: a pipeline
-// to a cluster sends INFO, which names no key, to any server.
-func memory(s *scripts.Scripts) measure {
-	var used scripts.Usage
-	var err error
-	return measure{
-		Figure: Figure{Name: "redis_memory_used_ratio", Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has no limit. Above limits.memory no job is started."},
-		ask:    func(ctx context.Context, _ redis.Pipeliner) { used, err = s.Memory.Usage(ctx) },
-		value:  func(time.Time) (float64, error) { return float64(used.Percent()) / 100, err },
-	}
+	const help = "Jobs that compete for the memory of a full Redis, else 0. They run one after another."
+	return measure{Figure{Name: "jobs_contending", Help: help}, func(r *reading) (n float64, err error) {
+		if r.full {
+			n = float64(r.sets[k.Contenders].Length)
+		}
+		return n, cmp.Or(r.sets[k.Contenders].Err, r.fullErr)
+	}}
 }
 
 // workers measures how many processes read a listener's stream. Before version 7.2 (without
 // `inactive`), Redis does not tell whether the idle consumer of a service waits or is gone: it counts
 // until a task stays unread.
 func workers(name, key, help string, by Reader) measure {
-	var c *redis.XInfoConsumersCmd
-	var g *redis.XInfoGroupsCmd
-	return measure{
-		Figure: Figure{Name: name, Help: help},
-		ask: func(ctx context.Context, p redis.Pipeliner) {
-			if c = p.XInfoConsumers(ctx, key, scripts.Group); by.External {
-				g = p.XInfoGroups(ctx, key)
+	return measure{Figure{Name: name, Help: help}, func(r *reading) (n float64, err error) {
+		for _, one := range r.streams[key].Consumers {
+			if by.Alive(one) || by.External && r.streams[key].AllRead && one.Inactive == 0 {
+				n++
 			}
-		},
-		value: func(time.Time) (n float64, err error) {
-			consumers, err := c.Result()
-			read := g != nil && slices.ContainsFunc(g.Val(), func(g redis.XInfoGroup) bool { return g.Name == scripts.Group && g.Lag == 0 })
-			for _, one := range consumers {
-				if by.Alive(one) || read && one.Inactive == 0 {
-					n++
-				}
-			}
-			if err != nil && Missing(err) {
-				return 0, nil
-			}
-			return n, err
-		},
-	}
+		}
+		return n, r.streams[key].Err
+	}}
 }
 
-func number(n int64, err error) (float64, error) { return float64(n), err }
+// backlogFigures returns the figures of a stream whose entries are deleted when they are done: its
+// entries, how many of them a process has read, how many none has, and the age of the oldest.
+func backlogFigures(name, key, help string) []measure {
+	of := func(suffix, help string, value func(s *scripts.Stream, now time.Time) float64) measure {
+		return measure{Figure{Name: name + suffix, Help: help}, func(r *reading) (float64, error) {
+			return value(r.streams[key], r.now), r.streams[key].Err
+		}}
+	}
+	waiting := "fanfold_" + name + "_waiting"
+	return []measure{
+		of("_waiting", help, func(s *scripts.Stream, _ time.Time) float64 { return float64(s.Length) }),
+		of("_pending", "How many of "+waiting+" a process has read.", func(s *scripts.Stream, _ time.Time) float64 {
+			return float64(s.Pending)
+		}),
+		// XINFO GROUPS cannot tell the lag after an unread entry was deleted.
+		of("_lag", "How many of "+waiting+" no process has read yet.", func(s *scripts.Stream, _ time.Time) float64 {
+			return float64(max(0, s.Length-s.Pending))
+		}),
+		of("_oldest_seconds", "Age of the oldest entry of "+waiting+", 0 if there is none.", func(s *scripts.Stream, now time.Time) float64 {
+			if s.Oldest == "" {
+				return 0
+			}
+			return since(now, scripts.EntryTime(s.Oldest))
+		}),
+	}
+}
 
 // since returns the seconds since a time, at least 0.
 func since(now, at time.Time) float64 { return max(0, now.Sub(at).Seconds()) }

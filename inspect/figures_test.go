@@ -130,10 +130,10 @@ func TestMemory(t *testing.T) {
 	t.Cleanup(server.Stop)
 	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
+	in := New(Options{Scripts: scripts.Partitions{scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: "p:"}})}})
 	used := func() (float64, error) {
-		m := memory(scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: "p:"}}))
-		m.ask(t.Context(), nil)
-		return m.value(time.Now())
+		found, err := in.Figures.Read(t.Context())
+		return Sum(found).Of("redis_memory_used_ratio", ""), err
 	}
 	if ratio, err := used(); err != nil || ratio != 0 {
 		t.Errorf("%v of no limit: %v", ratio, err)
@@ -207,7 +207,7 @@ func TestReaders(t *testing.T) {
 		{time.Second, 0, true, true}, {5 * time.Second, 0, true, false}, {5 * time.Second, 1, true, true},
 		{11 * time.Second, 1, false, true}, {time.Minute, 1, false, false},
 	} {
-		one := redis.XInfoConsumer{Idle: c.idle, Pending: c.pending}
+		one := scripts.Consumer{Idle: c.idle, Pending: c.pending}
 		if service.Alive(one) != c.service || ours.Alive(one) != c.ours {
 			t.Errorf("%+v: %v and %v", c, service.Alive(one), ours.Alive(one))
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -13,12 +11,10 @@ import (
 
 // Options are the connections of an Inspector, which neither opens nor closes any.
 type Options struct {
-	Config   Config
-	Redis    redis.UniversalClient // for commands that do not block
-	Blocking redis.UniversalClient // for blocking reads; only package watch uses it
-	Scripts  scripts.Partitions
-	Records  *record.Store
-	Sources  Sources // databases and APIs of listeners, by name
+	Config  Config
+	Scripts scripts.Partitions
+	Records *record.Store
+	Sources Sources // databases and APIs of listeners, by name
 }
 
 // Config is the part of the configuration that an Inspector needs.

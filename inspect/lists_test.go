@@ -22,6 +22,7 @@ import (
 func TestListsReadPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
+	const pageSize = 1000
 	const n = 2*pageSize + 3
 	_, err := b.Redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for i := range n {

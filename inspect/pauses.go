@@ -31,7 +31,7 @@ func (p Pauses) List(ctx context.Context) ([]Pause, error) {
 		one := Pause{What: member, Since: found[member]}
 		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
 			for _, s := range p.o.Scripts {
-				n, err := p.o.Redis.ZCard(ctx, s.Keys.Waiting(name)).Result()
+				n, err := s.Sets.Len(ctx, s.Keys.Waiting(name))
 				if err != nil {
 					return nil, err
 				}

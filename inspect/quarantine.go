@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -30,22 +28,22 @@ type Quarantined struct {
 func (l Quarantine) List(ctx context.Context, match func(Quarantined) bool, limit int) ([]Quarantined, error) {
 	newest := func(a, b Quarantined) int { return b.At.Compare(a.At) }
 	return everywhere(l.o, limit, newest, func(s *scripts.Scripts) ([]Quarantined, error) {
-		return collect(each(entries(ctx, l.o.Redis, s.Keys.Quarantined, true), func(m redis.XMessage) Quarantined { return l.parse(s, m) }), match, limit)
+		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined), func(e scripts.StreamEntry) Quarantined { return l.parse(s, e) }), match, limit)
 	})
 }
 
 // Entry reads an entry of a partition's quarantine. It returns false if it does not exist.
 func (l Quarantine) Entry(ctx context.Context, s *scripts.Scripts, id string) (q Quarantined, ok bool, err error) {
-	found, err := l.o.Redis.XRange(ctx, s.Keys.Quarantined, id, id).Result()
-	if err != nil || len(found) == 0 {
+	found, ok, err := s.Entries.Get(ctx, s.Keys.Quarantined, id)
+	if err != nil || !ok {
 		return q, false, err
 	}
-	return l.parse(s, found[0]), true, nil
+	return l.parse(s, found), true, nil
 }
 
 // parse decodes an entry of a partition.
-func (l Quarantine) parse(s *scripts.Scripts, m redis.XMessage) Quarantined {
-	q := ParseQuarantined(m)
+func (l Quarantine) parse(s *scripts.Scripts, e scripts.StreamEntry) Quarantined {
+	q := ParseQuarantined(e)
 	q.Entry = l.entryName(s, q.Entry)
 	return q
 }
@@ -59,16 +57,21 @@ func (l Quarantine) entryName(s *scripts.Scripts, entry string) string {
 }
 
 // ParseQuarantined decodes an entry of a quarantine.
-func ParseQuarantined(m redis.XMessage) Quarantined {
-	text := func(field string) string { s, _ := m.Values[field].(string); return s }
-	return Quarantined{Entry: m.ID, At: scripts.EntryTime(m.ID), Stream: text("stream"), Origin: text("entry"), Reason: text("reason"), Fields: text("fields")}
+func ParseQuarantined(e scripts.StreamEntry) Quarantined {
+	return Quarantined{
+		Entry: e.ID, At: scripts.EntryTime(e.ID),
+		Stream: e.Fields["stream"], Origin: e.Fields["entry"], Reason: e.Fields["reason"], Fields: e.Fields["fields"],
+	}
 }
+
+// maxSearched is about how many entries Search reads.
+const maxSearched = 12_000
 
 // Search searches the newest entries of the quarantine for an id. It returns false for whole if the
 // quarantine has more entries.
 func (l Quarantine) Search(ctx context.Context, id string) (found *Quarantined, whole bool, err error) {
 	s, seen := l.o.Scripts.Of(id), 0
-	for page, err := range entries(ctx, l.o.Redis, s.Keys.Quarantined, true) {
+	for page, err := range s.Entries.NewestPages(ctx, s.Keys.Quarantined) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -77,7 +80,7 @@ func (l Quarantine) Search(ctx context.Context, id string) (found *Quarantined, 
 				return &one, true, nil
 			}
 		}
-		if seen += len(page); seen >= 12*pageSize {
+		if seen += len(page); seen >= maxSearched {
 			return nil, false, nil
 		}
 	}

@@ -77,9 +77,9 @@ func (l Quarantine) again(ctx context.Context, v QuarantinedDetails) (why string
 	if id == "" {
 		return "", nil
 	}
-	key := l.o.Scripts.Of(id).Keys.Job(id)
-	kind, err := l.o.Redis.Type(ctx, key).Result()
-	if err == nil && kind != "none" && kind != "hash" {
+	s := l.o.Scripts.Of(id)
+	key, kind, err := s.KeyOfWrongType(ctx, s.Keys.Job(id))
+	if key != "" {
 		why = key + ", the key of its state, is a " + kind + " and not a hash"
 	}
 	return why, err

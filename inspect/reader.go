@@ -3,8 +3,6 @@ package inspect
 import (
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -41,7 +39,7 @@ func (c Config) Readers(k *scripts.Keys) map[string]Reader {
 }
 
 // Alive reports whether a consumer waits for entries or works on one.
-func (r Reader) Alive(c redis.XInfoConsumer) bool {
+func (r Reader) Alive(c scripts.Consumer) bool {
 	polls := ourPolls
 	if r.External {
 		polls = servicePolls

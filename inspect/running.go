@@ -1,13 +1,8 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -34,7 +29,7 @@ func (j Jobs) Running(ctx context.Context, limit int) ([]Running, error) {
 	order := func(a, b Running) int { return a.Deadline.Compare(b.Deadline) }
 	return everywhere(j.o, limit, order, func(s *scripts.Scripts) ([]Running, error) {
 		var list []Running
-		for page, err := range members(ctx, j.o.Redis, s.Keys.Deadlines) {
+		for page, err := range s.Sets.Pages(ctx, s.Keys.Deadlines) {
 			if err != nil {
 				return nil, err
 			}
@@ -51,34 +46,27 @@ func (j Jobs) Running(ctx context.Context, limit int) ([]Running, error) {
 }
 
 // running reads the states of jobs that have a deadline.
-func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []redis.Z) ([]Running, error) {
-	lines := make([]*redis.StringCmd, len(page))
-	_, err := j.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, z := range page {
-			id, _ := z.Member.(string)
-			lines[i] = p.HGet(ctx, s.Keys.Job(id), "job")
-		}
-		return nil
-	})
-	var refused redis.Error
-	if err != nil && !errors.Is(err, redis.Nil) && !errors.As(err, &refused) { // every line has its own error
-		return nil, fmt.Errorf("states: %w", err)
+func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []scripts.Member) ([]Running, error) {
+	ids := make([]string, len(page))
+	for i, m := range page {
+		ids[i] = m.Name
+	}
+	lines, err := s.Hashes.Lines(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]Running, len(page))
-	for i, z := range page {
-		id, _ := z.Member.(string)
-		deadline, _ := DueTime(z.Score)
+	for i, id := range ids {
+		deadline, _ := DueTime(page[i].Score)
 		list[i] = Running{ID: id, Deadline: deadline}
-		if err := lines[i].Err(); err != nil && !errors.Is(err, redis.Nil) && !errors.As(err, &refused) {
-			return nil, fmt.Errorf("states: %w", err)
-		}
-		state, err := job.ParseLine(lines[i].Val())
-		if err := cmp.Or(lines[i].Err(), err); err != nil {
+		state, err := job.ParseLine(lines[i])
+		if err != nil {
 			continue // its state is lost, or it has just ended: only the deadline is known
 		}
 		list[i] = Running{
-			ID: id, Report: state.Report, Attempt: state.Attempt, Status: state.Status, Stage: state.Stage, Done: state.Done, Target: state.Target,
-			Bytes: state.Bytes, Open: job.OpenListeners(lines[i].Val()), Started: state.Started, Deadline: deadline,
+			ID: id, Report: state.Report, Attempt: state.Attempt, Status: state.Status, Stage: state.Stage,
+			Done: state.Done, Target: state.Target, Bytes: state.Bytes, Open: job.OpenListeners(lines[i]),
+			Started: state.Started, Deadline: deadline,
 		}
 	}
 	return list, nil

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -37,7 +35,7 @@ func (j Jobs) State(ctx context.Context, id string) (*State, error) {
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, nil
-	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "WRONGTYPE"):
+	case errors.Is(err, scripts.ErrBroken):
 		return nil, fmt.Errorf("%w: %w", ErrBrokenState, err)
 	case err != nil:
 		return nil, err

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -27,7 +25,7 @@ type Timer struct {
 	Definition string     `json:"definition,omitempty"` // empty: none matches, and it will not fire
 }
 
-// Timers lists the set and paused timers whose names match, the next one first, up to a limit.
+// List lists the set and paused timers whose names match, the next one first, up to a limit.
 func (l Timers) List(ctx context.Context, match func(name string) bool, limit int) ([]Timer, error) {
 	now, err := l.o.Scripts.First().Now(ctx)
 	if err != nil {
@@ -43,13 +41,12 @@ func (l Timers) List(ctx context.Context, match func(name string) bool, limit in
 	return all[:min(len(all), limit)], nil
 }
 
-// timersOf is Timers for one partition, unsorted.
+// of is List for one partition, unsorted.
 func (l Timers) of(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool, limit int) (all []Timer, err error) {
 	for state, key := range map[string]string{"set": s.Keys.Timers, "paused": s.Keys.PausedTimers} {
-		found, err := collect(each(members(ctx, l.o.Redis, key), func(z redis.Z) Timer {
-			name, _ := z.Member.(string)
-			due, _ := DueTime(z.Score)
-			t := l.Describe(name, due, state)
+		found, err := collect(each(s.Sets.Pages(ctx, key), func(m scripts.Member) Timer {
+			due, _ := DueTime(m.Score)
+			t := l.Describe(m.Name, due, state)
 			if state == "set" && t.overdue(now) {
 				t.State = "overdue"
 			}
@@ -66,7 +63,7 @@ func (l Timers) of(ctx context.Context, s *scripts.Scripts, now time.Time, match
 	return all, nil
 }
 
-// Timer describes a timer. A zero time means that it has no valid time.
+// Describe describes a timer. A zero time means that it has no valid time.
 func (l Timers) Describe(name string, due time.Time, state string) Timer {
 	t := Timer{Name: name, State: state}
 	if !due.IsZero() {

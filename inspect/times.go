@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -43,9 +41,9 @@ func (j Jobs) Times(ctx context.Context, jobs ...*Job) error {
 		}
 	}
 	for s, list := range running {
-		page := make([]redis.Z, len(list))
+		page := make([]scripts.Member, len(list))
 		for i, v := range list {
-			page[i] = redis.Z{Member: v.ID}
+			page[i].Name = v.ID
 		}
 		found, err := j.running(ctx, s, page)
 		if err != nil {
@@ -59,36 +57,34 @@ func (j Jobs) Times(ctx context.Context, jobs ...*Job) error {
 		}
 	}
 	for s, byID := range ended {
-		if err := j.ends(ctx, s.Keys.Events, byID); err != nil {
+		if err := ends(ctx, s, byID); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
 	}
 	return nil
 }
 
-// ends sets the times of ended jobs from the events of a stream.
-func (j Jobs) ends(ctx context.Context, stream string, byID map[string]*Job) error {
-	from, page := "+", int64(newest)
+// ends sets the times of ended jobs from the events of a partition.
+func ends(ctx context.Context, s *scripts.Scripts, byID map[string]*Job) error {
+	before, page := "", int64(newest)
 	if len(byID) == 1 {
 		for _, v := range byID {
-			from, page = strconv.FormatInt(v.Ended.Add(skew).UnixMilli(), 10), few
+			before, page = strconv.FormatInt(v.Ended.Add(skew).UnixMilli(), 10), few
 		}
 	}
 	for read := int64(0); read < newest && len(byID) > 0; read += page {
-		events, err := j.o.Redis.XRevRangeN(ctx, stream, from, "-", page).Result()
+		events, err := s.Entries.Newest(ctx, s.Keys.Events, "", before, page)
 		if err != nil {
 			return err
 		}
 		for _, e := range events {
-			from = "(" + e.ID
-			id, _ := e.Values["id"].(string)
-			v := byID[id]
-			if v == nil || e.Values["event"] != "finished" || e.Values["attempt"] != strconv.FormatInt(v.Attempt, 10) {
+			before = e.ID
+			v := byID[e.Fields["id"]]
+			if v == nil || e.Fields["event"] != "finished" || e.Fields["attempt"] != strconv.FormatInt(v.Attempt, 10) {
 				continue
 			}
-			delete(byID, id) // the newest one counts
-			text, _ := e.Values["ms"].(string)
-			if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+			delete(byID, v.ID) // the newest one counts
+			if ms, err := strconv.ParseInt(e.Fields["ms"], 10, 64); err == nil {
 				started := v.Ended.Add(-time.Duration(ms) * time.Millisecond)
 				v.Started, v.Duration = &started, &ms
 			}

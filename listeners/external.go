@@ -196,7 +196,8 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 // pending reports whether a task's entry is pending.
 func (e *external) pending(ctx context.Context, of scripts.Entry) (bool, error) {
 	return insist(ctx, e.Runner, "look for entry", func() (bool, error) {
-		return e.o.Scripts.Entries.IsPending(ctx, of)
+		consumer, _, err := e.o.Scripts.Entries.Reader(ctx, of.Stream, of.ID)
+		return consumer != "", err
 	})
 }
 

@@ -68,7 +68,7 @@ reports:
 		b.all = append(b.all, scripts.New(scripts.Options{Redis: b.redis, Keys: k, Shared: partitions[0]}))
 	}
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
-	b.inspect = inspect.New(inspect.Options{Config: of, Redis: b.redis, Blocking: b.redis, Scripts: b.all, Records: b.records})
+	b.inspect = inspect.New(inspect.Options{Config: of, Scripts: b.all, Records: b.records})
 	b.Operator = New(Options{Config: of, Scripts: b.all, Records: b.records, Inspect: b.inspect})
 	return b
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -86,7 +84,7 @@ func (t actions) deliver(ctx context.Context, f *firing, stream string, entries 
 	switch {
 	case err == nil:
 		return step.Result{Kind: step.Void}
-	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "NOPERM"):
+	case errors.Is(err, scripts.ErrBroken), scripts.Denied(err):
 		return t.failed(ctx, f, fmt.Errorf("receipt of %s: %w", stream, err))
 	}
 	return t.later(ctx, f, scripts.Requeue{Delay: outageWait, Error: err.Error()})

@@ -2,6 +2,8 @@ package scripts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -12,6 +14,13 @@ import (
 type StreamEntry struct {
 	ID     string
 	Fields map[string]string
+}
+
+// Len returns the number of entries of a stream.
+func (s Entries) Len(ctx context.Context, stream string) (int64, error) {
+	c := redis.NewIntCmd(ctx, "xlen", stream)
+	err := s.send(ctx, c)
+	return c.Val(), err
 }
 
 // First returns the oldest entries of a stream, at most count.
@@ -47,6 +56,20 @@ func (s Entries) Newest(ctx context.Context, stream, after, before string, count
 		to = "(" + after
 	}
 	return s.read(ctx, stream, "xrevrange", from, to, count)
+}
+
+// Wait returns the next entries of a stream after an entry. It waits for one at most that long, and
+// then returns none.
+func (s Entries) Wait(ctx context.Context, stream, id string, d time.Duration) ([]StreamEntry, error) {
+	found, err := s.blocking.XRead(ctx, &redis.XReadArgs{
+		Streams: []string{stream, id}, Count: pageSize, Block: max(d, time.Millisecond),
+	}).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read %s: %w", stream, err)
+	}
+	return entriesOf(found[0].Messages), nil
 }
 
 // Last returns the id of the newest entry of a stream, or one before all entries if it has none.
@@ -94,14 +117,17 @@ func entriesOf(messages []redis.XMessage) []StreamEntry {
 	return entries
 }
 
-// IsPending tells whether an entry is pending in the group of its stream. It returns ErrBroken if the
-// key is not a stream.
-func (s Entries) IsPending(ctx context.Context, e Entry) (bool, error) {
-	c := redis.NewXPendingExtCmd(ctx, "xpending", e.Stream, e.Group, e.ID, e.ID, 1)
+// Reader returns the consumer that has read an entry, and how long ago it did or has renewed its lease;
+// empty: the entry is not pending. It returns ErrBroken if the key is not a stream.
+func (s Entries) Reader(ctx context.Context, stream, id string) (consumer string, idle time.Duration, err error) {
+	c := redis.NewXPendingExtCmd(ctx, "xpending", stream, Group, id, id, 1)
 	if err := s.send(ctx, c); err != nil && !redis.HasErrorPrefix(err, "NOGROUP") {
-		return false, err
+		return "", 0, err
 	}
-	return len(c.Val()) > 0, nil
+	for _, p := range c.Val() {
+		consumer, idle = p.Consumer, p.Idle
+	}
+	return consumer, idle, nil
 }
 
 // Idle returns the ids of entries that are pending for at least that long without a renewal, at most

@@ -79,9 +79,6 @@ func (c Contender) Before(other Contender) bool {
 	return c.ID < other.ID
 }
 
-// holdersPage is how many states are read in one round trip.
-const holdersPage = 1000
-
 // Holders returns the running jobs with data in the server of a partition, of all partitions that it
 // has.
 func (p Partitions) Holders(ctx context.Context, of *Scripts) (holders []Contender, err error) {
@@ -116,33 +113,23 @@ func (s *Scripts) holders(ctx context.Context) (holders []Contender, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for len(ids) > 0 {
-		page := ids[:min(len(ids), holdersPage)]
-		ids = ids[len(page):]
-		cmds := make([]redis.Cmder, len(page))
-		for i, id := range page {
-			cmds[i] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job")
+	lines, err := s.Hashes.Lines(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		state, err := job.ParseLine(lines[i])
+		if err != nil || state.Bytes == 0 {
+			continue
 		}
-		if err := s.do(ctx, cmds...); err != nil {
-			return nil, err
+		c := Contender{
+			ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Small: state.Bytes <= s.small,
+			Since: state.Started, of: s,
 		}
-		for i, id := range page {
-			line, err := cmds[i].(*redis.StringCmd).Result()
-			if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
-				continue
-			} else if err != nil {
-				return nil, fmt.Errorf("running jobs: %w", err)
-			}
-			state, err := job.ParseLine(line)
-			if err != nil || state.Bytes == 0 {
-				continue
-			}
-			c := Contender{ID: id, Attempt: state.Attempt, Status: state.Status, Bytes: state.Bytes, Small: state.Bytes <= s.small, Since: state.Started, of: s}
-			if first, ok := contenders[id]; ok {
-				c.Since = first
-			}
-			holders = append(holders, c)
+		if first, ok := contenders[id]; ok {
+			c.Since = first
 		}
+		holders = append(holders, c)
 	}
 	return holders, nil
 }

@@ -3,6 +3,7 @@ package scripts
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -56,6 +57,20 @@ var ErrFull = errors.New("scripts: Redis is full")
 
 // Full tells whether an error means that Redis is full: ErrFull, or the answer of a command that is not a script.
 func Full(err error) bool { return errors.Is(err, ErrFull) || redis.HasErrorPrefix(err, "OOM") }
+
+// WrongType tells whether an error says that a key has another type.
+func WrongType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }
+
+// Denied tells whether the user of Redis may not do something.
+func Denied(err error) bool { return redis.HasErrorPrefix(err, "NOPERM") }
+
+// IsAnswer tells whether an error is an answer of Redis that would be the same again, and not one of
+// the connection or of a server that is away.
+func IsAnswer(err error) bool {
+	_, ok := errors.AsType[redis.Error](err)
+	return ok && !Full(err) && !slices.ContainsFunc([]string{"LOADING ", "CLUSTERDOWN ", "READONLY ", "MASTERDOWN "},
+		func(away string) bool { return redis.HasErrorPrefix(err, away) })
+}
 
 // ErrReply is returned if Redis answers in a form that a script never gives.
 var ErrReply = errors.New("scripts: unexpected reply")

@@ -17,6 +17,8 @@ type Options struct {
 	// Redis runs the scripts. It must not be the client of blocking reads: those
 	// would use up its connections.
 	Redis redis.UniversalClient
+	// Blocking is for reads that block; nil means Redis.
+	Blocking redis.UniversalClient
 	// Keys names the keys of the partition; the zero value means report.DefaultKeys.
 	Keys report.Keys
 	// Shared names those that all partitions share: which processes run, which definitions they
@@ -37,6 +39,7 @@ type Options struct {
 type Scripts struct {
 	*conn
 	Jobs        Jobs
+	Hashes      Hashes
 	Tasks       Tasks
 	Folds       Folds
 	Streams     Streams
@@ -55,6 +58,8 @@ type Scripts struct {
 type (
 	// Jobs starts jobs, reads their states, and ends them from outside.
 	Jobs struct{ *conn }
+	// Hashes reads single fields of the hashes of jobs.
+	Hashes struct{ *conn }
 	// Tasks makes the handles of tasks.
 	Tasks struct{ *conn }
 	// Folds claims jobs that have all of their data, reads that, and ends them.
@@ -88,6 +93,7 @@ type conn struct {
 	Keys      *Keys
 	shared    *Keys
 	rdb       redis.UniversalClient
+	blocking  redis.UniversalClient
 	timeout   time.Duration
 	events    string // cap, as an argument
 	bytes     int64  // max size of a job's data
@@ -114,7 +120,10 @@ func New(o Options) *Scripts {
 	if o.Shared == (report.Keys{}) {
 		o.Shared = o.Keys
 	}
-	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
+	if o.Blocking == nil {
+		o.Blocking = o.Redis
+	}
+	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, blocking: o.Blocking, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
 	if o.Compress {
 		c.small /= expansion
 	}
@@ -122,7 +131,7 @@ func New(o Options) *Scripts {
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout, Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
 		return Gate{c}.Paused(ctx)
 	}}
-	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
+	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { testmain.Main(m) }
 
 // on is the doctor of a Redis, with keys of the test's own.
-func on(t *testing.T, server *testenv.Redis) redisDoctor {
+func on(t *testing.T, server *testenv.Redis) (redisDoctor, *redis.Client) {
 	t.Helper()
 	options, err := redis.ParseURL(server.URL())
 	if err != nil {
@@ -26,8 +26,8 @@ func on(t *testing.T, server *testenv.Redis) redisDoctor {
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: testmain.Name(t) + ":"}})
-	o := inspect.Options{Redis: client, Scripts: scripts.Partitions{s}}
-	return redisDoctor{doctor{Options{Options: o}, inspect.New(o)}}
+	o := inspect.Options{Scripts: scripts.Partitions{s}}
+	return redisDoctor{doctor{Options{Options: o}, inspect.New(o)}}, client
 }
 
 // TestServerNames are those of the answers to INFO server.
@@ -82,8 +82,12 @@ func TestDoctorHearsEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(server.Stop)
-			d := on(t, server)
-			f := d.checkNotifications(t.Context(), d.Redis.(*redis.Client))
+			d, _ := on(t, server)
+			servers, err := d.Scripts.Servers(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := d.checkNotifications(t.Context(), servers[0])
 			if c.missing == "" && f.Result != Pass ||
 				c.missing != "" && (f.Result != Warn || !strings.HasSuffix(f.Detail, "not published: "+c.missing) || !strings.Contains(f.Hint, "notify-keyspace-events Kgz$x")) {
 				t.Errorf("%+v", f)
@@ -95,18 +99,20 @@ func TestDoctorHearsEvents(t *testing.T) {
 // TestDoctorSeesWhatStandsStill: an entry is in work, and no process lives.
 func TestDoctorSeesWhatStandsStill(t *testing.T) {
 	t.Parallel()
-	d := on(t, testmain.SharedRedis(t))
+	d, client := on(t, testmain.SharedRedis(t))
 	ctx, stream := t.Context(), d.Scripts.First().Keys.Task("a")
 	for _, err := range []error{
-		d.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(),
-		d.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err(),
-		d.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err(),
+		client.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(),
+		client.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err(),
+		client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err(),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	check := func() Finding { return d.checkStream(ctx, stream, inspect.Reader{Silence: time.Second}, false) }
+	check := func() Finding {
+		return checkStream(ctx, d.Scripts.First(), stream, inspect.Reader{Silence: time.Second}, false)
+	}
 	if f := check(); f.Result != Pass {
 		t.Errorf("%+v", f)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
 // checkPartitions lists the partitions of every master, and warns if one has many more than others.
@@ -45,11 +43,10 @@ func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, er
 	begin := strings.TrimSuffix(d.Scripts.First().Keys.Prefix, "0}:")
 	for i := range n {
 		tag := begin + strconv.Itoa(i) + "}"
-		master, err := redisdb.Master(ctx, d.Redis, tag)
+		address, err := d.Scripts.AddressOf(ctx, tag)
 		if err != nil {
 			return nil, err
 		}
-		address := master.Options().Addr
 		on[address] = append(on[address], tag)
 	}
 	return on, nil

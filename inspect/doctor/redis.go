@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // maxSkew is the maximum difference of clocks without a warning. Only people see the difference:
@@ -21,16 +20,16 @@ import (
 const maxSkew = 2 * time.Second
 
 func (d redisDoctor) checkRedis(ctx context.Context) Findings {
-	masters, err := redisdb.Masters(ctx, d.Redis)
+	servers, err := d.Scripts.Servers(ctx)
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
 	}
 	var fs Findings
-	for _, master := range masters {
-		found := d.checkServer(ctx, master)
+	for _, server := range servers {
+		found := d.checkServer(ctx, server)
 		for i := range found {
-			if len(masters) > 1 {
-				found[i].Check += " of " + master.Options().Addr
+			if len(servers) > 1 {
+				found[i].Check += " of " + server.Address()
 			}
 		}
 		fs = append(fs, found...)
@@ -40,7 +39,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	}
 	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkContenders(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
 	if len(d.Scripts) > 1 {
-		fs = append(fs, d.checkPartitions(ctx, len(masters)))
+		fs = append(fs, d.checkPartitions(ctx, len(servers)))
 	}
 	for _, s := range d.Scripts {
 		fs = append(fs, d.checkStreams(ctx, s)...)
@@ -64,8 +63,8 @@ func (d redisDoctor) hint(err error) string {
 }
 
 // checkServer checks one server.
-func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Findings {
-	info, err := client.InfoMap(ctx, "server", "memory", "persistence", "clients").Result()
+func (d redisDoctor) checkServer(ctx context.Context, of scripts.Server) Findings {
+	info, err := of.Info(ctx, "server", "memory", "persistence", "clients")
 	server := info["Server"]
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
@@ -76,7 +75,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 	fs := Findings{
 		newFinding("redis version", Fail, serverName(server), atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
 	}
-	now, err := client.Time(ctx).Result()
+	now, err := of.Now(ctx)
 	fs = append(fs, checkSkew("redis clock", now, err))
 	fs = append(fs, checkClients(info["Clients"]), checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits))
 	if info["Persistence"]["aof_enabled"] == "1" {
@@ -87,7 +86,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 			Hint: "set appendonly yes and appendfsync everysec",
 		})
 	}
-	return append(fs, d.checkNotifications(ctx, client))
+	return append(fs, d.checkNotifications(ctx, of))
 }
 
 // serverName returns the kind and version of a server, from INFO. Servers other than Redis also give
@@ -179,9 +178,9 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 }
 
 // checkNotifications checks that the server publishes the events that the scheduler uses.
-func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Client) Finding {
+func (d redisDoctor) checkNotifications(ctx context.Context, server scripts.Server) Finding {
 	const check = "redis notifications"
-	missing, has, err := d.in.Servers.UnpublishedBy(ctx, client)
+	missing, has, err := server.Unpublished(ctx)
 	if err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("could not be tested: %w", err), "allow this user SUBSCRIBE, ZADD, SET and DEL, and check that Redis is not full")
 	}

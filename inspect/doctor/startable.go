@@ -70,13 +70,12 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued, whole = map[string]bool{}, true
 	for _, s := range d.Scripts {
-		entries, err := d.Redis.XRangeN(ctx, s.Keys.Jobs, "-", "+", maxCompared).Result()
+		entries, err := s.Entries.First(ctx, s.Keys.Jobs, maxCompared)
 		if err != nil {
 			return nil, false, err
 		}
-		for _, m := range entries {
-			id, _ := m.Values["id"].(string)
-			queued[id] = true
+		for _, e := range entries {
+			queued[e.Fields["id"]] = true
 		}
 		whole = whole && len(entries) < maxCompared
 	}

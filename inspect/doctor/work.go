@@ -79,7 +79,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	var n int64
 	var err error
 	for _, s := range d.Scripts {
-		some, failed := d.Redis.XLen(ctx, s.Keys.Quarantined).Result()
+		some, failed := s.Entries.Len(ctx, s.Keys.Quarantined)
 		n, err = n+some, cmp.Or(err, failed)
 	}
 	if err == nil && n > 0 {

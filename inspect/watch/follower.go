@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,11 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/redis/go-redis/v9"
 )
-
-// pageSize is the number of entries that one round trip reads.
-const pageSize = 1000
 
 // Event is an entry of fanfold:events.
 type Event struct {
@@ -26,10 +21,9 @@ type Event struct {
 
 // follower reads new events, and new entries of the quarantine.
 type follower struct {
-	redis       redis.UniversalClient
-	last        map[string]string // stream of events → last entry that was read
-	quarantines map[string]string // quarantine → the same
-	refused     map[string]string // quarantined id → reason
+	last        map[*scripts.Scripts]string // the last event that was read
+	quarantines map[*scripts.Scripts]string // the same of the quarantine
+	refused     map[string]string           // quarantined id → reason
 }
 
 // justPushed is how long before a Watch its ids may have been pushed and quarantined.
@@ -37,39 +31,34 @@ const justPushed = 5 * time.Second
 
 // follow starts after the current last events in the partitions of ids.
 func follow(ctx context.Context, in *inspect.Inspector, ids []string) (*follower, error) {
-	f := &follower{redis: in.Options.Blocking, last: map[string]string{}, quarantines: map[string]string{}, refused: map[string]string{}}
+	f := &follower{map[*scripts.Scripts]string{}, map[*scripts.Scripts]string{}, map[string]string{}}
 	now, err := in.Options.Scripts.First().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		k := in.Options.Scripts.Of(id).Keys
-		f.quarantines[k.Quarantined] = strconv.FormatInt(now.Add(-justPushed).UnixMilli(), 10)
-		stream := k.Events
-		if _, ok := f.last[stream]; ok {
+		s := in.Options.Scripts.Of(id)
+		if _, ok := f.last[s]; ok {
 			continue
 		}
-		entries, err := in.Options.Redis.XRevRangeN(ctx, stream, "+", "-", 1).Result()
-		if err != nil {
+		f.quarantines[s] = strconv.FormatInt(now.Add(-justPushed).UnixMilli(), 10)
+		if f.last[s], err = s.Entries.Last(ctx, s.Keys.Events); err != nil {
 			return nil, fmt.Errorf("events: %w", err)
-		}
-		if f.last[stream] = "0-0"; len(entries) > 0 {
-			f.last[stream] = entries[0].ID
 		}
 	}
 	return f, nil
 }
 
 // quarantined notes the ids that were quarantined since the last call.
-func (f *follower) quarantined(ctx context.Context, in *inspect.Inspector, ids []string) error {
-	for stream, last := range f.quarantines {
-		entries, err := in.Options.Redis.XRangeN(ctx, stream, "("+last, "+", pageSize).Result()
+func (f *follower) quarantined(ctx context.Context, ids []string) error {
+	for s, last := range f.quarantines {
+		entries, _, err := s.Entries.After(ctx, s.Keys.Quarantined, last)
 		if err != nil {
 			return fmt.Errorf("quarantine: %w", err)
 		}
 		for _, entry := range entries {
 			q := inspect.ParseQuarantined(entry)
-			f.quarantines[stream] = entry.ID
+			f.quarantines[s] = entry.ID
 			for _, id := range ids {
 				if q.Names(id) {
 					f.refused[id] = q.Reason
@@ -96,17 +85,15 @@ func (f *follower) next(ctx context.Context, limit time.Duration, take func(Even
 		if len(f.last) > 1 {
 			left = blockTime
 		}
-		for stream, last := range f.last {
-			streams, err := f.redis.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: 1000, Block: max(left, time.Millisecond)}).Result()
-			if errors.Is(err, redis.Nil) {
-				continue
-			} else if ctx.Err() != nil {
+		for s, last := range f.last {
+			entries, err := s.Entries.Wait(ctx, s.Keys.Events, last, left)
+			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			} else if err != nil {
 				return nil, fmt.Errorf("events: %w", err)
 			}
-			for _, entry := range streams[0].Messages {
-				f.last[stream] = entry.ID
+			for _, entry := range entries {
+				f.last[s] = entry.ID
 				e := eventOf(entry)
 				ok, err := take(e)
 				if err != nil {
@@ -121,11 +108,6 @@ func (f *follower) next(ctx context.Context, limit time.Duration, take func(Even
 	return ids, nil
 }
 
-func eventOf(entry redis.XMessage) Event {
-	e := Event{At: scripts.EntryTime(entry.ID), Fields: map[string]string{}}
-	for name, value := range entry.Values {
-		e.Fields[name], _ = value.(string)
-	}
-	e.ID, e.Name = e.Fields["id"], e.Fields["event"]
-	return e
+func eventOf(e scripts.StreamEntry) Event {
+	return Event{ID: e.Fields["id"], Name: e.Fields["event"], At: scripts.EntryTime(e.ID), Fields: e.Fields}
 }

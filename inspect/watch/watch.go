@@ -85,7 +85,7 @@ func Jobs(ctx context.Context, in *inspect.Inspector, ids []string, show Watcher
 		if len(ended) == len(ours) {
 			break
 		}
-		if err := follow.quarantined(ctx, in, ids); err != nil {
+		if err := follow.quarantined(ctx, ids); err != nil {
 			return nil, err
 		}
 		if changed, err = follow.next(ctx, pollEvery, func(e Event) (bool, error) {

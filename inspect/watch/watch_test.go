@@ -35,7 +35,7 @@ func (s *seen) Event(e Event) error {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	b := installation.New(t, "")
-	in := inspect.New(inspect.Options{Redis: b.Redis, Blocking: b.Redis, Scripts: b.Scripts, Records: b.Records})
+	in := inspect.New(inspect.Options{Scripts: b.Scripts, Records: b.Records})
 	ctx, first, second := t.Context(), b.Insert(), b.Insert()
 	step := 0
 	s := &seen{}

@@ -22,5 +22,5 @@ func setup(t *testing.T, more string) *bundle {
 	i := installation.New(t, more)
 	c := i.Config
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records, Sources: c.Sources}
-	return &bundle{i, inspect.New(inspect.Options{Config: of, Redis: i.Redis, Blocking: i.Redis, Scripts: i.Scripts, Records: i.Records})}
+	return &bundle{i, inspect.New(inspect.Options{Config: of, Scripts: i.Scripts, Records: i.Records})}
 }

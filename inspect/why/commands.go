@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -72,7 +71,7 @@ func (f *facts) commands(v Verdict) []string {
 
 // redisCLI returns the start of a redis-cli command for a server. It contains no password:
 // redis-cli takes it from REDISCLI_AUTH.
-func redisCLI(o redis.Options) string {
+func redisCLI(o redisdb.Where) string {
 	line := "redis-cli"
 	if o.Network == "unix" {
 		line += " -s " + shell(o.Addr)
@@ -84,7 +83,7 @@ func redisCLI(o redis.Options) string {
 			line += " -p " + port
 		}
 	}
-	if o.TLSConfig != nil {
+	if o.TLS {
 		line += " --tls"
 	}
 	if o.Username != "" {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/inspect"
@@ -31,10 +29,10 @@ type gatherer struct {
 func (g *gatherer) gather(ctx context.Context, id string) *facts {
 	o := g.Options
 	s := o.Scripts.Of(id)
-	server, _ := once(g, "server "+s.Keys.Prefix, func() (redis.Options, error) {
+	server, _ := once(g, "server "+s.Keys.Prefix, func() (redisdb.Where, error) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		return redisdb.Server(ctx, o.Config.Redis, o.Redis, s.Keys.Job(id)), nil
+		return s.Where(ctx, o.Config.Redis), nil
 	})
 	f := &facts{
 		ID:      id,
@@ -107,7 +105,7 @@ func (g *gatherer) redis(ctx context.Context, s *scripts.Scripts, f *facts) (err
 		return err
 	}
 	if f.runs() {
-		return g.steps(ctx, f)
+		return g.steps(ctx, s, f)
 	}
 	return g.waiting(ctx, s, f)
 }
@@ -122,23 +120,23 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 	}
 	_, f.Contender = contenders[f.ID]
 	if r := f.Report; r != nil && r.Running > 0 {
-		_, f.Limited, err = g.score(ctx, s.Keys.Waiting(r.Name), f.ID)
+		_, f.Limited, err = score(ctx, s, s.Keys.Waiting(r.Name), f.ID)
 		if err != nil {
 			return err
 		}
 	}
 	ended := f.Record != nil && f.Record.Status.Final()
 	if f.Record != nil && !ended && f.Report != nil {
-		if err := g.types(ctx, f); err != nil {
+		if err := g.types(ctx, s, f); err != nil {
 			return err
 		}
 	}
-	if at, ok, err := g.score(ctx, s.Keys.Dead, f.ID); err != nil {
+	if at, ok, err := score(ctx, s, s.Keys.Dead, f.ID); err != nil {
 		return err
 	} else if ok {
 		f.Dead = time.UnixMilli(int64(at))
 	}
-	if f.Jobs, err = g.queue(ctx, s.Keys.Jobs, f.ID, 0); err != nil || ended {
+	if f.Jobs, err = g.queue(ctx, s, s.Keys.Jobs, f.ID, 0); err != nil || ended {
 		return err
 	}
 	f.Quarantined, f.QuarantineWhole, err = g.Quarantine.Search(ctx, f.ID)
@@ -146,16 +144,14 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 }
 
 // score returns the score of a member of a sorted set, and whether it is one.
-func (g *gatherer) score(ctx context.Context, key, member string) (float64, bool, error) {
-	score, err := g.Options.Redis.ZScore(ctx, key, member).Result()
-	if errors.Is(err, redis.Nil) {
-		return 0, false, nil
-	}
-	return score, err == nil, err
+func score(ctx context.Context, s *scripts.Scripts, key, member string) (float64, bool, error) {
+	scores, err := s.Sets.Scores(ctx, key, []string{member})
+	at, ok := scores[member]
+	return at, ok, err
 }
 
 // types returns an error if a key that the start of the job needs has another type.
-func (g *gatherer) types(ctx context.Context, f *facts) error {
+func (g *gatherer) types(ctx context.Context, s *scripts.Scripts, f *facts) error {
 	_, err := once(g, "types of "+f.Keys.Prefix+" "+f.Report.Name, func() (struct{}, error) {
 		keys := []string{f.Keys.Deadlines, f.Keys.Events}
 		if len(f.Report.Stages) > 0 {
@@ -163,18 +159,10 @@ func (g *gatherer) types(ctx context.Context, f *facts) error {
 				keys = append(keys, f.Keys.Task(l.Name))
 			}
 		}
-		found := make([]*redis.StatusCmd, len(keys))
-		_, err := g.Options.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, key := range keys {
-				found[i] = p.Type(ctx, key)
-			}
-			return nil
-		})
-		for i, key := range keys {
-			if is, want := found[i].Val(), f.Keys.Type(key); is != "" && is != "none" && is != want {
-				return struct{}{}, wrongType(fmt.Sprintf("the key %s is a %s, not a %s: inspect it with redis-cli TYPE %s",
-					key, is, want, shell(key)))
-			}
+		key, is, err := s.KeyOfWrongType(ctx, keys...)
+		if key != "" {
+			err = wrongType(fmt.Sprintf("the key %s is a %s, not a %s: inspect it with redis-cli TYPE %s",
+				key, is, f.Keys.Type(key), shell(key)))
 		}
 		return struct{}{}, err
 	})
@@ -188,14 +176,14 @@ func (w wrongType) Error() string { return "WRONGTYPE " + string(w) }
 func (w wrongType) RedisError()   {}
 
 // steps finds the stream entries of the open steps of a job, and who has the slots of their sources.
-func (g *gatherer) steps(ctx context.Context, f *facts) (err error) {
+func (g *gatherer) steps(ctx context.Context, s *scripts.Scripts, f *facts) (err error) {
 	f.Holders, err = once(g, "slots", func() (map[string][]scripts.Holder, error) { return g.Slots.Holders(ctx) })
 	if err != nil {
 		return err
 	}
 	for _, p := range f.open() {
 		for _, stream := range f.streams(p.Name) {
-			q, err := g.queue(ctx, stream, f.ID, f.Job.Attempt)
+			q, err := g.queue(ctx, s, stream, f.ID, f.Job.Attempt)
 			if err != nil {
 				return err
 			}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
@@ -20,8 +18,8 @@ import (
 var ofJob = table[*diagnosis]{
 	is: map[string]func(*diagnosis) bool{
 		// The servers.
-		"wrong-type":   func(d *diagnosis) bool { return redis.HasErrorPrefix(d.RedisErr, "WRONGTYPE") },
-		"redis-denies": func(d *diagnosis) bool { return redis.HasErrorPrefix(d.RedisErr, "NOPERM") },
+		"wrong-type":   func(d *diagnosis) bool { return scripts.WrongType(d.RedisErr) },
+		"redis-denies": func(d *diagnosis) bool { return scripts.Denied(d.RedisErr) },
 		"redis-away":   func(d *diagnosis) bool { return d.RedisErr != nil },
 		"records-away": func(d *diagnosis) bool { return d.RecordErr != nil },
 		"full-memory":  func(d *diagnosis) bool { return d.Memory > d.Limits.Memory },

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -31,8 +29,8 @@ var twoListeners = &report.Report{Name: "r", Retry: report.Retry{Retries: 6}, St
 }}}}
 
 var (
-	alive   = []redis.XInfoConsumer{{Name: "w", Idle: time.Second}}
-	gone    = []redis.XInfoConsumer{{Name: "w", Idle: time.Hour}}
+	alive   = []scripts.Consumer{{Name: "w", Idle: time.Second}}
+	gone    = []scripts.Consumer{{Name: "w", Idle: time.Hour}}
 	away    = errors.New("connection refused")
 	refuses = fmt.Errorf("access denied: %w", fault.Login)
 )

@@ -51,18 +51,26 @@ func Masters(ctx context.Context, client redis.UniversalClient) ([]*redis.Client
 	return all, nil
 }
 
-// Server returns the options of a connection to the server that has a key now, for commands that
-// are shown to people. Its Addr is empty if the server is unknown.
-func Server(ctx context.Context, r report.Redis, client redis.UniversalClient, key string) redis.Options {
+// Where is how people connect to a server.
+type Where struct {
+	Network, Addr string // Addr is empty if the server is not known
+	Username      string
+	DB            int
+	TLS           bool
+}
+
+// Server describes the server that has a key now.
+func Server(ctx context.Context, r report.Redis, client redis.UniversalClient, key string) Where {
 	master, err := Master(ctx, client, key)
 	if err != nil {
-		return redis.Options{}
+		return Where{}
 	}
-	o := *master.Options()
+	o := master.Options()
+	w := Where{Network: o.Network, Addr: o.Addr, Username: o.Username, DB: o.DB, TLS: o.TLSConfig != nil}
 	if r.Sentinel.Master == "" {
-		return o
+		return w
 	}
-	o.Addr = ""
+	w.Addr = ""
 	for _, address := range r.Sentinel.Addresses {
 		s := redis.NewSentinelClient(&redis.Options{
 			Addr: address, Username: r.Sentinel.User, Password: r.Sentinel.Password.Reveal(), TLSConfig: o.TLSConfig,
@@ -71,9 +79,9 @@ func Server(ctx context.Context, r report.Redis, client redis.UniversalClient, k
 		found, err := s.GetMasterAddrByName(ctx, r.Sentinel.Master).Result()
 		_ = s.Close()
 		if err == nil && len(found) == 2 {
-			o.Addr = net.JoinHostPort(found[0], found[1])
-			return o
+			w.Addr = net.JoinHostPort(found[0], found[1])
+			return w
 		}
 	}
-	return o
+	return w
 }

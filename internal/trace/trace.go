@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -40,7 +40,6 @@ const (
 type Options struct {
 	Tracer  oteltrace.Tracer
 	Sampled func(oteltrace.TraceID) bool // decides for a job that was pushed without a traceparent
-	Redis   redis.Cmdable                // for Read
 }
 
 // Tracer makes the spans of jobs. nil: traces are off. It is safe for concurrent use.
@@ -80,18 +79,13 @@ func NewSpanID() (id oteltrace.SpanID) {
 	return id
 }
 
-// readTime bounds the wait of a task for its trace.
-const readTime = time.Second
-
-// Read returns the trace of a job by the key of its hash. It is zero if the job is not traced, or if
-// Redis does not answer within a second.
-func (t *Tracer) Read(ctx context.Context, hash string) job.Trace {
+// Read returns the trace of a job. It is zero if the job is not traced, or if Redis does not answer
+// within a second.
+func (t *Tracer) Read(ctx context.Context, hashes scripts.Hashes, id string) job.Trace {
 	if t == nil {
 		return job.Trace{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	return job.Trace{Parent: t.o.Redis.HGet(ctx, hash, "traceparent").Val()}
+	return job.Trace{Parent: hashes.Traceparent(ctx, id)}
 }
 
 // Job identifies the job of a span.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const pushed = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -73,7 +75,7 @@ func TestOffCostsNothing(t *testing.T) {
 	of := Job{ID: "1111", Attempt: 1, Report: "r"}
 	if n := testing.AllocsPerRun(100, func() {
 		of.Trace = off.Begin(pushed, now)
-		_ = off.Read(ctx, "hash")
+		_ = off.Read(ctx, scripts.Hashes{}, "1111")
 		_, span := off.Start(ctx, Listener, of)
 		span.Text(ListenerName, "l")
 		span.Number(Rows, 7)

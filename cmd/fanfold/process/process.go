@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
@@ -114,13 +115,13 @@ func connectRedis(p *Process) (err error) {
 	p.closers.add(p.Redis)
 	waiting := 13 // blocking reads of the trigger, fan-in, timers, ends and replies, and some spare connections
 	waiting += len(p.Config.ListenerNames())/step.MaxShared + 1
-	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*waiting, redisdb.BlockingTimeout); err != nil {
+	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*waiting+api.MaxStreams, redisdb.BlockingTimeout); err != nil {
 		return err
 	}
 	p.closers.add(p.Blocking)
 	for _, keys := range all {
 		p.Partitions = append(p.Partitions, scripts.New(scripts.Options{
-			Redis: p.Redis, Keys: keys, Shared: all[0],
+			Redis: p.Redis, Blocking: p.Blocking, Keys: keys, Shared: all[0],
 			JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
 		}))
 	}
@@ -185,8 +186,8 @@ func (p *Process) handles() inspect.Options {
 		sources[name] = s
 	}
 	return inspect.Options{
-		Config: p.InspectConfig(),
-		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Sources: sources,
+		Config:  p.InspectConfig(),
+		Scripts: p.Partitions, Records: p.Records, Sources: sources,
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/web"
 )
@@ -97,8 +96,8 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 // readers is the number of connections to the records that all browsers and clients share.
 const readers = 6
 
-// inspector makes an Inspector with its own connections to Redis and the records, so that
-// clients that follow jobs and workers do not wait for each other.
+// inspector makes an Inspector with its own connections to the records, so that browsers and workers do
+// not wait for each other.
 func (p site) inspector() (*inspect.Inspector, error) {
 	o := p.handles()
 	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
@@ -109,12 +108,5 @@ func (p site) inspector() (*inspect.Inspector, error) {
 	if o.Records, err = record.New(rows, p.Config.Records); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	following, err := redisdb.Connect(p.Config.Redis, api.MaxStreams, redisdb.BlockingTimeout)
-	if err != nil {
-		return nil, err
-	}
-	p.closers.add(following)
-	p.seen.On(following)
-	o.Blocking = following
 	return inspect.New(o), nil
 }

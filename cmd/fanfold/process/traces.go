@@ -14,7 +14,7 @@ func (p *Process) Traces(ctx context.Context, consumer string, log *slog.Logger)
 		return func() {}, nil
 	}
 	p.trace, end, err = otlp.Open(ctx, otlp.Options{
-		Traces: p.Config.Traces, Redis: p.Redis, Version: p.Version, Instance: consumer, Log: log, Metrics: p.Metrics,
+		Traces: p.Config.Traces, Version: p.Version, Instance: consumer, Log: log, Metrics: p.Metrics,
 	})
 	return end, err
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -29,7 +28,6 @@ import (
 // Options configures Open. All fields but Metrics are needed.
 type Options struct {
 	report.Traces
-	Redis    redis.Cmdable
 	Version  string // of the program
 	Instance string // unique for this process
 	Log      *slog.Logger
@@ -75,7 +73,7 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(processor{batches, q}), sdk.WithIDGenerator(ids{}), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithResource(of))
 	ratio := sdk.TraceIDRatioBased(float64(o.Sample))
 	return trace.New(trace.Options{
-			Tracer: provider.Tracer("github.com/fanfold/fanfold"), Redis: o.Redis,
+			Tracer: provider.Tracer("github.com/fanfold/fanfold"),
 			Sampled: func(id oteltrace.TraceID) bool {
 				return ratio.ShouldSample(sdk.SamplingParameters{TraceID: id}).Decision == sdk.RecordAndSample
 			},

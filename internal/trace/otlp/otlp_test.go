@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
@@ -23,7 +22,7 @@ func TestDroppedSpansAreCounted(t *testing.T) {
 	metrics := prometheus.NewRegistry()
 	tracer, end, err := Open(t.Context(), Options{
 		Traces: report.Traces{URL: "http://127.0.0.1:1", Sample: 1, Timeout: 100 * time.Millisecond, Queue: 2},
-		Redis:  redis.NewClient(&redis.Options{}), Log: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics,
+		Log:    slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics,
 	})
 	if err != nil {
 		t.Fatal(err)
