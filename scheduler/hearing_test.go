@@ -248,7 +248,7 @@ type silenced struct {
 }
 
 func (c *silenced) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte("subscribe")) {
+	if bytes.Contains(b, []byte("\r\nsubscribe\r\n")) {
 		c.subscribes.Store(true)
 	}
 	return c.Conn.Write(b)
