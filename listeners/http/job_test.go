@@ -32,7 +32,9 @@ type exports struct {
 func newExports(t *testing.T, unknown Unknown) *exports {
 	t.Helper()
 	v := &testvendor.Vendor{Idempotent: unknown == "", Pages: 2}
-	v.Start()
+	if err := v.Start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(v.Close)
 	next, _ := report.ParseJSONPath("$.next_cursor")
 	b := setup(t, nil, Result{Request: Request{Path: "/exports/{id}/rows"}, Next: next, NextAs: Next{Query: "cursor"}}, "$.n integer", "$.twice integer")

@@ -76,7 +76,9 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 			w.WriteHeader(http.StatusConflict) // the first request still runs
 			return true
 		}
-		v.Start()
+		if err := v.Start(); err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(v.Close)
 		vendors[name] = v
 		apis += "\n  " + name + ": {url: \"" + v.URL + "\", idempotency: " + idempotency + "}"

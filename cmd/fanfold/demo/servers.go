@@ -83,11 +83,12 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 	text := plainConfig
 	if full {
 		text = fullConfig
-		var stop func()
-		if s.Vendor, stop, err = startVendor(); err != nil {
+		vendor := newVendor()
+		if err := vendor.Start(); err != nil {
 			return err
 		}
-		s.stops = append(s.stops, stop)
+		s.Vendor = vendor.URL
+		s.stops = append(s.stops, vendor.Close)
 	}
 	config := strings.NewReplacer(
 		"${DEMO_VENDOR_TOKEN}", token,

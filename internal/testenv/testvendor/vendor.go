@@ -1,24 +1,28 @@
-// Package testvendor answers one question: how do tests play an API that makes exports? A job is
-// submitted, polled until it is done, and its rows are read page by page.
+// Package testvendor answers one question: how do tests and the demo play an API that makes exports?
+// A job is submitted, polled until it is done, and its rows are read page by page.
 package testvendor
 
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Vendor is the API. Set its fields before the first request, or under Lock.
 type Vendor struct {
 	sync.Mutex
 	URL        string
-	Idempotent bool // it honours Idempotency-Key
-	Polls      int  // how many polls a job takes until it is done
-	Pages      int  // pages per job, of two rows
+	Token      string // bearer token that every request must have; empty: none
+	Idempotent bool   // it honours Idempotency-Key
+	Polls      int    // how many polls a job takes until it is done
+	Pages      int    // pages per job, of two rows, if Rows is nil
+	// Rows returns a page of a job's rows, and whether more pages follow.
+	Rows func(j *Job, page int) (rows []any, more bool)
 	// Before is called with every request, without the lock. It returns true if it has answered.
 	Before func(w http.ResponseWriter, r *http.Request) bool
 	// Made is called after a job was created and before the answer, without the lock.
@@ -27,7 +31,7 @@ type Vendor struct {
 	State func(j *Job) (state, message string)
 
 	jobs   []*Job
-	server *httptest.Server
+	server *http.Server
 }
 
 // Job is a job of the vendor.
@@ -39,17 +43,20 @@ type Job struct {
 	Cancelled int
 }
 
-// Start starts the API on a port of its own. Close ends it.
-func (v *Vendor) Start() {
-	v.server = httptest.NewServer(v)
-	v.URL = v.server.URL + "/v2"
+// Start starts the API on a free port of the loopback interface. Close ends it.
+func (v *Vendor) Start() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	v.server = &http.Server{Handler: v, ReadHeaderTimeout: 10 * time.Second}
+	go v.server.Serve(listener)
+	v.URL = "http://" + listener.Addr().String() + "/v2"
+	return nil
 }
 
-// Close ends the API.
-func (v *Vendor) Close() {
-	v.server.CloseClientConnections()
-	v.server.Close()
-}
+// Close ends the API and its connections.
+func (v *Vendor) Close() { _ = v.server.Close() }
 
 // Jobs returns copies of all jobs by key.
 func (v *Vendor) Jobs() map[string][]Job {
@@ -65,6 +72,10 @@ func (v *Vendor) Jobs() map[string][]Job {
 // ServeHTTP answers a request.
 func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v.Before != nil && v.Before(w, r) {
+		return
+	}
+	if v.Token != "" && r.Header.Get("Authorization") != "Bearer "+v.Token {
+		http.Error(w, `{"message": "the token is missing or wrong"}`, http.StatusUnauthorized)
 		return
 	}
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2/exports"), "/")
@@ -83,7 +94,7 @@ func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 	case len(path) == 3 && path[2] == "rows":
 		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-		v.with(w, path[1], func(j *Job) any { return v.rows(j, page) })
+		v.with(w, path[1], func(j *Job) any { return v.page(j, page) })
 	default:
 		http.NotFound(w, r)
 	}
@@ -153,16 +164,28 @@ func (v *Vendor) state(j *Job) (state, message string) {
 	return "done", ""
 }
 
-// rows returns a page of two rows: n and twice n.
-func (v *Vendor) rows(_ *Job, page int) any {
-	if page >= v.Pages {
-		return map[string]any{"rows": []any{}}
+// page returns a page of a job's rows, and the cursor of the next one.
+func (v *Vendor) page(j *Job, page int) any {
+	rows, more := v.doubles(page)
+	if v.Rows != nil {
+		rows, more = v.Rows(j, page)
 	}
-	a := map[string]any{"rows": []any{map[string]int{"n": 2*page + 1, "twice": 4*page + 2}, map[string]int{"n": 2*page + 2, "twice": 4*page + 4}}}
-	if page+1 < v.Pages {
+	a := map[string]any{"rows": rows}
+	if more {
 		a["next_cursor"] = strconv.Itoa(page + 1)
 	}
 	return a
+}
+
+// doubles returns a page of two rows: n and twice n.
+func (v *Vendor) doubles(page int) (rows []any, more bool) {
+	if page >= v.Pages {
+		return []any{}, false
+	}
+	for n := 2*page + 1; n <= 2*page+2; n++ {
+		rows = append(rows, map[string]int{"n": n, "twice": 2 * n})
+	}
+	return rows, page+1 < v.Pages
 }
 
 func answer(w http.ResponseWriter, what any) {
