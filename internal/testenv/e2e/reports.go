@@ -1,0 +1,28 @@
+package e2e
+
+import "fmt"
+
+// Slow is a report whose query sleeps as long as a parameter says.
+const Slow = `
+  slow:
+    parameters: {seconds: {type: decimal, default: "0"}}
+    stages:
+      - listeners:
+          - {name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}
+`
+
+// Who is a report that writes the name of its user into its file.
+const Who = `
+  who:
+    parameters: {who: string, seconds: {type: decimal, default: "0"}}
+    retry: 0
+    stages: [{listeners: [{name: one, database: db, query: "SELECT :who AS who, SLEEP(:seconds) AS v"}]}]
+`
+
+// WhoFile is the file of a job of Who.
+func WhoFile(who string) string { return "who,v\r\n" + who + ",0\r\n" }
+
+// WhoParameters are the parameters of a job of Who.
+func WhoParameters(who string, seconds float64) string {
+	return fmt.Sprintf(`{"who": %q, "seconds": "%g"}`, who, seconds)
+}
