@@ -95,7 +95,7 @@ func (j Jobs) CheckFinals(ids []string) {
 // Redis has neither.
 func (j Jobs) Status(id string) string {
 	j.Helper()
-	_, statuses, err := j.p.Partitions.Home().Jobs.Attempts(j.Context(), []string{id})
+	_, statuses, err := j.p.Partitions.First().Jobs.Attempts(j.Context(), []string{id})
 	if err != nil {
 		j.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (j Jobs) Status(id string) string {
 // Reads returns the number of entries of a listener's stream that workers have read and not completed.
 func (j Jobs) Reads(listener string) int64 {
 	j.Helper()
-	keys := j.p.Partitions.Home().Keys
+	keys := j.p.Partitions.First().Keys
 	pending, err := j.p.Redis.XPending(j.Context(), keys.Task(listener), scripts.Group).Result()
 	if err != nil {
 		return 0
@@ -115,7 +115,7 @@ func (j Jobs) Reads(listener string) int64 {
 
 // events returns the entries of the stream of events.
 func (j Jobs) events() []redis.XMessage {
-	return j.p.Redis.XRange(j.Context(), j.p.Partitions.Home().Keys.Events, "-", "+").Val()
+	return j.p.Redis.XRange(j.Context(), j.p.Partitions.First().Keys.Events, "-", "+").Val()
 }
 
 // Events counts the events with a name for every job.
@@ -162,7 +162,7 @@ func (j Jobs) Started(id string) time.Time {
 func (j Jobs) Quarantined() []string {
 	j.Helper()
 	var reasons []string
-	keys := j.p.Partitions.Home().Keys
+	keys := j.p.Partitions.First().Keys
 	for _, m := range j.p.Redis.XRange(j.Context(), keys.Quarantined, "-", "+").Val() {
 		reasons = append(reasons, m.Values["reason"].(string))
 	}

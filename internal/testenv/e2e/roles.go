@@ -41,7 +41,7 @@ func (r Roles) Rebuilding(file string, change func(*recovery.Options)) (stop fun
 	log := slog.New(slog.NewTextHandler(testLog{r}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return r.run(p, log, p.Records, r.files.Sink(), func(o *recovery.Options) {
 		part := p.Records.Partition(0, 1)
-		o.Records, o.Store, o.Redis, o.SnapshotEvery = part, part, p.Redis, 50*time.Millisecond
+		o.Records, o.Store, o.SnapshotEvery = part, part, 50*time.Millisecond
 		o.Metrics, o.Log = prometheus.NewRegistry(), log
 		if change != nil {
 			change(o)
@@ -58,7 +58,7 @@ func (r Roles) run(
 	var group errgroup.Group
 	limits := p.Config.Limits
 	e, err := engine.New(engine.Options{
-		Redis: p.Blocking, Scripts: p.Partitions.Home(), Records: records,
+		Redis: p.Blocking, Scripts: p.Partitions.First(), Records: records,
 		Reports: p.Config.Reports, Limits: limits, Consumer: process.ConsumerName(), Log: log,
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func (r Roles) run(
 	}
 	starts := trigger.New(e, f)
 	o := recovery.Options{
-		Scripts: p.Partitions.Home(), Jobs: starts, Records: p.Records, Grace: limits.Grace, Rate: limits.Rebuild,
+		Scripts: p.Partitions.First(), Jobs: starts, Records: p.Records, Grace: limits.Grace, Rate: limits.Rebuild,
 	}
 	if change != nil {
 		change(&o)
@@ -105,7 +105,7 @@ func (r Roles) Sweep() {
 	r.Helper()
 	p := r.open(r.file)
 	e, err := engine.New(engine.Options{
-		Redis: p.Redis, Scripts: p.Partitions.Home(), Records: p.Records, Consumer: "sweep",
+		Redis: p.Redis, Scripts: p.Partitions.First(), Records: p.Records, Consumer: "sweep",
 	})
 	if err != nil {
 		r.Fatal(err)

@@ -26,7 +26,7 @@ type States struct {
 func (s States) Taken(id string) {
 	s.Helper()
 	Eventually(s, "the task is taken", func() bool {
-		state, err := s.p.Partitions.Home().Jobs.Read(s.Context(), id)
+		state, err := s.p.Partitions.First().Jobs.Read(s.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 }
@@ -45,7 +45,7 @@ func (s States) Ready() string {
 // ReadyWith starts a job with a definition and completes its task.
 func (s States) ReadyWith(id, hash string) {
 	s.Helper()
-	ctx, sc := s.Context(), s.p.Partitions.Home()
+	ctx, sc := s.Context(), s.p.Partitions.First()
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{
 		ID: id, Attempt: 1, Parameters: []byte("{}"),
 		Plan: scripts.Plan{Report: "slow", Definition: hash, Timeout: time.Hour, Listeners: "one"},
@@ -72,7 +72,7 @@ func (s States) ReadyWith(id, hash string) {
 // Claim claims a READY job for a worker.
 func (s States) Claim(id, worker string) *scripts.Fold {
 	s.Helper()
-	ctx, sc := s.Context(), s.p.Partitions.Home()
+	ctx, sc := s.Context(), s.p.Partitions.First()
 	state, err := sc.Jobs.Read(ctx, id)
 	if err != nil {
 		s.Fatal(err)
@@ -98,7 +98,7 @@ func (s States) Claim(id, worker string) *scripts.Fold {
 	}
 	outcome, f, err := sc.Folds.Claim(ctx, scripts.Claim{
 		Message: scripts.Message{ID: id, Attempt: 1}, Worker: worker, Known: []string{state.Definition},
-		Silent: state.Worker != "", Entry: entry,
+		Redelivered: state.Worker != "", Entry: entry,
 	})
 	if err != nil || outcome != scripts.OK {
 		s.Fatal(outcome, err)
@@ -110,7 +110,7 @@ func (s States) Claim(id, worker string) *scripts.Fold {
 func (s States) Published(to sink.Sink) string {
 	s.Helper()
 	id := s.Ready()
-	outcomes, err := s.p.Partitions.Home().Folds.Publish(s.Context(), s.Claim(id, "dead"))
+	outcomes, err := s.p.Partitions.First().Folds.Publish(s.Context(), s.Claim(id, "dead"))
 	if err != nil || outcomes[0] != scripts.OK {
 		s.Fatal(outcomes, err)
 	}
@@ -141,7 +141,7 @@ func (s States) Set(id string, word int, value string) {
 // LoseData deletes the columns of a job and keeps its state.
 func (s States) LoseData(id string) {
 	s.Helper()
-	key := s.p.Partitions.Home().Keys.Job(id)
+	key := s.p.Partitions.First().Keys.Job(id)
 	for field := range s.p.Redis.HGetAll(s.Context(), key).Val() {
 		if strings.Contains(field, ".") && !strings.Contains(field, ":") || strings.HasPrefix(field, "one.") {
 			if err := s.p.Redis.HDel(s.Context(), key, field).Err(); err != nil {
@@ -154,7 +154,7 @@ func (s States) LoseData(id string) {
 // Field returns a field of a job's hash.
 func (s States) Field(id, name string) []byte {
 	s.Helper()
-	value, err := s.p.Redis.HGet(s.Context(), s.p.Partitions.Home().Keys.Job(id), name).Bytes()
+	value, err := s.p.Redis.HGet(s.Context(), s.p.Partitions.First().Keys.Job(id), name).Bytes()
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (s States) Field(id, name string) []byte {
 // SetField changes a field of a job's hash.
 func (s States) SetField(id, name string, value []byte) {
 	s.Helper()
-	if err := s.p.Redis.HSet(s.Context(), s.p.Partitions.Home().Keys.Job(id), name, value).Err(); err != nil {
+	if err := s.p.Redis.HSet(s.Context(), s.p.Partitions.First().Keys.Job(id), name, value).Err(); err != nil {
 		s.Fatal(err)
 	}
 }
