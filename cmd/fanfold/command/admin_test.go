@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/report"
 )
 
 // address returns a loopback address on which nothing listens.
@@ -52,26 +54,26 @@ func get(t *testing.T, addr, path string) (int, string) {
 // Redis.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {stop: 1m}")
+	s := newStack(t, e2e.Slow, "limits: {stop: 1m}")
 	addr := address(t)
-	c := s.process("-c", s.config, "serve", "--admin", addr)
-	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	c := s.process("-c", s.File, "serve", "--admin", addr)
+	s.Eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
 	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
-	if v := s.run("slow", ""); v.Status != report.Success {
+	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Fatalf("%+v", v)
 	}
-	if v := s.run("slow", `{"seconds": "never"}`); v.Status != report.Failed {
+	if v := s.Jobs.Run("slow", `{"seconds": "never"}`); v.Status != report.Failed {
 		t.Fatalf("%+v", v)
 	}
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Dead, redis.Z{Score: 1717200000000, Member: "6"})
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Timers, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
-	running := s.insert("slow", `{"seconds": 8}`)
-	s.push(running)
+	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
+	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Dead, redis.Z{Score: 1717200000000, Member: "6"})
+	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Timers, redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
+	running := s.Records.Insert("slow", `{"seconds": 8}`)
+	s.Jobs.Push(running)
 	var text string
-	s.eventually("the job runs", func() bool {
+	s.Eventually("the job runs", func() bool {
 		_, text = get(t, addr, "/metrics")
 		return strings.Contains(text, `fanfold_tasks_pending{listener="one"} 1`) && strings.Contains(text, "fanfold_jobs_waiting 0")
 	})
@@ -90,17 +92,17 @@ func TestAdmin(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("not ready any more", func() bool {
+	s.Eventually("not ready any more", func() bool {
 		code, text := get(t, addr, "/readyz")
 		return code == http.StatusServiceUnavailable && text == "stopping\n"
 	})
 	if code, _ := get(t, addr, "/livez"); code != http.StatusOK {
 		t.Error("a process that ends its work is alive")
 	}
-	if state, err := s.b.Partitions.First().Jobs.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
+	if state, err := s.Partitions.First().Jobs.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
 		t.Errorf("the work had ended before: %+v %v", state, err)
 	}
-	s.eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })
+	s.Eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })
 }
 
 // fanfoldLines returns the metrics of Fanfold, without those of the Go runtime and the process.
@@ -118,15 +120,15 @@ func fanfoldLines(text string) string {
 // own metrics.
 func TestAdminWithoutRedis(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
-	b := s.open(s.config)
+	s := newStackAlone(t, nil, e2e.Slow)
+	b := s.Open(s.File)
 	b.Config.Admin = address(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
-	s.eventually("ready", func() bool { code, _ := get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK })
-	s.redis.Stop()
-	s.eventually("not ready", func() bool {
+	s.Eventually("ready", func() bool { code, _ := get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK })
+	s.Server.Stop()
+	s.Eventually("not ready", func() bool {
 		code, text := get(t, b.Config.Admin, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "Redis cannot be reached")
 	})

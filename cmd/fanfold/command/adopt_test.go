@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -30,12 +31,12 @@ func mended(seconds, more string) string {
 // stuck starts a job whose query fails. It returns the id after one try has failed and the process
 // has stopped.
 func (s *stack) stuck() string {
-	s.t.Helper()
-	stop := s.serve(s.config)
-	id := s.insert("mended", "")
-	s.push(id)
-	s.eventually("a try has failed", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
+	s.Helper()
+	stop := s.Serve(s.File)
+	id := s.Records.Insert("mended", "")
+	s.Jobs.Push(id)
+	s.Eventually("a try has failed", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(s.Context(), id)
 		return err == nil && strings.Contains(state.Tasks["one"].Error, "timed out")
 	})
 	stop()
@@ -48,8 +49,8 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", waits), "limits: {lease: 1s, running_jobs: 1}")
 	id := s.stuck()
-	s.config = s.write("new.yaml", mended("0", waits), "limits: {lease: 1s, running_jobs: 1}")
-	c := command("-c", s.config, "serve")
+	s.File = s.Write("new.yaml", mended("0", waits), "limits: {lease: 1s, running_jobs: 1}")
+	c := command("-c", s.File, "serve")
 	var log written
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
@@ -73,11 +74,11 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 			t.Errorf("%v:\n%s", args, text)
 		}
 	}
-	s.eventually("the log says what to do", func() bool { return strings.Contains(log.String(), "fanfold adopt --report mended") })
+	s.Eventually("the log says what to do", func() bool { return strings.Contains(log.String(), "fanfold adopt --report mended") })
 	// Meanwhile its entry is handed back every second.
-	handed := s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.First().Keys.Task("one")).Val().EntriesAdded
-	s.eventually("it was handed back five times more", func() bool {
-		return s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.First().Keys.Task("one")).Val().EntriesAdded >= handed+5
+	handed := s.Redis.XInfoStream(t.Context(), s.Partitions.First().Keys.Task("one")).Val().EntriesAdded
+	s.Eventually("it was handed back five times more", func() bool {
+		return s.Redis.XInfoStream(t.Context(), s.Partitions.First().Keys.Task("one")).Val().EntriesAdded >= handed+5
 	})
 	for _, line := range []string{"handed back", "fanfold adopt"} {
 		if n := strings.Count(log.String(), line); n != 1 {
@@ -87,31 +88,31 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	var group sync.WaitGroup
 	var outs [2]bytes.Buffer
 	for i := range outs {
-		group.Go(func() { run(t.Context(), []string{"-c", s.config, "adopt", id}, &outs[i], &outs[i]) })
+		group.Go(func() { run(t.Context(), []string{"-c", s.File, "adopt", id}, &outs[i], &outs[i]) })
 	}
 	group.Wait()
 	if both := outs[0].String() + outs[1].String(); strings.Count(both, "adopted, attempt 2") != 1 {
 		t.Errorf("%s", both)
 	}
-	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
+	if v := s.Jobs.Wait(id)[0]; s.Files.Content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAdoptAll: adopt --all restarts exactly the jobs whose definition is gone, and refuses the
 // others with a remedy.
 func TestAdoptAll(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, mended("20", waits)+oneReport[1:], "limits: {lease: 1s}")
+	s := newStack(t, mended("20", waits)+e2e.Slow[1:], "limits: {lease: 1s}")
 	id := s.stuck()
-	old := s.config
-	s.config = s.write("new.yaml", mended("0", waits)+oneReport[1:], "limits: {lease: 1s}")
-	s.serve(s.config)
-	running := s.insert("slow", `{"seconds": 60}`)
-	s.push(running)
-	s.eventually("it runs", func() bool { return s.ask(running).Kind == "running" })
-	pending := s.insert("mended", "")
+	old := s.File
+	s.File = s.Write("new.yaml", mended("0", waits)+e2e.Slow[1:], "limits: {lease: 1s}")
+	s.Serve(s.File)
+	running := s.Records.Insert("slow", `{"seconds": 60}`)
+	s.Jobs.Push(running)
+	s.Eventually("it runs", func() bool { return s.ask(running).Kind == "running" })
+	pending := s.Records.Insert("mended", "")
 	refused := func(want string, code int, args ...string) {
 		t.Helper()
 		if out, got := s.fanfold(append([]string{"adopt"}, args...)...); got != code || !strings.Contains(out, want) {
@@ -124,16 +125,16 @@ func TestAdoptAll(t *testing.T) {
 	refused("give ids, --report NAME or --all", exitUsage)
 	refused("give ids, --report NAME or --all", exitUsage, id, "--all")
 	refused("Available: mended, slow", exitUsage, "--report", "mendet")
-	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == why.KindNoDefinition })
+	s.Eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == why.KindNoDefinition })
 	// No process has this configuration.
-	third := s.write("third.yaml", mended("0.1", "")+oneReport[1:], "limits: {lease: 1s}")
+	third := s.Write("third.yaml", mended("0.1", "")+e2e.Slow[1:], "limits: {lease: 1s}")
 	if out, code := s.fanfold("adopt", id, "-c", third); code != exitFailure || !strings.Contains(out, "no process has the definition of report mended in this configuration") {
 		t.Errorf("%d %s", code, out)
 	}
 	if out, code := s.fanfold("adopt", "--all"); code != exitOK || !strings.Contains(out, "adopted, attempt 2") || strings.Count(out, "adopted") != 1 {
 		t.Errorf("%d %s", code, out)
 	}
-	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 2 {
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 	refused("fanfold retry "+id, exitFailure, id)
@@ -142,13 +143,13 @@ func TestAdoptAll(t *testing.T) {
 	if out, code := s.fanfold("cancel", running); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	state := scripts.Start{ID: pending, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: s.b.Config.Reports["mended"].Hash(), Timeout: time.Hour, Listeners: "nobody"}}
-	if _, err := s.b.Partitions.First().Jobs.Start(t.Context(), "", state); err != nil {
+	state := scripts.Start{ID: pending, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: s.Config.Reports["mended"].Hash(), Timeout: time.Hour, Listeners: "nobody"}}
+	if _, err := s.Partitions.First().Jobs.Start(t.Context(), "", state); err != nil {
 		t.Fatal(err)
 	}
-	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", pending)
-	s.eventually("the old definition is there again", func() bool {
-		seen, err := s.b.Partitions.First().Definitions.Seen(t.Context())
+	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", pending)
+	s.Eventually("the old definition is there again", func() bool {
+		seen, err := s.Partitions.First().Definitions.Seen(t.Context())
 		return err == nil && seen.Live(scripts.DefinitionMember("mended", state.Definition))
 	})
 	refused("it continues there", exitFailure, pending)
@@ -159,11 +160,11 @@ func TestOnChangeRestart(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
 	id := s.stuck()
-	s.serve(s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
-	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
+	s.Serve(s.Write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
+	if v := s.Jobs.Wait(id)[0]; s.Files.Content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAnAdoptThatDied: if adopt dies after it has changed the record and before it has written the
@@ -172,14 +173,14 @@ func TestAnAdoptThatDied(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
 	id := s.stuck()
-	if started, err := s.b.Records.Start(t.Context(), []engine.Run{{ID: id, Attempt: 1}}); err != nil || !started[0] {
+	if started, err := s.Process.Records.Start(t.Context(), []engine.Run{{ID: id, Attempt: 1}}); err != nil || !started[0] {
 		t.Fatal(started, err)
 	}
-	s.serve(s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
-	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 3 {
+	s.Serve(s.Write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
+	if v := s.Jobs.Wait(id)[0]; s.Files.Content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 3 {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAdoptOfLongParameters: adopt refuses a job whose parameters are longer than
@@ -191,16 +192,16 @@ func TestAdoptOfLongParameters(t *testing.T) {
 	}
 	s := newStack(t, noted("20"), "limits: {lease: 1s}")
 	id := s.stuck()
-	s.config = s.write("new.yaml", noted("0"), "limits: {lease: 1s}")
-	s.serve(s.config)
-	s.exec(`UPDATE file_download_record SET parameters = CONCAT('{"note": "', REPEAT('x', 70000), '"}')`)
+	s.File = s.Write("new.yaml", noted("0"), "limits: {lease: 1s}")
+	s.Serve(s.File)
+	s.Records.Exec(`UPDATE file_download_record SET parameters = CONCAT('{"note": "', REPEAT('x', 70000), '"}')`)
 	s.because(id, why.KindNoDefinition)
 	out, code := s.fanfold("adopt", id)
 	if code != exitFailure || !strings.Contains(out, "limits.parameters") {
 		t.Errorf("%d %s", code, out)
 	}
 	var attempt int
-	if err := s.db.QueryRow("SELECT attempt FROM file_download_record").Scan(&attempt); err != nil || attempt != 1 {
+	if err := s.DB.QueryRow("SELECT attempt FROM file_download_record").Scan(&attempt); err != nil || attempt != 1 {
 		t.Errorf("attempt %d, %v", attempt, err)
 	}
 }
@@ -210,29 +211,29 @@ func TestAdoptOfLongParameters(t *testing.T) {
 func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("0", ""))
-	s.serve(s.config)
+	s.Serve(s.File)
 	ctx := t.Context()
 	start := func(id, definition string, attempt int64) {
 		t.Helper()
 		job := scripts.Start{ID: id, Attempt: attempt, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: definition, Timeout: time.Hour, Listeners: "nobody"}}
-		if outcomes, err := s.b.Partitions.First().Jobs.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
+		if outcomes, err := s.Partitions.First().Jobs.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
 			t.Fatal(outcomes, err)
 		}
 	}
 	var ids []string
 	for _, definition := range []string{"old", "taken", "old", "old"} {
-		id := s.insert("mended", "")
-		s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+		id := s.Records.Insert("mended", "")
+		s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
 		start(id, definition, 1)
 		ids = append(ids, id)
 	}
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", ids[2])
-	s.eventually("a process has the new definition", func() bool {
-		seen, err := s.b.Partitions.First().Definitions.Seen(ctx)
-		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.b.Config.Reports["mended"].Hash()))
+	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", ids[2])
+	s.Eventually("a process has the new definition", func() bool {
+		seen, err := s.Partitions.First().Definitions.Seen(ctx)
+		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.Config.Reports["mended"].Hash()))
 	})
 	// Adopt blocks on the record of the first job, after it has listed all of them.
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := s.DB.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,13 +243,13 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	}
 	var out bytes.Buffer
 	code := make(chan int, 1)
-	go func() { code <- run(ctx, []string{"-c", s.config, "adopt", "--report", "mended"}, &out, &out) }()
-	s.eventually("it is held up", func() bool {
-		return s.number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'UPDATE%file_download_record%'", s.schema) == 1
+	go func() { code <- run(ctx, []string{"-c", s.File, "adopt", "--report", "mended"}, &out, &out) }()
+	s.Eventually("it is held up", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'UPDATE%file_download_record%'", s.Schema) == 1
 	})
 	start(ids[0], "another", 2)
 	announce := func() {
-		if err := s.b.Partitions.First().Definitions.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
+		if err := s.Partitions.First().Definitions.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -257,7 +258,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := -1
-	s.eventually("it ends", func() bool {
+	s.Eventually("it ends", func() bool {
 		announce()
 		select {
 		case ended = <-code:
@@ -274,7 +275,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 			t.Errorf("record %s: no %q in\n%s", ids[i], want, out.String())
 		}
 	}
-	if v := s.wait(ids[3])[0]; v.Status != report.Success || v.Attempt != 2 {
+	if v := s.Jobs.Wait(ids[3])[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
 // apiReports has the reports of docs/guides/http-api.md and a slow one.
-const apiReports = oneReport + `
+const apiReports = e2e.Slow + `
   tagged-withdrawals:
     parameters: {tag: string, from: {type: date, default: "2024-01-01"}}
     stages:
@@ -24,11 +25,11 @@ const apiReports = oneReport + `
 `
 
 // call sends a request to the API and returns the status and the complete answer.
-func (s *stack) call(method, url, body string, header ...string) (int, string) {
-	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
+func (s web) call(method, url, body string, header ...string) (int, string) {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(header); i += 2 {
@@ -41,17 +42,17 @@ func (s *stack) call(method, url, body string, header ...string) (int, string) {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	return answer.StatusCode, string(text)
 }
 
 // idOf returns the id in an answer.
-func (s *stack) idOf(text string) string {
-	s.t.Helper()
+func (s web) idOf(text string) string {
+	s.Helper()
 	var v struct{ ID string }
 	if err := json.Unmarshal([]byte(text), &v); err != nil || v.ID == "" {
-		s.t.Fatalf("%v: %s", err, text)
+		s.Fatalf("%v: %s", err, text)
 	}
 	return v.ID
 }
@@ -87,7 +88,7 @@ func TestAPI(t *testing.T) {
 	if last.Status != report.Success || names[len(names)-1] != "end" || strings.Count(strings.Join(names, " "), "end") != 1 {
 		t.Errorf("%q %+v", names, last)
 	}
-	want := s.expect("k,tag,since,v", `SELECT seq, 'a,"b"', '2024-01-01', REPEAT('x', 100) FROM seq_1_to_20000`)
+	want := s.Records.Expect("k,tag,since,v", `SELECT seq, 'a,"b"', '2024-01-01', REPEAT('x', 100) FROM seq_1_to_20000`)
 	if code, got := s.call("GET", base+"/jobs/"+id+"/file", ""); code != http.StatusOK || got != want {
 		t.Errorf("%d, %d bytes, want %d: %.200s", code, len(got), len(want), got)
 	}
@@ -114,7 +115,7 @@ func TestAPI(t *testing.T) {
 
 	_, text = s.call("POST", base+"/reports/slow/jobs", `{"seconds": 300}`)
 	id = s.idOf(text)
-	s.eventually("the query runs", func() bool {
+	s.Eventually("the query runs", func() bool {
 		_, text := s.call("GET", base+"/jobs/"+id, "")
 		return strings.Contains(text, `"state":"running"`)
 	})
@@ -124,7 +125,7 @@ func TestAPI(t *testing.T) {
 	if code, text := s.call("POST", base+"/jobs/"+id+"/cancel", `{"reason": "by mistake"}`); code != http.StatusOK || !strings.Contains(text, `"outcome":"cancelled"`) {
 		t.Errorf("cancel: %d %s", code, text)
 	}
-	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "by mistake" {
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Cancelled || v.Error != "by mistake" {
 		t.Errorf("%+v", v)
 	}
 	if code, text := s.call("GET", base+"/jobs/"+id+"/file", ""); code != http.StatusConflict || !strings.Contains(text, "by mistake") {
@@ -133,7 +134,7 @@ func TestAPI(t *testing.T) {
 	if code, text := s.call("POST", base+"/jobs/"+id+"/retry", ""); code != http.StatusAccepted {
 		t.Errorf("retry: %d %s", code, text)
 	}
-	s.eventually("the next attempt runs", func() bool {
+	s.Eventually("the next attempt runs", func() bool {
 		_, text := s.call("GET", base+"/jobs/"+id, "")
 		return strings.Contains(text, `"state":"running"`) && strings.Contains(text, `"attempt":2`)
 	})
@@ -161,9 +162,9 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 	s := newStackAlone(t, nil, apiReports, "limits: {stop: 1s}")
 	serve := func() (base string, kill func()) {
 		base = "http://" + address(t)
-		c := s.process("-c", s.config, "serve", "--http", strings.TrimPrefix(base, "http://"))
+		c := s.process("-c", s.File, "serve", "--http", strings.TrimPrefix(base, "http://"))
 		base += "/api/v1"
-		s.eventually("the API answers", func() bool { code, _ := s.call("GET", base+"/reports", ""); return code == http.StatusOK })
+		s.Eventually("the API answers", func() bool { code, _ := s.call("GET", base+"/reports", ""); return code == http.StatusOK })
 		return base, func() {
 			if err := c.Process.Kill(); err != nil {
 				t.Fatal(err)
@@ -174,14 +175,14 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 	create := func(base, key string) (int, string) {
 		return s.call("POST", base+"/reports/tagged-withdrawals/jobs", `{"tag": "x"}`, "Idempotency-Key", key)
 	}
-	records := func() int { return s.number("SELECT COUNT(*) FROM file_download_record") }
+	records := func() int { return s.Records.Number("SELECT COUNT(*) FROM file_download_record") }
 	for key, c := range map[string]struct {
 		stop  func() (resume func()) // what the request needs
 		there func() bool            // the request waits for that
 	}{
 		"in the transaction": {
 			func() func() {
-				conn, err := s.db.Conn(t.Context())
+				conn, err := s.DB.Conn(t.Context())
 				if err == nil {
 					_, err = conn.ExecContext(t.Context(), "LOCK TABLES file_download_record WRITE")
 				}
@@ -196,16 +197,16 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 				}
 			},
 			func() bool {
-				return s.number("SELECT COUNT(*) FROM information_schema.processlist WHERE db = ? AND info LIKE 'INSERT INTO `file_download_record`%'", s.schema) == 1
+				return s.Records.Number("SELECT COUNT(*) FROM information_schema.processlist WHERE db = ? AND info LIKE 'INSERT INTO `file_download_record`%'", s.Schema) == 1
 			},
 		},
 		"before the push": {
-			func() func() { s.redis.Freeze(); return s.redis.Thaw },
+			func() func() { s.Server.Freeze(); return s.Server.Thaw },
 			func() bool { return records() == 1 },
 		},
 	} {
 		t.Run(key, func(t *testing.T) {
-			s.exec("DELETE FROM file_download_record")
+			s.Records.Exec("DELETE FROM file_download_record")
 			base, kill := serve()
 			resume := c.stop()
 			answered := make(chan int, 1)
@@ -213,7 +214,7 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 				code, _ := create(base, key)
 				answered <- code
 			}()
-			s.eventually("the request waits", c.there)
+			s.Eventually("the request waits", c.there)
 			kill()
 			if code := <-answered; code != 0 {
 				t.Errorf("it was answered with %d", code)
@@ -226,7 +227,7 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 				t.Fatalf("%d %s", code, text)
 			}
 			id := s.idOf(text)
-			if v := s.wait(id)[0]; v.Status != report.Success {
+			if v := s.Jobs.Wait(id)[0]; v.Status != report.Success {
 				t.Errorf("%+v", v)
 			}
 			if code, text := create(base, key); code != http.StatusCreated || s.idOf(text) != id || records() != 1 {

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestUnknownWords: an unknown command or flag exits with 2, suggests a similar one and changes
 // nothing.
 func TestUnknownWords(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport+strings.Replace(oneReport[1:], "slow:", "r:", 1))
+	s := newStack(t, e2e.Slow+strings.Replace(e2e.Slow[1:], "slow:", "r:", 1))
 	for _, c := range []struct{ args, want string }{
 		{"pause r", "did you mean fanfold pause report r?"},
 		{"pause slow", "did you mean fanfold pause report slow?"},
@@ -45,7 +47,7 @@ func TestUnknownWords(t *testing.T) {
 	if out, code := s.fanfold("pause"); code != exitOK || !strings.Contains(out, "Available Commands") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.PausedSet).Val(); n != 0 {
+	if n := s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.PausedSet).Val(); n != 0 {
 		t.Errorf("%d are paused", n)
 	}
 }
@@ -54,20 +56,20 @@ func TestUnknownWords(t *testing.T) {
 // command line and those with unprintable characters.
 func TestCompletionOfIDs(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.exec("INSERT INTO file_download_record (id, report, status, updated_at) VALUES (1, 'r', 'PROCESSING', NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', NOW()), (3, 'r', 'SUCCESS', NOW()), (12, 'slow', 'PROCESSING', NOW())")
+	s := newStack(t, e2e.Slow)
+	s.Records.Exec("INSERT INTO file_download_record (id, report, status, updated_at) VALUES (1, 'r', 'PROCESSING', NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', NOW()), (3, 'r', 'SUCCESS', NOW()), (12, 'slow', 'PROCESSING', NOW())")
 	due := time.Now().Add(time.Hour).UnixMilli()
 	add := func(key, member string, score int64) {
 		t.Helper()
-		if err := s.b.Redis.ZAdd(t.Context(), key, redis.Z{Score: float64(score), Member: member}).Err(); err != nil {
+		if err := s.Redis.ZAdd(t.Context(), key, redis.Z{Score: float64(score), Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, id := range []string{"77", "odd\nname"} {
-		add(s.b.Partitions.Of(id).Keys.Delayed, id, due)
+		add(s.Partitions.Of(id).Keys.Delayed, id, due)
 	}
-	add(s.b.Partitions.Of("weekly-42").Keys.Timers, "weekly-42", due)
-	add(s.b.Partitions.Of("2").Keys.Dead, "2", 1700000000000)
+	add(s.Partitions.Of("weekly-42").Keys.Timers, "weekly-42", due)
+	add(s.Partitions.Of("2").Keys.Dead, "2", 1700000000000)
 	for args, want := range map[string]string{
 		"cancel |":                 "12\tslow PROCESSING\n1\tr PROCESSING\n:36",
 		"cancel 12 |":              "1\tr PROCESSING\n:36",
@@ -98,7 +100,7 @@ func TestCompletionOfIDs(t *testing.T) {
 // TestCompletion: completion offers names from the configuration and no files.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStack(t, e2e.Slow)
 	for args, want := range map[string]string{
 		"pause listener": "one\n", "resume report": "slow\n", "adopt --report": "slow\n", "list --status": "PENDING\nPROCESSING\n", "serve --roles": "engine\nlisteners\n",
 		"list -o": "table\njson\n", "list --log-level": "debug\n",

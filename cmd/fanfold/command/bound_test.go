@@ -43,15 +43,15 @@ func TestParallelAndRate(t *testing.T) {
 `, fmt.Sprintf(`databases: {db: {dsn: "{dsn}"}, bound: {dsn: "{dsn}", parallel: 1, rate: 100/s}}
 apis: {vendor: {url: "%s", parallel: %d, rate: %d/s}}`, api.URL, tasks, time.Second/distance))
 	for range 2 {
-		s.process("-c", s.config, "serve")
+		s.process("-c", s.File, "serve")
 	}
 	var ids []string
 	for range jobs {
-		ids = append(ids, s.insert("bound", ""))
+		ids = append(ids, s.Records.Insert("bound", ""))
 	}
 	began := time.Now()
-	s.push(ids...)
-	for _, v := range s.wait(ids...) {
+	s.Jobs.Push(ids...)
+	for _, v := range s.Jobs.Wait(ids...) {
 		if v.Status != report.Success {
 			t.Errorf("%s is %s: %s", v.ID, v.Status, v.Error)
 		}
@@ -81,9 +81,9 @@ func TestSlotsOfTasksThatBeginTogether(t *testing.T) {
     join: {key: k}
     file: {columns: [{column: t.a.alone, label: a}, {column: t.b.alone, label: b}]}
 `, "databases: {db: {dsn: \"{dsn}\", parallel: 1}}")
-	s.serve(s.config)
+	s.Serve(s.File)
 	for range 3 {
-		if got := s.succeed("two", ""); got != "a,b\r\n1,1\r\n" {
+		if got := s.Jobs.Succeed("two", ""); got != "a,b\r\n1,1\r\n" {
 			t.Errorf("%q", got)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -29,32 +30,32 @@ func TestCancel(t *testing.T) {
       {name: fails, database: db, query: "SELECT k, v FROM no_such_table"}]}]
     join: {key: k}
 `, "limits: {lease: 10m}")
-	s.exec("CREATE TABLE no_such_table (k INT, v INT)")
-	s.serve(s.config)
-	id := s.insert("long", "")
-	s.push(id)
+	s.Records.Exec("CREATE TABLE no_such_table (k INT, v INT)")
+	s.Serve(s.File)
+	id := s.Records.Insert("long", "")
+	s.Jobs.Push(id)
 	queries := func() int {
-		return s.number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'SELECT 1 AS k, SLEEP%'", s.schema)
+		return s.Records.Number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'SELECT 1 AS k, SLEEP%'", s.Schema)
 	}
-	s.eventually("its query runs", func() bool { return queries() == 1 })
+	s.Eventually("its query runs", func() bool { return queries() == 1 })
 	began := time.Now()
 	if out, code := s.fanfold("cancel", id, "--reason", "nobody needs it"); code != exitOK || !strings.Contains(out, "cancelled") {
 		t.Fatalf("%d %s", code, out)
 	}
-	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "nobody needs it" {
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Cancelled || v.Error != "nobody needs it" {
 		t.Errorf("%+v", v)
 	}
-	s.eventually("its query is gone", func() bool { return queries() == 0 })
+	s.Eventually("its query is gone", func() bool { return queries() == 0 })
 	t.Logf("the query was gone after %s", time.Since(began))
-	s.eventually("its state says so", func() bool {
-		_, statuses, err := s.b.Partitions.First().Jobs.Attempts(t.Context(), []string{id})
+	s.Eventually("its state says so", func() bool {
+		_, statuses, err := s.Partitions.First().Jobs.Attempts(t.Context(), []string{id})
 		return err == nil && statuses[0] == string(report.Cancelled)
 	})
-	s.noFiles("long")
+	s.Files.None("long")
 	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 nobody needs it"}) {
 		t.Errorf("it has finished as %q", got)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Deadlines).Val(); n != 0 {
+	if n := s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Deadlines).Val(); n != 0 {
 		t.Errorf("%d deadlines are left", n)
 	}
 	if out, code := s.fanfold("cancel", id); code != exitOK || !strings.Contains(out, "before") {
@@ -97,11 +98,11 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
             result: {path: "/jobs/{id}/rows", rows: $}
             total: 3h
 `, fmt.Sprintf(`apis: {vendor: {url: "%s", idempotency: none}}`, api.URL))
-	s.serve(s.config)
-	id := s.insert("export", "")
-	s.push(id)
-	waits := func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Delayed).Val() == 1 }
-	s.eventually("it waits for the vendor", func() bool { return looked.Load() && waits() })
+	s.Serve(s.File)
+	id := s.Records.Insert("export", "")
+	s.Jobs.Push(id)
+	waits := func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Delayed).Val() == 1 }
+	s.Eventually("it waits for the vendor", func() bool { return looked.Load() && waits() })
 	s.must("cancel "+id, "cancelled")
 	if waits() {
 		t.Error("its next look is not taken away")
@@ -109,26 +110,26 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
 	if path := <-ended; path != "/jobs/j7" {
 		t.Errorf("%s is ended", path)
 	}
-	if v := s.wait(id)[0]; v.Status != report.Cancelled {
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Cancelled {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestCancelWhatDoesNotRun: a PENDING record is cancelled without a worker. A job that has ended or
 // is about to end is not cancelled.
 func TestCancelWhatDoesNotRun(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	pending, delayed, done := s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")
+	s := newStack(t, e2e.Slow)
+	pending, delayed, done := s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
 	if out, code := s.fanfold("submit", delayed, "--in", "1h"); code != exitOK {
 		t.Fatal(out)
 	}
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", done)
+	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", done)
 	if out, code := s.fanfold("cancel", pending, delayed); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Delayed).Val(); n != 0 {
+	if n := s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Delayed).Val(); n != 0 {
 		t.Errorf("%d are delayed", n)
 	}
 	for _, id := range []string{pending, delayed} {
@@ -143,18 +144,18 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	if out, code := s.fanfold("cancel", "777"); code != exitNotFound {
 		t.Errorf("%d %s", code, out)
 	}
-	s.push(pending, delayed)
-	s.serve(s.config)
-	s.eventually("the pushes have no effect", func() bool { return s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() == 0 })
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
+	s.Jobs.Push(pending, delayed)
+	s.Serve(s.File)
+	s.Eventually("the pushes have no effect", func() bool { return s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val() == 0 })
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
 		t.Errorf("%d are CANCELLED", n)
 	}
 }
 
 // finishedAs returns status, attempt and reason of the finished events of a record.
 func (s *stack) finishedAs(id string) (all []string) {
-	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
+	s.Helper()
+	for _, m := range s.Redis.XRange(s.Context(), s.Partitions.First().Keys.Events, "-", "+").Val() {
 		if m.Values["event"] == "finished" && m.Values["id"] == id {
 			all = append(all, fmt.Sprint(m.Values["status"], " ", m.Values["attempt"], " ", m.Values["reason"]))
 		}
@@ -166,21 +167,21 @@ func (s *stack) finishedAs(id string) (all []string) {
 // deleted.
 func TestCancelOfALostJob(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
-	id := s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
-	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	id := s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+	if err := os.MkdirAll(s.Dir+"/files/slow", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, ending := range []string{"", ".manifest.json"} {
-		if err := os.WriteFile(s.dir+"/files/"+s.fileName("slow", id, 1)+ending, []byte("left"), 0o600); err != nil {
+		if err := os.WriteFile(s.Dir+"/files/"+s.Files.Named("slow", id, 1)+ending, []byte("left"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.must("cancel "+id, "cancelled")
-	s.serve(s.config)
-	s.eventually("its file is gone", func() bool {
-		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
+	s.Serve(s.File)
+	s.Eventually("its file is gone", func() bool {
+		files, _ := filepath.Glob(s.Dir + "/files/slow/[^.]*")
 		return len(files) == 0
 	})
 }
@@ -189,28 +190,28 @@ func TestCancelOfALostJob(t *testing.T) {
 // completes the cancellation.
 func TestCancelThatIsInterrupted(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	stop := s.serve(s.config)
-	id := s.insert("slow", `{"seconds": 30}`)
-	s.push(id)
-	s.eventually("it runs", func() bool {
-		_, statuses, err := s.b.Partitions.First().Jobs.Attempts(t.Context(), []string{id})
+	s := newStack(t, e2e.Slow)
+	stop := s.Serve(s.File)
+	id := s.Records.Insert("slow", `{"seconds": 30}`)
+	s.Jobs.Push(id)
+	s.Eventually("it runs", func() bool {
+		_, statuses, err := s.Partitions.First().Jobs.Attempts(t.Context(), []string{id})
 		return err == nil && statuses[0] == job.StatusRun
 	})
-	if outcome, _, err := s.b.Partitions.First().Jobs.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
+	if outcome, _, err := s.Partitions.First().Jobs.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "half" {
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Cancelled || v.Error != "half" {
 		t.Errorf("%+v", v)
 	}
 	stop()
-	if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
+	if files, _ := filepath.Glob(s.Dir + "/files/slow/" + id + "-*"); len(files) > 0 {
 		t.Errorf("in the sink: %v", files)
 	}
 	// A job whose file is being committed cannot be cancelled.
-	late := s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
-	if err := s.b.Redis.HSet(t.Context(), s.b.Partitions.First().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
+	late := s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
+	if err := s.Redis.HSet(t.Context(), s.Partitions.First().Keys.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed, so it ends") {

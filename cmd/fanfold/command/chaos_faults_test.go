@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // rage pushes the jobs while faults happen, and returns after the last fault.

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink/gcs"
 )
@@ -51,7 +52,7 @@ func (r *round) judge(ctx context.Context) {
 	r.preempted(ctx)
 	r.histories(ctx)
 	failed := r.failures(ctx)
-	if r.kind == redisAlone { // a promoted replica may lack the last writes, and repeat what they did
+	if r.kind == e2e.Alone { // a promoted replica may lack the last writes, and repeat what they did
 		r.barriers()
 	}
 	r.files(ctx)

@@ -14,17 +14,14 @@ import (
 
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// What the Redis of a round is. CHAOS_REDIS names it.
-const (
-	redisAlone    = "alone"    // one server, which workers reach through their relays
-	redisSentinel = "sentinel" // a master, two replicas and three Sentinels
-	redisCluster  = "cluster"  // three masters, three replicas, and more partitions than masters
-)
-
-var redisKinds = []string{redisAlone, redisSentinel, redisCluster}
+// redisKinds are the forms of Redis of a round. CHAOS_REDIS names one: one server, which workers reach through
+// their relays, a master with two replicas and three Sentinels, or three masters with three replicas and more
+// partitions than masters.
+var redisKinds = []string{e2e.Alone, e2e.Sentinel, e2e.Cluster}
 
 // chaosPartitions is the number of partitions on a cluster.
 const chaosPartitions = 4
@@ -49,9 +46,9 @@ func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaos
 	settings := []string{"--auto-aof-rewrite-percentage", "0"}
 	var err error
 	switch kind {
-	case redisSentinel:
+	case e2e.Sentinel:
 		c.sentinels, err = testenv.StartSentinels(ctx, c.dir, 2, c.network, settings...)
-	case redisCluster:
+	case e2e.Cluster:
 		// A slow machine must not cause a failover.
 		settings = append(settings, "--cluster-node-timeout", "2000")
 		c.cluster, err = testenv.StartCluster(ctx, c.dir, 3, c.network, settings...)
@@ -68,12 +65,12 @@ func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaos
 // relay.
 func (c *chaosRedis) where(relay string) string {
 	switch c.kind {
-	case redisSentinel:
-		return whereSentinels(c.sentinels, 1)
-	case redisCluster:
-		return whereCluster(c.cluster, chaosPartitions)
+	case e2e.Sentinel:
+		return e2e.WhereSentinels(c.sentinels, 1)
+	case e2e.Cluster:
+		return e2e.WhereCluster(c.cluster, chaosPartitions)
 	}
-	return whereAlone(relay, 1)
+	return e2e.WhereAlone(relay, 1)
 }
 
 // address returns the address of a single server.
@@ -87,9 +84,9 @@ func (c *chaosRedis) address() string {
 // servers returns all servers.
 func (c *chaosRedis) servers() []*testenv.Redis {
 	switch c.kind {
-	case redisSentinel:
+	case e2e.Sentinel:
 		return c.sentinels.Servers
-	case redisCluster:
+	case e2e.Cluster:
 		return c.cluster.Servers
 	}
 	return []*testenv.Redis{c.alone}
@@ -165,9 +162,9 @@ func (c *chaosRedis) fill(ctx context.Context, server *testenv.Redis, lasts time
 // master waits until all servers are up, and returns the one that has the key.
 func (c *chaosRedis) master(ctx context.Context, key string) (*testenv.Redis, error) {
 	switch c.kind {
-	case redisSentinel:
+	case e2e.Sentinel:
 		return c.sentinels.Settled(ctx)
-	case redisCluster:
+	case e2e.Cluster:
 		if err := c.cluster.Settled(ctx); err != nil {
 			return nil, err
 		}
@@ -177,7 +174,7 @@ func (c *chaosRedis) master(ctx context.Context, key string) (*testenv.Redis, er
 }
 
 func (c *chaosRedis) handOver(ctx context.Context, key string) error {
-	if c.kind == redisSentinel {
+	if c.kind == e2e.Sentinel {
 		return c.sentinels.HandOver(ctx)
 	}
 	return c.cluster.HandOver(ctx, key)

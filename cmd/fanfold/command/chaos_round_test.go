@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -108,7 +109,7 @@ func (r *round) run(ctx context.Context) {
 	began := time.Now()
 	r.rage(ctx, list)
 	left := r.await(ctx, 90*time.Second)
-	if left > 0 && r.kind == redisCluster && r.timeless(ctx) {
+	if left > 0 && r.kind == e2e.Cluster && r.timeless(ctx) {
 		r.totals.add("rounds that waited for a pass over the records", 1)
 		left = r.await(ctx, 6*time.Minute)
 	}
@@ -139,7 +140,7 @@ func (r *round) start(ctx context.Context) (stop func()) {
 	r.migrate(ctx)
 	names := scripts.Names()
 	upstream := map[string]string{"mysql": r.mariadb.Addr, "sink": r.sink.host}
-	if r.kind == redisAlone {
+	if r.kind == e2e.Alone {
 		upstream["redis"] = r.redis.address()
 	}
 	for i := range crew {

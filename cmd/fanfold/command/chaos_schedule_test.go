@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // The kinds of faults. CHAOS_FAULTS names those that are on; all are by default.
@@ -37,10 +39,10 @@ func faultKinds(redis string) []string {
 		faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFreeze, faultFlush, faultFull,
 		faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel,
 	}
-	if redis != redisAlone {
+	if redis != e2e.Alone {
 		kinds = append(kinds, faultHandOver, faultApart)
 	}
-	if redis == redisCluster {
+	if redis == e2e.Cluster {
 		kinds = append(kinds, faultSlot)
 	}
 	return kinds
@@ -72,7 +74,7 @@ func (f incident) String() string {
 // relays returns the servers that a worker reaches through its own relays. The servers of a set
 // tell clients their addresses, so workers reach these directly.
 func relays(redis string) []string {
-	if redis == redisAlone {
+	if redis == e2e.Alone {
 		return []string{"redis", "mysql", "sink"}
 	}
 	return []string{"mysql", "sink"}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestChaos runs one round of the chaos suite. With CHAOS=1h in the environment, as make chaos sets
@@ -35,7 +37,7 @@ import (
 // It does not run in parallel with other tests, because it needs the whole machine.
 func TestChaos(t *testing.T) {
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("CHAOS_SEED"), strconv.FormatInt(time.Now().Unix()%1e6, 10)), 10, 64)
-	redis := cmp.Or(os.Getenv("CHAOS_REDIS"), redisAlone)
+	redis := cmp.Or(os.Getenv("CHAOS_REDIS"), e2e.Alone)
 	if !slices.Contains(redisKinds, redis) {
 		t.Fatalf("CHAOS_REDIS: %q is none of %s", redis, strings.Join(redisKinds, ", "))
 	}
@@ -90,7 +92,7 @@ func TestChaos(t *testing.T) {
 // other tests.
 func TestChaosOfSets(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{redisSentinel, redisCluster} {
+	for _, kind := range []string{e2e.Sentinel, e2e.Cluster} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			sum := &totals{n: map[string]int{}}

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -36,27 +37,27 @@ func TestExitCodesInTheDocs(t *testing.T) {
 // TestExitCodes checks the exit codes that fanfold --help lists.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
-	s.serve(s.config)
-	broken := filepath.Join(s.dir, "broken.yaml")
+	s := newStackAlone(t, nil, e2e.Slow)
+	s.Serve(s.File)
+	broken := filepath.Join(s.Dir, "broken.yaml")
 	if err := os.WriteFile(broken, []byte("redis: 7\nreports: {x: {}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(s.config)
+	text, err := os.ReadFile(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	away := filepath.Join(s.dir, "away.yaml")
-	if err := os.WriteFile(away, []byte(strings.ReplaceAll(string(text), s.redis.Addr, "127.0.0.1:1")), 0o600); err != nil {
+	away := filepath.Join(s.Dir, "away.yaml")
+	if err := os.WriteFile(away, []byte(strings.ReplaceAll(string(text), s.Server.Addr, "127.0.0.1:1")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	id, failing := s.insert("slow", ""), s.insert("slow", `{"seconds": "never"}`)
-	pending, stranger := s.insert("slow", ""), s.insert("no-such-report", "")
-	mapped := filepath.Join(s.dir, "mapped.yaml")
+	id, failing := s.Records.Insert("slow", ""), s.Records.Insert("slow", `{"seconds": "never"}`)
+	pending, stranger := s.Records.Insert("slow", ""), s.Records.Insert("no-such-report", "")
+	mapped := filepath.Join(s.Dir, "mapped.yaml")
 	if err := os.WriteFile(mapped, []byte(strings.ReplaceAll(string(text), "records: {", "records: {columns: {status: state}, ")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	login := filepath.Join(s.dir, "login.yaml")
+	login := filepath.Join(s.Dir, "login.yaml")
 	if err := os.WriteFile(login, []byte(strings.ReplaceAll(string(text), "root@", "nobody:wrong@")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +107,11 @@ func TestExitCodes(t *testing.T) {
 
 // running returns the id of a record whose job runs.
 func (s *stack) running() string {
-	s.t.Helper()
-	id := s.insert("slow", `{"seconds": 2}`)
-	s.push(id)
-	s.eventually("PROCESSING", func() bool {
-		v, err := s.b.Inspect.Jobs.Get(s.t.Context(), id)
+	s.Helper()
+	id := s.Records.Insert("slow", `{"seconds": 2}`)
+	s.Jobs.Push(id)
+	s.Eventually("PROCESSING", func() bool {
+		v, err := s.Inspect.Jobs.Get(s.Context(), id)
 		return err == nil && v.Status == report.Processing
 	})
 	return id
@@ -119,9 +120,9 @@ func (s *stack) running() string {
 // TestJSON checks the JSON output, which other programs read.
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.serve(s.config)
-	id := s.insert("slow", "")
+	s := newStack(t, e2e.Slow)
+	s.Serve(s.File)
+	id := s.Records.Insert("slow", "")
 	out, code := s.fanfold("submit", id, "--wait", "-o", "json")
 	var views []inspect.Job
 	if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&views); err != nil || code != exitOK {
@@ -141,9 +142,9 @@ func TestJSON(t *testing.T) {
 // TestDoctor: doctor finds every problem, one at a time.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	ctx := t.Context()
-	s.dirSink()
+	s.Files.Sink()
 	out, code := s.fanfold("doctor")
 	if code != exitOK || strings.Contains(out, doctor.Fail) {
 		t.Fatalf("a healthy installation: %d\n%s", code, out)
@@ -158,15 +159,15 @@ func TestDoctor(t *testing.T) {
 	}
 	set := func(name, value string) {
 		t.Helper()
-		if err := s.b.Redis.ConfigSet(ctx, name, value).Err(); err != nil {
+		if err := s.Redis.ConfigSet(ctx, name, value).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.exec("RENAME TABLE fanfold_snapshot TO elsewhere")
+	s.Records.Exec("RENAME TABLE fanfold_snapshot TO elsewhere")
 	if f := s.finding("records that outlive redis"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
-	s.exec("RENAME TABLE elsewhere TO fanfold_snapshot")
+	s.Records.Exec("RENAME TABLE elsewhere TO fanfold_snapshot")
 	if f := s.finding("records that outlive redis"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
@@ -190,31 +191,31 @@ func TestDoctor(t *testing.T) {
 	if f := s.finding("redis persistence"); f.Result != doctor.Warn {
 		t.Errorf("%+v", f)
 	}
-	s.push("1")
-	s.b.Redis.XGroupCreateMkStream(ctx, s.b.Partitions.First().Keys.Jobs, "fanfold", "0")
+	s.Jobs.Push("1")
+	s.Redis.XGroupCreateMkStream(ctx, s.Partitions.First().Keys.Jobs, "fanfold", "0")
 	if f := s.finding("stream fanfold:jobs"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 entry,") {
 		t.Errorf("%+v", f)
 	}
-	s.insert("slow", "") // which is pushed
-	s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	s.Records.Insert("slow", "") // which is pushed
+	s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 PENDING") {
 		t.Errorf("%+v", f)
 	}
-	s.exec("ALTER TABLE file_download_record DROP COLUMN attempt")
+	s.Records.Exec("ALTER TABLE file_download_record DROP COLUMN attempt")
 	if f := s.finding("records"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "attempt") {
 		t.Errorf("%+v", f)
 	}
-	if err := os.WriteFile(s.dir+"/files-is-a-file", nil, 0o600); err != nil {
+	if err := os.WriteFile(s.Dir+"/files-is-a-file", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bad := strings.ReplaceAll(oneReport, "SLEEP(:seconds) AS v", "no_column + :seconds AS v")
-	s.config = s.write("bad.yaml", bad)
-	text, err := os.ReadFile(s.config)
+	bad := strings.ReplaceAll(e2e.Slow, "SLEEP(:seconds) AS v", "no_column + :seconds AS v")
+	s.File = s.Write("bad.yaml", bad)
+	text, err := os.ReadFile(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.config, bytes.ReplaceAll(text, []byte("/files\n"), []byte("/files-is-a-file\n")), 0o600); err != nil {
+	if err := os.WriteFile(s.File, bytes.ReplaceAll(text, []byte("/files\n"), []byte("/files-is-a-file\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if f := s.finding("query slow / one"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "no_column") {
@@ -229,31 +230,31 @@ func TestDoctor(t *testing.T) {
 // id.
 func TestRetryOfSeveral(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	done, runs, last := s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")
-	stranger := s.insert("no-such-report", "")
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id IN (?, ?, ?)", done, last, stranger)
-	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", runs)
+	s := newStack(t, e2e.Slow)
+	done, runs, last := s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	stranger := s.Records.Insert("no-such-report", "")
+	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id IN (?, ?, ?)", done, last, stranger)
+	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", runs)
 	out, code := s.fanfold("retry", done, runs, "99999", stranger, last)
 	if code != exitNotFound || !strings.Contains(out, "still running: record "+runs) || !strings.Contains(out, "no such record: 99999") || !strings.Contains(out, `"no-such-report" is not in the configuration`) ||
 		strings.Count(out, "pushed") != 2 || strings.Count(out, "refused") != 3 || strings.Contains(out, "engine: ") || strings.Contains(out, "record: still") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val(); n != 2 {
+	if n := s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val(); n != 2 {
 		t.Errorf("%d are pushed", n)
 	}
 	if out, code := s.fanfold("retry", runs); code != exitFailure || !strings.Contains(out, "refused") {
 		t.Errorf("%d %s", code, out)
 	}
-	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() != 2 {
+	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val() != 2 {
 		t.Errorf("%d %s", code, out)
 	}
-	s.serve(s.config)
-	s.wait(done, last)
+	s.Serve(s.File)
+	s.Jobs.Wait(done, last)
 	if out, code := s.fanfold("retry", last, runs, "--wait"); code != exitFailure || !strings.Contains(out, last+" ") || !strings.Contains(out, "SUCCESS") || !strings.Contains(out, "still running") {
 		t.Errorf("%d %s", code, out)
 	}
-	s.exec("UPDATE file_download_record SET status = 'PARTIAL', file = 'file:///f/1.csv', error = 'without listener b' WHERE id = ?", done)
+	s.Records.Exec("UPDATE file_download_record SET status = 'PARTIAL', file = 'file:///f/1.csv', error = 'without listener b' WHERE id = ?", done)
 	s.must("list", "file:///f/1.csv (without listener b)")
 }
 
@@ -267,7 +268,7 @@ func TestValidateWarns(t *testing.T) {
 `
 	s := newStack(t, short)
 	const want = "reports.short.timeout: 10m is shorter than 5m × 7 + 6m = 41m"
-	s.must("validate", "warning: "+s.config+":")
+	s.must("validate", "warning: "+s.File+":")
 	s.must("validate", want)
 	out, code := s.fanfold("validate", "-o", "json")
 	var views []reportView
@@ -278,7 +279,7 @@ func TestValidateWarns(t *testing.T) {
 	if strings.Contains(out, "null") {
 		t.Errorf("a list is null: %s", out)
 	}
-	s.config = s.write("strict.yaml", strings.Replace(short, "10m", "10m, strict_timeout: true", 1))
+	s.File = s.Write("strict.yaml", strings.Replace(short, "10m", "10m, strict_timeout: true", 1))
 	if out, code := s.fanfold("validate"); code != exitUsage || !strings.Contains(out, want) {
 		t.Errorf("%d %s", code, out)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -39,22 +40,22 @@ func newCompressed(t *testing.T) *stack {
 		"CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(40))",
 		"INSERT INTO customers SELECT seq, CONCAT('customer ', seq) FROM seq_1_to_499",
 	} {
-		s.exec(statement)
+		s.Records.Exec(statement)
 	}
 	return s
 }
 
 // hold locks the table held until release is called.
-func (s *stack) hold() (release func()) {
-	s.t.Helper()
-	conn, err := s.db.Conn(s.t.Context())
+func hold(s *e2e.Stack) (release func()) {
+	s.Helper()
+	conn, err := s.DB.Conn(s.Context())
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = conn.Close() })
+	s.Cleanup(func() { _ = conn.Close() })
 	exec := func(statement string) {
-		if _, err := conn.ExecContext(s.t.Context(), statement); err != nil {
-			s.t.Fatal(err)
+		if _, err := conn.ExecContext(s.Context(), statement); err != nil {
+			s.Fatal(err)
 		}
 	}
 	exec("LOCK TABLES held WRITE")
@@ -62,31 +63,15 @@ func (s *stack) hold() (release func()) {
 }
 
 // startHeld pushes a job and waits until it has the orders and its second query waits for the lock.
-func (s *stack) startHeld() (id string) {
-	s.t.Helper()
-	id = s.insert("compressed", "")
-	s.push(id)
-	s.eventually("the orders are there", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
+func startHeld(s *e2e.Stack) (id string) {
+	s.Helper()
+	id = s.Records.Insert("compressed", "")
+	s.Jobs.Push(id)
+	s.Eventually("the orders are there", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(s.Context(), id)
 		return err == nil && state.Tasks["orders"].Done
 	})
 	return id
-}
-
-func (s *stack) field(id, name string) []byte {
-	s.t.Helper()
-	value, err := s.b.Redis.HGet(s.t.Context(), s.b.Partitions.First().Keys.Job(id), name).Bytes()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return value
-}
-
-func (s *stack) setField(id, name string, value []byte) {
-	s.t.Helper()
-	if err := s.b.Redis.HSet(s.t.Context(), s.b.Partitions.First().Keys.Job(id), name, value).Err(); err != nil {
-		s.t.Fatal(err)
-	}
 }
 
 var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -97,16 +82,16 @@ var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 func TestCompressedChunks(t *testing.T) {
 	t.Parallel()
 	s := newCompressed(t)
-	plain := s.write("plain.yaml", compressedYAML, "limits: {stop: 1s, lease: 2s}")
-	want := s.expect("id,customer,note,paid,state,name", compressedSQL)
-	stop := s.serve(s.config)
-	if got := s.succeed("compressed", ""); got != want {
+	plain := s.Write("plain.yaml", compressedYAML, "limits: {stop: 1s, lease: 2s}")
+	want := s.Records.Expect("id,customer,note,paid,state,name", compressedSQL)
+	stop := s.Serve(s.File)
+	if got := s.Jobs.Succeed("compressed", ""); got != want {
 		t.Errorf("compressed: -MariaDB +Fanfold:\n%s", firstDifference(want, got))
 	}
 
-	release := s.hold()
-	id := s.startHeld()
-	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
+	release := hold(s.Stack)
+	id := startHeld(s.Stack)
+	state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["orders"].Chunks < 2 {
 		t.Fatal(state, err)
 	}
@@ -117,7 +102,7 @@ func TestCompressedChunks(t *testing.T) {
 			chunk = fmt.Sprint("#", number)
 		}
 		for _, column := range []string{"id", "customer", "note", "paid"} {
-			field := s.field(id, "orders."+column+chunk)
+			field := s.States.Field(id, "orders."+column+chunk)
 			if !bytes.HasPrefix(field, magic) {
 				t.Errorf("%s%s is not compressed: %.20q", column, chunk, field)
 			}
@@ -136,15 +121,15 @@ func TestCompressedChunks(t *testing.T) {
 		t.Errorf("the state counts %d bytes, not the %d that are stored", n, compressed)
 	}
 	stop()
-	s.serve(plain)
+	s.Serve(plain)
 	release()
-	if got := s.content(s.wait(id)[0]); got != want {
+	if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != want {
 		t.Errorf("compressed in part: -MariaDB +Fanfold:\n%s", firstDifference(want, got))
 	}
 
-	release = s.hold()
-	id = s.startHeld()
-	field := s.field(id, "orders.note#1")
+	release = hold(s.Stack)
+	id = startHeld(s.Stack)
+	field := s.States.Field(id, "orders.note#1")
 	if bytes.HasPrefix(field, magic) {
 		t.Error("compressed, though it is off")
 	}
@@ -154,9 +139,9 @@ func TestCompressedChunks(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: apt-get install zstd", err)
 	}
-	s.setField(id, "orders.note#1", out)
+	s.States.SetField(id, "orders.note#1", out)
 	release()
-	if got := s.content(s.wait(id)[0]); got != want {
+	if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != want {
 		t.Errorf("compressed by zstd: -MariaDB +Fanfold:\n%s", firstDifference(want, got))
 	}
 }
@@ -166,7 +151,7 @@ func TestCompressedChunks(t *testing.T) {
 func TestFramesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	s := newCompressed(t)
-	s.serve(s.config)
+	s.Serve(s.File)
 	bomb := exec.CommandContext(t.Context(), "sh", "-c", "head -c 1000000000 /dev/zero | zstd -q -1")
 	bytesOfBomb, err := bomb.Output()
 	if err != nil {
@@ -182,12 +167,12 @@ func TestFramesThatCannotBeUsed(t *testing.T) {
 		"a bomb":        {"note", func([]byte) []byte { return bytesOfBomb }, `column "note": the zstd frames of one chunk decompress to more than 16 MB`},
 		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: dataset: column "customer": cannot decompress the zstd frame: `},
 	} {
-		release := s.hold()
-		id := s.startHeld()
+		release := hold(s.Stack)
+		id := startHeld(s.Stack)
 		field := "orders." + c.column + "#1"
-		s.setField(id, field, c.change(s.field(id, field)))
+		s.States.SetField(id, field, c.change(s.States.Field(id, field)))
 		release()
-		if v := s.wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, c.reason) {
+		if v := s.Jobs.Wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, c.reason) {
 			t.Errorf("%s: %s: %s, without %s", name, v.Status, v.Error, c.reason)
 		}
 	}

@@ -26,20 +26,20 @@ func TestManyListenersShareConnections(t *testing.T) {
 		text.WriteString("    join: {key: k}\n")
 	}
 	s := newStackAlone(t, nil, text.String(), "databases: {db: {dsn: \"{dsn}\", max_connections: 5}}")
-	s.process("-c", s.config, "serve")
+	s.process("-c", s.File, "serve")
 	var ids []string
 	for r := range reports {
 		for range 3 {
-			ids = append(ids, s.insert(fmt.Sprint("r", r), ""))
+			ids = append(ids, s.Records.Insert(fmt.Sprint("r", r), ""))
 		}
 	}
-	s.push(ids...)
-	for _, v := range s.wait(ids...) {
+	s.Jobs.Push(ids...)
+	for _, v := range s.Jobs.Wait(ids...) {
 		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}
-	list, err := s.b.Redis.ClientList(t.Context()).Result()
+	list, err := s.Redis.ClientList(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestTasksBeyondConnections(t *testing.T) {
     stages: [{listeners: [{name: a, database: few, timeout: 2s, query: "`+query+`a"}, {name: b, database: few, timeout: 2s, query: "`+query+`b"}]}]
     join: {key: k}
 `, "databases: {db: {dsn: \"{dsn}\"}, few: {dsn: \"{dsn}\", max_connections: 1}}")
-	b := s.open(s.config)
+	b := s.Open(s.File)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var log bytes.Buffer // complete when done is closed
@@ -74,11 +74,11 @@ func TestTasksBeyondConnections(t *testing.T) {
 	}()
 	var ids []string
 	for range jobs {
-		ids = append(ids, s.insert("two", ""))
+		ids = append(ids, s.Records.Insert("two", ""))
 	}
-	s.push(ids...)
-	for _, v := range s.wait(ids...) {
-		if s.content(v) != "k,slept_a,slept_b\r\n1,0,0\r\n" {
+	s.Jobs.Push(ids...)
+	for _, v := range s.Jobs.Wait(ids...) {
+		if s.Files.Content(v) != "k,slept_a,slept_b\r\n1,0,0\r\n" {
 			t.Errorf("%+v", v)
 		}
 	}

@@ -34,17 +34,17 @@ func TestCSVOptions(t *testing.T) {
   formulas:
 `+listeners+`    file: {formulas: fail}
 `)
-	s.exec("CREATE TABLE a (k INT, amount DECIMAL(10,2), note VARCHAR(50), day DATE, at DATETIME)")
-	s.exec("INSERT INTO a VALUES (1, -1.5, '=1+1', '2024-02-29', '2024-07-01 22:15:00'), (2, NULL, '', NULL, NULL), (3, 2, '-7', '0001-01-01', '2024-01-01 00:00:00')")
-	s.exec("CREATE TABLE b (k INT, name VARCHAR(50))")
-	s.exec("INSERT INTO b VALUES (1, '@a'), (1, 'b;c'), (2, 'NULL')")
-	s.serve(s.config)
+	s.Records.Exec("CREATE TABLE a (k INT, amount DECIMAL(10,2), note VARCHAR(50), day DATE, at DATETIME)")
+	s.Records.Exec("INSERT INTO a VALUES (1, -1.5, '=1+1', '2024-02-29', '2024-07-01 22:15:00'), (2, NULL, '', NULL, NULL), (3, 2, '-7', '0001-01-01', '2024-01-01 00:00:00')")
+	s.Records.Exec("CREATE TABLE b (k INT, name VARCHAR(50))")
+	s.Records.Exec("INSERT INTO b VALUES (1, '@a'), (1, 'b;c'), (2, 'NULL')")
+	s.Serve(s.File)
 	before := time.Now().Truncate(time.Millisecond)
-	v := s.run("packed", "")
-	if !strings.HasSuffix(v.File, "-1-"+s.installation()+".csv.gz") {
+	v := s.Jobs.Run("packed", "")
+	if !strings.HasSuffix(v.File, "-1-"+s.Files.Tag()+".csv.gz") {
 		t.Errorf("the file is %s", v.File)
 	}
-	z, err := gzip.NewReader(strings.NewReader(s.content(v)))
+	z, err := gzip.NewReader(strings.NewReader(s.Files.Content(v)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestCSVOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var m sink.Manifest
-	if err := json.Unmarshal(data, &m); err != nil || m.Rows != 4 || m.Bytes != int64(len(s.content(v))) || m.File != v.File || m.TimeZone != "Europe/Berlin" {
+	if err := json.Unmarshal(data, &m); err != nil || m.Rows != 4 || m.Bytes != int64(len(s.Files.Content(v))) || m.File != v.File || m.TimeZone != "Europe/Berlin" {
 		t.Errorf("%v\n%s", err, data)
 	}
 	if diff := cmp.Diff([]sink.ManifestColumn{
@@ -83,19 +83,19 @@ func TestCSVOptions(t *testing.T) {
 	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK {
 		t.Fatalf("%d %s", code, out)
 	}
-	s.eventually("the file of the first attempt is deleted", func() bool {
-		files, _ := filepath.Glob(s.dir + "/files/packed/[^.]*")
-		return len(files) == 2 && s.wait(v.ID)[0].Attempt == 2
+	s.Eventually("the file of the first attempt is deleted", func() bool {
+		files, _ := filepath.Glob(s.Dir + "/files/packed/[^.]*")
+		return len(files) == 2 && s.Jobs.Wait(v.ID)[0].Attempt == 2
 	})
 	for name, reason := range map[string]string{
 		"rows":     "more than 1 rows (file.max_rows)",
 		"bytes":    "more than 100 bytes (file.max_bytes)",
 		"formulas": `(column "note")`,
 	} {
-		if v := s.run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
+		if v := s.Jobs.Run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
 			t.Errorf("%s: %+v", name, v)
 		}
-		s.noFiles(name)
+		s.Files.None(name)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -20,14 +21,14 @@ type browser struct {
 }
 
 func (b browser) send(method, path string, fields ...string) (int, string) {
-	b.s.t.Helper()
+	b.s.Helper()
 	form := url.Values{}
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
 	}
-	r, err := http.NewRequestWithContext(b.s.t.Context(), method, b.base+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(b.s.Context(), method, b.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
-		b.s.t.Fatal(err)
+		b.s.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if b.name != "" {
@@ -40,16 +41,16 @@ func (b browser) send(method, path string, fields ...string) (int, string) {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
-		b.s.t.Fatal(err)
+		b.s.Fatal(err)
 	}
 	return answer.StatusCode, string(text)
 }
 
 // does posts a form and checks the code and the text of the resulting page.
 func (b browser) does(path string, code int, says string, fields ...string) {
-	b.s.t.Helper()
+	b.s.Helper()
 	if got, text := b.send("POST", path, fields...); got != code || !strings.Contains(text, says) {
-		b.s.t.Errorf("%s %q: %d, not %d and %q:\n%s", path, fields, got, code, says, text)
+		b.s.Errorf("%s %q: %d, not %d and %q:\n%s", path, fields, got, code, says, text)
 	}
 }
 
@@ -57,7 +58,7 @@ func (b browser) does(path string, code int, says string, fields ...string) {
 // page says why one is refused.
 func TestDashboardChanges(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport+`
+	s := newStack(t, e2e.Slow+`
   failing: {retry: {retries: 0}, stages: [{listeners: [{name: broken, database: db, query: "SELECT k FROM there_is_none"}]}]}
   typed: {parameters: {n: integer, since: {type: date, default: null}, tags: {type: string, list: true}, yes: boolean}, stages: [{listeners: [{name: t, database: db, query: "SELECT :n AS n FROM DUAL WHERE :yes AND 'a' IN (:tags) AND :since IS NULL"}]}]}
 `, `limits: {stop: 1s}
@@ -66,7 +67,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b := browser{s: s, base: base}
 	has := func(id string, status report.Status, attempt int64) func() bool {
 		return func() bool {
-			r, err := s.b.Inspect.Jobs.Record(t.Context(), id)
+			r, err := s.Inspect.Jobs.Record(t.Context(), id)
 			return err == nil && r.Status == status && r.Attempt == attempt
 		}
 	}
@@ -80,7 +81,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		}
 	}
 	b.does("/reports/none/run", 400, "unknown report")
-	s.eventually("the record of the form succeeds", has("1", report.Success, 1))
+	s.Eventually("the record of the form succeeds", has("1", report.Success, 1))
 	b.does("/jobs/1/retry", 200, "Job 1 was pushed again.")
 	for _, want := range []bool{true, false} { // a message is shown once
 		r, err := http.NewRequestWithContext(t.Context(), "POST", base+"/listeners/broken/resume", nil)
@@ -99,11 +100,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			t.Errorf("shown once: %v: %s", want, text)
 		}
 	}
-	s.eventually("it succeeds again", has("1", report.Success, 2))
+	s.Eventually("it succeeds again", has("1", report.Success, 2))
 
-	runs := s.insert("slow", `{"seconds": 300}`)
-	s.push(runs)
-	s.eventually("it runs", has(runs, report.Processing, 1))
+	runs := s.Records.Insert("slow", `{"seconds": 300}`)
+	s.Jobs.Push(runs)
+	s.Eventually("it runs", has(runs, report.Processing, 1))
 	b.does("/jobs/"+runs+"/retry", 409, "fanfold cancel "+runs+" ends it")
 	b.does("/jobs/"+runs+"/cancel", 200, "Job "+runs+": cancelled.", "reason", "no longer <i>needed</i>")
 	if _, text := page("/jobs/" + runs); !strings.Contains(text, "cancelled in the dashboard: no longer &lt;i&gt;needed") {
@@ -114,28 +115,28 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 
 	b.does("/listeners/sleeper/pause", 400, "unknown listener")
 	b.does("/listeners/broken/pause", 200, "is paused")
-	if list, err := s.b.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 1 {
+	if list, err := s.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
 	b.does("/listeners/broken/resume", 200, "Listener broken is resumed.")
 	b.does("/reports/slow/pause", 200, "is paused")
 	b.does("/reports/slow/resume", 200, "is resumed. Waiting ids that start now: 0.")
-	if list, err := s.b.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 0 {
+	if list, err := s.Inspect.Pauses.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
 
 	// Dead jobs, as a group.
 	var dead []string
 	for range 5 {
-		dead = append(dead, s.insert("failing", ""))
+		dead = append(dead, s.Records.Insert("failing", ""))
 	}
-	s.push(dead...)
-	s.eventually("all are dead", func() bool {
-		n, _ := s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Result()
+	s.Jobs.Push(dead...)
+	s.Eventually("all are dead", func() bool {
+		n, _ := s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Result()
 		return n == 5
 	})
 	group := ""
-	s.eventually("they are a group", func() bool {
+	s.Eventually("they are a group", func() bool {
 		_, text := page("/dead")
 		_, rest, ok := strings.Cut(text, `name="group" value="`)
 		group, _, _ = strings.Cut(rest, `"`)
@@ -166,35 +167,35 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if code, text := b.send("POST", "/dead/retry", "group", group, "dry", "1"); code != 200 || strings.Contains(text, "started") || !strings.Contains(text, "nothing is changed") {
 		t.Errorf("%d %s", code, text)
 	}
-	s.eventually("the dry run says what would be", func() bool { _, text := page("/dead"); return strings.Contains(text, "5 jobs would be changed") })
+	s.Eventually("the dry run says what would be", func() bool { _, text := page("/dead"); return strings.Contains(text, "5 jobs would be changed") })
 	b.does("/dead/retry", 200, "Run again: started.", "group", group, "confirm", "yes")
-	s.eventually("they ran again, and are dead again", func() bool {
+	s.Eventually("they ran again, and are dead again", func() bool {
 		_, text := page("/dead")
-		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Val() == 5
+		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() == 5
 	})
 	b.does("/dead/discard", 200, "Discard: started.", "group", group, "confirm", "yes")
-	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Val() == 0 })
-	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "There are no dead jobs.") })
+	s.Eventually("none is listed", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() == 0 })
+	s.Eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "There are no dead jobs.") })
 	b.does("/dead/retry", 404, "no longer exists", "group", group, "confirm", "yes")
 
 	// Quarantined entries.
 	quarantine := func(fields string) string {
 		t.Helper()
-		k := s.b.Partitions.First().Keys
-		name, err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Quarantined, Values: []string{"stream", k.Jobs, "entry", "1-1", "reason", "no <b>record</b>", "fields", fields}}).Result()
+		k := s.Partitions.First().Keys
+		name, err := s.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Quarantined, Values: []string{"stream", k.Jobs, "entry", "1-1", "reason", "no <b>record</b>", "fields", fields}}).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return name
 	}
-	pushed := s.insert("slow", `{"seconds": 0}`)
+	pushed := s.Records.Insert("slow", `{"seconds": 0}`)
 	late, unknown := quarantine("id="+pushed), quarantine("id=999999")
-	s.eventually("the page lists them", func() bool {
+	s.Eventually("the page lists them", func() bool {
 		_, text := page("/quarantine")
 		return strings.Contains(text, late) && strings.Contains(text, unknown) && strings.Contains(text, "no &lt;b&gt;record")
 	})
 	b.does("/quarantine", 200, "again.", "entry", late, "action", "requeue")
-	s.wait(pushed)
+	s.Jobs.Wait(pushed)
 	b.does("/quarantine", 409, "there is no record with exactly this id", "entry", unknown, "action", "requeue")
 	b.does("/quarantine", 400, "no such action", "entry", unknown, "action", "explode")
 	b.does("/quarantine", 400, "is not an entry", "entry", "x", "action", "remove")
@@ -214,14 +215,14 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/quarantine", 404, "is not in", "entry", unknown, "action", "remove")
 
 	// What is due later.
-	later := s.insert("slow", `{"seconds": 0}`)
+	later := s.Records.Insert("slow", `{"seconds": 0}`)
 	if out, code := s.fanfold("submit", later, "--in", "1h"); code != exitOK {
 		t.Fatal(out)
 	}
 	b.does("/due/delayed", 200, later+" is due now.", "member", later, "action", "run")
-	s.wait(later)
+	s.Jobs.Wait(later)
 	b.does("/due/delayed", 404, "is not in", "member", later, "action", "run")
-	later = s.insert("slow", `{"seconds": 0}`)
+	later = s.Records.Insert("slow", `{"seconds": 0}`)
 	if out, code := s.fanfold("submit", later, "--in", "1h"); code != exitOK {
 		t.Fatal(out)
 	}
@@ -233,7 +234,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("it does not ask: %s", text)
 	}
 	b.does("/jobs/"+later+"/hurry", 200, "Job "+later+" is due now.")
-	s.wait(later)
+	s.Jobs.Wait(later)
 	b.does("/jobs/"+later+"/hurry", 404, "is not in")
 	if _, text := page("/jobs/" + later); strings.Contains(text, "Try now") {
 		t.Errorf("a button without an effect: %s", text)
@@ -247,7 +248,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	b.does("/due/timers", 200, "was resumed", "name", "beep-1", "action", "resume")
 	b.does("/due/timers", 200, "was fired", "name", "beep-1", "action", "fire")
-	s.eventually("the message is there", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 1 })
+	s.Eventually("the message is there", func() bool { return s.Redis.XLen(t.Context(), "messages").Val() == 1 })
 	b.does("/due/timers", 404, "no such timer", "name", "beep-2", "action", "remove", "confirm", "yes")
 	b.does("/due/timers", 400, "not a valid timer name", "name", "a b", "action", "remove")
 	b.does("/due/timers", 400, "no such action", "name", "beep-1", "action", "explode")

@@ -13,16 +13,24 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
+
+// web gets the pages and the API of a process that serves them.
+type web struct {
+	*e2e.Stack
+	processes processes
+}
 
 // browse serves the dashboard of a stack and returns its address and a function that gets its
 // pages.
-func (s *stack) browse() (base string, page func(path string) (int, string)) {
-	s.t.Helper()
-	base = "http://" + address(s.t)
-	s.process("-c", s.config, "serve", "--http", strings.TrimPrefix(base, "http://"))
+func (s web) browse() (base string, page func(path string) (int, string)) {
+	s.Helper()
+	base = "http://" + address(s.TB)
+	s.processes.process("-c", s.File, "serve", "--http", strings.TrimPrefix(base, "http://"))
 	page = func(path string) (int, string) {
-		s.t.Helper()
+		s.Helper()
 		r, err := http.Get(base + path)
 		if err != nil {
 			return 0, err.Error()
@@ -30,18 +38,18 @@ func (s *stack) browse() (base string, page func(path string) (int, string)) {
 		defer r.Body.Close()
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		return r.StatusCode, string(text)
 	}
-	s.eventually("the dashboard answers", func() bool { code, _ := page("/"); return code == http.StatusOK })
+	s.Eventually("the dashboard answers", func() bool { code, _ := page("/"); return code == http.StatusOK })
 	return base, page
 }
 
 // TestDashboard shows jobs in every state, from the data in Redis and in the records.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport+`
+	s := newStack(t, e2e.Slow+`
   failing: {retry: {retries: 1, delay: 1h}, stages: [{listeners: [{name: broken, database: db, query: "SELECT k FROM there_is_none"}]}]}
 `, `limits: {stop: 1s}
 databases: {db: {dsn: "{dsn}", parallel: 3, rate: 100/m}}
@@ -49,7 +57,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	_, page := s.browse()
 	has := func(path string, words ...string) {
 		t.Helper()
-		s.eventually(fmt.Sprintf("%s has %q", path, words), func() bool {
+		s.Eventually(fmt.Sprintf("%s has %q", path, words), func() bool {
 			code, text := page(path)
 			for _, w := range words {
 				if !strings.Contains(text, w) {
@@ -61,11 +69,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	has("/", "every listener has workers", "1 running", "<dd>reachable</dd>")
 	has("/", "Keyspace events", "<dd>published</dd>", "<dt>Sink</dt><dd>reachable</dd>")
-	done := s.insert("slow", `{"seconds": 0}`)
-	running := s.insert("slow", `{"seconds": 300}`)
-	failing := s.insert("failing", "")
-	s.push(done, running, failing)
-	s.wait(done)
+	done := s.Records.Insert("slow", `{"seconds": 0}`)
+	running := s.Records.Insert("slow", `{"seconds": 300}`)
+	failing := s.Records.Insert("failing", "")
+	s.Jobs.Push(done, running, failing)
+	s.Jobs.Wait(done)
 	has("/jobs", ">"+running+"</a>", "0 of 1")
 	has("/jobs?q="+running, ">"+running+"</a>", `<span class="kind">running</span>`, "It waits for one: its query")
 	has("/jobs?q=seconds%3D300", ">"+running+"</a>")
@@ -77,7 +85,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/records?status=cancelled&since=nonsense", "No records match.")
 	has("/", "Source db</a></dt><dd>reachable</dd>", "1 running, version dev")
 	has("/listeners", "1 of 3", "100/m", "Tasks done per minute", "Failed tries", `<td class="number">1</td></tr>`)
-	s.eventually("the source has a rate and a duration", func() bool {
+	s.Eventually("the source has a rate and a duration", func() bool {
 		_, text := page("/listeners")
 		return regexp.MustCompile(`<td class="number">100/m</td><td class="number">\d+</td><td class="number">[0-9.]+</td><td class="number">\d+ ms</td><td class="number">1</td></tr>`).MatchString(text)
 	})
@@ -88,15 +96,15 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	has("/", "listener/broken")
 	has("/listeners", "paused")
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
+	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
 	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
 		t.Fatal(out)
 	}
 	has("/due", "beep-1", ">77</a>")
 	has("/reports", "slow", "seconds")
 	// A dead job, in a group with others like it.
-	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'a <b>tale</b> of 17 rows' WHERE id = ?", done)
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(done).Keys.Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
+	s.Records.Exec("UPDATE file_download_record SET status = 'FAILED', error = 'a <b>tale</b> of 17 rows' WHERE id = ?", done)
+	s.Redis.ZAdd(t.Context(), s.Partitions.Of(done).Keys.Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
 	has("/dead", "1 ×", "a &lt;b&gt;tale&lt;/b&gt; of 17 rows")
 	// Any id is found, and what cannot be a filter is refused.
 	has("/jobs?q="+done, `<a href="/jobs/`+done+`">`, "It has failed", "FAILED")
@@ -120,8 +128,8 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("not a page: %s", text)
 	}
 	// A PARTIAL record has its error once.
-	s.exec("UPDATE file_download_record SET status = 'PARTIAL', error = 'without listener one' WHERE id = ?", done)
-	s.eventually("the error is there once", func() bool {
+	s.Records.Exec("UPDATE file_download_record SET status = 'PARTIAL', error = 'without listener one' WHERE id = ?", done)
+	s.Eventually("the error is there once", func() bool {
 		_, text := page("/jobs/" + done)
 		return strings.Count(text, "without listener one") == 1
 	})
@@ -135,11 +143,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 // TestHealth: the dashboard shows settings of Redis and of the sink that put jobs at risk.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
-	if err := s.b.Redis.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+	s := newStackAlone(t, nil, e2e.Slow)
+	if err := s.Redis.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
 		t.Fatal(err)
 	}
-	place := filepath.Join(s.dir, "files")
+	place := filepath.Join(s.Dir, "files")
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +155,7 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, page := s.browse()
-	s.eventually("the overview warns", func() bool {
+	s.Eventually("the overview warns", func() bool {
 		_, text := page("/")
 		return strings.Contains(text, "maxmemory-policy allkeys-lru: Redis may delete running jobs") && !strings.Contains(text, "<dt>Sink</dt><dd>reachable</dd>")
 	})

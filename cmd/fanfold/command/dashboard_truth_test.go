@@ -6,20 +6,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestDashboardOfSlots: tasks that wait for a slot of their source are called that, and not running, failed
 // or behind one worker.
 func TestDashboardOfSlots(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, `databases: {db: {dsn: "{dsn}", parallel: 1}}
+	s := newStack(t, e2e.Slow, `databases: {db: {dsn: "{dsn}", parallel: 1}}
 limits: {stop: 1s}`)
 	_, page := s.browse()
-	ids := []string{s.insert("slow", `{"seconds": 300}`), s.insert("slow", `{"seconds": 300}`), s.insert("slow", `{"seconds": 300}`)}
-	s.push(ids...)
+	ids := []string{s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", `{"seconds": 300}`)}
+	s.Jobs.Push(ids...)
 	has := func(path, words string) {
 		t.Helper()
-		s.eventually(path+" has "+words, func() bool {
+		s.Eventually(path+" has "+words, func() bool {
 			_, text := page(path)
 			return regexp.MustCompile(words).MatchString(text)
 		})
@@ -27,7 +29,7 @@ limits: {stop: 1s}`)
 	has("/jobs", `(?s)(class="chip wait"><span class="name">one</span> <span>waits for a slot</span>.*){2}`)
 	has("/listeners", `<td class="number">1( <span class="soft">and [12] wait for a slot</span>)?</td>`)
 	waits := ""
-	s.eventually("two jobs wait", func() bool {
+	s.Eventually("two jobs wait", func() bool {
 		n := 0
 		for _, id := range ids {
 			if out, _ := s.fanfold("why", id); strings.Contains(out, "It waits for one: it waits for a slot of database db: all 1 that databases.db.parallel allows are taken, by job") &&
@@ -58,22 +60,22 @@ limits: {stop: 1s}`)
 // counts, and heal.
 func TestDashboardWhileRedisHangs(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport, "limits: {stop: 1s}")
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {stop: 1s}")
 	_, page := s.browse()
-	id := s.insert("slow", `{"seconds": 300}`)
-	s.push(id)
+	id := s.Records.Insert("slow", `{"seconds": 300}`)
+	s.Jobs.Push(id)
 	counts := regexp.MustCompile(`(all|stuck|retrying|late) <span class="count">\d+</span>`)
 	want := `[all <span class="count">1</span> retrying <span class="count">0</span> late <span class="count">0</span> stuck <span class="count">0</span>]`
-	s.eventually("the job runs", func() bool {
+	s.Eventually("the job runs", func() bool {
 		_, text := page("/jobs")
 		return fmt.Sprint(counts.FindAllString(text, -1)) == want && strings.Contains(text, "its query has been running")
 	})
-	s.redis.Freeze()
-	t.Cleanup(s.redis.Thaw)
+	s.Server.Freeze()
+	t.Cleanup(s.Server.Thaw)
 	frozen := time.Now()
 	stale := regexp.MustCompile(`This page is not up to date since <time datetime="([^"]*)">`)
 	fresh := regexp.MustCompile(`as of <time datetime="([^"]*)">`)
-	s.eventually("the page says since when it is old", func() bool {
+	s.Eventually("the page says since when it is old", func() bool {
 		_, text := page("/jobs")
 		if got := fmt.Sprint(counts.FindAllString(text, -1)); got != want {
 			t.Fatalf("the counts have jumped: %s", got)
@@ -93,8 +95,8 @@ func TestDashboardWhileRedisHangs(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second || !strings.Contains(text, "Redis does not answer") {
 		t.Errorf("after %s: %s", took, text)
 	}
-	s.redis.Thaw()
-	s.eventually("the pages are up to date again", func() bool {
+	s.Server.Thaw()
+	s.Eventually("the pages are up to date again", func() bool {
 		_, text := page("/jobs")
 		_, one := page("/jobs/" + id)
 		return !strings.Contains(text, "not up to date") && !strings.Contains(one, "does not answer")

@@ -8,27 +8,28 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 )
 
 // kill makes records FAILED and lists them as dead.
 func (s *stack) kill(ids ...string) {
-	s.t.Helper()
+	s.Helper()
 	for i, id := range ids {
-		s.exec("UPDATE file_download_record SET status = 'FAILED', attempt = 1, error = ? WHERE id = ?", "reason "+id, id)
-		s.b.Redis.ZAdd(s.t.Context(), s.b.Partitions.First().Keys.Dead, redis.Z{Score: float64(1717200000000 + i), Member: id})
+		s.Records.Exec("UPDATE file_download_record SET status = 'FAILED', attempt = 1, error = ? WHERE id = ?", "reason "+id, id)
+		s.Redis.ZAdd(s.Context(), s.Partitions.First().Keys.Dead, redis.Z{Score: float64(1717200000000 + i), Member: id})
 	}
 }
 
 // TestDead lists dead jobs with the errors of their records and discards them.
 func TestDead(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ids := []string{s.insert("slow", ""), s.insert("slow", ""), s.insert("other", ""), s.insert("slow", "")}
+	s := newStack(t, e2e.Slow)
+	ids := []string{s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("other", ""), s.Records.Insert("slow", "")}
 	s.kill(ids...)
-	s.exec("DELETE FROM file_download_record WHERE id = ?", ids[1])
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS', error = NULL WHERE id = ?", ids[3])
+	s.Records.Exec("DELETE FROM file_download_record WHERE id = ?", ids[1])
+	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS', error = NULL WHERE id = ?", ids[3])
 	list := func(args ...string) []inspect.DeadJob {
 		t.Helper()
 		out, code := s.fanfold(append([]string{"dead", "ls", "-o", "json"}, args...)...)
@@ -58,11 +59,11 @@ func TestDead(t *testing.T) {
 	if out, code := s.fanfold("dead", "discard", "--all", "--match", "sl*"); code != exitOK || !strings.Contains(out, "discarded") {
 		t.Errorf("%d %s", code, out)
 	}
-	left := s.b.Redis.ZRange(t.Context(), s.b.Partitions.First().Keys.Dead, 0, -1).Val()
-	if len(left) != 2 || s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() != 0 {
+	left := s.Redis.ZRange(t.Context(), s.Partitions.First().Keys.Dead, 0, -1).Val()
+	if len(left) != 2 || s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
-	if r, err := s.b.Inspect.Jobs.Get(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
+	if r, err := s.Inspect.Jobs.Get(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
 		t.Errorf("%+v %v", r, err)
 	}
 	for _, c := range []struct {
@@ -83,11 +84,11 @@ func TestDead(t *testing.T) {
 // again, and says how many a list leaves out.
 func TestDeadSince(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ids := []string{s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")} // failed at :00, :01 and :02
+	s := newStack(t, e2e.Slow)
+	ids := []string{s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")} // failed at :00, :01 and :02
 	s.kill(ids...)
 	for i, id := range ids {
-		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.First().Keys.Dead, redis.Z{Score: float64(1717200000000 + 1000*i), Member: id})
+		s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Dead, redis.Z{Score: float64(1717200000000 + 1000*i), Member: id})
 	}
 	const second, third = "2024-06-01T00:00:01Z", "1717200002"
 	for _, c := range []struct {
@@ -123,7 +124,7 @@ func TestDeadSince(t *testing.T) {
 	}
 	left := func(want ...string) {
 		t.Helper()
-		if got := s.b.Redis.ZRange(t.Context(), s.b.Partitions.First().Keys.Dead, 0, -1).Val(); strings.Join(got, " ") != strings.Join(want, " ") {
+		if got := s.Redis.ZRange(t.Context(), s.Partitions.First().Keys.Dead, 0, -1).Val(); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%q are dead, not %q", got, want)
 		}
 	}
@@ -135,7 +136,7 @@ func TestDeadSince(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	left(ids[1])
-	if r, err := s.b.Inspect.Jobs.Record(t.Context(), ids[2]); err != nil || r.Status != report.Pending {
+	if r, err := s.Inspect.Jobs.Record(t.Context(), ids[2]); err != nil || r.Status != report.Pending {
 		t.Errorf("%+v %v", r, err)
 	}
 }
@@ -143,8 +144,8 @@ func TestDeadSince(t *testing.T) {
 // TestRetryAll selects dead jobs by flags and prints the result; package operate runs thousands of them.
 func TestRetryAll(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ids := []string{s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", ""), s.insert("gone", "")}
+	s := newStack(t, e2e.Slow)
+	ids := []string{s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("gone", "")}
 	s.kill(ids...)
 	sweep := func(done, would int, args ...string) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -17,23 +18,23 @@ import (
 // a push.
 func TestSubmitLater(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.First().Keys.Delayed
-	one, two := s.insert("slow", ""), s.insert("slow", "")
-	now := s.b.Redis.Time(ctx).Val()
+	s := newStack(t, e2e.Slow)
+	ctx, key := t.Context(), s.Partitions.First().Keys.Delayed
+	one, two := s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	now := s.Redis.Time(ctx).Val()
 	if out, code := s.fanfold("submit", one, "--in", "10m"); code != exitOK || !strings.Contains(out, "10m0s") {
 		t.Fatalf("%d %s", code, out)
 	}
-	if due := time.UnixMilli(int64(s.b.Redis.ZScore(ctx, key, one).Val())).Sub(now); due < 10*time.Minute || due > 12*time.Minute {
+	if due := time.UnixMilli(int64(s.Redis.ZScore(ctx, key, one).Val())).Sub(now); due < 10*time.Minute || due > 12*time.Minute {
 		t.Errorf("due in %v", due)
 	}
 	if out, code := s.fanfold("submit", two, "--at", "2034-01-01T00:00:00Z", "-o", "json"); code != exitOK || !json.Valid([]byte(out)) {
 		t.Fatalf("%d %s", code, out)
 	}
-	if due := s.b.Redis.ZScore(ctx, key, two).Val(); due != 2019686400000 {
+	if due := s.Redis.ZScore(ctx, key, two).Val(); due != 2019686400000 {
 		t.Errorf("due at %f", due)
 	}
-	if n := s.b.Redis.XLen(ctx, s.b.Partitions.First().Keys.Jobs).Val(); n != 0 {
+	if n := s.Redis.XLen(ctx, s.Partitions.First().Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d ids were pushed", n)
 	}
 	for _, c := range []struct {
@@ -57,11 +58,11 @@ func TestSubmitLater(t *testing.T) {
 // TestDelay lists delayed members, makes them due now and removes them.
 func TestDelay(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.First().Keys.Delayed
-	id := s.insert("slow", "")
+	s := newStack(t, e2e.Slow)
+	ctx, key := t.Context(), s.Partitions.First().Keys.Delayed
+	id := s.Records.Insert("slow", "")
 	far := float64(time.Now().Add(time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, key,
+	s.Redis.ZAdd(ctx, key,
 		redis.Z{Score: far, Member: id}, redis.Z{Score: far + 1, Member: id + "/1/one"}, redis.Z{Score: far + 2, Member: "7/1/@trigger"},
 		redis.Z{Score: far + 3, Member: "8/2/@fanin"}, redis.Z{Score: far + 4, Member: "no member/"}, redis.Z{Score: math.Inf(1), Member: "9"},
 		redis.Z{Score: 2019686400, Member: "10"})
@@ -97,22 +98,22 @@ func TestDelay(t *testing.T) {
 	if out, code := s.fanfold("delay", "run", id, "9"); code != exitOK || !strings.Contains(out, id+"/1/one") {
 		t.Fatalf("%d %s", code, out)
 	}
-	now := float64(s.b.Redis.Time(ctx).Val().UnixMilli())
+	now := float64(s.Redis.Time(ctx).Val().UnixMilli())
 	for _, m := range []string{id, id + "/1/one", "9"} {
-		if due := s.b.Redis.ZScore(ctx, key, m).Val(); due > now || due < now-1e6 {
+		if due := s.Redis.ZScore(ctx, key, m).Val(); due > now || due < now-1e6 {
 			t.Errorf("%s is due at %f, now is %f", m, due, now)
 		}
 	}
-	if err := s.b.Operate.Delayed.Hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.b.Redis.ZCard(ctx, key).Val() != 7 {
+	if err := s.Operate.Delayed.Hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.Redis.ZCard(ctx, key).Val() != 7 {
 		t.Errorf("what was moved comes again: %v", err)
 	}
-	if s.b.Redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {
+	if s.Redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {
 		t.Error("a member was changed that was not named")
 	}
 	if out, code := s.fanfold("delay", "rm", "no member/", "8"); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.ZCard(ctx, key).Val(); n != 5 {
+	if n := s.Redis.ZCard(ctx, key).Val(); n != 5 {
 		t.Errorf("%d members are left", n)
 	}
 	for _, c := range []struct {
@@ -126,8 +127,8 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%v: %d %s", c.args, code, out)
 		}
 	}
-	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != report.Success {
+	s.Serve(s.File)
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // fenced returns the code blocks of a language in a page, without the indentation of blocks in
@@ -51,16 +52,16 @@ func TestRecipes(t *testing.T) {
           - {name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, SLEEP(20) AS amount"}
     join: {key: user_id}
 `, "limits: {stop: 1s}")
-	s.exec("INSERT INTO file_download_record (id, report) VALUES (1111, 'recipe')")
-	s.serve(s.config)
-	s.push("1111")
-	s.eventually("one of two listeners is done, the other runs", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), "1111")
+	s.Records.Exec("INSERT INTO file_download_record (id, report) VALUES (1111, 'recipe')")
+	s.Serve(s.File)
+	s.Jobs.Push("1111")
+	s.Eventually("one of two listeners is done, the other runs", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(t.Context(), "1111")
 		return err == nil && state.Done == 1 && state.Tasks["plt_fund.vs_withdraw"].Owner != ""
 	})
 	user := regexp.MustCompile(`(?m)^ACL SETUSER support on >secret (.*)$`).FindStringSubmatch(read(t, "../../../docs/reference/keys.md"))
 	s.redisCLI("redis-cli ACL SETUSER support on '>secret' " + strings.ReplaceAll(user[1], "*", "'*'"))
-	reads, err := s.b.Redis.CommandList(t.Context(), &redis.FilterBy{ACLCat: "read"}).Result()
+	reads, err := s.Redis.CommandList(t.Context(), &redis.FilterBy{ACLCat: "read"}).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,19 +96,19 @@ func TestRecipes(t *testing.T) {
 
 // redisCLI runs a line of shell, with this stack's options after redis-cli. With -e, redis-cli
 // fails if Redis returns an error.
-func (s *stack) redisCLI(line string) string {
-	s.t.Helper()
+func (s commands) redisCLI(line string) string {
+	s.Helper()
 	out, err := s.tryCLI(line)
 	if err != nil {
-		s.t.Errorf("%s: %v: %s", line, err, out)
+		s.Errorf("%s: %v: %s", line, err, out)
 	}
 	return out
 }
 
 // tryCLI is redisCLI for a line that may fail.
-func (s *stack) tryCLI(line string) (string, error) {
-	line = strings.ReplaceAll(line, "redis-cli ", "redis-cli -e "+s.cli+" ")
-	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", line).CombinedOutput()
+func (s commands) tryCLI(line string) (string, error) {
+	line = strings.ReplaceAll(line, "redis-cli ", "redis-cli -e "+s.CLI+" ")
+	out, err := exec.CommandContext(s.Context(), "sh", "-euc", line).CombinedOutput()
 	return string(out), err
 }
 
@@ -227,7 +228,7 @@ func TestDemo(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			c := command(append([]string{"demo", "--dir", dir}, demo.args...)...)
-			var out keptLog
+			var out e2e.Log
 			c.Stdout, c.Stderr = &out, &out
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -238,7 +239,7 @@ func TestDemo(t *testing.T) {
 				_ = c.Process.Signal(syscall.SIGTERM)
 			}
 			if err := c.Wait(); err != nil {
-				t.Fatalf("%v: %s", err, out.lines(""))
+				t.Fatalf("%v: %s", err, out.Lines(""))
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "files", demo.report, "1-1-??????.csv"))
 			if err != nil || len(files) != 1 {
@@ -246,8 +247,8 @@ func TestDemo(t *testing.T) {
 			}
 			file := files[0]
 			for _, want := range []string{"XADD fanfold:jobs '*' id 1", "Record 1 is SUCCESS", demo.header, file} {
-				if len(out.lines(want)) == 0 {
-					t.Errorf("the demo does not say %q:\n%s", want, out.lines(""))
+				if len(out.Lines(want)) == 0 {
+					t.Errorf("the demo does not say %q:\n%s", want, out.Lines(""))
 				}
 			}
 			text, err := os.ReadFile(file)
@@ -262,17 +263,17 @@ func TestDemo(t *testing.T) {
 }
 
 // look opens the addresses that the demo prints with --keep.
-func look(t *testing.T, out *keptLog) {
+func look(t *testing.T, out *e2e.Log) {
 	t.Helper()
 	var found [][]string
-	for deadline := time.Now().Add(2 * time.Minute); len(out.lines("Try in another terminal")) == 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(out.Lines("Try in another terminal")) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not say what to try: %s", out.lines(""))
+			t.Fatalf("it does not say what to try: %s", out.Lines(""))
 		}
 	}
-	found = regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:waiting page|dashboard)`).FindAllStringSubmatch(strings.Join(out.lines(""), "\n"), -1)
+	found = regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:waiting page|dashboard)`).FindAllStringSubmatch(strings.Join(out.Lines(""), "\n"), -1)
 	if len(found) != 2 {
-		t.Fatalf("addresses: %v in %s", found, out.lines(""))
+		t.Fatalf("addresses: %v in %s", found, out.Lines(""))
 	}
 	for i, want := range []string{"every listener has workers", "Download"} {
 		answer, err := http.Get(found[i][1])

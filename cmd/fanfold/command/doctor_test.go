@@ -15,24 +15,25 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // finding returns doctor's first finding whose check begins with this text.
-func (s *stack) finding(check string) doctor.Finding {
-	s.t.Helper()
+func (s commands) finding(check string) doctor.Finding {
+	s.Helper()
 	out, _ := s.fanfold("doctor", "-o", "json")
 	var all doctor.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
-		s.t.Fatal(err, out)
+		s.Fatal(err, out)
 	}
 	for _, f := range all {
 		if strings.HasPrefix(f.Check, check) {
 			return f
 		}
 	}
-	s.t.Fatalf("no check %q in %s", check, out)
+	s.Fatalf("no check %q in %s", check, out)
 	return doctor.Finding{}
 }
 
@@ -64,8 +65,8 @@ func TestDoctorOnKeys(t *testing.T) {
     stages: [{listeners: [{name: x, database: db, query: "SELECT day FROM people"}, {name: y, database: db, query: "SELECT day, id FROM people"}]}]
     join: {key: day}
 `, "utf8mb4_nopad_bin", binary))
-	s.exec("CREATE TABLE people (id INT, mail VARCHAR(60) COLLATE utf8mb4_general_ci, bin VARCHAR(60) COLLATE utf8mb4_bin, day DATE)")
-	s.exec("INSERT INTO people VALUES (1, 'a', 'a', '2024-02-29')")
+	s.Records.Exec("CREATE TABLE people (id INT, mail VARCHAR(60) COLLATE utf8mb4_general_ci, bin VARCHAR(60) COLLATE utf8mb4_bin, day DATE)")
+	s.Records.Exec("INSERT INTO people VALUES (1, 'a', 'a', '2024-02-29')")
 	out, code := s.fanfold("doctor", "-o", "json")
 	var all doctor.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil || code != exitOK {
@@ -97,13 +98,13 @@ func TestDoctorOnKeys(t *testing.T) {
 // TestDoctorOfAFullRedis: doctor says how full Redis is.
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxmemory (2048 MB)") {
 		t.Errorf("%+v", f)
 	}
 	set := func(most string) {
 		t.Helper()
-		if err := s.b.Redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
+		if err := s.Redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
-	s.b.Redis.Set(t.Context(), "fanfold:full", time.Now().UnixMilli(), time.Minute)
+	s.Redis.Set(t.Context(), "fanfold:full", time.Now().UnixMilli(), time.Minute)
 	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "0 jobs compete for its memory") {
 		t.Errorf("%+v", f)
 	}
@@ -126,7 +127,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	if f := s.finding("redis memory"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
-	s.b.Redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
+	s.Redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
 	set("105mb")
 	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.memory") {
 		t.Errorf("%+v", f)
@@ -136,7 +137,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	// The error of a push says that Redis is full.
-	id := s.insert("slow", "")
+	id := s.Records.Insert("slow", "")
 	if out, code := s.fanfold("submit", id); code != exitFailure || !strings.Contains(out, "Redis is full") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -145,16 +146,16 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 // TestDoctorOfConnections: doctor says how many more clients Redis takes.
 func TestDoctorOfConnections(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	if f := s.finding("redis connections"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxclients") {
 		t.Errorf("%+v", f)
 	}
-	if err := s.b.Redis.ConfigSet(t.Context(), "maxclients", "60").Err(); err != nil {
+	if err := s.Redis.ConfigSet(t.Context(), "maxclients", "60").Err(); err != nil {
 		t.Fatal(err)
 	}
 	var clients []*redis.Client
 	for range 30 {
-		client := s.redis.Client()
+		client := s.Server.Client()
 		t.Cleanup(func() { _ = client.Close() })
 		if err := client.Ping(t.Context()).Err(); err != nil {
 			t.Fatal(err)
@@ -170,9 +171,9 @@ func TestDoctorOfConnections(t *testing.T) {
 // records without a job, and not of records with a job.
 func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, `limits: {grace: 10m, stop: 1s}
+	s := newStack(t, e2e.Slow, `limits: {grace: 10m, stop: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
-	ctx, sc := t.Context(), s.b.Partitions.First()
+	ctx, sc := t.Context(), s.Partitions.First()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
 		if f := s.finding(check); f.Result != doctor.Pass {
 			t.Errorf("%+v", f)
@@ -205,26 +206,26 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%+v", f)
 	}
 	past := float64(time.Now().Add(-time.Minute).UnixMilli())
-	s.b.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "beep-1"})
+	s.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "beep-1"})
 	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
 		t.Errorf("%+v", f)
 	}
-	s.b.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "boop-1"})
+	s.Redis.ZAdd(ctx, sc.Keys.Timers, redis.Z{Score: past, Member: "boop-1"})
 	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
 		t.Errorf("%+v", f)
 	}
 	s.must("timer ls", "overdue, no definition")
-	s.serve(s.config)
-	id := s.insert("slow", `{"seconds": 60}`)
-	s.push(id)
-	s.eventually("it runs", func() bool { return s.ask(id).Kind == why.KindRunning })
-	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
+	s.Serve(s.File)
+	id := s.Records.Insert("slow", `{"seconds": 60}`)
+	s.Jobs.Push(id)
+	s.Eventually("it runs", func() bool { return s.ask(id).Kind == why.KindRunning })
+	later, forgotten := s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
 	sc.Clock.Delay(ctx, later, time.Hour)
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
 	if f := s.finding("records to be started"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
 	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
 		t.Errorf("%+v", f)
 	}
@@ -237,32 +238,32 @@ func TestDoctorOfADeadService(t *testing.T) {
 	s := newStack(t, `
   outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
 `)
-	ctx, stream := t.Context(), s.b.Partitions.First().Keys.Task("vendor.scores")
+	ctx, stream := t.Context(), s.Partitions.First().Keys.Task("vendor.scores")
 	read := func(count int64) {
 		t.Helper()
-		err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
+		err := s.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
 		if err != nil && err != redis.Nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.b.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
+	if err := s.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
 		t.Fatal(err)
 	}
 	add := func() string {
-		return s.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
+		return s.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
 	}
 	// Redis lists a consumer after its first entry.
 	first := add()
 	read(1)
-	s.b.Redis.XAck(ctx, stream, scripts.Group, first)
-	s.b.Redis.XDel(ctx, stream, first)
+	s.Redis.XAck(ctx, stream, scripts.Group, first)
+	s.Redis.XDel(ctx, stream, first)
 	if f := s.finding("stream " + stream); f.Result != doctor.Pass || !strings.Contains(f.Detail, "1 consumer") {
 		t.Errorf("%+v", f)
 	}
 	for range 3 {
 		add()
 	}
-	s.eventually("it is missed", func() bool {
+	s.Eventually("it is missed", func() bool {
 		f := s.finding("stream " + stream)
 		return f.Result == doctor.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumer; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
 	})
@@ -277,10 +278,10 @@ func TestDoctorOfADeadService(t *testing.T) {
 // entry does not exist.
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.Partitions.First().Keys.Quarantined
+	s := newStack(t, e2e.Slow)
+	ctx, key := t.Context(), s.Partitions.First().Keys.Quarantined
 	entries := []string{"1-1"}
-	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 1010 { // a page has 1,000
 			entries = append(entries, fmt.Sprintf("2-%d", i+1))
 			p.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: entries[i+1], Values: []string{"reason", "none"}})
@@ -294,7 +295,7 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 	if out, code := s.fanfold(append([]string{"quarantine", "rm"}, entries...)...); code != exitNotFound || !strings.Contains(out, want) {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.Redis.XLen(ctx, key).Val(); n != 0 {
+	if n := s.Redis.XLen(ctx, key).Val(); n != 0 {
 		t.Errorf("%d are left", n)
 	}
 }
@@ -303,30 +304,30 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 // back in the queue than it searches. It reads all records of a report with one query.
 func TestDoctorOfALongQueue(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport, "limits: {grace: 1s}")
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {grace: 1s}")
 	ctx := t.Context()
 	for range 5 {
-		s.insert("slow", "")
+		s.Records.Insert("slow", "")
 	}
-	parked, last := s.insert("slow", ""), s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	parked, last := s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	s.Redis.ZAdd(ctx, s.Partitions.First().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
 	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
-	if stats := s.b.Redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
+	if stats := s.Redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
 		t.Errorf("records are asked for one by one:\n%s", stats)
 	}
-	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 10_000 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.First().Keys.Jobs, Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.Partitions.First().Keys.Jobs, Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.push(last)
+	s.Jobs.Push(last)
 	if f := s.finding("records to be started"); f.Result != doctor.Warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "were compared only with") {
 		t.Errorf("%+v", f)
 	}
@@ -340,7 +341,7 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	s := newStack(t, oneReport, `databases: {a: {dsn: "u@tcp(`+silent.Addr().String()+`)/x"}, db: {dsn: "{dsn}"}}`)
+	s := newStack(t, e2e.Slow, `databases: {a: {dsn: "u@tcp(`+silent.Addr().String()+`)/x"}, db: {dsn: "{dsn}"}}`)
 	out, code := s.fanfold("doctor", "-o", "json")
 	var all doctor.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
@@ -360,9 +361,9 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 // rebuild nor submit can start.
 func TestDoctorOfAnUnknownReport(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s}")
-	id := s.insert("gone", "")
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s}")
+	id := s.Records.Insert("gone", "")
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	f := s.finding("records to be started")
 	if f.Result != doctor.Warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
 		t.Errorf("%+v", f)
@@ -372,7 +373,7 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 // TestDoctorOfACluster: doctor checks every master of a cluster and receives the events of each.
 func TestDoctorOfACluster(t *testing.T) {
 	t.Parallel()
-	s, cluster := newStackOnCluster(t, 3, oneReport)
+	s, cluster := newStackOnCluster(t, 3, e2e.Slow)
 	if f := s.finding("redis partitions"); f.Result != doctor.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
 		!strings.HasSuffix(f.Hint, "configure 5 partitions, of which no master has more than 2") {
 		t.Errorf("%+v", f)
@@ -380,7 +381,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	if err := cluster.MoveSlotTo(t.Context(), "{fanfold:2}", cluster.Servers[2]); err != nil {
 		t.Fatal(err)
 	}
-	s.b = s.open(s.config) // with the current slots
+	s.Use(s.File)
 	if f := s.finding("redis partitions"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}

@@ -9,19 +9,11 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
-
-// noFiles fails the test if the sink has a file of the report.
-func (s *stack) noFiles(report string) {
-	s.t.Helper()
-	files, err := filepath.Glob(s.dir + "/files/" + report + "/[^.]*")
-	if err != nil || len(files) > 0 {
-		s.t.Errorf("in the sink: %v %v", files, err)
-	}
-}
 
 // TestAJobThatFails: a job that fails writes the reason into its record and leaves no data.
 func TestAJobThatFails(t *testing.T) {
@@ -41,8 +33,8 @@ func TestAJobThatFails(t *testing.T) {
     retry: 0
     stages: [{listeners: [{name: twins, database: db, query: "SELECT * FROM twins", columns: [k]}]}]
 `, "limits: {lease: 1s}")
-	s.exec("CREATE TABLE twins (k INT, v INT)")
-	s.serve(s.config)
+	s.Records.Exec("CREATE TABLE twins (k INT, v INT)")
+	s.Serve(s.File)
 	for _, c := range []struct{ report, reason string }{
 		{"bad-sql", "no_such_table' doesn't exist"},
 		{"too-slow", "1.5s"},
@@ -50,20 +42,20 @@ func TestAJobThatFails(t *testing.T) {
 	} {
 		t.Run(c.report, func(t *testing.T) {
 			s := s.in(t)
-			v := s.run(c.report, "")
+			v := s.Jobs.Run(c.report, "")
 			if v.Status != report.Failed || !strings.Contains(v.Error, c.reason) {
 				t.Errorf("%+v", v)
 			}
 			if !strings.Contains(v.Error, "listener ") {
 				t.Errorf("the reason does not name the listener: %s", v.Error)
 			}
-			s.noFiles(c.report)
-			s.eventually("the job is listed as dead", func() bool { // after its record says so
-				return s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Dead, v.ID).Val() > 0
+			s.Files.None(c.report)
+			s.Eventually("the job is listed as dead", func() bool { // after its record says so
+				return s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Dead, v.ID).Val() > 0
 			})
 		})
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAnOverdueJob: the sweep fails an overdue job even if no worker has it.
@@ -76,24 +68,24 @@ func TestAnOverdueJob(t *testing.T) {
     stages: [{listeners: [{name: one, database: db, timeout: 1s, query: "SELECT 1 AS k"}, {name: two, database: db, timeout: 1s, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `)
-	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
+	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")
 	start := time.Now()
-	v := s.run("waiting", "")
+	v := s.Jobs.Run("waiting", "")
 	if v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for one, two" {
 		t.Errorf("%+v", v)
 	}
 	if took := time.Since(start); took < 2*time.Second {
 		t.Errorf("failed after %v, before its deadline of 2 s", took)
 	}
-	s.noFiles("waiting")
+	s.Files.None("waiting")
 }
 
 // TestARecordThatIsChangedInMidRun: if someone changes a record while its job runs, the change
 // stays and the file of the job is deleted.
 func TestARecordThatIsChangedInMidRun(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {lease: 1s}")
-	s.serve(s.config)
+	s := newStack(t, e2e.Slow, "limits: {lease: 1s}")
+	s.Serve(s.File)
 	for name, change := range map[string]string{
 		"deleted":   "DELETE FROM file_download_record WHERE id = ?",
 		"cancelled": "UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?",
@@ -102,29 +94,29 @@ func TestARecordThatIsChangedInMidRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := s.in(t)
-			id := s.insert("slow", `{"seconds": 1}`)
-			s.push(id)
-			s.eventually("the job runs", func() bool { return s.status(id) != "" })
-			s.exec(change, id)
+			id := s.Records.Insert("slow", `{"seconds": 1}`)
+			s.Jobs.Push(id)
+			s.Eventually("the job runs", func() bool { return s.Jobs.Status(id) != "" })
+			s.Records.Exec(change, id)
 			outcome := map[string]string{"deleted": "DELETED", "cancelled": "CANCELLED", "restarted": "SUPERSEDED"}[name]
-			s.eventually("settled as "+outcome, func() bool {
-				return s.status(id) == outcome
+			s.Eventually("settled as "+outcome, func() bool {
+				return s.Jobs.Status(id) == outcome
 			})
-			if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
+			if files, _ := filepath.Glob(s.Dir + "/files/slow/" + id + "-*"); len(files) > 0 {
 				t.Errorf("in the sink: %v", files)
 			}
-			if done := s.number("SELECT COUNT(*) FROM file_download_record WHERE id = ? AND status = 'SUCCESS'", id); done != 0 {
+			if done := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE id = ? AND status = 'SUCCESS'", id); done != 0 {
 				t.Error("the record was changed over")
 			}
 		})
 	}
 	t.Run("edited parameters", func(t *testing.T) {
 		s := s.in(t)
-		id := s.insert("slow", `{"seconds": 1}`)
-		s.push(id)
-		s.eventually("the job runs", func() bool { return s.status(id) != "" })
-		s.exec("UPDATE file_download_record SET parameters = '{\"seconds\": 100000}' WHERE id = ?", id)
-		if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,0\r\n" {
+		id := s.Records.Insert("slow", `{"seconds": 1}`)
+		s.Jobs.Push(id)
+		s.Eventually("the job runs", func() bool { return s.Jobs.Status(id) != "" })
+		s.Records.Exec("UPDATE file_download_record SET parameters = '{\"seconds\": 100000}' WHERE id = ?", id)
+		if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != "k,v\r\n1,0\r\n" {
 			t.Errorf("%q", got)
 		}
 	})
@@ -134,19 +126,19 @@ func TestARecordThatIsChangedInMidRun(t *testing.T) {
 // deleted.
 func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.serve(s.config)
-	gone, stays := s.insert("slow", `{"seconds": 1}`), s.insert("slow", `{"seconds": 2}`)
-	s.push(gone, stays)
-	s.eventually("both run", func() bool {
-		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") == 2
+	s := newStack(t, e2e.Slow)
+	s.Serve(s.File)
+	gone, stays := s.Records.Insert("slow", `{"seconds": 1}`), s.Records.Insert("slow", `{"seconds": 2}`)
+	s.Jobs.Push(gone, stays)
+	s.Eventually("both run", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") == 2
 	})
-	s.exec("DELETE FROM file_download_record WHERE id = ?", gone)
-	views := s.wait(gone, stays)
+	s.Records.Exec("DELETE FROM file_download_record WHERE id = ?", gone)
+	views := s.Jobs.Wait(gone, stays)
 	if views[0].Status != inspect.Deleted || views[1].Status != report.Success {
 		t.Errorf("%+v", views)
 	}
-	if err := views.failed(); exitCode(err) != exitJobFailed {
+	if err := jobViews(views).failed(); exitCode(err) != exitJobFailed {
 		t.Errorf("%v", err)
 	}
 }
@@ -154,28 +146,28 @@ func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 // TestRetry: the next attempt of a record makes its own file, and the earlier file is deleted.
 func TestRetry(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.serve(s.config)
-	first := s.run("slow", "")
-	s.content(first)
+	s := newStack(t, e2e.Slow)
+	s.Serve(s.File)
+	first := s.Jobs.Run("slow", "")
+	s.Files.Content(first)
 	if out, code := s.fanfold("retry", first.ID, "--wait"); code != exitOK {
 		t.Fatalf("%d %s", code, out)
 	}
-	second := s.wait(first.ID)[0]
-	if s.content(second); second.Attempt != 2 || second.File == first.File {
+	second := s.Jobs.Wait(first.ID)[0]
+	if s.Files.Content(second); second.Attempt != 2 || second.File == first.File {
 		t.Errorf("%+v", second)
 	}
-	s.eventually("records and sink agree", func() bool { return agree(s) == "" })
-	s.idle()
+	s.Eventually("records and sink agree", func() bool { return e2e.Agree(s.Stack) == "" })
+	s.Jobs.Idle()
 }
 
 // TestManifest compares a manifest with its file.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)
-	s.serve(s.config)
-	v := s.run("crowd", `{"job": 3}`)
-	content := s.content(v)
+	s.Serve(s.File)
+	v := s.Jobs.Run("crowd", `{"job": 3}`)
+	content := s.Files.Content(v)
 	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://") + ".manifest.json")
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +177,7 @@ func TestManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Job.Record != v.ID || m.Job.Attempt != 1 || m.Rows != 20 || m.Bytes != int64(len(content)) || m.File != v.File ||
-		!strings.Contains(string(b), `"job": 3`) || m.Definition != s.b.Config.Reports["crowd"].Hash() {
+		!strings.Contains(string(b), `"job": 3`) || m.Definition != s.Config.Reports["crowd"].Hash() {
 		t.Errorf("%s", b)
 	}
 	if len(m.Listeners) != 3 || m.Listeners[2].Name != "src.c" || m.Listeners[2].Stage != 2 || m.Listeners[2].Rows != 20 {
@@ -198,18 +190,18 @@ func TestGoogleCloudStorage(t *testing.T) {
 	t.Parallel()
 	storage := testmain.NewStorage(t, "reports", "")
 	s := newStack(t, crowdReport)
-	text, err := os.ReadFile(s.config)
+	text, err := os.ReadFile(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.ReplaceAll(string(text), "sink: file://"+s.dir+"/files", "sink: gs://reports/exports")
-	if err := os.WriteFile(s.config, []byte(changed), 0o600); err != nil {
+	changed := strings.ReplaceAll(string(text), "sink: file://"+s.Dir+"/files", "sink: gs://reports/exports")
+	if err := os.WriteFile(s.File, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	host := storage.Addr
-	s.processWith([]string{"STORAGE_EMULATOR_HOST=" + host}, "-c", s.config, "serve")
-	v := s.run("crowd", `{"job": 5}`)
-	if v.Status != report.Success || v.File != "gs://reports/exports/"+s.fileName("crowd", v.ID, 1) {
+	s.processWith([]string{"STORAGE_EMULATOR_HOST=" + host}, "-c", s.File, "serve")
+	v := s.Jobs.Run("crowd", `{"job": 5}`)
+	if v.Status != report.Success || v.File != "gs://reports/exports/"+s.Files.Named("crowd", v.ID, 1) {
 		t.Fatalf("%+v", v)
 	}
 	read := func(object string) string {
@@ -227,11 +219,11 @@ func TestGoogleCloudStorage(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	attributes, err := storage.Object(t.Context(), name)
-	if err != nil || attributes.Metadata["fanfold-installation"] != s.installation() || attributes.Metadata["fanfold-record"] != v.ID {
+	if err != nil || attributes.Metadata["fanfold-installation"] != s.Files.Tag() || attributes.Metadata["fanfold-record"] != v.ID {
 		t.Errorf("%+v %v", attributes, err)
 	}
 	// An emulator is spoken to without credentials, which cannot sign.
-	c := command("-c", s.config, "url", v.ID)
+	c := command("-c", s.File, "url", v.ID)
 	c.Env = append(c.Env, "STORAGE_EMULATOR_HOST="+host)
 	out, err := c.CombinedOutput()
 	if c.ProcessState.ExitCode() != exitFailure || !strings.Contains(string(out), "these credentials cannot sign for "+v.File) {

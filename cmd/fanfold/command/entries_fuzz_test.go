@@ -41,7 +41,7 @@ func FuzzEntries(f *testing.F) {
 `, "limits: {lease: 1s, stop: 1s}", `timers: {known: {key: "known-{a}", append: {stream: "fuzz:{a}", fields: {a: "{a}"}}}}`)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	b := s.open(s.config)
+	b := s.Open(s.File)
 	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
 	f.Cleanup(func() {
 		cancel()
@@ -50,12 +50,12 @@ func FuzzEntries(f *testing.F) {
 		}
 	})
 	// A job that waits for its service, so that inputs can refer to it.
-	id := s.insert("r", "")
-	s.push(id)
+	id := s.Records.Insert("r", "")
+	s.Jobs.Push(id)
 	var entry string
-	s.eventually("a task of the service", func() bool {
-		streams, err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.Partitions.First().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
+	s.Eventually("a task of the service", func() bool {
+		streams, err := s.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+			Group: scripts.Group, Consumer: "c", Streams: []string{s.Partitions.First().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
 		}).Result()
 		if err == nil && len(streams) > 0 {
 			entry = streams[0].Messages[0].ID
@@ -89,9 +89,7 @@ func FuzzEntries(f *testing.F) {
 	f.Add(byte(intoTimers), "a b", "", "", "", 1e300)
 	f.Add(byte(intoTimers), "unknown", "", "", "", math.Inf(-1))
 	f.Fuzz(func(t *testing.T, place byte, id, attempt, name, value string, number float64) {
-		sub := *s
-		sub.t = t
-		e := entryFuzz{stack: &sub, place: int(place) % places, id: id, attempt: attempt, name: name, value: value, number: number, entry: entry}
+		e := entryFuzz{stack: s.in(t), place: int(place) % places, id: id, attempt: attempt, name: name, value: value, number: number, entry: entry}
 		e.run()
 		select {
 		case err := <-done:
@@ -113,14 +111,14 @@ type entryFuzz struct {
 }
 
 func (e entryFuzz) run() {
-	e.t.Helper()
+	e.Helper()
 	e.before = "-"
-	if newest, err := e.b.Redis.XRevRangeN(e.t.Context(), e.b.Partitions.First().Keys.Quarantined, "+", "-", 1).Result(); err != nil {
-		e.t.Fatal(err)
+	if newest, err := e.Redis.XRevRangeN(e.Context(), e.Partitions.First().Keys.Quarantined, "+", "-", 1).Result(); err != nil {
+		e.Fatal(err)
 	} else if len(newest) > 0 {
 		e.before = "(" + newest[0].ID
 	}
-	k := e.b.Partitions.First().Keys
+	k := e.Partitions.First().Keys
 	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
 	task := report.ValidID(e.id) && err == nil && attempt > 0
 	switch e.place {
@@ -147,26 +145,26 @@ func (e entryFuzz) run() {
 // append adds an entry to a stream and checks that it is removed, and quarantined unless it is
 // sound.
 func (e entryFuzz) append(stream string, sound bool, fields ...string) {
-	e.t.Helper()
-	ctx := e.t.Context()
-	entry, err := e.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Result()
+	e.Helper()
+	ctx := e.Context()
+	entry, err := e.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Result()
 	if err != nil {
-		e.t.Fatal(err)
+		e.Fatal(err)
 	}
-	e.eventually(fmt.Sprintf("%s %s leaves its stream: %q", stream, entry, fields), func() bool {
-		left, err := e.b.Redis.XRange(ctx, stream, entry, entry).Result()
+	e.Eventually(fmt.Sprintf("%s %s leaves its stream: %q", stream, entry, fields), func() bool {
+		left, err := e.Redis.XRange(ctx, stream, entry, entry).Result()
 		return err == nil && len(left) == 0
 	})
 	if !sound && !e.quarantined(func(q map[string]any) bool { return q["stream"] == stream && q["entry"] == entry }) {
-		e.t.Errorf("%s %s is not in the quarantine: %q", stream, entry, fields)
+		e.Errorf("%s %s is not in the quarantine: %q", stream, entry, fields)
 	}
 }
 
 // set adds a member to a set of due times and checks that it is removed once it is due, or at once
 // if its time is invalid.
 func (e entryFuzz) set(key string, sound bool) {
-	e.t.Helper()
-	ctx := e.t.Context()
+	e.Helper()
+	ctx := e.Context()
 	if math.IsNaN(e.number) {
 		return // Redis takes none
 	}
@@ -178,14 +176,14 @@ func (e entryFuzz) set(key string, sound bool) {
 	if at > float64(time.Now().UnixMilli()) && !timeless {
 		return // not due
 	}
-	if key == e.b.Partitions.First().Keys.Timers && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
+	if key == e.Partitions.First().Keys.Timers && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
 		return // waits for a process that has its definition
 	}
-	if err := e.b.Redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
-		e.t.Fatal(err)
+	if err := e.Redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
+		e.Fatal(err)
 	}
-	e.eventually(fmt.Sprintf("%q with %v leaves %s", e.id, e.number, key), func() bool {
-		score, err := e.b.Redis.ZScore(ctx, key, e.id).Result()
+	e.Eventually(fmt.Sprintf("%q with %v leaves %s", e.id, e.number, key), func() bool {
+		score, err := e.Redis.ZScore(ctx, key, e.id).Result()
 		// It may be delayed, because its record is polled again.
 		return err == redis.Nil || sound && err == nil && score > float64(time.Now().UnixMilli()) && score < 1e14
 	})
@@ -193,15 +191,15 @@ func (e entryFuzz) set(key string, sound bool) {
 		return
 	}
 	if !e.quarantined(func(q map[string]any) bool { return q["stream"] == key && q["entry"] == "" }) {
-		e.t.Errorf("%q with %v of %s is not in the quarantine", e.id, e.number, key)
+		e.Errorf("%q with %v of %s is not in the quarantine", e.id, e.number, key)
 	}
 }
 
 // quarantined reports whether one of the new quarantined entries matches.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
-	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.First().Keys.Quarantined, e.before, "+").Result()
+	found, err := e.Redis.XRange(e.Context(), e.Partitions.First().Keys.Quarantined, e.before, "+").Result()
 	if err != nil {
-		e.t.Fatal(err)
+		e.Fatal(err)
 	}
 	for _, q := range found {
 		if is(q.Values) {

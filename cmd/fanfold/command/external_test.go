@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -40,20 +41,20 @@ const scored = `
 func newScored(t *testing.T, users int, more ...string) *stack {
 	t.Helper()
 	s := newStackAlone(t, nil, scored, more...)
-	s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
-	s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
+	s.Records.Exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
+	s.Records.Exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
 	s.redisCLI(strings.TrimSpace(fenced(t, "docs/guides/external-listeners.md", "sh")[0]))
 	return s
 }
 
 // service returns the URL with which the service of docs/guides/external-listeners.md connects.
-func (s *stack) service() string { return "redis://scores:secret@" + s.redis.Addr + "/0" }
+func (s processes) service() string { return "redis://scores:secret@" + s.Server.Addr + "/0" }
 
 func (s *stack) wantScores(v inspect.Job) {
-	s.t.Helper()
-	want := s.expect("user_id,name,score", "SELECT user_id, name, CAST(user_id * 1.5 AS DECIMAL(20,2)) FROM users ORDER BY user_id")
-	if got := s.content(v); got != want {
-		s.t.Errorf("%d bytes, not the %d expected: %.200q", len(got), len(want), got)
+	s.Helper()
+	want := s.Records.Expect("user_id,name,score", "SELECT user_id, name, CAST(user_id * 1.5 AS DECIMAL(20,2)) FROM users ORDER BY user_id")
+	if got := s.Files.Content(v); got != want {
+		s.Errorf("%d bytes, not the %d expected: %.200q", len(got), len(want), got)
 	}
 }
 
@@ -68,11 +69,11 @@ func TestExternalListener(t *testing.T) {
 	}
 	client := redis.NewClient(options)
 	defer client.Close()
-	s.serve(s.config)
-	id := s.insert("scored", `{"from": "2024-01-01"}`)
-	s.push(id)
-	tasks, ctx := s.b.Partitions.First().Keys.Task("vendor.scores"), t.Context()
-	s.eventually("stage 2", func() bool { return s.b.Redis.XLen(ctx, tasks).Val() == 1 })
+	s.Serve(s.File)
+	id := s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+	s.Jobs.Push(id)
+	tasks, ctx := s.Partitions.First().Keys.Task("vendor.scores"), t.Context()
+	s.Eventually("stage 2", func() bool { return s.Redis.XLen(ctx, tasks).Val() == 1 })
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, "no worker reads "+tasks) || !strings.Contains(out, "start the service that reads "+tasks) {
 		t.Errorf("why says %s", out)
 	}
@@ -85,7 +86,7 @@ func TestExternalListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := streams[0].Messages[0]
-	job := s.b.Partitions.First().Keys.Job(id)
+	job := s.Partitions.First().Keys.Job(id)
 	look, err := client.HMGet(ctx, job, "job", "parameters", "shop.users:found").Result()
 	if err != nil || len(look) != 3 || look[1] != `{"from":"2024-01-01"}` || look[1] != entry.Values["parameters"] ||
 		!strings.HasPrefix(fmt.Sprint(look[0]), "1 RUN 2 ") || !strings.Contains(fmt.Sprint(look[2]), " chunks=1 ") {
@@ -112,7 +113,7 @@ func TestExternalListener(t *testing.T) {
 		}
 	}
 	say("type", "alive")
-	s.eventually("it runs", func() bool {
+	s.Eventually("it runs", func() bool {
 		out, _ := s.fanfold("why", id)
 		return strings.Contains(out, "it has been running for") && strings.Contains(out, "with worker w-1")
 	})
@@ -126,7 +127,7 @@ func TestExternalListener(t *testing.T) {
 	}
 	say("type", "done", "chunks", "1")
 	say("type", "rows", "number", "0", "rows", string(text))
-	s.wantScores(s.wait(id)[0])
+	s.wantScores(s.Jobs.Wait(id)[0])
 
 	for name, err := range map[string]error{
 		"change a state":         client.HSet(ctx, job, "job", "1 SUCCESS").Err(),
@@ -210,50 +211,50 @@ func TestExternalExamples(t *testing.T) {
 			command := c.command(t)
 			s := newScored(t, 20_000, more)
 			service := s.example(command)
-			fanfold := s.process("-c", s.config, "serve")
-			s.process("-c", s.config, "serve")
+			fanfold := s.process("-c", s.File, "serve")
+			s.process("-c", s.File, "serve")
 
 			// The service is killed during a task.
-			id := s.insert("scored", `{"from": "2024-01-01"}`)
-			s.push(id)
+			id := s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+			s.Jobs.Push(id)
 			s.midst(id)
 			kill(t, service)
 			service = s.example(command)
-			s.wantScores(s.wait(id)[0])
+			s.wantScores(s.Jobs.Wait(id)[0])
 
 			// One of the processes that read its replies is killed, too.
-			id = s.insert("scored", `{"from": "2024-01-01"}`)
-			s.push(id)
+			id = s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+			s.Jobs.Push(id)
 			s.midst(id)
 			kill(t, fanfold)
-			s.wantScores(s.wait(id)[0])
+			s.wantScores(s.Jobs.Wait(id)[0])
 
 			// Redis loses its memory: the next attempt has tasks of its own.
-			id = s.insert("scored", `{"from": "2024-01-01"}`)
-			s.push(id)
+			id = s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+			s.Jobs.Push(id)
 			s.midst(id)
-			s.flushAll()
-			s.wantScores(s.wait(id)[0])
+			s.Server.FlushAll()
+			s.wantScores(s.Jobs.Wait(id)[0])
 
 			// No users match; repeated values and null; values that can never work.
-			if got := s.succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
+			if got := s.Jobs.Succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
 				t.Errorf("nothing is %q", got)
 			}
 			// The service receives every value once, and no null.
-			s.exec("ALTER TABLE users DROP PRIMARY KEY, MODIFY user_id INT NULL")
-			s.exec("INSERT INTO users VALUES (8, 'twice', '2050-01-01'), (8, 'twice', '2050-01-01'), (NULL, 'nobody', '2050-01-01')")
-			if got := s.succeed("scored", `{"from": "2050-01-01"}`); got != "user_id,name,score\r\n8,twice,12.00\r\n8,twice,12.00\r\n" {
+			s.Records.Exec("ALTER TABLE users DROP PRIMARY KEY, MODIFY user_id INT NULL")
+			s.Records.Exec("INSERT INTO users VALUES (8, 'twice', '2050-01-01'), (8, 'twice', '2050-01-01'), (NULL, 'nobody', '2050-01-01')")
+			if got := s.Jobs.Succeed("scored", `{"from": "2050-01-01"}`); got != "user_id,name,score\r\n8,twice,12.00\r\n8,twice,12.00\r\n" {
 				t.Errorf("repeated values are %q", got)
 			}
-			s.exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
-			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
+			s.Records.Exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
+			if v := s.Jobs.Run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
 			}
-			if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Quarantined).Val(); n != 0 {
+			if n := s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Quarantined).Val(); n != 0 {
 				t.Errorf("%d entries in the quarantine", n)
 			}
-			s.eventually("nothing is left", func() bool {
-				return s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Reply).Val()+s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Task("vendor.scores")).Val() == 0
+			s.Eventually("nothing is left", func() bool {
+				return s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Reply).Val()+s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Task("vendor.scores")).Val() == 0
 			})
 		})
 	}
@@ -268,9 +269,9 @@ func TestExternalPartitions(t *testing.T) {
 	blocks := fenced(t, "docs/guides/external-listeners.md", "sh")
 	user := strings.TrimSpace(blocks[len(blocks)-1])
 	run := func(t *testing.T, s *stack, more ...string) {
-		s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
-		s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
-		s.process("-c", s.config, "serve")
+		s.Records.Exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
+		s.Records.Exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
+		s.process("-c", s.File, "serve")
 		for _, c := range examples {
 			t.Run(c.name, func(t *testing.T) {
 				s := s.in(t)
@@ -279,25 +280,25 @@ func TestExternalPartitions(t *testing.T) {
 				var ids []string
 				used := map[*scripts.Scripts]bool{}
 				for range 4 * partitions {
-					ids = append(ids, s.insert("scored", `{"from": "2024-01-01"}`))
-					used[s.b.Partitions.Of(ids[len(ids)-1])] = true
+					ids = append(ids, s.Records.Insert("scored", `{"from": "2024-01-01"}`))
+					used[s.Partitions.Of(ids[len(ids)-1])] = true
 				}
 				if len(used) != partitions {
 					t.Fatalf("the jobs are in %d partitions", len(used))
 				}
-				s.push(ids...)
-				for _, v := range s.wait(ids...) {
+				s.Jobs.Push(ids...)
+				for _, v := range s.Jobs.Wait(ids...) {
 					s.wantScores(v)
 				}
-				s.eventually("nothing is left", func() bool {
+				s.Eventually("nothing is left", func() bool {
 					left := int64(0)
-					for _, p := range s.b.Partitions {
-						left += s.b.Redis.XLen(t.Context(), p.Keys.Reply).Val() + s.b.Redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
+					for _, p := range s.Partitions {
+						left += s.Redis.XLen(t.Context(), p.Keys.Reply).Val() + s.Redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
 					}
 					return left == 0
 				})
-				for _, p := range s.b.Partitions {
-					if n := s.b.Redis.XLen(t.Context(), p.Keys.Quarantined).Val(); n != 0 {
+				for _, p := range s.Partitions {
+					if n := s.Redis.XLen(t.Context(), p.Keys.Quarantined).Val(); n != 0 {
 						t.Errorf("%d entries in the quarantine of %s", n, p.Keys.Prefix)
 					}
 				}
@@ -307,17 +308,17 @@ func TestExternalPartitions(t *testing.T) {
 	t.Run("one Redis", func(t *testing.T) {
 		t.Parallel()
 		s := newStackAlone(t, nil, scored)
-		s.config = s.divided("three.yaml", partitions, scored)
-		s.b = s.open(s.config)
+		s.File = s.Divided("three.yaml", partitions, scored)
+		s.Use(s.File)
 		s.redisCLI(user)
 		run(t, s)
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
 		s, cluster := newStackOnCluster(t, partitions, scored)
-		s.redis = cluster.Servers[0]
+		s.Server.Redis = cluster.Servers[0]
 		for _, server := range cluster.Servers { // each has its own users
-			s.cli = cliOptions(server)
+			s.CLI = e2e.CLIOptions(server)
 			s.redisCLI(user)
 		}
 		run(t, s, "--cluster")
@@ -326,26 +327,26 @@ func TestExternalPartitions(t *testing.T) {
 
 // midst waits until some of the scores exist; the others may arrive at any moment.
 func (s *stack) midst(id string) {
-	s.t.Helper()
-	s.eventually("the service is at work", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(s.t.Context(), id)
+	s.Helper()
+	s.Eventually("the service is at work", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(s.Context(), id)
 		return err == nil && (state.Tasks["vendor.scores"].Rows > 0 || state.Status != job.StatusRun && state.Stage == 2)
 	})
 }
 
 // example starts a service as a process, which is killed at the end of the test.
-func (s *stack) example(command []string) *exec.Cmd {
-	s.t.Helper()
+func (s processes) example(command []string) *exec.Cmd {
+	s.Helper()
 	var log strings.Builder
 	c := exec.Command(command[0], append(slices.Clone(command[1:]), s.service())...)
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
-	s.t.Cleanup(func() {
-		kill(s.t, c)
-		if s.t.Failed() {
-			s.t.Logf("%s: %s", command[0], cmp.Or(log.String(), "says nothing"))
+	s.Cleanup(func() {
+		kill(s.TB, c)
+		if s.Failed() {
+			s.Logf("%s: %s", command[0], cmp.Or(log.String(), "says nothing"))
 		}
 	})
 	return c

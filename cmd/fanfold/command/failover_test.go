@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -27,14 +28,15 @@ func TestSentinelFailover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, servers := newStackOnSentinels(t, crowdReport, "limits: {lease: 2s, grace: 2s}")
+			on, servers := e2e.NewOnSentinels(t, crowdReport, "limits: {lease: 2s, grace: 2s}")
+			s := withCommands(on)
 			for range 2 {
-				s.process("-c", s.config, "serve")
+				s.process("-c", s.File, "serve")
 			}
-			ids := s.insertCrowd(jobs)
+			ids := s.crowd.insert(jobs)
 			ended := make(chan struct{})
 			for i := range slices {
-				s.pushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+				s.Jobs.PushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
 				if i == slices/3 {
 					go func() {
 						defer close(ended)
@@ -44,17 +46,11 @@ func TestSentinelFailover(t *testing.T) {
 				_ = step.Wait(t.Context(), 100*time.Millisecond)
 			}
 			<-ended
-			s.wait(ids...)
-			s.idle()
-			s.checkCrowd(jobs)
+			s.Jobs.Wait(ids...)
+			s.Jobs.Idle()
+			s.crowd.check(jobs)
 		})
 	}
-}
-
-// pushAgain pushes ids until Redis accepts them, as a service does.
-func (s *stack) pushAgain(ids ...string) {
-	s.t.Helper()
-	s.eventually("Redis takes ids", func() bool { return s.b.Operate.Jobs.Push(s.t.Context(), ids...) == nil })
 }
 
 // TestCluster runs jobs in partitions on three masters while one master fails in several ways and a
@@ -89,12 +85,12 @@ func TestCluster(t *testing.T) {
 			t.Parallel()
 			s, cluster := newStackOnCluster(t, len(partitions), crowdReport, "limits: {lease: 2s, grace: 2s}")
 			for range 2 {
-				s.process("-c", s.config, "serve")
+				s.process("-c", s.File, "serve")
 			}
-			ids := s.insertCrowd(jobs)
+			ids := s.crowd.insert(jobs)
 			ended := make(chan error, 1)
 			for i := range slices {
-				s.pushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+				s.Jobs.PushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
 				if i == slices/3 {
 					go func() { ended <- fault(t.Context(), cluster) }()
 				}
@@ -103,13 +99,13 @@ func TestCluster(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Fatal(err)
 			}
-			s.wait(ids...)
-			s.idle()
-			s.checkCrowd(jobs)
+			s.Jobs.Wait(ids...)
+			s.Jobs.Idle()
+			s.crowd.check(jobs)
 			for i := range len(partitions) { // to streams in other slots
-				id, stream := s.insert("crowd", `{"job": 1}`), fmt.Sprint("replies:", i)
-				s.pushFor(stream, id)
-				if got := s.receiptsOf(stream, 1); len(got) != 2 || got[0]["event"] != "accepted" || got[1]["status"] != "SUCCESS" {
+				id, stream := s.Records.Insert("crowd", `{"job": 1}`), fmt.Sprint("replies:", i)
+				s.Receipts.Push(stream, id)
+				if got := s.Receipts.Wait(stream, 1); len(got) != 2 || got[0]["event"] != "accepted" || got[1]["status"] != "SUCCESS" {
 					t.Errorf("receipts: %v", got)
 				}
 			}
@@ -131,28 +127,28 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Stop)
-	s := &stack{t: t, dir: t.TempDir(), where: func(partitions int) string { return whereCluster(cluster, partitions) }}
-	s.begin(len(partitions), crowdReport)
+	where := func(partitions int) string { return e2e.WhereCluster(cluster, partitions) }
+	s := withCommands(e2e.NewBehind(t, where, len(partitions), crowdReport))
 	var there, all []string
-	for _, id := range s.insertCrowd(20) {
-		if prefix := s.b.Partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
+	for _, id := range s.crowd.insert(20) {
+		if prefix := s.Partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
 			there = append(there, id)
 		}
 		all = append(all, id)
 	}
 	cluster.Servers[0].Stop()
-	s.process("-c", s.config, "serve")
-	s.push(there...)
-	s.eventually("their jobs end", func() bool {
-		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == len(there)
+	s.process("-c", s.File, "serve")
+	s.Jobs.Push(there...)
+	s.Eventually("their jobs end", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == len(there)
 	})
 	if err := cluster.Servers[0].Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.pushAgain(all...)
-	s.wait(all...)
-	s.idle()
-	s.checkCrowd(20)
+	s.Jobs.PushAgain(all...)
+	s.Jobs.Wait(all...)
+	s.Jobs.Idle()
+	s.crowd.check(20)
 }
 
 // TestStopWhileAClusterHangs: a process that receives a stop signal ends before an orchestrator
@@ -160,10 +156,10 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 func TestStopWhileAClusterHangs(t *testing.T) {
 	t.Parallel()
 	s, cluster := newStackOnCluster(t, 3, crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")
-	c := s.process("-c", s.config, "serve")
-	ids := s.insertCrowd(10)
-	s.push(ids...)
-	s.wait(ids...)
+	c := s.process("-c", s.File, "serve")
+	ids := s.crowd.insert(10)
+	s.Jobs.Push(ids...)
+	s.Jobs.Wait(ids...)
 	for _, r := range cluster.Servers {
 		r.Freeze()
 		t.Cleanup(r.Thaw)

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -30,20 +31,20 @@ func TestAFullRedisDrains(t *testing.T) {
 `, "limits: {lease: 2s, grace: 5m}")
 	var ids []string
 	for range 24 {
-		ids = append(ids, s.insert("big", ""))
+		ids = append(ids, s.Records.Insert("big", ""))
 	}
-	s.serve(s.config)
-	s.push(ids...)
-	for _, v := range s.wait(ids...) {
+	s.Serve(s.File)
+	s.Jobs.Push(ids...)
+	for _, v := range s.Jobs.Wait(ids...) {
 		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}
-	s.idle()
-	preempted := s.events("preempted")
+	s.Jobs.Idle()
+	preempted := s.Jobs.Events("preempted")
 	full := 0
 	for _, id := range ids {
-		n, counted := s.retries(id, "one")
+		n, counted := s.Jobs.Retries(id, "one")
 		if full += n + preempted[id]; counted != 0 {
 			t.Errorf("job %s used %d tries", id, counted)
 		}
@@ -91,22 +92,22 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 			t.Parallel()
 			rows := fullRows(t)
 			memory := strconv.Itoa(16<<20 + 190*rows) // one job fits, and two do not
-			s := newStackAloneIn(t, c.partitions, []string{"--maxmemory", memory}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+			s := e2e.NewAloneIn(t, c.partitions, []string{"--maxmemory", memory}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
 			var ids, small []string
 			for range jobs {
-				ids = append(ids, s.insert("large", ""))
+				ids = append(ids, s.Records.Insert("large", ""))
 			}
 			for range 5 {
-				small = append(small, s.insert("small", ""))
+				small = append(small, s.Records.Insert("small", ""))
 			}
-			s.serve(s.config)
+			s.Serve(s.File)
 			began := time.Now()
-			s.push(ids...)
-			s.eventually("Redis was full", func() bool {
-				return slices.ContainsFunc(s.b.Partitions, func(p *scripts.Scripts) bool { return s.b.Redis.Exists(t.Context(), p.Keys.Full).Val() == 1 })
+			s.Jobs.Push(ids...)
+			s.Eventually("Redis was full", func() bool {
+				return slices.ContainsFunc(s.Partitions, func(p *scripts.Scripts) bool { return s.Redis.Exists(t.Context(), p.Keys.Full).Val() == 1 })
 			})
-			s.pushAgain(small...) // as a service does that a full Redis refuses
-			for _, v := range s.wait(small...) {
+			s.Jobs.PushAgain(small...) // as a service does that a full Redis refuses
+			for _, v := range s.Jobs.Wait(small...) {
 				if v.Status != report.Success {
 					t.Errorf("%+v", v)
 				}
@@ -114,7 +115,7 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 			t.Logf("small jobs after %v", time.Since(began))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(rows)*time.Millisecond/4)
 			defer cancel()
-			views, err := s.b.await(ctx, ids, io.Discard)
+			views, err := (&backend{s.Process}).await(ctx, ids, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +125,7 @@ func TestLargeJobsOnAFullRedis(t *testing.T) {
 				}
 				t.Logf("%s ended as attempt %d after %v", v.ID, v.Attempt, time.Since(began))
 			}
-			s.idle()
+			s.Jobs.Idle()
 		})
 	}
 }
@@ -134,15 +135,15 @@ func TestAJobLargerThanRedis(t *testing.T) {
 	t.Parallel()
 	rows := fullRows(t)
 	s := newStackAlone(t, []string{"--maxmemory", strconv.Itoa(16<<20 + 50*rows)}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
-	id := s.insert("large", "")
-	s.serve(s.config)
-	s.push(id)
-	v := s.wait(id)[0]
+	id := s.Records.Insert("large", "")
+	s.Serve(s.File)
+	s.Jobs.Push(id)
+	v := s.Jobs.Wait(id)[0]
 	if v.Status != report.Failed || !strings.Contains(v.Error, "does not fit into Redis") || !strings.Contains(v.Error, "do not fit into maxmemory") || v.Attempt != 1 {
 		t.Errorf("%+v", v)
 	}
 	t.Log(v.Error)
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAPreemptedJob starts again as the next attempt, after an older one that runs; it can be
@@ -154,16 +155,16 @@ func TestAPreemptedJob(t *testing.T) {
     timeout: 10m
     stages: [{listeners: [{name: one, database: db, query: "SELECT id AS k FROM {schema}.held"}]}]
 `, "limits: {lease: 2s}")
-	s.exec("CREATE TABLE held (id INT PRIMARY KEY)")
-	s.exec("INSERT INTO held VALUES (1)")
-	release := s.hold()
-	s.serve(s.config)
-	memory, keys := s.b.Partitions.First().Memory, s.b.Partitions.First().Keys
+	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
+	s.Records.Exec("INSERT INTO held VALUES (1)")
+	release := hold(s.Stack)
+	s.Serve(s.File)
+	memory, keys := s.Partitions.First().Memory, s.Partitions.First().Keys
 	var ids []string
 	for range 4 {
-		id := s.insert("held", "")
-		s.push(id)
-		s.taken(id)
+		id := s.Records.Insert("held", "")
+		s.Jobs.Push(id)
+		s.States.Taken(id)
 		ids = append(ids, id)
 	}
 	older, again, cancelled, late := ids[0], ids[1], ids[2], ids[3]
@@ -173,27 +174,27 @@ func TestAPreemptedJob(t *testing.T) {
 		}
 	}
 	s.because(again, why.KindRedisFull, "made room for an older one")
-	if err := s.b.Redis.ZAdd(t.Context(), keys.Contenders, redis.Z{Member: late, Score: float64(time.Now().Add(-11 * time.Minute).UnixMilli())}).Err(); err != nil {
+	if err := s.Redis.ZAdd(t.Context(), keys.Contenders, redis.Z{Member: late, Score: float64(time.Now().Add(-11 * time.Minute).UnixMilli())}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.must("cancel "+cancelled, "cancelled")
-	v := s.wait(cancelled, late)
+	v := s.Jobs.Wait(cancelled, late)
 	if v[0].Status != report.Cancelled || v[1].Status != report.Failed || !strings.Contains(v[1].Error, "deadline passed while the job waited for memory in Redis") {
 		t.Errorf("%+v", v)
 	}
 	// The older job runs, and Redis counts as full: the other one polls.
-	s.eventually("it waits for the older one", func() bool { return s.b.Redis.ZScore(t.Context(), keys.Delayed, again).Err() == nil })
-	if n := s.number("SELECT attempt FROM file_download_record WHERE id = " + again); n != 1 {
+	s.Eventually("it waits for the older one", func() bool { return s.Redis.ZScore(t.Context(), keys.Delayed, again).Err() == nil })
+	if n := s.Records.Number("SELECT attempt FROM file_download_record WHERE id = " + again); n != 1 {
 		t.Errorf("it has attempt %d while an older one runs", n)
 	}
 	release()
-	for i, v := range s.wait(older, again) {
+	for i, v := range s.Jobs.Wait(older, again) {
 		if v.Status != report.Success || v.Attempt != int64(i+1) {
 			t.Errorf("%+v", v)
 		}
 	}
-	s.idle()
-	if left := s.b.Redis.ZRange(t.Context(), keys.Contenders, 0, -1).Val(); len(left) > 0 {
+	s.Jobs.Idle()
+	if left := s.Redis.ZRange(t.Context(), keys.Contenders, 0, -1).Val(); len(left) > 0 {
 		t.Errorf("%v still compete", left)
 	}
 }

@@ -17,25 +17,25 @@ import (
 func TestGrantsOfTheGuide(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, "  r: {stages: [{listeners: [{name: vs_withdraw, database: db, query: SELECT user_id FROM vs_withdraw}]}]}\n")
-	s.exec("CREATE TABLE vs_withdraw (user_id INT)")
-	s.exec("INSERT INTO vs_withdraw VALUES (7)")
-	s.exec("CREATE TABLE secret (user_id INT)")
+	s.Records.Exec("CREATE TABLE vs_withdraw (user_id INT)")
+	s.Records.Exec("INSERT INTO vs_withdraw VALUES (7)")
+	s.Records.Exec("CREATE TABLE secret (user_id INT)")
 	server := testmain.SharedDatabase(t)
 	grants := fenced(t, "docs/reference/configuration.md", "sql")
 	ofGuide := fenced(t, "docs/guides/security.md", "sql")
 	name := testmain.Name(t)
 	name = name[max(0, len(name)-25):]
 	users := map[string]*sql.DB{}
-	dsn := server.DSN(s.schema)
+	dsn := server.DSN(s.Schema)
 	_, after, _ := strings.Cut(dsn, "@")
 	for user, page := range map[string]string{"app": grants[len(grants)-1], "orders": ofGuide[0]} {
-		s.exec("CREATE USER '" + user + name + "'@'%' IDENTIFIED BY 'pw'")
+		s.Records.Exec("CREATE USER '" + user + name + "'@'%' IDENTIFIED BY 'pw'")
 		all := regexp.MustCompile(`(?m)^GRANT .* TO `+user+`;$`).FindAllString(page, -1)
 		if len(all) == 0 {
 			t.Fatalf("no grants for %s", user)
 		}
 		for _, grant := range all {
-			s.exec(strings.NewReplacer("plt_user.", "`"+s.schema+"`.", "plt_fund.", "`"+s.schema+"`.", "TO "+user+";", "TO '"+user+name+"'@'%'").Replace(grant))
+			s.Records.Exec(strings.NewReplacer("plt_user.", "`"+s.Schema+"`.", "plt_fund.", "`"+s.Schema+"`.", "TO "+user+";", "TO '"+user+name+"'@'%'").Replace(grant))
 		}
 		db, err := sql.Open("mysql", user+name+":pw@"+after)
 		if err != nil {
@@ -44,16 +44,16 @@ func TestGrantsOfTheGuide(t *testing.T) {
 		t.Cleanup(func() { _ = db.Close() })
 		users[user] = db
 	}
-	whole, err := os.ReadFile(s.config)
+	whole, err := os.ReadFile(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.config = filepath.Join(s.dir, "app.yaml")
-	if err := os.WriteFile(s.config, []byte(strings.ReplaceAll(string(whole), dsn, "app"+name+":pw@"+after)), 0o600); err != nil {
+	s.File = filepath.Join(s.Dir, "app.yaml")
+	if err := os.WriteFile(s.File, []byte(strings.ReplaceAll(string(whole), dsn, "app"+name+":pw@"+after)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.b = s.open(s.config)
-	s.serve(s.config)
+	s.Use(s.File)
+	s.Serve(s.File)
 	// As the service does it.
 	result, err := users["orders"].ExecContext(t.Context(), "INSERT INTO file_download_record (report) VALUES ('r')")
 	if err != nil {
@@ -67,11 +67,11 @@ func TestGrantsOfTheGuide(t *testing.T) {
 	if err := users["orders"].QueryRowContext(t.Context(), "SELECT id FROM file_download_record WHERE id = ?", number).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
-	s.push(id)
-	if v := s.wait(id)[0]; v.Status != report.Success {
+	s.Jobs.Push(id)
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
-	if v := s.run("r", ""); v.Status != report.Success {
+	if v := s.Jobs.Run("r", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	for _, command := range []string{"doctor", "list", "why " + id} {

@@ -88,22 +88,22 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 	reports := []string{"keyed", "resubmitted", "failing", "looked_up"}
 	for range 4 * kills {
 		for _, r := range reports {
-			ids = append(ids, s.insert(r, ""))
+			ids = append(ids, s.Records.Insert(r, ""))
 		}
 	}
-	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
-	s.push(ids...)
+	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")
+	s.Jobs.Push(ids...)
 	for range kills {
 		before := made.Load()
-		victim := s.process("-c", s.config, "serve", "--roles", "listeners")
-		s.eventually("a job is being made", func() bool { return made.Load() > before+2 || made.Load() >= int64(len(ids)) })
+		victim := s.process("-c", s.File, "serve", "--roles", "listeners")
+		s.Eventually("a job is being made", func() bool { return made.Load() > before+2 || made.Load() >= int64(len(ids)) })
 		if err := victim.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		_ = victim.Wait()
 	}
-	s.process("-c", s.config, "serve", "--roles", "listeners")
-	views := s.wait(ids...)
+	s.process("-c", s.File, "serve", "--roles", "listeners")
+	views := s.Jobs.Wait(ids...)
 	doubles, failures := 0, 0
 	for i, v := range views {
 		name := reports[i%len(reports)]
@@ -117,8 +117,8 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 			failures++
 		case v.Status != report.Success:
 			t.Errorf("%s %s is %s: %s", name, v.ID, v.Status, v.Error)
-		case s.content(v) != "n,twice\r\n1,2\r\n2,4\r\n3,6\r\n4,8\r\n":
-			t.Errorf("%s %s: %q", name, v.ID, s.content(v))
+		case s.Files.Content(v) != "n,twice\r\n1,2\r\n2,4\r\n3,6\r\n4,8\r\n":
+			t.Errorf("%s %s: %q", name, v.ID, s.Files.Content(v))
 		case name == "resubmitted" && n > 1:
 			doubles++
 		case n != 1:

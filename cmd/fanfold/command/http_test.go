@@ -30,7 +30,7 @@ func TestGuideToAPISources(t *testing.T) {
 	t.Cleanup(api.Close)
 	apis, reports, _ := strings.Cut(fenced(t, page, "yaml")[0], "reports:\n")
 	s := newStack(t, reports, strings.ReplaceAll(apis, "http://127.0.0.1:8000", api.URL))
-	s.serve(s.config)
+	s.Serve(s.File)
 	commands := strings.Fields(blocks[1] + blocks[2])
 	for _, want := range []string{"validate", "doctor"} {
 		if out, code := s.fanfold(want); code != exitOK || !slices.Contains(commands, want) {
@@ -80,16 +80,16 @@ func TestAnAPI(t *testing.T) {
             result: {method: POST, path: "/:team", json: {ids: ":users.id"}, rows: $.rows}
     join: {key: id}
 `, fmt.Sprintf(`apis: {vendor: {url: "%s/v2", headers: {Authorization: Bearer secret-7Qx}}}`, api.URL))
-	s.exec("CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT)")
-	s.exec("INSERT INTO users VALUES (9007199254740993, 'a'), (2, 'b')")
+	s.Records.Exec("CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT)")
+	s.Records.Exec("INSERT INTO users VALUES (9007199254740993, 'a'), (2, 'b')")
 	if out, code := s.fanfold("doctor"); code != exitOK || !strings.Contains(out, "API vendor") || !strings.Contains(out, "it accepts connections") {
 		t.Errorf("doctor: %d %s", code, out)
 	}
-	s.serve(s.config)
-	if got, want := s.succeed("scores", `{"team": "red"}`), "id,name,score\r\n2,b,-2.50\r\n9007199254740993,a,-9007199254740993.50\r\n"; got != want {
+	s.Serve(s.File)
+	if got, want := s.Jobs.Succeed("scores", `{"team": "red"}`), "id,name,score\r\n2,b,-2.50\r\n9007199254740993,a,-9007199254740993.50\r\n"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
-	v := s.run("scores", `{"team": "bad"}`)
+	v := s.Jobs.Run("scores", `{"team": "bad"}`)
 	if want := "listener scores: API vendor: POST /:team: 404 Not Found: no such team: Bearer ***; correct the url of the API, or the path"; v.Status != report.Failed || v.Error != want {
 		t.Errorf("%s %q, not %q", v.Status, v.Error, want)
 	}

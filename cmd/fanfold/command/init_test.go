@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
@@ -62,22 +63,22 @@ func TestInit(t *testing.T) {
 		"INSERT INTO vs_user VALUES (7, 'Zoë', 'x'), (8, '李雷', 'x')")
 	fundAddress, fundPassword := account(t, fundDB, fund, "SELECT")
 	userAddress, userPassword := account(t, userDB, user, "ALL")
-	s := &stack{t: t, dir: t.TempDir()}
-	s.config = filepath.Join(s.dir, "fanfold.yaml")
-	arguments := []string{"init", "--redis", server.URL(), "--database", "plt_fund=" + fundAddress, "--database", "plt_user=" + userAddress, "--records", "plt_user", "--out", s.config}
+	s := withCommands(&e2e.Stack{TB: t, Dir: t.TempDir()})
+	s.File = filepath.Join(s.Dir, "fanfold.yaml")
+	arguments := []string{"init", "--redis", server.URL(), "--database", "plt_fund=" + fundAddress, "--database", "plt_user=" + userAddress, "--records", "plt_user", "--out", s.File}
 
 	out, errOut, code := s.runApart(arguments...)
 	if code != exitOK || !strings.Contains(out, "plt_fund.vs_withdraw with plt_user.vs_user by user_id, from a created_at on") ||
 		!strings.Contains(out, fundPassword+", "+userPassword) || !strings.Contains(out, "run vs-withdraw --param from=2024-05-03") {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
-	text := read(t, s.config)
+	text := read(t, s.File)
 	for _, secret := range []string{os.Getenv(fundPassword), os.Getenv(userPassword)} {
 		if strings.Contains(text+out, secret) {
 			t.Error("a password was written")
 		}
 	}
-	if out, errOut, code := s.runApart(arguments...); code != exitUsage || !strings.Contains(errOut, "the file exists") || read(t, s.config) != text {
+	if out, errOut, code := s.runApart(arguments...); code != exitUsage || !strings.Contains(errOut, "the file exists") || read(t, s.File) != text {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	for _, command := range []string{"validate", "migrate", "doctor"} {
@@ -85,8 +86,8 @@ func TestInit(t *testing.T) {
 			t.Fatalf("%s: %d %s %s\n%s", command, code, out, errOut, text)
 		}
 	}
-	s.serve(s.config)
-	file := filepath.Join(s.dir, "first.csv")
+	s.Serve(s.File)
+	file := filepath.Join(s.Dir, "first.csv")
 	if out, errOut, code := s.runApart("run", "vs-withdraw", "--file", file); code != exitOK {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
@@ -95,7 +96,7 @@ func TestInit(t *testing.T) {
 	}
 
 	// The table of records exists now.
-	other := filepath.Join(s.dir, "other.yaml")
+	other := filepath.Join(s.Dir, "other.yaml")
 	arguments = append(arguments[:len(arguments)-4:len(arguments)-4], "--out", other, "-o", "json")
 	if out, errOut, code := s.runApart(arguments...); code != exitOK || !strings.Contains(out, `"records": "plt_user.file_download_record"`) {
 		t.Errorf("%d %s %s", code, out, errOut)
@@ -109,11 +110,11 @@ func TestInitWithoutPairs(t *testing.T) {
 	schema, db := made(t, "CREATE TABLE `order` (`key` INT PRIMARY KEY, `from` VARCHAR(9), `current_date` DATE, `select` BLOB)", "INSERT INTO `order` VALUES (1, 'x', '2024-01-01', '')",
 		"CREATE TABLE secret (a INT, b INT, c DATE, KEY (c))", "CREATE VIEW seen AS SELECT `key` AS k, `from` AS f FROM `order`")
 	address, variable := account(t, db, schema, "CREATE")
-	s := &stack{t: t, dir: t.TempDir()}
-	s.config = filepath.Join(s.dir, "fanfold.yaml")
+	s := withCommands(&e2e.Stack{TB: t, Dir: t.TempDir()})
+	s.File = filepath.Join(s.Dir, "fanfold.yaml")
 	try := func(want string, code int) {
 		t.Helper()
-		if out, errOut, got := s.runApart("init", "--database", "db="+address, "--out", s.config); got != code || !strings.Contains(out+errOut, want) {
+		if out, errOut, got := s.runApart("init", "--database", "db="+address, "--out", s.File); got != code || !strings.Contains(out+errOut, want) {
 			t.Errorf("%d %s %s, want %d %s", got, out, errOut, code, want)
 		}
 	}
@@ -125,14 +126,14 @@ func TestInitWithoutPairs(t *testing.T) {
 		}
 	}
 	try("shows db.order, from a current_date on", exitOK)
-	if text := read(t, s.config); !strings.Contains(text, "SELECT `key`, `from`, `current_date`\n") {
+	if text := read(t, s.File); !strings.Contains(text, "SELECT `key`, `from`, `current_date`\n") {
 		t.Error(text)
 	}
 	if out, errOut, code := s.runApart("validate"); code != exitOK {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	address = strings.Replace(address, "${"+variable+"}", "${"+variable+"_X}", 1)
-	s.config += ".2"
+	s.File += ".2"
 	try(variable+"_X is not set", exitUsage)
 	address = strings.Replace(address, ":${"+variable+"_X}", "", 1)
 	try("put the password into the environment variable DB_PASSWORD", exitUnreachable)

@@ -103,7 +103,7 @@ func TestKEDA(t *testing.T) {
 	start := func(d object) string {
 		spec, addr := d.Spec.Template.Spec, address(t)
 		c := spec.Containers[0]
-		if d.Kind != "Deployment" || spec.Grace <= int(s.b.Config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
+		if d.Kind != "Deployment" || spec.Grace <= int(s.Config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
 			t.Errorf("%+v", d)
 		}
 		if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Port != admin || d.Spec.Template.Metadata.Annotations["prometheus.io/port"] != strconv.Itoa(admin) {
@@ -115,9 +115,9 @@ func TestKEDA(t *testing.T) {
 				t.Fatalf("%q is not %s", args[i], from)
 			}
 		}
-		args[1], args[2] = "--config="+s.config, "--admin="+addr
+		args[1], args[2] = "--config="+s.File, "--admin="+addr
 		s.process(args...)
-		s.eventually(d.Metadata.Name+" is ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == 200 })
+		s.Eventually(d.Metadata.Name+" is ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == 200 })
 		return addr
 	}
 	core := start(deployments[0])
@@ -138,8 +138,8 @@ func TestKEDA(t *testing.T) {
 		}
 	}
 	redis := fields["redis-streams"]
-	keys := s.b.Partitions.First().Keys
-	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.b.Config.Limits.Tasks) {
+	keys := s.Partitions.First().Keys
+	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.Config.Limits.Tasks) {
 		t.Errorf("%+v", redis)
 	}
 	query := regexp.MustCompile(`^sum\(max by \((\w+)\) \((fanfold_\w+)\{(\w+=".*")\}\)\)$`).FindStringSubmatch(fields["prometheus"]["query"])
@@ -154,18 +154,18 @@ func TestKEDA(t *testing.T) {
 		}
 		return sum(all, query[2], query[3])
 	}
-	ids := []string{s.insert("scaled", ""), s.insert("scaled", "")}
-	s.push(ids...)
-	s.eventually("the listener without pods lags", func() bool { return lag(core) == 2 })
-	if n := s.b.Redis.XLen(t.Context(), redis["stream"]).Val(); n != 2 {
+	ids := []string{s.Records.Insert("scaled", ""), s.Records.Insert("scaled", "")}
+	s.Jobs.Push(ids...)
+	s.Eventually("the listener without pods lags", func() bool { return lag(core) == 2 })
+	if n := s.Redis.XLen(t.Context(), redis["stream"]).Val(); n != 2 {
 		t.Errorf("%d entries in %s", n, redis["stream"])
 	}
 	addr := start(deployments[1])
-	for _, v := range s.wait(ids...) {
-		s.content(v)
+	for _, v := range s.Jobs.Wait(ids...) {
+		s.Files.Content(v)
 	}
-	s.eventually("nothing lags", func() bool { return lag(core)+lag(addr) == 0 })
-	if pending, err := s.b.Redis.XPending(t.Context(), redis["stream"], redis["consumerGroup"]).Result(); err != nil || pending.Count != 0 {
+	s.Eventually("nothing lags", func() bool { return lag(core)+lag(addr) == 0 })
+	if pending, err := s.Redis.XPending(t.Context(), redis["stream"], redis["consumerGroup"]).Result(); err != nil || pending.Count != 0 {
 		t.Errorf("%+v %v", pending, err)
 	}
 }

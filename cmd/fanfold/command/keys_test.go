@@ -66,21 +66,21 @@ func TestTextKeysInTheDocs(t *testing.T) {
 `, names[head], folding[head])
 	}
 	s := newStack(t, reports)
-	s.exec("CREATE TABLE pairs (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(20), b VARCHAR(20)) CHARACTER SET utf8mb4")
+	s.Records.Exec("CREATE TABLE pairs (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(20), b VARCHAR(20)) CHARACTER SET utf8mb4")
 	for _, pair := range pairs {
-		s.exec("INSERT INTO pairs (a, b) VALUES (?, ?)", pair[0], pair[1])
+		s.Records.Exec("INSERT INTO pairs (a, b) VALUES (?, ?)", pair[0], pair[1])
 	}
-	s.serve(s.config)
+	s.Serve(s.File)
 	mysql := testmain.SharedDatabase(t).MySQL
 	for i, head := range heads {
 		var content string
 		switch {
 		case i < len(names):
-			content = s.succeed(names[head], "")
+			content = s.Jobs.Succeed(names[head], "")
 		case mysql && strings.HasPrefix(head, "utf8mb4_uca1400_"), !mysql && strings.HasPrefix(head, "utf8mb4_0900_"):
 			continue // a collation of the other server
 		default:
-			content = s.expect("both_of", "SELECT CONCAT(a, ' ', b) FROM pairs WHERE a = b COLLATE "+head+" ORDER BY id")
+			content = s.Records.Expect("both_of", "SELECT CONCAT(a, ' ', b) FROM pairs WHERE a = b COLLATE "+head+" ORDER BY id")
 		}
 		got := strings.Split(strings.TrimSuffix(content, "\r\n"), "\r\n")[1:]
 		if diff := cmp.Diff(want[head], slices.Clip(got)); len(want[head])+len(got) > 0 && diff != "" {
@@ -105,27 +105,27 @@ func TestNumbersAsKeys(t *testing.T) {
     stages: [{listeners: [{name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}, {name: c, database: db, query: "SELECT k, c FROM c ORDER BY c"}]}]
     join: {key: k}
 `)
-	s.exec("CREATE TABLE a (k INT, a INT)")
-	s.exec("INSERT INTO a VALUES (1, 1), (2, 2)")
-	s.exec("CREATE TABLE b (k DECIMAL(3,1), b INT)")
-	s.exec("INSERT INTO b VALUES (1, 1), (3, 3), (0, 4)")
-	s.exec("CREATE TABLE c (k VARCHAR(9), c INT)")
-	s.exec("INSERT INTO c VALUES ('1', 1), ('1.00', 2), ('1 ', 3), (' 1', 4), ('1abc', 5), ('abc', 6)")
-	s.serve(s.config)
+	s.Records.Exec("CREATE TABLE a (k INT, a INT)")
+	s.Records.Exec("INSERT INTO a VALUES (1, 1), (2, 2)")
+	s.Records.Exec("CREATE TABLE b (k DECIMAL(3,1), b INT)")
+	s.Records.Exec("INSERT INTO b VALUES (1, 1), (3, 3), (0, 4)")
+	s.Records.Exec("CREATE TABLE c (k VARCHAR(9), c INT)")
+	s.Records.Exec("INSERT INTO c VALUES ('1', 1), ('1.00', 2), ('1 ', 3), (' 1', 4), ('1abc', 5), ('abc', 6)")
+	s.Serve(s.File)
 	for name, want := range map[string]string{
 		"full": "k,a,b\r\n1,1,1\r\n2,2,\r\n3.0,,3\r\n0.0,,4\r\n",
 		"cast": "k,a,b\r\n1.0,1,1\r\n2.0,2,\r\n3.0,,3\r\n0.0,,4\r\n",
 		"text": "k,b,c\r\n1.0,1,1\r\n1.0,1,2\r\n",
 	} {
-		if diff := cmp.Diff(want, s.succeed(name, "")); diff != "" {
+		if diff := cmp.Diff(want, s.Jobs.Succeed(name, "")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	// SQL, as the page says.
-	if got := s.expect("k", "SELECT COALESCE(a.k, b.k) FROM a LEFT JOIN b ON b.k = a.k UNION ALL SELECT b.k FROM b WHERE b.k > 2"); got != "k\r\n1.0\r\n2.0\r\n3.0\r\n" {
+	if got := s.Records.Expect("k", "SELECT COALESCE(a.k, b.k) FROM a LEFT JOIN b ON b.k = a.k UNION ALL SELECT b.k FROM b WHERE b.k > 2"); got != "k\r\n1.0\r\n2.0\r\n3.0\r\n" {
 		t.Errorf("SQL's keys: %q", got)
 	}
-	if got := s.expect("c", "SELECT c FROM c WHERE k = 1 ORDER BY c") + s.expect("c", "SELECT c FROM c WHERE k = 0"); got != "c\r\n1\r\n2\r\n3\r\n4\r\n5\r\nc\r\n6\r\n" {
+	if got := s.Records.Expect("c", "SELECT c FROM c WHERE k = 1 ORDER BY c") + s.Records.Expect("c", "SELECT c FROM c WHERE k = 0"); got != "c\r\n1\r\n2\r\n3\r\n4\r\n5\r\nc\r\n6\r\n" {
 		t.Errorf("SQL's equal texts: %q", got)
 	}
 }

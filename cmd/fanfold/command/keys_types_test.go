@@ -94,13 +94,13 @@ func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
 		})
 	}
 	s := newStack(t, reports.String())
-	s.exec("SET GLOBAL sql_mode = ''") // values out of range are clamped
+	s.Records.Exec("SET GLOBAL sql_mode = ''") // values out of range are clamped
 	random := rand.New(rand.NewPCG(26, 11))
 	for n, family := range keyFamilies {
 		for _, side := range []string{"left", "right"} {
-			s.exec(fmt.Sprintf("CREATE TABLE %s%d (id INT PRIMARY KEY) CHARACTER SET utf8mb4", side, n))
+			s.Records.Exec(fmt.Sprintf("CREATE TABLE %s%d (id INT PRIMARY KEY) CHARACTER SET utf8mb4", side, n))
 			for c, kind := range family.types {
-				s.exec(fmt.Sprintf("ALTER TABLE %s%d ADD c%d %s", side, n, c, kind))
+				s.Records.Exec(fmt.Sprintf("ALTER TABLE %s%d ADD c%d %s", side, n, c, kind))
 			}
 			for id := range rows {
 				values, insert := []any{id}, "?"
@@ -115,15 +115,15 @@ func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
 						values = append(values, nil)
 					}
 				}
-				s.exec(fmt.Sprintf("INSERT IGNORE INTO %s%d VALUES (%s)", side, n, insert), values...)
+				s.Records.Exec(fmt.Sprintf("INSERT IGNORE INTO %s%d VALUES (%s)", side, n, insert), values...)
 			}
 		}
 	}
-	s.serve(s.config)
+	s.Serve(s.File)
 	for n, family := range keyFamilies {
 		family.pairs(func(left, right int) {
-			got := s.succeed(fmt.Sprintf("f%d_%d_%d", n, left, right), "")
-			want := s.expect("l,r", fmt.Sprintf("SELECT l.id, r.id FROM left%d l JOIN right%[1]d r ON l.c%d = r.c%d ORDER BY l.id, r.id", n, left, right))
+			got := s.Jobs.Succeed(fmt.Sprintf("f%d_%d_%d", n, left, right), "")
+			want := s.Records.Expect("l,r", fmt.Sprintf("SELECT l.id, r.id FROM left%d l JOIN right%[1]d r ON l.c%d = r.c%d ORDER BY l.id, r.id", n, left, right))
 			if strings.Count(want, "\n") < 2 {
 				t.Errorf("%s = %s: MariaDB finds nothing", family.types[left], family.types[right])
 			}
@@ -160,18 +160,18 @@ func TestKeyValuesInTheDocs(t *testing.T) {
 `, i, row[1], row[2])
 	}
 	s := newStack(t, reports.String())
-	s.serve(s.config)
+	s.Serve(s.File)
 	said := map[bool]string{true: "equal", false: "–"}
 	server, cell := "MariaDB", 4
 	if testmain.SharedDatabase(t).MySQL {
 		server, cell = "MySQL", 5
 	}
 	for i, row := range rows {
-		if got := said[s.succeed(fmt.Sprintf("pair%d", i), "") == "l,r\r\n1,2\r\n"]; got != row[3] {
+		if got := said[s.Jobs.Succeed(fmt.Sprintf("pair%d", i), "") == "l,r\r\n1,2\r\n"]; got != row[3] {
 			t.Errorf("Fanfold: %s and %s: %s, and the page says %s", row[1], row[2], got, row[3])
 		}
 		var equal sql.NullBool
-		if err := s.db.QueryRowContext(t.Context(), "SELECT "+row[1]+" = "+row[2]).Scan(&equal); err != nil {
+		if err := s.DB.QueryRowContext(t.Context(), "SELECT "+row[1]+" = "+row[2]).Scan(&equal); err != nil {
 			t.Fatal(err)
 		}
 		if got := said[equal.Bool]; got != row[cell] {

@@ -18,27 +18,27 @@ func TestRunningJobsOfAReport(t *testing.T) {
   other:
     stages: [{listeners: [{name: other, database: db, query: "SELECT 1 AS k"}]}]
 `, "limits: {lease: 2s}")
-	s.exec("CREATE TABLE held (id INT PRIMARY KEY)")
-	s.exec("INSERT INTO held VALUES (1)")
-	release := s.hold()
+	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
+	s.Records.Exec("INSERT INTO held VALUES (1)")
+	release := hold(s.Stack)
 	var ids []string
 	for range 8 {
-		ids = append(ids, s.insert("two", ""))
+		ids = append(ids, s.Records.Insert("two", ""))
 	}
-	s.push(ids...)
-	s.serve(s.config)
-	s.serve(s.config)
-	keys := s.b.Partitions.First().Keys
+	s.Jobs.Push(ids...)
+	s.Serve(s.File)
+	s.Serve(s.File)
+	keys := s.Partitions.First().Keys
 	queued := func(want int64) func() bool {
-		return func() bool { return s.b.Redis.ZCard(t.Context(), keys.Waiting("two")).Val() == want }
+		return func() bool { return s.Redis.ZCard(t.Context(), keys.Waiting("two")).Val() == want }
 	}
-	s.eventually("six of them wait", queued(6))
-	if v := s.run("other", ""); v.Status != report.Success {
+	s.Eventually("six of them wait", queued(6))
+	if v := s.Jobs.Run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	var running, waiting []string
 	for _, id := range ids {
-		if s.b.Redis.Exists(t.Context(), keys.Job(id)).Val() == 1 {
+		if s.Redis.Exists(t.Context(), keys.Job(id)).Val() == 1 {
 			running = append(running, id)
 		} else {
 			waiting = append(waiting, id)
@@ -50,16 +50,16 @@ func TestRunningJobsOfAReport(t *testing.T) {
 	s.because(waiting[0], why.KindNoRoom, "at most 2 of them run at once")
 	s.must("cancel "+running[0], "cancelled")
 	s.must("cancel "+waiting[0], "cancelled")
-	s.eventually("another one starts", queued(5))
+	s.Eventually("another one starts", queued(5))
 	release()
-	for _, v := range s.wait(append(waiting[1:], running[1])...) {
+	for _, v := range s.Jobs.Wait(append(waiting[1:], running[1])...) {
 		if v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%+v", v)
 		}
 	}
-	s.idle()
+	s.Jobs.Idle()
 	now, most := 0, 0
-	for _, m := range s.b.Redis.XRange(t.Context(), keys.Events, "-", "+").Val() {
+	for _, m := range s.Redis.XRange(t.Context(), keys.Events, "-", "+").Val() {
 		switch {
 		case m.Values["event"] == "started" && m.Values["report"] == "two":
 			now++

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestListsOfNothing: list is an alias of ls, and fanfold list says if no records match.
 func TestListsOfNothing(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	for _, of := range []string{"dead", "delay", "timer", "pause", "quarantine"} {
 		out, code := s.fanfold(of, "list")
 		if same, _ := s.fanfold(of, "ls"); code != exitOK || out != same {
@@ -31,9 +32,9 @@ func TestListsOfNothing(t *testing.T) {
 // TestListOfSome: list returns the records that match all filters, with parameters and times.
 func TestListOfSome(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, typedReport+oneReport[1:])
-	old, vip, other := s.insert("typed", `{"s": "vip", "i": 7}`), s.insert("typed", `{"s": "vip", "i": "8"}`), s.insert("slow", `{"seconds": 1.5}`)
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 2 DAY WHERE id = ?", old)
+	s := newStack(t, typedReport+e2e.Slow[1:])
+	old, vip, other := s.Records.Insert("typed", `{"s": "vip", "i": 7}`), s.Records.Insert("typed", `{"s": "vip", "i": "8"}`), s.Records.Insert("slow", `{"seconds": 1.5}`)
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 2 DAY WHERE id = ?", old)
 	for args, want := range map[string][]string{
 		"":                                {other, vip, old},
 		"--report typed":                  {vip, old},

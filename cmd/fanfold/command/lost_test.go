@@ -24,20 +24,20 @@ func TestWhatRedisHasLost(t *testing.T) {
     stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.First()
-	s.serve(s.config)
+	ctx, sc := t.Context(), s.Partitions.First()
+	s.Serve(s.File)
 	for _, listener := range []string{"a", "b"} {
 		if out, code := s.fanfold("pause", "listener", listener); code != exitOK {
 			t.Fatal(out)
 		}
 	}
-	message, data, double := s.insert("one", ""), s.insert("one", ""), s.insert("two", "")
-	s.push(message, data, double)
+	message, data, double := s.Records.Insert("one", ""), s.Records.Insert("one", ""), s.Records.Insert("two", "")
+	s.Jobs.Push(message, data, double)
 	for _, id := range []string{message, data, double} {
-		s.eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
+		s.Eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
 	}
-	s.b.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
-	s.b.Redis.Del(ctx, sc.Keys.Job(data))
+	s.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
+	s.Redis.Del(ctx, sc.Keys.Job(data))
 	if v := s.ask(data); v.Kind != why.KindLost && v.Kind != why.KindLooking && v.Kind != why.KindStateless && v.Kind != why.KindDelayed {
 		t.Errorf("%+v", v)
 	}
@@ -53,20 +53,20 @@ func TestWhatRedisHasLost(t *testing.T) {
 		}
 	}
 	for id, attempt := range map[string]int64{message: 1, data: 2, double: 1} {
-		v := s.wait(id)[0]
+		v := s.Jobs.Wait(id)[0]
 		if v.Status != report.Success || v.Attempt != attempt {
 			t.Errorf("%+v, not SUCCESS in attempt %d", v, attempt)
 		}
 	}
-	s.eventually("no entry is left", func() bool {
-		return s.b.Redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.Redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanIn).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanInLarge).Val() == 0
+	s.Eventually("no entry is left", func() bool {
+		return s.Redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.Redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.Redis.XLen(ctx, sc.Keys.FanIn).Val()+s.Redis.XLen(ctx, sc.Keys.FanInLarge).Val() == 0
 	})
-	for _, e := range s.b.Redis.XRange(ctx, sc.Keys.Events, "-", "+").Val() {
+	for _, e := range s.Redis.XRange(ctx, sc.Keys.Events, "-", "+").Val() {
 		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {
 			t.Errorf("%v", e.Values)
 		}
 	}
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'"); n != 3 {
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'"); n != 3 {
 		t.Errorf("%d records are SUCCESS", n)
 	}
 }

@@ -28,13 +28,13 @@ func TestManifestCountsMatches(t *testing.T) {
 	s := newStack(t, "  inner:"+fmt.Sprintf(listeners, "id", "inner", "inner")+"  full:"+fmt.Sprintf(listeners, "id", "left", "full")+
 		"  sorted:"+fmt.Sprintf(listeners, "k, id", "inner", "left"), "limits: {fold_bytes: 64KB, lease: 5s}")
 	for name, key := range map[string]string{"a": "seq * 7 % 5000", "b": "IF(seq % 10 = 0, NULL, seq * 11 % 9000)", "c": "CAST(seq * 13 % 30000 AS SIGNED) - 100"} {
-		s.exec("CREATE TABLE " + name + " (id INT PRIMARY KEY, k INT, KEY (k, id))")
-		s.exec("INSERT INTO " + name + " SELECT seq, " + key + " FROM seq_1_to_20000")
+		s.Records.Exec("CREATE TABLE " + name + " (id INT PRIMARY KEY, k INT, KEY (k, id))")
+		s.Records.Exec("INSERT INTO " + name + " SELECT seq, " + key + " FROM seq_1_to_20000")
 	}
-	s.serve(s.config)
+	s.Serve(s.File)
 	for _, r := range []string{"inner", "full", "sorted"} {
 		for _, n := range []int{100, 20_000} {
-			job := s.run(r, fmt.Sprintf(`{"n": %d}`, n))
+			job := s.Jobs.Run(r, fmt.Sprintf(`{"n": %d}`, n))
 			data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(job.File, "file://")))
 			if err != nil {
 				t.Fatal(err, job)
@@ -49,7 +49,7 @@ func TestManifestCountsMatches(t *testing.T) {
 			}
 			count := func(table, other string) *int64 {
 				var found int64
-				if err := s.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+rows(table)+" t WHERE t.k IS NULL OR t.k NOT IN (SELECT k FROM "+rows(other)+" o WHERE k IS NOT NULL)").Scan(&found); err != nil {
+				if err := s.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+rows(table)+" t WHERE t.k IS NULL OR t.k NOT IN (SELECT k FROM "+rows(other)+" o WHERE k IS NOT NULL)").Scan(&found); err != nil {
 					t.Fatal(err)
 				}
 				return &found

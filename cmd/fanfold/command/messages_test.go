@@ -4,14 +4,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestMessages: an error says what is wrong, where, and how to correct it.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
-	id := s.insert("slow", "")
-	text, err := os.ReadFile(s.config)
+	s := newStackAlone(t, nil, e2e.Slow, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
+	id := s.Records.Insert("slow", "")
+	text, err := os.ReadFile(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +22,7 @@ func TestMessages(t *testing.T) {
 		if !strings.Contains(string(text), old) {
 			t.Fatalf("no %q in %s", old, text)
 		}
-		file := s.dir + "/" + name
+		file := s.Dir + "/" + name
 		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), old, text2)), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -30,9 +32,9 @@ func TestMessages(t *testing.T) {
 	empty := edited("empty.yaml", "records: {", "records: {table: not_migrated, ")
 	open := edited("open.yaml", "records: {", "admin: 0.0.0.0:0\nrecords: {")
 	public := edited("public.yaml", "records: {", "admin: 203.0.113.7:1\nadmin_public: true\nrecords: {")
-	_, mysqlPort, _ := strings.Cut(s.b.Config.Databases["db"].DSN.Reveal(), "tcp(")
+	_, mysqlPort, _ := strings.Cut(s.Config.Databases["db"].DSN.Reveal(), "tcp(")
 	mysqlPort, _, _ = strings.Cut(mysqlPort, ")")
-	wrongServer := edited("server.yaml", s.redis.Addr, mysqlPort)
+	wrongServer := edited("server.yaml", s.Server.Addr, mysqlPort)
 	for _, c := range []struct {
 		code int
 		args string
@@ -66,9 +68,9 @@ func TestMessages(t *testing.T) {
 // TestSubmitIntoAPipe: submit --wait shows the progress of the listeners in a pipe, too.
 func TestSubmitIntoAPipe(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.serve(s.config)
-	id := s.insert("slow", "")
+	s := newStack(t, e2e.Slow)
+	s.Serve(s.File)
+	id := s.Records.Insert("slow", "")
 	if out, code := s.fanfold("submit", id, "--wait"); code != exitOK || !inOrder(out, id+" one done, 1 row", id+" SUCCESS", "FILE (ERROR)") {
 		t.Errorf("%d %s", code, out)
 	}

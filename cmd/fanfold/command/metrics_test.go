@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // sample is a line of /metrics.
@@ -69,15 +70,15 @@ func TestLag(t *testing.T) {
 	t.Parallel()
 	const jobs = 20
 	s := newStack(t, crowdReport)
-	s.config = s.divided("two.yaml", 2, crowdReport)
-	s.b = s.open(s.config)
+	s.File = s.Divided("two.yaml", 2, crowdReport)
+	s.Use(s.File)
 	core, ab, c := address(t), address(t), address(t)
-	engine := s.process("-c", s.config, "serve", "--roles", "engine,scheduler", "--admin", core)
-	s.eventually("ready", func() bool { code, _ := get(t, core, "/readyz"); return code == 200 })
-	ids := s.insertCrowd(jobs)
-	s.push(ids[:jobs/2]...)
+	engine := s.process("-c", s.File, "serve", "--roles", "engine,scheduler", "--admin", core)
+	s.Eventually("ready", func() bool { code, _ := get(t, core, "/readyz"); return code == 200 })
+	ids := s.crowd.insert(jobs)
+	s.Jobs.Push(ids[:jobs/2]...)
 	for _, id := range ids[jobs/2:] {
-		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Unix()), Member: id})
+		s.Redis.ZAdd(t.Context(), s.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Unix()), Member: id})
 	}
 	// listener checks the metrics of a listener in a process.
 	var all []sample
@@ -92,13 +93,13 @@ func TestLag(t *testing.T) {
 			return listener("src.a", a, workersAB) && listener("src.b", b, workersAB) && listener("src.c", c, workersC)
 		}
 	}
-	s.eventually("tasks wait for workers", tells(core, jobs, jobs, 0, 0, 0))
+	s.Eventually("tasks wait for workers", tells(core, jobs, jobs, 0, 0, 0))
 	for _, part := range []string{`partition="0"`, `partition="1"`} {
 		if sum(all, "fanfold_tasks_lag", `listener="src.a"`, part) == 0 {
 			t.Errorf("no lag in %s", part)
 		}
 	}
-	s.eventually("every moved id is counted", func() bool {
+	s.Eventually("every moved id is counted", func() bool {
 		return sum(scrape(t, core), "fanfold_delayed_lateness_seconds_count") == jobs/2
 	})
 	const oldest, zero = "fanfold_tasks_oldest_seconds", `partition="0"`
@@ -108,13 +109,13 @@ func TestLag(t *testing.T) {
 		t.Errorf("the oldest task is older by %v s after %v s", grown, passed)
 	}
 
-	s.process("-c", s.config, "serve", "--roles", "listeners", "--listeners", "src.[ab]", "--admin", ab)
+	s.process("-c", s.File, "serve", "--roles", "listeners", "--listeners", "src.[ab]", "--admin", ab)
 	// A worker counts in each of the two partitions.
-	s.eventually("the first stage is done", tells(core, 0, 0, jobs, 2, 0))
-	s.eventually("another process tells the same", tells(ab, 0, 0, jobs, 2, 0))
-	s.process("-c", s.config, "serve", "--roles", "listeners", "--listeners", "src.c", "--admin", c)
-	s.wait(ids...)
-	s.eventually("all is done", tells(core, 0, 0, 0, 2, 2))
+	s.Eventually("the first stage is done", tells(core, 0, 0, jobs, 2, 0))
+	s.Eventually("another process tells the same", tells(ab, 0, 0, jobs, 2, 0))
+	s.process("-c", s.File, "serve", "--roles", "listeners", "--listeners", "src.c", "--admin", c)
+	s.Jobs.Wait(ids...)
+	s.Eventually("all is done", tells(core, 0, 0, 0, 2, 2))
 	for _, m := range all {
 		for _, end := range []string{"_lag", "_oldest_seconds", "_overdue_seconds", "_waiting", "_pending"} {
 			if strings.HasSuffix(m.name, end) && m.value != 0 {
@@ -136,7 +137,7 @@ func TestLag(t *testing.T) {
 	// Without a scheduler, due ids are not moved.
 	kill(t, engine)
 	id := ids[0]
-	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
+	s.Redis.ZAdd(t.Context(), s.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
 	if late := sum(scrape(t, ab), "fanfold_delayed_overdue_seconds"); late < 59 || late > 90 {
 		t.Errorf("an id that was due a minute ago is late by %v s", late)
 	}
@@ -150,7 +151,7 @@ func TestMetricsWhileAMasterHangs(t *testing.T) {
 	read := func() (map[string]int, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		figures, err := s.b.Inspect.Figures.Read(ctx)
+		figures, err := s.Inspect.Figures.Read(ctx)
 		count := map[string]int{}
 		for _, f := range figures {
 			count[f.Part]++
@@ -240,19 +241,19 @@ var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*?<!-- end -->`)
 // -update, the test writes it), and checks that every metric in the documentation exists.
 func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "traces: {url: 'http://127.0.0.1:1'}")
+	s := newStack(t, e2e.Slow, "traces: {url: 'http://127.0.0.1:1'}")
 	d := described{metrics: map[string]string{}}
-	if err := s.b.RegisterMetrics(d); err != nil {
+	if err := s.RegisterMetrics(d); err != nil {
 		t.Fatal(err)
 	}
-	s.b.Metrics = d
-	end, err := s.b.Traces(t.Context(), "c", slog.New(slog.DiscardHandler))
+	s.Metrics = d
+	end, err := s.Traces(t.Context(), "c", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
 	for _, role := range process.Roles {
-		if _, err := s.b.Role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
+		if _, err := s.Role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}

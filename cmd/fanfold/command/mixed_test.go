@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -21,7 +22,7 @@ func TestReleasesSideBySide(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, changing("v"), "limits: {lease: 2s, grace: 2s, stop: 1s}")
 	command := func(previous bool, args ...string) *exec.Cmd {
-		c := command(append([]string{"-c", s.config}, args...)...)
+		c := command(append([]string{"-c", s.File}, args...)...)
 		if binary := os.Getenv(previousRelease); previous && binary != "" {
 			c.Path, c.Args[0] = binary, binary
 		} else if previous {
@@ -64,9 +65,9 @@ func TestReleasesSideBySide(t *testing.T) {
 				return
 			case <-tick.C:
 			}
-			id, err := s.b.Records.Insert(t.Context(), "changing", []byte(`{"seconds": "`+[]string{"0", "0.5", "3"}[n%3]+`"}`))
+			id, err := s.Process.Records.Insert(t.Context(), "changing", []byte(`{"seconds": "`+[]string{"0", "0.5", "3"}[n%3]+`"}`))
 			if err == nil {
-				err = s.b.Operate.Jobs.Push(t.Context(), id)
+				err = s.Operate.Jobs.Push(t.Context(), id)
 			}
 			if err != nil {
 				t.Error(err)
@@ -75,7 +76,7 @@ func TestReleasesSideBySide(t *testing.T) {
 			ids = append(ids, id)
 		}
 	}()
-	members := s.b.Partitions.First().Definitions
+	members := s.Partitions.First().Definitions
 	running := [2]*exec.Cmd{start(true), start(true)}
 	for step, previous := range []bool{false, false, true, true, false, true} {
 		n := step % 2
@@ -84,14 +85,14 @@ func TestReleasesSideBySide(t *testing.T) {
 			stop = syscall.SIGKILL
 		}
 		migrate(previous)
-		before := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'")
-		s.eventually("jobs end", func() bool {
-			return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") >= before+5
+		before := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'")
+		s.Eventually("jobs end", func() bool {
+			return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") >= before+5
 		})
 		_ = running[n].Process.Signal(stop)
 		_ = running[n].Wait()
 		running[n] = start(previous)
-		s.eventually("the new process runs", func() bool {
+		s.Eventually("the new process runs", func() bool {
 			found, err := members.Processes(t.Context())
 			return err == nil && len(found) >= 2
 		})
@@ -99,8 +100,8 @@ func TestReleasesSideBySide(t *testing.T) {
 	cancel()
 	ids := <-pushed
 	anew := 0
-	for _, v := range s.wait(ids...) {
-		if v.Status != report.Success || s.content(v) != "k,v\r\n1,0\r\n" {
+	for _, v := range s.Jobs.Wait(ids...) {
+		if v.Status != report.Success || s.Files.Content(v) != "k,v\r\n1,0\r\n" {
 			t.Errorf("%+v", v)
 		}
 		if v.Attempt > 1 {
@@ -114,8 +115,8 @@ func TestReleasesSideBySide(t *testing.T) {
 			t.Errorf("serve after an interrupt: %v", err)
 		}
 	}
-	if wrong := agree(s); wrong != "" {
+	if wrong := e2e.Agree(s.Stack); wrong != "" {
 		t.Error(wrong)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }

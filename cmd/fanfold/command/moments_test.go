@@ -20,19 +20,19 @@ func TestMomentsOfListeners(t *testing.T) {
       - listeners: [{name: after, database: db, query: "SELECT k, v AS later FROM moments WHERE k IN (:before.k)"}]
     join: {key: k}
 `)
-	s.exec("CREATE TABLE moments (k INT PRIMARY KEY, v INT)")
-	s.exec("INSERT INTO moments VALUES (1, 10)")
+	s.Records.Exec("CREATE TABLE moments (k INT PRIMARY KEY, v INT)")
+	s.Records.Exec("INSERT INTO moments VALUES (1, 10)")
 	s.must("pause listener after", "listener/after")
-	s.serve(s.config)
-	id := s.insert("moments", "")
-	s.push(id)
+	s.Serve(s.File)
+	id := s.Records.Insert("moments", "")
+	s.Jobs.Push(id)
 	s.because(id, why.KindPaused, "stage\":2")
-	s.exec("UPDATE moments SET v = 20")
-	s.exec("INSERT INTO moments VALUES (2, 20)")
+	s.Records.Exec("UPDATE moments SET v = 20")
+	s.Records.Exec("INSERT INTO moments VALUES (2, 20)")
 	changed := time.Now()
 	s.must("resume listener after", "listener/after")
-	done := s.wait(id)[0]
-	if got := s.content(done); got != "k,earlier,later\r\n1,10,20\r\n" {
+	done := s.Jobs.Wait(id)[0]
+	if got := s.Files.Content(done); got != "k,earlier,later\r\n1,10,20\r\n" {
 		t.Errorf("%q", got)
 	}
 	text, err := os.ReadFile(strings.TrimPrefix(done.File, "file://") + ".manifest.json")

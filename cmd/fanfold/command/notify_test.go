@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -42,7 +43,7 @@ func TestNotify(t *testing.T) {
 		}
 		of := r.Header.Get("webhook-id")
 		got[of] = append(got[of], told.Data)
-		if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE id = ? AND status = ? AND attempt = ?", told.Data.ID, told.Data.Status, told.Data.Attempt); n != 1 {
+		if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE id = ? AND status = ? AND attempt = ?", told.Data.ID, told.Data.Status, told.Data.Attempt); n != 1 {
 			t.Errorf("%+v is told, and the record says something else", told.Data)
 		}
 	}))
@@ -52,18 +53,18 @@ func TestNotify(t *testing.T) {
     parameters: {seconds: {type: decimal, default: "0"}}
     notify: {url: %q, secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", retry: {retries: 100, delay: 300ms}}
     stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}]}]
-`, service.URL)+oneReport, "limits: {stop: 1s}")
+`, service.URL)+e2e.Slow, "limits: {stop: 1s}")
 	told := func(id string, attempt int64, status string) []ended {
 		mu.Lock()
 		defer mu.Unlock()
 		return got[fmt.Sprintf("%s-%d-%s", id, attempt, status)]
 	}
 
-	first := s.process("-c", s.config, "serve")
-	done := s.insert("tells", "")
-	s.push(done)
-	s.wait(done)
-	s.eventually("the service was asked", func() bool { mu.Lock(); defer mu.Unlock(); return refused > 0 })
+	first := s.process("-c", s.File, "serve")
+	done := s.Records.Insert("tells", "")
+	s.Jobs.Push(done)
+	s.Jobs.Wait(done)
+	s.Eventually("the service was asked", func() bool { mu.Lock(); defer mu.Unlock(); return refused > 0 })
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,23 +73,23 @@ func TestNotify(t *testing.T) {
 	down = false
 	mu.Unlock()
 
-	cancelled, wrong, quiet := s.insert("tells", ""), s.insert("tells", `{"seconds": "never"}`), s.insert("slow", "")
+	cancelled, wrong, quiet := s.Records.Insert("tells", ""), s.Records.Insert("tells", `{"seconds": "never"}`), s.Records.Insert("slow", "")
 	if out, code := s.fanfold("cancel", cancelled, "--reason", "not needed"); code != exitOK {
 		t.Fatal(out)
 	}
-	s.process("-c", s.config, "serve")
-	s.push(wrong, quiet)
-	s.wait(wrong, quiet)
-	s.eventually("all ends are told", func() bool {
+	s.process("-c", s.File, "serve")
+	s.Jobs.Push(wrong, quiet)
+	s.Jobs.Wait(wrong, quiet)
+	s.Eventually("all ends are told", func() bool {
 		return len(told(done, 1, "success")) > 0 && len(told(cancelled, 0, "cancelled")) > 0 && len(told(wrong, 0, "failed")) > 0
 	})
 	if out, code := s.fanfold("retry", done, "--wait"); code != exitOK {
 		t.Fatal(out)
 	}
-	s.eventually("the second end is told", func() bool { return len(told(done, 2, "success")) > 0 })
-	s.eventually("nothing is to be told any more", func() bool {
-		k := s.b.Partitions.First().Keys
-		return s.b.Redis.XLen(t.Context(), k.Finished).Val()+s.b.Redis.ZCard(t.Context(), k.WaitingFired).Val() == 0
+	s.Eventually("the second end is told", func() bool { return len(told(done, 2, "success")) > 0 })
+	s.Eventually("nothing is to be told any more", func() bool {
+		k := s.Partitions.First().Keys
+		return s.Redis.XLen(t.Context(), k.Finished).Val()+s.Redis.ZCard(t.Context(), k.WaitingFired).Val() == 0
 	})
 	mu.Lock()
 	defer mu.Unlock()
@@ -101,8 +102,8 @@ func TestNotify(t *testing.T) {
 		}
 	}
 	for of, want := range map[string]ended{
-		done + "-1-success":        {done, 1, report.Success, "file://" + s.dir + "/files/" + s.fileName("tells", done, 1), 1, ""},
-		done + "-2-success":        {done, 2, report.Success, "file://" + s.dir + "/files/" + s.fileName("tells", done, 2), 1, ""},
+		done + "-1-success":        {done, 1, report.Success, "file://" + s.Dir + "/files/" + s.Files.Named("tells", done, 1), 1, ""},
+		done + "-2-success":        {done, 2, report.Success, "file://" + s.Dir + "/files/" + s.Files.Named("tells", done, 2), 1, ""},
 		cancelled + "-0-cancelled": {cancelled, 0, report.Cancelled, "", 0, "not needed"},
 	} {
 		if one := got[of][0]; one != want {

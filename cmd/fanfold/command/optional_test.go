@@ -41,9 +41,9 @@ func TestOptionalParameters(t *testing.T) {
   service:`+parameters+`
     stages: [{listeners: [{name: three, kind: external, columns: [k]}]}]
 `, fmt.Sprintf(`apis: {vendor: {url: "%s"}}`, api.URL))
-	s.exec("CREATE TABLE days (id INT PRIMARY KEY, day DATE)")
-	s.exec("INSERT INTO days VALUES (1, '2024-01-01'), (2, '2024-01-02'), (3, '2024-01-03')")
-	s.serve(s.config)
+	s.Records.Exec("CREATE TABLE days (id INT PRIMARY KEY, day DATE)")
+	s.Records.Exec("INSERT INTO days VALUES (1, '2024-01-01'), (2, '2024-01-02'), (3, '2024-01-03')")
+	s.Serve(s.File)
 	for _, c := range []struct {
 		record string
 		args   []string
@@ -60,26 +60,26 @@ func TestOptionalParameters(t *testing.T) {
 		for _, day := range c.days {
 			want += fmt.Sprintf("%d,2024-01-0%d,7\r\n", day, day)
 		}
-		if got := s.succeed("query", c.record); got != want {
+		if got := s.Jobs.Succeed("query", c.record); got != want {
 			t.Errorf("%s: %q", c.record, got)
 		}
 		if got, errOut, code := s.runApart(append([]string{"run", "query", "--file", "-"}, c.args...)...); code != exitOK || got != want {
 			t.Errorf("%v: %d %q\n%s", c.args, code, got, errOut)
 		}
-		s.succeed("api", c.record)
+		s.Jobs.Succeed("api", c.record)
 		if got := <-asked; got != c.api {
 			t.Errorf("%s: the API was asked %q", c.record, got)
 		}
-		id := s.insert("service", c.record)
-		s.push(id)
-		s.eventually("the task", func() bool {
-			return s.b.Redis.HExists(t.Context(), s.b.Partitions.Of(id).Keys.Job(id), "parameters").Val()
+		id := s.Records.Insert("service", c.record)
+		s.Jobs.Push(id)
+		s.Eventually("the task", func() bool {
+			return s.Redis.HExists(t.Context(), s.Partitions.Of(id).Keys.Job(id), "parameters").Val()
 		})
-		if got := s.b.Redis.HGet(t.Context(), s.b.Partitions.Of(id).Keys.Job(id), "parameters").Val(); got != c.state {
+		if got := s.Redis.HGet(t.Context(), s.Partitions.Of(id).Keys.Job(id), "parameters").Val(); got != c.state {
 			t.Errorf("%s: the service gets %s", c.record, got)
 		}
 	}
-	if v := s.run("query", `{"limit": null}`); v.Error != `parameters: limit is null (value null): give a whole number, or a string of its digits` {
+	if v := s.Jobs.Run("query", `{"limit": null}`); v.Error != `parameters: limit is null (value null): give a whole number, or a string of its digits` {
 		t.Errorf("%q", v.Error)
 	}
 }

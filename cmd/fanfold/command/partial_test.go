@@ -30,10 +30,10 @@ const partialReports = `
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, partialReports)
-	s.exec("CREATE TABLE later (k INT, w INT)")
-	s.exec("INSERT INTO later VALUES (1, 10), (2, 20)")
-	s.serve(s.config)
-	v := s.run("both", "")
+	s.Records.Exec("CREATE TABLE later (k INT, w INT)")
+	s.Records.Exec("INSERT INTO later VALUES (1, 10), (2, 20)")
+	s.Serve(s.File)
+	v := s.Jobs.Run("both", "")
 	if v.Status != report.Partial || !strings.HasPrefix(v.Error, "without listener bad: ") || !strings.Contains(v.Error, "may_be_there' doesn't exist") {
 		t.Fatalf("%+v", v)
 	}
@@ -49,7 +49,7 @@ func TestPartial(t *testing.T) {
 	if bad := m.Listeners[1]; bad.OnFailure != "default" || !strings.Contains(bad.Error, "doesn't exist") || m.Listeners[2].Error != "" {
 		t.Errorf("%+v", m.Listeners)
 	}
-	if s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Dead).Val() != 0 {
+	if s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() != 0 {
 		t.Error("it is listed as dead")
 	}
 	for _, c := range []struct{ command, want string }{
@@ -59,16 +59,16 @@ func TestPartial(t *testing.T) {
 			t.Errorf("%s: %d %s", c.command, code, out)
 		}
 	}
-	s.exec("CREATE TABLE may_be_there (k INT, v TEXT)")
-	s.exec("INSERT INTO may_be_there VALUES (1, 'one'), (2, 'two')")
+	s.Records.Exec("CREATE TABLE may_be_there (k INT, v TEXT)")
+	s.Records.Exec("INSERT INTO may_be_there VALUES (1, 'one'), (2, 'two')")
 	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK || !strings.Contains(out, "SUCCESS") {
 		t.Fatalf("%d %s", code, out)
 	}
-	whole, err := s.b.Inspect.Jobs.Get(t.Context(), v.ID)
-	if err != nil || s.content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
+	whole, err := s.Inspect.Jobs.Get(t.Context(), v.ID)
+	if err != nil || s.Files.Content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}
-	s.eventually("the file in part is deleted", func() bool {
+	s.Eventually("the file in part is deleted", func() bool {
 		_, err := os.Stat(strings.TrimPrefix(v.File, "file://"))
 		return os.IsNotExist(err)
 	})
@@ -79,23 +79,23 @@ func TestPartial(t *testing.T) {
 func TestPartialThatSilenceMakes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, partialReports, "limits: {lease: 1s}")
-	s.exec("CREATE TABLE later (k INT, w INT)")
-	s.exec("CREATE TABLE may_be_there (k INT, v TEXT)")
-	s.exec("INSERT INTO may_be_there VALUES (1, 'one')")
-	id := s.insert("both", "")
-	s.push(id)
+	s.Records.Exec("CREATE TABLE later (k INT, w INT)")
+	s.Records.Exec("CREATE TABLE may_be_there (k INT, v TEXT)")
+	s.Records.Exec("INSERT INTO may_be_there VALUES (1, 'one')")
+	id := s.Records.Insert("both", "")
+	s.Jobs.Push(id)
 	// Its one try was read by a worker that is silent since.
-	s.process("-c", s.config, "serve", "--roles", "engine")
-	ctx, stream := t.Context(), s.b.Partitions.First().Keys.Task("bad")
-	s.eventually("the job has started", func() bool { return s.b.Redis.XLen(ctx, stream).Val() == 1 })
-	if err := s.b.Redis.XGroupCreate(ctx, stream, scripts.Group, "0").Err(); err != nil {
+	s.process("-c", s.File, "serve", "--roles", "engine")
+	ctx, stream := t.Context(), s.Partitions.First().Keys.Task("bad")
+	s.Eventually("the job has started", func() bool { return s.Redis.XLen(ctx, stream).Val() == 1 })
+	if err := s.Redis.XGroupCreate(ctx, stream, scripts.Group, "0").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{stream, ">"}}).Err(); err != nil {
+	if err := s.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{stream, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != report.Partial || v.Error != "without listener bad: given up after 1 tries: worker fell silent" {
+	s.Serve(s.File)
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Partial || v.Error != "without listener bad: given up after 1 tries: worker fell silent" {
 		t.Errorf("%+v", v)
 	}
 }

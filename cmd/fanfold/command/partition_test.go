@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -22,38 +23,38 @@ func TestPartitions(t *testing.T) {
 	const jobs = 40
 	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
 	s := newStack(t, crowdReport)
-	s.config = s.divided("four.yaml", 4, crowdReport, timers)
-	s.b = s.open(s.config)
-	s.serve(s.config)
-	ids := s.insertCrowd(jobs)
+	s.File = s.Divided("four.yaml", 4, crowdReport, timers)
+	s.Use(s.File)
+	s.Serve(s.File)
+	ids := s.crowd.insert(jobs)
 	all := map[string]bool{}
 	for i, id := range ids { // into each partition by turns
-		p := s.b.Partitions[i%4]
-		all[s.b.Partitions.Of(id).Keys.Prefix] = true
+		p := s.Partitions[i%4]
+		all[s.Partitions.Of(id).Keys.Prefix] = true
 		if i%2 == 0 {
-			s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs, Values: []string{"id", id, "reply_to", "replies:my"}})
+			s.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs, Values: []string{"id", id, "reply_to", "replies:my"}})
 		} else {
-			s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Unix()), Member: id})
+			s.Redis.ZAdd(t.Context(), s.Partitions.Of(id).Keys.Delayed, redis.Z{Score: float64(time.Now().Unix()), Member: id})
 		}
 	}
 	if len(all) != 4 {
 		t.Errorf("the ids are of %d partitions", len(all))
 	}
-	s.wait(ids...)
-	if got := s.receiptsOf("replies:my", jobs/2); len(got) != jobs {
+	s.Jobs.Wait(ids...)
+	if got := s.Receipts.Wait("replies:my", jobs/2); len(got) != jobs {
 		t.Errorf("%d receipts of %d pushes", len(got), jobs/2)
 	}
-	s.b.Redis.Del(t.Context(), "replies:my")
-	s.idle()
-	s.checkCrowd(jobs)
-	for i, p := range s.b.Partitions {
+	s.Redis.Del(t.Context(), "replies:my")
+	s.Jobs.Idle()
+	s.crowd.check(jobs)
+	for i, p := range s.Partitions {
 		n := 0
-		for _, e := range s.b.Redis.XRange(t.Context(), p.Keys.Events, "-", "+").Val() {
+		for _, e := range s.Redis.XRange(t.Context(), p.Keys.Events, "-", "+").Val() {
 			id, _ := e.Values["id"].(string)
 			if e.Values["event"] == "finished" {
 				n++
 			}
-			if id != "" && s.b.Partitions.Of(id) != p {
+			if id != "" && s.Partitions.Of(id) != p {
 				t.Errorf("partition %d has the event %v", i, e.Values)
 			}
 		}
@@ -66,8 +67,8 @@ func TestPartitions(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	s.b.Redis.Set(t.Context(), s.b.Partitions[1].Keys.Timer("call-8"), "", time.Second) // by a service, wherever
-	s.eventually("all timers have fired", func() bool { return s.b.Redis.XLen(t.Context(), "called").Val() == 9 })
+	s.Redis.Set(t.Context(), s.Partitions[1].Keys.Timer("call-8"), "", time.Second) // by a service, wherever
+	s.Eventually("all timers have fired", func() bool { return s.Redis.XLen(t.Context(), "called").Val() == 9 })
 	for _, command := range []string{"doctor", "status 1", "why 1", "list", "dead ls", "delay ls", "timer ls", "quarantine ls", "pause ls"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
 			t.Errorf("%s: %d %s", command, code, out)
@@ -77,15 +78,15 @@ func TestPartitions(t *testing.T) {
 		t.Fatal(out)
 	}
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
-	more := s.insert("crowd", `{"job": 1}`)
-	s.push(more)
-	s.eventually("it waits", func() bool {
-		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Of(more).Keys.Waiting("crowd")).Val() == 1
+	more := s.Records.Insert("crowd", `{"job": 1}`)
+	s.Jobs.Push(more)
+	s.Eventually("it waits", func() bool {
+		return s.Redis.ZCard(t.Context(), s.Partitions.Of(more).Keys.Waiting("crowd")).Val() == 1
 	})
 	if out, code := s.fanfold("resume", "report", "crowd"); code != exitOK {
 		t.Fatal(out)
 	}
-	s.wait(more)
+	s.Jobs.Wait(more)
 }
 
 // TestRepartition: repartition moves all waiting work. Before that, no process and no command works
@@ -94,20 +95,20 @@ func TestRepartition(t *testing.T) {
 	t.Parallel()
 	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
 	s := newStack(t, crowdReport, timers) // no rebuild starts what is not pushed yet
-	earlier := s.config
-	stop := s.serve(earlier)
-	ids := s.insertCrowd(6)
-	s.push(ids[:2]...)
-	s.wait(ids[:2]...)
+	earlier := s.File
+	stop := s.Serve(earlier)
+	ids := s.crowd.insert(6)
+	s.Jobs.Push(ids[:2]...)
+	s.Jobs.Wait(ids[:2]...)
 	for _, command := range []string{"submit --in 1h 3 4 5", "timer set call-1 --in 1h", "timer set call-2 --in 1h", "timer pause call-2", "pause listener src.a"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
 			t.Fatal(command, out)
 		}
 	}
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
-	s.push(ids[5])
-	s.eventually("a job runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Deadlines).Val() == 1 })
-	four := s.divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
+	s.Jobs.Push(ids[5])
+	s.Eventually("a job runs", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Deadlines).Val() == 1 })
+	four := s.Divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
 	}
@@ -115,30 +116,29 @@ func TestRepartition(t *testing.T) {
 		t.Errorf("while a process runs: %d %s", code, out)
 	}
 	stop()
-	ids = append(ids, s.insert("crowd", `{"job": 7}`))
-	s.push(ids[6]) // nobody reads it
+	ids = append(ids, s.Records.Insert("crowd", `{"job": 7}`))
+	s.Jobs.Push(ids[6]) // nobody reads it
 	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier); code == exitOK || !strings.Contains(out, "1 jobs run") {
 		t.Errorf("while a job runs: %d %s", code, out)
 	}
 	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier, "--restart"); code != exitOK || !strings.Contains(out, "to 4 tagged partitions") {
 		t.Fatalf("%d %s", code, out)
 	}
-	if left := s.b.Redis.Keys(t.Context(), "fanfold:*").Val(); len(left) > 0 {
+	if left := s.Redis.Keys(t.Context(), "fanfold:*").Val(); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 	if out, code := s.fanfold("-c", earlier, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve as before: %d %s", code, out)
 	}
-	s.config = four
-	s.b = s.open(four)
-	stop = s.serve(four)
+	s.Use(four)
+	stop = s.Serve(four)
 	for command, want := range map[string]string{"delay ls": "3", "timer ls": "call-1", "pause ls": "listener/src.a"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s", command, code, out)
 		}
 	}
-	for i, p := range s.b.Partitions {
-		if n := s.b.Redis.ZCard(t.Context(), p.Keys.PausedSet).Val(); n != 1 {
+	for i, p := range s.Partitions {
+		if n := s.Redis.ZCard(t.Context(), p.Keys.PausedSet).Val(); n != 1 {
 			t.Errorf("partition %d knows %d pauses", i, n)
 		}
 	}
@@ -147,20 +147,20 @@ func TestRepartition(t *testing.T) {
 			t.Fatal(command, out)
 		}
 	}
-	for _, v := range s.wait(ids...) {
+	for _, v := range s.Jobs.Wait(ids...) {
 		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}
-	if v := s.wait(ids[5])[0]; v.Attempt != 2 {
+	if v := s.Jobs.Wait(ids[5])[0]; v.Attempt != 2 {
 		t.Errorf("the job that ran is %+v", v)
 	}
-	s.eventually("the timer has fired", func() bool { return s.b.Redis.XLen(t.Context(), "called").Val() == 1 })
+	s.Eventually("the timer has fired", func() bool { return s.Redis.XLen(t.Context(), "called").Val() == 1 })
 	stop()
 	// Other numbers of partitions, which have keys of the same names.
 	const later = 30
 	for range later {
-		id := s.insert("crowd", `{"job": 1}`)
+		id := s.Records.Insert("crowd", `{"job": 1}`)
 		if out, code := s.fanfold("submit", "--in", "1h", id); code != exitOK {
 			t.Fatal(out)
 		}
@@ -168,30 +168,30 @@ func TestRepartition(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	queued := s.insert("crowd", `{"job": 1}`)
-	s.push(queued)
+	queued := s.Records.Insert("crowd", `{"job": 1}`)
+	s.Jobs.Push(queued)
 	for _, n := range []int{6, 3} {
-		earlier := s.config
-		s.config = s.divided(fmt.Sprint(n, ".yaml"), n, crowdReport, timers)
+		earlier := s.File
+		s.File = s.Divided(fmt.Sprint(n, ".yaml"), n, crowdReport, timers)
 		if out, code := s.fanfold("repartition", "--from", earlier, "--restart"); code != exitOK {
 			t.Fatalf("%d %s", code, out)
 		}
-		s.b = s.open(s.config)
+		s.Use(s.File)
 		delayed, timers := 0, 0
-		for _, p := range s.b.Partitions {
-			for _, id := range s.b.Redis.ZRange(t.Context(), p.Keys.Delayed, 0, -1).Val() {
-				if delayed++; s.b.Partitions.Of(id) != p {
+		for _, p := range s.Partitions {
+			for _, id := range s.Redis.ZRange(t.Context(), p.Keys.Delayed, 0, -1).Val() {
+				if delayed++; s.Partitions.Of(id) != p {
 					t.Errorf("%s is in %s", id, p.Keys.Prefix)
 				}
 			}
-			timers += int(s.b.Redis.ZCard(t.Context(), p.Keys.Timers).Val())
+			timers += int(s.Redis.ZCard(t.Context(), p.Keys.Timers).Val())
 		}
-		if waits := s.b.Redis.XLen(t.Context(), s.b.Partitions.Of(queued).Keys.Jobs).Val(); delayed != later || timers != later+1 || waits != 1 {
+		if waits := s.Redis.XLen(t.Context(), s.Partitions.Of(queued).Keys.Jobs).Val(); delayed != later || timers != later+1 || waits != 1 {
 			t.Errorf("%d partitions: %d ids, %d timers, %d in the stream", n, delayed, timers, waits)
 		}
 	}
-	s.serve(s.config)
-	s.wait(queued)
+	s.Serve(s.File)
+	s.Jobs.Wait(queued)
 }
 
 // TestRepartitionRefusesAnyRole: repartition also refuses to run beside a process that has no
@@ -202,20 +202,20 @@ func TestRepartitionRefusesAnyRole(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			s := newStack(t, crowdReport)
-			process := s.process("-c", s.config, "serve", "--roles", role)
-			s.eventually("it runs", func() bool {
-				processes, err := s.b.Partitions.First().Definitions.Processes(t.Context())
+			process := s.process("-c", s.File, "serve", "--roles", role)
+			s.Eventually("it runs", func() bool {
+				processes, err := s.Partitions.First().Definitions.Processes(t.Context())
 				return err == nil && len(processes) == 1
 			})
-			four := s.divided("four.yaml", 4, crowdReport)
-			if out, code := s.fanfold("-c", four, "repartition", "--from", s.config); code == exitOK || !strings.Contains(out, fmt.Sprintf("-%d-", process.Process.Pid)) {
+			four := s.Divided("four.yaml", 4, crowdReport)
+			if out, code := s.fanfold("-c", four, "repartition", "--from", s.File); code == exitOK || !strings.Contains(out, fmt.Sprintf("-%d-", process.Process.Pid)) {
 				t.Errorf("while it runs: %d %s", code, out)
 			}
 			if err := process.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
 			_, _ = process.Process.Wait()
-			if out, code := s.fanfold("-c", four, "repartition", "--from", s.config); code != exitOK {
+			if out, code := s.fanfold("-c", four, "repartition", "--from", s.File); code != exitOK {
 				t.Errorf("after its end: %d %s", code, out)
 			}
 		})
@@ -233,11 +233,11 @@ func TestListenersOfAProcess(t *testing.T) {
 	if out, code := s.fanfold("serve", "--roles", "engine", "--listeners", "src.a"); code != exitUsage {
 		t.Errorf("%d %s", code, out)
 	}
-	s.process("-c", s.config, "serve", "--listeners", "src.[ab]")
-	ids := s.insertCrowd(3)
-	s.push(ids...)
+	s.process("-c", s.File, "serve", "--listeners", "src.[ab]")
+	ids := s.crowd.insert(3)
+	s.Jobs.Push(ids...)
 	workers := func(listener string) (n float64) {
-		figures, err := s.b.Inspect.Figures.Read(t.Context())
+		figures, err := s.Inspect.Figures.Read(t.Context())
 		for _, f := range figures {
 			if f.Name == "tasks_workers" && f.Of == listener {
 				n = f.Value
@@ -248,8 +248,8 @@ func TestListenersOfAProcess(t *testing.T) {
 		}
 		return n
 	}
-	s.eventually("the first stage is done", func() bool {
-		return s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Task("src.c")).Val() == 3
+	s.Eventually("the first stage is done", func() bool {
+		return s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Task("src.c")).Val() == 3
 	})
 	if a, c := workers("src.a"), workers("src.c"); a != 1 || c != 0 {
 		t.Errorf("%v and %v workers", a, c)
@@ -258,9 +258,9 @@ func TestListenersOfAProcess(t *testing.T) {
 	if out, _ := s.fanfold("doctor"); strings.Count(out, missing) != 1 {
 		t.Errorf("doctor: %s", out)
 	}
-	s.process("-c", s.config, "serve", "--roles", "listeners", "--listeners", "src.c")
-	s.wait(ids...)
-	s.checkCrowd(3)
+	s.process("-c", s.File, "serve", "--roles", "listeners", "--listeners", "src.c")
+	s.Jobs.Wait(ids...)
+	s.crowd.check(3)
 	if c := workers("src.c"); c != 1 {
 		t.Errorf("%v workers", c)
 	}
@@ -274,13 +274,13 @@ func TestListenersOfAProcess(t *testing.T) {
 func TestManyPartitions(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)
-	s.config = s.divided("many.yaml", 10*runtime.GOMAXPROCS(0)+4, crowdReport)
-	s.b = s.open(s.config)
-	s.serve(s.config)
-	ids := s.insertCrowd(10)
-	s.push(ids...)
-	s.wait(ids...)
-	s.checkCrowd(10)
+	s.File = s.Divided("many.yaml", 10*runtime.GOMAXPROCS(0)+4, crowdReport)
+	s.Use(s.File)
+	s.Serve(s.File)
+	ids := s.crowd.insert(10)
+	s.Jobs.Push(ids...)
+	s.Jobs.Wait(ids...)
+	s.crowd.check(10)
 }
 
 // TestCommandsWithOtherPartitions: a command with another number of partitions than the processes
@@ -288,14 +288,14 @@ func TestManyPartitions(t *testing.T) {
 func TestCommandsWithOtherPartitions(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, crowdReport)
-	s.serve(s.config)
-	id := s.insertCrowd(1)[0]
-	s.eventually("the number is noted", func() bool {
-		noted, err := s.b.Records.Partitions(t.Context())
-		return err == nil && noted == s.b.Layout()
+	s.Serve(s.File)
+	id := s.crowd.insert(1)[0]
+	s.Eventually("the number is noted", func() bool {
+		noted, err := s.Process.Records.Partitions(t.Context())
+		return err == nil && noted == s.Layout()
 	})
-	was := s.b.Layout()
-	s.config = s.divided("four.yaml", 4, crowdReport)
+	was := s.Layout()
+	s.File = s.Divided("four.yaml", 4, crowdReport)
 	for _, command := range []string{"retry", "submit", "cancel", "status", "why"} {
 		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with "+was+" partitions, but the configuration has 4 tagged") {
 			t.Errorf("%s: %d %s", command, code, out)
@@ -311,28 +311,27 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 func TestKeysOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
 	first := newStackAlone(t, nil, crowdReport)
-	log := &keptLog{}
-	stop := first.serveInto(log)
-	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
-	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
-	second.begin(1, crowdReport)
-	key := first.b.Partitions.First().Keys.Installation
-	first.eventually("the keys are claimed", func() bool { return first.b.Redis.Get(t.Context(), key).Val() == first.installation() })
-	want := "belong to the installation " + first.installation() + ", and the records to " + second.installation()
+	log := &e2e.Log{}
+	stop := first.ServeInto(log)
+	first.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
+	second := withCommands(e2e.NewBehind(t, first.Where, 1, crowdReport))
+	key := first.Partitions.First().Keys.Installation
+	first.Eventually("the keys are claimed", func() bool { return first.Redis.Get(t.Context(), key).Val() == first.Files.Tag() })
+	want := "belong to the installation " + first.Files.Tag() + ", and the records to " + second.Files.Tag()
 	if out, code := second.fanfold("serve"); code != exitUsage || !strings.Contains(out, want) {
 		t.Errorf("%d %s, not %q", code, out, want)
 	}
 	stop()
-	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that an existing key cannot be set
-	log = &keptLog{}
-	stop = first.serveInto(log)
-	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
+	first.Redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that an existing key cannot be set
+	log = &e2e.Log{}
+	stop = first.ServeInto(log)
+	first.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
 	stop()
-	if whose := log.lines("owner of the keys"); len(whose) > 0 {
+	if whose := log.Lines("owner of the keys"); len(whose) > 0 {
 		t.Error(whose)
 	}
-	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "0")
-	first.b.Redis.Del(t.Context(), key)
-	second.serve(second.config)
-	second.wait(func() []string { ids := second.insertCrowd(1); second.push(ids...); return ids }()...)
+	first.Redis.ConfigSet(t.Context(), "maxmemory", "0")
+	first.Redis.Del(t.Context(), key)
+	second.Serve(second.File)
+	second.Jobs.Wait(func() []string { ids := second.crowd.insert(1); second.Jobs.Push(ids...); return ids }()...)
 }

@@ -29,10 +29,10 @@ const pauseReports = `
 `
 
 // must runs a command and fails the test unless it succeeds and prints this text.
-func (s *stack) must(command, want string) {
-	s.t.Helper()
+func (s commands) must(command, want string) {
+	s.Helper()
 	if out, code := s.fanfold(strings.Fields(command)...); code != exitOK || !strings.Contains(out, want) {
-		s.t.Fatalf("fanfold %s: %d, not with %q: %s", command, code, want, out)
+		s.Fatalf("fanfold %s: %d, not with %q: %s", command, code, want, out)
 	}
 }
 
@@ -41,17 +41,17 @@ func (s *stack) must(command, want string) {
 func TestPauseListener(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)
-	s.serve(s.config)
+	s.Serve(s.File)
 	s.must("pause listener second", "listener/second")
 	// A process may take up to a second to see it.
 	var id string
-	s.eventually("a task waits while the other one is done", func() bool {
-		id = s.insert("two", "")
-		s.push(id)
+	s.Eventually("a task waits while the other one is done", func() bool {
+		id = s.Records.Insert("two", "")
+		s.Jobs.Push(id)
 		var state *job.State
-		s.eventually("its other listener is done", func() bool {
+		s.Eventually("its other listener is done", func() bool {
 			var err error
-			state, err = s.b.Partitions.First().Jobs.Read(t.Context(), id)
+			state, err = s.Partitions.First().Jobs.Read(t.Context(), id)
 			return err == nil && state.Tasks["first"].Done
 		})
 		return state.Status == job.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
@@ -61,25 +61,25 @@ func TestPauseListener(t *testing.T) {
 	s.must("pause ls", "listener/second")
 	s.must("doctor -o json", "listener/second has been paused since ")
 	watched, code := s.start("watch", id)
-	s.eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
-	state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
+	s.Eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
+	state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Its deadline passes and is extended.
 	first := state.Deadline
-	s.eventually("its deadline has moved", func() bool {
-		state, err = s.b.Partitions.First().Jobs.Read(t.Context(), id)
+	s.Eventually("its deadline has moved", func() bool {
+		state, err = s.Partitions.First().Jobs.Read(t.Context(), id)
 		return err == nil && state.Deadline.After(first)
 	})
 	if task := state.Tasks["second"]; state.Status != job.StatusRun || task.Tries != 0 || task.Owner != "" {
 		t.Errorf("%+v", state)
 	}
-	if v := s.run("runs", ""); v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for second (paused)" {
+	if v := s.Jobs.Run("runs", ""); v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for second (paused)" {
 		t.Errorf("%+v", v)
 	}
 	s.must("resume listener second", "true")
-	if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,2\r\n" {
+	if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != "k,v\r\n1,2\r\n" {
 		t.Errorf("%q", got)
 	}
 	if got := code(); got != exitOK || strings.Count(watched.String(), "is paused") != 1 || !inOrder(watched.String(), "is paused", "continues: listener/second", "SUCCESS") {
@@ -87,7 +87,7 @@ func TestPauseListener(t *testing.T) {
 	}
 	s.must("resume listener second", "false")
 	s.must("doctor -o json", "nothing is paused")
-	s.idle()
+	s.Jobs.Idle()
 	for _, name := range []string{"third", "service"} {
 		if out, code := s.fanfold("pause", "listener", name); code != exitUsage || !strings.Contains(out, name) {
 			t.Errorf("%s: %d %s", name, code, out)
@@ -101,12 +101,12 @@ func TestPauseReport(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports, "limits: {grace: 1s}")
 	s.must("pause report two", "report/two")
-	s.serve(s.config)
-	ids := []string{s.insert("two", ""), s.insert("two", ""), s.insert("two", ""), s.insert("two", "")}
-	s.push(ids[:3]...)
-	waiting := s.b.Partitions.First().Keys.Waiting("two")
-	s.eventually("they wait", func() bool { return s.b.Redis.ZCard(t.Context(), waiting).Val() == 3 })
-	if v := s.run("other", ""); v.Status != report.Success {
+	s.Serve(s.File)
+	ids := []string{s.Records.Insert("two", ""), s.Records.Insert("two", ""), s.Records.Insert("two", ""), s.Records.Insert("two", "")}
+	s.Jobs.Push(ids[:3]...)
+	waiting := s.Partitions.First().Keys.Waiting("two")
+	s.Eventually("they wait", func() bool { return s.Redis.ZCard(t.Context(), waiting).Val() == 3 })
+	if v := s.Jobs.Run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	s.must("status "+ids[0], "report/two")
@@ -114,39 +114,39 @@ func TestPauseReport(t *testing.T) {
 	s.must("pause ls", "report/two")
 	s.must("cancel "+ids[1], "cancelled")
 	// The rebuild of another process, for which they are older than the grace time.
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 HOUR WHERE status = 'PENDING'")
-	s.serve(s.config)
-	if v := s.run("other", ""); v.Status != report.Success {
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 HOUR WHERE status = 'PENDING'")
+	s.Serve(s.File)
+	if v := s.Jobs.Run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE report = 'two' AND attempt > 0"); n != 0 {
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE report = 'two' AND attempt > 0"); n != 0 {
 		t.Errorf("%d have an attempt", n)
 	}
 	s.must("resume report two", "report/two") // the number of waiting ids depends on the rebuild
-	s.push(ids[3])
-	for _, v := range s.wait(ids[0], ids[2], ids[3]) {
+	s.Jobs.Push(ids[3])
+	for _, v := range s.Jobs.Wait(ids[0], ids[2], ids[3]) {
 		if v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%+v", v)
 		}
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAResumeThatIsInterrupted: the waiting ids are pushed even if resume is killed.
 func TestAResumeThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)
-	s.serve(s.config)
+	s.Serve(s.File)
 	s.must("pause report two", "report/two")
-	s.eventually("a push waits", func() bool {
-		s.push(s.insert("two", ""))
-		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Waiting("two")).Val() > 0
+	s.Eventually("a push waits", func() bool {
+		s.Jobs.Push(s.Records.Insert("two", ""))
+		return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Waiting("two")).Val() > 0
 	})
-	if err := s.b.Redis.ZRem(t.Context(), s.b.Partitions.First().Keys.PausedSet, scripts.PausedReport("two")).Err(); err != nil {
+	if err := s.Redis.ZRem(t.Context(), s.Partitions.First().Keys.PausedSet, scripts.PausedReport("two")).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("all are done", func() bool {
-		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status <> 'SUCCESS'") == 0
+	s.Eventually("all are done", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status <> 'SUCCESS'") == 0
 	})
 }
 
@@ -154,13 +154,13 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 func TestAPauseOutlivesRedis(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)
-	s.serve(s.config)
+	s.Serve(s.File)
 	s.must("pause listener first", "listener/first")
 	s.must("pause report two", "report/two")
-	s.inSnapshot(2)
-	s.flushAll()
-	s.eventually("they are paused again", func() bool {
-		found, err := s.b.Partitions.Paused(t.Context())
+	s.Records.InSnapshot(2)
+	s.Server.FlushAll()
+	s.Eventually("they are paused again", func() bool {
+		found, err := s.Partitions.Paused(t.Context())
 		return err == nil && len(found) == 2
 	})
 }

@@ -1,94 +1,29 @@
 package command
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// oneReport is a report whose query sleeps as long as a parameter says.
-const oneReport = `
-  slow:
-    parameters: {seconds: {type: decimal, default: "0"}}
-    stages:
-      - listeners:
-          - {name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}
-`
-
-// quarantined returns the reasons in the quarantine.
-func (s *stack) quarantined() []string {
-	s.t.Helper()
-	var reasons []string
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Quarantined, "-", "+").Val() {
-		reasons = append(reasons, m.Values["reason"].(string))
-	}
-	return reasons
-}
-
-// idle waits until all streams and the deadlines are empty. It fails the test if Redis keeps a key
-// without a TTL that is not documented to stay.
-func (s *stack) idle() {
-	s.t.Helper()
-	ctx := s.t.Context()
-	var streams, others []string
-	for _, p := range s.b.Partitions {
-		k := p.Keys
-		streams = append(streams, k.Jobs, k.FanIn, k.FanInLarge)
-		others = append(others, k.Events, k.Quarantined, k.Dead, k.Delayed, k.Epoch, k.Snapshot, k.Fired, k.Finished, k.WaitingFired, k.Reply, k.PausedSet, k.RecentTimers, k.Installation, k.Version)
-	}
-	keys := func() []string {
-		masters, err := redisdb.Masters(ctx, s.b.Redis)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		var all []string
-		for _, m := range masters {
-			all = append(all, m.Keys(ctx, "*").Val()...)
-		}
-		return all
-	}
-	isStream := func(key string) bool { return slices.Contains(streams, key) || strings.Contains(key, ":task:") }
-	s.eventually("streams and deadlines are empty", func() bool {
-		var left int64
-		for _, key := range keys() {
-			if isStream(key) {
-				left += s.b.Redis.XLen(ctx, key).Val()
-			}
-		}
-		for _, p := range s.b.Partitions {
-			left += s.b.Redis.ZCard(ctx, p.Keys.Deadlines).Val()
-		}
-		return left == 0
-	})
-	for _, key := range keys() {
-		switch {
-		case isStream(key), slices.Contains(others, key):
-		case s.b.Redis.PTTL(ctx, key).Val() != -1: // it has a TTL, or was deleted meanwhile
-		default:
-			s.t.Errorf("%s is left in Redis without a TTL", key)
-		}
-	}
-}
-
 // TestWhatAPushMeans has a subtest for every row of the table in docs/reference/keys.md.
 func TestWhatAPushMeans(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 2s}")
-	s.serve(s.config)
+	s := newStack(t, e2e.Slow, "limits: {grace: 2s, lease: 2s}")
+	s.Serve(s.File)
 	set := func(s *stack, id string, status report.Status, attempt int) {
-		s.exec("UPDATE file_download_record SET status = ?, attempt = ? WHERE id = ?", string(status), attempt, id)
+		s.Records.Exec("UPDATE file_download_record SET status = ?, attempt = ? WHERE id = ?", string(status), attempt, id)
 	}
 	event := func(s *stack, id, name, text string) {
-		s.t.Helper()
-		s.eventually(name+" event with "+text, func() bool {
-			for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
+		s.Helper()
+		s.Eventually(name+" event with "+text, func() bool {
+			for _, m := range s.Redis.XRange(s.Context(), s.Partitions.First().Keys.Events, "-", "+").Val() {
 				reason, _ := m.Values["reason"].(string)
 				if m.Values["id"] == id && m.Values["event"] == name && strings.Contains(reason, text) {
 					return true
@@ -98,9 +33,9 @@ func TestWhatAPushMeans(t *testing.T) {
 		})
 	}
 	quarantine := func(s *stack, text string) {
-		s.t.Helper()
-		s.eventually("quarantine of "+text, func() bool {
-			return strings.Contains(strings.Join(s.quarantined(), "\n"), text)
+		s.Helper()
+		s.Eventually("quarantine of "+text, func() bool {
+			return strings.Contains(strings.Join(s.Jobs.Quarantined(), "\n"), text)
 		})
 	}
 
@@ -109,108 +44,108 @@ func TestWhatAPushMeans(t *testing.T) {
 			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.in(t)) })
 		}
 		sub("PENDING is started", func(s *stack) {
-			if v := s.run("slow", ""); v.Status != report.Success || v.Attempt != 1 {
-				s.t.Errorf("%+v", v)
+			if v := s.Jobs.Run("slow", ""); v.Status != report.Success || v.Attempt != 1 {
+				s.Errorf("%+v", v)
 			}
 		})
 		sub("PROCESSING with state is a duplicate", func(s *stack) {
-			id := s.insert("slow", `{"seconds": 2}`)
-			s.push(id)
-			s.eventually("state", func() bool { return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.First().Keys.Job(id)).Val() == 1 })
-			s.push(id, id)
+			id := s.Records.Insert("slow", `{"seconds": 2}`)
+			s.Jobs.Push(id)
+			s.Eventually("state", func() bool { return s.Redis.Exists(s.Context(), s.Partitions.First().Keys.Job(id)).Val() == 1 })
+			s.Jobs.Push(id, id)
 			event(s, id, "ignored", "duplicate: attempt 1 is running")
-			if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
-				s.t.Errorf("%+v", v)
+			if v := s.Jobs.Wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
+				s.Errorf("%+v", v)
 			}
 		})
 		sub("PROCESSING without state is started anew after the grace time", func(s *stack) {
-			id := s.insert("slow", "")
+			id := s.Records.Insert("slow", "")
 			set(s, id, report.Processing, 4)
 			start := time.Now()
-			s.push(id)
-			v := s.wait(id)[0]
+			s.Jobs.Push(id)
+			v := s.Jobs.Wait(id)[0]
 			if v.Status != report.Success || v.Attempt != 5 {
-				s.t.Errorf("%+v", v)
+				s.Errorf("%+v", v)
 			}
 			if waited := time.Since(start); waited < 1500*time.Millisecond {
-				s.t.Errorf("started after %v: the grace time is 2 s", waited)
+				s.Errorf("started after %v: the grace time is 2 s", waited)
 			}
 		})
 		for _, status := range []report.Status{report.Success, report.Failed, report.Cancelled} {
 			sub(string(status)+" is left alone", func(s *stack) {
-				id := s.insert("slow", "")
+				id := s.Records.Insert("slow", "")
 				set(s, id, status, 3)
-				s.push(id)
+				s.Jobs.Push(id)
 				event(s, id, "ignored", "the record is "+string(status))
-				if v, err := s.b.Inspect.Jobs.Get(s.t.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
-					s.t.Errorf("%+v %v", v, err)
+				if v, err := s.Inspect.Jobs.Get(s.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
+					s.Errorf("%+v %v", v, err)
 				}
 			})
 		}
 		sub("a row that is committed late is found", func(s *stack) {
-			s.push("777001")
-			s.eventually("first look", func() bool { return s.b.Redis.ZCard(s.t.Context(), s.b.Partitions.First().Keys.Delayed).Val() > 0 })
-			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
-			if v := s.wait("777001")[0]; v.Status != report.Success {
-				s.t.Errorf("%+v", v)
+			s.Jobs.Push("777001")
+			s.Eventually("first look", func() bool { return s.Redis.ZCard(s.Context(), s.Partitions.First().Keys.Delayed).Val() > 0 })
+			s.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
+			if v := s.Jobs.Wait("777001")[0]; v.Status != report.Success {
+				s.Errorf("%+v", v)
 			}
 		})
 		sub("no row at all is quarantined after three more looks", func(s *stack) {
-			s.push("888001")
+			s.Jobs.Push("888001")
 			quarantine(s, "no record with this id was found")
 		})
 		sub("not exactly the id is quarantined", func(s *stack) {
-			id := s.insert("slow", "")
-			s.push("0" + id)
+			id := s.Records.Insert("slow", "")
+			s.Jobs.Push("0" + id)
 			quarantine(s, `the record's id is "`+id+`"`)
-			if v, err := s.b.Inspect.Jobs.Get(s.t.Context(), id); err != nil || v.Status != report.Pending {
-				s.t.Errorf("%+v %v", v, err)
+			if v, err := s.Inspect.Jobs.Get(s.Context(), id); err != nil || v.Status != report.Pending {
+				s.Errorf("%+v %v", v, err)
 			}
 		})
 		sub("an unknown report is quarantined", func(s *stack) {
-			id := s.insert("no-such-report", "")
-			s.push(id)
+			id := s.Records.Insert("no-such-report", "")
+			s.Jobs.Push(id)
 			quarantine(s, `report "no-such-report" is not in the configuration`)
 		})
 		sub("malformed entries are quarantined", func(s *stack) {
 			for _, values := range [][]string{
 				{"id", "{1111}"}, {"id", strings.Repeat("1", 1<<20)}, {"id", ""}, {"ID", "1"}, {"payload", "{}", "x", "y"},
 			} {
-				if err := s.b.Redis.XAdd(s.t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.First().Keys.Jobs, Values: values}).Err(); err != nil {
-					s.t.Fatal(err)
+				if err := s.Redis.XAdd(s.Context(), &redis.XAddArgs{Stream: s.Partitions.First().Keys.Jobs, Values: values}).Err(); err != nil {
+					s.Fatal(err)
 				}
 			}
-			s.eventually("five in quarantine", func() bool {
-				text := strings.Join(s.quarantined(), "\n")
+			s.Eventually("five in quarantine", func() bool {
+				text := strings.Join(s.Jobs.Quarantined(), "\n")
 				return strings.Count(text, "the id does not match") == 3 && strings.Count(text, "the field id is missing") == 2
 			})
-			for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Quarantined, "-", "+").Val() {
+			for _, m := range s.Redis.XRange(s.Context(), s.Partitions.First().Keys.Quarantined, "-", "+").Val() {
 				if n := len(m.Values["fields"].(string)); n > 1024 {
-					s.t.Errorf("%d bytes of an entry are kept", n)
+					s.Errorf("%d bytes of an entry are kept", n)
 				}
 			}
 		})
 		sub("bad parameters fail the record", func(s *stack) {
-			v := s.run("slow", `{"seconds": "many"}`)
+			v := s.Jobs.Run("slow", `{"seconds": "many"}`)
 			if v.Status != report.Failed || !strings.Contains(v.Error, "seconds") || !strings.Contains(v.Error, "many") {
-				s.t.Errorf("%+v", v)
+				s.Errorf("%+v", v)
 			}
 			event(s, v.ID, "finished", "seconds")
-			if err := s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Dead, v.ID).Err(); err != nil {
-				s.t.Errorf("not among the dead: %v", err)
+			if err := s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Dead, v.ID).Err(); err != nil {
+				s.Errorf("not among the dead: %v", err)
 			}
 		})
 	})
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestALockedRecordIsLookedAtSoon: an id whose record is locked is tried again soon, and not only
 // after the lease of its worker.
 func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ids := []string{s.insert("slow", "{}"), s.insert("slow", "{}"), s.insert("slow", "{}"), s.insert("slow", "{}")}
-	tx, err := s.db.BeginTx(t.Context(), nil)
+	s := newStack(t, e2e.Slow)
+	ids := []string{s.Records.Insert("slow", "{}"), s.Records.Insert("slow", "{}"), s.Records.Insert("slow", "{}"), s.Records.Insert("slow", "{}")}
+	tx, err := s.DB.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,11 +153,11 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "UPDATE file_download_record SET error = 'x' WHERE id = ?", ids[1]); err != nil {
 		t.Fatal(err)
 	}
-	s.push(ids...)
-	s.serve(s.config)
+	s.Jobs.Push(ids...)
+	s.Serve(s.File)
 	succeeded := func(ids ...string) {
 		t.Helper()
-		for _, v := range s.wait(ids...) {
+		for _, v := range s.Jobs.Wait(ids...) {
 			if v.Status != report.Success {
 				t.Errorf("record %s is %s", v.ID, v.Status)
 			}
@@ -230,10 +165,10 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	}
 	succeeded(ids[0], ids[2], ids[3])
 	delayed := job.Later{ID: ids[1], Attempt: 1, Step: job.StepTrigger}.String()
-	s.eventually("the locked one waits among the delayed", func() bool {
-		return s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Delayed, delayed).Err() == nil
+	s.Eventually("the locked one waits among the delayed", func() bool {
+		return s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Delayed, delayed).Err() == nil
 	})
-	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val(); n != 0 {
+	if n := s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d pushed ids are left in the stream", n)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -246,16 +181,16 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 // even while Redis still has the tombstone of its last job.
 func TestAPushAfterAnEdit(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s}")
-	s.serve(s.config)
-	processing, pending := s.run("slow", "").ID, s.run("slow", "").ID
-	s.exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", processing)
-	s.exec("UPDATE file_download_record SET status = 'PENDING' WHERE id = ?", pending)
-	s.push(processing, pending)
-	for _, v := range s.wait(processing, pending) {
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s}")
+	s.Serve(s.File)
+	processing, pending := s.Jobs.Run("slow", "").ID, s.Jobs.Run("slow", "").ID
+	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", processing)
+	s.Records.Exec("UPDATE file_download_record SET status = 'PENDING' WHERE id = ?", pending)
+	s.Jobs.Push(processing, pending)
+	for _, v := range s.Jobs.Wait(processing, pending) {
 		if v.Status != report.Success || v.Attempt != 2 {
 			t.Errorf("%+v", v)
 		}
 	}
-	s.idle()
+	s.Jobs.Idle()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
@@ -14,7 +15,7 @@ import (
 // the README shows: the file, and why a job waits while a database is away. Only addresses and times differ.
 func TestREADME(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	for _, statement := range []string{
 		"CREATE TABLE vs_withdraw (id BIGINT PRIMARY KEY, user_id BIGINT, amount DECIMAL(10,2), created_at DATETIME)",
 		"INSERT INTO vs_withdraw VALUES (1, 7, 20.50, '2024-06-01 08:00:00'), (2, 8, 99.00, '2024-06-01 09:30:00'), (3, 9, 15.00, '2024-06-02 18:45:00'), (4, 9, 1, '2024-05-31 10:00:00')",
@@ -23,21 +24,21 @@ func TestREADME(t *testing.T) {
 		"CREATE TABLE vs_payment (id BIGINT PRIMARY KEY, user_id BIGINT, amount DECIMAL(10,2))",
 		"INSERT INTO vs_payment VALUES (1, 7, 100.00), (2, 8, 250.00), (3, 8, 50.00)",
 	} {
-		s.exec(statement)
+		s.Records.Exec(statement)
 	}
-	server, files := testmain.SharedDatabase(t).DSN(s.schema), t.TempDir()
+	server, files := testmain.SharedDatabase(t).DSN(s.Schema), t.TempDir()
 	serve := func(fund string) (stop func()) {
 		text := fenced(t, "README.md", "yaml")[0]
 		for form, value := range map[string]string{
-			`redis://127\S+`: "redis://" + s.redis.Addr + "/0", `file:///\S+`: "file://" + files, `app:\$\{USER[^"]*`: server, `app:\$\{FUND[^"]*`: fund,
+			`redis://127\S+`: "redis://" + s.Server.Addr + "/0", `file:///\S+`: "file://" + files, `app:\$\{USER[^"]*`: server, `app:\$\{FUND[^"]*`: fund,
 		} {
 			text = regexp.MustCompile(form).ReplaceAllLiteralString(text, value)
 		}
-		s.config = filepath.Join(s.dir, "readme.yaml")
-		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		s.File = filepath.Join(s.Dir, "readme.yaml")
+		if err := os.WriteFile(s.File, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return s.serve(s.config)
+		return s.Serve(s.File)
 	}
 	shows := consoles(t, "README.md")
 	stop := serve(server)
@@ -46,8 +47,8 @@ func TestREADME(t *testing.T) {
 
 	away := "127.0.0.1:" + freePort(t)
 	serve(regexp.MustCompile(`tcp\([^)]*\)`).ReplaceAllLiteralString(server, "tcp("+away+")"))
-	s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (1111, 'tagged-withdrawals', '{\"tag\": \"vip\", \"from\": \"2024-06-01\"}')")
-	s.push("1111")
+	s.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (1111, 'tagged-withdrawals', '{\"tag\": \"vip\", \"from\": \"2024-06-01\"}')")
+	s.Jobs.Push("1111")
 	s.shows(shows[1], strings.NewReplacer(away, "127.0.0.1:3307"))
 }
 
@@ -70,20 +71,20 @@ var (
 
 // shows polls until a command prints what the page shows. In it, … stands for any text, and each time and each
 // period for another.
-func (s *stack) shows(c console, rename *strings.Replacer) {
-	s.t.Helper()
+func (s commands) shows(c console, rename *strings.Replacer) {
+	s.Helper()
 	form := aPeriod.ReplaceAllString(aMoment.ReplaceAllString(c.output, "¦"), "in ‖")
 	form = "^" + strings.NewReplacer("…", `(?s:.*)`, "¦", aMoment.String(), "‖", `[\dhm.]+s`).Replace(regexp.QuoteMeta(strings.TrimSpace(form))) + "\\s*$"
 	expected, output := regexp.MustCompile(form), ""
 	defer func() {
-		if s.t.Failed() {
-			s.t.Logf("the page shows\n%s\nand the program says\n%s", c.output, output)
+		if s.Failed() {
+			s.Logf("the page shows\n%s\nand the program says\n%s", c.output, output)
 		}
 	}()
-	s.eventually(c.command+" shows it", func() bool {
-		out, err := command(append([]string{"-c", s.config}, strings.Fields(c.command)...)...).Output()
+	s.Eventually(c.command+" shows it", func() bool {
+		out, err := command(append([]string{"-c", s.File}, strings.Fields(c.command)...)...).Output()
 		if err != nil {
-			s.t.Fatalf("%s: %v", c.command, err)
+			s.Fatalf("%s: %v", c.command, err)
 		}
 		output = strings.ReplaceAll(string(out), "\r\n", "\n")
 		if rename != nil {

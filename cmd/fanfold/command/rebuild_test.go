@@ -2,239 +2,123 @@ package command
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
-
-// serveRebuilding runs all roles with a recovery whose options change may set.
-func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (stop func()) {
-	s.t.Helper()
-	b := s.open(config)
-	ctx, cancel := context.WithCancel(s.t.Context())
-	log := slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	var group errgroup.Group
-	s.recover(ctx, &group, s.engine(ctx, &group, engine.Options{
-		Redis: b.Blocking, Scripts: b.Partitions.First(), Records: b.Records,
-		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Log: log,
-	}, s.dirSink()), func(o *recovery.Options) {
-		part := b.Records.Partition(0, 1)
-		o.Records, o.Store, o.SnapshotEvery, o.Metrics, o.Log = part, part, 50*time.Millisecond, prometheus.NewRegistry(), log
-		if change != nil {
-			change(o)
-		}
-	})
-	for _, role := range []string{"listeners", "scheduler"} {
-		r, err := b.Role(ctx, role, process.ConsumerName(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		group.Go(func() error { return r.Run(ctx) })
-	}
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := group.Wait(); err != nil {
-			s.t.Error(err)
-		}
-	})
-	s.t.Cleanup(stop)
-	return stop
-}
-
-// audit makes the database record every final status of a record.
-func (s *stack) audit() {
-	s.t.Helper()
-	s.exec("CREATE TABLE finals (id BIGINT UNSIGNED, status VARCHAR(16), attempt INT)")
-	s.exec(`CREATE TRIGGER final AFTER UPDATE ON file_download_record FOR EACH ROW
-		INSERT INTO finals SELECT NEW.id, NEW.status, NEW.attempt FROM DUAL
-		WHERE NEW.status IN ('SUCCESS', 'FAILED') AND OLD.status <> NEW.status`)
-}
-
-// checkFinals fails the test unless every record became SUCCESS exactly once.
-func (s *stack) checkFinals(ids []string) {
-	s.t.Helper()
-	for _, v := range s.wait(ids...) {
-		s.content(v)
-	}
-	if n := s.number("SELECT COUNT(*) FROM finals"); n != len(ids) {
-		s.t.Errorf("%d records were given a final status %d times", len(ids), n)
-	}
-}
-
-// inSnapshot waits until the snapshot has this number of members.
-func (s *stack) inSnapshot(members int) {
-	s.t.Helper()
-	s.eventually(fmt.Sprintf("%d are in the snapshot", members), func() bool { return s.snapshotSize() == members })
-}
-
-func (s *stack) snapshotSize() int {
-	s.t.Helper()
-	n, err := s.b.Records.SnapshotMembers(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return n
-}
-
-// started returns the time of a job's first event started, by Redis's clock.
-func (s *stack) started(id string) time.Time {
-	s.t.Helper()
-	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.First().Keys.Events, "-", "+").Val() {
-		if m.Values["id"] == id && m.Values["event"] == "started" {
-			ms, _, _ := strings.Cut(m.ID, "-")
-			n, _ := strconv.ParseInt(ms, 10, 64)
-			return time.UnixMilli(n)
-		}
-	}
-	s.t.Fatalf("job %s was not started", id)
-	return time.Time{}
-}
 
 const lossLimits = "limits: {grace: 2s, lease: 1s, running_jobs: 20}"
 
 // testLoss makes Redis lose its memory while jobs wait, run and have ended, ids are delayed, and
 // timers are set.
 func testLoss(t *testing.T, s *stack, lose func(*stack)) {
-	s.audit()
+	s.Records.Audit()
 	for range 2 {
-		s.serve(s.config)
+		s.Serve(s.File)
 	}
 	ctx := t.Context()
-	now := s.b.Redis.Time(ctx).Val()
+	now := s.Redis.Time(ctx).Val()
 	due := now.Add(20 * time.Second)
-	later := []string{s.insert("slow", ""), s.insert("slow", "")}
+	later := []string{s.Records.Insert("slow", ""), s.Records.Insert("slow", "")}
 	for _, id := range later {
-		s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: id})
+		s.Redis.ZAdd(ctx, s.Partitions.First().Keys.Delayed, redis.Z{Score: float64(due.UnixMilli()), Member: id})
 	}
 	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Timers, redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.PausedTimers, redis.Z{Score: tomorrow, Member: "paused"})
-	s.inSnapshot(4)
+	s.Redis.ZAdd(ctx, s.Partitions.First().Keys.Timers, redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
+	s.Redis.ZAdd(ctx, s.Partitions.First().Keys.PausedTimers, redis.Z{Score: tomorrow, Member: "paused"})
+	s.Records.InSnapshot(4)
 	var ids []string
 	for range 80 {
-		ids = append(ids, s.insert("slow", `{"seconds": 0.3}`))
+		ids = append(ids, s.Records.Insert("slow", `{"seconds": 0.3}`))
 	}
-	s.push(ids...)
-	s.eventually("some have ended, some run and some wait", func() bool {
-		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") >= 10 &&
-			s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") > 0 &&
-			s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING'") > 2
+	s.Jobs.Push(ids...)
+	s.Eventually("some have ended, some run and some wait", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") >= 10 &&
+			s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") > 0 &&
+			s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING'") > 2
 	})
 	lose(s)
-	s.eventually("timers are back", func() bool {
-		return s.b.Redis.ZScore(ctx, s.b.Partitions.First().Keys.Timers, "send_message-42-welcome").Val() == tomorrow &&
-			s.b.Redis.ZScore(ctx, s.b.Partitions.First().Keys.PausedTimers, "paused").Val() == tomorrow
+	s.Eventually("timers are back", func() bool {
+		return s.Redis.ZScore(ctx, s.Partitions.First().Keys.Timers, "send_message-42-welcome").Val() == tomorrow &&
+			s.Redis.ZScore(ctx, s.Partitions.First().Keys.PausedTimers, "paused").Val() == tomorrow
 	})
-	s.checkFinals(append(ids, later...))
+	s.Jobs.CheckFinals(append(ids, later...))
 	for _, id := range later {
-		if at := s.started(id); at.Before(due) {
+		if at := s.Jobs.Started(id); at.Before(due) {
 			t.Errorf("job %s was started %v before it was due", id, due.Sub(at))
 		}
 	}
-	t.Logf("%d of %d needed a second attempt", s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 1"), len(ids))
+	t.Logf("%d of %d needed a second attempt", s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 1"), len(ids))
 }
 
 // TestFlushAll: FLUSHALL in the middle of a run loses no job.
 func TestFlushAll(t *testing.T) {
 	t.Parallel()
-	testLoss(t, newStack(t, oneReport, lossLimits), (*stack).flushAll)
+	testLoss(t, newStack(t, e2e.Slow, lossLimits), func(s *stack) { s.Server.FlushAll() })
 }
 
 // TestRedisIsReplaced: replacing Redis by an empty server in the middle of a run loses no job.
 func TestRedisIsReplaced(t *testing.T) {
 	t.Parallel()
-	testLoss(t, newStackAlone(t, nil, oneReport, lossLimits), func(s *stack) {
-		dir := s.redisDir()
-		s.redis.Kill()
+	testLoss(t, newStackAlone(t, nil, e2e.Slow, lossLimits), func(s *stack) {
+		dir := s.Server.Folder()
+		s.Server.Kill()
 		if err := os.RemoveAll(filepath.Join(dir, "appendonlydir")); err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "*.rdb"))
 		if err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		for _, f := range files {
 			if err := os.Remove(f); err != nil {
-				s.t.Fatal(err)
+				s.Fatal(err)
 			}
 		}
-		if err := s.redis.Start(s.t.Context()); err != nil {
-			s.t.Fatal(err)
+		if err := s.Server.Start(s.Context()); err != nil {
+			s.Fatal(err)
 		}
 	})
-}
-
-// copyRedis copies the data of Redis and returns a function that restarts Redis from the copy.
-func (s *stack) copyRedis() (restart func()) {
-	s.t.Helper()
-	if err := s.b.Redis.ConfigSet(s.t.Context(), "appendfsync", "always").Err(); err != nil {
-		s.t.Fatal(err)
-	}
-	data, backup := filepath.Join(s.redisDir(), "appendonlydir"), s.t.TempDir()
-	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
-		s.t.Fatal(err)
-	}
-	return func() {
-		s.t.Helper()
-		s.redis.Kill()
-		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)), s.redis.Start(s.t.Context())); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-}
-
-func (s *stack) redisDir() string {
-	s.t.Helper()
-	dir := s.b.Redis.ConfigGet(s.t.Context(), "dir").Val()["dir"]
-	if _, err := os.Stat(filepath.Join(dir, "appendonlydir")); err != nil {
-		s.t.Fatal(err)
-	}
-	return dir
 }
 
 // TestRedisIsRestoredFromAnOlderCopy: an older copy has the same epoch, but other jobs than those
 // that run.
 func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
-	s.audit()
-	s.serveRebuilding(s.config, nil)
-	old := s.insert("slow", `{"seconds": 2}`)
-	s.push(old)
-	s.eventually("the first job runs", func() bool { return s.status(old) == job.StatusRun && s.reads("one") == 1 })
-	restart := s.copyRedis()
-	s.wait(old)
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {grace: 2s, lease: 1s}")
+	s.Records.Audit()
+	s.Roles.Rebuilding(s.File, nil)
+	old := s.Records.Insert("slow", `{"seconds": 2}`)
+	s.Jobs.Push(old)
+	s.Eventually("the first job runs", func() bool { return s.Jobs.Status(old) == job.StatusRun && s.Jobs.Reads("one") == 1 })
+	restart := s.Server.Copy()
+	s.Jobs.Wait(old)
 	ids := []string{old}
 	for range 5 {
-		ids = append(ids, s.insert("slow", `{"seconds": 1}`))
+		ids = append(ids, s.Records.Insert("slow", `{"seconds": 1}`))
 	}
-	s.push(ids[1:]...)
-	s.eventually("the others run", func() bool { return s.status(ids[5]) == job.StatusRun && s.reads("one") > 0 })
+	s.Jobs.Push(ids[1:]...)
+	s.Eventually("the others run", func() bool { return s.Jobs.Status(ids[5]) == job.StatusRun && s.Jobs.Reads("one") > 0 })
 	restart()
-	if s.status(old) == "SUCCESS" || s.status(ids[5]) != "" {
+	if s.Jobs.Status(old) == "SUCCESS" || s.Jobs.Status(ids[5]) != "" {
 		t.Fatal("this is no older copy")
 	}
-	s.checkFinals(ids)
-	s.idle()
+	s.Jobs.CheckFinals(ids)
+	s.Jobs.Idle()
 }
 
 // TestTimersOverARestartOfRedis: Fanfold stops, and Redis restarts from an older copy. Timers and
@@ -242,49 +126,49 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 // not.
 func TestTimersOverARestartOfRedis(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {grace: 2s, lease: 1s}")
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	add := func(set, member string) { s.b.Redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
+	add := func(set, member string) { s.Redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
 	has := func(set string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, s.b.Redis.ZRange(ctx, set, 0, -1).Val()); diff != "" {
+		if diff := cmp.Diff(want, s.Redis.ZRange(ctx, set, 0, -1).Val()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", set, diff)
 		}
 	}
-	delayed, timers, paused := s.b.Partitions.First().Keys.Delayed, s.b.Partitions.First().Keys.Timers, s.b.Partitions.First().Keys.PausedTimers
-	stop := s.serveRebuilding(s.config, nil)
+	delayed, timers, paused := s.Partitions.First().Keys.Delayed, s.Partitions.First().Keys.Timers, s.Partitions.First().Keys.PausedTimers
+	stop := s.Roles.Rebuilding(s.File, nil)
 	add(timers, "a")
-	s.inSnapshot(1)
-	restart := s.copyRedis()
+	s.Records.InSnapshot(1)
+	restart := s.Server.Copy()
 	add(timers, "b")
 	add(paused, "c")
-	add(delayed, s.insert("slow", ""))
-	later := s.insert("slow", "")
+	add(delayed, s.Records.Insert("slow", ""))
+	later := s.Records.Insert("slow", "")
 	add(delayed, later)
-	s.inSnapshot(5)
+	s.Records.InSnapshot(5)
 	stop()
 	restart()
 	has(timers, "a")
-	stop = s.serveRebuilding(s.config, nil)
-	s.eventually("due times are back", func() bool { return s.b.Redis.ZCard(ctx, delayed).Val() == 2 })
-	s.eventually("a snapshot is made", func() bool {
+	stop = s.Roles.Rebuilding(s.File, nil)
+	s.Eventually("due times are back", func() bool { return s.Redis.ZCard(ctx, delayed).Val() == 2 })
+	s.Eventually("a snapshot is made", func() bool {
 		add(timers, "d")
-		return s.snapshotSize() == 6
+		return s.Records.SnapshotSize() == 6
 	})
 	has(timers, "a", "b", "d")
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 0"); n > 0 {
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 0"); n > 0 {
 		t.Errorf("%d records that are due tomorrow were started", n)
 	}
 	has(paused, "c")
 	stop()
 
-	s.b.Redis.ZRem(ctx, timers, "a")
-	s.b.Redis.ZRem(ctx, paused, "c")
-	s.b.Redis.ZRem(ctx, delayed, later)
-	s.copyRedis()()
-	s.serveRebuilding(s.config, nil)
-	s.inSnapshot(3)
+	s.Redis.ZRem(ctx, timers, "a")
+	s.Redis.ZRem(ctx, paused, "c")
+	s.Redis.ZRem(ctx, delayed, later)
+	s.Server.Copy()()
+	s.Roles.Rebuilding(s.File, nil)
+	s.Records.InSnapshot(3)
 	has(timers, "b", "d")
 	has(paused, []string{}...)
 }
@@ -293,8 +177,8 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 // is excluded by the filter, of an unknown report, or delayed.
 func TestAnIDThatIsNeverPushed(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 3s}")
-	config := s.write("filtered.yaml", oneReport, "limits: {grace: 3s}")
+	s := newStack(t, e2e.Slow, "limits: {grace: 3s}")
+	config := s.Write("filtered.yaml", e2e.Slow, "limits: {grace: 3s}")
 	text, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
@@ -304,31 +188,31 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines lockedLog
-	s.serveRebuilding(config, func(o *recovery.Options) {
+	s.Roles.Rebuilding(config, func(o *recovery.Options) {
 		o.PassEvery = 200 * time.Millisecond
 		o.Log = slog.New(slog.NewTextHandler(&lines, nil))
 	})
-	later, stranger, other, waiting := s.insert("slow", ""), s.insert("no-such-report", ""), s.insert("slow", ""), s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
+	later, stranger, other, waiting := s.Records.Insert("slow", ""), s.Records.Insert("no-such-report", ""), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	s.b.Redis.ZAdd(ctx, s.b.Partitions.First().Keys.Delayed, redis.Z{Score: tomorrow, Member: later},
+	s.Redis.ZAdd(ctx, s.Partitions.First().Keys.Delayed, redis.Z{Score: tomorrow, Member: later},
 		redis.Z{Score: tomorrow, Member: job.Later{ID: waiting, Attempt: 2, Step: job.StepTrigger}.String()})
-	bad := s.insert("slow", `{"seconds": "never"}`)
-	id := s.insert("slow", "")
-	inserted := s.b.Redis.Time(ctx).Val()
-	s.content(s.wait(id)[0])
-	if v := s.wait(bad)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "never") {
+	bad := s.Records.Insert("slow", `{"seconds": "never"}`)
+	id := s.Records.Insert("slow", "")
+	inserted := s.Redis.Time(ctx).Val()
+	s.Files.Content(s.Jobs.Wait(id)[0])
+	if v := s.Jobs.Wait(bad)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "never") {
 		t.Errorf("%+v", v)
 	}
-	if at := s.started(id); at.Sub(inserted) < 2*time.Second {
+	if at := s.Jobs.Started(id); at.Sub(inserted) < 2*time.Second {
 		t.Errorf("started after %v: the grace time is 3 s", at.Sub(inserted))
 	}
-	s.eventually("the unknown report is counted", func() bool { return strings.Contains(lines.String(), "skipped=1") })
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0 AND id IN (?, ?, ?, ?)", later, stranger, other, waiting); n != 4 {
+	s.Eventually("the unknown report is counted", func() bool { return strings.Contains(lines.String(), "skipped=1") })
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0 AND id IN (?, ?, ?, ?)", later, stranger, other, waiting); n != 4 {
 		t.Errorf("%d of 4 are left alone", n)
 	}
-	if reasons := s.quarantined(); len(reasons) > 0 {
+	if reasons := s.Jobs.Quarantined(); len(reasons) > 0 {
 		t.Errorf("quarantined: %v", reasons)
 	}
 }
@@ -357,26 +241,26 @@ var _ io.Writer = (*lockedLog)(nil)
 // the scheduler finds the job and sends the message again.
 func TestALostDeadline(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
 	often := func(o *recovery.Options) { o.PassEvery = 200 * time.Millisecond }
 	if out, code := s.fanfold("pause", "listener", "one"); code != exitOK {
 		t.Fatal(out)
 	}
-	stop := s.serveRebuilding(s.config, often)
-	id := s.insert("slow", "")
-	s.push(id)
-	s.eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
+	stop := s.Roles.Rebuilding(s.File, often)
+	id := s.Records.Insert("slow", "")
+	s.Jobs.Push(id)
+	s.Eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
 	stop()
-	keys := s.b.Partitions.First().Keys
-	s.b.Redis.XTrimMaxLen(t.Context(), keys.Task("one"), 0)
-	if n := s.b.Redis.ZRem(t.Context(), keys.Deadlines, id).Val(); n != 1 {
+	keys := s.Partitions.First().Keys
+	s.Redis.XTrimMaxLen(t.Context(), keys.Task("one"), 0)
+	if n := s.Redis.ZRem(t.Context(), keys.Deadlines, id).Val(); n != 1 {
 		t.Fatal("it has no deadline")
 	}
 	if out, code := s.fanfold("resume", "listener", "one"); code != exitOK {
 		t.Fatal(out)
 	}
-	s.serveRebuilding(s.config, often)
-	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
+	s.Roles.Rebuilding(s.File, often)
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -385,23 +269,23 @@ func TestALostDeadline(t *testing.T) {
 // runs once.
 func TestALongBacklogIsNotDoubled(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s, running_jobs: 4}")
-	s.audit()
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s, running_jobs: 4}")
+	s.Records.Audit()
 	var ids []string
 	for range 60 {
-		ids = append(ids, s.insert("slow", `{"seconds": 0.1}`))
+		ids = append(ids, s.Records.Insert("slow", `{"seconds": 0.1}`))
 	}
-	s.push(ids...)
-	s.exec("UPDATE file_download_record SET updated_at = NOW(6) - INTERVAL 1 DAY")
+	s.Jobs.Push(ids...)
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW(6) - INTERVAL 1 DAY")
 	for range 2 {
-		s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = 100 * time.Millisecond })
+		s.Roles.Rebuilding(s.File, func(o *recovery.Options) { o.PassEvery = 100 * time.Millisecond })
 	}
-	s.checkFinals(ids)
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt <> 1"); n != 0 {
+	s.Jobs.CheckFinals(ids)
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE attempt <> 1"); n != 0 {
 		t.Errorf("%d of %d records were started more than once", n, len(ids))
 	}
-	s.idle()
-	for id, n := range s.events("started") {
+	s.Jobs.Idle()
+	for id, n := range s.Jobs.Events("started") {
 		if n != 1 {
 			t.Errorf("job %s was started %d times", id, n)
 		}
@@ -429,14 +313,14 @@ func (r *pagedRecords) Startable(ctx context.Context, after string, grace time.D
 func TestARebuildOfALargeTable(t *testing.T) {
 	t.Parallel()
 	const limits = "limits: {rebuild: 50, running_jobs: 500}"
-	s := newStack(t, oneReport, limits)
-	s.audit()
-	s.exec(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'slow',
+	s := newStack(t, e2e.Slow, limits)
+	s.Records.Audit()
+	s.Records.Exec(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'slow',
 		IF(seq % 1000 = 0, 'PENDING', 'SUCCESS'), NOW(6) - INTERVAL IF(seq % 20000 = 0, 1, 9999) SECOND FROM seq_1_to_200000`)
-	records := &pagedRecords{Records: s.b.Records}
-	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Records = records })
-	s.eventually("the old ones are done", func() bool { return s.number("SELECT COUNT(*) FROM finals") == 190 })
-	first, last := s.started("1000"), s.started("199000")
+	records := &pagedRecords{Records: s.Process.Records}
+	s.Roles.Rebuilding(s.File, func(o *recovery.Options) { o.Records = records })
+	s.Eventually("the old ones are done", func() bool { return s.Records.Number("SELECT COUNT(*) FROM finals") == 190 })
+	first, last := s.Jobs.Started("1000"), s.Jobs.Started("199000")
 	// 190 records in pages of 50: three pauses of a second between the pages.
 	if took := last.Sub(first); took < 2*time.Second {
 		t.Errorf("190 records in %v, at a rate of 50 a second", took)
@@ -444,7 +328,7 @@ func TestARebuildOfALargeTable(t *testing.T) {
 	if records.largest > 50 || records.pages > 30 {
 		t.Errorf("%d pages of up to %d", records.pages, records.largest)
 	}
-	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0"); n != 10 {
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0"); n != 10 {
 		t.Errorf("%d young ones are left alone, not 10", n)
 	}
 }
@@ -453,16 +337,16 @@ func TestARebuildOfALargeTable(t *testing.T) {
 // once for fanfold migrate.
 func TestWithoutTheTables(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
-	s.audit()
-	s.exec("DROP TABLE fanfold_meta, fanfold_snapshot")
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s.Records.Audit()
+	s.Records.Exec("DROP TABLE fanfold_meta, fanfold_snapshot")
 	var lines lockedLog
-	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
-	id := s.insert("slow", `{"seconds": 1}`)
-	s.push(id)
-	s.eventually("the job runs", func() bool { return s.reads("one") == 1 })
-	s.flushAll()
-	s.checkFinals([]string{id})
+	s.Roles.Rebuilding(s.File, func(o *recovery.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
+	id := s.Records.Insert("slow", `{"seconds": 1}`)
+	s.Jobs.Push(id)
+	s.Eventually("the job runs", func() bool { return s.Jobs.Reads("one") == 1 })
+	s.Server.FlushAll()
+	s.Jobs.CheckFinals([]string{id})
 	if n := strings.Count(lines.String(), "create the tables with fanfold migrate"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, lines.String())
 	}
@@ -474,16 +358,16 @@ func TestWithoutTheTables(t *testing.T) {
 func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	const every = 6 * time.Second
-	s := newStack(t, oneReport)
-	key := s.b.Partitions.First().Keys.Lock("rebuilt")
+	s := newStack(t, e2e.Slow)
+	key := s.Partitions.First().Keys.Lock("rebuilt")
 	began := time.Now()
-	s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = every })
-	s.eventually("the walk of the start", func() bool { return s.b.Redis.Exists(t.Context(), key).Val() == 1 })
+	s.Roles.Rebuilding(s.File, func(o *recovery.Options) { o.PassEvery = every })
+	s.Eventually("the walk of the start", func() bool { return s.Redis.Exists(t.Context(), key).Val() == 1 })
 	// As if another process had made a walk, so that the first check of this one is too early.
 	ends := began.Add(every + every/12)
-	s.b.Redis.Set(t.Context(), key, "another", time.Until(ends))
-	s.eventually("this process walks", func() bool {
-		who, err := s.b.Redis.Get(t.Context(), key).Result()
+	s.Redis.Set(t.Context(), key, "another", time.Until(ends))
+	s.Eventually("this process walks", func() bool {
+		who, err := s.Redis.Get(t.Context(), key).Result()
 		return err == nil && who != "another"
 	})
 	if late := time.Since(ends); late > every/2 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -19,12 +20,12 @@ databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, now
   ` + name + `: {timeout: 3h, retry: {retries: 1, delay: ` + delay + `}, stages: [{listeners: [{name: l.` + name + `, database: ` + database + `, query: "SELECT 1 AS k"}]}]}`
 	}
 	reports := define("soon", "locked", "100ms") + define("missing", "nowhere", "100ms") + define("late", "locked", "1h")
-	s := newStack(t, oneReport)
-	dsn := s.b.Config.Databases["db"].DSN.Reveal()
+	s := newStack(t, e2e.Slow)
+	dsn := s.Config.Databases["db"].DSN.Reveal()
 	_, address, _ := strings.Cut(dsn, "@")
 	server := dsn[:strings.LastIndex(dsn, "/")]
-	s.config = s.write("locked.yaml", reports, strings.NewReplacer("{address}", address, "{server}", server).Replace(more))
-	c := command("-c", s.config, "serve")
+	s.File = s.Write("locked.yaml", reports, strings.NewReplacer("{address}", address, "{server}", server).Replace(more))
+	c := command("-c", s.File, "serve")
 	var log written
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
@@ -37,13 +38,13 @@ databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, now
 			t.Log(log.String())
 		}
 	})
-	s.eventually("serve says so at its start", func() bool {
+	s.Eventually("serve says so at its start", func() bool {
 		return strings.Contains(log.String(), "correct the DSN of database locked") && strings.Contains(log.String(), "correct the DSN of database nowhere")
 	})
-	soon, missing, late := s.insert("soon", ""), s.insert("missing", ""), s.insert("late", "")
-	s.push(soon, missing, late)
+	soon, missing, late := s.Records.Insert("soon", ""), s.Records.Insert("missing", ""), s.Records.Insert("late", "")
+	s.Jobs.Push(soon, missing, late)
 	for id, database := range map[string]string{soon: "locked", missing: "nowhere"} {
-		if v := s.wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "correct the DSN of database "+database) || !strings.Contains(v.Error, "(try 2 of 2)") || strings.Contains(v.Error, "topsecret") {
+		if v := s.Jobs.Wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "correct the DSN of database "+database) || !strings.Contains(v.Error, "(try 2 of 2)") || strings.Contains(v.Error, "topsecret") {
 			t.Errorf("%+v", v)
 		}
 	}

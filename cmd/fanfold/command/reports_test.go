@@ -19,15 +19,15 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 	s := newStack(t, reportsYAML)
 	for statement := range strings.SplitSeq(tablesSQL, ";\n") {
 		if strings.TrimSpace(statement) != "" {
-			s.exec(statement)
+			s.Records.Exec(statement)
 		}
 	}
-	stop := s.serve(s.config)
+	stop := s.Serve(s.File)
 	t.Run("held", s.compareFiles)
 	stop()
-	s.serve(s.write("scratch.yaml", reportsYAML, "limits: {fold_bytes: 100KB}"))
+	s.Serve(s.Write("scratch.yaml", reportsYAML, "limits: {fold_bytes: 100KB}"))
 	t.Run("through scratch files", s.compareFiles)
-	entries, err := filepath.Glob(s.dir + "/files/[^.]*")
+	entries, err := filepath.Glob(s.Dir + "/files/[^.]*")
 	if err != nil || len(entries) != 13 {
 		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
 	}
@@ -97,8 +97,8 @@ func (s *stack) compareFiles(t *testing.T) {
 	} {
 		t.Run(c.report, func(t *testing.T) {
 			s := s.in(t)
-			got := s.succeed(c.report, c.parameters)
-			want := s.expect(c.header, c.query)
+			got := s.Jobs.Succeed(c.report, c.parameters)
+			want := s.Records.Expect(c.header, c.query)
 			if lines := strings.Count(want, "\n") - 1; lines < c.rows {
 				t.Fatalf("the query gives %d rows, fewer than %d: the test is not what it says", lines, c.rows)
 			}
@@ -109,8 +109,8 @@ func (s *stack) compareFiles(t *testing.T) {
 	}
 	t.Run("million", func(t *testing.T) {
 		s := s.in(t)
-		got := s.succeed("million", "")
-		want := s.expect("user_id,name,id,amount", "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a JOIN big_b b ON b.user_id = a.user_id ORDER BY a.user_id, b.id")
+		got := s.Jobs.Succeed("million", "")
+		want := s.Records.Expect("user_id,name,id,amount", "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a JOIN big_b b ON b.user_id = a.user_id ORDER BY a.user_id, b.id")
 		if n := strings.Count(got, "\n"); n != bigRows+1 {
 			t.Errorf("%d lines, not %d", n, bigRows+1)
 		}

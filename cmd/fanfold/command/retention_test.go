@@ -4,29 +4,31 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestRetentionInTheDocs runs the statements of the guide over old, new and unfinished records. TestSweep has
 // what happens to a file to which no record points.
 func TestRetentionInTheDocs(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStack(t, e2e.Slow)
 	blocks := fenced(t, "docs/guides/retention.md", "sql")
 	if len(blocks) != 3 {
 		t.Fatalf("%d statements", len(blocks))
 	}
 	do := func(statement string) {
 		t.Helper()
-		s.exec(strings.TrimSuffix(strings.TrimSpace(strings.ReplaceAll(statement, "plt_user.", s.schema+".")), ";"))
+		s.Records.Exec(strings.TrimSuffix(strings.TrimSpace(strings.ReplaceAll(statement, "plt_user.", s.Schema+".")), ";"))
 	}
 	row := func(id, status, file, days string) {
 		t.Helper()
-		s.exec("INSERT INTO file_download_record (id, report, parameters, status, attempt, file, error, updated_at) VALUES (" +
+		s.Records.Exec("INSERT INTO file_download_record (id, report, parameters, status, attempt, file, error, updated_at) VALUES (" +
 			id + ", 'gone', '{\"user_id\": " + id + "}', '" + status + "', 1, " + file + ", 'an error', NOW() - INTERVAL " + days + " DAY)")
 	}
 	ids := func(where string) string {
 		t.Helper()
-		rows, err := s.db.QueryContext(t.Context(), "SELECT id FROM file_download_record WHERE "+where+" ORDER BY id")
+		rows, err := s.DB.QueryContext(t.Context(), "SELECT id FROM file_download_record WHERE "+where+" ORDER BY id")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,7 @@ func TestRetentionInTheDocs(t *testing.T) {
 	if got := ids("TRUE"); got != "1 2 4 42 5" {
 		t.Errorf("the file of 1 has just been released, and 4 and 5 are not old or not final: %s", got)
 	}
-	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 8 DAY WHERE id = 1")
+	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 8 DAY WHERE id = 1")
 	do(blocks[1])
 	if got := ids("TRUE"); got != "2 4 42 5" {
 		t.Errorf("a week later: %s", got)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -61,52 +62,52 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	reuses := map[string]func(s *stack, id, parameters string){
 		"deleted and inserted": func(s *stack, id, parameters string) {
-			s.exec("DELETE FROM file_download_record WHERE id = ?", id)
-			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
+			s.Records.Exec("DELETE FROM file_download_record WHERE id = ?", id)
+			s.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
 		},
 		"replaced": func(s *stack, id, parameters string) {
-			s.exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
+			s.Records.Exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
 		},
 		"set back": func(s *stack, id, parameters string) {
-			s.exec("UPDATE file_download_record SET status = 'PENDING', attempt = 0, file = NULL, parameters = ? WHERE id = ?", parameters, id)
+			s.Records.Exec("UPDATE file_download_record SET status = 'PENDING', attempt = 0, file = NULL, parameters = ? WHERE id = ?", parameters, id)
 		},
 	}
 	for how, reuse := range reuses {
 		for _, place := range []string{"in its query", "before its file", "publishing", "ended"} {
 			t.Run(how+" "+place, func(t *testing.T) {
 				t.Parallel()
-				s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")
-				gated := newGatedSink(s.dirSink(), place == "publishing")
+				s := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
+				gated := newGatedSink(s.Files.Sink(), place == "publishing")
 				gated.taken.Store(place != "before its file" && place != "publishing")
 				seconds := 0.0
 				if place == "in its query" {
 					seconds = 3
 				}
-				stop := s.serveWith(s.b.Records, gated)
-				id := s.insert("who", whoParameters("old", seconds))
-				s.push(id)
+				stop := s.Roles.With(s.Process.Records, gated)
+				id := s.Records.Insert("who", e2e.WhoParameters("old", seconds))
+				s.Jobs.Push(id)
 				switch place {
 				case "in its query":
-					s.taken(id)
+					s.States.Taken(id)
 				case "ended":
-					s.content(s.wait(id)[0])
+					s.Files.Content(s.Jobs.Wait(id)[0])
 				default:
 					<-gated.reached
 				}
-				reuse(s, id, whoParameters("new", 0))
-				s.push(id)
-				v := s.wait(id)[0]
-				if got := s.content(v); got != whoFile("new") {
+				reuse(s, id, e2e.WhoParameters("new", 0))
+				s.Jobs.Push(id)
+				v := s.Jobs.Wait(id)[0]
+				if got := s.Files.Content(v); got != e2e.WhoFile("new") {
 					t.Errorf("%+v has the file %q", v, got)
 				}
 				close(gated.gate)
-				s.idle()
-				s.eventually("records and sink agree", func() bool { return agree(s) == "" })
+				s.Jobs.Idle()
+				s.Eventually("records and sink agree", func() bool { return e2e.Agree(s.Stack) == "" })
 				stop()
-				if got := s.content(s.wait(id)[0]); got != whoFile("new") {
+				if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != e2e.WhoFile("new") {
 					t.Errorf("in the end: %q", got)
 				}
-				if left := agree(s); left != "" {
+				if left := e2e.Agree(s.Stack); left != "" {
 					t.Error(left)
 				}
 			})
@@ -118,13 +119,13 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 // becomes FAILED with the remedy.
 func TestParametersThatAreTooLong(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, whoReport, "limits: {grace: 1s}")
-	fits := s.insert("who", whoParameters(strings.Repeat("x", 60<<10), 0))
+	s := newStack(t, e2e.Who, "limits: {grace: 1s}")
+	fits := s.Records.Insert("who", e2e.WhoParameters(strings.Repeat("x", 60<<10), 0))
 	var long []string
 	for _, size := range []int{64 << 10, 10 << 20, 10 << 20, 10 << 20} {
-		long = append(long, s.insert("who", whoParameters(strings.Repeat("x", size), 0)))
+		long = append(long, s.Records.Insert("who", e2e.WhoParameters(strings.Repeat("x", size), 0)))
 	}
-	records, err := s.b.Records.Read(t.Context(), append(long, fits))
+	records, err := s.Process.Records.Read(t.Context(), append(long, fits))
 	if err != nil || len(records) != 5 {
 		t.Fatal(len(records), err)
 	}
@@ -133,12 +134,12 @@ func TestParametersThatAreTooLong(t *testing.T) {
 			t.Errorf("%d bytes of the parameters of record %s are read", n, id)
 		}
 	}
-	s.serve(s.config)
-	s.push(fits, long[0], long[1])
-	if got := s.content(s.wait(fits)[0]); got != whoFile(strings.Repeat("x", 60<<10)) {
+	s.Serve(s.File)
+	s.Jobs.Push(fits, long[0], long[1])
+	if got := s.Files.Content(s.Jobs.Wait(fits)[0]); got != e2e.WhoFile(strings.Repeat("x", 60<<10)) {
 		t.Errorf("%d bytes", len(got))
 	}
-	for _, v := range s.wait(long...) { // two were never pushed; a rebuild starts them
+	for _, v := range s.Jobs.Wait(long...) { // two were never pushed; a rebuild starts them
 		if v.Status != report.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
 			t.Errorf("%+v", v)
 		}
@@ -175,10 +176,10 @@ func nothing() {}
 // file of its own parameters.
 func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, whoReport, "limits: {lease: 5s, grace: 2s}")
-	gated := newGatedSink(s.dirSink(), true)
+	s := newStack(t, e2e.Who, "limits: {lease: 5s, grace: 2s}")
+	gated := newGatedSink(s.Files.Sink(), true)
 	ended := make(chan struct{})
-	records := &meddlingRecords{Store: s.b.Records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
+	records := &meddlingRecords{Store: s.Process.Records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
 	var starts atomic.Int64
 	records.after = func() {
 		if starts.Add(1) == 2 {
@@ -186,18 +187,18 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 			<-ended
 		}
 	}
-	s.serveWith(records, gated)
-	id := s.insert("who", whoParameters("old", 0))
-	s.push(id)
+	s.Roles.With(records, gated)
+	id := s.Records.Insert("who", e2e.WhoParameters("old", 0))
+	s.Jobs.Push(id)
 	<-gated.reached
-	s.exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, whoParameters("new", 0))
-	s.push(id)
-	v := s.wait(id)[0]
-	if got := s.content(v); got != whoFile("new") {
+	s.Records.Exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, e2e.WhoParameters("new", 0))
+	s.Jobs.Push(id)
+	v := s.Jobs.Wait(id)[0]
+	if got := s.Files.Content(v); got != e2e.WhoFile("new") {
 		t.Errorf("%+v has the file %q", v, got)
 	}
-	s.idle()
-	if left := agree(s); left != "" {
+	s.Jobs.Idle()
+	if left := e2e.Agree(s.Stack); left != "" {
 		t.Error(left)
 	}
 }
@@ -207,25 +208,25 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 // file of its own parameters.
 func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")
-	id := s.insert("who", whoParameters("new", 0))
-	records := &meddlingRecords{Store: s.b.Records, after: nothing, ended: nothing}
+	s := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
+	id := s.Records.Insert("who", e2e.WhoParameters("new", 0))
+	records := &meddlingRecords{Store: s.Process.Records, after: nothing, ended: nothing}
 	records.before = sync.OnceFunc(func() {
-		if outcomes, err := s.b.Partitions.First().Jobs.Start(t.Context(), "", scripts.Start{
+		if outcomes, err := s.Partitions.First().Jobs.Start(t.Context(), "", scripts.Start{
 			ID: id, Attempt: 1, Parameters: []byte(`{"seconds":"0","who":"old"}`),
-			Plan: scripts.Plan{Report: "who", Definition: s.b.Config.Reports["who"].Hash(), Timeout: time.Hour, Listeners: "one"},
+			Plan: scripts.Plan{Report: "who", Definition: s.Config.Reports["who"].Hash(), Timeout: time.Hour, Listeners: "one"},
 		}); err != nil || outcomes[0] != scripts.OK {
 			t.Error(outcomes, err)
 		}
 	})
-	s.serveWith(records, s.dirSink())
-	s.push(id)
-	v := s.wait(id)[0]
-	if got := s.content(v); got != whoFile("new") || v.Attempt != 2 {
+	s.Roles.With(records, s.Files.Sink())
+	s.Jobs.Push(id)
+	v := s.Jobs.Wait(id)[0]
+	if got := s.Files.Content(v); got != e2e.WhoFile("new") || v.Attempt != 2 {
 		t.Errorf("%+v has the file %q", v, got)
 	}
-	s.idle()
-	if left := agree(s); left != "" {
+	s.Jobs.Idle()
+	if left := e2e.Agree(s.Stack); left != "" {
 		t.Error(left)
 	}
 }

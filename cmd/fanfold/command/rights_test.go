@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -18,15 +19,15 @@ import (
 // limitUser makes a Redis user and returns the configuration of a stack whose processes are this
 // user.
 func (s *stack) limitUser(rules string) (config string) {
-	s.t.Helper()
+	s.Helper()
 	set := append([]any{"acl", "setuser", "app", "reset", "on", ">secret"}, anySlice(strings.Fields(rules))...)
-	if err := s.b.Redis.Do(s.t.Context(), set...).Err(); err != nil {
-		s.t.Fatal(err)
+	if err := s.Redis.Do(s.Context(), set...).Err(); err != nil {
+		s.Fatal(err)
 	}
-	where := s.where
-	defer func() { s.where = where }()
-	s.where = func(int) string { return `{url: "redis://app:secret@` + s.redis.Addr + `/0"}` }
-	return s.write("limited.yaml", oneReport)
+	where := s.Where
+	defer func() { s.Where = where }()
+	s.Where = func(int) string { return `{url: "redis://app:secret@` + s.Server.Addr + `/0"}` }
+	return s.Write("limited.yaml", e2e.Slow)
 }
 
 func anySlice(all []string) (given []any) {
@@ -39,36 +40,36 @@ func anySlice(all []string) (given []any) {
 // TestServeWithoutARight: the usual ACL of a service lacks INFO. Serve says so and does not start.
 func TestServeWithoutARight(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	config := s.limitUser("~* &* +@all -@admin -@dangerous")
 	out, code := s.fanfold("-c", config, "serve")
 	if code != exitUnreachable || !strings.Contains(out, "the Redis user lacks rights: +info: grant them with ACL SETUSER") {
 		t.Errorf("%d %s", code, out)
 	}
 	config = s.limitUser("~* &* +@all -@admin -@dangerous +info")
-	log := &keptLog{}
-	s.config = config
-	s.serveInto(log)
-	if v := s.run("slow", ""); v.Status != report.Success {
+	log := &e2e.Log{}
+	s.File = config
+	s.ServeInto(log)
+	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	// A right is lost while processes run: that is no outage.
-	if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", "-info").Err(); err != nil {
+	if err := s.Redis.Do(t.Context(), "acl", "setuser", "app", "-info").Err(); err != nil {
 		t.Fatal(err)
 	}
-	id := s.insert("slow", "")
-	s.push(id)
-	s.eventually("why names the right", func() bool {
+	id := s.Records.Insert("slow", "")
+	s.Jobs.Push(id)
+	s.Eventually("why names the right", func() bool {
 		out, _ := s.fanfold("-c", config, "why", id)
 		return strings.Contains(out, "'info' command") && strings.Contains(out, "grant the right") && !strings.Contains(out, "does not answer")
 	})
-	s.eventually("the log names the right", func() bool {
-		return len(log.lines("Redis denies a command to its user")) == 1 && len(log.lines("command=info")) == 1 && len(log.lines("is down")) == 0
+	s.Eventually("the log names the right", func() bool {
+		return len(log.Lines("Redis denies a command to its user")) == 1 && len(log.Lines("command=info")) == 1 && len(log.Lines("is down")) == 0
 	})
-	if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", "+info").Err(); err != nil {
+	if err := s.Redis.Do(t.Context(), "acl", "setuser", "app", "+info").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if v := s.wait(id)[0]; v.Status != report.Success {
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 }
@@ -87,24 +88,24 @@ func TestRightsOfTheGuide(t *testing.T) {
 	if want := scripts.Needed(); !slices.Equal(commands, want) {
 		t.Errorf("the guide has the rights\n%q, but serve checks\n%q", commands, want)
 	}
-	s := newStackAlone(t, []string{"--notify-keyspace-events", "Kzg$x"}, oneReport)
-	s.config = s.limitUser(rules)
-	if err := s.b.Redis.Do(t.Context(), "acl", "log", "reset").Err(); err != nil {
+	s := newStackAlone(t, []string{"--notify-keyspace-events", "Kzg$x"}, e2e.Slow)
+	s.File = s.limitUser(rules)
+	if err := s.Redis.Do(t.Context(), "acl", "log", "reset").Err(); err != nil {
 		t.Fatal(err)
 	}
-	log := &keptLog{}
-	s.serveInto(log)
-	if v := s.run("slow", ""); v.Status != report.Success {
+	log := &e2e.Log{}
+	s.ServeInto(log)
+	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
-	cancelled, delayed, replied := s.insert("slow", `{"seconds": 30}`), s.insert("slow", ""), s.insert("slow", "")
-	s.push(cancelled)
-	s.pushFor("replies:my", replied)
-	if err := s.b.Redis.ZAdd(t.Context(), "fanfold:delayed", redis.Z{Score: float64(time.Now().Add(time.Second).UnixMilli()), Member: delayed}).Err(); err != nil {
+	cancelled, delayed, replied := s.Records.Insert("slow", `{"seconds": 30}`), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	s.Jobs.Push(cancelled)
+	s.Receipts.Push("replies:my", replied)
+	if err := s.Redis.ZAdd(t.Context(), "fanfold:delayed", redis.Z{Score: float64(time.Now().Add(time.Second).UnixMilli()), Member: delayed}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("it runs", func() bool {
-		v, err := s.b.Inspect.Jobs.Get(t.Context(), cancelled)
+	s.Eventually("it runs", func() bool {
+		v, err := s.Inspect.Jobs.Get(t.Context(), cancelled)
 		return err == nil && v.Started != nil
 	})
 	for _, args := range [][]string{{"cancel", cancelled}, {"why", cancelled}, {"status", cancelled}, {"pause", "report", "slow"}, {"resume", "report", "slow"}, {"doctor"}} {
@@ -112,12 +113,12 @@ func TestRightsOfTheGuide(t *testing.T) {
 			t.Errorf("%q: %d %s", args, code, out)
 		}
 	}
-	s.wait(cancelled, delayed, replied)
-	s.receiptsOf("replies:my", 1)
-	if lines := log.lines("Redis denies"); len(lines) > 0 {
+	s.Jobs.Wait(cancelled, delayed, replied)
+	s.Receipts.Wait("replies:my", 1)
+	if lines := log.Lines("Redis denies"); len(lines) > 0 {
 		t.Errorf("%q", lines)
 	}
-	entries, err := s.b.Redis.Do(t.Context(), "acl", "log").Slice()
+	entries, err := s.Redis.Do(t.Context(), "acl", "log").Slice()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,18 +145,18 @@ func TestRightsOfTheGuide(t *testing.T) {
 func TestAPusherOfTheGuide(t *testing.T) {
 	t.Parallel()
 	_, rules, _ := strings.Cut(fenced(t, "docs/guides/security.md", "")[1], ">secret ")
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	s.limitUser(rules)
-	s.serve(s.config)
+	s.Serve(s.File)
 	ctx := t.Context()
-	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr, Username: "app", Password: "secret", DisableIdentity: true})
+	client := redis.NewClient(&redis.Options{Addr: s.Server.Addr, Username: "app", Password: "secret", DisableIdentity: true})
 	defer client.Close()
-	id := s.insert("slow", "")
+	id := s.Records.Insert("slow", "")
 	if err := client.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:jobs", Values: []string{"id", id, "reply_to", "replies:orders"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.wait(id)
-	s.receiptsOf("replies:orders", 1)
+	s.Jobs.Wait(id)
+	s.Receipts.Wait("replies:orders", 1)
 	if got, err := client.XRead(ctx, &redis.XReadArgs{Streams: []string{"replies:orders", "0-0"}}).Result(); err != nil || len(got[0].Messages) != 2 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -175,10 +176,10 @@ func TestAPusherOfTheGuide(t *testing.T) {
 // TestDownloadsAreLogged: every download is one line that names the record, and never the link.
 func TestDownloadsAreLogged(t *testing.T) {
 	t.Parallel()
-	w := newWaiter(t, oneReport)
-	log := &keptLog{}
-	w.serveInto(log, strings.TrimPrefix(w.base, "http://"))
-	v := w.run("slow", "")
+	w := newWaiter(t, e2e.Slow)
+	log := &e2e.Log{}
+	w.ServeInto(log, strings.TrimPrefix(w.base, "http://"))
+	v := w.Jobs.Run("slow", "")
 	link := w.link(v.ID)
 	w.says(link, "Ready")
 	for _, url := range []string{link + "/file", w.base + "/api/v1/jobs/" + v.ID + "/file"} {
@@ -186,14 +187,14 @@ func TestDownloadsAreLogged(t *testing.T) {
 			t.Fatalf("%s: %d", url, code)
 		}
 	}
-	w.eventually("both are logged", func() bool { return len(log.lines("msg=download")) == 2 })
-	lines := strings.Join(log.lines("msg=download"), "")
+	w.Eventually("both are logged", func() bool { return len(log.Lines("msg=download")) == 2 })
+	lines := strings.Join(log.Lines("msg=download"), "")
 	for _, want := range []string{"user=link", `user=""`, "job=" + v.ID + " file=file://"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %s in %s", want, lines)
 		}
 	}
-	if token := link[len(w.base+"/r/"):]; strings.Contains(log.text.String(), token) {
+	if token := link[len(w.base+"/r/"):]; len(log.Lines(token)) > 0 {
 		t.Error("the log has the link")
 	}
 }
@@ -202,11 +203,11 @@ func TestDownloadsAreLogged(t *testing.T) {
 func TestServeWarnsOfEviction(t *testing.T) {
 	t.Parallel()
 	for policy, lines := range map[string]int{"allkeys-lru": 1, "noeviction": 0} {
-		s := newStackAlone(t, []string{"--maxmemory-policy", policy}, oneReport)
-		log := &keptLog{}
-		s.serveInto(log)
-		s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
-		if n := len(log.lines("set maxmemory-policy noeviction")); n != lines {
+		s := newStackAlone(t, []string{"--maxmemory-policy", policy}, e2e.Slow)
+		log := &e2e.Log{}
+		s.ServeInto(log)
+		s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
+		if n := len(log.Lines("set maxmemory-policy noeviction")); n != lines {
 			t.Errorf("%s: %d lines", policy, n)
 		}
 	}
@@ -216,34 +217,34 @@ func TestServeWarnsOfEviction(t *testing.T) {
 // work side by side. The old password ends without an outage of those with the new one.
 func TestRotationOfTheGuide(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, oneReport)
+	s := newStackAlone(t, nil, e2e.Slow)
 	old := s.limitUser("~* &* +@all")
 	text, err := os.ReadFile(old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rotated := filepath.Join(s.dir, "rotated.yaml")
+	rotated := filepath.Join(s.Dir, "rotated.yaml")
 	if err := os.WriteFile(rotated, []byte(strings.Replace(string(text), "app:secret@", "app:new@", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	setUser := func(rule string) {
 		t.Helper()
-		if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", rule).Err(); err != nil {
+		if err := s.Redis.Do(t.Context(), "acl", "setuser", "app", rule).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stop := s.serve(old)
+	stop := s.Serve(old)
 	if _, code := s.fanfold("-c", rotated, "dead", "ls"); code != exitUnreachable {
 		t.Errorf("a password that nobody has set: %d", code)
 	}
 	setUser(">new")
-	s.serve(rotated)
-	if v := s.run("slow", ""); v.Status != report.Success {
+	s.Serve(rotated)
+	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	stop()
 	setUser("<secret")
-	if v := s.run("slow", ""); v.Status != report.Success {
+	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	if out, code := s.fanfold("-c", old, "dead", "ls"); code != exitUnreachable || !strings.Contains(out, "WRONGPASS") {

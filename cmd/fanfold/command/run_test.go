@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/redis/go-redis/v9"
 )
 
 // typedReport has a parameter of every type.
@@ -40,10 +41,10 @@ const typedReport = `
 `
 
 // runApart runs a command with separate standard output and standard error.
-func (s *stack) runApart(args ...string) (out, errOut string, code int) {
-	s.t.Helper()
+func (s commands) runApart(args ...string) (out, errOut string, code int) {
+	s.Helper()
 	var stdout, stderr bytes.Buffer
-	code = run(s.t.Context(), append([]string{"-c", s.config}, args...), &stdout, &stderr)
+	code = run(s.Context(), append([]string{"-c", s.File}, args...), &stdout, &stderr)
 	return stdout.String(), stderr.String(), code
 }
 
@@ -78,11 +79,11 @@ func TestRun(t *testing.T) {
 
 	out, _, code := s.runApart("run", "typed", "--param", "s=a=b, c", "-o", "json")
 	id := strings.Trim(out, "[] \"\n")
-	if code != exitOK || s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val() != 1 {
+	if code != exitOK || s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val() != 1 {
 		t.Fatalf("%d %s", code, out)
 	}
-	s.serve(s.config)
-	if got, want := s.content(s.wait(id)[0]), "id,s,i,f,b,d\r\n1,\"a=b, c\",7,1.5,no,2024-02-29\r\n"; got != want {
+	s.Serve(s.File)
+	if got, want := s.Files.Content(s.Jobs.Wait(id)[0]), "id,s,i,f,b,d\r\n1,\"a=b, c\",7,1.5,no,2024-02-29\r\n"; got != want {
 		t.Errorf("%q", got)
 	}
 
@@ -99,7 +100,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%v: %d %q\n%s\n%s", ids, code, got, out, errOut)
 		}
 		var parameters string
-		err := s.db.QueryRowContext(t.Context(), "SELECT parameters FROM file_download_record ORDER BY id DESC LIMIT 1").Scan(&parameters)
+		err := s.DB.QueryRowContext(t.Context(), "SELECT parameters FROM file_download_record ORDER BY id DESC LIMIT 1").Scan(&parameters)
 		if err != nil || parameters != `{"b":true,"d":"2024-01-02","f":"0.10","i":-12,"ids":[1,2],"s":"é"}` {
 			t.Errorf("%s %v", parameters, err)
 		}
@@ -124,37 +125,37 @@ func TestRun(t *testing.T) {
 	if list := names(t, folder); len(list) != 1 {
 		t.Errorf("%v are left", list)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // knows checks that the commands show the rows and times of an ended job, and status the size of
 // its file.
-func (s *stack) knows(id string) {
-	s.t.Helper()
+func (s commands) knows(id string) {
+	s.Helper()
 	var one inspect.Job
 	var list []inspect.Job
 	for args, into := range map[string]any{"status " + id: &one, "list": &list} {
 		out, errOut, code := s.runApart(append(strings.Fields(args), "-o", "json")...)
 		if err := json.Unmarshal([]byte(out), into); err != nil || code != exitOK {
-			s.t.Fatalf("%d %s %s", code, out, errOut)
+			s.Fatalf("%d %s %s", code, out, errOut)
 		}
 	}
 	for _, v := range []inspect.Job{one, list[0]} {
 		if v.Rows == nil || *v.Rows != 1 || v.Created == nil || v.Started == nil || v.Ended == nil || v.Duration == nil ||
 			v.Started.Before(v.Created.Add(-time.Second)) || v.Ended.Sub(*v.Started).Milliseconds() != *v.Duration {
-			s.t.Errorf("%+v", v)
+			s.Errorf("%+v", v)
 		}
 	}
-	if one.Size == nil || *one.Size != int64(len(s.content(one))) {
-		s.t.Errorf("%v bytes", one.Size)
+	if one.Size == nil || *one.Size != int64(len(s.Files.Content(one))) {
+		s.Errorf("%v bytes", one.Size)
 	}
 	var top inspect.Top
 	if out, errOut, code := s.runApart("top", "-o", "json"); json.Unmarshal([]byte(out), &top) != nil || code != exitOK || len(top.Listeners) != 3 || top.Listeners[0].Workers != 1 {
-		s.t.Errorf("%d %s %s", code, out, errOut)
+		s.Errorf("%d %s %s", code, out, errOut)
 	}
 	for args, want := range map[string]string{"top": "jobs: 0 running, 0 waiting", "status " + id: " 46 B ", "list": " ROWS  CREATED              STARTED              ENDED                DURATION "} {
 		if out, _, code := s.runApart(strings.Fields(args)...); code != exitOK || !strings.Contains(out, want) {
-			s.t.Errorf("%d %s, want %s", code, out, want)
+			s.Errorf("%d %s, want %s", code, out, want)
 		}
 	}
 }
@@ -189,14 +190,14 @@ func TestRunRefuses(t *testing.T) {
 			t.Errorf("%v: exit code %d, and not %q:\n%s", c.args, code, c.text, out)
 		}
 	}
-	text := strings.Replace(read(t, s.config), "records: {", "records: {filter: report = 'other', ", 1)
-	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+	text := strings.Replace(read(t, s.File), "records: {", "records: {filter: report = 'other', ", 1)
+	if err := os.WriteFile(s.File, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, code := s.fanfold("run", "large"); code != exitFailure || !strings.Contains(out, "fanfold submit ID") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.number("SELECT COUNT(*) FROM file_download_record"); n != 0 {
+	if n := s.Records.Number("SELECT COUNT(*) FROM file_download_record"); n != 0 {
 		t.Errorf("%d records", n)
 	}
 	if list := names(t, folder); len(list) != 0 {
@@ -208,8 +209,8 @@ func TestRunRefuses(t *testing.T) {
 func TestRunBringsAFileWhole(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, typedReport)
-	s.serve(s.config)
-	v := s.run("large", "")
+	s.Serve(s.File)
+	v := s.Jobs.Run("large", "")
 	folder := t.TempDir()
 	file := filepath.Join(folder, "out.csv")
 	bring := func(ctx context.Context, v inspect.Job, through func(io.Writer) io.Writer) error {
@@ -219,7 +220,7 @@ func TestRunBringsAFileWhole(t *testing.T) {
 		}
 		defer to.discard()
 		to.Writer = through(to.Writer)
-		return s.b.copyFile(ctx, v, to)
+		return (&backend{s.Process}).copyFile(ctx, v, to)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	first := func(w io.Writer) io.Writer { return &cancels{w, cancel} }
@@ -230,7 +231,7 @@ func TestRunBringsAFileWhole(t *testing.T) {
 		t.Errorf("after a download that was cut there are %v", list)
 	}
 	whole := func(w io.Writer) io.Writer { return w }
-	if err := bring(t.Context(), v, whole); err != nil || read(t, file) != s.content(v) {
+	if err := bring(t.Context(), v, whole); err != nil || read(t, file) != s.Files.Content(v) {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(strings.TrimPrefix(v.File, "file://")); err != nil {
@@ -264,13 +265,13 @@ func TestRunFromABucket(t *testing.T) {
 	t.Parallel()
 	storage := testmain.NewStorage(t, "reports", "")
 	s := newStack(t, typedReport)
-	text := strings.ReplaceAll(read(t, s.config), "sink: file://"+s.dir+"/files", "sink: gs://reports/exports")
-	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+	text := strings.ReplaceAll(read(t, s.File), "sink: file://"+s.Dir+"/files", "sink: gs://reports/exports")
+	if err := os.WriteFile(s.File, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	environment := []string{"STORAGE_EMULATOR_HOST=" + storage.Addr}
-	s.processWith(environment, "-c", s.config, "serve")
-	c := command("-c", s.config, "run", "large", "--file", "-")
+	s.processWith(environment, "-c", s.File, "serve")
+	c := command("-c", s.File, "run", "large", "--file", "-")
 	c.Env = append(c.Env, environment...)
 	var errOut bytes.Buffer
 	c.Stderr = &errOut
@@ -289,9 +290,9 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 	if _, errOut, code := s.runApart("run", "broken"); code != exitOK || errOut != "" { // no process runs
 		t.Errorf("%d %s", code, errOut)
 	}
-	home := s.b.Partitions.First()
-	for _, has := range []string{"broken/old", scripts.DefinitionMember("typed", s.b.Config.Reports["typed"].Hash())} {
-		s.b.Redis.ZAdd(t.Context(), home.Keys.Definitions, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: has})
+	home := s.Partitions.First()
+	for _, has := range []string{"broken/old", scripts.DefinitionMember("typed", s.Config.Reports["typed"].Hash())} {
+		s.Redis.ZAdd(t.Context(), home.Keys.Definitions, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: has})
 	}
 	if _, errOut, code := s.runApart("run", "broken"); code != exitOK || errOut != warning {
 		t.Errorf("%d %s", code, errOut)
@@ -300,9 +301,9 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 		t.Errorf("%d %s", code, errOut)
 	}
 	for _, command := range [][]string{{"submit", "--wait"}, {"watch"}, {"watch", "-o", "json"}} {
-		id := s.insert("broken", "")
-		s.b.Redis.Del(t.Context(), home.Keys.Quarantined)
-		s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: home.Keys.Quarantined, ID: "1-1", Values: []string{"reason", "long ago", "fields", "id=" + id}})
+		id := s.Records.Insert("broken", "")
+		s.Redis.Del(t.Context(), home.Keys.Quarantined)
+		s.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: home.Keys.Quarantined, ID: "1-1", Values: []string{"reason", "long ago", "fields", "id=" + id}})
 		var out, errOut string
 		var code int
 		done := make(chan struct{})
@@ -310,7 +311,7 @@ func TestWaitingEndsWithTheReason(t *testing.T) {
 			defer close(done)
 			out, errOut, code = s.runApart(append(command, id)...)
 		}()
-		s.eventually("the wait has ended", func() bool {
+		s.Eventually("the wait has ended", func() bool {
 			select {
 			case <-done:
 				return true

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestSchedulesInTheDocs fires the timers of the guides that run a report. The reports have the rows of the last
@@ -16,14 +18,14 @@ func TestSchedulesInTheDocs(t *testing.T) {
 	} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
-			s := newStackAlone(t, nil, oneReport)
+			s := newStackAlone(t, nil, e2e.Slow)
 			for _, statement := range []string{
 				"CREATE TABLE vs_withdraw (user_id INT, amount DECIMAL(10,2), created_at DATETIME)",
 				"INSERT INTO vs_withdraw VALUES (1, 1.50, UTC_TIMESTAMP() - INTERVAL 6 DAY), (2, 2.50, UTC_TIMESTAMP() - INTERVAL 9 DAY)",
 				"CREATE TABLE vs_user_tag_relation (user_id INT, tag VARCHAR(9))",
 				"INSERT INTO vs_user_tag_relation VALUES (1, 'vip'), (2, 'vip')",
 			} {
-				s.exec(statement)
+				s.Records.Exec(statement)
 			}
 			whole, databases := "", "databases: {db: {dsn: \"{dsn}\"}, user: {dsn: \"{dsn}\"}, fund: {dsn: \"{dsn}\"}}"
 			for _, block := range fenced(t, page, "yaml") {
@@ -34,15 +36,15 @@ func TestSchedulesInTheDocs(t *testing.T) {
 					}
 				}
 			}
-			s.config = s.write("schedule.yaml", whole, databases)
-			s.serve(s.config)
+			s.File = s.Write("schedule.yaml", whole, databases)
+			s.Serve(s.File)
 			s.must("timer set "+c.timer, "")
 			s.must("timer fire "+c.timer, "")
-			s.eventually("the timer has submitted", func() bool { return s.number("SELECT COUNT(*) FROM file_download_record") == 1 })
-			if got := s.content(s.wait("1")[0]); !strings.Contains(got, "1.50") || strings.Contains(got, "2.50") {
+			s.Eventually("the timer has submitted", func() bool { return s.Records.Number("SELECT COUNT(*) FROM file_download_record") == 1 })
+			if got := s.Files.Content(s.Jobs.Wait("1")[0]); !strings.Contains(got, "1.50") || strings.Contains(got, "2.50") {
 				t.Errorf("%q", got)
 			}
-			if got := s.succeed(c.report, c.parameters); !strings.Contains(got, "1.50") || !strings.Contains(got, "2.50") {
+			if got := s.Jobs.Succeed(c.report, c.parameters); !strings.Contains(got, "1.50") || !strings.Contains(got, "2.50") {
 				t.Errorf("%q", got)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // evil has what a terminal would interpret: it clears the screen, sets the title, moves the cursor,
@@ -24,24 +25,24 @@ const evil = "\x1b[2Jx\x1b]0;title\x07y\rz\u009b31mq\u202er\x7f"
 // TestTerminalEscapes: no command prints escape sequences in data to a terminal unchanged.
 func TestTerminalEscapes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ctx, sc := t.Context(), s.b.Partitions.First()
-	failed, strange := s.insert("slow", ""), s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
-	s.exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)
+	s := newStack(t, e2e.Slow)
+	ctx, sc := t.Context(), s.Partitions.First()
+	failed, strange := s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
+	s.Records.Exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)
 	for key, member := range map[string]string{
 		sc.Keys.Dead: failed, sc.Keys.Delayed: "9/1/" + evil, sc.Keys.Timers: "t" + evil, sc.Keys.PausedSet: "listener/" + evil,
 	} {
-		s.b.Redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
+		s.Redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
 	}
-	s.b.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: 1, Member: failed})
+	s.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: 1, Member: failed})
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "7" + evil}, "why "+evil); err != nil {
 		t.Fatal(err)
 	}
-	parameter := s.insert("slow", `{"\u001b[2Jx\u009b": 1}`)
-	stop := s.serve(s.config)
-	s.push(parameter)
-	s.wait(parameter)
+	parameter := s.Records.Insert("slow", `{"\u001b[2Jx\u009b": 1}`)
+	stop := s.Serve(s.File)
+	s.Jobs.Push(parameter)
+	s.Jobs.Wait(parameter)
 	stop()
 	for _, args := range [][]string{
 		{"status", failed}, {"status", strange}, {"status", parameter}, {"why", failed}, {"why", strange}, {"why", parameter}, {"list"}, {"dead", "ls"},
@@ -63,7 +64,7 @@ func TestTerminalEscapes(t *testing.T) {
 		t.Errorf("%v %q", err, v.Error)
 	}
 	// No data can add a line to the output.
-	s.exec("UPDATE file_download_record SET error = 'x\n  record: SUCCESS' WHERE id = ?", failed)
+	s.Records.Exec("UPDATE file_download_record SET error = 'x\n  record: SUCCESS' WHERE id = ?", failed)
 	if out, _ := s.fanfold("why", failed); strings.Contains(out, "\n  record: SUCCESS") {
 		t.Errorf("%s", out)
 	}

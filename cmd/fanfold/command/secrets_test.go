@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
@@ -50,19 +51,19 @@ databases: {db: {dsn: "{dsn}"}, refusing: {dsn: "nobody:%s@tcp(%s)/{schema}"}}
 apis: {vendor: {url: "%s", headers: {Authorization: "%s"}}}
 traces: {url: "%s", headers: {X-Token: "t0ken-Zq7"}}
 http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
-	var log keptLog
+	var log e2e.Log
 	at := address(t)
-	s.serveInto(&log, at)
+	s.ServeInto(&log, at)
 	oncall := browser{s, "http://" + at, "oncall", user}
-	s.eventually("the dashboard answers", func() bool { code, _ := oncall.send("GET", "/"); return code == http.StatusOK })
-	ids := []string{s.insert("refused", ""), s.insert("repeated", "")}
-	s.push(ids...)
-	s.wait(ids...)
+	s.Eventually("the dashboard answers", func() bool { code, _ := oncall.send("GET", "/"); return code == http.StatusOK })
+	ids := []string{s.Records.Insert("refused", ""), s.Records.Insert("repeated", "")}
+	s.Jobs.Push(ids...)
+	s.Jobs.Wait(ids...)
 	<-told
 	<-told // the API, and the notification
-	s.eventually("the notification is given up", func() bool { return len(s.quarantined()) == 1 })
-	s.eventually("the collector has refused spans", func() bool {
-		return len(log.lines("you sent us")) > 0 && len(spans.named(ids[0], "job", "")) > 0 && len(spans.named(ids[1], "job", "")) > 0
+	s.Eventually("the notification is given up", func() bool { return len(s.Jobs.Quarantined()) == 1 })
+	s.Eventually("the collector has refused spans", func() bool {
+		return len(log.Lines("you sent us")) > 0 && len(spans.named(ids[0], "job", "")) > 0 && len(spans.named(ids[1], "job", "")) > 0
 	})
 	for _, id := range ids {
 		fmt.Fprintln(&seen, spans.of(id))
@@ -79,9 +80,9 @@ http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr
 		out, _ := s.fanfold(command...)
 		seen.WriteString(out)
 	}
-	seen.WriteString(strings.Join(log.lines(""), "\n"))
-	for _, key := range s.b.Redis.Keys(t.Context(), "*").Val() {
-		dump, _ := s.b.Redis.Dump(t.Context(), key).Result()
+	seen.WriteString(strings.Join(log.Lines(""), "\n"))
+	for _, key := range s.Redis.Keys(t.Context(), "*").Val() {
+		dump, _ := s.Redis.Dump(t.Context(), key).Result()
 		seen.WriteString(dump)
 	}
 	for _, secret := range []string{"Zq7", signing, string(hash)} {

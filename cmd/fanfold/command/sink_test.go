@@ -15,27 +15,28 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
 // mount puts the stack's sink onto its own file system of 256 KB.
-func (s *stack) mount() (folder string) {
-	s.t.Helper()
-	folder = s.dir + "/files"
+func mount(s *e2e.Stack) (folder string) {
+	s.Helper()
+	folder = s.Dir + "/files"
 	if err := os.MkdirAll(folder, 0o750); err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=256k"); err != nil {
-		s.t.Skipf("NOT TESTED, since no file system can be mounted here (%v): run as root with CAP_SYS_ADMIN", err)
+		s.Skipf("NOT TESTED, since no file system can be mounted here (%v): run as root with CAP_SYS_ADMIN", err)
 	}
-	s.t.Cleanup(func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) })
+	s.Cleanup(func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) })
 	return folder
 }
 
 // remount changes the flags of the sink's file system.
-func (s *stack) remount(folder string, flags uintptr) {
-	s.t.Helper()
-	s.eventually("remounted", func() bool { // it is busy while a file is open for writing
+func remount(s *e2e.Stack, folder string, flags uintptr) {
+	s.Helper()
+	s.Eventually("remounted", func() bool { // it is busy while a file is open for writing
 		return syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|flags, "size=256k") == nil
 	})
 }
@@ -53,8 +54,8 @@ func TestASinkWithoutRoom(t *testing.T) {
     retry: {retries: 1, delay: 100ms}
     stages: [{listeners: [{name: two, database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_1000"}]}]
 `, "limits: {lease: 1s}")
-	folder := s.mount()
-	b := s.open(s.config)
+	folder := mount(s.Stack)
+	b := s.Open(s.File)
 	b.Config.Admin = address(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
@@ -66,7 +67,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 		}
 	})
 	ready := func() bool { code, _ := get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK }
-	s.eventually("ready", ready)
+	s.Eventually("ready", ready)
 	filler := folder + "/filler"
 	for name, c := range map[string]struct {
 		report         string
@@ -89,21 +90,21 @@ func TestASinkWithoutRoom(t *testing.T) {
 		},
 		"read-only": {
 			"who",
-			func() { s.remount(folder, syscall.MS_RDONLY) }, func() { s.remount(folder, 0) },
+			func() { remount(s.Stack, folder, syscall.MS_RDONLY) }, func() { remount(s.Stack, folder, 0) },
 			"read-only file system", "remount " + folder + " so that it can be written",
 		},
 	} {
 		c.breaks()
-		id := s.insert(c.report, map[string]string{"who": `{"who": "x"}`, "large": ""}[c.report])
-		s.push(id)
-		s.eventually(name+": some tries", func() bool { n, _ := s.retries(id, "@fanin"); return n > 3 })
+		id := s.Records.Insert(c.report, map[string]string{"who": `{"who": "x"}`, "large": ""}[c.report])
+		s.Jobs.Push(id)
+		s.Eventually(name+": some tries", func() bool { n, _ := s.Jobs.Retries(id, "@fanin"); return n > 3 })
 		var state string
-		s.eventually(name+": not ready", func() bool {
+		s.Eventually(name+": not ready", func() bool {
 			code, text := get(t, b.Config.Admin, "/readyz")
 			state = text
 			return code == http.StatusServiceUnavailable
 		})
-		for _, text := range []string{state, s.b.Redis.HGet(t.Context(), s.b.Partitions.First().Keys.Job(id), "@fanin:error").Val()} {
+		for _, text := range []string{state, s.Redis.HGet(t.Context(), s.Partitions.First().Keys.Job(id), "@fanin:error").Val()} {
 			if !strings.HasPrefix(text, "sink: ") || strings.Count(text, "sink:") != 1 || strings.Count(text, c.reason) != 1 || !strings.HasSuffix(strings.TrimSpace(text), c.remedy) {
 				t.Errorf("%s: %q", name, text)
 			}
@@ -114,19 +115,19 @@ func TestASinkWithoutRoom(t *testing.T) {
 			}
 		}
 		c.mends()
-		if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
+		if v := s.Jobs.Wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%s: %+v", name, v)
 		}
-		if _, counted := s.retries(id, "@fanin"); counted != 0 {
+		if _, counted := s.Jobs.Retries(id, "@fanin"); counted != 0 {
 			t.Errorf("%s: %d tries were used", name, counted)
 		}
-		s.eventually(name+": ready again", ready)
+		s.Eventually(name+": ready again", ready)
 		if f := s.finding("sink"); f.Result != doctor.Pass {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	s.idle()
-	if left := agree(s); left != "" {
+	s.Jobs.Idle()
+	if left := e2e.Agree(s.Stack); left != "" {
 		t.Error(left)
 	}
 }
@@ -135,22 +136,22 @@ func TestASinkWithoutRoom(t *testing.T) {
 // and its error names it, and the next attempt uses another name.
 func TestASinkThatIsTaken(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, whoReport, "limits: {lease: 1s}")
-	victim := filepath.Join(s.dir, "victim")
+	s := newStack(t, e2e.Who, "limits: {lease: 1s}")
+	victim := filepath.Join(s.Dir, "victim")
 	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(s.dir+"/files/who", 0o750); err != nil {
+	if err := os.MkdirAll(s.Dir+"/files/who", 0o750); err != nil {
 		t.Fatal(err)
 	}
-	s.serve(s.config)
+	s.Serve(s.File)
 	for what, put := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(victim, path) },
 		"a folder":        func(path string) error { return os.MkdirAll(path+"/below", 0o750) },
 		"a file":          func(path string) error { return os.WriteFile(path, []byte("foreign"), 0o600) },
 	} {
-		id := s.insert("who", whoParameters("x", 0))
-		path := s.dir + "/files/" + s.fileName("who", id, 1)
+		id := s.Records.Insert("who", e2e.WhoParameters("x", 0))
+		path := s.Dir + "/files/" + s.Files.Named("who", id, 1)
 		if err := put(path); err != nil {
 			t.Fatal(err)
 		}
@@ -158,19 +159,19 @@ func TestASinkThatIsTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.push(id)
-		v := s.wait(id)[0]
+		s.Jobs.Push(id)
+		v := s.Jobs.Wait(id)[0]
 		if v.Status != report.Failed || !strings.HasPrefix(v.Error, "sink: "+path+" is taken: "+what) || !strings.Contains(v.Error, "fanfold retry "+id) {
 			t.Errorf("%s: %+v", what, v)
 		}
-		s.idle()
+		s.Jobs.Idle()
 		if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) || after.Size() != before.Size() {
 			t.Errorf("%s is not what it was: %v", what, err)
 		}
 		if out, code := s.fanfold("retry", "--wait", id); code != exitOK {
 			t.Errorf("%s: %d %s", what, code, out)
 		}
-		if v := s.wait(id)[0]; s.content(v) != whoFile("x") || v.Attempt != 2 {
+		if v := s.Jobs.Wait(id)[0]; s.Files.Content(v) != e2e.WhoFile("x") || v.Attempt != 2 {
 			t.Errorf("%s: %+v", what, v)
 		}
 		if what != "a file" { // one of this name is taken for a file of the first attempt by then
@@ -187,13 +188,13 @@ func TestASinkThatIsTaken(t *testing.T) {
 // TestModesOfFiles: only the owner and the group can read files.
 func TestModesOfFiles(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, whoReport)
-	s.serve(s.config)
-	v := s.run("who", whoParameters("x", 0))
-	s.content(v)
+	s := newStack(t, e2e.Who)
+	s.Serve(s.File)
+	v := s.Jobs.Run("who", e2e.WhoParameters("x", 0))
+	s.Files.Content(v)
 	file := strings.TrimPrefix(v.File, "file://")
 	for path, most := range map[string]fs.FileMode{
-		file: 0o640, file + ".manifest.json": 0o640, filepath.Dir(file): 0o750, s.dir + "/files": 0o750, filepath.Dir(file) + "/.tmp": 0o750,
+		file: 0o640, file + ".manifest.json": 0o640, filepath.Dir(file): 0o750, s.Dir + "/files": 0o750, filepath.Dir(file) + "/.tmp": 0o750,
 	} {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -208,27 +209,27 @@ func TestModesOfFiles(t *testing.T) {
 // TestDoctorOfFiles: doctor creates neither folders nor the tag of the installation.
 func TestDoctorOfFiles(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, whoReport)
-	if f := s.finding("sink"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "mkdir -p "+s.dir+"/files") {
+	s := newStack(t, e2e.Who)
+	if f := s.finding("sink"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "mkdir -p "+s.Dir+"/files") {
 		t.Errorf("%+v", f)
 	}
-	if _, err := os.Stat(s.dir + "/files"); err == nil {
+	if _, err := os.Stat(s.Dir + "/files"); err == nil {
 		t.Error("doctor has made the folder")
 	}
 	if f := s.finding("installation"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "no tag yet") {
 		t.Errorf("%+v", f)
 	}
-	if tag := s.installation(); s.finding("installation").Detail != "its files have the tag "+tag {
+	if tag := s.Files.Tag(); s.finding("installation").Detail != "its files have the tag "+tag {
 		t.Errorf("not %s: %+v", tag, s.finding("installation"))
 	}
-	s.exec("RENAME TABLE fanfold_meta TO elsewhere")
+	s.Records.Exec("RENAME TABLE fanfold_meta TO elsewhere")
 	if f := s.finding("installation"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
-	s.exec("RENAME TABLE elsewhere TO fanfold_meta")
-	longest := len("file://"+s.dir+"/files/") + len("who/-4294967295-abc234.csv") + 20
+	s.Records.Exec("RENAME TABLE elsewhere TO fanfold_meta")
+	longest := len("file://"+s.Dir+"/files/") + len("who/-4294967295-abc234.csv") + 20
 	for characters, want := range map[int]string{20: doctor.Fail, longest - 1: doctor.Warn, longest: doctor.Pass} {
-		s.exec("ALTER TABLE file_download_record MODIFY file VARCHAR(" + strconv.Itoa(characters) + ") NULL")
+		s.Records.Exec("ALTER TABLE file_download_record MODIFY file VARCHAR(" + strconv.Itoa(characters) + ") NULL")
 		if f := s.finding("file column"); f.Result != want || want != doctor.Pass && f.Hint == "" {
 			t.Errorf("%d characters: %+v", characters, f)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -48,7 +49,7 @@ func TestSoak(t *testing.T) {
 		logging.Disable() // outages of Redis are expected here
 		t.Cleanup(logging.Enable)
 	}
-	w := newWeek(t, cmp.Or(os.Getenv("SOAK_REDIS"), redisSentinel), lasts/hoursOfWeek, jobs)
+	w := newWeek(t, cmp.Or(os.Getenv("SOAK_REDIS"), e2e.Sentinel), lasts/hoursOfWeek, jobs)
 	w.live()
 	w.judge()
 }
@@ -171,11 +172,11 @@ func newWeek(t *testing.T, kind string, hour time.Duration, jobs int) *week {
 	t.Cleanup(w.redis.stop)
 	w.api = httptest.NewServer(http.HandlerFunc(w.score))
 	t.Cleanup(w.api.Close)
-	w.stack = &stack{t: t, dir: t.TempDir(), where: func(int) string { return w.redis.where(w.redis.address()) }}
-	w.begin(1, weekReports(1, w.minute()), w.above())
-	w.redis.client, w.redis.partitions = w.b.Redis, w.b.Partitions
+	where := func(int) string { return w.redis.where(w.redis.address()) }
+	w.stack = withCommands(e2e.NewBehind(t, where, 1, weekReports(1, w.minute()), w.above()))
+	w.redis.client, w.redis.partitions = w.Redis, w.Partitions
 	for _, statement := range historyStatements {
-		w.exec(statement)
+		w.Records.Exec(statement)
 	}
 	return w
 }
@@ -212,14 +213,14 @@ func (w *week) score(out http.ResponseWriter, r *http.Request) {
 // start starts a worker of the deployed version and waits until it is ready.
 func (w *week) start(admin string) *exec.Cmd {
 	c := w.processWith([]string{"TMPDIR=" + w.scratch}, "-c", w.deployed, "serve", "--admin", admin)
-	w.eventually("a worker is ready", func() bool { code, _ := get(w.t, admin, "/readyz"); return code == http.StatusOK })
+	w.Eventually("a worker is ready", func() bool { code, _ := get(w.t, admin, "/readyz"); return code == http.StatusOK })
 	return c
 }
 
 // deploy rolls out a new version, one worker after the other. It skips the first worker.
 func (w *week) deploy() {
 	w.version++
-	w.deployed = w.write(fmt.Sprintf("version%d.yaml", w.version), weekReports(w.version, w.minute()), w.above())
+	w.deployed = w.Write(fmt.Sprintf("version%d.yaml", w.version), weekReports(w.version, w.minute()), w.above())
 	for i := range w.workers[1:] {
 		c := w.workers[i+1]
 		_ = c.Process.Signal(syscall.SIGTERM)
@@ -239,7 +240,7 @@ type event struct {
 func (w *week) events() (all []event) {
 	fault := func(kind string, lasts time.Duration) func() {
 		return func() {
-			if kind == faultHandOver && w.redis.kind == redisAlone {
+			if kind == faultHandOver && w.redis.kind == e2e.Alone {
 				return
 			}
 			if err := w.redis.cause(w.t.Context(), w.t.Context(), incident{kind: kind, lasts: lasts}); err != nil {
@@ -281,7 +282,7 @@ func (w *week) retryAll() {
 
 // failed returns the ids of the records that are FAILED.
 func (w *week) failed() (ids []string) {
-	rows, err := w.db.QueryContext(w.t.Context(), "SELECT id FROM file_download_record WHERE status = 'FAILED'")
+	rows, err := w.DB.QueryContext(w.t.Context(), "SELECT id FROM file_download_record WHERE status = 'FAILED'")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -298,10 +299,10 @@ func (w *week) failed() (ids []string) {
 
 // live runs the week.
 func (w *week) live() {
-	w.version, w.deployed = 1, w.config
+	w.version, w.deployed = 1, w.File
 	w.workers = []*exec.Cmd{w.start(w.admin), w.start(address(w.t)), w.start(address(w.t))}
-	timers := w.b.Partitions.Of("nightly-1").Keys.Timers
-	w.b.Redis.ZAdd(w.t.Context(), timers, redis.Z{Score: float64(time.Now().Add(2 * w.hour).UnixMilli()), Member: "nightly-1"})
+	timers := w.Partitions.Of("nightly-1").Keys.Timers
+	w.Redis.ZAdd(w.t.Context(), timers, redis.Z{Score: float64(time.Now().Add(2 * w.hour).UnixMilli()), Member: "nightly-1"})
 	total := 0.0
 	for hour := range hoursOfWeek {
 		total += arrivals(hour)
@@ -335,7 +336,7 @@ func (w *week) live() {
 	}
 	close(hours)
 	<-operated
-	w.b.Redis.ZRem(w.t.Context(), timers, "nightly-1")
+	w.Redis.ZRem(w.t.Context(), timers, "nightly-1")
 	w.rest()
 	w.retryAll()
 	w.rest()
@@ -355,12 +356,12 @@ func (w *week) arrive(jobs int, from time.Time) {
 		case dice < 30:
 			name = "vendor"
 		}
-		id := w.insert(name, fmt.Sprintf(`{"job": %d}`, w.random.IntN(1000)))
-		push := func() error { return w.b.Operate.Jobs.Push(ctx, id) }
+		id := w.Records.Insert(name, fmt.Sprintf(`{"job": %d}`, w.random.IntN(1000)))
+		push := func() error { return w.Operate.Jobs.Push(ctx, id) }
 		if w.random.IntN(10) == 0 {
 			due := float64(time.Now().Add(time.Duration(w.random.Float64() * 2 * float64(w.hour))).UnixMilli())
 			push = func() error {
-				return w.b.Redis.ZAdd(ctx, w.b.Partitions.Of(id).Keys.Delayed, redis.Z{Score: due, Member: id}).Err()
+				return w.Redis.ZAdd(ctx, w.Partitions.Of(id).Keys.Delayed, redis.Z{Score: due, Member: id}).Err()
 			}
 		}
 		for ctx.Err() == nil && push() != nil {
@@ -379,7 +380,7 @@ func (w *week) rest() {
 	w.t.Helper()
 	left := -1
 	for moved := time.Now(); left != 0 && w.t.Context().Err() == nil; elapse(w.t.Context(), 50*time.Millisecond) {
-		now := w.number("SELECT COUNT(*) FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')")
+		now := w.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')")
 		if now != left {
 			left, moved = now, time.Now()
 		}
@@ -418,14 +419,14 @@ func (w *week) measure() footprint {
 		return 0
 	}
 	f := footprint{goroutines: metric("go_goroutines"), files: metric("process_open_fds"), memory: metric("process_resident_memory_bytes")}
-	master, err := w.redis.master(w.t.Context(), w.b.Partitions.First().Keys.Jobs)
+	master, err := w.redis.master(w.t.Context(), w.Partitions.First().Keys.Jobs)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	client := master.Client()
 	defer client.Close()
 	f.redis = strings.Count(client.ClientList(w.t.Context()).Val(), "\n")
-	f.mysql = w.number("SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?", w.schema)
+	f.mysql = w.Records.Number("SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?", w.Schema)
 	entries, err := os.ReadDir(w.scratch)
 	if err != nil {
 		w.t.Fatal(err)
@@ -439,7 +440,7 @@ func (w *week) judge() {
 	t := w.t
 	after := w.measure()
 	t.Logf("%d jobs of services and %d of the timer, %d cancelled, %d retried\nafter a day:  %+v\nafter a week: %+v",
-		w.jobs, w.number("SELECT COUNT(*) FROM file_download_record WHERE report = 'nightly'"), w.cancelled, w.retried, w.before, after)
+		w.jobs, w.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE report = 'nightly'"), w.cancelled, w.retried, w.before, after)
 	for _, c := range []struct {
 		what               string
 		before, after, add int
@@ -459,22 +460,22 @@ func (w *week) judge() {
 	for _, c := range w.workers {
 		_ = c.Process.Signal(syscall.SIGTERM)
 	}
-	w.idle()
+	w.Jobs.Idle()
 	for _, text := range w.redis.left(t.Context()) {
 		t.Error(text)
 	}
-	if n := w.number("SELECT COUNT(*) FROM file_download_record WHERE report <> 'nightly'"); n != w.jobs {
+	if n := w.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE report <> 'nightly'"); n != w.jobs {
 		t.Errorf("%d records of %d", n, w.jobs)
 	}
-	if n := w.number("SELECT COUNT(*) FROM file_download_record WHERE report = 'nightly'"); n < 3 {
+	if n := w.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE report = 'nightly'"); n < 3 {
 		t.Errorf("%d records of the timer", n)
 	}
-	if n := w.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED'"); n != w.cancelled {
+	if n := w.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED'"); n != w.cancelled {
 		t.Errorf("%d records are CANCELLED, and %d were cancelled", n, w.cancelled)
 	}
 	// Each record became final once, and once more for each retry of an operator.
-	ends := w.number("SELECT COUNT(*) FROM history WHERE status NOT IN ('PENDING', 'PROCESSING') AND was IN ('PENDING', 'PROCESSING')")
-	if records := w.number("SELECT COUNT(*) FROM file_download_record"); ends != records+w.retried {
+	ends := w.Records.Number("SELECT COUNT(*) FROM history WHERE status NOT IN ('PENDING', 'PROCESSING') AND was IN ('PENDING', 'PROCESSING')")
+	if records := w.Records.Number("SELECT COUNT(*) FROM file_download_record"); ends != records+w.retried {
 		t.Errorf("%d records, of which %d were retried, became final %d times", records, w.retried, ends)
 	}
 	w.files()
@@ -483,7 +484,7 @@ func (w *week) judge() {
 // files compares every file with the one that its record requests.
 func (w *week) files() {
 	t := w.t
-	rows, err := w.db.QueryContext(t.Context(), "SELECT id, report, COALESCE(JSON_VALUE(parameters, '$.job'), 0), status, COALESCE(file, ''), COALESCE(error, '') FROM file_download_record")
+	rows, err := w.DB.QueryContext(t.Context(), "SELECT id, report, COALESCE(JSON_VALUE(parameters, '$.job'), 0), status, COALESCE(file, ''), COALESCE(error, '') FROM file_download_record")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -509,7 +510,7 @@ func (w *week) files() {
 			t.Errorf("%s %s is %s with %d bytes in %s: %v %s", name, id, status, len(got), file, err, failure)
 		}
 	}
-	if err := filepath.WalkDir(w.dir+"/files", func(path string, d os.DirEntry, err error) error {
+	if err := filepath.WalkDir(w.Dir+"/files", func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !known[path] {
 			t.Errorf("%s is in the sink and no record points to it", path)
 		}

@@ -77,15 +77,15 @@ func TestAQueryOverAnEarlierStageIsOneQuery(t *testing.T) {
 		"CREATE TABLE kinds (id INT PRIMARY KEY, b BINARY(16), bl BLOB, f FLOAT, d DOUBLE, de DECIMAL(30,10), at DATETIME(6))",
 		fmt.Sprintf("INSERT INTO kinds SELECT seq, UNHEX(LEFT(SHA2(seq, 224), 32)), UNHEX(LEFT(SHA2(-seq, 224), 32)), seq / 10, seq / 10, seq / 7, '2024-01-01' + INTERVAL seq * 1000001 MICROSECOND FROM seq_1_to_%d", listSize),
 	} {
-		s.exec(statement)
+		s.Records.Exec(statement)
 	}
-	s.serve(s.config)
+	s.Serve(s.File)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := s.in(t)
-			got := s.succeed(c.name, "")
+			got := s.Jobs.Succeed(c.name, "")
 			query := cmp.Or(c.want, strings.ReplaceAll(c.second, "(:a.v)", "(SELECT v FROM ("+c.first+") earlier WHERE v IS NOT NULL)"))
-			want := s.expect(c.header, query)
+			want := s.Records.Expect(c.header, query)
 			if strings.Count(want, "\n") < 2 {
 				t.Fatalf("MariaDB finds nothing: the test is not what it says")
 			}

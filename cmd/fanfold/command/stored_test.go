@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect/doctor"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -19,36 +20,40 @@ import (
 // start, and changes nothing; a command refuses, too. Both name the part, both versions and the remedy.
 func TestWhatANewerReleaseStored(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	key := s.b.Partitions.First().Keys.Version
-	stop := s.serve(s.config)
-	s.run("slow", "") // the versions are stored before anything runs
+	s := newStack(t, e2e.Slow)
+	key := s.Partitions.First().Keys.Version
+	stop := s.Serve(s.File)
+	s.Jobs.Run("slow", "") // the versions are stored before anything runs
 	stop()
-	id := s.insert("slow", "")
+	id := s.Records.Insert("slow", "")
 	for _, c := range []struct {
 		name, part   string
 		newer, again func()
 		migrate      int // its exit code
 	}{
 		{"state", "the state in Redis has version 2 (key " + key + ")",
-			func() { s.b.Redis.Set(t.Context(), key, "2", 0) }, func() { s.b.Redis.Set(t.Context(), key, "1", 0) }, exitOK},
+			func() { s.Redis.Set(t.Context(), key, "2", 0) }, func() { s.Redis.Set(t.Context(), key, "1", 0) }, exitOK},
 		{"snapshot", `the snapshot in MySQL has version 2 (table fanfold_meta, name "file_download_record version")`,
 			func() {
-				s.exec("UPDATE fanfold_meta SET value = '2' WHERE name = 'file_download_record version' AND value = '1'")
+				s.Records.Exec("UPDATE fanfold_meta SET value = '2' WHERE name = 'file_download_record version' AND value = '1'")
 			},
-			func() { s.exec("UPDATE fanfold_meta SET value = '1' WHERE name = 'file_download_record version'") }, exitOK},
+			func() {
+				s.Records.Exec("UPDATE fanfold_meta SET value = '1' WHERE name = 'file_download_record version'")
+			}, exitOK},
 		{"tables", "the layout of the tables in MySQL has version 9 (table fanfold_migrations)",
-			func() { s.exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 9)") },
-			func() { s.exec("DELETE FROM fanfold_migrations WHERE version_id = 9") }, exitNewer},
+			func() { s.Records.Exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 9)") },
+			func() { s.Records.Exec("DELETE FROM fanfold_migrations WHERE version_id = 9") }, exitNewer},
 		{"records", "the layout of the tables in MySQL has version 9 (table file_download_record_migrations)",
-			func() { s.exec("INSERT INTO file_download_record_migrations (version_id, needs) VALUES (9, 9)") },
-			func() { s.exec("DELETE FROM file_download_record_migrations WHERE version_id = 9") }, exitNewer},
+			func() {
+				s.Records.Exec("INSERT INTO file_download_record_migrations (version_id, needs) VALUES (9, 9)")
+			},
+			func() { s.Records.Exec("DELETE FROM file_download_record_migrations WHERE version_id = 9") }, exitNewer},
 	} {
 		c.newer()
 		for args, want := range map[string]int{"serve": exitNewer, "submit " + id: exitNewer, "migrate": c.migrate} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it does not start
 			var text bytes.Buffer
-			code := run(ctx, append([]string{"-c", s.config}, strings.Fields(args)...), &text, &text)
+			code := run(ctx, append([]string{"-c", s.File}, strings.Fields(args)...), &text, &text)
 			cancel()
 			out := text.String()
 			if code != want {
@@ -63,18 +68,18 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 		if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, c.part) || !strings.Contains(f.Hint, "upgrade.md") {
 			t.Errorf("%s: %+v", c.name, f)
 		}
-		if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.First().Keys.Jobs).Val(); n != 0 {
+		if n := s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Jobs).Val(); n != 0 {
 			t.Errorf("%s: the id was pushed", c.name)
 		}
 		c.again()
 	}
 	// Steps of a newer release that this one need not know.
-	s.exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 0)")
+	s.Records.Exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 0)")
 	if out, code := s.fanfold("migrate"); code != exitOK || !strings.Contains(out, "a newer release made the tables, and this one can use them") {
 		t.Errorf("%d %s", code, out)
 	}
-	s.serve(s.config)
-	if v := s.run("slow", ""); v.Status != report.Success {
+	s.Serve(s.File)
+	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	if f := s.finding("stored versions"); f.Result != doctor.Pass {
@@ -87,25 +92,25 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 // ready.
 func TestANewerReleaseStartsBeside(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {stop: 4s, lease: 2s}")
+	s := newStack(t, e2e.Slow, "limits: {stop: 4s, lease: 2s}")
 	var log written
 	addr := address(t)
-	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
-	c := command("-c", s.config, "serve", "--roles", "listeners", "--admin", addr)
+	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")
+	c := command("-c", s.File, "serve", "--roles", "listeners", "--admin", addr)
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill() })
-	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
-	id := s.insert("slow", `{"seconds": 12}`)
-	s.push(id)
-	s.eventually("the task is taken", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
+	s.Eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	id := s.Records.Insert("slow", `{"seconds": 12}`)
+	s.Jobs.Push(id)
+	s.Eventually("the task is taken", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
-	s.b.Redis.Set(t.Context(), s.b.Partitions.First().Keys.Version, "2", 0)
-	s.eventually("not ready, which names the version", func() bool {
+	s.Redis.Set(t.Context(), s.Partitions.First().Keys.Version, "2", 0)
+	s.Eventually("not ready, which names the version", func() bool {
 		code, text := get(t, addr, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "the state in Redis has version 2")
 	})
@@ -118,29 +123,29 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != exitNewer || !strings.Contains(log.String(), "the state in Redis has version 2") {
 		t.Errorf("%v\n%s", err, log.String())
 	}
-	if state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id); err != nil || state.Status != "RUN" || state.Attempt != 1 {
+	if state, err := s.Partitions.First().Jobs.Read(t.Context(), id); err != nil || state.Status != "RUN" || state.Attempt != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
-	s.b.Redis.Set(t.Context(), s.b.Partitions.First().Keys.Version, "1", 0)
-	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
+	s.Redis.Set(t.Context(), s.Partitions.First().Keys.Version, "1", 0)
+	s.Serve(s.File)
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestTheVersionIsStoredAgain: after a loss of Redis's data, every partition has its version again.
 func TestTheVersionIsStoredAgain(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.config = s.divided("parts.yaml", 3, oneReport)
-	s.b = s.open(s.config)
+	s := newStack(t, e2e.Slow)
+	s.File = s.Divided("parts.yaml", 3, e2e.Slow)
+	s.Use(s.File)
 	addr := address(t)
-	s.process("-c", s.config, "serve", "--admin", addr, "--roles", "listeners")
-	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	s.process("-c", s.File, "serve", "--admin", addr, "--roles", "listeners")
+	s.Eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
 	has := func() bool {
-		for _, p := range s.b.Partitions {
-			if s.b.Redis.Get(t.Context(), p.Keys.Version).Val() != "1" {
+		for _, p := range s.Partitions {
+			if s.Redis.Get(t.Context(), p.Keys.Version).Val() != "1" {
 				return false
 			}
 		}
@@ -149,18 +154,18 @@ func TestTheVersionIsStoredAgain(t *testing.T) {
 	if !has() {
 		t.Error("a partition has no version after the start")
 	}
-	if err := s.b.Partitions.First().Epoch.CheckVersion(t.Context()); err != nil {
+	if err := s.Partitions.First().Epoch.CheckVersion(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for _, p := range s.b.Partitions {
-		s.b.Redis.Del(t.Context(), p.Keys.Version)
+	for _, p := range s.Partitions {
+		s.Redis.Del(t.Context(), p.Keys.Version)
 	}
-	s.eventually("all partitions have it again", has)
-	s.b.Redis.Set(t.Context(), s.b.Partitions[2].Keys.Version, "nonsense", 0)
+	s.Eventually("all partitions have it again", has)
+	s.Redis.Set(t.Context(), s.Partitions[2].Keys.Version, "nonsense", 0)
 	if f := s.finding("stored versions"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "delete it") {
 		t.Errorf("%+v", f)
 	}
-	if err := s.b.Partitions[2].Epoch.CheckVersion(t.Context()); !errors.Is(err, scripts.ErrBroken) {
+	if err := s.Partitions[2].Epoch.CheckVersion(t.Context()); !errors.Is(err, scripts.ErrBroken) {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -20,30 +21,30 @@ func TestTamperedStates(t *testing.T) {
     stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.First()
-	stop := s.serve(s.config)
+	ctx, sc := t.Context(), s.Partitions.First()
+	stop := s.Serve(s.File)
 	s.must("pause listener a", "")
 	of := map[string]string{}
 	for _, name := range []string{"text", "line", "cancelled", "parameters", "good"} {
-		of[name] = s.insert("one", "")
-		s.push(of[name])
-		s.eventually("it runs", func() bool { return s.ask(of[name]).Job == job.StatusRun })
+		of[name] = s.Records.Insert("one", "")
+		s.Jobs.Push(of[name])
+		s.Eventually("it runs", func() bool { return s.ask(of[name]).Job == job.StatusRun })
 	}
 	stop() // so that the command cancels, and not an engine fails, the second one
 	for _, name := range []string{"text", "cancelled"} {
-		if err := s.b.Redis.Set(ctx, sc.Keys.Job(of[name]), "not a job", 0).Err(); err != nil {
+		if err := s.Redis.Set(ctx, sc.Keys.Job(of[name]), "not a job", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.b.Redis.HSet(ctx, sc.Keys.Job(of["line"]), "job", "1 RUN")
-	s.b.Redis.HSet(ctx, sc.Keys.Job(of["parameters"]), "parameters", "{no JSON")
+	s.Redis.HSet(ctx, sc.Keys.Job(of["line"]), "job", "1 RUN")
+	s.Redis.HSet(ctx, sc.Keys.Job(of["parameters"]), "parameters", "{no JSON")
 	if out, code := s.fanfold("cancel", of["cancelled"]); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	s.serve(s.config)
+	s.Serve(s.File)
 	s.must("resume listener a", "")
-	s.eventually("all records are final", func() bool {
-		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status IN ('SUCCESS', 'FAILED', 'CANCELLED')") == 5
+	s.Eventually("all records are final", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status IN ('SUCCESS', 'FAILED', 'CANCELLED')") == 5
 	})
 	for name, want := range map[string]struct {
 		status report.Status
@@ -55,17 +56,17 @@ func TestTamperedStates(t *testing.T) {
 		"parameters": {report.Failed, "JSON"}, // fan-in says it, or a listener whose message is no longer fresh
 		"good":       {report.Success, ""},
 	} {
-		if v := s.wait(of[name])[0]; v.Status != want.status || !strings.Contains(v.Error, want.reason) {
+		if v := s.Jobs.Wait(of[name])[0]; v.Status != want.status || !strings.Contains(v.Error, want.reason) {
 			t.Errorf("%s: %s %q", name, v.Status, v.Error)
 		}
 	}
-	s.eventually("nothing is left", func() bool {
-		keys := s.b.Redis.Exists(ctx, sc.Keys.Job(of["text"]), sc.Keys.Job(of["line"]), sc.Keys.Job(of["cancelled"]), sc.Keys.Job(of["parameters"])).Val()
-		return keys == 0 && s.b.Redis.ZCard(ctx, sc.Keys.Deadlines).Val() == 0
+	s.Eventually("nothing is left", func() bool {
+		keys := s.Redis.Exists(ctx, sc.Keys.Job(of["text"]), sc.Keys.Job(of["line"]), sc.Keys.Job(of["cancelled"]), sc.Keys.Job(of["parameters"])).Val()
+		return keys == 0 && s.Redis.ZCard(ctx, sc.Keys.Deadlines).Val() == 0
 	})
 	for _, name := range []string{"text", "line", "cancelled"} {
 		found := 0
-		for _, entry := range s.b.Redis.XRange(ctx, sc.Keys.Quarantined, "-", "+").Val() {
+		for _, entry := range s.Redis.XRange(ctx, sc.Keys.Quarantined, "-", "+").Val() {
 			if entry.Values["stream"] == sc.Keys.Job(of[name]) && strings.Contains(entry.Values["reason"].(string), "not the state of a job") {
 				found++
 			}
@@ -76,7 +77,7 @@ func TestTamperedStates(t *testing.T) {
 	}
 	// The key is free again.
 	s.must("retry "+of["text"], "")
-	if v := s.wait(of["text"])[0]; v.Status != report.Success || v.Attempt != 2 {
+	if v := s.Jobs.Wait(of["text"])[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -85,17 +86,17 @@ func TestTamperedStates(t *testing.T) {
 // record. It fails, and its file is removed.
 func TestTamperedWhilePublishing(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.First()
-	id := s.ready()
-	fold := s.claim(id, "gone")
+	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	ctx, sc := t.Context(), s.Partitions.First()
+	id := s.States.Ready()
+	fold := s.States.Claim(id, "gone")
 	if outcomes, err := sc.Folds.Publish(ctx, fold); err != nil || outcomes[0] != scripts.OK {
 		t.Fatal(outcomes, err)
 	}
-	s.b.Redis.HSet(ctx, sc.Keys.Job(id), "parameters", "{no JSON")
-	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "is not JSON") {
+	s.Redis.HSet(ctx, sc.Keys.Job(id), "parameters", "{no JSON")
+	s.Serve(s.File)
+	if v := s.Jobs.Wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "is not JSON") {
 		t.Errorf("%s %q", v.Status, v.Error)
 	}
-	s.noFiles("slow")
+	s.Files.None("slow")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
@@ -32,14 +33,14 @@ timers:
 // TestTimerSubmitsAReport runs a timer from SET … EX to the file.
 func TestTimerSubmitsAReport(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, timersConfig)
-	s.serve(s.config)
-	s.redisCLI("redis-cli ZADD " + s.b.Partitions.First().Keys.Timers + " $(date +%s) weekly-0")
-	s.eventually("SUCCESS", func() bool {
-		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == 1
+	s := newStack(t, e2e.Slow, timersConfig)
+	s.Serve(s.File)
+	s.redisCLI("redis-cli ZADD " + s.Partitions.First().Keys.Timers + " $(date +%s) weekly-0")
+	s.Eventually("SUCCESS", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == 1
 	})
-	views := s.wait("1")
-	if views[0].Status != report.Success || s.number("SELECT COUNT(*) FROM file_download_record") != 1 {
+	views := s.Jobs.Wait("1")
+	if views[0].Status != report.Success || s.Records.Number("SELECT COUNT(*) FROM file_download_record") != 1 {
 		t.Errorf("%+v", views)
 	}
 	var listed []inspect.Timer
@@ -55,11 +56,11 @@ func TestTimerSubmitsAReport(t *testing.T) {
 // TestTimerCommands runs every timer command as an operator does.
 func TestTimerCommands(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, timersConfig)
-	s.serve(s.config)
+	s := newStack(t, e2e.Slow, timersConfig)
+	s.Serve(s.File)
 	messages := func(name string) int {
 		n := 0
-		for _, e := range s.b.Redis.XRange(t.Context(), "messages", "-", "+").Val() {
+		for _, e := range s.Redis.XRange(t.Context(), "messages", "-", "+").Val() {
 			if e.Values["timer"] == name {
 				n++
 			}
@@ -73,10 +74,10 @@ func TestTimerCommands(t *testing.T) {
 		}
 	}
 	one, two := "send_message-1-welcome", "send_message-2-welcome"
-	s.redisCLI("redis-cli SET " + s.b.Partitions.First().Keys.Timer(one) + " '' EX 3600")
+	s.redisCLI("redis-cli SET " + s.Partitions.First().Keys.Timer(one) + " '' EX 3600")
 	do(exitOK, two, "set", two, "--in", "24h")
 	do(exitOK, "set", "set", two, "--at", "2034-01-31T09:00:00+01:00")
-	s.eventually("both are listed", func() bool {
+	s.Eventually("both are listed", func() bool {
 		out, _ := s.fanfold("timer", "ls", "--match", "send_message-*")
 		return strings.Contains(out, one) && strings.Contains(out, words.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
 	})
@@ -85,13 +86,13 @@ func TestTimerCommands(t *testing.T) {
 	do(exitOK, "resumed", "resume", one)
 	// Long enough for the events of its key.
 	for range 3 {
-		s.redisCLI("redis-cli ZADD " + s.b.Partitions.First().Keys.Timers + " $(date +%s%3N) send_message-3-x")
-		s.eventually("another fires", func() bool { return messages("send_message-3-x") > 0 })
+		s.redisCLI("redis-cli ZADD " + s.Partitions.First().Keys.Timers + " $(date +%s%3N) send_message-3-x")
+		s.Eventually("another fires", func() bool { return messages("send_message-3-x") > 0 })
 		s.redisCLI("redis-cli DEL messages")
 	}
 	do(exitOK, "set", "ls", "--match", one)
 	do(exitOK, "fired", "fire", one, "send_message-4-unset")
-	s.eventually("fired", func() bool { return messages(one) == 1 && messages("send_message-4-unset") == 1 })
+	s.Eventually("fired", func() bool { return messages(one) == 1 && messages("send_message-4-unset") == 1 })
 	do(exitNotFound, one, "pause", one)
 	do(exitOK, "removed", "rm", two)
 	do(exitNotFound, two, "rm", two)
@@ -107,7 +108,7 @@ func TestTimerCommands(t *testing.T) {
 		t.Error("a paused timer fired")
 	}
 	do(exitOK, "resumed", "resume", two)
-	s.eventually("resumed", func() bool { return messages(two) == 1 })
+	s.Eventually("resumed", func() bool { return messages(two) == 1 })
 	// A timer with cron needs no time.
 	do(exitOK, "0 9 * * mon-fri", "set", "office-1")
 	do(exitOK, "0 9 * * mon-fri", "ls", "--match", "office-*")
@@ -118,10 +119,10 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "--in", "set", two)
 	// A repeating timer keeps its next time when it is fired by hand.
 	do(exitOK, "weekly", "set", "weekly-0", "--at", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
-	due := s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, "weekly-0").Val()
+	due := s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Timers, "weekly-0").Val()
 	do(exitOK, "1w", "fire", "weekly-0")
-	s.eventually("its record", func() bool { return s.number("SELECT COUNT(*) FROM file_download_record") == 1 })
-	if now := s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, "weekly-0").Val(); now != due {
+	s.Eventually("its record", func() bool { return s.Records.Number("SELECT COUNT(*) FROM file_download_record") == 1 })
+	if now := s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Timers, "weekly-0").Val(); now != due {
 		t.Errorf("due %v, then %v", due, now)
 	}
 	do(exitUsage, "no definition", "set", "unknown", "--in", "1h")
@@ -145,21 +146,21 @@ func TestTimersInTheDocs(t *testing.T) {
 		t.Fatalf("no %s block with %q", language, text)
 		return ""
 	}
-	s := newStackAlone(t, nil, oneReport, find("yaml", "timers:"))
-	s.serve(s.config)
+	s := newStackAlone(t, nil, e2e.Slow, find("yaml", "timers:"))
+	s.Serve(s.File)
 	commands := find("sh", "fanfold:timer:")
 	due := func(name string) time.Time {
-		return time.UnixMilli(int64(s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, name).Val()))
+		return time.UnixMilli(int64(s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Timers, name).Val()))
 	}
 	s.redisCLI(commands)
-	s.eventually("both are set", func() bool {
+	s.Eventually("both are set", func() bool {
 		in := time.Until(due("send_message-42-welcome"))
-		return in > 23*time.Hour && in < 25*time.Hour && s.b.Redis.ZScore(t.Context(), s.b.Partitions.First().Keys.Timers, "weekly-42").Val() > 0
+		return in > 23*time.Hour && in < 25*time.Hour && s.Redis.ZScore(t.Context(), s.Partitions.First().Keys.Timers, "weekly-42").Val() > 0
 	})
 	s.redisCLI(strings.NewReplacer("86400", "5", "next monday 9:00", "now").Replace(commands))
-	s.eventually("both messages", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 2 })
+	s.Eventually("both messages", func() bool { return s.Redis.XLen(t.Context(), "messages").Val() == 2 })
 	types := map[any]int{}
-	for _, e := range s.b.Redis.XRange(t.Context(), "messages", "-", "+").Val() {
+	for _, e := range s.Redis.XRange(t.Context(), "messages", "-", "+").Val() {
 		if e.Values["user"] != "42" {
 			t.Errorf("%v", e.Values)
 		}

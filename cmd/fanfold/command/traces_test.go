@@ -17,6 +17,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -127,11 +128,11 @@ func TestTraces(t *testing.T) {
 	}))
 	t.Cleanup(api.Close)
 	s := newStack(t, tracedReport, fmt.Sprintf("limits: {stop: 1s}\napis: {vendor: {url: %q}}\ntraces: {url: %q, headers: {Authorization: t0ken}}", api.URL, spans.URL))
-	stop := s.serve(s.config)
+	stop := s.Serve(s.File)
 	push := func(report, parameters string, fields ...string) (id string) {
-		id = s.insert(report, parameters)
+		id = s.Records.Insert(report, parameters)
 		values := append([]string{"id", id}, fields...)
-		if err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.b.Partitions.Of(id).Keys.Jobs, Values: values}).Err(); err != nil {
+		if err := s.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: s.Partitions.Of(id).Keys.Jobs, Values: values}).Err(); err != nil {
 			t.Fatal(err)
 		}
 		return id
@@ -140,7 +141,7 @@ func TestTraces(t *testing.T) {
 	failed := push("broken", "")
 	refused := push("strict", `{}`, "traceparent", pushedParent)
 	unsampled := push("strict", `{"tag": "a"}`, "traceparent", strings.TrimSuffix(pushedParent, "1")+"0")
-	s.wait(whole, failed, refused, unsampled)
+	s.Jobs.Wait(whole, failed, refused, unsampled)
 	stop() // sends the last spans
 
 	roots := map[string]*otlp.Span{}
@@ -234,22 +235,22 @@ func TestTraces(t *testing.T) {
 // the configuration, a traceparent is not passed on.
 func TestTracesCostNoJob(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {stop: 1s}\ntraces: {url: 'http://127.0.0.1:1'}")
+	s := newStack(t, e2e.Slow, "limits: {stop: 1s}\ntraces: {url: 'http://127.0.0.1:1'}")
 	// run runs a job, and returns the field traceparent that its hash had meanwhile.
 	run := func() string {
-		var log keptLog
+		var log e2e.Log
 		s.must("pause listener one", "listener/one")
-		stop := s.serveInto(&log)
-		id := s.insert("slow", "")
-		home := s.b.Partitions.First()
+		stop := s.ServeInto(&log)
+		id := s.Records.Insert("slow", "")
+		home := s.Partitions.First()
 		if err := home.Streams.Push(t.Context(), map[string]string{"id": id, "traceparent": pushedParent}); err != nil {
 			t.Fatal(err)
 		}
 		hash := home.Keys.Job(id)
-		s.eventually("the job runs", func() bool { return s.b.Redis.Exists(t.Context(), hash).Val() == 1 })
-		field := s.b.Redis.HGet(t.Context(), hash, "traceparent").Val()
+		s.Eventually("the job runs", func() bool { return s.Redis.Exists(t.Context(), hash).Val() == 1 })
+		field := s.Redis.HGet(t.Context(), hash, "traceparent").Val()
 		s.must("resume listener one", "true")
-		if v := s.wait(id)[0]; v.Status != report.Success {
+		if v := s.Jobs.Wait(id)[0]; v.Status != report.Success {
 			t.Errorf("%s: %s", v.Status, v.Error)
 		}
 		stop()
@@ -257,7 +258,7 @@ func TestTracesCostNoJob(t *testing.T) {
 		if field != "" {
 			want = 1
 		}
-		if lines := log.lines("spans are dropped"); len(lines) != want {
+		if lines := log.Lines("spans are dropped"); len(lines) != want {
 			t.Errorf("with %q in the hash: %q", field, lines)
 		}
 		return field
@@ -265,7 +266,7 @@ func TestTracesCostNoJob(t *testing.T) {
 	if field := run(); !strings.HasPrefix(field, "00-"+pushedTrace+"-") || field == pushedParent {
 		t.Errorf("with traces: %q", field)
 	}
-	s.config = s.write("off.yaml", oneReport, "limits: {stop: 1s}")
+	s.File = s.Write("off.yaml", e2e.Slow, "limits: {stop: 1s}")
 	if field := run(); field != "" {
 		t.Errorf("without traces: %q", field)
 	}
@@ -273,16 +274,16 @@ func TestTracesCostNoJob(t *testing.T) {
 
 // TestTraceparentOfCallers: the API and the command line push the traceparent of their callers.
 func TestTraceparentOfCallers(t *testing.T) {
-	s := newStack(t, oneReport, "limits: {stop: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {stop: 1s}")
 	pushed := func() (fields []string) {
-		for _, m := range s.b.Redis.XRange(t.Context(), s.b.Partitions.First().Keys.Jobs, "-", "+").Val() {
+		for _, m := range s.Redis.XRange(t.Context(), s.Partitions.First().Keys.Jobs, "-", "+").Val() {
 			fields = append(fields, fmt.Sprint(m.Values["traceparent"]))
 		}
 		return fields
 	}
 	t.Setenv("TRACEPARENT", pushedParent)
 	s.must("run slow", "")
-	s.must("submit "+s.insert("slow", ""), "")
+	s.must("submit "+s.Records.Insert("slow", ""), "")
 	t.Setenv("TRACEPARENT", "")
 	s.must("run slow", "")
 	if got := pushed(); !slices.Equal(got, []string{pushedParent, pushedParent, "<nil>"}) {

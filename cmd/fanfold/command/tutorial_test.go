@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestTutorial follows every step of docs/tutorial.md in an empty folder and on its own servers. It
 // changes only the addresses, and runs in the background what the reader runs in another terminal.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
-	s := &stack{t: t}
+	s := withCommands(&e2e.Stack{TB: t})
 	text := read(t, filepath.Join("..", "..", "..", "docs", "tutorial.md"))
 	mariadb, err := testenv.StartDatabase(t.Context(), t.TempDir())
 	if err != nil {
@@ -110,7 +111,7 @@ func TestTutorial(t *testing.T) {
 				_ = server.Process.Signal(syscall.SIGTERM)
 				_ = server.Wait()
 			})
-			s.eventually("Redis answers", func() bool {
+			s.Eventually("Redis answers", func() bool {
 				connection, err := net.Dial("tcp", "127.0.0.1:"+redis)
 				if err == nil {
 					_ = connection.Close()
@@ -121,7 +122,7 @@ func TestTutorial(t *testing.T) {
 			stop()
 			serving = beside(block)
 		default:
-			s.eventually(block, func() bool {
+			s.Eventually(block, func() bool {
 				out, err := shell(block).CombinedOutput()
 				if output = string(out); err != nil {
 					t.Fatalf("%s: %v: %s", block, err, out)

@@ -5,17 +5,19 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestURL: url prints the path of a file in a directory, and the status of a record without a file.
 func TestURL(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	pending, cancelled, elsewhere := s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")
-	s.exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?", cancelled)
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'gs://other/1.csv' WHERE id = ?", elsewhere)
-	s.serve(s.config)
-	v := s.run("slow", "")
+	s := newStack(t, e2e.Slow)
+	pending, cancelled, elsewhere := s.Records.Insert("slow", ""), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
+	s.Records.Exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?", cancelled)
+	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'gs://other/1.csv' WHERE id = ?", elsewhere)
+	s.Serve(s.File)
+	v := s.Jobs.Run("slow", "")
 	path := strings.TrimPrefix(v.File, "file://")
 	if out, code := s.fanfold("url", v.ID); code != exitOK || out != path+"\n" {
 		t.Errorf("%d %s", code, out)
@@ -25,7 +27,7 @@ func TestURL(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &l); err != nil || code != exitOK || l != (link{ID: v.ID, Path: path}) {
 		t.Errorf("%d %v %s", code, err, out)
 	}
-	failed := s.run("slow", `{"seconds": "never"}`)
+	failed := s.Jobs.Run("slow", `{"seconds": "never"}`)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -27,36 +28,36 @@ func changing(column string) string {
 func TestADefinitionThatChanges(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, changing("old"), "limits: {lease: 2s}")
-	stopOld := s.serve(s.config)
-	running := s.insert("changing", `{"seconds": 3}`)
-	s.push(running)
-	s.eventually("the old job runs", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), running)
+	stopOld := s.Serve(s.File)
+	running := s.Records.Insert("changing", `{"seconds": 3}`)
+	s.Jobs.Push(running)
+	s.Eventually("the old job runs", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(t.Context(), running)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
-	next := s.write("new.yaml", changing("new"), "limits: {lease: 2s}")
-	s.serve(next)
+	next := s.Write("new.yaml", changing("new"), "limits: {lease: 2s}")
+	s.Serve(next)
 	// Both versions run now: every new job has one of them and ends with it.
 	var ids []string
 	for range 20 {
-		ids = append(ids, s.insert("changing", ""))
+		ids = append(ids, s.Records.Insert("changing", ""))
 	}
-	s.push(ids...)
+	s.Jobs.Push(ids...)
 	headers := map[string]int{}
-	for _, v := range s.wait(ids...) {
-		headers[strings.Split(s.content(v), "\r\n")[0]]++
+	for _, v := range s.Jobs.Wait(ids...) {
+		headers[strings.Split(s.Files.Content(v), "\r\n")[0]]++
 	}
 	if headers["k,old"]+headers["k,new"] != len(ids) {
 		t.Errorf("headers of the files: %v", headers)
 	}
-	if v := s.wait(running)[0]; !strings.HasPrefix(s.content(v), "k,old\r\n") || v.Attempt != 1 {
+	if v := s.Jobs.Wait(running)[0]; !strings.HasPrefix(s.Files.Content(v), "k,old\r\n") || v.Attempt != 1 {
 		t.Errorf("%+v", v)
 	}
 	stopOld()
-	if got := s.succeed("changing", ""); !strings.HasPrefix(got, "k,new\r\n") {
+	if got := s.Jobs.Succeed("changing", ""); !strings.HasPrefix(got, "k,new\r\n") {
 		t.Errorf("after the roll-out: %q", got)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestARemovedReport removes a report while one of its jobs waits: the entries of the job are
@@ -70,68 +71,54 @@ func TestARemovedReport(t *testing.T) {
     stages: [{listeners: [{name: one, database: db, timeout: 5s, query: "SELECT 1 AS k"}]}]
 `
 	s := newStack(t, with, "limits: {lease: 2s}")
-	stop := s.serve(s.config)
-	if got := s.succeed("gone", ""); got != "k\r\n1\r\n" {
+	stop := s.Serve(s.File)
+	if got := s.Jobs.Succeed("gone", ""); got != "k\r\n1\r\n" {
 		t.Fatalf("%q", got)
 	}
 	stop()
 	// Another report has the listener's name, so its stream is read.
-	without := s.write("without.yaml", strings.ReplaceAll(with, "  gone:", "  other:"), "limits: {lease: 2s}")
-	id := s.insert("gone", "")
+	without := s.Write("without.yaml", strings.ReplaceAll(with, "  gone:", "  other:"), "limits: {lease: 2s}")
+	id := s.Records.Insert("gone", "")
 	s.startOnly(id)
-	s.serve(without)
-	v := s.wait(id)[0]
+	s.Serve(without)
+	v := s.Jobs.Wait(id)[0]
 	if v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for one" {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestAJobThatWasOnlyNotSettled: a job whose record is final is settled even by a process that does
 // not have its definition.
 func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {lease: 1s}")
-	ctx, sc := t.Context(), s.b.Partitions.First()
-	id := s.insert("slow", "")
-	s.readyWith(id, "gone")
-	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
+	s := newStack(t, e2e.Slow, "limits: {lease: 1s}")
+	ctx, sc := t.Context(), s.Partitions.First()
+	id := s.Records.Insert("slow", "")
+	s.States.ReadyWith(id, "gone")
+	if outcomes, err := sc.Folds.Publish(ctx, s.States.Claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
 		t.Fatal(outcomes, err)
 	}
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = 'file:///there.csv' WHERE id = ?", id)
-	s.serve(s.config)
-	s.eventually("settled", func() bool {
+	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = 'file:///there.csv' WHERE id = ?", id)
+	s.Serve(s.File)
+	s.Eventually("settled", func() bool {
 		state, err := sc.Jobs.Read(ctx, id)
 		return err == nil && state.Status == "SUCCESS" && state.File == "file:///there.csv"
 	})
-	s.idle()
-}
-
-// startOnly starts a job on which no listener works.
-func (s *stack) startOnly(id string) {
-	s.t.Helper()
-	p := s.process("-c", s.config, "serve", "--roles", "engine")
-	s.push(id)
-	s.eventually("started", func() bool {
-		return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.First().Keys.Job(id)).Val() == 1
-	})
-	_ = p.Process.Signal(os.Interrupt)
-	if err := p.Wait(); err != nil {
-		s.t.Errorf("serve after an interrupt: %v", err)
-	}
+	s.Jobs.Idle()
 }
 
 // TestADeadWorkersTask: the task of a dead worker is taken over after its lease has ended, and the
 // file has no data of the first try.
 func TestADeadWorkersTask(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {lease: 1s}")
-	id := s.insert("slow", `{"seconds": 3}`)
-	victim := s.process("-c", s.config, "serve")
-	s.push(id)
+	s := newStack(t, e2e.Slow, "limits: {lease: 1s}")
+	id := s.Records.Insert("slow", `{"seconds": 3}`)
+	victim := s.process("-c", s.File, "serve")
+	s.Jobs.Push(id)
 	var first string
-	s.eventually("the task is taken", func() bool {
-		state, err := s.b.Partitions.First().Jobs.Read(t.Context(), id)
+	s.Eventually("the task is taken", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
 		if err == nil {
 			first = state.Tasks["one"].Owner
 		}
@@ -141,16 +128,16 @@ func TestADeadWorkersTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := time.Now()
-	s.serve(s.config)
-	v := s.wait(id)[0]
-	if got := s.content(v); got != "k,v\r\n1,0\r\n" {
+	s.Serve(s.File)
+	v := s.Jobs.Wait(id)[0]
+	if got := s.Files.Content(v); got != "k,v\r\n1,0\r\n" {
 		t.Errorf("%q", got)
 	}
 	t.Logf("ended %v after the kill, with a query of 3 s and a lease of 1 s", time.Since(killed))
 	if v.Listeners[0].Tries != 2 || v.Attempt != 1 {
 		t.Errorf("%+v", v)
 	}
-	s.idle()
+	s.Jobs.Idle()
 }
 
 // TestARollingDeployOfADefinition replaces two processes one after the other by ones with a changed
@@ -160,7 +147,7 @@ func TestARollingDeployOfADefinition(t *testing.T) {
 	t.Parallel()
 	const limits = "limits: {lease: 2s, grace: 2s, stop: 1s}"
 	s := newStack(t, changing("old"), limits)
-	next := s.write("new.yaml", changing("new"), limits)
+	next := s.Write("new.yaml", changing("new"), limits)
 	start := func(config string) (stop func()) {
 		p := s.process("-c", config, "serve")
 		return func() {
@@ -173,16 +160,16 @@ func TestARollingDeployOfADefinition(t *testing.T) {
 	var ids []string
 	push := func(seconds string) {
 		for range 4 {
-			id := s.insert("changing", `{"seconds": "`+seconds+`"}`)
+			id := s.Records.Insert("changing", `{"seconds": "`+seconds+`"}`)
 			ids = append(ids, id)
-			s.push(id)
+			s.Jobs.Push(id)
 		}
 	}
-	first, second := start(s.config), start(s.config)
+	first, second := start(s.File), start(s.File)
 	push("0")
 	push("12") // longer than the old processes live
-	s.eventually("the long jobs run", func() bool {
-		n, err := s.b.Partitions.First().Jobs.Running(t.Context())
+	s.Eventually("the long jobs run", func() bool {
+		n, err := s.Partitions.First().Jobs.Running(t.Context())
 		return err == nil && n == 4
 	})
 	first()
@@ -192,8 +179,8 @@ func TestARollingDeployOfADefinition(t *testing.T) {
 	start(next)
 	push("0")
 	anew := 0
-	for _, v := range s.wait(ids...) {
-		header, _, _ := strings.Cut(s.content(v), "\r\n")
+	for _, v := range s.Jobs.Wait(ids...) {
+		header, _, _ := strings.Cut(s.Files.Content(v), "\r\n")
 		if header != "k,new" && (header != "k,old" || v.Attempt != 1) {
 			t.Errorf("job %s, attempt %d: %q", v.ID, v.Attempt, header)
 		}
@@ -204,8 +191,8 @@ func TestARollingDeployOfADefinition(t *testing.T) {
 	if anew < 4 {
 		t.Errorf("%d jobs have started anew: the long ones have not lost their definition", anew)
 	}
-	s.idle()
-	if wrong := agree(s); wrong != "" {
+	s.Jobs.Idle()
+	if wrong := e2e.Agree(s.Stack); wrong != "" {
 		t.Error(wrong)
 	}
 }

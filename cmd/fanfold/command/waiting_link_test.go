@@ -17,13 +17,13 @@ func TestLinkOfAnotherInstallation(t *testing.T) {
 	report := `
   weekly: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}`
 	here, there := newWaiter(t, report), newWaiter(t, report)
-	id, same := here.insert("weekly", ""), there.insert("weekly", "")
+	id, same := here.Records.Insert("weekly", ""), there.Records.Insert("weekly", "")
 	if id != same {
 		t.Fatalf("the records are %s and %s", id, same)
 	}
 	here.serve()
-	here.push(id)
-	here.wait(id)
+	here.Jobs.Push(id)
+	here.Jobs.Wait(id)
 	here.says(here.link(id), "Ready", "Download")
 	foreign := here.base + strings.TrimPrefix(there.link(same), there.base)
 	for _, path := range []string{"", "/file", "/live"} {
@@ -46,22 +46,22 @@ func TestLinkOfAReplacedRecord(t *testing.T) {
 		replace func(id string)
 	}{
 		{"deleted and inserted again", func(id string) {
-			w.exec("DELETE FROM file_download_record WHERE id = ?", id)
-			w.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'weekly', '{\"of\": \"ann\"}')", id)
+			w.Records.Exec("DELETE FROM file_download_record WHERE id = ?", id)
+			w.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'weekly', '{\"of\": \"ann\"}')", id)
 		}},
 		{"the ids are reused", func(id string) {
-			w.exec("TRUNCATE file_download_record")
-			w.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'weekly', '{\"of\": \"ben\"}')", id)
+			w.Records.Exec("TRUNCATE file_download_record")
+			w.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'weekly', '{\"of\": \"ben\"}')", id)
 		}},
 	} {
-		id := w.insert("weekly", `{"of": "ann"}`)
+		id := w.Records.Insert("weekly", `{"of": "ann"}`)
 		old := w.link(id)
-		w.push(id)
-		w.wait(id)
+		w.Jobs.Push(id)
+		w.Jobs.Wait(id)
 		w.says(old, "Ready", "Download")
 		c.replace(id)
-		w.push(id)
-		w.wait(id)
+		w.Jobs.Push(id)
+		w.Jobs.Wait(id)
 		w.says(w.link(id), "Ready", "Download")
 		text := w.says(old, "No longer available")
 		if strings.Contains(text, "Download") || strings.Contains(text, "<dt>Rows</dt>") {
@@ -91,9 +91,9 @@ func TestLinkToAFileThatIsALink(t *testing.T) {
 			return errors.Join(os.WriteFile(filepath.Join(secret, filepath.Base(file)), []byte("secret"), 0o600), os.Rename(folder, folder+"-old"), os.Symlink(secret, folder))
 		},
 	} {
-		id := w.insert("weekly", "")
-		w.push(id)
-		v := w.wait(id)[0]
+		id := w.Records.Insert("weekly", "")
+		w.Jobs.Push(id)
+		v := w.Jobs.Wait(id)[0]
 		link := w.link(id)
 		w.says(link, "Ready")
 		file := strings.TrimPrefix(v.File, "file://")

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // waiter is a person with links to waiting pages.
@@ -26,24 +28,24 @@ func newWaiter(t *testing.T, reports string, more ...string) waiter {
 
 // serve starts to answer requests.
 func (w waiter) serve() {
-	w.t.Helper()
-	w.process("-c", w.config, "serve", "--http", strings.TrimPrefix(w.base, "http://"))
-	w.eventually("the server answers", func() bool { code, _, _ := w.get(w.base + "/r/x"); return code == http.StatusNotFound })
+	w.Helper()
+	w.process("-c", w.File, "serve", "--http", strings.TrimPrefix(w.base, "http://"))
+	w.Eventually("the server answers", func() bool { code, _, _ := w.get(w.base + "/r/x"); return code == http.StatusNotFound })
 }
 
 // link returns the address of the waiting page of a record.
 func (w waiter) link(id string, more ...string) string {
-	w.t.Helper()
+	w.Helper()
 	out, code := w.fanfold(append([]string{"url", "--page", id}, more...)...)
 	if code != exitOK || !strings.HasPrefix(out, w.base+"/r/") {
-		w.t.Fatalf("%d %s", code, out)
+		w.Fatalf("%d %s", code, out)
 	}
 	return strings.TrimSpace(out)
 }
 
 // get requests a page without following redirects. Code 0 means that there was no answer.
 func (w waiter) get(url string) (code int, text string, header http.Header) {
-	w.t.Helper()
+	w.Helper()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r, err := client.Get(url)
 	if err != nil {
@@ -52,15 +54,15 @@ func (w waiter) get(url string) (code int, text string, header http.Header) {
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return r.StatusCode, string(b), r.Header
 }
 
 // says polls a page until it has all of these words.
 func (w waiter) says(url string, words ...string) (text string) {
-	w.t.Helper()
-	w.eventually(strings.Join(words, ", "), func() bool {
+	w.Helper()
+	w.Eventually(strings.Join(words, ", "), func() bool {
 		code, now, _ := w.get(url)
 		for _, word := range words {
 			if !strings.Contains(now, word) {
@@ -84,9 +86,9 @@ func TestWaitingPage(t *testing.T) {
       {name: slow.gate, label: Gated payments, database: db, query: "SELECT k, b FROM gate"}]}]
     join: {key: k, listeners: [quick.one, slow.gate]}
     file: {columns: [k, a, b]}`, `limits: {stop: 1s, running_jobs: 1}`)
-	w.exec("CREATE TABLE gate (k INT, b TEXT)")
-	w.exec("INSERT INTO gate VALUES (1, 'b')")
-	holder, err := w.db.Conn(t.Context())
+	w.Records.Exec("CREATE TABLE gate (k INT, b TEXT)")
+	w.Records.Exec("INSERT INTO gate VALUES (1, 'b')")
+	holder, err := w.DB.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +97,13 @@ func TestWaitingPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.serve()
-	ids := []string{w.insert("weekly", ""), w.insert("weekly", ""), w.insert("weekly", "")}
+	ids := []string{w.Records.Insert("weekly", ""), w.Records.Insert("weekly", ""), w.Records.Insert("weekly", "")}
 	var links []string
 	for _, id := range ids {
 		links = append(links, w.link(id))
 	}
 	w.says(links[0], "Waiting to start", "It has not started yet.")
-	w.push(ids[0])
+	w.Jobs.Push(ids[0])
 	text := w.says(links[0], "In progress", "1 of 2 parts are ready.", "Weekly &lt;withdrawals&gt;", "Gated payments", "not ready yet", "1 row<")
 	for _, not := range []string{"Download", "<withdrawals>", "SELECT", "slow.gate"} {
 		if strings.Contains(text, not) {
@@ -111,14 +113,14 @@ func TestWaitingPage(t *testing.T) {
 	if !strings.Contains(text, `<noscript><meta http-equiv="refresh"`) || !strings.Contains(text, `src="-/live.js"`) {
 		t.Errorf("the page does not come again:\n%s", text)
 	}
-	w.push(ids[1], ids[2])
+	w.Jobs.Push(ids[1], ids[2])
 	w.says(links[1], "Waiting to start", "It is the next one to start.")
 	w.says(links[2], "One other report is ahead of it.")
 	if code, _, header := w.get(links[0] + "/file"); code != http.StatusSeeOther || !strings.HasSuffix(links[0], strings.TrimPrefix(header.Get("Location"), "../")) {
 		t.Errorf("a file that is not made: %d %v", code, header)
 	}
-	w.eventually("the job's hash tells how far it is", func() bool {
-		return strings.HasPrefix(w.b.Redis.HGet(t.Context(), w.b.Partitions.Of(ids[0]).Keys.Job(ids[0]), "progress").Val(), "1/2 · gate")
+	w.Eventually("the job's hash tells how far it is", func() bool {
+		return strings.HasPrefix(w.Redis.HGet(t.Context(), w.Partitions.Of(ids[0]).Keys.Job(ids[0]), "progress").Val(), "1/2 · gate")
 	})
 	// The event stream reports the end.
 	stream, err := http.Get(links[0] + "/live")
@@ -139,13 +141,13 @@ func TestWaitingPage(t *testing.T) {
 	if !strings.Contains(told, "Ready") || !strings.Contains(told, "event: end") {
 		t.Errorf("the stream has told %v:\n%s", lines.Err(), told)
 	}
-	for i, v := range w.wait(ids...) {
+	for i, v := range w.Jobs.Wait(ids...) {
 		text := w.says(links[i], "Ready", "Download", "<dt>Rows</dt><dd>1</dd>", "Checksum")
 		if strings.Contains(text, "http-equiv") || strings.Contains(text, "live.js") || strings.Contains(text, v.File) {
 			t.Errorf("a page that does not change any more:\n%s", text)
 		}
 		code, file, header := w.get(links[i] + "/file")
-		if code != http.StatusOK || file != w.content(v) || file != "k,a,b\r\n1,a,b\r\n" {
+		if code != http.StatusOK || file != w.Files.Content(v) || file != "k,a,b\r\n1,a,b\r\n" {
 			t.Errorf("%d %q", code, file)
 		}
 		for name, want := range map[string]string{"Content-Disposition": "attachment; filename=weekly-" + v.ID + ".csv", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
@@ -155,12 +157,12 @@ func TestWaitingPage(t *testing.T) {
 		}
 	}
 	// Later, the file and the record are deleted.
-	w.exec("UPDATE file_download_record SET file = REPLACE(file, 'weekly', 'gone') WHERE id = ?", ids[1])
-	w.eventually("the file is gone", func() bool {
+	w.Records.Exec("UPDATE file_download_record SET file = REPLACE(file, 'weekly', 'gone') WHERE id = ?", ids[1])
+	w.Eventually("the file is gone", func() bool {
 		code, text, _ := w.get(links[1] + "/file")
 		return code == http.StatusGone && strings.Contains(text, "no longer exists") && strings.Contains(text, `href="../-/style.css"`)
 	})
-	w.exec("DELETE FROM file_download_record WHERE id = ?", ids[2])
+	w.Records.Exec("DELETE FROM file_download_record WHERE id = ?", ids[2])
 	w.says(links[2], "No longer available")
 }
 
@@ -178,12 +180,12 @@ func TestWaitingPageOfAFailure(t *testing.T) {
     join: {key: k, listeners: [first, {name: plt.user_tags, type: left}]}
     file: {columns: [k, tag]}`)
 	w.serve()
-	failed, halved, cancelled := w.insert("broken", ""), w.insert("halved", ""), w.insert("broken", "")
-	w.push(failed, halved)
+	failed, halved, cancelled := w.Records.Insert("broken", ""), w.Records.Insert("halved", ""), w.Records.Insert("broken", "")
+	w.Jobs.Push(failed, halved)
 	if out, code := w.fanfold("cancel", cancelled, "--reason", "by somebody"); code != exitOK {
 		t.Fatal(out)
 	}
-	w.wait(failed, halved)
+	w.Jobs.Wait(failed, halved)
 	for link, words := range map[string][]string{
 		w.link(failed):    {"could not be made", "give support this number: <strong>" + failed},
 		w.link(halved):    {"not complete", "The file was created without: user tags.", "Download"},
@@ -207,15 +209,15 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
     parameters: {user_id: {type: string, default: ""}}
     stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, :user_id AS v"}]}]`, `http: {url: "`+base+`", person: owner, key: "`+strings.Repeat("k", 32)+`"}`)
 	w := waiter{s, base}
-	w.exec(fenced(t, "docs/guides/waiting-page.md", "sql")[0])
+	w.Records.Exec(fenced(t, "docs/guides/waiting-page.md", "sql")[0])
 	w.serve()
 	var links, ids []string
 	for _, parameters := range []string{`{"user_id": "ann"}`, `{"user_id": "ben"}`, `{"user_id": "ann"}`, "{}"} {
-		id := w.insert("slow", parameters)
+		id := w.Records.Insert("slow", parameters)
 		ids, links = append(ids, id), append(links, w.link(id))
 	}
-	w.push(ids...)
-	w.wait(ids...)
+	w.Jobs.Push(ids...)
+	w.Jobs.Wait(ids...)
 	text := w.says(links[2], "Ready", "Your past exports")
 	other := regexp.MustCompile(`<a class="name" href="([\w-]+)">slow</a>`).FindAllStringSubmatch(text, -1)
 	if len(other) != 1 {
@@ -234,14 +236,14 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
 // TestURLOfAPage: url --page needs http.key, http.url and a record.
 func TestURLOfAPage(t *testing.T) {
 	t.Parallel()
-	w := newWaiter(t, oneReport)
-	id := w.insert("slow", "")
+	w := newWaiter(t, e2e.Slow)
+	id := w.Records.Insert("slow", "")
 	out, code := w.fanfold("url", "--page", id, "--expires", "90d", "-o", "json")
 	var l link
 	if err := json.Unmarshal([]byte(out), &l); err != nil || code != exitOK || l.ID != id || l.Expires == nil || !strings.HasPrefix(l.URL, w.base+"/r/") {
 		t.Errorf("%d %v %s", code, err, out)
 	}
-	bare, keyed := w.write("bare.yaml", oneReport), w.write("keyed.yaml", oneReport, `http: {key: "`+strings.Repeat("k", 32)+`"}`)
+	bare, keyed := w.Write("bare.yaml", e2e.Slow), w.Write("keyed.yaml", e2e.Slow, `http: {key: "`+strings.Repeat("k", 32)+`"}`)
 	for _, c := range []struct {
 		code int
 		args []string

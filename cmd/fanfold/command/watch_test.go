@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/watch"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // written has the output of a command so far.
@@ -35,10 +36,10 @@ func (t *written) String() string {
 }
 
 // start runs a command in this process, in parallel with the test.
-func (s *stack) start(args ...string) (out *written, code func() int) {
+func (s commands) start(args ...string) (out *written, code func() int) {
 	out = &written{}
 	ended := make(chan int, 1)
-	go func() { ended <- run(s.t.Context(), append([]string{"-c", s.config}, args...), out, out) }()
+	go func() { ended <- run(s.Context(), append([]string{"-c", s.File}, args...), out, out) }()
 	return out, func() int { return <-ended }
 }
 
@@ -69,16 +70,16 @@ func TestWatch(t *testing.T) {
     retry: 0
     stages: [{listeners: [{name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
 `)
-	good, bad := s.insert("steps", ""), s.insert("never", "")
+	good, bad := s.Records.Insert("steps", ""), s.Records.Insert("never", "")
 	out, code := s.start("watch", bad, good, bad)
 	jsonOut, jsonCode := s.start("watch", good, "-o", "json")
-	s.eventually("both are watched", func() bool {
+	s.Eventually("both are watched", func() bool {
 		return strings.Contains(out.String(), bad+" PENDING") && strings.Contains(jsonOut.String(), "PENDING")
 	})
-	s.exec("CREATE TABLE steps (id INT)")
-	s.exec("INSERT INTO steps VALUES (1), (2)")
-	s.serve(s.config)
-	s.push(good, bad)
+	s.Records.Exec("CREATE TABLE steps (id INT)")
+	s.Records.Exec("INSERT INTO steps VALUES (1), (2)")
+	s.Serve(s.File)
+	s.Jobs.Push(good, bad)
 	if got := code(); got != exitJobFailed {
 		t.Errorf("exit code %d", got)
 	}
@@ -110,10 +111,10 @@ func TestWatch(t *testing.T) {
 	}
 	ids := []string{good}
 	for range show.MaxBars {
-		ids = append(ids, s.insert("never", ""))
+		ids = append(ids, s.Records.Insert("never", ""))
 	}
 	out, code = s.start(append([]string{"watch"}, ids...)...)
-	s.push(ids[1:]...)
+	s.Jobs.Push(ids[1:]...)
 	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != show.MaxBars {
 		t.Errorf("%d %s", got, out)
 	}
@@ -122,14 +123,14 @@ func TestWatch(t *testing.T) {
 // TestWatchOfAQueue: watch says why a job has not started.
 func TestWatchOfAQueue(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {running_jobs: 1, stop: 1s}")
-	s.serve(s.config)
-	first, second, third := s.insert("slow", `{"seconds": 300}`), s.insert("slow", ""), s.insert("slow", `{"seconds": 2}`)
-	s.push(first)
-	s.eventually("the first one runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.First().Keys.Deadlines).Val() == 1 })
-	s.push(second, third)
+	s := newStack(t, e2e.Slow, "limits: {running_jobs: 1, stop: 1s}")
+	s.Serve(s.File)
+	first, second, third := s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", ""), s.Records.Insert("slow", `{"seconds": 2}`)
+	s.Jobs.Push(first)
+	s.Eventually("the first one runs", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Deadlines).Val() == 1 })
+	s.Jobs.Push(second, third)
 	out, code := s.start("watch", third)
-	s.eventually("it says why it waits", func() bool {
+	s.Eventually("it says why it waits", func() bool {
 		return inOrder(out.String(), third+" PENDING", third+" PENDING: It waits in ", " behind 1 other until a running job ends: 1 job runs")
 	})
 	for _, id := range []string{second, first} {
@@ -146,25 +147,25 @@ func TestWatchOfAQueue(t *testing.T) {
 // that fails and is retried.
 func TestWatchWithoutEvents(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	s.serve(s.config)
-	id := s.insert("slow", `{"seconds": 2}`)
+	s := newStack(t, e2e.Slow)
+	s.Serve(s.File)
+	id := s.Records.Insert("slow", `{"seconds": 2}`)
 	out, code := s.start("watch", id)
-	s.push(id)
-	s.eventually("it runs", func() bool { return strings.Contains(out.String(), " running") })
-	if err := s.b.Redis.Del(t.Context(), s.b.Partitions.First().Keys.Events).Err(); err != nil {
+	s.Jobs.Push(id)
+	s.Eventually("it runs", func() bool { return strings.Contains(out.String(), " running") })
+	if err := s.Redis.Del(t.Context(), s.Partitions.First().Keys.Events).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.b.Redis.Do(t.Context(), "XADD", s.b.Partitions.First().Keys.Events, "1-1", "id", "other", "event", "done").Err(); err != nil {
+	if err := s.Redis.Do(t.Context(), "XADD", s.Partitions.First().Keys.Events, "1-1", "id", "other", "event", "done").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if got := code(); got != exitOK || !inOrder(out.String(), " done, 1 row", id+" SUCCESS") {
 		t.Errorf("%d %s", got, out)
 	}
-	deletedID := s.insert("slow", "")
+	deletedID := s.Records.Insert("slow", "")
 	out, code = s.start("watch", deletedID)
-	s.eventually("it is watched", func() bool { return strings.Contains(out.String(), "PENDING") })
-	s.exec("DELETE FROM file_download_record WHERE id = ?", deletedID)
+	s.Eventually("it is watched", func() bool { return strings.Contains(out.String(), "PENDING") })
+	s.Records.Exec("DELETE FROM file_download_record WHERE id = ?", deletedID)
 	if got := code(); got != exitJobFailed || !strings.Contains(out.String(), deletedID+" DELETED: the record was deleted") {
 		t.Errorf("%d %s", got, out)
 	}
@@ -188,8 +189,8 @@ func TestWatchOfManyOnATerminal(t *testing.T) {
 // TestWatchThatIsEnded: a watch that a signal ends says so, at whatever point it is.
 func TestWatchThatIsEnded(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	ids := []string{s.insert("slow", ""), s.insert("slow", "")}
+	s := newStack(t, e2e.Slow)
+	ids := []string{s.Records.Insert("slow", ""), s.Records.Insert("slow", "")}
 	signal := errors.New("terminated signal received")
 	for _, event := range []bool{false, true} {
 		ctx, end := context.WithCancelCause(t.Context())
@@ -197,10 +198,10 @@ func TestWatchThatIsEnded(t *testing.T) {
 		if event {
 			end(signal)
 		}
-		if _, err := s.b.watch(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
+		if _, err := (&backend{s.Process}).watch(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.b.await(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
+		if _, err := (&backend{s.Process}).await(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs continue; check them with fanfold status" {
 			t.Errorf("%v", err)
 		}
 	}

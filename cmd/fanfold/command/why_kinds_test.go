@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -112,9 +113,9 @@ type whyPlace struct {
 }
 
 func (w *whyPlace) do(args ...any) {
-	w.t.Helper()
-	if err := w.b.Redis.Do(w.t.Context(), args...).Err(); err != nil {
-		w.t.Fatalf("%v: %v", args, err)
+	w.Helper()
+	if err := w.Redis.Do(w.Context(), args...).Err(); err != nil {
+		w.Fatalf("%v: %v", args, err)
 	}
 }
 
@@ -136,7 +137,7 @@ func (w *whyPlace) later(in time.Duration, step string) {
 // runs writes the state of a job that waits for these listeners, or for fan-in if there are none.
 func (w *whyPlace) runs(status string, open ...string) {
 	now := time.Now()
-	bars, of, target := "|", w.b.Config.Reports[w.report], 0
+	bars, of, target := "|", w.Config.Reports[w.report], 0
 	for range of.Listeners() {
 		target++
 	}
@@ -187,7 +188,7 @@ func (w *whyPlace) reads(stream string, silent time.Duration) {
 	}
 	w.live(stream)
 	w.do("XREADGROUP", "GROUP", scripts.Group, "w", "STREAMS", w.k.Prefix+stream, ">")
-	entry := w.b.Redis.XRange(w.t.Context(), w.k.Prefix+stream, "-", "+").Val()[0].ID
+	entry := w.Redis.XRange(w.Context(), w.k.Prefix+stream, "-", "+").Val()[0].ID
 	w.do("XCLAIM", w.k.Prefix+stream, scripts.Group, "w", 0, entry, "IDLE", silent.Milliseconds(), "JUSTID")
 }
 
@@ -218,22 +219,22 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	limits := "limits: {lease: 1h, grace: 1h, running_jobs: 3}\n"
 	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, bounded: {dsn: "{dsn}", parallel: 1, rate: 1/h}, locked: {dsn: "nobody:wrong@` + address + `"}}`
 	s := newStackAlone(t, nil, reports, limits+databases)
-	_, port, _ := strings.Cut(s.redis.Addr, ":")
-	s.exec("ALTER TABLE file_download_record AUTO_INCREMENT = 700001")
-	files := map[string]string{"": s.config, "no-records": s.write("no-records.yaml", reports, limits+strings.Replace(databases, "{dsn}", "root@tcp(127.0.0.1:1)/x", 1))}
-	where := s.where
-	s.where = func(int) string { return whereAlone("127.0.0.1:1", 1) }
-	files["no-redis"] = s.write("no-redis.yaml", reports, limits+databases)
-	s.where = func(int) string { return `{url: "redis://app:secret@` + s.redis.Addr + `/0"}` }
-	files["denied"] = s.write("denied.yaml", reports, limits+databases)
-	s.where = where
-	if err := s.b.Redis.Do(t.Context(), "acl", "setuser", "app", "on", ">secret", "~*", "&*", "+@all", "-info").Err(); err != nil {
+	_, port, _ := strings.Cut(s.Server.Addr, ":")
+	s.Records.Exec("ALTER TABLE file_download_record AUTO_INCREMENT = 700001")
+	files := map[string]string{"": s.File, "no-records": s.Write("no-records.yaml", reports, limits+strings.Replace(databases, "{dsn}", "root@tcp(127.0.0.1:1)/x", 1))}
+	where := s.Where
+	s.Where = func(int) string { return e2e.WhereAlone("127.0.0.1:1", 1) }
+	files["no-redis"] = s.Write("no-redis.yaml", reports, limits+databases)
+	s.Where = func(int) string { return `{url: "redis://app:secret@` + s.Server.Addr + `/0"}` }
+	files["denied"] = s.Write("denied.yaml", reports, limits+databases)
+	s.Where = where
+	if err := s.Redis.Do(t.Context(), "acl", "setuser", "app", "on", ">secret", "~*", "&*", "+@all", "-info").Err(); err != nil {
 		t.Fatal(err)
 	}
 	pages := map[string]*dashboard.Dashboard{}
 	for name, file := range files {
 		pages[name] = dashboard.New(dashboard.Options{
-			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil }, Sink: func(context.Context) error { return nil },
+			Inspect: s.Open(file).Inspect, Ready: func(context.Context) error { return nil }, Sink: func(context.Context) error { return nil },
 			Processes: func(context.Context) ([]string, error) { return nil, nil },
 		})
 		go pages[name].Run(t.Context())
@@ -248,7 +249,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	}
 	for kind, c := range whyCases {
 		t.Run(string(kind), func(t *testing.T) {
-			w := &whyPlace{stack: s.in(t), k: s.b.Partitions.First().Keys, report: c.report, attempt: 1, id: c.id}
+			w := &whyPlace{stack: s.in(t), k: s.Partitions.First().Keys, report: c.report, attempt: 1, id: c.id}
 			if w.report == "" {
 				w.report = "two"
 			}
@@ -257,8 +258,8 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			}
 			row := ""
 			if c.record != "" {
-				row = w.insert("two", "")
-				w.exec("UPDATE file_download_record SET report = ?, status = ?, attempt = ?, file = 'file:///two.csv' WHERE id = ?", w.report, c.record, map[bool]int{true: 0, false: 1}[c.record == "PENDING"], row)
+				row = w.Records.Insert("two", "")
+				w.Records.Exec("UPDATE file_download_record SET report = ?, status = ?, attempt = ?, file = 'file:///two.csv' WHERE id = ?", w.report, c.record, map[bool]int{true: 0, false: 1}[c.record == "PENDING"], row)
 				w.id = row
 			}
 			if strings.Contains(c.id, "%s") {

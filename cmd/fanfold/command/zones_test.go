@@ -68,7 +68,7 @@ func TestTimeZones(t *testing.T) {
     parameters: {from: datetime}
     stages: [{listeners: [{name: later, database: ops, query: "SELECT id, @@session.time_zone AS zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) AS hours, FROM_UNIXTIME(1) AS epoch FROM t WHERE ts >= :from"}]}]
 `, fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q, time_zone: Europe/Berlin}, crm: {dsn: %[1]q, time_zone: America/New_York}}", m.DSN("x")))
-	s.serve(s.config)
+	s.Serve(s.File)
 	for name, want := range map[string]string{
 		"shown": "id,ts,dt,us,seen\r\n" +
 			"1,2024-07-01 14:00:00.500,2024-07-01 14:00:00,2024-07-01 14:00:00.000000,2024-07-01 14:00:00.500\r\n" +
@@ -79,15 +79,15 @@ func TestTimeZones(t *testing.T) {
 		"offsets": "id,ts,dt,us,seen\r\n1,01 12:00 +00:00,01 14:00 +02:00,01 08:00 -04:00,01 12:00 +00:00\r\n" +
 			"2,01 12:00 +00:00,01 13:00 +01:00,01 07:00 -05:00,01 12:00 +00:00\r\n3,,,,\r\n",
 	} {
-		if diff := cmp.Diff(want, s.succeed(name, "")); diff != "" {
+		if diff := cmp.Diff(want, s.Jobs.Succeed(name, "")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	// What a query says is in UTC, too.
-	if diff := cmp.Diff("id,zone,hours,epoch\r\n1,+00:00,0,1970-01-01 00:00:01\r\n", s.succeed("later", `{"from": "2024-07-01 12:00:00"}`)); diff != "" {
+	if diff := cmp.Diff("id,zone,hours,epoch\r\n1,+00:00,0,1970-01-01 00:00:01\r\n", s.Jobs.Succeed("later", `{"from": "2024-07-01 12:00:00"}`)); diff != "" {
 		t.Error(diff)
 	}
-	data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(s.run("shown", "").File, "file://")))
+	data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(s.Jobs.Run("shown", "").File, "file://")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestInstantsAsParameters(t *testing.T) {
     join: {key: id, listeners: [tokyo, {name: utc, type: full}, {name: stamps, type: full}, {name: moments, type: full}, {name: vendor, type: left}]}
 `, fmt.Sprintf(`databases: {db: {dsn: "{dsn}"}, tokyo: {dsn: %q, time_zone: Asia/Tokyo}, stamps: {dsn: %[1]q}, utc: {dsn: %q}}
 apis: {vendor: {url: %q}}`, tokyo.DSN("x"), utc.DSN("x"), api.URL))
-	s.serve(s.config)
+	s.Serve(s.File)
 	const head = "id,at,utc,bound,ts,moment\r\n"
 	for given, want := range map[string]struct{ file, asked string }{
 		`{"from": "2024-03-31T00:30:00+02:00", "moments": ["2024-03-30T22:30:00Z"]}`: {
@@ -160,7 +160,7 @@ apis: {vendor: {url: %q}}`, tokyo.DSN("x"), utc.DSN("x"), api.URL))
 			"2024-03-31 07:30:00.000001",
 		},
 	} {
-		if diff := cmp.Diff(want.file, s.succeed("since", given)); diff != "" {
+		if diff := cmp.Diff(want.file, s.Jobs.Succeed("since", given)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", given, diff)
 		}
 		if got := <-asked; got != want.asked {
@@ -192,7 +192,7 @@ func TestDoctorOnTimeZones(t *testing.T) {
 		{shown, ", time_zone: UTC", doctor.Pass, []string{"DATETIME columns are read as UTC"}},
 		{given, "", doctor.Pass, []string{"+02:00", "DATETIME columns are read as UTC"}},
 	} {
-		s.config = s.write("zones.yaml", test.reports, databases(test.more))
+		s.File = s.Write("zones.yaml", test.reports, databases(test.more))
 		f := s.finding("time zone of database ops")
 		if f.Result != test.result {
 			t.Errorf("%q: %+v, want %s", test.more, f, test.result)
@@ -232,14 +232,14 @@ func TestAgesOfRecordsInADatetime(t *testing.T) {
     stages: [{listeners: [{name: x, database: db, query: "SELECT 1 AS id FROM DUAL"}]}]
 `)
 			// The records are on the server with that zone.
-			file, err := os.ReadFile(s.config)
+			file, err := os.ReadFile(s.File)
 			if err != nil {
 				t.Fatal(err)
 			}
 			text := strings.NewReplacer("records: {database: db}", "records: {database: own, table: exports}",
 				"databases: {", fmt.Sprintf("limits: {grace: 1m}\ndatabases: {own: {dsn: %q%s}, ", m.DSN("x"), test.more)).Replace(string(file))
-			s.config = s.dir + "/own.yaml"
-			if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+			s.File = s.Dir + "/own.yaml"
+			if err := os.WriteFile(s.File, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if out, code := s.fanfold("migrate"); code != exitOK {
@@ -249,9 +249,9 @@ func TestAgesOfRecordsInADatetime(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 			// What Fanfold writes is in that zone, too.
-			s.b = s.open(s.config)
-			s.serve(s.config)
-			s.succeed("r", "")
+			s.Use(s.File)
+			s.Serve(s.File)
+			s.Jobs.Succeed("r", "")
 			var seconds int
 			if err := db.QueryRowContext(t.Context(), "SELECT TIMESTAMPDIFF(SECOND, MAX(updated_at), "+test.now+") FROM exports WHERE status = 'SUCCESS'").Scan(&seconds); err != nil || seconds < -1 || seconds > 60 {
 				t.Errorf("changed %d seconds ago, error %v", seconds, err)
