@@ -141,7 +141,7 @@ func TestWhoLinksSDKs(t *testing.T) {
 		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
 	} {
 		want := []string{"/cmd/fanfold", "/cmd/fanfold/command", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
-		want = append(want, "/internal/testenv/installation") // which reads configurations for tests
+		want = append(want, "/internal/testenv/e2e", "/internal/testenv/installation") // they read configurations
 		if sdk == "go.opentelemetry.io/otel/sdk" {
 			want = append(want, "/sink/gcs") // for metrics of its own
 		}
@@ -270,6 +270,7 @@ var behindTheDoor = map[string]string{
 	"/cmd/fanfold/demo":    "stands for a service of the user",
 	"/internal/testenv":    "servers for tests",
 
+	"/internal/testenv/e2e":          "servers for tests",
 	"/internal/testenv/installation": "servers for tests",
 
 	"/examples/external/go": "stands for a service of the user",

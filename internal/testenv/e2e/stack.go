@@ -113,6 +113,7 @@ func (s *Stack) Open(file string) *process.Process {
 		s.Fatal(err)
 	}
 	s.Cleanup(p.Close)
+	p.Version = "dev"
 	return p
 }
 
