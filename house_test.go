@@ -98,7 +98,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/screen":  {""},
 		"/internal/words":   {""},
 		"/internal/aged":    {""},
-		"/internal/quiet":   {""},
+		"/internal/quiet":   {"/config", "/report", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/trace":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/cmd/fanfold/demo": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
 		"/internal/ask":     {""},

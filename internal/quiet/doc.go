@@ -4,5 +4,5 @@
 // answer with ErrDown, logs once that Redis is down and once that it is back, and extends WRONGTYPE
 // errors with the key and a command to inspect it. A Handler drops lines with a marked error,
 // because the Watch has logged the outage, and collapses repeated lines: it writes the first one,
-// and once a minute the number of repetitions.
+// and a minute later the last one with the number of repetitions.
 package quiet
