@@ -22,13 +22,22 @@ func (d *draft) checkFile() {
 	} else {
 		d.File.Columns = d.defaultColumns()
 	}
-	for _, format := range d.kinds.Formats {
-		if format.Name != d.File.Format || format.Check == nil {
-			continue
-		}
-		for _, wrong := range format.Check(d.Report) {
-			s.Get(wrong.Field).Problem(wrong.Message, wrong.Remedy)
-		}
+	i := slices.IndexFunc(d.kinds.Formats, func(f report.Format) bool { return f.Name == d.File.Format })
+	if i < 0 {
+		return
+	}
+	format := d.kinds.Formats[i]
+	if d.File.Gzip && format.Packed != "" {
+		s.Get("compress").Problem(format.Packed, "Remove compress")
+	}
+	if format.MaxRows > 0 && d.File.MaxRows > format.MaxRows {
+		s.Get("max_rows").Problem(fmt.Sprintf("a file of the format %s has at most %d rows", format.Name, format.MaxRows), "Reduce it, or remove it")
+	}
+	if format.Check == nil {
+		return
+	}
+	for _, wrong := range format.Check(d.Report) {
+		s.Get(wrong.Field).Problem(wrong.Message, wrong.Remedy)
 	}
 }
 

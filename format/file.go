@@ -17,17 +17,25 @@ const raiseLimit = ": narrow the parameters, or raise the limit"
 // other methods are used by one goroutine at a time.
 type File struct {
 	Encoder
-	maxRows int64 // 0: any
+	maxRows int64  // 0: any
+	limit   string // of maxRows, for people
 	rows    int64
 	packer  *packer
 	out     *output // nil: ended
 }
 
-func newFile(encoder Encoder, f *report.File, w io.Writer) *File {
-	file := &File{Encoder: encoder, maxRows: f.MaxRows, packer: newPacker(f, w)}
+func (k Kind) newFile(encoder Encoder, f *report.File, w io.Writer) (*File, error) {
+	packer, err := newPacker(encoder, f, w)
+	if err != nil {
+		return nil, err
+	}
+	file := &File{Encoder: encoder, maxRows: f.MaxRows, limit: "(file.max_rows)" + raiseLimit, packer: packer}
+	if k.MaxRows > 0 && (f.MaxRows == 0 || f.MaxRows > k.MaxRows) {
+		file.maxRows, file.limit = k.MaxRows, "(the maximum of the format "+k.Name+"): narrow the parameters"
+	}
 	file.out = newOutput(file.packer)
 	file.out.lines = encoder.AppendHeader(file.out.lines)
-	return file
+	return file, nil
 }
 
 // WriteRows writes rows that AppendRow returned; count is their number. It keeps the buffer, and
@@ -35,7 +43,7 @@ func newFile(encoder Encoder, f *report.File, w io.Writer) *File {
 // After an error only Abort may be called.
 func (f *File) WriteRows(rows []byte, count int64) (empty []byte, err error) {
 	if f.rows += count; f.maxRows > 0 && f.rows > f.maxRows {
-		return nil, fmt.Errorf("%w: more than %d rows (file.max_rows)"+raiseLimit, ErrTooLarge, f.maxRows)
+		return nil, fmt.Errorf("%w: more than %d rows %s", ErrTooLarge, f.maxRows, f.limit)
 	}
 	return f.out.add(rows)
 }

@@ -101,3 +101,23 @@ func TestAbort(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxRowsOfTheFormat: the limit of a format holds whatever the report allows.
+func TestMaxRowsOfTheFormat(t *testing.T) {
+	t.Parallel()
+	k := CSV
+	k.MaxRows = 2
+	for _, allowed := range []int64{0, 3} {
+		file, err := k.Begin(&report.File{MaxRows: allowed}, nil, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.WriteRows(nil, 2); err != nil {
+			t.Error(err)
+		}
+		if _, err := file.WriteRows(nil, 1); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "maximum of the format csv") {
+			t.Errorf("three rows: %v", err)
+		}
+		file.Abort()
+	}
+}

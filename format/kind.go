@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,7 @@ type Kind struct {
 	report.Format
 	Extension   string // the end of the names of its files, such as .csv: a dot, then a to z and 0 to 9
 	ContentType string
-	// New returns the encoder of one file. columns has the columns of the file for every origin,
+	// New returns the encoder of one file, which can be a Container. columns has the columns of the file for every origin,
 	// or nil for an origin that AppendRow is never called with; there are as many as f has.
 	New func(f *report.File, columns [][]dataset.Column) (Encoder, error)
 }
@@ -31,6 +32,29 @@ type Encoder interface {
 	AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error)
 	// AppendFooter appends what follows the rows, and completes the description of the file.
 	AppendFooter(dst []byte, made *Made) []byte
+}
+
+// Container is an Encoder whose rows are a part of the file, such as of a zip archive.
+type Container interface {
+	// Wrap returns the writer of the header, the rows and the footer, which come in pieces of any size.
+	// It writes the file to w. Close writes the rest and does not close w; after an error, or if the
+	// job ends, it is not called.
+	Wrap(w io.Writer) (io.WriteCloser, error)
+}
+
+// ColumnKind returns the kind of a column of the file, for formats that have one type for all its cells:
+// text if its origins differ or do not know it. columns is that of Kind.New.
+func ColumnKind(columns [][]dataset.Column, column int) (kind report.Kind) {
+	for _, of := range columns {
+		switch {
+		case of == nil, of[column].Kind == kind:
+		case kind == "" && of[column].Kind != "":
+			kind = of[column].Kind
+		default:
+			return report.KindText
+		}
+	}
+	return cmp.Or(kind, report.KindText)
 }
 
 // Made describes a finished file.
@@ -89,7 +113,9 @@ func (ks Kinds) Ending(f *report.File) string {
 func (ks Kinds) Endings() []string {
 	var all []string
 	for _, k := range ks {
-		all = append(all, k.ending(false), k.ending(true))
+		if all = append(all, k.ending(false)); k.Packed == "" {
+			all = append(all, k.ending(true))
+		}
 	}
 	return all
 }
@@ -129,5 +155,5 @@ func (k Kind) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (*F
 	if err != nil {
 		return nil, err
 	}
-	return newFile(encoder, f, w), nil
+	return k.newFile(encoder, f, w)
 }

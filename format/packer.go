@@ -18,32 +18,41 @@ var compressors = sync.Pool{New: func() any {
 	return z
 }}
 
-// packer writes to w: compressed if the report requires it, and at most file.max_bytes.
+// packer writes to w: in the container of the format, or compressed if the report requires it, and at
+// most file.max_bytes.
 type packer struct {
 	io.Writer
+	end        io.Closer    // writes the rest; nil: none
 	compressor *gzip.Writer // nil: none
 }
 
 // newPacker returns a packer, which the caller must release.
-func newPacker(f *report.File, w io.Writer) *packer {
+func newPacker(encoder Encoder, f *report.File, w io.Writer) (*packer, error) {
 	p := &packer{Writer: w}
 	if f.MaxBytes > 0 {
 		p.Writer = &limited{w: w, left: f.MaxBytes, max: f.MaxBytes}
 	}
+	if container, ok := encoder.(Container); ok {
+		inside, err := container.Wrap(p.Writer)
+		if err != nil {
+			return nil, fmt.Errorf("format: begin file: %w", err)
+		}
+		p.Writer, p.end = inside, inside
+	}
 	if f.Gzip {
 		p.compressor = compressors.Get().(*gzip.Writer)
 		p.compressor.Reset(p.Writer)
-		p.Writer = p.compressor
+		p.Writer, p.end = p.compressor, p.compressor
 	}
-	return p
+	return p, nil
 }
 
-// close writes the rest of the compressed data.
+// close writes the rest of the compressed data, or of the container.
 func (p *packer) close() error {
-	if p.compressor == nil {
+	if p.end == nil {
 		return nil
 	}
-	if err := p.compressor.Close(); err != nil {
+	if err := p.end.Close(); err != nil {
 		return fmt.Errorf("format: write file: %w", err)
 	}
 	return nil

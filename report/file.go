@@ -37,6 +37,11 @@ type Format struct {
 	// Check returns what is wrong with the file of a report whose fields are valid each by itself;
 	// nil: nothing can be wrong.
 	Check func(r *Report) []FieldMistake
+	// Packed says why a file is not compressed again, such as "a zip file is compressed already";
+	// empty: it can be.
+	Packed string
+	// MaxRows is the maximum number of rows that a file can have; 0: any.
+	MaxRows int64
 	// ShowsZone reports whether the format's own fields make the file show a time zone; nil: never.
 	ShowsZone func(f *File) bool
 }
