@@ -31,9 +31,13 @@ func (k *checker) checkDatabase(d *databaseFields) {
 			dsn.Warn(useless.Message, useless.Remedy)
 		}
 	}
-	if d.Database.TLS = certificates(s, tlsFields(d.databaseTLS)); !d.Database.TLS.None() && of.DSN.SetsTLS(d.DSN.Reveal()) {
-		s.First("ca_file", "cert_file", "key_file").Hidden().
-			Problem("both a certificate and tls in the DSN are set", "Remove tls from the DSN: the certificate already turns TLS on")
+	certificate := s.First("ca_file", "cert_file", "key_file").Hidden()
+	switch d.Database.TLS = certificates(s, tlsFields(d.databaseTLS)); {
+	case d.Database.TLS.None():
+	case of.DSN.SetsTLS == nil:
+		certificate.Problem("a "+of.Noun+" of kind "+of.Name+" has no TLS", "Remove it")
+	case of.DSN.SetsTLS(d.DSN.Reveal()):
+		certificate.Problem("both a certificate and tls in the DSN are set", "Remove tls from the DSN: the certificate already turns TLS on")
 	}
 }
 
@@ -44,6 +48,10 @@ func addPassword(s decode.Section, d *databaseFields, of *kind.DSN) {
 		return
 	}
 	remedy := "Write " + of.Form
+	if of.Account == nil {
+		file.Problem("no DSN of this kind has a password", "Remove it")
+		return
+	}
 	switch user, password := of.Account(d.DSN.Reveal()); {
 	case s.Get("dsn_file").Given():
 		file.Problem("both dsn_file and password_file are set", "Put the password into the DSN in dsn_file, or write the DSN in dsn")

@@ -34,11 +34,11 @@ type DSN struct {
 	Check func(dsn string) *report.Mistake
 	// Warn returns what has no effect in a valid name; nil: nothing.
 	Warn func(dsn string) *report.Mistake
-	// Account returns the user of a name, and whether it has a password.
+	// Account returns the user of a name, and whether it has a password; nil: no name has a user.
 	Account func(dsn string) (user string, password bool)
 	// AddPassword adds the password to a name that has a user and no password.
 	AddPassword func(dsn, password string) string
-	// SetsTLS reports whether a name says itself how to use TLS.
+	// SetsTLS reports whether a name says itself how to use TLS; nil: there is no TLS.
 	SetsTLS func(dsn string) bool
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Names are data source names for a kind of database. The password, if a name has one, is Password.
 type Names struct {
-	Valid      []string // with a password
-	NoPassword string   // valid, with a user and without a password
+	Valid      []string // with a password, if the kind has accounts
+	NoPassword string   // valid, with a user and without a password; empty: the kind has no accounts
 	Wrong      []string // with mistakes
 }
 
@@ -29,7 +29,12 @@ func TestKind(t *testing.T, k listeners.Kind, names Names) {
 	if one, other := k.Fields(), k.Fields(); reflect.TypeOf(one).Elem().Kind() != reflect.Struct || one == other {
 		t.Errorf("Fields returns %T, not a pointer to a new struct", one)
 	}
-	for _, name := range append(names.Valid, names.NoPassword) {
+	valid := names.Valid
+	if names.NoPassword != "" {
+		valid = append(valid, names.NoPassword)
+		testAccounts(t, k, names)
+	}
+	for _, name := range valid {
 		if wrong := k.DSN.Check(name); wrong != nil {
 			t.Errorf("%s: %v", name, wrong)
 		}
@@ -40,11 +45,6 @@ func TestKind(t *testing.T, k listeners.Kind, names Names) {
 		}
 		if err := opened.Close(); err != nil {
 			t.Error(err)
-		}
-	}
-	for _, name := range names.Valid {
-		if user, password := k.DSN.Account(name); user == "" || !password {
-			t.Errorf("%s: user %q, password %v", name, user, password)
 		}
 	}
 	for _, name := range names.Wrong {
@@ -59,6 +59,16 @@ func TestKind(t *testing.T, k listeners.Kind, names Names) {
 			_ = opened.Close()
 		} else if strings.Contains(err.Error(), Password) {
 			t.Errorf("the error of %s shows the password: %v", name, err)
+		}
+	}
+}
+
+// testAccounts proves that a kind finds the accounts in names.
+func testAccounts(t *testing.T, k listeners.Kind, names Names) {
+	t.Helper()
+	for _, name := range names.Valid {
+		if user, password := k.DSN.Account(name); user == "" || !password {
+			t.Errorf("%s: user %q, password %v", name, user, password)
 		}
 	}
 	user, password := k.DSN.Account(names.NoPassword)

@@ -1,0 +1,13 @@
+// Command fanfold-own is fanfold with two formats, a sink and a source of its own.
+package main
+
+import (
+	"example.com/kinds/folder"
+	"example.com/kinds/memory"
+	"example.com/kinds/tsv"
+	"example.com/kinds/zipped"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/command"
+)
+
+func main() { command.Main(tsv.Kind, zipped.Kind, memory.Kind, folder.Kind) }
