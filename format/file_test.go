@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
