@@ -173,7 +173,7 @@ func checkParameters(of *report.Report, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, problem{
 			Status: http.StatusBadRequest, Code: "body",
-			Detail: strings.TrimPrefix(err.Error(), "report: "),
+			Detail: err.Error(),
 			Remedy: `Send an object such as {"from": "2024-06-01"}`,
 		}
 	}

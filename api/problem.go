@@ -86,7 +86,7 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 	case errors.Is(err, web.ErrElsewhere):
 		return problem{
 			Status: http.StatusConflict, Code: "file",
-			Detail: engine.Reason(err),
+			Detail: err.Error(),
 			Remedy: "If the sink has moved, copy the file by hand; POST …/retry makes it again in the present sink",
 		}
 	case errors.Is(err, record.ErrOtherRequest):
@@ -98,19 +98,19 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 	case errors.Is(err, fault.Gone):
 		return problem{
 			Status: http.StatusGone, Code: "record",
-			Detail: engine.Reason(err),
+			Detail: err.Error(),
 			Remedy: "Use a new Idempotency-Key for a new job",
 		}
 	case errors.Is(err, fault.Refused):
 		return problem{
 			Status: http.StatusConflict, Code: "state",
-			Detail: engine.Reason(err),
+			Detail: err.Error(),
 			Remedy: "GET …/jobs/{id} shows the state of the job",
 		}
 	case errors.Is(err, fault.Input):
 		return problem{
 			Status: http.StatusUnprocessableEntity, Code: "input",
-			Detail: engine.Reason(err),
+			Detail: err.Error(),
 			Remedy: "Correct the request",
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
@@ -93,7 +92,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title s
 	case errors.Is(err, errBusy):
 		code = http.StatusServiceUnavailable
 	}
-	v.Title, v.Content = title, engine.Reason(err)
+	v.Title, v.Content = title, err.Error()
 	v.Heals = code >= http.StatusInternalServerError && r.Method == http.MethodGet
 	v.Static = !v.Heals
 	d.write(w, code, d.errorPage, v)

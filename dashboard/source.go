@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -55,7 +54,7 @@ func readSettings(ctx context.Context, o Options) settings {
 	policies = slices.DeleteFunc(policies, func(p string) bool { return p == "noeviction" })
 	e := settings{Known: true, Missing: missing, Policies: policies}
 	if err != nil {
-		e.Err = engine.Reason(err)
+		e.Err = err.Error()
 	}
 	return e
 }
@@ -82,7 +81,7 @@ func readSink(ctx context.Context, o Options, hung *atomic.Bool) sinkState {
 	select {
 	case err := <-done:
 		if err != nil {
-			return sinkState{Known: true, Err: engine.Reason(err)}
+			return sinkState{Known: true, Err: err.Error()}
 		}
 		return sinkState{Known: true}
 	case <-ctx.Done():
@@ -108,7 +107,7 @@ func connectAll(ctx context.Context, o Options, before []source) []source {
 	for i := range all {
 		group.Go(func() {
 			if err := o.Inspect.Options.Sources.Reach(ctx, all[i].Name); err != nil {
-				all[i].Unreachable, all[i].Since = engine.Reason(err), time.Now()
+				all[i].Unreachable, all[i].Since = err.Error(), time.Now()
 				was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" })
 				if was >= 0 {
 					all[i].Since = before[was].Since

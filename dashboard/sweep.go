@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
@@ -137,7 +136,7 @@ func (s *sweeps) start(
 		end(update(func(t *sweep) {
 			t.Swept, t.Ended = swept, true
 			if err != nil {
-				t.Err = engine.Reason(err)
+				t.Err = err.Error()
 			}
 		}))
 	})

@@ -121,7 +121,7 @@ func (b *Builder) EndRow() error {
 	for i := range b.columns {
 		c := &b.columns[i]
 		if c.values != b.rows+1 && err == nil {
-			err = fmt.Errorf("dataset: column %q: %d values in one row, expected 1", c.name, c.values-b.rows)
+			err = fmt.Errorf("column %q: %d values in one row, expected 1", c.name, c.values-b.rows)
 		}
 		size += len(c.text) + len("]")
 	}
@@ -182,7 +182,7 @@ func (b *Builder) next(col int) *builderColumn {
 func (b *Builder) fail(col int, err error) {
 	b.columns[col].values++
 	if b.err == nil {
-		b.err = fmt.Errorf("dataset: column %q: %w", b.columns[col].name, err)
+		b.err = fmt.Errorf("column %q: %w", b.columns[col].name, err)
 	}
 }
 

@@ -90,13 +90,13 @@ func TestBuilderErrors(t *testing.T) {
 		give func(b *Builder)
 		want string
 	}{
-		{"no value", func(b *Builder) { b.Int(0, 2) }, `dataset: column "b": 0 values in one row, expected 1`},
-		{"two values", func(b *Builder) { b.Int(0, 2); b.Null(1); b.Null(1) }, `dataset: column "b": 2 values in one row, expected 1`},
-		{"two and none", func(b *Builder) { b.Int(0, 2); b.Int(0, 2) }, `dataset: column "a": 2 values in one row, expected 1`},
-		{"not a number", func(b *Builder) { b.Int(0, 2); b.Float(1, math.NaN(), 64) }, `dataset: column "b": the float is NaN or infinite`},
-		{"infinite", func(b *Builder) { b.Float(0, math.Inf(-1), 64); b.Null(1) }, `dataset: column "a": the float is NaN or infinite`},
-		{"fixed and not a number", func(b *Builder) { b.Int(0, 2); b.Fixed(1, math.NaN(), 2) }, `dataset: column "b": the float is NaN or infinite`},
-		{"not UTF-8", func(b *Builder) { b.Int(0, 2); b.Text(1, []byte("secret\xff")) }, `dataset: column "b": the text is not UTF-8`},
+		{"no value", func(b *Builder) { b.Int(0, 2) }, `column "b": 0 values in one row, expected 1`},
+		{"two values", func(b *Builder) { b.Int(0, 2); b.Null(1); b.Null(1) }, `column "b": 2 values in one row, expected 1`},
+		{"two and none", func(b *Builder) { b.Int(0, 2); b.Int(0, 2) }, `column "a": 2 values in one row, expected 1`},
+		{"not a number", func(b *Builder) { b.Int(0, 2); b.Float(1, math.NaN(), 64) }, `column "b": the float is NaN or infinite`},
+		{"infinite", func(b *Builder) { b.Float(0, math.Inf(-1), 64); b.Null(1) }, `column "a": the float is NaN or infinite`},
+		{"fixed and not a number", func(b *Builder) { b.Int(0, 2); b.Fixed(1, math.NaN(), 2) }, `column "b": the float is NaN or infinite`},
+		{"not UTF-8", func(b *Builder) { b.Int(0, 2); b.Text(1, []byte("secret\xff")) }, `column "b": the text is not UTF-8`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

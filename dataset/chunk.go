@@ -25,7 +25,7 @@ type Chunk struct {
 // changed while it is used.
 func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	if len(columns) != len(fields) {
-		return nil, fmt.Errorf("dataset: %d columns, but %d fields", len(columns), len(fields))
+		return nil, fmt.Errorf("%d columns, but %d fields", len(columns), len(fields))
 	}
 	texts, err := decompressed(columns, fields)
 	if err != nil {
@@ -39,7 +39,7 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 		}
 		starts, at, err := scanArray(text, c.starts, &c.blanks)
 		if err != nil {
-			return nil, fmt.Errorf("dataset: column %q, byte %d: %w", columns[i].Name, at, err)
+			return nil, fmt.Errorf("column %q, byte %d: %w", columns[i].Name, at, err)
 		}
 		rows := len(starts) - from - 1
 		if c.starts = starts; i == 0 {
@@ -47,7 +47,7 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 			c.starts = append(make([]uint32, 0, len(columns)*len(starts)), starts...)
 		}
 		if rows != c.rows {
-			return nil, fmt.Errorf("dataset: column %q, byte %d: the array ends after %d values, but column %q has %d",
+			return nil, fmt.Errorf("column %q, byte %d: the array ends after %d values, but column %q has %d",
 				columns[i].Name, at, rows, columns[0].Name, c.rows)
 		}
 	}

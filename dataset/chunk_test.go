@@ -92,7 +92,7 @@ func TestDecodeChunkErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c, err := DecodeChunk(columnsOf("good", "text", "bad", "text"), [][]byte{[]byte(`[1,2]`), []byte(test.field)})
-			want := `dataset: column "bad", ` + test.want
+			want := `column "bad", ` + test.want
 			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("error %v, want %s", err, want)
 			}

@@ -85,10 +85,10 @@ func decompressed(columns []Column, fields [][]byte) ([][]byte, error) {
 		}
 		text, err := decoder().DecodeAll(field, nil)
 		if size += len(text); size > MaxExpandedBytes || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-			return nil, fmt.Errorf("dataset: column %q: the zstd frames of one chunk decompress to more than %d MB", columns[i].Name, MaxExpandedBytes>>20)
+			return nil, fmt.Errorf("column %q: the zstd frames of one chunk decompress to more than %d MB", columns[i].Name, MaxExpandedBytes>>20)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("dataset: column %q: cannot decompress the zstd frame: %w", columns[i].Name, err)
+			return nil, fmt.Errorf("column %q: cannot decompress the zstd frame: %w", columns[i].Name, err)
 		}
 		if &texts[0] == &fields[0] {
 			texts = slices.Clone(fields)

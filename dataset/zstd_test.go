@@ -128,8 +128,8 @@ func TestForeignFrames(t *testing.T) {
 
 func TestFramesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	const tooLarge = `dataset: column "b": the zstd frames of one chunk decompress to more than 16 MB`
-	const broken = `dataset: column "b": cannot decompress the zstd frame: `
+	const tooLarge = `column "b": the zstd frames of one chunk decompress to more than 16 MB`
+	const broken = `column "b": cannot decompress the zstd frame: `
 	whole := frame(t, array(5000))
 	changed := bytes.Clone(whole)
 	changed[len(changed)/2] ^= 0x40
@@ -146,8 +146,8 @@ func TestFramesThatAreRefused(t *testing.T) {
 		"a bomb without length": {[]byte("[1]"), streamed(t, array(2*MaxExpandedBytes)), tooLarge},
 		"a bomb of frames":      {[]byte("[1]"), bytes.Repeat(half, 50), tooLarge},
 		"together":              {half, half, tooLarge},
-		"no JSON in it":         {[]byte("[1]"), frame(t, []byte(strings.Repeat("x", 5000))), `dataset: column "b", byte 0: expected a JSON array`},
-		"a frame in a frame":    {[]byte("[1]"), frame(t, whole), `dataset: column "b", byte 1: the text is not UTF-8`},
+		"no JSON in it":         {[]byte("[1]"), frame(t, []byte(strings.Repeat("x", 5000))), `column "b", byte 0: expected a JSON array`},
+		"a frame in a frame":    {[]byte("[1]"), frame(t, whole), `column "b", byte 1: the text is not UTF-8`},
 	} {
 		_, err := DecodeChunk(columnsOf("a", "integer", "b", "text"), [][]byte{test.a, test.b})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {

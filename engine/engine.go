@@ -38,7 +38,7 @@ type Engine struct {
 // New returns an Engine. It does no I/O.
 func New(o Options) (*Engine, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Records == nil || o.Consumer == "" {
-		return nil, errors.New("engine: Redis, Scripts, Records and Consumer are required")
+		return nil, errors.New("Redis, Scripts, Records and Consumer are required")
 	}
 	if o.Partitions == nil {
 		o.Partitions = scripts.Partitions{o.Scripts}

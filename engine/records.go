@@ -26,11 +26,11 @@ type Record struct {
 }
 
 // ErrNoRecord is returned if a required record does not exist.
-var ErrNoRecord = fault.NotFound.New("engine: no such record")
+var ErrNoRecord = fault.NotFound.New("no such record")
 
 // ErrRefused is returned for a change that the table can never accept, such as a file name that is
 // longer than its column.
-var ErrRefused = step.Final(errors.New("engine: the record table cannot store this"))
+var ErrRefused = step.Final(errors.New("the record table cannot store this"))
 
 // Run identifies one job: a record and its attempt.
 type Run struct {

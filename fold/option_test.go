@@ -219,8 +219,8 @@ func TestLimitsOfAFile(t *testing.T) {
 			want string
 		}{
 			{report.File{MaxRows: 10, MaxBytes: size}, ""},
-			{report.File{MaxRows: 9}, "format: file too large: more than 9 rows (file.max_rows): narrow the parameters, or raise the limit"},
-			{report.File{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: more than %d bytes (file.max_bytes): narrow the parameters, or raise the limit", size-1)},
+			{report.File{MaxRows: 9}, "file too large: more than 9 rows (file.max_rows): narrow the parameters, or raise the limit"},
+			{report.File{MaxBytes: size - 1}, fmt.Sprintf("file too large: more than %d bytes (file.max_bytes): narrow the parameters, or raise the limit", size-1)},
 		} {
 			test.file.Format, test.file.Gzip = "csv", gzip
 			for _, way := range allWays {
@@ -237,7 +237,7 @@ func TestLimitsOfAFile(t *testing.T) {
 // not in the file is not.
 func TestFormulasFail(t *testing.T) {
 	t.Parallel()
-	const want = `format: a spreadsheet would read a cell as a formula (column "name"): correct the data, or set file.formulas: escape`
+	const want = `a spreadsheet would read a cell as a formula (column "name"): correct the data, or set file.formulas: escape`
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	for _, way := range allWays {
 		_, err := way.fold(optionReport(csv(format.CSVOptions{Formulas: format.FormulasFail})), optionDatasets(t), io.Discard, files)

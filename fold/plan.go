@@ -56,7 +56,7 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 	for _, joined := range join.Listeners {
 		set := datasets[joined.Listener]
 		if set == nil {
-			return fmt.Errorf("fold: listener %q has no dataset", joined.Listener)
+			return fmt.Errorf("listener %q has no dataset", joined.Listener)
 		}
 		in := &input{listener: joined.Listener, kind: joined.Type, dataset: set, columns: set.Columns()}
 		for column := range in.columns {
@@ -69,7 +69,7 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 		for _, name := range joined.Keys {
 			column, err := in.find(name)
 			if err != nil {
-				return fmt.Errorf("fold: %w", err)
+				return err
 			}
 			in.keys = append(in.keys, keyColumn{number: column})
 		}
@@ -115,7 +115,7 @@ func (p *Plan) addColumns(r *report.Report) error {
 			err = p.addColumn(i, c)
 		}
 		if err != nil {
-			return fmt.Errorf("fold: column %q of the file: %w", c.Label, err)
+			return fmt.Errorf("column %q of the file: %w", c.Label, err)
 		}
 	}
 	return nil

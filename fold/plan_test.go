@@ -46,23 +46,23 @@ func TestFoldErrors(t *testing.T) {
 		change func(r *report.Report, d map[string]Dataset)
 		want   string
 	}{
-		{"no dataset", func(_ *report.Report, d map[string]Dataset) { delete(d, "refunds") }, `fold: listener "refunds" has no dataset`},
+		{"no dataset", func(_ *report.Report, d map[string]Dataset) { delete(d, "refunds") }, `listener "refunds" has no dataset`},
 		{"no key column", func(_ *report.Report, d map[string]Dataset) {
 			d["customers"].(*datasettest.Memory).Of = datasettest.Columns("name", "text")
 		},
-			`fold: the dataset of listener "customers" has no column "id"`},
+			`the dataset of listener "customers" has no column "id"`},
 		{"no CSV column", func(r *report.Report, _ map[string]Dataset) { r.File.Columns[1].Column = "nick" },
-			`fold: column "Name, or \"alias\"" of the file: the dataset of listener "customers" has no column "nick"`},
+			`column "Name, or \"alias\"" of the file: the dataset of listener "customers" has no column "nick"`},
 		{"other chunk", func(_ *report.Report, d map[string]Dataset) {
 			d["refunds"] = otherColumns{d["refunds"]}
 		},
-			`fold: dataset of listener "refunds": a chunk has other columns than its dataset`},
+			`dataset of listener "refunds": a chunk has other columns than its dataset`},
 		{"no chunk", func(_ *report.Report, d map[string]Dataset) { d["payments"] = noChunk{d["payments"]} },
-			`fold: dataset of listener "payments": a chunk has other columns than its dataset`},
+			`dataset of listener "payments": a chunk has other columns than its dataset`},
 		{"first fails", func(_ *report.Report, d map[string]Dataset) { d["payments"].(*datasettest.Memory).Err = broken },
-			`fold: dataset of listener "payments": connection lost`},
+			`dataset of listener "payments": connection lost`},
 		{"second fails", func(_ *report.Report, d map[string]Dataset) { d["customers"].(*datasettest.Memory).Err = broken },
-			`fold: dataset of listener "customers": connection lost`},
+			`dataset of listener "customers": connection lost`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -116,5 +116,5 @@ func (r *reader) close() {
 
 // failed adds the listener to an error of its dataset.
 func (in *input) failed(err error) error {
-	return fmt.Errorf("fold: dataset of listener %q: %w", in.listener, err)
+	return fmt.Errorf("dataset of listener %q: %w", in.listener, err)
 }

@@ -25,14 +25,14 @@ func (s *scratch) write(b []byte) (extent, error) {
 	if s.file == nil {
 		file, err := s.create()
 		if err != nil {
-			return extent{}, fmt.Errorf("fold: create a file for rows beyond the memory budget: %w", err)
+			return extent{}, fmt.Errorf("create a file for rows beyond the memory budget: %w", err)
 		}
 		s.file = file
 	}
 	e := extent{s.end, len(b)}
 	s.end += int64(len(b))
 	if _, err := s.file.WriteAt(b, e.at); err != nil {
-		return e, fmt.Errorf("fold: write rows beyond the memory budget: %w", err)
+		return e, fmt.Errorf("write rows beyond the memory budget: %w", err)
 	}
 	return e, nil
 }
@@ -40,7 +40,7 @@ func (s *scratch) write(b []byte) (extent, error) {
 // read fills buffer with an extent.
 func (s *scratch) read(e extent, buffer []byte) error {
 	if _, err := s.file.ReadAt(buffer, e.at); err != nil {
-		return fmt.Errorf("fold: read rows beyond the memory budget: %w", err)
+		return fmt.Errorf("read rows beyond the memory budget: %w", err)
 	}
 	return nil
 }

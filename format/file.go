@@ -9,7 +9,7 @@ import (
 )
 
 // ErrTooLarge matches the error of a file with more rows or bytes than its report allows.
-var ErrTooLarge = errors.New("format: file too large")
+var ErrTooLarge = errors.New("file too large")
 
 const raiseLimit = ": narrow the parameters, or raise the limit"
 

@@ -11,7 +11,7 @@ import (
 
 // ErrFormula matches the error of a file that would contain a formula although its report forbids
 // formulas.
-var ErrFormula = errors.New("format: a spreadsheet would read a cell as a formula")
+var ErrFormula = errors.New("a spreadsheet would read a cell as a formula")
 
 // IsFormula tells whether a spreadsheet could read a text as a formula: it begins with = + - @, one
 // of their full-width forms or a control character, such as TAB or CR, and is neither a number nor

@@ -92,7 +92,7 @@ func (ks Kinds) Config() []report.Format {
 func (ks Kinds) of(f *report.File) (Kind, error) {
 	i := slices.IndexFunc(ks, func(k Kind) bool { return k.Name == f.Format })
 	if i < 0 {
-		return Kind{}, fmt.Errorf("format: this program has no format %q", f.Format)
+		return Kind{}, fmt.Errorf("this program has no format %q", f.Format)
 	}
 	return ks[i], nil
 }
@@ -148,7 +148,7 @@ func (ks Kinds) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (
 func (k Kind) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (*File, error) {
 	for _, of := range columns {
 		if of != nil && len(of) != len(f.Columns) {
-			return nil, fmt.Errorf("format: %d columns in a file of %d", len(of), len(f.Columns))
+			return nil, fmt.Errorf("%d columns in a file of %d", len(of), len(f.Columns))
 		}
 	}
 	encoder, err := k.New(f, columns)

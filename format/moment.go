@@ -20,22 +20,22 @@ type dateStyle struct {
 // another; empty: the same.
 func newDateStyle(o *CSVOptions, from, to string) (s dateStyle, err error) {
 	if s.from, err = time.LoadLocation(from); err != nil {
-		return s, fmt.Errorf("format: time zone of a column: %w", err)
+		return s, fmt.Errorf("time zone of a column: %w", err)
 	}
 	s.to = s.from
 	if to != "" && to != s.from.String() {
 		if s.to, err = time.LoadLocation(to); err != nil {
-			return s, fmt.Errorf("format: time_zone: %w", err)
+			return s, fmt.Errorf("time_zone: %w", err)
 		}
 	}
 	if o.Date != "" {
 		if s.date, err = parseLayout(string(o.Date), dateTokens); err != nil {
-			return s, fmt.Errorf("format: date: %w", err)
+			return s, fmt.Errorf("date: %w", err)
 		}
 	}
 	if o.Datetime != "" {
 		if s.datetime, err = parseLayout(string(o.Datetime), datetimeTokens); err != nil {
-			return s, fmt.Errorf("format: datetime: %w", err)
+			return s, fmt.Errorf("datetime: %w", err)
 		}
 	}
 	return s, nil

@@ -51,7 +51,7 @@ func (o *output) add(lines []byte) (empty []byte, err error) {
 
 func (o *output) write(lines []byte) error {
 	if _, err := o.w.Write(lines); err != nil {
-		return fmt.Errorf("format: write file: %w", err)
+		return fmt.Errorf("write file: %w", err)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (p *packer) close() error {
 		return nil
 	}
 	if err := p.end.Close(); err != nil {
-		return fmt.Errorf("format: write file: %w", err)
+		return fmt.Errorf("write file: %w", err)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,7 +65,7 @@ type refused struct{ why string }
 func (r refused) Error() string { return r.why }
 
 // errFar is the error of rows that come too early.
-var errFar = errors.New("listeners: rows before these are missing")
+var errFar = errors.New("rows before these are missing")
 
 // handleReply applies a reply.
 func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Result {
@@ -92,7 +91,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 			return step.Result{Kind: step.Void}
 		}
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
-		return step.Result{Kind: step.Unusable, Err: errors.New(strings.TrimPrefix(err.Error(), "listeners: "))}
+		return step.Result{Kind: step.Unusable, Err: err}
 	case errors.Is(err, errLeft):
 		err = nil
 	}
@@ -103,7 +102,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
 	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply, "entry", entry.ID, "err", why)
 	return e.insist(ctx, "quarantine", func() error {
-		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply, entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
+		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply, entry.ID, entry.Fields, why.Error())
 	})
 }
 

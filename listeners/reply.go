@@ -45,7 +45,7 @@ var (
 )
 
 // errNobody is the error of a reply that does not name its worker or task.
-var errNobody = errors.New("listeners: not a reply")
+var errNobody = errors.New("not a reply")
 
 // parseReply reads an entry. If the error is not errNobody, the fields up to Consumer are valid.
 func parseReply(fields map[string]string) (reply, error) {

@@ -56,7 +56,7 @@ type Runner struct {
 // New returns a Runner. It does no I/O.
 func New(o Options) (*Runner, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
-		return nil, errors.New("listeners: Redis, Scripts and Consumer are required")
+		return nil, errors.New("Redis, Scripts and Consumer are required")
 	}
 	r := &Runner{
 		o: o, log: o.Log, slots: o.Slots, metrics: newMetrics(o.Metrics),
@@ -80,7 +80,7 @@ func New(o Options) (*Runner, error) {
 				} else if o.Only != nil && !o.Only(l.Name) {
 					continue
 				} else if o.Sources[l.Source] == nil {
-					return nil, fmt.Errorf("listeners: no source %q for listener %s", l.Source, l.Name)
+					return nil, fmt.Errorf("no source %q for listener %s", l.Source, l.Name)
 				}
 				r.known[l.Name] = append(r.known[l.Name], rep.Hash())
 			}

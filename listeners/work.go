@@ -16,10 +16,10 @@ import (
 
 // errLeft means that an entry is not done and must not be acknowledged: another worker has the task,
 // or Redis is away. The entry is delivered again.
-var errLeft = errors.New("listeners: not done here")
+var errLeft = errors.New("not done here")
 
 // ErrEnded means that the job has ended or moved on: nothing is left to do for the entry.
-var ErrEnded = errors.New("listeners: the job has ended")
+var ErrEnded = errors.New("the job has ended")
 
 // Who is to blame for an error, if not the source.
 const (
@@ -103,7 +103,7 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 const patience = 3 * time.Second
 
 // errLate is the error of a task whose source did not keep the timeout.
-var errLate = errors.New("listeners: timed out")
+var errLate = errors.New("timed out")
 
 // limit ends a task that takes too long. Time spent in Redis or on a rate limit does not count.
 type limit struct {

@@ -33,7 +33,7 @@ func NewWriter(flush FlushFunc) *Writer {
 // Columns says what the dataset consists of. It is called once.
 func (w *Writer) Columns(columns []dataset.Column) error {
 	if w.columns != nil {
-		return errors.New("listeners: Columns called twice")
+		return errors.New("Columns called twice")
 	}
 	w.columns = columns
 	w.builder = dataset.NewBuilder(columns)

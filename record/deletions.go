@@ -57,7 +57,7 @@ func (d Deletions) view(ctx context.Context) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	} else if err != nil {
-		return false, fmt.Errorf("record: type of %s: %w", d.s.table, err)
+		return false, fmt.Errorf("type of %s: %w", d.s.table, err)
 	}
 	return strings.Contains(kind, "VIEW"), nil
 }
@@ -82,7 +82,7 @@ func (d Deletions) passed(ctx context.Context, l *layout, ids []string) (passed 
 	statement := "SELECT " + strings.TrimSuffix(strings.Repeat("? <= l.last, ", len(exact)), ", ") +
 		" FROM (SELECT MAX(" + d.s.columns["id"] + ") AS last FROM " + d.s.table + ") AS l"
 	if err := d.s.db.QueryRowContext(ctx, statement, args...).Scan(into...); err != nil {
-		return nil, fmt.Errorf("record: last id of %s: %w", d.s.table, err)
+		return nil, fmt.Errorf("last id of %s: %w", d.s.table, err)
 	}
 	for i, id := range exact {
 		if before[i].Bool { // NULL: the table is empty
@@ -103,7 +103,7 @@ func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool
 	found, err := collect(ctx, d.s.db, func(rows *sql.Rows) (file string, err error) { return file, rows.Scan(&file) },
 		"SELECT DISTINCT "+column+" FROM "+d.s.table+" WHERE "+column+" IN ("+marks(len(files))+")", args...)
 	if err != nil {
-		return nil, fmt.Errorf("record: files of %s: %w", d.s.table, err)
+		return nil, fmt.Errorf("files of %s: %w", d.s.table, err)
 	}
 	pointed := map[string]bool{}
 	for _, file := range files {

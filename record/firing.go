@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoFirings is returned by CheckFirings if timers cannot submit records to this table.
-var ErrNoFirings = errors.New("record: timers cannot submit records here")
+var ErrNoFirings = errors.New("timers cannot submit records here")
 
 // firingTable is the table of submissions by timers. It belongs to Fanfold and is in the schema of
 // the record table, even if that is a service's.
@@ -26,7 +26,7 @@ var firings = ledger{table: firingTable, columns: []string{"records", "name", "d
 func (s inserter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error) {
 	id, _, err = s.insertOnce(ctx, firings, []any{s.names.table, name, due}, report, parameters)
 	if err != nil {
-		return "", fmt.Errorf("record: submit for timer %s: %w", name, err)
+		return "", fmt.Errorf("submit for timer %s: %w", name, err)
 	}
 	return id, nil
 }
@@ -42,7 +42,7 @@ func (s inserter) CheckFirings(ctx context.Context) error {
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND COLUMN_NAME = ?`,
 		s.names.schema, s.names.table, s.plain["id"]).Scan(&extra)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("record: columns of %s: %w", s.table, err)
+		return fmt.Errorf("columns of %s: %w", s.table, err)
 	}
 	if extra.String != "auto_increment" {
 		return fmt.Errorf("%w: column %s.%s is not AUTO_INCREMENT, so the service must insert its records itself; let the timer append or call instead",

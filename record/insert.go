@@ -17,9 +17,9 @@ import (
 // These are returned by Insert, InsertOnce and Submit if only the service can insert records.
 var (
 	// ErrNotCounted: the table's id is not AUTO_INCREMENT.
-	ErrNotCounted = errors.New("record: the table's id is not AUTO_INCREMENT")
+	ErrNotCounted = errors.New("the table's id is not AUTO_INCREMENT")
 	// ErrFiltered: a new record would not match records.filter.
-	ErrFiltered = errors.New("record: a new row does not match records.filter")
+	ErrFiltered = errors.New("a new row does not match records.filter")
 )
 
 // Insert inserts a PENDING record and returns its id; parameters is a JSON object or nil. The
@@ -32,23 +32,23 @@ func (s inserter) Insert(ctx context.Context, report string, parameters []byte) 
 	}
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return "", fmt.Errorf("record: insert: %w", err)
+		return "", fmt.Errorf("insert: %w", err)
 	}
 	defer tx.Rollback()
 	if id, err = s.insert(ctx, tx, l, report, parameters); err == nil {
 		err = tx.Commit()
 	}
 	if err != nil {
-		return "", fmt.Errorf("record: insert: %w", err)
+		return "", fmt.Errorf("insert: %w", err)
 	}
 	return id, nil
 }
 
 // ErrOtherRequest is returned by InsertOnce for a key that was used for another record.
-var ErrOtherRequest = errors.New("record: the key was used for another request")
+var ErrOtherRequest = errors.New("the key was used for another request")
 
 // ErrNoRequests is returned by InsertOnce if the table of requests does not exist.
-var ErrNoRequests = errors.New("record: the table of requests does not exist")
+var ErrNoRequests = errors.New("the table of requests does not exist")
 
 // requestTable is the table of requests with a key. It belongs to Fanfold and is in the schema of
 // the record table, even if that is a service's.
@@ -77,7 +77,7 @@ func (s inserter) InsertOnce(ctx context.Context, key, report string, parameters
 		}
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("record: insert once: %w", err)
+		return "", false, fmt.Errorf("insert once: %w", err)
 	}
 	return id, before, nil
 }

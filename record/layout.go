@@ -81,19 +81,19 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+s.table+" WHERE 1 = 1"+s.filter+" LIMIT 0")
 	if err != nil {
-		return nil, fmt.Errorf("record: table %s: %w", s.table, err)
+		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
 	defer rows.Close()
 	types, err := rows.ColumnTypes()
 	if err != nil {
-		return nil, fmt.Errorf("record: table %s: %w", s.table, err)
+		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
 	kinds := map[string]string{}
 	for i, name := range names {
 		kinds[name] = types[i].DatabaseTypeName()
 	}
 	if err := rows.Close(); err != nil {
-		return nil, fmt.Errorf("record: table %s: %w", s.table, err)
+		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
 	for name, ok := range map[string]bool{
 		"id":      integer(kinds["id"]) || text(kinds["id"]),
@@ -104,7 +104,7 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 		"created": kinds["created"] == "DATETIME" || kinds["created"] == "TIMESTAMP" || kinds["created"] == "",
 	} {
 		if !ok {
-			return nil, fmt.Errorf("record: column %s.%s of type %s cannot be used for %s", s.table, s.columns[name], kinds[name], name)
+			return nil, fmt.Errorf("column %s.%s of type %s cannot be used for %s", s.table, s.columns[name], kinds[name], name)
 		}
 	}
 	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}, createdZoned: kinds["created"] == "TIMESTAMP"}
@@ -116,7 +116,7 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 				delete(l.statuses, status)
 				continue
 			} else if err != nil {
-				return nil, fmt.Errorf("record: value %q for %s, but column %s is an integer: map it under records.statuses", value, status, s.columns["status"])
+				return nil, fmt.Errorf("value %q for %s, but column %s is an integer: map it under records.statuses", value, status, s.columns["status"])
 			}
 			l.statuses[status] = n
 		}
@@ -130,14 +130,14 @@ func (s *mapping) measure(ctx context.Context, l *layout) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
 	if err != nil {
-		return fmt.Errorf("record: columns of %s: %w", s.table, err)
+		return fmt.Errorf("columns of %s: %w", s.table, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name, kind, null, extra, privileges string
 		var length, octets sql.NullInt64
 		if err := rows.Scan(&name, &kind, &null, &extra, &privileges, &length, &octets); err != nil {
-			return fmt.Errorf("record: columns of %s: %w", s.table, err)
+			return fmt.Errorf("columns of %s: %w", s.table, err)
 		}
 		for column, plain := range s.plain {
 			if strings.EqualFold(name, plain) {
@@ -173,7 +173,7 @@ func (s *mapping) fits(kind string, length int) error {
 	for status, value := range s.statuses {
 		missing := strings.HasPrefix(kind, "enum(") && !strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
 		if (missing || len(value) > length) && status != s.unused {
-			return fmt.Errorf("record: value %q for %s does not fit column %s, which is %s: map it under records.statuses", value, status, s.columns["status"], kind)
+			return fmt.Errorf("value %q for %s does not fit column %s, which is %s: map it under records.statuses", value, status, s.columns["status"], kind)
 		}
 	}
 	return nil

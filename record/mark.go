@@ -64,7 +64,7 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		all, err := collect(ctx, s.db, scan, fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s FROM %s WHERE %s IN (%s)%s",
 			s.columns["id"], s.columns["report"], parameters, length, created, s.table, s.columns["id"], marks(len(args)), s.filter), args...)
 		if err != nil {
-			return nil, fmt.Errorf("record: marks: %w", err)
+			return nil, fmt.Errorf("marks: %w", err)
 		}
 		for _, m := range all {
 			found[m.id] = m.mark

@@ -36,7 +36,7 @@ func tableError(what string, err error) error {
 	if mysqldb.Answered(err, errAccess, errTableAccess, errNoTable) {
 		err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
 	}
-	return fmt.Errorf("record: %s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // meta returns a value of fanfold_meta; empty: none.
@@ -64,7 +64,7 @@ func (s metadata) setMeta(ctx context.Context, on execer, name, before, now stri
 func (s metadata) Installation(ctx context.Context) (string, error) {
 	tag, err := s.meta(ctx, s.db, installation)
 	if err == nil && tag != "" && !files.ValidTag(tag) {
-		return "", fmt.Errorf("record: %s has the invalid value %q for the name %q: delete the row, and Fanfold creates a new one",
+		return "", fmt.Errorf("%s has the invalid value %q for the name %q: delete the row, and Fanfold creates a new one",
 			metaTable, tag, s.scoped(installation))
 	}
 	return tag, err
@@ -82,7 +82,7 @@ func (s metadata) Install(ctx context.Context) (string, error) {
 	}
 	tag, err = s.Installation(ctx)
 	if err == nil && tag == "" {
-		err = fmt.Errorf("record: %s does not contain the installation's row right after it was written: set records.database to the primary server, not to a replica", metaTable)
+		err = fmt.Errorf("%s does not contain the installation's row right after it was written: set records.database to the primary server, not to a replica", metaTable)
 	}
 	return tag, err
 }

@@ -31,7 +31,7 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 		return nil, err
 	}
 	if len(name.table) > 64-len("_migrations") {
-		return nil, fmt.Errorf("record: table name %q is too long", name.table)
+		return nil, fmt.Errorf("table name %q is too long", name.table)
 	}
 	return migrate(ctx, db, tableName{name.schema, name.table + "_migrations"}, migrations(name.quoted()))
 }
@@ -50,7 +50,7 @@ func MigrateTables(ctx context.Context, db *sql.DB, table string) ([]string, err
 
 // migrate makes the steps that the table of versions does not have.
 func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migration) (done []string, err error) {
-	failed := func(err error) error { return fmt.Errorf("record: migration by %s: %w", versions.quoted(), err) }
+	failed := func(err error) error { return fmt.Errorf("migration by %s: %w", versions.quoted(), err) }
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, failed(err)

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrRunning is returned by Retry for a record that is not final.
-var ErrRunning = fault.Refused.New("record: still running")
+var ErrRunning = fault.Refused.New("still running")
 
 // Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING again and returns it; attempt
 // and file stay, the error is cleared. The caller then pushes its id. Errors: engine.ErrNoRecord,
@@ -62,7 +62,7 @@ func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.St
 		c := change{ids: args(batch), attempt: attempt, from: from, to: report.Pending, set: map[string]any{"error": nil}}
 		n, err := contended(ctx, func() (int64, error) { return s.update(ctx, s.db, l, c) })
 		if err != nil {
-			return nil, fmt.Errorf("record: retry of %d records: %w", len(batch), err)
+			return nil, fmt.Errorf("retry of %d records: %w", len(batch), err)
 		}
 		all := n == int64(len(batch))
 		var now map[string]engine.Record
@@ -106,7 +106,7 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 	if of.Status != "" {
 		value, ok := l.statuses[of.Status]
 		if !ok {
-			return nil, fmt.Errorf("record: no status %q", of.Status)
+			return nil, fmt.Errorf("no status %q", of.Status)
 		}
 		and(s.columns["status"]+" = ?", value)
 	}
@@ -125,7 +125,7 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 	for name, value := range of.Parameters {
 		column, ok := s.columns["parameters"]
 		if !ok {
-			return nil, errors.New("record: the table has no column for parameters")
+			return nil, errors.New("the table has no column for parameters")
 		}
 		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
 		found := "CASE WHEN JSON_VALID(" + column + ") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(" + column + ", ?)) AS BINARY) END IN (CAST(? AS BINARY)"
@@ -134,7 +134,7 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
 			form, err := s.formOf(ctx, value)
 			if err != nil {
-				return nil, fmt.Errorf("record: parameter %q: %w", name, err)
+				return nil, fmt.Errorf("parameter %q: %w", name, err)
 			}
 			if form.Valid {
 				found, values = found+", CAST(? AS BINARY)", append(values, form.String)
@@ -181,7 +181,7 @@ func (s candidates) CountStartable(ctx context.Context, grace time.Duration) (pe
 	count := func(condition string) string { return "(SELECT COUNT(*) FROM " + s.table + " WHERE " + condition + ")" }
 	err = s.db.QueryRowContext(ctx, "SELECT "+count(condition)+", "+count(other), append(args, more...)...).Scan(&pending, &processing)
 	if err != nil {
-		return 0, 0, fmt.Errorf("record: count: %w", err)
+		return 0, 0, fmt.Errorf("count: %w", err)
 	}
 	return pending, processing, nil
 }

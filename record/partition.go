@@ -79,7 +79,7 @@ const (
 )
 
 // ErrPartitions is returned if Redis had another number of partitions before.
-var ErrPartitions = errors.New("record: another number of partitions")
+var ErrPartitions = errors.New("another number of partitions")
 
 // Partitions returns the number of partitions that NotePartitions stored; empty: none.
 func (s metadata) Partitions(ctx context.Context) (string, error) {
@@ -117,7 +117,7 @@ func (s metadata) NotePartitions(ctx context.Context, now string) (noted string,
 func (s metadata) SetPartitions(ctx context.Context, now string) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("record: store the number of partitions: %w", err)
+		return fmt.Errorf("store the number of partitions: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table); err != nil {

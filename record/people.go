@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoIndex is returned if finding a person's records would read the whole table.
-var ErrNoIndex = errors.New("record: no index begins with the person's column")
+var ErrNoIndex = errors.New("no index begins with the person's column")
 
 // People finds out who owns records, by a column of the table. It is safe for concurrent use.
 type People struct {
@@ -38,7 +38,7 @@ func (p *People) Of(ctx context.Context, id string) (string, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", engine.ErrNoRecord
 	} else if err != nil {
-		return "", fmt.Errorf("record: person: %w", err)
+		return "", fmt.Errorf("person: %w", err)
 	}
 	return person.String, nil
 }
@@ -53,7 +53,7 @@ func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Re
 	var indexes int
 	if err := p.s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) "+
 		"AND table_name = ? AND column_name = ? AND seq_in_index = 1", p.s.names.schema, p.s.names.table, p.plain).Scan(&indexes); err != nil {
-		return nil, fmt.Errorf("record: indexes: %w", err)
+		return nil, fmt.Errorf("indexes: %w", err)
 	}
 	if indexes == 0 {
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain, p.s.table)

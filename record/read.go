@@ -66,7 +66,7 @@ func (s reader) find(ctx context.Context, l *layout, ids []string, condition str
 func (s reader) records(ctx context.Context, statement string, args ...any) ([]engine.Record, error) {
 	records, err := collect(ctx, s.db, s.scan, statement, args...)
 	if err != nil {
-		return nil, fmt.Errorf("record: read: %w", err)
+		return nil, fmt.Errorf("read: %w", err)
 	}
 	return records, nil
 }

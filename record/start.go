@@ -28,7 +28,7 @@ func (s starter) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 			started, err = s.startEach(ctx, l, batch, attempt)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
+			return nil, fmt.Errorf("start of %d records: %w", len(batch), err)
 		}
 		for _, n := range started {
 			results[n.index] = true

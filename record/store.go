@@ -102,7 +102,7 @@ func (s *mapping) mapColumns(given map[string]string) error {
 	s.mapsCreated = given["created"] != ""
 	for column := range given {
 		if _, ok := report.RecordColumns[column]; !ok {
-			return fmt.Errorf("record: records have no column %q", column)
+			return fmt.Errorf("records have no column %q", column)
 		}
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
@@ -112,13 +112,13 @@ func (s *mapping) mapColumns(given map[string]string) error {
 		}
 		name := cmp.Or(given[column], defaults[column], column)
 		if name == "-" && required {
-			return fmt.Errorf("record: column %q is required and cannot be mapped to \"-\"", column)
+			return fmt.Errorf("column %q is required and cannot be mapped to \"-\"", column)
 		}
 		if name == "-" {
 			continue
 		}
 		if !identifier.MatchString(name) {
-			return fmt.Errorf("record: invalid column name %q", name)
+			return fmt.Errorf("invalid column name %q", name)
 		}
 		s.plain[column], s.columns[column] = name, quote(name)
 	}
@@ -132,14 +132,14 @@ func (s *mapping) mapStatuses(given map[string]string) error {
 	}
 	for status, value := range given {
 		if _, ok := s.statuses[report.Status(status)]; !ok {
-			return fmt.Errorf("record: records have no status %q", status)
+			return fmt.Errorf("records have no status %q", status)
 		}
 		s.statuses[report.Status(status)] = value
 	}
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			if strings.EqualFold(s.statuses[a], s.statuses[b]) {
-				return fmt.Errorf("record: value %q is mapped to both %s and %s", s.statuses[a], a, b)
+				return fmt.Errorf("value %q is mapped to both %s and %s", s.statuses[a], a, b)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func parseTable(name string) (tableName, error) {
 		schema, table = "", name
 	}
 	if !identifier.MatchString(table) || two && !identifier.MatchString(schema) {
-		return tableName{}, fmt.Errorf("record: table name %q: %w", name, errName)
+		return tableName{}, fmt.Errorf("table name %q: %w", name, errName)
 	}
 	return tableName{schema, table}, nil
 }

@@ -71,7 +71,7 @@ func (s metadata) contentVersion(ctx context.Context, on querier) (int, error) {
 	}
 	found, err := strconv.Atoi(text)
 	if err != nil || found < 1 {
-		return 0, fmt.Errorf("record: %s has the value %q for the name %q, which is not a version: delete the row, and Fanfold stores it again", metaTable, text, s.scoped(version))
+		return 0, fmt.Errorf("%s has the value %q for the name %q, which is not a version: delete the row, and Fanfold stores it again", metaTable, text, s.scoped(version))
 	}
 	return found, stored.Snapshot.Check("the snapshot in MySQL", fmt.Sprintf("table %s, name %q", metaTable, s.scoped(version)), found)
 }

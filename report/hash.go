@@ -40,7 +40,7 @@ func (r *Report) Hash() string {
 	}
 	text, err := json.Marshal(definition)
 	if err != nil {
-		panic(fmt.Sprintf("report: encode a definition: %v", err)) // plain values only: it cannot fail
+		panic(fmt.Sprintf("encode a definition: %v", err)) // plain values only: it cannot fail
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:12]

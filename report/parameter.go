@@ -63,7 +63,7 @@ func (p Parameter) FromTexts(texts []string) json.RawMessage {
 
 // ErrParameters matches every error of Bind and Canonical: the parameters of the record
 // are not valid for the report. The error is permanent.
-var ErrParameters = errors.New("report: parameters")
+var ErrParameters = errors.New("parameters")
 
 // Bind converts the parameters of a record, a JSON object, to the values for
 // queries: string, int64, uint64 (above the int64s), bool, nil, a time.Time in UTC
@@ -236,7 +236,7 @@ func EncodeBound(value any) []byte {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(fmt.Sprintf("report: encode a bound value: %v", err))
+		panic(fmt.Sprintf("encode a bound value: %v", err))
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

@@ -99,7 +99,7 @@ func TestBindRefuses(t *testing.T) {
 			if !errors.Is(err, ErrParameters) {
 				t.Fatalf("error %v", err)
 			}
-			if diff := cmp.Diff("report: parameters: "+want, err.Error()); diff != "" {
+			if diff := cmp.Diff("parameters: "+want, err.Error()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -110,7 +110,7 @@ func TestBindNeedsWhatHasNoDefault(t *testing.T) {
 	t.Parallel()
 	r := &Report{Parameters: []Parameter{{Name: "a", Type: ParamDate}, {Name: "b", Type: ParamString, List: true}}}
 	_, err := r.Bind(nil)
-	want := `report: parameters: a is missing: give a string such as "2006-01-02"; b is missing: give a list, each element a JSON string`
+	want := `parameters: a is missing: give a string such as "2006-01-02"; b is missing: give a list, each element a JSON string`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

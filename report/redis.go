@@ -51,8 +51,8 @@ func (t TLS) None() bool { return t == TLS{} }
 
 // Errors of TLS.Config.
 var (
-	ErrCA   = errors.New("report: not a PEM certificate")
-	ErrCert = errors.New("report: not a PEM certificate with its key")
+	ErrCA   = errors.New("not a PEM certificate")
+	ErrCert = errors.New("not a PEM certificate with its key")
 )
 
 // Config returns the TLS settings of a connection to a server. Pass an empty name for clients

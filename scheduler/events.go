@@ -92,7 +92,7 @@ func (e *events) receive(ctx context.Context, pubsub *redis.PubSub, silence time
 	}
 }
 
-var errReconnected = errors.New("scheduler: the connection was replaced")
+var errReconnected = errors.New("the connection was replaced")
 
 // tell wakes the receiver of a message.
 func (e *events) tell(message any) {

@@ -69,7 +69,7 @@ type base struct {
 // New returns a Scheduler. It does no I/O.
 func New(o Options) (*Scheduler, error) {
 	if o.Scripts == nil || o.Consumer == "" {
-		return nil, errors.New("scheduler: Scripts and Consumer are required")
+		return nil, errors.New("Scripts and Consumer are required")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

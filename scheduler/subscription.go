@@ -27,9 +27,9 @@ var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 50
 
 var (
 	// errDeaf ends a subscription that has become silent.
-	errDeaf = errors.New("scheduler: the event of the canary no longer arrives")
+	errDeaf = errors.New("the event of the canary no longer arrives")
 	// errMute ends a subscription that has never received anything.
-	errMute = errors.New("scheduler: Redis publishes no keyspace notifications: they are off or forbidden")
+	errMute = errors.New("Redis publishes no keyspace notifications: they are off or forbidden")
 )
 
 // subscription receives keyspace notifications, and wakes the services that they are for.

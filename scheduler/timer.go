@@ -27,10 +27,10 @@ type Submitter interface {
 }
 
 // ErrOutage matches errors of an unavailable server: the action is retried until it works.
-var ErrOutage = errors.New("scheduler: a server is unavailable")
+var ErrOutage = errors.New("a server is unavailable")
 
 // ErrRefused matches permanent errors: the action is not retried.
-var ErrRefused = errors.New("scheduler: the same would fail again")
+var ErrRefused = errors.New("the same would fail again")
 
 // TimerOptions configures Timers.
 type TimerOptions struct {
@@ -72,11 +72,11 @@ var _ TimerEvents = (*Timers)(nil)
 // NewTimers returns Timers. It does no I/O.
 func NewTimers(o TimerOptions) (*Timers, error) {
 	if o.Scripts == nil || o.Redis == nil || o.Consumer == "" {
-		return nil, errors.New("scheduler: Scripts, Redis and Consumer are required")
+		return nil, errors.New("Scripts, Redis and Consumer are required")
 	}
 	for _, t := range o.Timers {
 		if t.Submit != nil && o.Submitter == nil {
-			return nil, errors.New("scheduler: a Submitter is required for timer " + t.Name)
+			return nil, errors.New("a Submitter is required for timer " + t.Name)
 		}
 	}
 	if o.Slots == 0 {

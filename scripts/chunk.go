@@ -98,7 +98,7 @@ func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, S
 }
 
 // ErrNoChunk is returned if the data of a job is not what its state says.
-var ErrNoChunk error = final("scripts: chunk not found")
+var ErrNoChunk error = final("chunk not found")
 
 // Columns returns one chunk of some of a listener's columns: for every column a JSON array,
 // which must not be changed. It returns ErrNoChunk if one of them does not exist.

@@ -45,15 +45,15 @@ func (o Outcome) String() string {
 
 // ErrChunk is returned if the chunks of a task are not complete: a call before this one was
 // lost.
-var ErrChunk error = final("scripts: a chunk is missing")
+var ErrChunk error = final("a chunk is missing")
 
 // ErrBroken is returned if a key is of another type than scripts make it, or a state cannot
 // be read: trying again does not help.
-var ErrBroken error = final("scripts: a key is not what it should be")
+var ErrBroken error = final("a key is not what it should be")
 
 // ErrFull is returned if Redis has reached its maxmemory, and takes nothing but what ends
 // jobs.
-var ErrFull = errors.New("scripts: Redis is full")
+var ErrFull = errors.New("Redis is full")
 
 // Full tells whether an error means that Redis is full: ErrFull, or the answer of a command that is not a script.
 func Full(err error) bool { return errors.Is(err, ErrFull) || redis.HasErrorPrefix(err, "OOM") }
@@ -73,7 +73,7 @@ func IsAnswer(err error) bool {
 }
 
 // ErrReply is returned if Redis answers in a form that a script never gives.
-var ErrReply = errors.New("scripts: unexpected reply")
+var ErrReply = errors.New("unexpected reply")
 
 // final is an error that every try would repeat.
 type final string

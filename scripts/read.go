@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoJob is returned if a job has no state.
-var ErrNoJob error = final("scripts: job not found")
+var ErrNoJob error = final("job not found")
 
 // Read returns the state of a job, or ErrNoJob. Of one that has ended within the last minute
 // it knows the attempt, the status and how it ended.

@@ -19,5 +19,5 @@ func Refused(err error) error { return Failure(err.Error(), ErrRefused, err) }
 
 // Taken is the error of a commit to a place where something else exists. ErrConflict matches it.
 func Taken(place, what string) error {
-	return Failure(fmt.Sprintf("sink: %s is taken: %s lies there and was not changed", place, what), ErrConflict)
+	return Failure(fmt.Sprintf("%s is taken: %s lies there and was not changed", place, what), ErrConflict)
 }

@@ -63,7 +63,7 @@ func (ks Kinds) Config() []report.SinkKind {
 func (ks Kinds) Of(s report.Sink) (Kind, error) {
 	i := slices.IndexFunc(ks, func(k Kind) bool { return k.Scheme == s.URL.Scheme() })
 	if i < 0 {
-		return Kind{}, fmt.Errorf("sink: this program has no sink for %s", s.URL)
+		return Kind{}, fmt.Errorf("this program has no sink for %s", s.URL)
 	}
 	return ks[i], nil
 }

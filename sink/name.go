@@ -7,7 +7,7 @@ import (
 )
 
 // ErrName is matched by the errors of CheckName.
-var ErrName = errors.New("sink: bad name")
+var ErrName = errors.New("bad name")
 
 // maxPart leaves space in a file system's 255 bytes for the additions of a temporary file's name.
 const maxPart = 200

@@ -31,14 +31,14 @@ type Listed struct {
 
 // ErrConflict is returned by Commit if an object of that name exists and has other bytes or other
 // metadata. Nothing was changed.
-var ErrConflict = errors.New("sink: another object of this name exists")
+var ErrConflict = errors.New("another object of this name exists")
 
 // ErrRefused matches errors of a sink that denies access, or does not know the bucket or folder:
 // retrying soon does not help.
-var ErrRefused = errors.New("sink: refused")
+var ErrRefused = errors.New("refused")
 
 // ErrNoObject matches errors of operations on an object that does not exist.
-var ErrNoObject = errors.New("sink: no such object")
+var ErrNoObject = errors.New("no such object")
 
 // Sink is where files go. All methods are safe for concurrent use.
 type Sink interface {

@@ -25,7 +25,7 @@ type Upload interface {
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // errEnded is the answer of a Writer after Commit or Abort.
-var errEnded = errors.New("sink: the writer has ended")
+var errEnded = errors.New("the writer has ended")
 
 type writer struct {
 	ctx    context.Context

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -71,7 +70,7 @@ func (c claims) Work(ctx context.Context, w *work) step.Result {
 // End requeues a claimed job or fails it.
 func (c claims) End(ctx context.Context, w *work, v step.Verdict) step.Result {
 	if v.Act == step.GiveUp {
-		reason := engine.Reason(v.Err)
+		reason := v.Err.Error()
 		if v.Blame == "" { // its workers died without a reason
 			reason = "fan-in: " + reason
 		}

@@ -54,7 +54,7 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 	})
 	switch {
 	case errors.Is(err, engine.ErrRefused):
-		return f.fail(ctx, w, engine.Reason(err), job.BlameRecords, true)
+		return f.fail(ctx, w, err.Error(), job.BlameRecords, true)
 	case err != nil:
 		return resultOf(err)
 	case !changed:

@@ -2,7 +2,6 @@ package fanin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -143,7 +142,7 @@ func onRecord[T any](
 		return value, last
 	})
 	if err != nil && ctx.Err() == nil && short.Err() != nil {
-		reason := errors.New(engine.Reason(fmt.Errorf("records: %s: %w", what, last)))
+		reason := fmt.Errorf("records: %s: %w", what, last)
 		err = &step.Failure{Result: step.Result{Kind: step.Outage, Err: reason, Blame: job.BlameRecords}}
 	}
 	return value, err

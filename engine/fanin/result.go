@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
@@ -20,17 +19,16 @@ func resultOf(err error) step.Result {
 	if failed, ok := errors.AsType[*step.Failure](err); ok {
 		return failed.Result
 	}
-	return step.Result{Kind: step.Outage, Err: errors.New(engine.Reason(err)), Blame: job.BlameRedis}
+	return step.Result{Kind: step.Outage, Err: err, Blame: job.BlameRedis}
 }
 
-// ofSink returns the failure of an operation of the sink; nil stays nil. Only a refusal counts as a
-// try, because it may be permanent. The text, from the sink, says what failed and what to do.
+// ofSink returns the failure of an operation of the sink; nil and a failure stay what they are. Only a
+// refusal counts as a try, because it may be permanent. The text says what failed and what to do.
 func ofSink(err error) error {
-	if err == nil {
-		return nil
+	if _, ok := errors.AsType[*step.Failure](err); err == nil || ok {
+		return err
 	}
-	reason := errors.New(engine.Reason(fmt.Errorf("sink: %w", err)))
-	failed := &step.Failure{Result: step.Result{Kind: step.Outage, Err: reason, Blame: job.BlameSink}}
+	failed := &step.Failure{Result: step.Result{Kind: step.Outage, Err: fmt.Errorf("sink: %w", err), Blame: job.BlameSink}}
 	if errors.Is(err, sink.ErrRefused) {
 		failed.Kind = step.Retry
 	}
@@ -51,6 +49,5 @@ func broken(err error) error {
 	if _, ok := errors.AsType[*step.Failure](err); ok {
 		return err
 	}
-	reason := errors.New(engine.Reason(err))
-	return &step.Failure{Result: step.Result{Kind: step.Permanent, Err: reason, Blame: job.BlameReport}}
+	return &step.Failure{Result: step.Result{Kind: step.Permanent, Err: err, Blame: job.BlameReport}}
 }

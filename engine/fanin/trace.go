@@ -1,7 +1,6 @@
 package fanin
 
 import (
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -16,7 +15,7 @@ func traced(s *job.State) trace.Job {
 func endSpan(span *trace.Span, err error) {
 	reason := ""
 	if span != nil && err != nil {
-		reason = engine.Reason(err)
+		reason = err.Error()
 	}
 	span.End(reason)
 }

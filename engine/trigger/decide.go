@@ -136,11 +136,11 @@ func decide(p *push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
 	}
 	if p.record.Unread != nil {
-		return decision{act: actFail, why: engine.Reason(p.record.Unread)}
+		return decision{act: actFail, why: p.record.Unread.Error()}
 	}
 	parameters, err := p.report.Canonical(p.record.Parameters)
 	if err != nil {
-		return decision{act: actFail, why: engine.Reason(err)}
+		return decision{act: actFail, why: err.Error()}
 	}
 	return decision{act: actStart, parameters: parameters}
 }

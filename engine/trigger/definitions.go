@@ -145,7 +145,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 }
 
 // ErrNotAdopted is returned by Adopt if the report cannot run with the record.
-var ErrNotAdopted = fault.Refused.New("engine: not restarted")
+var ErrNotAdopted = fault.Refused.New("not restarted")
 
 // Adopt starts the next attempt of a PROCESSING record with the current definition of a report,
 // even if its job is running; the running attempt then has no further effect. Adopt returns false

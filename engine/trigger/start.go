@@ -158,7 +158,7 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 var (
 	// errForgotten is why an attempt is not started: Redis has lost its data since the record got
 	// that attempt.
-	errForgotten = errors.New("engine: Redis has lost its data")
+	errForgotten = errors.New("Redis has lost its data")
 	errAnother   = errors.New("another job with this id appeared in Redis meanwhile")
 )
 

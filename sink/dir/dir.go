@@ -32,7 +32,7 @@ var (
 // New returns the sink of a directory, an absolute path. It does no I/O: Make creates the directory.
 func New(path string) (*Sink, error) {
 	if !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("sink: directory %q is not an absolute path", path)
+		return nil, fmt.Errorf("directory %q is not an absolute path", path)
 	}
 	return &Sink{root: root(filepath.Clean(path))}, nil
 }
@@ -48,7 +48,7 @@ func (d *Sink) Make() error {
 		return d.root.failed("read "+folder, err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("sink: %s is not a directory", d.root)
+		return fmt.Errorf("%s is not a directory", d.root)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (d *Sink) Check(ctx context.Context) error {
 	u, err := d.root.create(ctx, name)
 	if missing(err) {
 		if _, gone := os.Stat(string(d.root)); missing(gone) {
-			return sink.Failure("sink: there is no directory "+string(d.root), fs.ErrNotExist)
+			return sink.Failure("there is no directory "+string(d.root), fs.ErrNotExist)
 		}
 	}
 	if err != nil {

@@ -33,9 +33,9 @@ func (r root) failed(what string, err error) error {
 		if one.refused {
 			as = append(as, sink.ErrRefused)
 		}
-		return sink.Failure(fmt.Sprintf("sink: %s: %v: "+one.remedy, what, bare(err), string(r)), as...)
+		return sink.Failure(fmt.Sprintf("%s: %v: "+one.remedy, what, bare(err), string(r)), as...)
 	}
-	return fmt.Errorf("sink: %s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // bare is an error of a file without the file, of which the sentence tells already; but

@@ -51,11 +51,11 @@ var (
 func New(ctx context.Context, url report.SinkURL, opts ...option.ClientOption) (*Sink, error) {
 	bucket, prefix, wrong := parse(string(url))
 	if wrong != "" {
-		return nil, fmt.Errorf("sink: %s: %s", url, wrong)
+		return nil, fmt.Errorf("%s: %s", url, wrong)
 	}
 	client, err := storage.NewClient(ctx, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("sink: connect to Google Cloud Storage: %w", err)
+		return nil, fmt.Errorf("connect to Google Cloud Storage: %w", err)
 	}
 	// RetryAlways is right, since nothing here does harm when it is done twice:
 	// creating has its precondition, deleting is for good.
@@ -90,7 +90,7 @@ func (s *Sink) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	if err := remove(ctx, s.object(name)); err != nil {
-		return fmt.Errorf("sink: remove %s: %w", s.URL(name), refused(err))
+		return fmt.Errorf("remove %s: %w", s.URL(name), refused(err))
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 			}
 		}
 		if !errors.Is(err, iterator.Done) {
-			yield(sink.Listed{}, fmt.Errorf("sink: list %s: %w", s.URL(prefix), refused(err)))
+			yield(sink.Listed{}, fmt.Errorf("list %s: %w", s.URL(prefix), refused(err)))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 // Check writes, reads and deletes an object with a random name. After an error it may remain.
 func (s *Sink) Check(ctx context.Context) error {
 	if err := s.check(ctx, "fanfold-check-"+strings.ToLower(rand.Text())); err != nil {
-		return fmt.Errorf("sink: write, read and delete below %s: %w", s.root, err)
+		return fmt.Errorf("write, read and delete below %s: %w", s.root, err)
 	}
 	return nil
 }

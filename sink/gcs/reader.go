@@ -69,7 +69,7 @@ func (d *download) failed(err error) error {
 	if errors.Is(err, storage.ErrObjectNotExist) {
 		return fmt.Errorf("%w: %s", sink.ErrNoObject, d.url)
 	}
-	return fmt.Errorf("sink: read %s: %w", d.url, d.because(err))
+	return fmt.Errorf("read %s: %w", d.url, d.because(err))
 }
 
 // Read implements io.Reader.

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoSigner is matched by the error of credentials that cannot sign.
-var ErrNoSigner = errors.New("sink: these credentials cannot sign")
+var ErrNoSigner = errors.New("these credentials cannot sign")
 
 // SignedURL returns a URL (signature V4) with which anyone can read the object until the given
 // time, and nothing else. It is signed with the key of the service account or, if the credentials
@@ -26,7 +26,7 @@ func (s *Sink) SignedURL(ctx context.Context, name string, until time.Time) (str
 	if _, err := look(ctx, s.object(name)); errors.Is(err, storage.ErrObjectNotExist) {
 		return "", fmt.Errorf("%w: %s", sink.ErrNoObject, s.URL(name))
 	} else if err != nil {
-		return "", fmt.Errorf("sink: look at %s: %w", s.URL(name), refused(err))
+		return "", fmt.Errorf("look at %s: %w", s.URL(name), refused(err))
 	}
 	url, err := s.bucket.SignedURL(s.prefix+name, &storage.SignedURLOptions{
 		Scheme: storage.SigningSchemeV4, Method: http.MethodGet, Expires: until,

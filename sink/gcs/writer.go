@@ -104,7 +104,7 @@ func (u *upload) End() { u.cancel(errEnded) }
 
 // Failed names the object.
 func (u *upload) Failed(what string, err error) error {
-	return fmt.Errorf("sink: %s %s: %w", what, u.url, err)
+	return fmt.Errorf("%s %s: %w", what, u.url, err)
 }
 
 // Publish finishes the upload. It takes up to 2 minutes, and half a minute more if it must find out

@@ -165,7 +165,7 @@ func TestFramesThatCannotBeUsed(t *testing.T) {
 		"damaged":       {"note", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, `column "note": cannot decompress the zstd frame: `},
 		"cut":           {"note", func(b []byte) []byte { return b[:len(b)/2] }, `column "note": cannot decompress the zstd frame: `},
 		"a bomb":        {"note", func([]byte) []byte { return bytesOfBomb }, `column "note": the zstd frames of one chunk decompress to more than 16 MB`},
-		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: dataset: column "customer": cannot decompress the zstd frame: `},
+		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: column "customer": cannot decompress the zstd frame: `},
 	} {
 		release := hold(s.Stack)
 		id := startHeld(s.Stack)

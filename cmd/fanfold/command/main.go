@@ -21,7 +21,6 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/screen"
@@ -67,13 +66,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, more ...k
 	return exitOK
 }
 
-// message formats an error for the user. Problems of a configuration stay unchanged, because a field
-// can have the name of a package, which engine.Reason removes.
+// message formats an error for the user.
 func message(err error) string {
-	if errors.As(err, new(decode.Problems)) {
-		return err.Error()
-	}
-	text := engine.Reason(err)
+	text := err.Error()
 	if scripts.Full(err) {
 		text += "\nRedis is full: it accepts no new data until running jobs end or maxmemory is raised; see fanfold doctor"
 	}

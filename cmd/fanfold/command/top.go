@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/show"
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/screen"
 )
 
@@ -53,7 +52,7 @@ Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
 func (b *backend) frame(ctx context.Context, width, height int) []string {
 	t, err := b.Inspect.Top(ctx, b.Config.ListenerNames(), height)
 	if err != nil {
-		text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nRetrying.")
+		text := screen.Visible("fanfold top: " + err.Error() + "\nRetrying.")
 		return strings.Split(screen.Wrap(text, max(1, width)), "\n")
 	}
 	return show.Top(t, width, height, screen.Colours())
