@@ -35,7 +35,7 @@ func newPacker(encoder Encoder, f *report.File, w io.Writer) (*packer, error) {
 	if container, ok := encoder.(Container); ok {
 		inside, err := container.Wrap(p.Writer)
 		if err != nil {
-			return nil, fmt.Errorf("format: begin file: %w", err)
+			return nil, fmt.Errorf("begin file: %w", err)
 		}
 		p.Writer, p.end = inside, inside
 	}

@@ -59,7 +59,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 // MaxMissing is how many chunks before a stored one may be missing.
 const MaxMissing = 10_000
 
-// Stored is what exists of a task whose chunks come in any order.
+// Stored says which chunks of a task are stored that arrive in any order.
 type Stored struct {
 	Chunks int64 // from the first one on, without gap
 	Last   int64 // the highest one plus 1
@@ -79,8 +79,8 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
 	return t.store(ctx, "store", c.args(args, t.Listener))
 }
 
-// SetTotal stores how many chunks a task has, before all of them are stored. A full Redis
-// takes it, too.
+// SetTotal stores how many chunks a task has, before all of them are stored. It works in a full
+// Redis.
 func (t *Task) SetTotal(ctx context.Context, chunks int64) (Outcome, Stored, error) {
 	return t.store(ctx, "total", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
 }

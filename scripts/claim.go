@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// claim is a step of a job as one worker has it: what a Task and a Fold have in common.
+// claim is the hold of one worker on a step: what a Task and a Fold have in common.
 type claim struct {
 	*conn
 	id      string
@@ -22,7 +22,7 @@ type claim struct {
 // stepDeadline fails jobs whose deadline has passed.
 const stepDeadline = "@deadline"
 
-// stream is that of the entry; without an entry, that of the step.
+// stream returns the stream of the entry or, without an entry, of the step.
 func (c claim) stream() string {
 	if strings.HasPrefix(c.step, "@") {
 		return cmp.Or(c.entry.Stream, c.Keys.FanIn)
@@ -30,7 +30,7 @@ func (c claim) stream() string {
 	return cmp.Or(c.entry.Stream, c.Keys.Task(c.step))
 }
 
-// renew renews the lease: that of the entry, or of an owner that is no reader of the stream.
+// renew renews the lease of the entry, or of an owner that does not read the stream.
 func (c claim) renew(ctx context.Context, lease time.Duration) (Outcome, error) {
 	return c.outcome(ctx, call(ctx, "renew_step", []string{c.Keys.Job(c.id), c.stream()},
 		c.attempt, c.step, c.token, millis(lease), Margin.Milliseconds(), c.entry.Group, c.entry.Consumer, c.entry.ID))
@@ -39,8 +39,8 @@ func (c claim) renew(ctx context.Context, lease time.Duration) (Outcome, error) 
 // Requeue says how a step that could not be done is retried.
 type Requeue struct {
 	Delay  time.Duration // 0: at once
-	Counts bool          // the try is one of those that the step has
-	Waits  bool          // nothing went wrong: a task waits, and Error says for what; it does not count
+	Counts bool          // the step has one try less
+	Waits  bool          // nothing failed: a task waits for what Error says; this does not count
 	Error  string        // why; empty keeps what the state says
 	Blame  job.Blame
 }
@@ -58,7 +58,7 @@ func (c claim) requeue(ctx context.Context, a Requeue) (Outcome, error) {
 		Group, c.entry.ID, string(a.Blame)))
 }
 
-// handBackAfter is how long a step waits that is handed back.
+// handBackAfter is the delay of a step that is handed back.
 const handBackAfter = time.Second
 
 // handBack leaves the step to a process that has its definition.
@@ -73,10 +73,10 @@ type failure struct {
 	reason string
 	blame  job.Blame
 	remove bool  // its file may exist
-	paused []any // the listeners that are, for the reason of a deadline
+	paused []any // listeners, for the reason of a deadline
 }
 
-// fail fails the job, and returns also how late it is.
+// fail fails the job, and returns how late it is.
 func (c claim) fail(ctx context.Context, f failure) (Outcome, time.Duration, error) {
 	keys := []string{c.Keys.Job(c.id), c.Keys.FanIn, c.Keys.Events, c.Keys.Delayed, c.stream()}
 	args := []any{c.id, c.attempt, c.step, c.token, f.reason, c.events, asFlag(f.remove), Group, c.entry.ID, string(f.blame), Margin.Milliseconds()}

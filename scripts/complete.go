@@ -17,7 +17,7 @@ import (
 // Complete stores the only chunk of a task, or says how many it has stored, counts its
 // listener and acknowledges its entry: OK, Already if that reached the barrier, Busy,
 // Gone, or TooMuch. It returns ErrChunk if a chunk is missing. A last chunk without names
-// only carries its number, since it is stored already. Calls that come at the same time
+// is stored already: only its number counts. Calls that come at the same time
 // share a round trip.
 func (t *Task) Complete(ctx context.Context, last Chunk, took time.Duration) (Outcome, error) {
 	c := &completion{task: t, chunks: last.Number + 1, took: took}
@@ -63,7 +63,7 @@ type completion struct {
 	err     error
 }
 
-// shares tells whether two calls can be one.
+// shares reports whether one call of the script can serve both.
 func (c *completion) shares(other *completion) bool {
 	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
 }

@@ -18,7 +18,7 @@ func (s Jobs) Running(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Timeouts is what the deadlines ask for now.
+// Timeouts lists jobs whose deadline has passed.
 type Timeouts struct {
 	Passed []string      // jobs
 	Last   int64         // the last deadline (ms) that was read
@@ -51,8 +51,8 @@ func (s Clock) Touch(ctx context.Context, key string) (exists bool, err error) {
 	return c.Val() == 1, err
 }
 
-// SetCanary sets a subscriber's canary, whose time is over after a millisecond, so that a
-// Touch deletes it. A full Redis takes it, too.
+// SetCanary sets a subscriber's canary, which expires after a millisecond, so that Touch deletes
+// it. It works in a full Redis.
 func (s Clock) SetCanary(ctx context.Context, consumer string) error {
 	_, err := s.outcome(ctx, call(ctx, "canary", []string{s.Keys.Canary(consumer)}))
 	return err
@@ -78,9 +78,9 @@ func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]Member
 	}
 }
 
-// Repair puts the deadline back of a running job that has lost it, or pushes the id of one that has
-// lost its hash: its record decides what comes next. It is OK for a push, Already
-// for a deadline, or Gone if nothing is missing.
+// Repair restores the deadline of a running job that has lost it, or pushes the id of a job that has
+// lost its hash, so that its record decides what comes next: OK for a push, Already for a deadline,
+// Gone if nothing is missing.
 func (s Clock) Repair(ctx context.Context, id string) (Outcome, error) {
 	return s.outcome(ctx, call(ctx, "repair", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Jobs, s.Keys.Wake}, id))
 }

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// AnnounceEvery is how often a process says that it runs, and which definitions it has.
+	// AnnounceEvery is how often a process reports that it runs and which definitions it has.
 	AnnounceEvery = 2 * time.Second
-	// DefinitionTimeout is how long a process is silent before it counts as one that has
-	// ended, and a definition as one that no process has.
+	// DefinitionTimeout is the time without a report after which a process counts as ended, and a
+	// definition as one that no process has.
 	DefinitionTimeout = 8 * time.Second
-	// definitionKept is how long a definition stays that no process has.
+	// definitionKept is how long a definition that no process has is kept.
 	definitionKept = 7 * 24 * time.Hour
 )
 
@@ -30,12 +30,12 @@ func (s Definitions) Announce(ctx context.Context, definitions []string) error {
 	return s.announce(ctx, s.shared.Definitions, "", definitionKept, definitions)
 }
 
-// AnnounceProcess says that a process runs, whatever it does. Its name is one of report.Process.
+// AnnounceProcess reports that a process runs. Its name is one of report.Process.
 func (s Definitions) AnnounceProcess(ctx context.Context, process string) error {
 	return s.announce(ctx, s.shared.Processes, "", DefinitionTimeout, []string{process})
 }
 
-// EndProcess says that a process does nothing any more.
+// EndProcess removes a process that has ended.
 func (s Definitions) EndProcess(ctx context.Context, process string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.shared.Processes, process))
 }
@@ -73,7 +73,7 @@ func (s Definitions) Now(ctx context.Context) (time.Time, error) {
 	return node.Time(ctx).Result()
 }
 
-// Seen says when processes had definitions last, by the server's clock.
+// Seen says when processes last had definitions, by the server's clock.
 type Seen struct {
 	Now  time.Time
 	Last map[string]time.Time // by member of Definitions

@@ -16,11 +16,11 @@ func (s Clock) Delay(ctx context.Context, member string, d time.Duration) error 
 	return err
 }
 
-// Due is what the delayed set asks for now.
+// Due lists members of the delayed set that are due or invalid.
 type Due struct {
 	Members []string      // that are due
 	Invalid []Refusal     // whose score is no time: not finite, or more than ten years away
-	Wait    time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
+	Wait    time.Duration // until the next one is due; 0: call again to know, negative: there is none
 }
 
 // Due lists what is due in the delayed set, at most max members of each kind; it skips the
@@ -46,14 +46,13 @@ func (s Clock) Due(ctx context.Context, max, skip int) (Due, error) {
 	return due, nil
 }
 
-// Horizon is how far away a time may be for which something waits: ten years.
+// Horizon is the maximum time until something is due: ten years.
 const Horizon = 315576000000 * time.Millisecond
 
 // MinMillis is the lowest score that is in milliseconds; one below it is in seconds.
 const MinMillis = 1e11
 
-// WhyInvalid says why a score is not a time that something can wait for, and how it was
-// read.
+// WhyInvalid says why a score is not a valid time, and how it was read.
 func WhyInvalid(score string) string {
 	const remedy = "write seconds or milliseconds since 1970"
 	n, err := strconv.ParseFloat(score, 64)
@@ -108,14 +107,14 @@ func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) 
 // noTask is what move answers if a job does not have such a task.
 const noTask = -3
 
-// Refusal is a member of the delayed set that means nothing, and why.
+// Refusal is an invalid member of the delayed set, and the reason.
 type Refusal struct {
 	Member, Reason string
 }
 
 // Refuse puts members of the delayed set into quarantine, every one once, however many
-// schedulers try, and returns how many it moved. With invalid, members stay whose score is
-// a time by now.
+// schedulers try, and returns how many it moved. With invalid, a member whose score
+// has become valid stays.
 func (s Clock) Refuse(ctx context.Context, refusals []Refusal, invalid bool) (int64, error) {
 	args := []any{asFlag(invalid), QuarantineCap}
 	for _, r := range refusals {

@@ -43,7 +43,7 @@
 // needs no take: its worker has generation 0. A worker that takes an entry over runs Take,
 // which raises the generation, so that every earlier worker is refused. Requeue raises it,
 // too, and its message must be taken. Take needs an entry that is pending. All chunks of a
-// try come from one writer, since a Redis that has lost its last second may deliver an entry
+// try come from one writer, because a Redis that has lost its last second may deliver an entry
 // for the first time twice and give a generation twice.
 //
 // The fold has a fence, which grows with every claim, requeue, and decision from outside.
@@ -51,9 +51,9 @@
 // # What an outcome means for an entry
 //
 // Complete, Requeue, HandBack, Omit, Advance, Settle and Fail of a task acknowledge the
-// entry that they are told of, in the same script, if they answer OK, Already or Gone; renew_step
-// does so with Gone, and Start with OK and Already. Fail of a fold does not, since its worker
-// goes on to end the job. After Take, Load, Append, Store, Remember, Claim and Publish the
+// entry, in the same script, if they answer OK, Already or Gone; Renew does so with Gone, and
+// Start with OK and Already. Fail of a fold does not, because its worker continues and ends the
+// job. After Take, Load, Append, Store, Remember, Claim and Publish the
 // caller acknowledges, if they answer Gone, or Already for Take and Claim.
 //
 // Busy means that another worker has this very entry, and may die: leave it. Gone means that
@@ -63,9 +63,8 @@
 // process does not have the job's definition: hand the entry back. Missing, TooMuch, Late
 // and Broken leave it to the caller.
 //
-// A script sends its message before it changes the state, and acknowledges after that:
-// whatever fails, something leads to every open step, a message or a member of the delayed
-// set.
+// A script sends its message before it changes the state, and acknowledges after that: after any
+// failure, every open step still has a message or a member of the delayed set.
 //
 // # Repeating
 //

@@ -37,7 +37,7 @@ func (s Epoch) Installation(ctx context.Context) (tag string, err error) {
 func (s Epoch) Claim(ctx context.Context, tag string) (owner string, err error) {
 	key := s.Keys.Installation
 	if owner, err = s.Installation(ctx); err != nil || owner != "" {
-		return owner, err // a full Redis refuses to set a key, also one that is there
+		return owner, err // a full Redis refuses to set a key, even if it exists
 	}
 	if _, err := s.rdb.SetNX(ctx, key, tag, 0).Result(); err != nil {
 		return "", fmt.Errorf("claim %s: %w", key, err)

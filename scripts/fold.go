@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Fold is a job whose barrier was reached, or that is to end, as one worker has it.
+// Fold is a job that one worker folds or ends.
 type Fold struct {
 	*job.State
 	Entry   Entry             // its message, which is acknowledged with the job's end; empty: none
@@ -20,13 +20,13 @@ type Fold struct {
 	s       *conn
 }
 
-// Claim is what claims a job.
+// Claim says who claims which job.
 type Claim struct {
 	Message
 	Stage       int64    // of the entry; 0 for any
 	Worker      string   // unique for every claim
 	Known       []string // hashes of the definitions that the caller has
-	Redelivered bool     // the entry was delivered before, so its worker has fallen silent
+	Redelivered bool     // the entry was delivered before, so its worker may have died
 	Entry       Entry
 }
 
@@ -61,8 +61,8 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	fence, _ := reply[1].(int64)
 	state, err := stateOf(c.ID, fields)
 	if err == nil && state.Fence != fence {
-		// One of the two ran again since Redis had lost it, or another worker has the job by
-		// now, and this fence will be refused.
+		// One of the two ran again because Redis had lost it, or another worker has claimed the
+		// job, and this fence will be refused.
 		state, err = Jobs{s.conn}.Read(ctx, c.ID)
 	}
 	switch {
@@ -71,7 +71,7 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	case err != nil:
 		return 0, nil, err
 	case state.Attempt != c.Attempt:
-		return Gone, nil, nil // started again since, and fences count from 0 again
+		return Gone, nil, nil // started again meanwhile, and fences count from 0 again
 	}
 	state.Fence = fence
 	state.Fold.Tries++ // with this one
@@ -193,7 +193,7 @@ type End struct {
 	*Fold
 	Status string // such as SUCCESS
 	Detail string // the file if the status is SUCCESS or PARTIAL, else the reason
-	Notify bool   // a scheduler tells of it, as of a timer that has fired
+	Notify bool   // a scheduler notifies the service of the report
 }
 
 // Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken

@@ -20,7 +20,7 @@ const Margin = 10 * time.Minute
 // TombstoneTTL is how long the tombstone of a job lasts.
 const TombstoneTTL = time.Minute
 
-// carried is the size of parameters up to which the entry of a task carries them, in bytes.
+// maxInline is the maximum size of parameters that the entry of a task carries, in bytes.
 // Larger ones are read from the job's hash.
 const maxInline = 1 << 10
 
@@ -101,7 +101,7 @@ func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start,
 	return call(ctx, "start", keys, args...)
 }
 
-// digest tells parameters apart: FNV-1a in hexadecimal.
+// digest identifies parameters: FNV-1a in hexadecimal.
 func digest(parameters []byte) string {
 	h := fnv.New64a()
 	_, _ = h.Write(parameters)
@@ -111,8 +111,8 @@ func digest(parameters []byte) string {
 // Expire fails a job that is past its deadline, whatever its attempt. With OK it
 // also returns how long ago that deadline was.
 //
-// One that waits for a listener that is paused does not fail if its report wants
-// that: its deadline moves, and the outcome is Busy.
+// A job that waits for a paused listener does not fail if its report is configured so: its deadline
+// moves, and the outcome is Busy.
 func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
 	found, err := Gate{s.conn}.Paused(ctx)
 	if err != nil {
@@ -136,15 +136,14 @@ func (s Jobs) ListDead(ctx context.Context, id string) error {
 	return err
 }
 
-// Discard removes what another program has put in the place of a running job's state, and
-// quarantines what it was: OK, or Gone if the key is a state or does not exist. The record must be
+// Discard removes what another program has written in place of a running job's state, and
+// quarantines it: OK, or Gone if the key is a state or does not exist. The record must be
 // final before.
 func (s Jobs) Discard(ctx context.Context, id string) (Outcome, error) {
 	return s.outcome(ctx, call(ctx, "discard", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Contenders, s.Keys.Quarantined}, id, QuarantineCap))
 }
 
-// Note appends an event that is no change of state, such as a message that was
-// ignored.
+// Note appends an event that changes no state, such as an ignored message.
 func (s Jobs) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {
 	args := []any{"xadd", s.Keys.Events, "maxlen", "~", s.events, "*", "id", id, "attempt", attempt, "event", event}
 	return s.send(ctx, redis.NewStringCmd(ctx, append(args, fields...)...))

@@ -10,12 +10,11 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// placeTime is how long a job has its place of a report with a limit before it must have a state.
-const placeTime = time.Minute
+// slotGrace is how long a job may have a slot of a report before it must have a state.
+const slotGrace = time.Minute
 
-// TakeJobSlots takes places among the running jobs of a report, of which at most limit run at once in
-// all processes, and tells which jobs have one now. A place ends after the lease, unless it is given
-// back before.
+// TakeJobSlots takes slots for jobs of a report, of which at most limit run at once in all processes,
+// and reports which jobs have one. A slot expires after the lease, unless it is released before.
 func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
@@ -28,14 +27,14 @@ func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, leas
 	for i, c := range cmds {
 		n, err := c.(*redis.Cmd).Int64()
 		if err != nil {
-			return nil, fmt.Errorf("places of %s: %w", report, err)
+			return nil, fmt.Errorf("slots of %s: %w", report, err)
 		}
 		taken[i] = n == int64(OK)
 	}
 	return taken, nil
 }
 
-// ReleaseJobSlots gives the places of jobs back.
+// ReleaseJobSlots releases the slots of jobs.
 func (s Limits) ReleaseJobSlots(ctx context.Context, report string, ids ...string) error {
 	args := []any{"zrem", s.shared.Running(report)}
 	for _, id := range ids {
@@ -44,7 +43,7 @@ func (s Limits) ReleaseJobSlots(ctx context.Context, report string, ids ...strin
 	return s.send(ctx, redis.NewIntCmd(ctx, args...))
 }
 
-// Queue keeps the id of a record that has no place, until Release.
+// Queue keeps the id of a record that has no slot, until Release.
 func (s Gate) Queue(ctx context.Context, report, id string) error {
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -53,10 +52,10 @@ func (s Gate) Queue(ctx context.Context, report, id string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id))
 }
 
-// FreeJobSlots returns how many more jobs of a report may run. It gives the places of jobs back that
-// have ended in another way than by Settle, such as a process that died before it started them, and
-// renews those of jobs that run for longer than the lease. The jobs of a partition that is away
-// count as running.
+// FreeJobSlots returns how many more jobs of a report may run. It releases the slots of jobs that did
+// not end by Settle, for example because a process died before it started them, and renews the slots
+// of jobs that run for longer than the lease. The jobs of a partition that cannot be reached count as
+// running.
 func (p Partitions) FreeJobSlots(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
 	shared := p.First()
 	now, err := shared.Now(ctx)
@@ -64,12 +63,12 @@ func (p Partitions) FreeJobSlots(ctx context.Context, report string, limit int, 
 		return 0, err
 	}
 	key := shared.shared.Running(report)
-	places, err := shared.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
+	slots, err := shared.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
 	if err != nil {
-		return 0, fmt.Errorf("places of %s: %w", report, err)
+		return 0, fmt.Errorf("slots of %s: %w", report, err)
 	}
 	ends, of := map[string]time.Time{}, map[*Scripts][]string{}
-	for _, z := range places {
+	for _, z := range slots {
 		id, _ := z.Member.(string)
 		ends[id] = time.UnixMilli(int64(z.Score))
 		of[p.Of(id)] = append(of[p.Of(id)], id)
@@ -87,7 +86,7 @@ func (p Partitions) FreeJobSlots(ctx context.Context, report string, limit int, 
 			case runs && ends[id].Sub(now) < lease/2:
 				err = shared.send(ctx, redis.NewIntCmd(ctx, "zadd", key, "xx", now.Add(lease).UnixMilli(), id))
 				taken++
-			case runs || now.Sub(ends[id].Add(-lease)) < placeTime:
+			case runs || now.Sub(ends[id].Add(-lease)) < slotGrace:
 				taken++
 			default:
 				err = shared.Limits.ReleaseJobSlots(ctx, report, id)

@@ -22,7 +22,7 @@ func TestPlaces(t *testing.T) {
 	// The process of 2 has died before it started the job.
 	started(t, s, "1", time.Hour, "l")
 	for _, id := range []string{"1", "2"} {
-		client.ZIncrBy(ctx, s.Keys.Running("r"), -float64((2 * placeTime).Milliseconds()), id)
+		client.ZIncrBy(ctx, s.Keys.Running("r"), -float64((2 * slotGrace).Milliseconds()), id)
 	}
 	if free, err := all.FreeJobSlots(ctx, "r", 2, time.Hour); err != nil || free != 1 {
 		t.Errorf("%d places are free: %v", free, err)

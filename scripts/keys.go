@@ -21,15 +21,14 @@ type Keys struct {
 	FanIn string
 	// FanInLarge is the stream of those whose data is large, of which a process folds a few at once.
 	FanInLarge string
-	// Reply is the stream of what external services have to say of their tasks.
+	// Reply is the stream of the messages of external services about their tasks.
 	Reply string
 	// Deadlines is the sorted set of running jobs.
 	Deadlines string
 	// Contenders is the sorted set of the jobs that have competed for a full Redis: id → start of the
 	// first attempt.
 	Contenders string
-	// Full is the string that exists for a minute after a job was preempted: since then Redis counts as
-	// full.
+	// Full is the string that exists for a minute after a job was preempted: Redis counts as full.
 	Full string
 	// Dead is the sorted set of failed jobs.
 	Dead string
@@ -40,8 +39,7 @@ type Keys struct {
 	// PausedSet is the sorted set of what is paused: listener/<name> or report/<name> →
 	// since when.
 	PausedSet string
-	// Cancelled is the channel that tells of jobs as they are cancelled: the message is the
-	// id.
+	// Cancelled is the channel to which the ids of cancelled jobs are published.
 	Cancelled string
 	// Timers is the sorted set of timers: name → when it fires.
 	Timers string
@@ -56,24 +54,24 @@ type Keys struct {
 	TimerAnchors string
 	// Fired is the stream of timers that have fired and whose action is to be done.
 	Fired string
-	// Finished is the stream of jobs that have ended, of which services are to be told, as firings.
+	// Finished is the stream of ended jobs whose services are to be notified, as firings.
 	Finished string
 	// ReplyTo is the hash of the ids whose pushes want receipts: id → streams of services.
 	ReplyTo string
-	// WaitingFired is the sorted set of firings of both streams whose action is to be tried later:
+	// WaitingFired is the sorted set of firings of both streams whose action is retried later:
 	// name, due time, lateness and tries → when.
 	WaitingFired string
-	// Epoch is the string that a Redis which has lost its memory has lost, too.
+	// Epoch is the string that identifies the memory of this Redis.
 	Epoch string
 	// Installation is the string that names the installation which the keys belong to.
 	Installation string
-	// Snapshot is the string with the version of the last snapshot in MySQL that Redis knows
-	// of: an older copy of Redis knows an older one.
+	// Snapshot is the string with the version of the last snapshot in MySQL: an older copy of Redis has
+	// an older one.
 	Snapshot string
 	// Definitions is the sorted set of the definitions that processes have: <report>/<hash>
-	// → when one has said so last.
+	// → when a process last reported it.
 	Definitions string
-	// Processes is the sorted set of the processes that run: process → when it has said so last.
+	// Processes is the sorted set of the processes that run: process → when it last reported.
 	Processes string
 	// Version is the string with the version of the state in this partition (see package stored).
 	Version string
@@ -129,8 +127,8 @@ func (k *Keys) Task(listener string) string { return k.Prefix + "task:" + listen
 // since when.
 func (k *Keys) Waiting(report string) string { return k.Prefix + "waiting:" + report }
 
-// Running is the sorted set of the running jobs of a report that has a limit of them: id → when its
-// place ends if nobody gives it back.
+// Running is the sorted set of the running jobs of a report with a limit of them: id → when its slot
+// expires.
 func (k *Keys) Running(report string) string { return k.Prefix + "running:" + report }
 
 // Timer is the string with a TTL that a service sets for a timer.

@@ -107,7 +107,7 @@ func (s *conn) Load(ctx context.Context) error {
 // their keys.
 func (s *conn) Plain() bool { return s.plain.Load() }
 
-// load sends a script to a server, without its first line from when on that is refused.
+// load sends a script to a server. Once a server has refused the first line, it is left out.
 func (s *conn) load(ctx context.Context, node *redis.Client, script *script) error {
 	err := node.ScriptLoad(ctx, script.sourceFor(s.Plain())).Err()
 	if _, refused := errors.AsType[redis.Error](err); !refused || s.Plain() {

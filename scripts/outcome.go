@@ -51,8 +51,7 @@ var ErrChunk error = final("a chunk is missing")
 // be read: trying again does not help.
 var ErrBroken error = final("a key is not what it should be")
 
-// ErrFull is returned if Redis has reached its maxmemory, and takes nothing but what ends
-// jobs.
+// ErrFull is returned if Redis has reached its maxmemory: it only accepts what ends jobs.
 var ErrFull = errors.New("Redis is full")
 
 // Full tells whether an error means that Redis is full: ErrFull, or the answer of a command that is not a script.
@@ -92,7 +91,7 @@ func asError(script string, err error) error {
 	if Full(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
-	// "attempt to …" is how Lua begins to tell of a missing field.
+	// Lua's errors about a missing field begin with "attempt to …".
 	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "BROKEN") || strings.Contains(err.Error(), "attempt to ") {
 		return fmt.Errorf("%w: %s: %w", ErrBroken, script, err)
 	}

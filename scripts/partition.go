@@ -28,7 +28,7 @@ func (p Partitions) Type(key string) string {
 	return ""
 }
 
-// Paused returns what is paused in any of the partitions, and since when it first was.
+// Paused returns what is paused in any of the partitions, with the earliest time.
 func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
 	all := Pauses{}
 	err := p.each(func(s *Scripts) error {
@@ -43,8 +43,8 @@ func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
 	return all, err
 }
 
-// Pause pauses a member in all partitions, where it is not paused already, and returns since when
-// it is. Those whose server is away are named by the error; after it Pause may be called again.
+// Pause pauses a member in all partitions in which it is not paused already, and returns since when
+// it is. The error names the partitions that cannot be reached; Pause may be called again.
 func (p Partitions) Pause(ctx context.Context, member string) (since time.Time, err error) {
 	err = p.each(func(s *Scripts) error {
 		at, err := s.Gate.pause(ctx, member)
@@ -58,8 +58,8 @@ func (p Partitions) Pause(ctx context.Context, member string) (since time.Time, 
 
 // ResumeListener lets workers read a listener's streams again. First it moves the deadlines of
 // the jobs that wait for the listener, if their reports want that. It tells whether the
-// listener was paused. Partitions whose server is away are named by the error; after it
-// ResumeListener may be called again.
+// listener was paused. The error names the partitions that cannot be
+// reached; ResumeListener may be called again.
 func (p Partitions) ResumeListener(ctx context.Context, name string) (was bool, err error) {
 	err = p.each(func(s *Scripts) error {
 		found, err := s.Gate.Paused(ctx)
@@ -76,8 +76,8 @@ func (p Partitions) ResumeListener(ctx context.Context, name string) (was bool, 
 }
 
 // ResumeReport lets the records of a report start again, those that wait first. It tells
-// whether the report was paused, and how many records have waited. Partitions whose server is away
-// are named by the error; after it ResumeReport may be called again. The engines release the records of
+// whether the report was paused, and how many records have waited. The error names the
+// partitions that cannot be reached; ResumeReport may be called again. The engines release the records of
 // a report that is limited, as many as may run.
 func (p Partitions) ResumeReport(ctx context.Context, name string, limited bool) (was bool, released int, err error) {
 	err = p.each(func(s *Scripts) error {
@@ -101,8 +101,7 @@ func (p Partitions) ResumeReport(ctx context.Context, name string, limited bool)
 	return was, released, err
 }
 
-// each does something in every partition, also where it fails in others, and names those in the
-// error.
+// each calls do for every partition. Its error names the partitions in which that failed.
 func (p Partitions) each(do func(s *Scripts) error) error {
 	var failed error
 	for i, s := range p {

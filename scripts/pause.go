@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Pauses are the members of the set of what is paused, with since when.
+// Pauses maps what is paused to the time of its pause.
 type Pauses map[string]time.Time
 
 // PausedListener is the member of a listener that is paused, PausedReport that of a
@@ -62,10 +62,10 @@ func (s Gate) pause(ctx context.Context, member string) (since time.Time, err er
 	return time.UnixMilli(int64(at)), nil
 }
 
-// extendAll moves the deadlines of the jobs that wait for what is paused, if their reports want
-// that.
+// extendAll moves the deadlines of the jobs that wait for what is paused, if their reports are
+// configured so.
 func (s Gate) extendAll(ctx context.Context, found Pauses) error {
-	// One that starts from now on has hardly waited.
+	// A job that starts from now on has hardly waited.
 	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, 0, -1).Result()
 	if err != nil {
 		return fmt.Errorf("running jobs: %w", err)
@@ -110,7 +110,7 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	return outcome, err
 }
 
-// minExtended is the min time that a deadline is moved by that passes during a pause.
+// minExtended is the minimum extension of a deadline that passes during a pause.
 const minExtended = time.Second
 
 // releasePage is how many ids are released at once.
@@ -121,8 +121,8 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	if _, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Waiting(report)}, id, 0)); err != nil {
 		return err
 	}
-	// Read after that: a resume of the report may have released the others before this one
-	// was added, or removes it just now since it has pushed it before.
+	// Read after that: a resume of the report may have released the others before this one was
+	// added, or may be removing this one after pushing it.
 	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.Forget() // an id that is released now must not be parked again
@@ -142,7 +142,7 @@ func (s Gate) Waiting(ctx context.Context, report string, max int) ([]string, er
 	return ids, nil
 }
 
-// Release pushes ids that wait for a report, and returns how many these are.
+// Release pushes ids that wait for a report, and returns how many it pushed.
 func (s Gate) Release(ctx context.Context, report string, ids []string) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -155,7 +155,7 @@ func (s Gate) Release(ctx context.Context, report string, ids []string) (int, er
 	return int(n), err
 }
 
-// ReleaseAll pushes all ids that wait for a report, in their order, and returns how many these are.
+// ReleaseAll pushes all ids that wait for a report, in their order, and returns how many it pushed.
 func (s Gate) ReleaseAll(ctx context.Context, report string) (n int, err error) {
 	for {
 		ids, err := s.Waiting(ctx, report, releasePage)

@@ -55,10 +55,9 @@ func (p Partitions) Origin(stream string) string {
 }
 
 // Requeue puts a quarantined entry back into the stream or sorted set that it came from, in
-// the partition that its id or the name of its timer belongs to, and removes it from the
-// quarantine of from then: a crash in between leaves it in both, which is as if it had been
-// sent twice. What comes from a sorted set is due at that time. It returns the key, or an error
-// that matches ErrNotRequeued where the entry cannot be used there.
+// the partition that its id or the name of its timer belongs to, and then removes it from
+// the quarantine of from: a crash in between leaves it in both, as if it had been sent twice. What comes from a sorted set is due at that time. It returns the key, or an error
+// that matches ErrNotRequeued if the entry cannot be used there.
 func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntry, due time.Time) (key string, err error) {
 	refuse := func(why string) (string, error) { return "", fmt.Errorf("%w: %s", ErrNotRequeued, why) }
 	fields, whole := ParseExcerpt(a.Fields)
@@ -90,7 +89,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntr
 			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies + " (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
 		}
 		if origin == "jobs" {
-			delete(fields, "polls") // the record is looked for anew
+			delete(fields, "polls") // the record is polled anew
 		}
 	default:
 		return refuse(a.Stream + " is no stream of Fanfold")

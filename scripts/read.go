@@ -158,8 +158,8 @@ func (s Jobs) Turn(ctx context.Context, period time.Duration, count int64) ([]Fo
 	return found, now, nil
 }
 
-// WriteProgress writes into the hashes of jobs how far they are: text for each, by its id and attempt. Where
-// another attempt runs, or none, nothing is written. It returns how many were.
+// WriteProgress writes a line of progress into the hash of every job that still runs in this attempt.
+// It returns how many it wrote.
 func (s Jobs) WriteProgress(ctx context.Context, jobs []*job.State, texts []string) (Outcome, error) {
 	var keys []string
 	var args []any

@@ -17,7 +17,7 @@ const (
 	knownReceipts, knownFor = 100_000, 24 * time.Hour // receipts of a stream that are not sent twice, and for how long
 )
 
-// Note keeps who wants receipts, as pairs of an id and stream/entry, which name the stream of a service and the entry
+// Note stores who wants receipts, as pairs of an id and stream/entry, which name the stream of a service and the entry
 // of its push: OK, or Busy if the id has maxReplies other streams. Of a stream that the id has already the first
 // entry stays.
 func (s Receipts) Note(ctx context.Context, pushes ...string) ([]Outcome, error) {
@@ -32,7 +32,7 @@ func (s Receipts) Note(ctx context.Context, pushes ...string) ([]Outcome, error)
 	return outcomesOf(c, len(pushes)/2)
 }
 
-// Read returns what Note has kept of an id, each as stream/entry.
+// Read returns what Note has stored for an id, each as stream/entry.
 func (s Receipts) Read(ctx context.Context, id string) ([]string, error) {
 	pushes, err := s.rdb.HGet(ctx, s.Keys.ReplyTo, id).Result()
 	if errors.Is(err, redis.Nil) {
@@ -41,12 +41,12 @@ func (s Receipts) Read(ctx context.Context, id string) ([]string, error) {
 	return strings.Fields(pushes), asError("read reply_to", err)
 }
 
-// Forget removes what Note has kept of an id.
+// Forget removes what Note has stored for an id.
 func (s Receipts) Forget(ctx context.Context, id string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "hdel", s.Keys.ReplyTo, id))
 }
 
-// Ended appends the firings that tell of the end of an attempt which has no state: the one for the service that
+// Ended appends the firings that report the end of an attempt without a state: the one for the service that
 // its report names, if notify, and the receipts. Those of the others Settle appends.
 func (s Receipts) Ended(ctx context.Context, id string, attempt int64, notify bool) error {
 	name := ""

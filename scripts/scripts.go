@@ -80,7 +80,7 @@ type (
 	Clock struct{ *conn }
 	// Timers sets timers and fires them.
 	Timers struct{ *conn }
-	// Receipts tells services what came of pushes that name a stream in the field reply_to.
+	// Receipts tells a service, in the stream that its push names in reply_to, how the push ended.
 	Receipts struct{ *conn }
 	// Definitions knows which processes have which definitions of reports.
 	Definitions struct{ *conn }

@@ -24,7 +24,7 @@ type Message struct {
 	Attempt int64
 }
 
-// ParseMessage reads the id and the attempt of an entry; false if it has none that can be.
+// ParseMessage reads the id and the attempt of an entry; false if they are missing or invalid.
 func ParseMessage(fields map[string]string) (Message, bool) {
 	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
 	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
@@ -37,8 +37,7 @@ func EntryTime(id string) time.Time {
 	return time.UnixMilli(n)
 }
 
-// Ack acknowledges entries of a stream and removes them, as one. It is the last act for a
-// message: its effect must exist in Redis or MySQL before.
+// Ack acknowledges and removes entries of a stream, atomically. It is the last act for a message: its effect must exist in Redis or MySQL before.
 func (s Streams) Ack(ctx context.Context, stream string, entries ...string) error {
 	if len(entries) == 0 {
 		return nil
@@ -92,11 +91,11 @@ func (s Streams) Remove(ctx context.Context, stream string, entries ...string) (
 	return c.Val(), err
 }
 
-// movedField is the field of an entry that was put back.
+// movedField marks an entry that was moved.
 const movedField = "moved"
 
-// MoveToEnd appends an entry that is pending to its stream once more and acknowledges it, as
-// one. A task must be taken then: its message no longer says what a first delivery needs.
+// MoveToEnd moves a pending entry to the end of its stream, atomically. A task must then be taken:
+// its message no longer says what a first delivery needs.
 func (s Streams) MoveToEnd(ctx context.Context, stream, entry string, fields map[string]string) error {
 	args := []any{Group, entry}
 	for name, value := range fields {

@@ -82,7 +82,7 @@ func (t *Task) Load(ctx context.Context) (Outcome, error) {
 type Take struct {
 	Owner       string   // unique for every take
 	Known       []string // hashes of the definitions that the caller has
-	Redelivered bool     // the entry was delivered before, so its worker has fallen silent
+	Redelivered bool     // the entry was delivered before, so its worker may have died
 	Once        bool     // an owner that gave the task up does not take it again
 }
 
@@ -181,7 +181,7 @@ const MaxMemo = 64 << 10
 
 // Remember stores the memo of a task, instead of the one before, if the task still has
 // this generation: OK, Busy or Gone. Take gives it to later workers, in this attempt
-// alone; a full Redis takes it, too. One of more than MaxMemo bytes is refused.
+// alone; this works in a full Redis. One of more than MaxMemo bytes is refused.
 func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {
 	if len(memo) > MaxMemo {
 		return 0, fmt.Errorf("a memo of %d bytes; the maximum is %d", len(memo), MaxMemo)

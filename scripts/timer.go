@@ -28,7 +28,7 @@ type DueTimer struct {
 	Anchor string // what Firing.Anchor said when this due time was set; empty for none
 }
 
-// Due lists at most max timers that are due, after skip of them, and those whose score
+// Due lists at most max timers that are due, after skipping some, and those whose score
 // is not a time. It also returns the time by the server's clock, and how long it is until
 // the next timer is due: 0 if it must be called again to know, negative if there is none.
 func (s Timers) Due(ctx context.Context, max, skip int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
@@ -163,7 +163,7 @@ func (e FiredEntry) member() string {
 }
 
 // FireLater moves an entry of a stream that a consumer works on to the set of waiting firings, until
-// FireAgain brings it back as another entry. It is false if the entry is no longer that
+// FireAgain returns it as another entry. It is false if the entry is no longer that
 // consumer's.
 func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
 	outcome, err := s.outcome(ctx, call(ctx, "fired_later", []string{stream, s.Keys.WaitingFired},
@@ -171,8 +171,8 @@ func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e
 	return outcome == OK, err
 }
 
-// FireAgain brings back at most max entries that have waited long enough, and returns how
-// long it is until the next one: 0 if one is due, negative if there is none.
+// FireAgain returns at most max entries that have waited long enough to their streams, and returns
+// how long it is until the next one: 0 if one is due, negative if there is none.
 func (s Timers) FireAgain(ctx context.Context, max int) (time.Duration, error) {
 	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired, s.Keys.Fired, s.Keys.Finished}, max, job.EndPrefix))
 	return time.Duration(next) * time.Millisecond, err

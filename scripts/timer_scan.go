@@ -11,8 +11,7 @@ import (
 const maxScanned = 1000
 
 // Scan scans a part of the db for the keys of timers, from a cursor on, which is 0 at
-// first. It returns the names of those that are to be adopted, since the sets and the key
-// disagree, and the next cursor, 0 at the end.
+// first. It returns the names of the timers whose keys disagree with the sets, and the next cursor, 0 at the end.
 func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
 	prefix := s.Keys.Timer("")
 	node, err := s.Node(ctx)

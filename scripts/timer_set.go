@@ -14,8 +14,8 @@ import (
 // ErrNoTimer is returned if a timer does not exist.
 var ErrNoTimer = fault.NotFound.New("no such timer")
 
-// Set sets a timer, whatever it was set for before; a time that has passed makes it
-// fire at once. A timer that was paused no longer is.
+// Set sets a timer, in place of an earlier time; a time that has passed makes it fire at once. It
+// also resumes a paused timer.
 func (s Timers) Set(ctx context.Context, name string, due time.Time) error {
 	_, err := s.set(ctx, name, strconv.FormatInt(due.UnixMilli(), 10))
 	return err
@@ -54,8 +54,7 @@ func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.
 	return time.UnixMilli(int64(due)), err
 }
 
-// FireNow fires a timer now, whether it is set or not. One that repeats keeps
-// its next time.
+// FireNow fires a timer now, even if it is not set. A repeating timer keeps its next time.
 func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Time, error) {
 	now, err := s.outcome(ctx, call(ctx, "timer_now", []string{
 		s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors, s.Keys.Timer(name), s.Keys.Fired, s.Keys.Events,

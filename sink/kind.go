@@ -17,7 +17,7 @@ type Kind struct {
 	Open func(ctx context.Context, s report.Sink) (Sink, error)
 	// Local tells whether its sinks are a Local: opening and asking one needs no network.
 	Local bool
-	// Folder returns the URL of a directory of this machine; nil: the sink is none.
+	// Folder returns the URL of a directory of this machine; nil: the sink has no directories.
 	Folder func(path string) report.SinkURL
 }
 

@@ -71,9 +71,8 @@ func ManifestName(name string) string { return name + ".manifest.json" }
 // Checksum is how a manifest writes a CRC32C: 8 hex digits.
 func Checksum(crc32c uint32) string { return fmt.Sprintf("%08x", crc32c) }
 
-// WriteManifest puts m beside the object of that name. A manifest that is there
-// already is left as it is and is no conflict: a fold that ran again has other
-// times, but tells of the same object. After an error it may be called again.
+// WriteManifest puts m beside the object of that name. An existing manifest stays unchanged and is
+// no conflict: a fold that ran again has other times, but describes the same object. After an error it may be called again.
 func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 	data, err := m.encode()
 	if err != nil {
@@ -97,7 +96,7 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 const maxManifest = 4 << 20
 
 // ReadManifest returns what the object of that name was made from. The error matches ErrNoObject
-// where it has no manifest.
+// if it has no manifest.
 func ReadManifest(ctx context.Context, s Sink, name string) (m Manifest, err error) {
 	in, err := s.Open(ctx, ManifestName(name))
 	if err != nil {

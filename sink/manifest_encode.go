@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 )
 
-// encode writes the manifest as indented JSON. It is written by hand, since every small
-// job has one, and reflection took as long as the job's join.
+// encode writes the manifest as indented JSON. It does not use encoding/json, because
+// every small job has a manifest, and reflection took as long as the job's join.
 func (m Manifest) encode() ([]byte, error) {
 	o := encoder{out: make([]byte, 0, 2048)}
 	o.begin('{')

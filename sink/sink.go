@@ -52,7 +52,7 @@ type Sink interface {
 	Remove(ctx context.Context, name string) error
 	// Open returns the bytes of an object as they are stored; its caller closes it. ctx is
 	// that of the whole read. Bytes that were damaged end in an error, if the place knows their
-	// checksum. The error matches ErrNoObject where there is none.
+	// checksum. The error matches ErrNoObject if there is none.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	// List returns the objects whose names begin with prefix (<folder>/<begin>, or empty
 	// for all), and the leftovers of interrupted writes of such names, in any order. The
@@ -60,7 +60,7 @@ type Sink interface {
 	List(ctx context.Context, prefix string) iter.Seq2[Listed, error]
 	// URL returns what a record's file column says for that name.
 	URL(name string) string
-	// Name is the reverse of URL; false where the URL is not of this sink, or
+	// Name is the reverse of URL; false if the URL is not of this sink, or
 	// names nothing that Create could have made.
 	Name(url string) (string, bool)
 	// Check proves that objects can be written and deleted, by doing so with one

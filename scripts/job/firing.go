@@ -9,10 +9,10 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// EndPrefix begins the names of firings that tell of jobs. No pattern of a timer has it.
+// EndPrefix begins the names of firings that report the end of jobs. No pattern of a timer has it.
 const EndPrefix = "@finished/"
 
-// EndOf is the name of the firing that tells of the end of an attempt, as its report says.
+// EndOf is the name of the firing that reports the end of an attempt.
 func EndOf(id string, attempt int64) string {
 	return EndPrefix + id + "/" + strconv.FormatInt(attempt, 10)
 }
@@ -32,7 +32,7 @@ const (
 	ReceiptRefused  = "refused"  // a push has started nothing
 )
 
-// Receipt is what a service is to be told of its push, as a firing's name says it:
+// Receipt is a message to a service about its push, encoded in the name of a firing:
 //
 //	@finished/<id>/<attempt>/accepted/<started>/<deadline>/<report>/<stream>/<push>
 //	@finished/<id>/<attempt>/ended/<started>/<deadline>/<report>/<stream>/<push>
@@ -85,13 +85,13 @@ func ParseReceipt(name string) (r Receipt, ok bool) {
 	return r, false
 }
 
-// Entry is an entry of the stream of a service. No other one of that stream has its name.
+// Entry is an entry of the stream of a service. Its name is unique in that stream.
 type Entry struct {
 	Name   string
 	Fields []any // and values
 }
 
-// Accepted is the entry that tells of the start of the attempt; false if none has started.
+// Accepted is the entry that reports the start of the attempt; false if none has started.
 func (r Receipt) Accepted() (Entry, bool) {
 	return Entry{r.ID + "-" + r.Attempt + "-" + r.Started, []any{
 		"event", ReceiptAccepted, "id", r.ID, "attempt", r.Attempt, "report", r.Report, "deadline", r.Deadline,

@@ -16,7 +16,7 @@ const (
 )
 
 // Later is a member of the delayed set: an id alone, or a step of an attempt
-// that is to be done again. For StepTrigger, Attempt counts how often the record
+// that is retried. For StepTrigger, Attempt counts how often the record
 // has been read.
 type Later struct {
 	ID      string
@@ -24,7 +24,7 @@ type Later struct {
 	Step    string // empty: the id alone
 }
 
-// ErrMember is returned for a member of the delayed set that means nothing.
+// ErrMember is returned for an invalid member of the delayed set.
 var ErrMember = errors.New("neither <id> nor <id>/<attempt>/<step>")
 
 // String gives the member.

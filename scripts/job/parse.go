@@ -128,8 +128,8 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	return t
 }
 
-// found reads what a task has found: words of the form name=value, of which the last one
-// goes on to the end.
+// found reads what a task has found: words of the form name=value. The last value extends to the end
+// of the text.
 func (p *parser) found(text string, t *TaskState) {
 	for text != "" {
 		word, rest, _ := strings.Cut(text, " ")

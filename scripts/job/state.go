@@ -16,8 +16,8 @@ const (
 	StatusPublishing = "PUBLISHING"
 	StatusFailing    = "FAILING"
 
-	// StatusPreempted is that of an attempt that has made room for an older job in a full Redis. Its
-	// record is PROCESSING, and its id is pushed again.
+	// StatusPreempted is the status of an attempt that was ended for an older job in a full Redis.
+	// Its record is PROCESSING, and its id is pushed again.
 	StatusPreempted = "PREEMPTED"
 )
 
@@ -73,7 +73,7 @@ type TaskState struct {
 	Lease      time.Time // of an external worker; zero: none
 	Taken      time.Time // when its owner was first known; zero: never
 	Chunks     int64     // from the first one on, without gap
-	Total      int64     // how many there will be, if that was said; -1: it was not
+	Total      int64     // how many there will be; -1: unknown
 	Rows       int64
 	Bytes      int64
 	Done       bool
@@ -83,10 +83,10 @@ type TaskState struct {
 	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
 	Memo       []byte          // see scripts.Task.Remember; nil: none
 	Failed     string          // why it was given up, if its job goes on without it; it is Done then
-	Policy     string          // of its listener, if it was given up so
+	Policy     string          // of its listener, if it was given up
 }
 
-// ReasonOf is the reason of a job that one of its listeners fails.
+// ReasonOf is the reason of a job that a listener fails.
 func ReasonOf(listener, reason string) string { return "listener " + listener + ": " + reason }
 
 // FailedBy tells whether a listener has failed the job.

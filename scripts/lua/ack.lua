@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Acknowledges entries and removes them, as one.
+-- Acknowledges and removes entries, atomically.
 -- KEYS  1 stream
 -- ARGV  1 group, 2… entries
 -- Returns how many were pending

@@ -28,7 +28,7 @@ if at == -1 then
   return redis.call('ZREM', timers, name)
 end
 -- The key was deleted. That means nothing if Fanfold deleted it, unless a service has set
--- it again since.
+-- it again.
 local now = now()
 local ended = tonumber(redis.call('ZSCORE', recent, name) or 0)
 local since = now - math.min(tonumber(ARGV[3]), tonumber(ARGV[4]) or math.huge)

@@ -42,8 +42,8 @@ local function wake_by(wake, deadline)
   if ends < 0 or ends > tonumber(deadline) then redis.call('SET', wake, '', 'PXAT', deadline) end
 end
 
--- acknowledge removes entries from a stream and from its group; an empty text is none. An
--- entry for which that fails is delivered again and finds its effect.
+-- acknowledge removes entries from a stream and from its group; an empty text is no entry. An entry
+-- for which that fails is delivered again and finds its effect.
 local function acknowledge(stream, group, entry, ...)
   if not entry or entry == '' then return end
   redis.pcall('XACK', stream, group, entry, ...)

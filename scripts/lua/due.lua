@@ -5,9 +5,9 @@
 -- that is not finite, or more than ten years away, is not a time and is listed apart.
 -- KEYS  1 delayed
 -- ARGV  1 max members to list of every kind, 2 how many that are due to skip
--- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
---       0 if more must be rewritten; how many members have no time, for every one of
---       these the member and its score, members that are due…}
+-- Returns {wait until the next one is due, in ms, or -1 if there is none, or 0 if more
+--       must be rewritten; how many members are invalid, for every one of these the
+--       member and its score, members that are due…}
 -- Cost  O(log n + members, with those that are skipped)
 local delayed, max, skip = KEYS[1], ARGV[1], ARGV[2]
 

@@ -19,7 +19,7 @@ local now = now()
 local score = redis.call('ZSCORE', timers, name)
 if not score then return 0 end
 if verdict == 'refused' then
-  -- A name stays invalid; a score may be a time by now.
+  -- A name stays invalid; a score may have become a time.
   local named = #name <= 200 and #name > 0 and not string.find(name, '[^!-~]')
   if named and not invalid(score) then return 0 end
 else

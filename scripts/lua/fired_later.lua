@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Moves a firing whose action is to be done later from the stream to the set of waiting
+-- Moves a firing whose action is done later from the stream to the set of waiting
 -- firings, if its entry is still the caller's.
 -- KEYS  1 stream of the entry, 2 waiting firings
 -- ARGV  1 group, 2 consumer, 3 entry, 4 member, 5 delay (ms)

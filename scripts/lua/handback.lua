@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Leaves a step to another process after a delay, since this one does not have the job's
+-- Leaves a step to another process after a delay, because this one does not have the job's
 -- definition, and acknowledges its entry. No try is counted.
 -- KEYS  1 hash, 2 delayed, 3 stream of the step
 -- ARGV  1 id, 2 attempt, 3 step: a listener's name or @fanin, 4 delay (ms), 5 group, 6 entry

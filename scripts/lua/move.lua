@@ -11,7 +11,7 @@
 -- Cost  O(members)
 local delayed, stream, listener = KEYS[1], KEYS[2], ARGV[1]
 
--- state_of tells whether a task is to be done: 0, or why not. `listeners` has commas within a
+-- state_of returns 0 if a task is open, or why it is not. `listeners` has commas within a
 -- stage, and semicolons between stages.
 local function state_of(hash, attempt)
   local known, j = pcall(read, hash)

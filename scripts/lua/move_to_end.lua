@@ -1,6 +1,5 @@
 #!lua flags=allow-oom
--- Appends a pending entry to the end of its stream once more, and
--- acknowledges it.
+-- Moves a pending entry to the end of its stream.
 -- KEYS  1 stream
 -- ARGV  1 group, 2 entry, 3… its fields and values
 -- Returns 1, now or before

@@ -4,7 +4,7 @@
 -- id has a job, the job's end answers the push: the receipts of its attempts must not become refusals.
 -- KEYS  1 finished, 2 reply_to, 3 hash
 -- ARGV  1 id, 2 name of the firing of the end (empty: none), 3 the middle of the names of receipts
--- Returns 1 told; 0 the end of the job tells the services
+-- Returns 1 sent; 0 the end of the job notifies the services
 -- Cost  O(1)
 local finished, replies, hash = KEYS[1], KEYS[2], KEYS[3]
 local id, name, middle = ARGV[1], ARGV[2], ARGV[3]

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Gives a running job back what Redis has lost of it: a job with a state its deadline, if it has
--- none. The id of a job without a state is pushed again: its record decides what comes next.
+-- Restores what Redis has lost of a running job: the deadline of a job that has a state. The id of a
+-- job without a state is pushed again, so that its record decides what comes next.
 -- KEYS  1 hash, 2 deadlines, 3 jobs, 4 wake
 -- ARGV  1 id
--- Returns 1 pushed again; 2 its deadline is put back; -1 the job has both, or does not run
+-- Returns 1 pushed again; 2 its deadline is restored; -1 the job has both, or does not run
 -- Cost  O(log n)
 local hash, deadlines, id = KEYS[1], KEYS[2], ARGV[1]
 

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
 -- Uses  receipts
 -- Ends attempts whose records are final: removes the hash and the deadline, leaves a
--- tombstone for a while, tells the services that asked for receipts, and acknowledges the entry.
+-- tombstone for a while, sends the receipts that services asked for, and acknowledges the entry.
 -- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to, 7
 --       contenders; then of every job: its hash, its tombstone
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
---       entry (empty: none), summary of its tasks, the firing that tells of the end (empty: none)
+--       entry (empty: none), summary of its tasks, the firing that reports the end (empty: none)
 -- Returns for every job 1 settled, now or before; 0 another worker has the entry, or the job
 --       is not claimed; -1 gone; -6 the key is not a job
 -- Cost  O(jobs * log n); the data is freed in the background
@@ -31,7 +31,7 @@ for i = 1, jobs do
   elseif was == attempt then
     outcome = 1
     local file, report = status == 'SUCCESS' or status == 'PARTIAL', match(of, '^(.*)/[^/]*/[^/]*$')
-    -- Told first: if that fails, nothing of the job has changed.
+    -- Sent first: if that fails, nothing of the job has changed.
     if replies then
       send_receipts(KEYS[6], KEYS[5], id, attempt .. '/ended/' .. started .. '/' .. deadline .. '/' .. report)
       redis.pcall('HDEL', KEYS[6], id)

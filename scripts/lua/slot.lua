@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes a slot of a source, or renews the caller's lease of one.
--- KEYS  1 slots: holder, <id>/<attempt>/<listener>/<entry>/<worker>, → end of its lease
+-- Takes a slot of a source or a report, or renews the caller's lease of one.
+-- KEYS  1 slots: holder → end of its lease
 -- ARGV  1 holder, 2 number of slots, 3 lease (ms)
 -- Returns 1 taken or renewed; 0 all slots are taken
 -- Cost  O(log n), and O(log n) for every lease that has ended

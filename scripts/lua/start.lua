@@ -1,7 +1,7 @@
 #!lua
 -- Uses  receipts
 -- Starts attempts of jobs: the hash with state and counters, the deadline, and one entry
--- for every listener of stage 1, and tells the services that asked for receipts. Acknowledges
+-- for every listener of stage 1, and the receipts that services asked for. Acknowledges
 -- the entries that asked for it. A field `job` that is not a state is replaced.
 -- KEYS  1 deadlines, 2 events, 3 jobs, 4 wake, 5 epoch, 6 reply_to, 7 finished, 8… N task
 --       streams; then of every job: its hash, its tombstone

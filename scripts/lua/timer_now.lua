@@ -1,5 +1,5 @@
 #!lua
--- Fires a timer now, whatever time it is set for. One that repeats keeps its next time.
+-- Fires a timer now, even if it is not due. A repeating timer keeps its next time.
 -- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key, 6 fired,
 --       7 events
 -- ARGV  1 name, 2 whether it repeats (1 or empty), 3 cap of the events

@@ -7,7 +7,7 @@
 -- with the time that it was set to.
 -- KEYS  1 timers, 2 anchors, 3 paused
 -- ARGV  1 max timers to list, 2 how many that are due to skip
--- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
+-- Returns {wait until the next one is due, in ms, or -1 if there is none, or
 --       0 if there may be more to do; now; then of every timer: name, due (ms, or
 --       "none" and its score), anchor or an empty string}
 -- Cost  O(log n + timers)

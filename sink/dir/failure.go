@@ -38,8 +38,8 @@ func (r root) failed(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// bare is an error of a file without the file, of which the sentence tells already; but
-// not where the file is the point.
+// bare removes the file from an error, because the sentence names it already, unless the remedy
+// refers to the file.
 func bare(err error) error {
 	var number syscall.Errno
 	if errors.As(err, &number) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {

@@ -57,7 +57,7 @@ func New(ctx context.Context, url report.SinkURL, opts ...option.ClientOption) (
 	if err != nil {
 		return nil, fmt.Errorf("connect to Google Cloud Storage: %w", err)
 	}
-	// RetryAlways is right, since nothing here does harm when it is done twice:
+	// RetryAlways is right, because everything here may be done twice:
 	// creating has its precondition, deleting is for good.
 	handle := client.Bucket(bucket).Retryer(
 		storage.WithPolicy(storage.RetryAlways),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -55,7 +56,10 @@ func (p health) ready(ctx context.Context) error {
 	if err := p.ping(ctx, false); err != nil || p.files == nil {
 		return err
 	}
-	return p.files.State(ctx)
+	if err := p.files.State(ctx); err != nil {
+		return fmt.Errorf("sink: %w", err)
+	}
+	return nil
 }
 
 // sink returns the error of the last write of this process if it persists, and otherwise that
