@@ -130,7 +130,7 @@ func TestRoomsAreApart(t *testing.T) {
 // bringsFields reports whether a package is one with which the kinds of a room bring their own fields
 // to a configuration, which they do not read.
 func bringsFields(room, path string) bool {
-	return room == "/listeners" && (path == module+"/config/decode" || path == module+"/config/kind")
+	return (room == "/listeners" || room == "/scheduler") && (path == module+"/config/decode" || path == module+"/config/kind")
 }
 
 // The SDKs of Google and OpenTelemetry are heavy: one package has each, and the command.
@@ -171,7 +171,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 		for _, not := range []string{
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
 			"github.com/google/go-cmp", "github.com/getkin/kin-openapi", module + "/internal/testenv/testmain", module + "/sink/sinktest",
-			module + "/listeners/listenertest", module + "/format/formattest", module + "/dataset/datasettest",
+			module + "/listeners/listenertest", module + "/format/formattest", module + "/scheduler/action/actiontest", module + "/dataset/datasettest",
 		} {
 			if within(d, not) {
 				t.Errorf("the command links %s", d)

@@ -146,7 +146,7 @@ func (k *checker) headers(fields []headerFields) map[string]report.Secret {
 		if s.Has("file") {
 			at, value = s.Get("file").Hidden(), string(h.File)
 		}
-		wrong := badHeader(h.Name, value, apiHeaders)
+		wrong := report.CheckHeader(h.Name, value, apiHeaders)
 		switch {
 		case !s.Readable() || s.Wrong("") || s.Wrong("file"):
 		case strings.TrimSpace(value) == "":
@@ -170,7 +170,7 @@ func (k *checker) checkAPI(a *apiFields) kind.Source {
 	}
 	a.Kind, a.URL, a.API.Headers = of.Name, strings.TrimRight(a.URL, "/"), k.headers(a.Headers)
 	at := k.Of(a).Get("idempotency")
-	if wrong := badHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
+	if wrong := report.CheckHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
 		at.Problem("headers sets this header, too", "Remove it from headers: every job has its own key")
 	} else if wrong != nil {
 		at.Problem(wrong.Message, wrong.Remedy)
@@ -185,30 +185,6 @@ func hasHeader(headers map[string]report.Secret, name string) bool {
 
 // apiHeaders are the headers that Fanfold sets on requests to an API.
 var apiHeaders = []string{"content-length", "transfer-encoding", "content-type", "accept-encoding", "connection", "te", "upgrade"}
-
-// badHeader rejects a header that would not be sent as written, such as one of own.
-func badHeader(name, value string, own []string) *report.Mistake {
-	switch lower := strings.ToLower(name); {
-	case slices.Contains(own, lower):
-		return &report.Mistake{Message: "Fanfold sets " + name + " itself", Remedy: "Remove it"}
-	case lower == "host" || lower == "trailer":
-		return &report.Mistake{Message: name + " cannot be set here", Remedy: "Remove it; the host comes from the url"}
-	}
-	control := strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
-	return unless(!control, "the value of "+name+" contains a control character", "Remove it; a line break at the end of a variable is one, too")
-}
-
-// refer reports whether a field names something that exists, and notes the problem if not.
-func refer(s decode.Section, field, name, what string, known []string) bool {
-	if at := s.Get(field); !at.Given() {
-		s.Missing(field, "Name one of "+what+": "+report.Listing(known))
-	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // if none are known, there is a problem for that already
-		at.Problem("no such "+strings.TrimSuffix(what, "s"), report.DidYouMean(name, known))
-	} else {
-		return true
-	}
-	return false
-}
 
 // sortedKeys makes messages and loops independent of the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -16,7 +16,7 @@ var columnForm = regexp.MustCompile("^" + report.Identifier + "$")
 func (k *checker) checkRecords() {
 	r, s := &k.config.Records, k.Of(&k.f.Records)
 	r.Parameters = k.config.Limits.Parameters
-	if refer(s, "database", r.Database, "databases", sortedKeys(k.config.Databases)) {
+	if s.Refers("database", r.Database, "databases", sortedKeys(k.config.Databases)) {
 		kind := k.config.Databases[r.Database].Kind
 		if of, ok := k.kinds.Sources.Of(kind); ok && !of.Records {
 			s.Get("database").Problem("the records cannot be in a database of kind "+kind, "Name a database of MySQL or MariaDB")

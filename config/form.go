@@ -36,17 +36,21 @@ var language = decode.Language{
 		reflect.TypeFor[report.Kind]():          texts(report.Kinds),
 	},
 	Forms: map[string]func(text string) *report.Mistake{
-		"database":    matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid database name", "Use up to 64 letters, digits, _ and -"),
-		"api":         matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid API name", "Use up to 64 letters, digits, _ and -"),
-		"report":      matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid report name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-		"timer":       matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid timer name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-		"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid parameter name", "Use letters, digits and _, and do not begin with a digit"),
-		"header":      matches(headerForm, "not a valid header name", "Use letters, digits and -"),
-		"idempotency": matches(headerForm, "not a valid header name", "Write the header by which the API recognizes repeated requests, such as Idempotency-Key, or none"),
-		"table":       matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid table name", "Write table or schema.table, of letters, digits, _ and $"),
-		"column":      matches(`^`+report.Identifier+`$`, "not a valid column name", "Use letters, digits, _ and $"),
-		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid stream name", "Use 1 to 512 printable characters without spaces"),
-		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
+		"database":  matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid database name", "Use up to 64 letters, digits, _ and -"),
+		"api":       matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid API name", "Use up to 64 letters, digits, _ and -"),
+		"report":    matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid report name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"timer":     matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid timer name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"parameter": matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid parameter name", "Use letters, digits and _, and do not begin with a digit"),
+		"header": func(text string) *report.Mistake {
+			return unless(report.ValidHeader(text), "not a valid header name", "Use letters, digits and -")
+		},
+		"idempotency": func(text string) *report.Mistake {
+			return unless(report.ValidHeader(text), "not a valid header name", "Write the header by which the API recognizes repeated requests, such as Idempotency-Key, or none")
+		},
+		"table":  matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid table name", "Write table or schema.table, of letters, digits, _ and $"),
+		"column": matches(`^`+report.Identifier+`$`, "not a valid column name", "Use letters, digits, _ and $"),
+		"stream": matches(`^[^ \p{C}\p{Z}]+$`, "not a valid stream name", "Use 1 to 512 printable characters without spaces"),
+		"query":  matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"user": func(text string) *report.Mistake {
 			return unless(report.ValidUser(text), "not a valid user name", "Use up to 100 letters, digits and . _ @ + -")
 		},
@@ -76,8 +80,6 @@ func texts[T ~string](words []T) []string {
 func textOf[T any](parse func(text string) (T, *report.Mistake)) func(text string) (any, *report.Mistake) {
 	return func(text string) (any, *report.Mistake) { return parse(text) }
 }
-
-const headerForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
 
 // matches returns the form that a regular expression defines.
 func matches(expression, message, remedy string) func(string) *report.Mistake {

@@ -86,6 +86,9 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 		}
 		all = append(all, described{f, ownerOf(of, f), v.FieldByIndex(f.Index), texts[commented(of, f)]})
 	}
+	for _, f := range TestKinds.language().Choices(of) {
+		all = append(all, described{f, of, reflect.ValueOf(""), f.Tag.Get("doc")})
+	}
 	return all
 }
 

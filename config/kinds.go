@@ -15,6 +15,7 @@ type Kinds struct {
 	Formats []report.Format   // of files; the first is the default
 	Sinks   []report.SinkKind // places of files
 	Sources kind.Sources      // of listeners; the first is the default
+	Actions []kind.Action     // of timers
 }
 
 // language returns the language of a configuration that can choose these kinds.
@@ -31,6 +32,9 @@ func (k Kinds) language() decode.Language {
 	}
 	for _, s := range k.Sinks {
 		l.Kinds["sink"] = append(l.Kinds["sink"], decode.Kind{Name: s.Scheme, Fields: s.Fields})
+	}
+	for _, a := range k.Actions {
+		l.Kinds["action"] = append(l.Kinds["action"], decode.Kind{Name: a.Name, Doc: a.Doc, Fields: a.Fields})
 	}
 	l.Types = maps.Clone(l.Types)
 	l.Types[reflect.TypeFor[report.SinkURL]()] = textOf(k.ParseSink)

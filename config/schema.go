@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"maps"
@@ -165,7 +164,7 @@ func (s *schema) ref(t reflect.Type) object {
 		return object{"$ref": "#/$defs/" + name}
 	}
 	s.defs[name] = nil
-	if table, _, ok := decode.KindsOf(t); ok {
+	if table, _, ok := decode.KindsOf(t, "of"); ok {
 		s.defs[name] = s.chooses(name, t, table)
 	} else {
 		s.defs[name] = s.mapping(part{name, t})
@@ -212,7 +211,7 @@ func (s *schema) mapping(parts ...part) object {
 	for _, p := range parts {
 		v := reflect.New(p.of)
 		decode.Defaults(s.Language, v.Interface())
-		for _, f := range decode.Fields(p.of) {
+		for _, f := range append(decode.Fields(p.of), s.Choices(p.of)...) {
 			file := f.Tag.Get("file")
 			switch {
 			case f.Is("need") && file != "":
@@ -226,7 +225,13 @@ func (s *schema) mapping(parts ...part) object {
 			if f.Name == "" {
 				continue
 			}
-			properties[f.Name] = s.property(p, f, v.Elem().FieldByIndex(f.Index))
+			text := f.Tag.Get("default")
+			if f.Index != nil && text == "" {
+				if value := v.Elem().FieldByIndex(f.Index); value.Kind() == reflect.String {
+					text = value.String()
+				}
+			}
+			properties[f.Name] = s.property(p, f, text)
 			if file != "" {
 				properties[file] = object{"type": "string", "description": "File that holds the value, instead of `" + f.Name + "`"}
 			}
@@ -248,19 +253,19 @@ func (s *schema) mapping(parts ...part) object {
 	return all
 }
 
-// property returns the schema of a field. value is the one that it has if the file leaves it out.
-func (s *schema) property(p part, f decode.Field, value reflect.Value) object {
+// property returns the schema of a field. absent is its value if the file leaves it out.
+func (s *schema) property(p part, f decode.Field, absent string) object {
 	property := object{}
-	if text := cmp.Or(f.Tag.Get("doc"), s.describe(p.definition, p.of, f)); text != "" {
+	text := f.Tag.Get("doc")
+	if text == "" {
+		text = s.describe(p.definition, p.of, f)
+	}
+	if text != "" {
 		property["description"] = text
 	}
 	maps.Copy(property, s.of(f.Type, f.Tag))
-	text := f.Tag.Get("default")
-	if text == "" && value.Kind() == reflect.String {
-		text = value.String()
-	}
-	if text != "" {
-		property["default"] = text
+	if absent != "" {
+		property["default"] = absent
 	}
 	return property
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -64,27 +65,27 @@ func TestLoadTimers(t *testing.T) {
 	want := report.Timers{
 		{
 			Name: "welcome", Line: line + 2, Key: pattern("send_message-{user}-{type}"), Missed: report.MissedOnce, MissedAfter: time.Minute, Retry: report.DefaultRetry,
-			Append: &report.Append{Stream: "messages", Fields: map[string]report.Template{"user": report.NewTemplate("{user}"), "type": report.NewTemplate("{type}")}},
+			Action: "append", Own: &action.AppendFields{Stream: "messages", Fields: map[string]report.Template{"user": report.NewTemplate("{user}"), "type": report.NewTemplate("{type}")}},
 		},
 		{
 			Name: "monthly", Line: line + 27, Key: pattern("monthly"), Every: report.Every{Months: 3, Zone: time.UTC}, Missed: report.MissedOnce, MissedAfter: time.Minute, Retry: report.DefaultRetry,
-			Append: &report.Append{Stream: "messages"},
+			Action: "append", Own: &action.AppendFields{Stream: "messages"},
 		},
 		{
 			Name: "notify", Line: line + 12, Key: pattern("notify-{user}"), Every: report.Every{Exact: 36 * time.Hour}, Missed: report.MissedOnce, MissedAfter: time.Minute,
-			Retry: report.Retry{Retries: 2, Delay: 5 * time.Second, Exponential: true, MaxDelay: time.Minute},
-			Call: &report.Call{
+			Retry:  report.Retry{Retries: 2, Delay: 5 * time.Second, Exponential: true, MaxDelay: time.Minute},
+			Action: "call", Own: &action.CallFields{
 				URL: report.NewTemplate("http://127.0.0.1/{user}"), Method: "PUT", Timeout: 3 * time.Second, Body: report.NewTemplate(`{"user":"{user}"}`),
 				Headers: map[string]report.Template{"Authorization": report.NewTemplate("Bearer " + canary), "Content-Type": report.NewTemplate("application/json")},
 			},
 		},
 		{
 			Name: "weekly", Line: line + 5, Key: pattern("weekly-{day}"), Every: report.Every{Days: 7, Zone: berlin}, TimeZone: "Europe/Berlin", Missed: report.MissedSkip, MissedAfter: 5 * time.Minute, Retry: report.DefaultRetry,
-			Submit: &report.Submit{Report: "orders", Parameters: map[string]report.Template{"since": report.NewTemplate("{day}")}},
+			Action: "submit", Records: true, Own: &action.SubmitFields{Report: "orders", Parameters: map[string]report.Template{"since": report.NewTemplate("{day}")}},
 		},
 		{
 			Name: "office", Line: line + 22, Key: pattern("office"), Cron: report.Cron{Expression: "0 9 * * Mon-Fri", Zone: berlin}, TimeZone: "Europe/Berlin", Missed: report.MissedOnce, MissedAfter: time.Minute, Retry: report.DefaultRetry,
-			Append: &report.Append{Stream: "messages"},
+			Action: "append", Own: &action.AppendFields{Stream: "messages"},
 		},
 	}
 	zones := cmp.Comparer(func(a, b *time.Location) bool { return a == b || a != nil && b != nil && a.String() == b.String() })

@@ -28,14 +28,9 @@ type Timer struct {
 	// Retries of the action. A process runs 32 actions at once; those that wait for a retry do not count
 	Retry Retry `yaml:"retry"`
 
-	// The action: exactly one of them is set.
-
-	// Inserts a record and pushes its id
-	Submit *Submit `yaml:"submit"`
-	// Appends an entry to a stream of yours
-	Append *Append `yaml:"append"`
-	// Sends an HTTP request
-	Call *Call `yaml:"call"`
+	Action  string // kind of its action
+	Own     any    `choice:"action"` // pointer to the own fields of its action
+	Records bool   // its action inserts records
 }
 
 // Repeats reports whether it fires more than once.
@@ -109,37 +104,6 @@ const (
 	MissedSkip Missed = "skip" // it does not fire; a repeating timer fires again at its next time
 )
 
-// Submit inserts a record and pushes its id.
-type Submit struct {
-	// Name of a report
-	Report string `yaml:"report" need:"Name one of the reports"`
-	// Values of the parameters, by name, as texts
-	Parameters map[string]Template `yaml:"parameters"` // Report.Bind turns "42" into an integer
-}
-
-// Append appends an entry to a stream that services read. The entry has Fields, the
-// timer's name as timer, and its due time in milliseconds as due.
-type Append struct {
-	// Key of the stream
-	Stream string `yaml:"stream" form:"stream" need:"Name the stream that services read"`
-	// Fields of the entry, by name, as texts
-	Fields map[string]Template `yaml:"fields"`
-}
-
-// Call sends a request to a service.
-type Call struct {
-	// `http://` or `https://`
-	URL Template `yaml:"url" secret:"" need:"Write http://host/path, with {name} where a value goes"` // the values are escaped for their place
-	// Method of the request
-	Method string `yaml:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE" default:"POST"`
-	// Headers of the request, by name. Their values are secret
-	Headers map[string]Template `yaml:"headers" secret:""`
-	// Body of the request
-	Body Template `yaml:"body" secret:""` // the values are escaped for its Content-Type
-	// Maximum time of one request
-	Timeout time.Duration `yaml:"timeout" default:"10s"`
-}
-
 // Timers are the definitions of timers, those with the longest prefix first.
 type Timers []*Timer
 
@@ -162,7 +126,7 @@ func (ts Timers) Sorted() Timers {
 	return ts
 }
 
-// Submit reports whether a timer submits a report.
-func (ts Timers) Submit() bool {
-	return slices.ContainsFunc(ts, func(t *Timer) bool { return t.Submit != nil })
+// InsertRecords reports whether the action of a timer inserts records.
+func (ts Timers) InsertRecords() bool {
+	return slices.ContainsFunc(ts, func(t *Timer) bool { return t.Records })
 }

@@ -14,9 +14,9 @@
 //     arrive.
 //
 // Timers run what services have scheduled: timer.go, timer_adopt.go for keys with a TTL,
-// timer_fire.go for due timers, and timer_action.go for the action of a firing. Services are
-// notified of jobs in the same way: notify.go sends requests when jobs end, receipt.go appends to
-// the streams of services that pushed ids.
+// timer_fire.go for due timers, and timer_action.go for their firings, whose actions are in package
+// action. Services are notified of jobs in the same way: notify.go sends requests when jobs end,
+// receipt.go appends to the streams of services that pushed ids.
 //
 // Events make it punctual, but nothing depends on them: every loop polls once a second. If a server
 // publishes no events, a service's ZADD that is due at once may wait for that second.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -72,7 +73,7 @@ func BenchmarkFireDue(b *testing.B) {
 		b.Fatal(wrong)
 	}
 	timers, err := NewTimers(TimerOptions{Scripts: s, Redis: client, Consumer: "c1", Timers: report.Timers{
-		{Name: "message", Key: pattern, Missed: report.MissedOnce, Append: &report.Append{Stream: "messages"}},
+		{Name: "message", Key: pattern, Missed: report.MissedOnce, Action: "append", Own: &action.AppendFields{Stream: "messages"}},
 	}})
 	if err != nil {
 		b.Fatal(err)

@@ -15,11 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -79,35 +78,34 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 	case of.Notify == nil:
 		return step.Result{Kind: step.Void}
 	}
-	f.Timer, f.notice = &report.Timer{Name: "notify", Retry: of.Notify.Retry}, &notice{of.Notify, r}
+	f.Timer, f.act = &report.Timer{Name: "notify", Retry: of.Notify.Retry}, notice{of.Notify, r}.act
 	return step.Result{}
 }
 
-// notify sends the request for the end of a job in the form of Standard Webhooks.
-func (t *Timers) notify(ctx context.Context, f *firing) error {
-	n := f.notice
+// act sends the request for the end of a job in the form of Standard Webhooks.
+func (n notice) act(ctx context.Context, t action.Tools, f action.Firing) ([]string, error) {
 	key, err := n.Key()
 	if err != nil {
-		return backoff.Permanent(fmt.Errorf("notify.secret: %w", err)) // unreachable: the configuration was checked
+		return nil, action.Permanent(fmt.Errorf("notify.secret: %w", err)) // unreachable: the configuration was checked
 	}
 	to, err := url.Parse(n.URL)
 	if err != nil {
-		return backoff.Permanent(err) // as above
+		return nil, action.Permanent(err) // as above
 	}
 	body, err := json.Marshal(struct {
 		Type      string    `json:"type"`
 		Timestamp time.Time `json:"timestamp"`
 		Data      Ended     `json:"data"`
-	}{"job.finished", time.UnixMilli(f.due).UTC(), n.Ended})
+	}{"job.finished", time.UnixMilli(f.Due).UTC(), n.Ended})
 	if err != nil {
-		return backoff.Permanent(err)
+		return nil, action.Permanent(err)
 	}
 	// The same in each request about this end. A record that is retried keeps its attempt until its next job
 	// starts, and can end before that, with another status.
 	id := fmt.Sprintf("%s-%d-%s", n.ID, n.Attempt, strings.ToLower(string(n.Status)))
 	now := strconv.FormatInt(time.Now().Unix(), 10)
-	return t.send(ctx, ask.Request{
-		Method: http.MethodPost, URL: to, Body: body, Timeout: n.Timeout, MaxBytes: 2 * maxAnswer,
+	return nil, t.Send(ctx, ask.Request{
+		Method: http.MethodPost, URL: to, Body: body, Timeout: n.Timeout,
 		Header: http.Header{
 			"Content-Type": {"application/json"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now}, "Webhook-Signature": {"v1," + sign(key, id, now, body)},
 		},

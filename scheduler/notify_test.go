@@ -19,6 +19,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -203,7 +204,7 @@ func TestATimerDoesNotWaitForEnds(t *testing.T) {
 	t.Cleanup(func() { close(gate) })
 	b, e := telling(t, url)
 	b.options.Reports["r"].Notify.Timeout = time.Hour
-	b.options.Timers = append(b.options.Timers, message(t, func(d *report.Timer) { d.Append.Stream = b.stream }))
+	b.options.Timers = append(b.options.Timers, message(t, func(d *report.Timer) { d.Own.(*action.AppendFields).Stream = b.stream }))
 	for i := range 100 {
 		id := strconv.Itoa(i)
 		e.set(Ended{ID: id, Report: "r", Attempt: 1, Status: report.Success})

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,30 +15,17 @@ import (
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 )
-
-// Submitter inserts records for timers, every record once.
-type Submitter interface {
-	// Submit inserts a PENDING record for a firing, identified by name and due time (ms), and
-	// returns the record's id. Another call for the same firing inserts nothing and returns the
-	// same id. An error that matches ErrOutage is not the timer's fault; one that matches
-	// ErrRefused is permanent. It must be safe for concurrent use.
-	Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error)
-}
-
-// ErrOutage matches errors of an unavailable server: the action is retried until it works.
-var ErrOutage = errors.New("a server is unavailable")
-
-// ErrRefused matches permanent errors: the action is not retried.
-var ErrRefused = errors.New("the same would fail again")
 
 // TimerOptions configures Timers.
 type TimerOptions struct {
 	Scripts   *scripts.Scripts
 	Redis     redis.UniversalClient // for blocking reads
 	Timers    report.Timers
-	Submitter Submitter // needed where a timer submits
+	Actions   action.Kinds     // those of Timers
+	Submitter action.Submitter // needed where the action of a timer inserts records
 	Reports   map[string]*report.Report
 	Records   Records       // needed where a report tells of its jobs
 	Slots     int           // actions of timers at once in this process, and a quarter as many ends that are told; 0 means 32
@@ -53,7 +41,7 @@ type Timers struct {
 	o          TimerOptions
 	scripts    *scripts.Scripts
 	log        *slog.Logger
-	client     *ask.Client
+	tools      action.Tools
 	fire       step.Bell // something may be due sooner
 	heard      step.Bell // there are events
 	scan       step.Bell // scan all keys
@@ -75,8 +63,11 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		return nil, errors.New("Scripts, Redis and Consumer are required")
 	}
 	for _, t := range o.Timers {
-		if t.Submit != nil && o.Submitter == nil {
+		if t.Records && o.Submitter == nil {
 			return nil, errors.New("a Submitter is required for timer " + t.Name)
+		}
+		if _, ok := o.Actions.Of(t.Action); !ok {
+			return nil, fmt.Errorf("no action %q for timer %s", t.Action, t.Name)
 		}
 	}
 	if o.Slots == 0 {
@@ -89,14 +80,15 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Timers{
-		o: o, scripts: o.Scripts, log: o.Log, client: ask.New(0), events: map[string]touched{}, began: time.Now(),
+		tools: action.Tools{Scripts: o.Scripts, Submitter: o.Submitter, Client: ask.New(0), Log: o.Log},
+		o:     o, scripts: o.Scripts, log: o.Log, events: map[string]touched{}, began: time.Now(),
 		fire: step.NewBell(), heard: step.NewBell(), scan: step.NewBell(), bringLater: step.NewBell(),
 	}, nil
 }
 
 // Run works until ctx ends, and then returns nil. It waits for the end of an outage of Redis.
 func (t *Timers) Run(ctx context.Context) error {
-	defer t.client.Close()
+	defer t.tools.Client.Close()
 	var group errgroup.Group
 	group.Go(func() error { return step.Loop(ctx, t.log, "fire timers", pause, t.fire, t.fireDue) })
 	group.Go(func() error { return step.Loop(ctx, t.log, "hear of timers", pause, t.heard, t.adoptHeard) })

@@ -2,12 +2,8 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -26,16 +23,13 @@ type actions struct {
 	stream string
 }
 
-// firing is a fired timer with its definition.
+// firing is a fired timer with its definition, or the end of a job.
 type firing struct {
-	*report.Timer
-	name   string
-	due    int64 // ms
-	tries  int   // that were made before
-	values map[string]string
-	notice *notice // it is the end of a job; nil: it is a timer
-	entry  step.Entry
-	of     actions
+	action.Firing
+	tries int // that were made before
+	act   func(context.Context, action.Tools, action.Firing) (event []string, err error)
+	entry step.Entry
+	of    actions
 }
 
 var (
@@ -43,10 +37,7 @@ var (
 	_ step.Step             = (*firing)(nil)
 )
 
-// id identifies the firing, in every try of its action.
-func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10) }
-
-func (f *firing) Job() string { return f.name }
+func (f *firing) Job() string { return f.Name }
 
 func (f *firing) Renew(ctx context.Context) (bool, error) {
 	return f.of.scripts.Streams.Renew(ctx, f.of.stream, f.of.o.Consumer, f.entry.ID)
@@ -56,20 +47,22 @@ func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) +
 
 // Claim reads an entry. A firing without a definition here is left to other processes for a while.
 func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Result) {
-	f := &firing{name: entry.Fields["name"], entry: entry, of: t}
+	f := &firing{Firing: action.Firing{Name: entry.Fields["name"]}, entry: entry, of: t}
 	var err error
-	receipt, ok := job.ParseReceipt(f.name)
-	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !ok && !report.ValidTimer(f.name) {
+	receipt, ok := job.ParseReceipt(f.Name)
+	if f.Due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !ok && !report.ValidTimer(f.Name) {
 		return f, t.failed(ctx, f, errors.New("not a firing: the fields name and due are required"))
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
 	if ok {
 		return f, t.receipt(ctx, f, receipt)
 	}
-	if id, attempt, ok := job.ParseEnd(f.name); ok {
+	if id, attempt, ok := job.ParseEnd(f.Name); ok {
 		return f, t.end(ctx, f, id, attempt)
 	}
-	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); ok {
+	if f.Timer, f.Values, ok = t.o.Timers.Match(f.Name); ok {
+		kind, _ := t.o.Actions.Of(f.Action)
+		f.act = kind.Act
 		return f, step.Result{}
 	}
 	if !t.leaves(f.age()) {
@@ -80,12 +73,12 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 
 // Work executes the action.
 func (t actions) Work(ctx context.Context, f *firing) step.Result {
-	more, err := t.act(ctx, f)
+	more, err := f.act(ctx, t.tools, f.Firing)
 	if err == nil {
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), doneTime)
 		defer cancel()
-		if err := t.scripts.Timers.Done(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); errors.Is(err, scripts.ErrFull) {
-			t.log.Warn("could not record the event of a timer: Redis is full", "timer", f.name) // the action must not be repeated
+		if err := t.scripts.Timers.Done(quick, f.Name, strconv.FormatInt(f.Due, 10), "done", more...); errors.Is(err, scripts.ErrFull) {
+			t.log.Warn("could not record the event of a timer: Redis is full", "timer", f.Name) // the action must not be repeated
 		} else if err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
@@ -94,9 +87,9 @@ func (t actions) Work(ctx context.Context, f *firing) step.Result {
 	r := step.Result{Kind: step.Retry, Err: err}
 	asked := (*backoff.RetryAfterError)(nil)
 	switch {
-	case errors.Is(err, ErrOutage):
+	case errors.Is(err, action.ErrOutage):
 		r.Kind, r.After = step.Outage, outageWait
-	case errors.As(err, new(*backoff.PermanentError)), errors.Is(err, ErrRefused):
+	case errors.Is(err, action.ErrPermanent):
 		r.Kind = step.Permanent
 	case errors.As(err, &asked):
 		r.After = asked.Duration
@@ -129,14 +122,14 @@ func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
 // later moves a firing to the set of waiting firings, where it uses no slot, and acknowledges its
 // entry. If that fails, the entry is taken over after the lease.
 func (t actions) later(ctx context.Context, f *firing, a scripts.Requeue) step.Result {
-	e := scripts.FiredEntry{Name: f.name, Due: f.entry.Fields["due"], Late: f.entry.Fields["late"], Try: f.tries}
+	e := scripts.FiredEntry{Name: f.Name, Due: f.entry.Fields["due"], Late: f.entry.Fields["late"], Try: f.tries}
 	if a.Counts {
 		e.Try++
 	}
 	if _, err := t.scripts.Timers.FireLater(ctx, t.stream, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	t.log.Debug("the action of a timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
+	t.log.Debug("the action of a timer waits", "timer", f.Name, "wait", a.Delay, "err", a.Error)
 	t.bringLater.Ring()
 	return step.Result{Kind: step.Moved}
 }
@@ -149,67 +142,7 @@ func (f *firing) age() time.Duration {
 	text, _, _ := strings.Cut(f.entry.ID, "-")
 	now, _ := strconv.ParseInt(text, 10, 64)
 	late, _ := strconv.ParseInt(f.entry.Fields["late"], 10, 64)
-	return time.Duration(now-f.due-late) * time.Millisecond
-}
-
-// act executes the action. It returns fields for the event.
-func (t *Timers) act(ctx context.Context, f *firing) (more []string, err error) {
-	switch {
-	case f.notice != nil:
-		return nil, t.notify(ctx, f)
-	case f.Submit != nil:
-		return t.submit(ctx, f)
-	case f.Append != nil:
-		return nil, t.append(ctx, f)
-	}
-	return nil, t.call(ctx, f)
-}
-
-// submit inserts a record, once per firing, and pushes its id.
-func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
-	parameters := map[string]string{}
-	for name, template := range f.Submit.Parameters {
-		parameters[name] = template.Fill(f.values, nil)
-	}
-	text, err := json.Marshal(parameters)
-	if err != nil {
-		return nil, backoff.Permanent(err)
-	}
-	id, err := t.o.Submitter.Submit(ctx, f.name, f.due, f.Submit.Report, text)
-	if err != nil {
-		return nil, err
-	}
-	err = step.Ensure(ctx, t.log, "push a timer's record", func() error {
-		return final(t.scripts.Streams.Append(ctx, t.scripts.Keys.Jobs, 0, "id", id))
-	})
-	return []string{"record", id}, err
-}
-
-// appended is the approximate cap of a stream to which timers append.
-const appended = 100_000
-
-func (t *Timers) append(ctx context.Context, f *firing) error {
-	fields := []string{"timer", f.name, "due", strconv.FormatInt(f.due, 10)}
-	for _, name := range slices.Sorted(maps.Keys(f.Append.Fields)) {
-		fields = append(fields, name, f.Append.Fields[name].Fill(f.values, nil))
-	}
-	err := t.scripts.Streams.Append(ctx, f.Append.Stream, appended, fields...)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, scripts.ErrBroken):
-		return backoff.Permanent(err)
-	}
-	// The stream may be on another server: an action that waits for it uses no slot.
-	return fmt.Errorf("%w: %w", ErrOutage, err)
-}
-
-// final marks an error of Redis that would repeat.
-func final(err error) error {
-	if errors.Is(err, scripts.ErrBroken) {
-		return backoff.Permanent(err)
-	}
-	return err
+	return time.Duration(now-f.Due-late) * time.Millisecond
 }
 
 const (

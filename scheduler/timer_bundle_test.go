@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -35,12 +36,12 @@ func newTimers(t *testing.T, server *testenv.Redis, definitions ...*report.Timer
 	b := &timersBundle{t: t, client: client, prefix: name + ":", stream: name + "-messages"}
 	b.s = scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: b.prefix, Hash: name + "-", Replies: "replies-"}})
 	for _, d := range definitions {
-		if d.Append != nil {
-			d.Append.Stream = b.stream
+		if own, ok := d.Own.(*action.AppendFields); ok {
+			own.Stream = b.stream
 		}
 	}
 	b.options = TimerOptions{
-		Scripts: b.s, Redis: client, Timers: definitions, Consumer: "c1", Lease: time.Second,
+		Scripts: b.s, Redis: client, Timers: definitions, Actions: action.Kinds{action.Submit, action.Append, action.Call}, Consumer: "c1", Lease: time.Second,
 		Log: slog.New(slog.NewTextHandler(logTo{t}, nil)),
 	}
 	return b
@@ -62,7 +63,7 @@ func message(t *testing.T, change ...func(*report.Timer)) *report.Timer {
 	}
 	d := &report.Timer{
 		Name: "message", Key: pattern, Missed: report.MissedOnce, MissedAfter: time.Minute, Retry: report.Retry{Retries: 3, Delay: 10 * time.Millisecond},
-		Append: &report.Append{Fields: map[string]report.Template{"user": report.NewTemplate("{user}"), "type": report.NewTemplate("{type}")}},
+		Action: "append", Own: &action.AppendFields{Fields: map[string]report.Template{"user": report.NewTemplate("{user}"), "type": report.NewTemplate("{type}")}},
 	}
 	for _, c := range change {
 		c(d)

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -54,8 +54,7 @@ func (s *service) got() []string {
 
 func calling(url string) func(*report.Timer) {
 	return func(d *report.Timer) {
-		d.Append = nil
-		d.Call = &report.Call{
+		d.Action, d.Own = "call", &action.CallFields{
 			URL: report.NewTemplate(url + "/users/{user}?type={type}"), Method: "POST", Timeout: 5 * time.Second,
 			Headers: map[string]report.Template{"X-User": report.NewTemplate("u={user}")},
 			Body:    report.NewTemplate(`{"type":"{type}"}`),
@@ -179,7 +178,7 @@ func (s *inserter) Submit(_ context.Context, name string, due int64, report stri
 	defer s.mu.Unlock()
 	s.calls++
 	if s.calls <= s.away {
-		return "", fmt.Errorf("%w: no connection", ErrOutage)
+		return "", action.Outage(errors.New("no connection"))
 	}
 	key := fmt.Sprintf("%s/%d/%s/%s", name, due, report, parameters)
 	if s.ids[key] == "" {
@@ -196,9 +195,8 @@ func (s *inserter) Submit(_ context.Context, name string, due int64, report stri
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) {
-		d.Append = nil
 		d.Retry.Retries = 1
-		d.Submit = &report.Submit{Report: "weekly", Parameters: map[string]report.Template{"user": report.NewTemplate("{user}")}}
+		d.Action, d.Records, d.Own = "submit", true, &action.SubmitFields{Report: "weekly", Parameters: map[string]report.Template{"user": report.NewTemplate("{user}")}}
 	}))
 	records := &inserter{ids: map[string]string{}, away: 3}
 	b.options.Submitter = records
@@ -315,7 +313,7 @@ func TestFiringThatIsUnknownHere(t *testing.T) {
 	t.Parallel()
 	newer := message(t, func(d *report.Timer) {
 		d.Key, _ = report.ParsePattern("new-{user}")
-		d.Append.Fields = nil
+		d.Own.(*action.AppendFields).Fields = nil
 	})
 	b := newTimers(t, testmain.SharedRedis(t), message(t), newer)
 	both := b.options.Timers
@@ -337,37 +335,4 @@ func TestFiringThatIsUnknownHere(t *testing.T) {
 	b.options.Timers = both
 	b.run("c2", false)
 	b.until("done", func() bool { return b.appended()["new-1"] == 1 && b.events()["new-1 done"] == 1 })
-}
-
-// TestValuesCannotLeaveTheirPlace: what stands in a timer's name is foreign.
-func TestValuesCannotLeaveTheirPlace(t *testing.T) {
-	t.Parallel()
-	hostile := map[string]string{"v": `a"b\c/d?e&f=g#h%i`}
-	u, err := fillURL(report.NewTemplate("http://h/x/{v}/y?q={v}&z=1"), hostile)
-	if want := "http://h/x/a%22b%5Cc%2Fd%3Fe&f=g%23h%25i/y?q=a%22b%5Cc%2Fd%3Fe%26f%3Dg%23h%25i&z=1"; err != nil || u != want {
-		t.Errorf("%s %v", u, err)
-	}
-	for _, v := range []string{".", "..", "../x", "a/../b", `..\x`} {
-		if _, err := fillURL(report.NewTemplate("http://h/{v}/y"), map[string]string{"v": v}); err == nil {
-			t.Errorf("%s: %v", v, err)
-		}
-	}
-	body := fillBody(report.NewTemplate(`{"a":"{v}","n":{"m":1}}`), hostile, "application/json; charset=utf-8")
-	var back struct {
-		A string         `json:"a"`
-		N map[string]int `json:"n"`
-	}
-	if err := json.Unmarshal([]byte(body), &back); err != nil || back.A != hostile["v"] || back.N["m"] != 1 {
-		t.Errorf("%s %v", body, err)
-	}
-	if got := fillBody(report.NewTemplate("a={v}"), hostile, "application/x-www-form-urlencoded"); strings.Contains(got, "&") {
-		t.Error(got)
-	}
-	// A value that looks like a placeholder is not filled again.
-	if got := report.NewTemplate("{a}{b}").Fill(map[string]string{"a": "{b}", "b": "x"}, nil); got != "{b}x" {
-		t.Error(got)
-	}
-	if got := fmt.Sprintf("%v %+v %#v", report.NewTemplate("secret"), struct{ T report.Template }{report.NewTemplate("secret")}, report.NewTemplate("secret")); strings.Contains(got, "secret") {
-		t.Error(got)
-	}
 }

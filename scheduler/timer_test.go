@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -168,10 +169,10 @@ func TestTimersThatWereMissed(t *testing.T) {
 	t.Parallel()
 	b := newTimers(t, testmain.SharedRedis(t), message(t), message(t, func(d *report.Timer) {
 		d.Key, _ = report.ParsePattern("skip-{user}")
-		d.Missed, d.MissedAfter, d.Append.Fields = report.MissedSkip, time.Minute, nil
+		d.Missed, d.MissedAfter, d.Own.(*action.AppendFields).Fields = report.MissedSkip, time.Minute, nil
 	}), message(t, func(d *report.Timer) {
 		d.Key, _ = report.ParsePattern("daily-{user}")
-		d.Missed, d.Every, d.Append.Fields = report.MissedSkip, report.Every{Days: 1}, nil
+		d.Missed, d.Every, d.Own.(*action.AppendFields).Fields = report.MissedSkip, report.Every{Days: 1}, nil
 	}))
 	_, stop := b.run("c1", false)
 	b.set("msg-1-adopted", 1500*time.Millisecond)
@@ -233,7 +234,7 @@ func TestTimersOfCron(t *testing.T) {
 				t.Fatalf("%+v", wrong)
 			}
 			cron.Zone = berlin(t)
-			d.Cron, d.Missed, d.Append.Fields = cron, missed, nil
+			d.Cron, d.Missed, d.Own.(*action.AppendFields).Fields = cron, missed, nil
 		})
 	}
 	b := newTimers(t, testmain.SharedRedis(t), of("now-{user}", "* * * * *", report.MissedOnce), of("once-{user}", "0 9 * * mon-fri", report.MissedOnce), of("skip-{user}", "0 9 1 jan *", report.MissedSkip))
@@ -407,7 +408,7 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 	t.Parallel()
 	newer := message(t, func(d *report.Timer) {
 		d.Key, _ = report.ParsePattern("new-{user}")
-		d.Append.Fields = nil
+		d.Own.(*action.AppendFields).Fields = nil
 	})
 	b := newTimers(t, testmain.SharedRedis(t), message(t), newer)
 	both := b.options.Timers

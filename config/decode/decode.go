@@ -16,6 +16,9 @@ type decoder struct{ *Reader }
 // decodeStruct reads a mapping or its short form, or sets the defaults if p is not given.
 func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 	fields := targets(Fields(v.Type()), v)
+	for _, f := range r.Choices(v.Type()) {
+		fields = append(fields, target{f, reflect.New(f.Type).Elem()})
+	}
 	own := r.ownFields(p, v)
 	if own.IsValid() {
 		fields = append(fields, targets(Fields(own.Type()), own)...)
@@ -42,6 +45,13 @@ func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 	for _, f := range fields {
 		s.note(f.Name, func() { r.decodeField(s, f.Field, f.value) })
 	}
+	if _, index, ok := KindsOf(v.Type(), "choice"); ok {
+		for _, f := range slices.Backward(fields) {
+			if f.Index == nil && !f.value.IsNil() {
+				v.FieldByIndex(index).Set(f.value)
+			}
+		}
+	}
 	r.sections[v.Addr().Interface()] = s
 	if own.IsValid() {
 		r.sections[own.Addr().Interface()] = s
@@ -66,7 +76,7 @@ func targets(fields []Field, v reflect.Value) []target {
 // ownFields makes the struct for the own fields of the kind that a mapping chooses, or of the
 // first kind. The result is not valid if the kind has none.
 func (r decoder) ownFields(p Setting, v reflect.Value) (own reflect.Value) {
-	table, index, ok := KindsOf(v.Type())
+	table, index, ok := KindsOf(v.Type(), "of")
 	if !ok || len(r.Kinds[table]) == 0 {
 		return own
 	}

@@ -26,6 +26,8 @@
 //	kinds    the value is the name of a kind of this table of the Language; default: its first
 //	of       the field, of type any, holds a pointer to the own fields of the kind that the field
 //	         with the same table in "kinds" names. They stand in the same mapping
+//	choice   the field, of type any, holds a pointer to the own fields of a kind of this table. They
+//	         are the value of the field with the name of the kind; a file should have one of them
 //	raw      the field is not decoded; read it from Section.Raw
 //
 // A report.Secret is always secret, a Content names a file with a secret, and a Setting is a

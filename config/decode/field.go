@@ -44,15 +44,26 @@ func Fields(t reflect.Type) []Field {
 	return all
 }
 
-// KindsOf returns the table that the tag "of" of a struct's field names, and the index of that field;
-// false if the struct has no fields of a kind.
-func KindsOf(t reflect.Type) (table string, index []int, ok bool) {
+// KindsOf returns the table that a tag of a struct's field names, of or choice, and the index of that
+// field; false if the struct has no fields of a kind.
+func KindsOf(t reflect.Type, tag string) (table string, index []int, ok bool) {
 	for _, f := range reflect.VisibleFields(t) {
-		if table, ok := f.Tag.Lookup("of"); ok {
+		if table, ok := f.Tag.Lookup(tag); ok {
 			return table, f.Index, true
 		}
 	}
 	return "", nil, false
+}
+
+// Choices returns the fields with the names of kinds of which a struct takes one. They have no Index.
+func (l Language) Choices(t reflect.Type) []Field {
+	var all []Field
+	table, _, _ := KindsOf(t, "choice")
+	for _, k := range l.Kinds[table] {
+		tag := reflect.StructTag("doc:" + strconv.Quote(k.Doc))
+		all = append(all, Field{Name: k.Name, Type: reflect.TypeOf(k.Fields()), Tag: tag})
+	}
+	return all
 }
 
 // Is reports whether the field has a tag.

@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -74,6 +75,37 @@ func TestKinds(t *testing.T) {
 		r.Decode([]byte(text), &garden)
 		if problems := r.Problems(); len(problems) == 0 || !strings.Contains(problems.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, problems, want)
+		}
+	}
+}
+
+// TestChoice: the own fields of a kind are the value of the field with its name.
+func TestChoice(t *testing.T) {
+	t.Parallel()
+	kinds := decode.Language{Kinds: map[string][]decode.Kind{"plant": {
+		{Name: "lily", Fields: func() any { return new(lily) }},
+		{Name: "reed", Fields: func() any { return new(reed) }},
+	}}}
+	type bed struct {
+		Soil string `yaml:"soil" default:"clay"`
+		Own  any    `choice:"plant"`
+	}
+	for text, want := range map[string]string{
+		"bed: {lily: {leaves: 4}}":     "&{4}",
+		"bed: {reed: {}, soil: x}":     "&{2}",
+		"bed: {reed: {}, lily: {}}":    "&{3}",
+		"bed: {soil: x}":               "<nil>",
+		"bed: {lily: {leaves: 10}}":    "bed.lily.leaves: not a whole number from 1 to 9",
+		"bed: {reeds: {}}":             `Did you mean "reed"? The fields are soil, lily, reed`,
+		"bed: {reed: {height: 1, a:}}": "bed.reed.a: unknown field",
+	} {
+		var garden struct {
+			Bed bed `yaml:"bed"`
+		}
+		r := decode.NewReader("f.yaml", decode.Environment{}, kinds)
+		r.Decode([]byte(text), &garden)
+		if got := fmt.Sprint(garden.Bed.Own, r.Problems()); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

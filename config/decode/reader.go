@@ -46,6 +46,7 @@ type Text interface {
 // Kind is a kind of something that a file can choose, such as a format.
 type Kind struct {
 	Name string
+	Doc  string // describes the field with its name, for a table of the tag choice
 	// Fields returns a pointer to a new struct for the fields that only this kind has; nil: none.
 	Fields func() any
 }

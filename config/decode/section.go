@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -80,6 +81,19 @@ func (s Section) Missing(name, remedy string) {
 	if s.fields != nil {
 		s.Get(name).Problem("missing", remedy)
 	}
+}
+
+// Refers reports whether a field names one of known, and records the problem if not. what are they, in
+// the plural.
+func (s Section) Refers(field, name, what string, known []string) bool {
+	if at := s.Get(field); !at.Given() {
+		s.Missing(field, "Name one of "+what+": "+report.Listing(known))
+	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // if none are known, there is a problem for that already
+		at.Problem("no such "+strings.TrimSuffix(what, "s"), report.DidYouMean(name, known))
+	} else {
+		return true
+	}
+	return false
 }
 
 // read records the places of the fields of a mapping, and rejects unknown fields.

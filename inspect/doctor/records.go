@@ -39,7 +39,7 @@ func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 
 // checkTimerRecords checks that timers can insert records, if any timer does so.
 func (d recordDoctor) checkTimerRecords(ctx context.Context) Finding {
-	if !d.Config.Timers.Submit() {
+	if !d.Config.Timers.InsertRecords() {
 		return pass("records of timers", "no timer submits a report")
 	}
 	return newFinding("records of timers", Fail, "timers can insert records, without duplicates", d.Records.CheckFirings(ctx),

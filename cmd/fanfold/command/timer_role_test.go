@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/record"
-	"github.com/fanfold/fanfold/scheduler"
+	"github.com/fanfold/fanfold/scheduler/action"
 )
 
 // TestSchedulerLooksWhetherTimersCanSubmit: a scheduler whose timers submit reports does not start
@@ -47,19 +47,19 @@ func TestSubmitSaysWhatIsWrong(t *testing.T) {
 	if _, err := s.DB.Exec("ALTER TABLE file_download_record MODIFY id INT DEFAULT 0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := submit(); !errors.Is(err, scheduler.ErrRefused) || errors.Is(err, scheduler.ErrOutage) {
+	if err := submit(); !errors.Is(err, action.ErrPermanent) || errors.Is(err, action.ErrOutage) {
 		t.Errorf("an id that is not counted: %v", err)
 	}
 	if _, err := s.DB.Exec("CREATE TRIGGER closed BEFORE INSERT ON fanfold_firing FOR EACH ROW SIGNAL SQLSTATE '08004' SET MYSQL_ERRNO = 1053"); err != nil {
 		t.Fatal(err)
 	}
-	if err := submit(); !errors.Is(err, scheduler.ErrOutage) {
+	if err := submit(); !errors.Is(err, action.ErrOutage) {
 		t.Errorf("a server that shuts down: %v", err)
 	}
 	if _, err := s.DB.Exec("DROP TABLE fanfold_firing"); err != nil {
 		t.Fatal(err)
 	}
-	if err := submit(); err == nil || errors.Is(err, scheduler.ErrRefused) || errors.Is(err, scheduler.ErrOutage) {
+	if err := submit(); err == nil || errors.Is(err, action.ErrPermanent) || errors.Is(err, action.ErrOutage) {
 		t.Errorf("without the table: %v", err)
 	}
 }

@@ -1,4 +1,5 @@
-// Package kinds answers one question: which file formats, sinks and sources does a program have?
+// Package kinds answers one question: which file formats, sinks, sources and timer actions does a
+// program have?
 //
 // It is a package of its own so that another program, and tests of other packages, can use the
 // list. Nothing else in Fanfold names a kind.
@@ -12,12 +13,13 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/sink/gcs"
 )
 
-// Kind is a format.Kind, a sink.Kind or a listeners.Kind.
+// Kind is a format.Kind, a sink.Kind, a listeners.Kind or an action.Kind.
 type Kind interface {
 	// Names returns what no two kinds share, for people, such as "format csv". The first is its name.
 	Names() []string
@@ -33,6 +35,10 @@ var standard = []Kind{
 	mysql.Kind,
 	http.Kind,
 	listeners.ExternalKind,
+
+	action.Submit,
+	action.Append,
+	action.Call,
 }
 
 // Kinds are the kinds that a program has.
@@ -40,6 +46,7 @@ type Kinds struct {
 	Formats format.Kinds    // of files; the first is the default
 	Sinks   sink.Kinds      // places of files
 	Sources listeners.Kinds // of listeners; the first is the default
+	Actions action.Kinds    // of timers
 }
 
 // Standard returns the kinds of the command fanfold.
@@ -62,8 +69,10 @@ func With(more ...Kind) (k Kinds, err error) {
 			k.Sinks = append(k.Sinks, one)
 		case listeners.Kind:
 			k.Sources = append(k.Sources, one)
+		case action.Kind:
+			k.Actions = append(k.Actions, one)
 		default:
-			return k, fmt.Errorf("kinds: %s is a %T, which is no kind of format, sink or source", one.Names()[0], one)
+			return k, fmt.Errorf("kinds: %s is a %T, which is no kind of format, sink, source or action", one.Names()[0], one)
 		}
 		for _, name := range one.Names() {
 			if taken[name] {
@@ -77,5 +86,7 @@ func With(more ...Kind) (k Kinds, err error) {
 
 // Config returns what the configuration needs to know of them.
 func (k Kinds) Config() config.Kinds {
-	return config.Kinds{Formats: k.Formats.Config(), Sinks: k.Sinks.Config(), Sources: k.Sources.Config()}
+	return config.Kinds{
+		Formats: k.Formats.Config(), Sinks: k.Sinks.Config(), Sources: k.Sources.Config(), Actions: k.Actions.Config(),
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
@@ -26,6 +27,7 @@ const example = "../../../examples/kinds"
 type own struct {
 	*testing.T
 	binary string
+	notes  string // the file of its timers
 	env    []string
 }
 
@@ -36,7 +38,8 @@ func build(t *testing.T) own {
 		t.Fatal(err)
 	}
 	schema, _ := testmain.Schema(t)
-	o := own{t, filepath.Join(t.TempDir(), "fanfold-own"), append(os.Environ(), "PWD="+folder,
+	dir := t.TempDir()
+	o := own{t, filepath.Join(dir, "fanfold-own"), filepath.Join(dir, "notes"), append(os.Environ(), "PWD="+folder, "NOTES="+filepath.Join(dir, "notes"),
 		"REDIS_URL="+testmain.SharedRedis(t).URL(), "MAIN_DSN="+testmain.SharedDatabase(t).DSN(schema))}
 	o.run("go", "build", "-tags", "disable_grpc_modules", "-o", o.binary, ".")
 	return o
@@ -144,6 +147,15 @@ func TestOwnKinds(t *testing.T) {
 	if err != nil || len(archive.File) != 2 {
 		t.Errorf("the archive has %d files: %v", len(archive.File), err)
 	}
+	o.run(o.binary, "timer", "set", "greet-ada", "--in", "1s")
+	for until := time.Now().Add(time.Minute); ; {
+		if text, err := os.ReadFile(o.notes); err == nil && strings.HasSuffix(string(text), " hello ada\n") {
+			break
+		} else if time.Now().After(until) {
+			t.Fatalf("the notes are %q: %v", text, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	if why := o.run(o.binary, "why", "1"); !strings.Contains(why, "SUCCESS") {
 		t.Errorf("why says %s", why)
 	}
@@ -200,6 +212,8 @@ func (o own) fields() {
 		{"report.File_tsv", "header", "false leaves out the labels of the columns"},
 		{"config.listenerFields_folder", "file", "Name of a CSV file with a header"},
 		{"config.listenerFields_folder", "timeout", "Maximum time of one try of its task"},
+		{"example.com.kinds.note.Fields", "text", "Text of the line"},
+		{"report.Timer", "note", "Appends a line to a file"},
 		{"report.File_csv", "bom", "`true` begins the file with a byte order mark, by which Excel recognizes UTF-8"},
 	} {
 		if got := schema.Defs[want[0]].Properties[want[1]].Description; got != want[2] {
@@ -218,6 +232,8 @@ func (o own) fields() {
 		{"format: zip", "format: zip, compress: gzip", "a zip archive is compressed already"},
 		{"format: zip", "format: zip, max_rows: 2000000", "at most 1000000 rows"},
 		{"memory://reports", "memory://", "not memory:// and a name"},
+		{"hello {user}", "hello {usr}", "unknown name {usr}"},
+		{"note: {", "nte: {", `Did you mean "note"?`},
 		{"files: {", "files: {password_file: x, ", "no DSN of this kind has a password"},
 	} {
 		text := strings.Replace(string(file), wrong.was, wrong.is, 1)

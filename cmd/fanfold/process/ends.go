@@ -3,11 +3,11 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scheduler"
+	"github.com/fanfold/fanfold/scheduler/action"
 )
 
 // Ends reads the records of ended jobs, for notifications.
@@ -32,18 +32,18 @@ func (e Ends) Ended(ctx context.Context, id string) (scheduler.Ended, bool, erro
 // Submitter inserts the records of reports that timers submit.
 type Submitter struct{ Records *record.Store }
 
-var _ scheduler.Submitter = Submitter{}
+var _ action.Submitter = Submitter{}
 
-// Submit implements scheduler.Submitter.
+// Submit implements action.Submitter.
 func (s Submitter) Submit(
 	ctx context.Context, name string, due int64, report string, parameters []byte,
 ) (string, error) {
 	id, err := s.Records.Submit(ctx, name, due, report, parameters)
 	switch {
 	case errors.Is(err, record.ErrNotCounted):
-		err = fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
+		err = action.Permanent(err)
 	case mysqldb.Away(err):
-		err = fmt.Errorf("%w: %w", scheduler.ErrOutage, err)
+		err = action.Outage(err)
 	}
 	return id, err
 }

@@ -171,7 +171,7 @@ func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partiti
 
 // buildScheduler builds the role scheduler.
 func buildScheduler(ctx context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
-	if p.Config.Timers.Submit() {
+	if p.Config.Timers.InsertRecords() {
 		// If the database cannot be reached now, the table may still exist.
 		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
 			return nil, fmt.Errorf("a timer submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
@@ -183,7 +183,7 @@ func buildScheduler(ctx context.Context, p *Process, _ *slog.Logger) (func(parti
 // newScheduler makes the scheduler of a partition. It acts on due times, deadlines and timers.
 func newScheduler(p *Process, of partition) (Runner, error) {
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
-		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Submitter: Submitter{p.Records},
+		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Actions: p.kinds.Actions, Submitter: Submitter{p.Records},
 		Reports: p.Config.Reports, Records: Ends{p.Records},
 		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: of.consumer, Log: of.log,
 	})
