@@ -8,6 +8,10 @@ type Dialect struct {
 	HashComments bool   // # begins a comment
 	SpacedDashes bool   // -- begins a comment only if white space follows
 	RunComments  bool   // the server executes the text of a comment /*! … */
+	// Dollars: $tag$ … $tag$ is a string, $1 is a placeholder, and ? an operator.
+	Dollars        bool
+	EscapeStrings  bool // in a string E'…', a backslash escapes the next byte
+	NestedComments bool // a comment /* … */ can contain others
 
 	Placeholder func(n int) string // of the n-th argument, from 1
 }

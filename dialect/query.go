@@ -31,7 +31,7 @@ func (d *Dialect) Parse(text string) (Query, error) {
 	if err != nil {
 		return Query{}, err
 	}
-	if err := oneStatement(tokens); err != nil {
+	if err := d.oneStatement(tokens); err != nil {
 		return Query{}, err
 	}
 	q := Query{Text: text, dialect: d}
@@ -63,7 +63,7 @@ func (q Query) Listed(name string) bool {
 }
 
 // oneStatement proves that the tokens are one statement that only reads data.
-func oneStatement(tokens []token) error {
+func (d *Dialect) oneStatement(tokens []token) error {
 	var first, end token
 	depth := 0
 	for _, t := range tokens {
@@ -78,8 +78,8 @@ func oneStatement(tokens []token) error {
 			return fmt.Errorf("more than one statement (at %q)", "; "+t.text)
 		case t.is(";"):
 			end = t
-		case t.is("?"):
-			return errors.New("a ? has no value: write :name, and declare name in the report's parameters")
+		case t.is("?") && !d.Dollars, t.kind == tokenPunct && t.text[0] == '$':
+			return fmt.Errorf("a %s has no value: write :name, and declare name in the report's parameters", t.text)
 		case t.is("INTO"):
 			return errors.New("the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
 		case t.is("("):

@@ -66,15 +66,16 @@ func (d *Dialect) next(s string) (tokenKind, int, error) {
 	case d.RunComments && (strings.HasPrefix(s, "/*!") || strings.HasPrefix(s, "/*M!")):
 		return 0, 0, errRunComment
 	case strings.HasPrefix(s, "/*"):
-		n := strings.Index(s[2:], "*/")
-		if n < 0 {
-			return 0, 0, errOpenComment
-		}
-		return tokenSpace, n + 4, nil
+		return d.comment(s)
 	case strings.IndexByte(d.Strings, c) >= 0:
-		return d.quoted(s, tokenString)
+		return quoted(s, tokenString, d.Backslashes)
+	case d.EscapeStrings && c|0x20 == 'e' && len(s) > 1 && s[1] == '\'':
+		_, n, err := quoted(s[1:], tokenString, true)
+		return tokenString, n + 1, err
 	case strings.IndexByte(d.Names, c) >= 0:
-		return d.quoted(s, tokenName)
+		return quoted(s, tokenName, false)
+	case d.Dollars && c == '$':
+		return dollars(s)
 	case c == ':':
 		// Neither :: nor := begins a parameter.
 		if n := span(s, func(c byte) bool { return c == ':' }); n > 1 {
@@ -95,11 +96,44 @@ func (d *Dialect) next(s string) (tokenKind, int, error) {
 	return tokenPunct, 1, nil
 }
 
-// quoted returns the length of a string or a quoted name.
-func (d *Dialect) quoted(s string, kind tokenKind) (tokenKind, int, error) {
+// comment returns the length of a comment /* … */.
+func (d *Dialect) comment(s string) (tokenKind, int, error) {
+	depth := 1
+	for i := 2; i+1 < len(s); i++ {
+		switch s[i : i+2] {
+		case "/*":
+			if d.NestedComments {
+				depth++
+				i++
+			}
+		case "*/":
+			if depth--; depth == 0 {
+				return tokenSpace, i + 2, nil
+			}
+			i++
+		}
+	}
+	return 0, 0, errOpenComment
+}
+
+// dollars returns the length of a string $tag$ … $tag$, or of a placeholder $1.
+func dollars(s string) (tokenKind, int, error) {
+	n := 1 + span(s[1:], isNameByte)
+	if n == len(s) || s[n] != '$' || n > 1 && isDigit(s[1]) {
+		return tokenPunct, n, nil
+	}
+	end := strings.Index(s[n+1:], s[:n+1])
+	if end < 0 {
+		return 0, 0, errOpenQuote
+	}
+	return tokenString, n + 1 + end + n + 1, nil
+}
+
+// quoted returns the length of a string or a quoted name, in which backslashes may escape.
+func quoted(s string, kind tokenKind, backslashes bool) (tokenKind, int, error) {
 	for i := 1; i < len(s); i++ {
 		switch {
-		case s[i] == '\\' && kind == tokenString && d.Backslashes:
+		case s[i] == '\\' && backslashes:
 			i++
 		case s[i] == s[0] && i+1 < len(s) && s[i+1] == s[0]:
 			i++
