@@ -100,7 +100,7 @@ func Open(file string, kinds kinds.Kinds) (*Process, error) {
 	}
 	p.Inspect = inspect.New(p.handles())
 	p.Operate = operate.New(operate.Options{
-		Config: p.InspectConfig(), Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect,
+		Config: p.handles().Config, Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect,
 	})
 	return p, nil
 }
@@ -170,23 +170,17 @@ func connectRecords(p *Process) (err error) {
 	return nil
 }
 
-// InspectConfig returns the part of the configuration that package inspect uses.
-func (p *Process) InspectConfig() inspect.Config {
-	c := p.Config
-	return inspect.Config{
-		Redis: c.Redis, Reports: c.Reports, Timers: c.Timers,
-		Limits: c.Limits, Records: c.Records, Sources: c.Sources,
-	}
-}
-
-// handles returns the clients that package inspect uses.
+// handles returns the part of the configuration and the clients that package inspect uses.
 func (p *Process) handles() inspect.Options {
-	sources := map[string]inspect.Source{}
+	c, sources := p.Config, map[string]inspect.Source{}
 	for name, s := range p.sources {
 		sources[name] = s
 	}
 	return inspect.Options{
-		Config:  p.InspectConfig(),
+		Config: inspect.Config{
+			Redis: c.Redis, Reports: c.Reports, Timers: c.Timers,
+			Limits: c.Limits, Records: c.Records, Sources: c.Sources,
+		},
 		Scripts: p.Partitions, Records: p.Records, Sources: sources,
 	}
 }
