@@ -246,3 +246,19 @@ func TestStatusOfWhatFailed(t *testing.T) {
 		t.Errorf("%+v", v.FanIn)
 	}
 }
+
+// TestTopCountsIDsThatWait: not only those in the stream, but also those that wait because their report is
+// paused, or because as many of its jobs run as its field running allows.
+func TestTopCountsIDsThatWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, s := t.Context(), b.Scripts.First()
+	b.OK(s.Streams.Push(ctx, map[string]string{"id": "1"}))
+	b.OK(s.Gate.Park(ctx, "two", "2"))
+	b.OK(s.Gate.Queue(ctx, "two", "3"))
+	top, err := b.in.Top(ctx, []string{"a", "b"}, 10)
+	b.OK(err)
+	if top.Waiting != 3 {
+		t.Errorf("%v ids wait, not 3", top.Waiting)
+	}
+}

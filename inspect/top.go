@@ -9,7 +9,7 @@ import (
 type Top struct {
 	At          time.Time `json:"at"`
 	Running     float64   `json:"running"`     // jobs
-	Waiting     float64   `json:"waiting"`     // pushed ids
+	Waiting     float64   `json:"waiting"`     // pushed ids, with those that wait because their report is paused or limited
 	Delayed     float64   `json:"delayed"`     // ids and retries that are due later
 	Dead        float64   `json:"dead"`        // jobs
 	Quarantined float64   `json:"quarantined"` // entries
@@ -39,6 +39,9 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 		At: time.Now(), Running: f.Of("jobs_running", ""), Waiting: f.Of("jobs_waiting", ""), Delayed: f.Of("jobs_delayed", ""),
 		Dead: f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""), Memory: f.Of("redis_memory_used_ratio", ""),
 		Listeners: Loads(listeners, f, pauses, in.Slots.Count(held)), Paused: []string{},
+	}
+	for name := range in.Options.Config.Reports {
+		t.Waiting += f.Of("jobs_parked", name)
 	}
 	for _, name := range []string{"timeout", "delayed", "timers"} {
 		t.Late = max(t.Late, f.Of(name+"_overdue_seconds", ""))

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/format"
@@ -21,37 +23,73 @@ type Options struct {
 
 // Examine checks everything that the configuration names. It writes and deletes one object in the
 // sink, one scratch file and a key on every Redis server, and loads the scripts. It changes nothing else.
-func Examine(ctx context.Context, o Options) Findings {
-	base := doctor{o, inspect.New(o.Options)}
-	all := within(ctx, redisDoctor{base}.checkRedis)
-	all = append(all, sourceDoctor{base}.checkSources(ctx)...)
-	d := recordDoctor{base}
-	if !all.Failed("database " + o.Config.Records.Database) {
-		all = append(all, within(ctx, d.checkRecords)...)
-		all = append(all, within(ctx, d.checkVersions))
+func Examine(ctx context.Context, o Options) (all Findings) {
+	d := &doctor{o, inspect.New(o.Options)}
+	for _, c := range checks {
+		if !slices.ContainsFunc(c.needs, func(name string) bool {
+			return all.Failed(strings.ReplaceAll(name, "{records}", o.Config.Records.Database))
+		}) {
+			all = append(all, c.run(ctx, d)...)
+		}
 	}
-	return append(all, within(ctx, d.checkSink), within(ctx, checkScratch))
+	return all
 }
 
-// doctor is the part that all checks share.
+// doctor is what checks ask.
 type doctor struct {
 	Options
 	in *inspect.Inspector
 }
 
-// The checks, by the systems that they ask.
-type (
-	redisDoctor  struct{ doctor }
-	sourceDoctor struct{ doctor } // databases and APIs of listeners
-	recordDoctor struct{ doctor } // the record table and its files
-)
+// check is a row of the checks.
+type check struct {
+	name  string   // of its finding, or of what it checks
+	needs []string // the findings that must not have failed
+	run   func(ctx context.Context, d *doctor) Findings
+}
+
+// database is the finding of the records' database.
+const database = "database {records}"
+
+// checks are made in this order. Every server and source has a timeout of its own.
+var checks = []check{
+	{"redis", nil, some(checkServers)},
+	{"redis scripts", []string{"redis"}, one(checkScripts)},
+	{"pauses", []string{"redis"}, one(checkPauses)},
+	{"jobs in a full Redis", []string{"redis"}, one(checkContenders)},
+	{"definitions of running jobs", []string{"redis"}, one(checkDefinitions)},
+	{"quarantine", []string{"redis"}, one(checkQuarantine)},
+	{"timers", []string{"redis"}, one(checkTimersDue)},
+	{"redis partitions", []string{"redis"}, some(checkPartitions)},
+	{"streams", []string{"redis"}, some(checkStreams)},
+	{"sources", nil, checkSources},
+	{"records", []string{database}, one(checkTable)},
+	{"records to be started", []string{database, "records"}, one(checkStartable)},
+	{"file column", []string{database, "records"}, one(checkFileColumn)},
+	{"records that outlive redis", []string{database, "records"}, one(checkSnapshot)},
+	{"installation", []string{database, "records"}, one(checkInstallation)},
+	{"records of timers", []string{database, "records"}, one(checkTimerRecords)},
+	{"stored versions", []string{database}, one(checkVersions)},
+	{"sink", nil, one(checkSink)},
+	{"scratch files", nil, one(checkScratch)},
+}
+
+// one makes a check with one finding.
+func one(check func(context.Context, *doctor) Finding) func(context.Context, *doctor) Findings {
+	return some(func(ctx context.Context, d *doctor) Findings { return Findings{check(ctx, d)} })
+}
+
+// some makes a check with several findings, which have one timeout.
+func some(check func(context.Context, *doctor) Findings) func(context.Context, *doctor) Findings {
+	return func(ctx context.Context, d *doctor) Findings { return within(ctx, d, check) }
+}
 
 // checkTime is the timeout of a check.
 const checkTime = 15 * time.Second
 
 // within runs a check with its own timeout.
-func within[T any](ctx context.Context, check func(context.Context) T) T {
+func within(ctx context.Context, d *doctor, check func(context.Context, *doctor) Findings) Findings {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	return check(ctx)
+	return check(ctx, d)
 }

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { testmain.Main(m) }
 
 // on is the doctor of a Redis, with keys of the test's own.
-func on(t *testing.T, server *testenv.Redis) (redisDoctor, *redis.Client) {
+func on(t *testing.T, server *testenv.Redis) (*doctor, *redis.Client) {
 	t.Helper()
 	options, err := redis.ParseURL(server.URL())
 	if err != nil {
@@ -27,7 +27,7 @@ func on(t *testing.T, server *testenv.Redis) (redisDoctor, *redis.Client) {
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: testmain.Name(t) + ":"}})
 	o := inspect.Options{Scripts: scripts.Partitions{s}}
-	return redisDoctor{doctor{Options{Options: o}, inspect.New(o)}}, client
+	return &doctor{Options{Options: o}, inspect.New(o)}, client
 }
 
 // TestServerNames are those of the answers to INFO server.
@@ -87,7 +87,7 @@ func TestDoctorHearsEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := d.checkNotifications(t.Context(), servers[0])
+			f := checkNotifications(t.Context(), d, servers[0])
 			if c.missing == "" && f.Result != Pass ||
 				c.missing != "" && (f.Result != Warn || !strings.HasSuffix(f.Detail, "not published: "+c.missing) || !strings.Contains(f.Hint, "notify-keyspace-events Kgz$x")) {
 				t.Errorf("%+v", f)

@@ -13,7 +13,7 @@ import (
 )
 
 // checkSink writes and deletes an object.
-func (d recordDoctor) checkSink(ctx context.Context) Finding {
+func checkSink(ctx context.Context, d *doctor) Finding {
 	s, err := d.OpenSink(ctx)
 	if err == nil {
 		err = s.Check(ctx)
@@ -26,7 +26,7 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 }
 
 // checkFileColumn compares the length of the file column with the longest names of files.
-func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
+func checkFileColumn(ctx context.Context, d *doctor) Finding {
 	const check, hint = "file column", "change the column to VARCHAR(1024) with ALTER TABLE … MODIFY, or shorten the sink or the report's name"
 	file, id, err := d.Records.Widths(ctx)
 	var place sink.Sink
@@ -60,7 +60,7 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and names of files have at most %d", file, len(longest)), err, hint)
 }
 
-func checkScratch(ctx context.Context) Finding {
+func checkScratch(ctx context.Context, _ *doctor) Finding {
 	folder, err := files.CheckScratch(ctx)
 	return newFinding("scratch files", Fail, "a file was written in "+folder, err, files.ScratchHint)
 }

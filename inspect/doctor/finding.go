@@ -1,6 +1,9 @@
 package doctor
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Results of a check.
 const (
@@ -20,9 +23,11 @@ type Finding struct {
 // Findings are the results of all checks.
 type Findings []Finding
 
-// Failed reports whether a check has the result Fail.
+// Failed reports whether a check has the result Fail, also if that is of one of several servers.
 func (fs Findings) Failed(check string) bool {
-	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == check && f.Result == Fail })
+	return slices.ContainsFunc(fs, func(f Finding) bool {
+		return f.Result == Fail && (f.Check == check || strings.HasPrefix(f.Check, check+" of "))
+	})
 }
 
 // Count returns the number of checks that have a result.

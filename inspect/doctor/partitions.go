@@ -10,13 +10,25 @@ import (
 )
 
 // checkPartitions lists the partitions of every master, and warns if one has many more than others.
-func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
+func checkPartitions(ctx context.Context, d *doctor) Findings {
+	if len(d.Scripts) == 1 {
+		return nil
+	}
+	servers, err := d.Scripts.Servers(ctx)
+	var on map[string][]string
+	if err == nil {
+		on, err = spread(ctx, d, len(d.Scripts))
+	}
+	if err != nil {
+		return Findings{newFinding("redis partitions", Warn, "", err, d.hint(err))}
+	}
+	return Findings{distribution(ctx, d, on, len(servers))}
+}
+
+// distribution judges how the partitions lie on masters.
+func distribution(ctx context.Context, d *doctor, on map[string][]string, masters int) Finding {
 	const check = "redis partitions"
 	n := len(d.Scripts)
-	on, err := d.spread(ctx, n)
-	if err != nil {
-		return newFinding(check, Warn, "", err, d.hint(err))
-	}
 	var parts []string
 	for _, address := range slices.Sorted(maps.Keys(on)) {
 		parts = append(parts, address+" has "+strings.Join(on[address], " "))
@@ -28,7 +40,7 @@ func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 	}
 	hint := "that master does more work than the others: move the slot of a partition to another"
 	for other := n + 1; other <= 4*n+masters; other++ {
-		on, err := d.spread(ctx, other)
+		on, err := spread(ctx, d, other)
 		if err == nil && even(maxPartitions(on), other, masters) {
 			hint += fmt.Sprintf(", or configure %d partitions, of which no master has more than %d", other, maxPartitions(on))
 			break
@@ -38,7 +50,7 @@ func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 }
 
 // spread returns the tags that every master would have of n partitions, by its address.
-func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, error) {
+func spread(ctx context.Context, d *doctor, n int) (map[string][]string, error) {
 	on := map[string][]string{}
 	begin := strings.TrimSuffix(d.Scripts.First().Keys.Prefix, "0}:")
 	for i := range n {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,36 +18,26 @@ import (
 // Fanfold decides by the clock of Redis.
 const maxSkew = 2 * time.Second
 
-func (d redisDoctor) checkRedis(ctx context.Context) Findings {
+// checkServers checks every Redis server.
+func checkServers(ctx context.Context, d *doctor) (all Findings) {
 	servers, err := d.Scripts.Servers(ctx)
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
 	}
-	var fs Findings
 	for _, server := range servers {
-		found := d.checkServer(ctx, server)
+		found := checkServer(ctx, d, server)
 		for i := range found {
 			if len(servers) > 1 {
 				found[i].Check += " of " + server.Address()
 			}
 		}
-		fs = append(fs, found...)
+		all = append(all, found...)
 	}
-	if slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == "redis" || strings.HasPrefix(f.Check, "redis of ") }) {
-		return fs
-	}
-	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkContenders(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
-	if len(d.Scripts) > 1 {
-		fs = append(fs, d.checkPartitions(ctx, len(servers)))
-	}
-	for _, s := range d.Scripts {
-		fs = append(fs, d.checkStreams(ctx, s)...)
-	}
-	return fs
+	return all
 }
 
 // checkScripts loads all scripts into the server.
-func (d redisDoctor) checkScripts(ctx context.Context) Finding {
+func checkScripts(ctx context.Context, d *doctor) Finding {
 	home := d.Scripts.First()
 	err, detail := home.Load(ctx), "all scripts load"
 	if home.Plain() {
@@ -58,12 +47,12 @@ func (d redisDoctor) checkScripts(ctx context.Context) Finding {
 }
 
 // hint returns the remedy for a server that does not answer.
-func (d redisDoctor) hint(err error) string {
+func (d *doctor) hint(err error) string {
 	return cmp.Or(redisdb.Hint(d.Config.Redis, err), "check that the addresses are correct and the servers run")
 }
 
 // checkServer checks one server.
-func (d redisDoctor) checkServer(ctx context.Context, of scripts.Server) Findings {
+func checkServer(ctx context.Context, d *doctor, of scripts.Server) Findings {
 	info, err := of.Info(ctx, "server", "memory", "persistence", "clients")
 	server := info["Server"]
 	if err != nil {
@@ -86,7 +75,7 @@ func (d redisDoctor) checkServer(ctx context.Context, of scripts.Server) Finding
 			Hint: "set appendonly yes and appendfsync everysec",
 		})
 	}
-	return append(fs, d.checkNotifications(ctx, of))
+	return append(fs, checkNotifications(ctx, d, of))
 }
 
 // serverName returns the kind and version of a server, from INFO. Servers other than Redis also give
@@ -178,7 +167,7 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 }
 
 // checkNotifications checks that the server publishes the events that the scheduler uses.
-func (d redisDoctor) checkNotifications(ctx context.Context, server scripts.Server) Finding {
+func checkNotifications(ctx context.Context, d *doctor, server scripts.Server) Finding {
 	const check = "redis notifications"
 	missing, has, err := server.Unpublished(ctx)
 	if err != nil {

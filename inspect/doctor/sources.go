@@ -27,7 +27,7 @@ type Database interface {
 }
 
 // checkSources connects to every source, and lets databases prepare the queries of their listeners.
-func (d sourceDoctor) checkSources(ctx context.Context) Findings {
+func checkSources(ctx context.Context, d *doctor) Findings {
 	var fs Findings
 	names := slices.SortedFunc(maps.Keys(d.Sources), func(a, b string) int {
 		// Databases before APIs, by name.
@@ -39,18 +39,18 @@ func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Options.Sources.Reach(ctx, name), d.Settings[name].Remedy))
 			continue
 		}
-		found := within(ctx, func(ctx context.Context) Findings { return d.checkServer(ctx, name, db) })
+		found := within(ctx, d, func(ctx context.Context, d *doctor) Findings { return checkDatabase(ctx, d, name, db) })
 		if fs = append(fs, found...); !found.Failed(d.title(name)) {
-			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name, db) })...)
+			fs = append(fs, within(ctx, d, func(ctx context.Context, d *doctor) Findings { return checkQueries(ctx, d, name, db) })...)
 		}
 	}
 	return fs
 }
 
 // title is the name of the check of a source.
-func (d sourceDoctor) title(source string) string { return d.Settings[source].Noun + " " + source }
+func (d *doctor) title(source string) string { return d.Settings[source].Noun + " " + source }
 
-func (d sourceDoctor) checkServer(ctx context.Context, name string, db Database) Findings {
+func checkDatabase(ctx context.Context, d *doctor, name string, db Database) Findings {
 	version, clock, zone, err := db.Server(ctx)
 	hint := d.Settings[name].Remedy
 	if errors.Is(err, fault.Login) {
@@ -66,7 +66,7 @@ func (d sourceDoctor) checkServer(ctx context.Context, name string, db Database)
 // checkTimeZone shows how the times of a database are read. It warns if the zone of its DATETIME
 // columns is not configured, the server's zone is not UTC, and a report shows datetimes in another zone
 // than they were written in.
-func (d sourceDoctor) checkTimeZone(name, zone string) Finding {
+func (d *doctor) checkTimeZone(name, zone string) Finding {
 	check := "time zone of " + d.title(name)
 	detail := fmt.Sprintf("the server has %s; queries run in UTC", zone)
 	configured := d.Settings[name].TimeZone
@@ -85,7 +85,7 @@ func (d sourceDoctor) checkTimeZone(name, zone string) Finding {
 }
 
 // showsZones returns the first report that shows datetimes of a database in a time zone.
-func (d sourceDoctor) showsZones(database string) string {
+func (d *doctor) showsZones(database string) string {
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		r := d.Config.Reports[name]
 		if !d.Formats.ShowsZone(&r.File) {
@@ -100,7 +100,7 @@ func (d sourceDoctor) showsZones(database string) string {
 	return ""
 }
 
-func (d sourceDoctor) checkQueries(ctx context.Context, source string, db Database) Findings {
+func checkQueries(ctx context.Context, d *doctor, source string, db Database) Findings {
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		for _, l := range d.Config.Reports[name].Listeners() {

@@ -20,7 +20,7 @@ const maxCompared = 10_000
 
 // checkStartable counts the records that a rebuild would start: they are old enough, have no job,
 // and are not queued.
-func (d recordDoctor) checkStartable(ctx context.Context) Finding {
+func checkStartable(ctx context.Context, d *doctor) Finding {
 	const check, page = "records to be started", 500
 	const hint = "fanfold submit ID starts one now; set records.filter to exclude rows that do not belong to Fanfold"
 	grace := d.Config.Limits.Grace
@@ -28,7 +28,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	if err != nil || pending+processing > maxCompared {
 		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those without a job", pending, processing, grace)), hint)
 	}
-	queued, whole, err := d.queuedIDs(ctx)
+	queued, whole, err := queuedIDs(ctx, d)
 	counts, example := map[report.Status]int{}, ""
 	unknown, named := 0, "" // records whose report is not in the configuration, which never start
 	for after, more := "", true; more && err == nil; {
@@ -36,7 +36,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 		if records, err = d.Records.Startable(ctx, after, grace, page); err != nil {
 			break
 		}
-		left, err = d.withoutJob(ctx, records, queued)
+		left, err = withoutJob(ctx, d, records, queued)
 		for _, r := range left {
 			if d.Config.Reports[r.Report] == nil {
 				unknown++
@@ -67,7 +67,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 }
 
 // queuedIDs returns the oldest ids that wait to be started, and whether these are all.
-func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
+func queuedIDs(ctx context.Context, d *doctor) (queued map[string]bool, whole bool, err error) {
 	queued, whole = map[string]bool{}, true
 	for _, s := range d.Scripts {
 		entries, err := s.Entries.First(ctx, s.Keys.Jobs, maxCompared)
@@ -84,7 +84,7 @@ func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, wh
 
 // withoutJob returns the records that have no job and do not wait in Redis for their time, their
 // start or their report.
-func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+func withoutJob(ctx context.Context, d *doctor, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
 	var left []engine.Record
 	for _, s := range d.Scripts {
 		ours := slices.DeleteFunc(slices.Clone(records), func(r engine.Record) bool { return !report.ValidID(r.ID) || d.Scripts.Of(r.ID) != s })

@@ -14,15 +14,16 @@ import (
 )
 
 // checkStreams checks that every stream has a live reader.
-func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findings {
-	seen, err := s.Definitions.Seen(ctx)
-	serving := err == nil && seen.AnyLive() // processes run, which may all leave out the same listener
-	streams := d.Config.Readers(s.Keys)
-	var fs Findings
-	for _, key := range slices.Sorted(maps.Keys(streams)) {
-		fs = append(fs, checkStream(ctx, s, key, streams[key], serving))
+func checkStreams(ctx context.Context, d *doctor) (all Findings) {
+	for _, s := range d.Scripts {
+		seen, err := s.Definitions.Seen(ctx)
+		serving := err == nil && seen.AnyLive() // processes run, which may all leave out the same listener
+		streams := d.Config.Readers(s.Keys)
+		for _, key := range slices.Sorted(maps.Keys(streams)) {
+			all = append(all, checkStream(ctx, s, key, streams[key], serving))
+		}
 	}
-	return fs
+	return all
 }
 
 func checkStream(ctx context.Context, s *scripts.Scripts, key string, by inspect.Reader, serving bool) Finding {

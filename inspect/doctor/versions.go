@@ -11,7 +11,7 @@ import (
 )
 
 // checkVersions compares the versions of what is stored with those that this release knows.
-func (d recordDoctor) checkVersions(ctx context.Context) Finding {
+func checkVersions(ctx context.Context, d *doctor) Finding {
 	v, err := d.Records.CheckVersions(ctx)
 	if errors.Is(err, recovery.ErrNoTables) && !stored.IsNewer(err) {
 		return newFinding("stored versions", Warn, "", err, "run fanfold migrate, and grant the account SELECT on fanfold_migrations: without it, this release cannot find out that a newer one has changed the tables")

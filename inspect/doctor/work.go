@@ -16,7 +16,7 @@ import (
 )
 
 // checkPauses lists the pauses, because one may have been forgotten.
-func (d redisDoctor) checkPauses(ctx context.Context) Finding {
+func checkPauses(ctx context.Context, d *doctor) Finding {
 	list, err := d.in.Pauses.List(ctx)
 	if err == nil && len(list) > 0 {
 		var all []string
@@ -33,7 +33,7 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 }
 
 // checkDefinitions counts the running jobs whose definition no process has.
-func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
+func checkDefinitions(ctx context.Context, d *doctor) Finding {
 	var found []scripts.Orphan
 	var seen scripts.Seen
 	var err error
@@ -56,7 +56,7 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 }
 
 // checkContenders warns if jobs compete for a full Redis.
-func (d redisDoctor) checkContenders(ctx context.Context) Finding {
+func checkContenders(ctx context.Context, d *doctor) Finding {
 	var all []string
 	var failed error
 	for _, s := range d.Scripts {
@@ -75,7 +75,7 @@ func (d redisDoctor) checkContenders(ctx context.Context) Finding {
 }
 
 // checkQuarantine warns if entries were quarantined.
-func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
+func checkQuarantine(ctx context.Context, d *doctor) Finding {
 	var n int64
 	var err error
 	for _, s := range d.Scripts {
@@ -95,7 +95,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 const maxTimers = 2000
 
 // checkTimersDue warns if timers are overdue, or if no definition matches them.
-func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
+func checkTimersDue(ctx context.Context, d *doctor) Finding {
 	const check = "timers"
 	all, err := d.in.Timers.List(ctx, func(string) bool { return true }, maxTimers)
 	var undefined, overdue []string

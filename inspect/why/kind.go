@@ -32,7 +32,7 @@ const (
 	KindRedisFull     Kind = "redis-full"     // Redis was full, and the job waits for older ones
 	KindStarting      Kind = "starting"       // the trigger is starting it
 	KindDelayed       Kind = "delayed"        // it was pushed for later
-	KindLooking       Kind = "looking"        // the trigger polls for its record
+	KindPolling       Kind = "polling"        // the trigger polls for its record
 	KindQuarantined   Kind = "quarantined"    // its entry was quarantined
 	KindStateless     Kind = "stateless"      // PROCESSING, but Redis has no state
 	KindBrokenState   Kind = "broken-state"   // the key of the state contains something else

@@ -38,7 +38,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	}
 	s.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
 	s.Redis.Del(ctx, sc.Keys.Job(data))
-	if v := s.ask(data); v.Kind != why.KindLost && v.Kind != why.KindLooking && v.Kind != why.KindStateless && v.Kind != why.KindDelayed {
+	if v := s.ask(data); v.Kind != why.KindLost && v.Kind != why.KindPolling && v.Kind != why.KindStateless && v.Kind != why.KindDelayed {
 		t.Errorf("%+v", v)
 	}
 	for range 3 {

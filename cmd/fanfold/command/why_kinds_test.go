@@ -90,7 +90,7 @@ var whyCases = map[why.Kind]whyCase{
 	why.KindRedisFull: {record: "PROCESSING", so: func(w *whyPlace) { w.later(time.Hour, ""); w.score(w.k.Contenders, time.Now(), w.id) }, says: "Redis was full, and the job made room for an older one; it starts again after the jobs that competed before it."},
 	why.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
 	why.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
-	why.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},
+	why.KindPolling:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},
 	why.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
 		w.do("XADD", w.k.Quarantined, "*", "stream", w.k.Jobs, "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},

@@ -69,7 +69,7 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	s.Redis.ZRem(ctx, sc.Keys.Delayed, id)
 
 	s.Redis.ZAdd(ctx, sc.Keys.Delayed, redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
-	s.because("99999", why.KindLooking, "poll 3 of 3", "no such record")
+	s.because("99999", why.KindPolling, "poll 3 of 3", "no such record")
 	s.because("88888", why.KindNoRecord)
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/installation"
+	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
+)
+
+// examined returns the findings of an installation, by their names, after a change of its connections.
+func examined(t *testing.T, change func(*installation.Installation, *inspect.Options)) map[string]Finding {
+	t.Helper()
+	i := installation.New(t, "")
+	_, err := record.MigrateTables(t.Context(), i.DB, i.Config.Records.Table)
+	i.OK(err)
+	c := i.Config
+	of := inspect.Config{
+		Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records, Sources: c.Sources,
+	}
+	o := inspect.Options{Config: of, Scripts: i.Scripts, Records: i.Records}
+	change(i, &o)
+	found := map[string]Finding{}
+	for _, f := range Examine(t.Context(), Options{
+		Options: o, Settings: c.Sources, Sink: c.Sink.URL, Formats: kinds.Standard().Formats,
+		OpenSink: func(context.Context) (sink.Sink, error) {
+			return dir.New(strings.TrimPrefix(string(c.Sink.URL), "file://"))
+		},
+	}) {
+		found[f.Check] = f
+	}
+	return found
+}
+
+// TestEveryCheckHasAFinding, under its name, if nothing is wrong.
+func TestEveryCheckHasAFinding(t *testing.T) {
+	t.Parallel()
+	found := examined(t, func(*installation.Installation, *inspect.Options) {})
+	for _, c := range checks {
+		switch c.name {
+		case "redis", "redis partitions", "streams", "sources": // their findings are named for what they checked
+			continue
+		}
+		ok := false
+		for name, f := range found {
+			if name == c.name || strings.HasPrefix(name, c.name+" ") {
+				ok = ok || f.Result == Pass
+			}
+		}
+		if !ok {
+			t.Errorf("%s: %+v", c.name, found[c.name])
+		}
+	}
+}
+
+// TestChecksNeedEarlierOnes: a check that needs one that is made later would never be left out.
+func TestChecksNeedEarlierOnes(t *testing.T) {
+	t.Parallel()
+	made := []string{database} // by sources
+	for _, c := range checks {
+		for _, name := range c.needs {
+			if !slices.Contains(made, name) {
+				t.Errorf("%s needs %s, which is not made before it", c.name, name)
+			}
+		}
+		if slices.Contains(made, c.name) {
+			t.Errorf("%s stands twice", c.name)
+		}
+		made = append(made, c.name)
+	}
+}
+
+// TestWithoutRedis leaves out what only a Redis can answer, and checks the rest.
+func TestWithoutRedis(t *testing.T) {
+	t.Parallel()
+	found := examined(t, func(i *installation.Installation, o *inspect.Options) {
+		away := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+		t.Cleanup(func() { _ = away.Close() })
+		o.Scripts = scripts.Partitions{scripts.New(scripts.Options{Redis: away, Keys: i.Config.Keys})}
+	})
+	if found["redis"].Result != Fail || found["records"].Result != Pass || found["scratch files"].Result != Pass {
+		t.Errorf("%+v", found)
+	}
+	for _, name := range []string{"redis scripts", "pauses", "quarantine", "timers"} {
+		if f, ok := found[name]; ok {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestWithoutTheTable leaves out what is about records.
+func TestWithoutTheTable(t *testing.T) {
+	t.Parallel()
+	found := examined(t, func(i *installation.Installation, _ *inspect.Options) {
+		i.Exec("DROP TABLE " + i.Config.Records.Table)
+	})
+	if found["records"].Result != Fail || found["quarantine"].Result != Pass {
+		t.Errorf("%+v", found)
+	}
+	if f, ok := found["file column"]; ok {
+		t.Errorf("%+v", f)
+	}
+}
