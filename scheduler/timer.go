@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,24 +37,15 @@ type TimerOptions struct {
 // Timers fires timers and executes their actions. Run may be called once. The methods of
 // TimerEvents may be called at any time and never block.
 type Timers struct {
-	o          TimerOptions
-	scripts    *scripts.Scripts
-	log        *slog.Logger
-	tools      action.Tools
-	fire       step.Bell // something may be due sooner
-	heard      step.Bell // there are events
-	scan       step.Bell // scan all keys
+	o       TimerOptions
+	scripts *scripts.Scripts
+	log     *slog.Logger
+	tools   action.Tools
+	*adopter
 	bringLater step.Bell // an action waits for its next try
 	began      time.Time
-	hears      atomic.Bool  // Touched is called for each event
 	unread     atomic.Int64 // when a record could not be read last (ns); 0: never
-
-	mu     sync.Mutex
-	events map[string]touched // timer → what was heard of its key
-	clock  stall
 }
-
-var _ TimerEvents = (*Timers)(nil)
 
 // NewTimers returns Timers. It does no I/O.
 func NewTimers(o TimerOptions) (*Timers, error) {
@@ -80,9 +70,9 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Timers{
-		tools: action.Tools{Scripts: o.Scripts, Submitter: o.Submitter, Client: ask.New(0), Log: o.Log},
-		o:     o, scripts: o.Scripts, log: o.Log, events: map[string]touched{}, began: time.Now(),
-		fire: step.NewBell(), heard: step.NewBell(), scan: step.NewBell(), bringLater: step.NewBell(),
+		o: o, scripts: o.Scripts, log: o.Log,
+		tools:   action.Tools{Scripts: o.Scripts, Submitter: o.Submitter, Client: ask.New(0), Log: o.Log},
+		adopter: newAdopter(o.Scripts, o.Log), bringLater: step.NewBell(), began: time.Now(),
 	}, nil
 }
 
@@ -108,52 +98,3 @@ func (t *Timers) reader(stream string, slots int) *step.Reader {
 		Handle: step.Singles(actions{t, stream}, t.o.Lease, &step.Leases{}),
 	})
 }
-
-// Touched implements TimerEvents.
-func (t *Timers) Touched(name, event string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if event == "expired" && t.clock.doubtful(time.Now()) {
-		return
-	}
-	if len(t.events) >= maxHeard {
-		t.scan.Ring()
-		return
-	}
-	last := touched{event: event, set: t.events[name].set}
-	if sets(event) {
-		last.set = time.Now()
-	}
-	t.events[name] = last
-	t.heard.Ring()
-}
-
-// touched is the last event of a key.
-type touched struct {
-	event string
-	set   time.Time // when it was heard last that the key was set; zero: not since the last scan
-}
-
-// sets tells whether an event may start a key's TTL.
-func sets(event string) bool {
-	switch event {
-	case "set", "expire", "rename_to", "restore", "copy_to":
-		return true
-	}
-	return false
-}
-
-// Changed implements TimerEvents.
-func (t *Timers) Changed() { t.fire.Ring() }
-
-// Subscribed implements TimerEvents. A scan may be slow only if all events arrive.
-func (t *Timers) Subscribed(all bool) {
-	t.hears.Store(all)
-	t.scan.Ring()
-}
-
-// Deaf implements TimerEvents.
-func (t *Timers) Deaf() { t.hears.Store(false) }
-
-// maxHeard is the maximum number of events that wait; a scan finds the keys of further ones.
-const maxHeard = 100_000

@@ -18,9 +18,7 @@ const leftFor = 10 * time.Minute
 // fireDue fires what is due, and returns how long it is until the next timer.
 // What is left to others does not count: the loop polls again every second.
 func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
-	t.mu.Lock()
-	t.clock.tick(time.Now())
-	t.mu.Unlock()
+	t.tick()
 	fired := 0
 	for left := 0; ; {
 		due, now, wait, err := t.scripts.Timers.Due(ctx, most, left)
