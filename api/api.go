@@ -23,11 +23,9 @@ const Root = "/api/v1"
 
 // Options are the sources of the answers. All fields but Page, Prefix and Log are required.
 type Options struct {
-	Inspect *inspect.Inspector // its client for blocking reads must have MaxStreams connections
+	// Inspect has the clients. The one for blocking reads must have MaxStreams connections for the API.
+	Inspect *inspect.Inspector
 	Operate *operate.Operator
-	Reports map[string]*report.Report
-	// Parameters is the maximum size of a record's parameters, in bytes.
-	Parameters int64
 	// Find finds the file of a record.
 	Find web.Find
 	// Size returns the size of a record's file in bytes; nil: not known at once.
@@ -119,7 +117,7 @@ func (a *API) handler(of route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		r.Body = http.MaxBytesReader(w, r.Body, a.o.Parameters+bodyOverhead)
+		r.Body = http.MaxBytesReader(w, r.Body, a.o.Inspect.Config.Limits.Parameters+bodyOverhead)
 		if !of.long {
 			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 			defer cancel()

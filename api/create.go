@@ -31,12 +31,12 @@ type created struct {
 
 // create inserts the record of a job and pushes its id.
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
-	of := a.o.Reports[r.PathValue("report")]
+	of := a.o.Inspect.Config.Reports[r.PathValue("report")]
 	if of == nil {
 		return problem{
 			Status: http.StatusNotFound, Code: "report",
 			Detail: "there is no report " + report.Shorten(r.PathValue("report")),
-			Remedy: "The reports are " + report.Listing(slices.Sorted(maps.Keys(a.o.Reports))),
+			Remedy: "The reports are " + report.Listing(slices.Sorted(maps.Keys(a.o.Inspect.Config.Reports))),
 		}
 	}
 	key, err := idempotencyKey(r)

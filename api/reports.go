@@ -27,9 +27,9 @@ type parameter struct {
 // reports lists the reports.
 func (a *API) reports(w http.ResponseWriter, _ *http.Request) error {
 	list := []reportItem{}
-	for _, name := range slices.Sorted(maps.Keys(a.o.Reports)) {
+	for _, name := range slices.Sorted(maps.Keys(a.o.Inspect.Config.Reports)) {
 		of := reportItem{name, []parameter{}}
-		for _, p := range a.o.Reports[name].Parameters {
+		for _, p := range a.o.Inspect.Config.Reports[name].Parameters {
 			one := parameter{Name: p.Name, Type: p.Type, List: p.List, Required: p.Default == nil}
 			if p.Default != nil {
 				one.Default = json.RawMessage(*p.Default)

@@ -84,8 +84,8 @@ reports:
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	in := inspect.New(inspect.Options{Config: of, Scripts: all, Records: records})
 	b.api = New(Options{
-		Inspect: in, Operate: operate.New(operate.Options{Config: of, Scripts: all, Records: records, Inspect: in}),
-		Reports: c.Reports, Parameters: c.Limits.Parameters, Prefix: "/fanfold",
+		Inspect: in, Operate: operate.New(in),
+		Prefix: "/fanfold",
 		Find: func(_ context.Context, _, file string) (web.File, error) {
 			name, _ := b.files.Name(file)
 			formats := kinds.Standard().Formats

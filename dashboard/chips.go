@@ -64,7 +64,7 @@ func (p *jobPages) chips(s *sample, r inspect.Running, paused map[string]bool) [
 		return []chip{c}
 	}
 	names := r.Open
-	if rep := p.o.Reports[r.Report]; rep != nil && int(r.Stage) <= len(rep.Stages) && r.Stage > 0 {
+	if rep := p.o.Inspect.Config.Reports[r.Report]; rep != nil && int(r.Stage) <= len(rep.Stages) && r.Stage > 0 {
 		names = nil
 		for _, l := range rep.Stages[r.Stage-1].Listeners {
 			names = append(names, l.Name)

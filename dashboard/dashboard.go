@@ -19,9 +19,8 @@ import (
 
 // Options are what a dashboard shows. Inspect, Operate and the functions are required.
 type Options struct {
-	Inspect   *inspect.Inspector
-	Reports   map[string]*report.Report
-	Listeners []string // names of the listeners of all reports
+	Inspect   *inspect.Inspector // has the clients
+	Listeners []string           // names of the listeners of all reports
 	// Ready returns nil if Redis and the database of the records answer, and otherwise which one does not.
 	Ready func(context.Context) error
 	// Sink returns nil if the sink answers, and otherwise why it does not.

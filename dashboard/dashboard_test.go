@@ -190,7 +190,7 @@ func TestPartitionsTogether(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const evil = `<img src=x onerror=alert(1)>`
-	d := New(Options{Reports: map[string]*report.Report{}})
+	d := New(Options{Inspect: &inspect.Inspector{}})
 	now := time.Now()
 	d.jobs.reasons.known = map[string]reason{"1": {now, why.Verdict{Kind: evil, Summary: evil}}}
 	d.jobs.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
@@ -221,7 +221,7 @@ func TestPages(t *testing.T) {
 // TestLive sends the numbers of new samples, to at most maxStreams browsers.
 func TestLive(t *testing.T) {
 	t.Parallel()
-	d := New(Options{})
+	d := New(Options{Inspect: &inspect.Inspector{}})
 	d.sampler.now.Store(&sample{Number: 7, At: time.Now(), Full: true})
 	server := httptest.NewServer(d)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,7 +274,7 @@ func TestViews(t *testing.T) {
 	}
 	late := running("late", job.StatusRun, "a")
 	late.Started = now.Add(-2 * time.Hour)
-	d := New(Options{})
+	d := New(Options{Inspect: &inspect.Inspector{}})
 	d.jobs.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	s := &sample{
 		At: now, Full: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1, {"tasks_workers", "b"}: 0}, Pauses: []inspect.Pause{{What: "listener/p"}},

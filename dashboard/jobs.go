@@ -120,7 +120,7 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 		}
 	}
 	runs := slices.ContainsFunc(s.Jobs, func(j inspect.Running) bool { return j.ID == v.Query })
-	if report.ValidID(v.Query) && p.o.Reports[v.Query] == nil && !runs {
+	if report.ValidID(v.Query) && p.o.Inspect.Config.Reports[v.Query] == nil && !runs {
 		// It is queued, delayed or has ended.
 		switch other, err := p.contents.Get(ctx, v.Query); {
 		case err == nil:

@@ -40,7 +40,7 @@ func (l listPages) listeners(_ context.Context, _ *http.Request, s *sample) (str
 			Jobs:     open[load.Name],
 			Slotless: load.Pending - load.Running,
 		}
-		for _, r := range l.o.Reports {
+		for _, r := range l.o.Inspect.Config.Reports {
 			if of, _, ok := r.Listener(load.Name); ok {
 				one.Source, one.Kind = of.Source, string(of.Kind)
 			}

@@ -66,7 +66,7 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 		Since:   r.FormValue("since"),
 		Param:   strings.TrimSpace(r.FormValue("param")),
 		Spans:   []string{"hour", "day", "week", "any time"},
-		Reports: slices.Sorted(maps.Keys(p.o.Reports)),
+		Reports: slices.Sorted(maps.Keys(p.o.Inspect.Config.Reports)),
 		Limit:   maxRecords,
 	}
 	if _, ok := spans[v.Since]; !ok {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // TestQueriesThatWait: a page that waits for a slot of queries ends in time, with 503, and neither caches that nor
@@ -14,7 +16,7 @@ import (
 func TestQueriesThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Options{})
+		d := New(Options{Inspect: &inspect.Inspector{}})
 		d.sampler.now.Store(&sample{At: time.Now().Add(time.Hour), Full: true})
 		asked, ask := 0, d.jobs.matches.Ask
 		d.jobs.matches.Ask = func(ctx context.Context, p parameter) (match, error) {

@@ -31,9 +31,9 @@ func (l listPages) definitions(s *sample, form *wrongForm) []definition {
 		running[j.Report]++
 	}
 	var all []definition
-	for _, name := range slices.Sorted(maps.Keys(l.o.Reports)) {
+	for _, name := range slices.Sorted(maps.Keys(l.o.Inspect.Config.Reports)) {
 		one := definition{
-			Report: l.o.Reports[name], Name: name, Running: running[name],
+			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name],
 			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "report/"+name }),
 		}
 		if name == form.report {

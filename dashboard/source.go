@@ -92,7 +92,7 @@ func readSink(ctx context.Context, o Options, hung *atomic.Bool) sinkState {
 // connectAll connects to all sources at once. A source that was unreachable before keeps its Since.
 func connectAll(ctx context.Context, o Options, before []source) []source {
 	names := map[string]bool{}
-	for _, r := range o.Reports {
+	for _, r := range o.Inspect.Config.Reports {
 		for _, l := range r.Listeners() {
 			if l.Source != "" {
 				names[l.Source] = true
@@ -106,7 +106,7 @@ func connectAll(ctx context.Context, o Options, before []source) []source {
 	var group sync.WaitGroup
 	for i := range all {
 		group.Go(func() {
-			if err := o.Inspect.Options.Sources.Reach(ctx, all[i].Name); err != nil {
+			if err := o.Inspect.Sources.Reach(ctx, all[i].Name); err != nil {
 				all[i].Unreachable, all[i].Since = err.Error(), time.Now()
 				was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" })
 				if was >= 0 {

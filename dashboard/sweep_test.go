@@ -37,7 +37,7 @@ func TestSweepOfMoreThanTheSample(t *testing.T) {
 		maxDead - 1: {"Discard 4999 jobs</button>", "Discard all 4,999 …", "<strong>4,999 ×", `value="12"`},
 		maxDead:     {"Discard at least 5000 jobs</button>", "Discard all …", "<strong>at least 5,000 ×", `<progress max="100" aria-label`},
 	} {
-		d := New(Options{})
+		d := New(Options{Inspect: &inspect.Inspector{}})
 		listed := &sample{At: time.Now(), Full: true}
 		for i := range n {
 			listed.Dead = append(listed.Dead, inspect.DeadJob{ID: strconv.Itoa(i), Report: "weekly", Error: "no such table", When: time.Now()})

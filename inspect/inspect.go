@@ -30,7 +30,7 @@ type Config struct {
 // Inspector answers the questions of an operator, with one field for every noun. It changes nothing
 // except a key of its own in Servers.Unpublished. It is safe for concurrent use.
 type Inspector struct {
-	Options    Options
+	Options
 	Jobs       Jobs
 	Delayed    DelayedSet
 	Dead       DeadList

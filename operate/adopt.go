@@ -15,7 +15,7 @@ import (
 // Orphans lists the ids of running jobs of a report (empty: of all reports) whose definition no
 // process has.
 func (j Jobs) Orphans(ctx context.Context, report string) (ids []string, err error) {
-	for _, s := range j.o.Scripts {
+	for _, s := range j.in.Scripts {
 		found, _, err := s.Definitions.Orphans(ctx)
 		if err != nil {
 			return nil, err
@@ -46,7 +46,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 		return fmt.Errorf("record %s: %w: %s", id, trigger.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
 	const continues = "continues: a process has its definition"
-	r, err := j.o.Inspect.Jobs.Record(ctx, id)
+	r, err := j.in.Jobs.Record(ctx, id)
 	switch {
 	case err != nil:
 		return "", err
@@ -55,11 +55,11 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	case r.Status.Final():
 		return "", Needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id), fmt.Sprintf("has ended: %s", r.Status)}
 	}
-	definition := j.o.Config.Reports[r.Report]
+	definition := j.in.Config.Reports[r.Report]
 	if definition == nil {
 		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s", r.Report, id)
 	}
-	state, err := j.o.Scripts.Of(id).Jobs.Read(ctx, id)
+	state, err := j.in.Scripts.Of(id).Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
 		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
@@ -69,7 +69,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 		return "", Needless{refuse("its job is about to end"), "is about to end"}
 	}
 	old, current := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
-	seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
+	seen, err := j.in.Scripts.First().Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -88,7 +88,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	if !seen.Live(current) {
 		return "", refuse("no process has the definition of report %s in this configuration either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
-	ok, err := trigger.Adopt(ctx, j.o.Records, j.o.Scripts.Of(id), definition, r)
+	ok, err := trigger.Adopt(ctx, j.in.Records, j.in.Scripts.Of(id), definition, r)
 	switch {
 	case ok && err != nil:
 		return fmt.Sprintf("adopted, attempt %d, but not yet in Redis: %v", r.Attempt+1, err), nil
@@ -110,7 +110,7 @@ func (j Jobs) settled(ctx context.Context, member string) (scripts.Seen, error) 
 	defer tick.Stop()
 	var first time.Time
 	for {
-		seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
+		seen, err := j.in.Scripts.First().Definitions.Seen(ctx)
 		if err != nil || !seen.Live(member) {
 			return seen, err
 		}

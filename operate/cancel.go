@@ -23,7 +23,7 @@ const cancelTries = 100
 // decides first: an engine finishes what is interrupted after that.
 func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, err error) {
 	for range cancelTries {
-		r, err := j.o.Inspect.Jobs.Record(ctx, id)
+		r, err := j.in.Jobs.Record(ctx, id)
 		if err != nil {
 			return "", err
 		}
@@ -38,7 +38,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
 		} else {
 			outcome = "cancelled"
-			ok, err := j.o.Records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
+			ok, err := j.in.Records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
 			if err != nil {
 				return "", err
 			}
@@ -57,7 +57,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 				return "", err
 			}
 		}
-		s := j.o.Scripts.Of(id)
+		s := j.in.Scripts.Of(id)
 		if _, err := s.Sets.Remove(ctx, s.Keys.Delayed, trigger.BeforeStart(id)...); err != nil {
 			return "", err
 		}
@@ -72,7 +72,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 
 // stop stops the job of a record, and reports whether there is one.
 func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
-	outcome, status, err := j.o.Scripts.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
+	outcome, status, err := j.in.Scripts.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
 	switch {
 	case errors.Is(err, scripts.ErrBroken):
 		return false, nil // another program overwrote its state: only the record can be cancelled
@@ -90,7 +90,7 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 // events, even if an interrupted command may have written them before. An engine deletes the files of
 // an earlier run or of an attempt that Redis lost.
 func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error {
-	s := j.o.Scripts.Of(r.ID)
+	s := j.in.Scripts.Of(r.ID)
 	if r.Attempt > 0 {
 		if _, err := s.Jobs.Discard(ctx, r.ID); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 			return err
 		}
 	}
-	of := j.o.Config.Reports[r.Report]
+	of := j.in.Config.Reports[r.Report]
 	if err := s.Receipts.Ended(ctx, r.ID, r.Attempt, of == nil || of.Notify != nil); err != nil {
 		return err
 	}

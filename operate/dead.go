@@ -15,7 +15,7 @@ import (
 )
 
 // Dead changes the list of dead jobs.
-type Dead struct{ o Options }
+type Dead struct{ in *inspect.Inspector }
 
 // Sweep selects dead jobs.
 type Sweep struct {
@@ -55,7 +55,7 @@ func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
 
 // Remove removes one job from the list.
 func (d Dead) Remove(ctx context.Context, id string) error {
-	removed, err := scripts.DeadJobs(d.o.Scripts).Remove(ctx, id)
+	removed, err := scripts.DeadJobs(d.in.Scripts).Remove(ctx, id)
 	if err == nil && !removed[0] {
 		err = fault.NotFound.New("%s is not on the list of dead jobs", id)
 	}
@@ -67,7 +67,7 @@ func (d Dead) Remove(ctx context.Context, id string) error {
 func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string, change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
 	result := Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
-	for page, err := range d.o.Inspect.Dead.Pages(ctx, false, func([]inspect.DeadJob) int { return stay }) {
+	for page, err := range d.in.Dead.Pages(ctx, false, func([]inspect.DeadJob) int { return stay }) {
 		if err != nil {
 			return result, err
 		}
@@ -119,7 +119,7 @@ func (d Dead) unableToRetry(j inspect.DeadJob) string {
 	switch {
 	case j.Status != report.Failed && j.Status != report.Pending:
 		return j.Note
-	case d.o.Config.Reports[j.Report] == nil:
+	case d.in.Config.Reports[j.Report] == nil:
 		return "its report is not in the configuration"
 	}
 	return ""
@@ -131,7 +131,7 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 	for i, j := range page {
 		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}
 	}
-	done, err := d.o.Records.RetryFailed(ctx, runs)
+	done, err := d.in.Records.RetryFailed(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 			again = append(again, j.ID)
 		}
 	}
-	if err := scripts.DeadJobs(d.o.Scripts).PushAgain(ctx, trace.Parent(ctx), again...); err != nil {
+	if err := scripts.DeadJobs(d.in.Scripts).PushAgain(ctx, trace.Parent(ctx), again...); err != nil {
 		return nil, fmt.Errorf("push: %w", err)
 	}
 	return done, nil
@@ -152,7 +152,7 @@ func (d Dead) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, 
 	for i, j := range page {
 		ids[i] = j.ID
 	}
-	if _, err := scripts.DeadJobs(d.o.Scripts).Remove(ctx, ids...); err != nil {
+	if _, err := scripts.DeadJobs(d.in.Scripts).Remove(ctx, ids...); err != nil {
 		return nil, fmt.Errorf("discard: %w", err)
 	}
 	return slices.Repeat([]bool{true}, len(page)), nil

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // Delayed changes the due times of jobs and of requeued steps.
-type Delayed struct{ o Options }
+type Delayed struct{ in *inspect.Inspector }
 
 // pageSize is the number of members that one round trip reads or changes.
 const pageSize = 1000
@@ -22,7 +23,7 @@ const pageSize = 1000
 // Add sets the due time of ids, in place of an earlier one.
 func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 	for page := range slices.Chunk(ids, pageSize) {
-		if err := scripts.DelayedSets(d.o.Scripts).Add(ctx, at, page...); err != nil {
+		if err := scripts.DelayedSets(d.in.Scripts).Add(ctx, at, page...); err != nil {
 			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again; repeated ids have no effect", err)
 		}
 	}
@@ -31,12 +32,12 @@ func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 
 // Hurry makes members due now. It does not add a member that a scheduler has moved meanwhile.
 func (d Delayed) Hurry(ctx context.Context, members []string) error {
-	now, err := d.o.Scripts.First().Now(ctx)
+	now, err := d.in.Scripts.First().Now(ctx)
 	if err != nil {
 		return err
 	}
 	for page := range slices.Chunk(members, pageSize) {
-		if err := scripts.DelayedSets(d.o.Scripts).Move(ctx, now, page...); err != nil {
+		if err := scripts.DelayedSets(d.in.Scripts).Move(ctx, now, page...); err != nil {
 			return err
 		}
 	}
@@ -46,7 +47,7 @@ func (d Delayed) Hurry(ctx context.Context, members []string) error {
 // Remove removes members. It does not change records.
 func (d Delayed) Remove(ctx context.Context, members []string) error {
 	for page := range slices.Chunk(members, pageSize) {
-		if err := scripts.DelayedSets(d.o.Scripts).Remove(ctx, page...); err != nil {
+		if err := scripts.DelayedSets(d.in.Scripts).Remove(ctx, page...); err != nil {
 			return err
 		}
 	}
@@ -67,7 +68,7 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 		members = append(members, name)
 	}
 	found := []string{}
-	for _, s := range d.o.Scripts {
+	for _, s := range d.in.Scripts {
 		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, members)
 		if err != nil {
 			return nil, err
@@ -93,7 +94,7 @@ func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if left[name] {
-			return nil, fault.NotFound.New("%s is not in %s", report.Shorten(name), d.o.Scripts.First().Keys.Delayed)
+			return nil, fault.NotFound.New("%s is not in %s", report.Shorten(name), d.in.Scripts.First().Keys.Delayed)
 		}
 	}
 	slices.Sort(found)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/record"
@@ -15,17 +16,17 @@ import (
 )
 
 // Jobs changes records and their jobs.
-type Jobs struct{ o Options }
+type Jobs struct{ in *inspect.Inspector }
 
 // Report finds a report by its name.
-func (j Jobs) Report(name string) (*report.Report, error) { return j.o.report(name) }
+func (j Jobs) Report(name string) (*report.Report, error) { return reportOf(j.in, name) }
 
 // Create inserts a PENDING record of a report and pushes its id. Parameters are a JSON object that the
 // definition of the report accepts. If the record was inserted and only the push failed, Create
 // returns the id and the error.
 func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id string, err error) {
 	id, _, err = j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
-		id, err = j.o.Records.Insert(ctx, report, parameters)
+		id, err = j.in.Records.Insert(ctx, report, parameters)
 		return id, false, err
 	})
 	return id, err
@@ -38,16 +39,16 @@ func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id st
 // the record of the key was deleted.
 func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byte) (id string, before bool, err error) {
 	return j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
-		return j.o.Records.InsertOnce(ctx, key, report, parameters)
+		return j.in.Records.InsertOnce(ctx, key, report, parameters)
 	})
 }
 
 func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert func(report string) (id string, before bool, err error)) (id string, before bool, err error) {
-	r, err := j.o.report(name)
+	r, err := reportOf(j.in, name)
 	if err != nil {
 		return "", false, err
 	}
-	if n, limit := len(parameters), j.o.Config.Limits.Parameters; int64(n) > limit {
+	if n, limit := len(parameters), j.in.Config.Limits.Parameters; int64(n) > limit {
 		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
 	}
 	id, before, err = insert(r.Name)
@@ -63,7 +64,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 	}
 	if before {
 		// A second push would only write an event, unless the record is still PENDING.
-		switch was, err := j.o.Inspect.Jobs.Record(ctx, id); {
+		switch was, err := j.in.Jobs.Record(ctx, id); {
 		case errors.Is(err, engine.ErrNoRecord):
 			return "", true, fault.Gone.New("record %s, which this key created, was deleted; use a new key for a new record", id)
 		case err != nil:
@@ -81,22 +82,22 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 // Unserved reports whether processes run but none of them has the definition of a report in this
 // configuration.
 func (j Jobs) Unserved(ctx context.Context, name string) (bool, error) {
-	r, err := j.o.report(name)
+	r, err := reportOf(j.in, name)
 	if err != nil {
 		return false, err
 	}
-	seen, err := j.o.Scripts.First().Definitions.Seen(ctx)
+	seen, err := j.in.Scripts.First().Definitions.Seen(ctx)
 	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(r.Name, r.Hash())), err
 }
 
 // Check checks that every id has a record with a known report and without a final status.
 func (j Jobs) Check(ctx context.Context, ids []string) error {
-	records, err := j.o.Inspect.Jobs.Records(ctx, ids)
+	records, err := j.in.Jobs.Records(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if r := records[id]; j.o.Config.Reports[r.Report] == nil {
+		if r := records[id]; j.in.Config.Reports[r.Report] == nil {
 			return fault.Refused.New("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
 			return fault.Refused.New("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
@@ -110,7 +111,7 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 // Push appends ids to the streams of jobs. A repeated push has no effect.
 func (j Jobs) Push(ctx context.Context, ids ...string) error {
 	for page := range slices.Chunk(ids, pageSize) {
-		if err := scripts.Pushes(j.o.Scripts).Append(ctx, trace.Parent(ctx), page...); err != nil {
+		if err := scripts.Pushes(j.in.Scripts).Append(ctx, trace.Parent(ctx), page...); err != nil {
 			return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have no effect", err)
 		}
 	}
@@ -119,18 +120,18 @@ func (j Jobs) Push(ctx context.Context, ids ...string) error {
 
 // Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt.
 func (j Jobs) Retry(ctx context.Context, id string) error {
-	r, err := j.o.Inspect.Jobs.Record(ctx, id)
+	r, err := j.in.Jobs.Record(ctx, id)
 	if err != nil {
 		return err
 	}
-	if j.o.Config.Reports[r.Report] == nil {
+	if j.in.Config.Reports[r.Report] == nil {
 		return fault.Refused.New("record %s: not run again: report %q is not in the configuration", id, r.Report)
 	}
 	// A PENDING record may not have been pushed; a second push has no effect.
-	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
+	if r, err := j.in.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return j.stillRunning(ctx, id, err)
 	}
-	if _, err := scripts.DeadJobs(j.o.Scripts).Remove(ctx, id); err != nil {
+	if _, err := scripts.DeadJobs(j.in.Scripts).Remove(ctx, id); err != nil {
 		return err
 	}
 	return j.Push(ctx, id)
@@ -141,7 +142,7 @@ func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 	if !errors.Is(err, record.ErrRunning) {
 		return err
 	}
-	if v, readErr := j.o.Inspect.Jobs.Get(ctx, id); readErr == nil && v.Orphan {
+	if v, readErr := j.in.Jobs.Get(ctx, id); readErr == nil && v.Orphan {
 		return fault.Refused.New("%w, and no process has the definition that the job was started with: fanfold adopt %s restarts it with the current one", err, id)
 	}
 	return fault.Refused.New("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)

@@ -7,18 +7,8 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
-
-// Options are the clients that an Operator uses. It opens and closes none of them.
-type Options struct {
-	Config  inspect.Config
-	Scripts scripts.Partitions
-	Records *record.Store
-	Inspect *inspect.Inspector
-}
 
 // Operator makes the changes that operators ask for. It is safe for concurrent use.
 type Operator struct {
@@ -30,9 +20,9 @@ type Operator struct {
 	Pauses     Pauses
 }
 
-// New returns an Operator. It does no I/O.
-func New(o Options) *Operator {
-	return &Operator{Jobs{o}, Dead{o}, Delayed{o}, Timers{o}, Quarantine{o}, Pauses{o}}
+// New returns an Operator with the clients of an Inspector. It does no I/O.
+func New(in *inspect.Inspector) *Operator {
+	return &Operator{Jobs{in}, Dead{in}, Delayed{in}, Timers{in}, Quarantine{in}, Pauses{in}}
 }
 
 // Refused reports whether an error concerns only the object of the change, so that other objects can
@@ -49,10 +39,10 @@ func CheckID(id string) error {
 	return nil
 }
 
-// report finds a report by its name.
-func (o Options) report(name string) (*report.Report, error) {
-	if r := o.Config.Reports[name]; r != nil {
+// reportOf finds a report by its name.
+func reportOf(in *inspect.Inspector, name string) (*report.Report, error) {
+	if r := in.Config.Reports[name]; r != nil {
 		return r, nil
 	}
-	return nil, fault.Input.New("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(o.Config.Reports))))
+	return nil, fault.Input.New("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(in.Config.Reports))))
 }

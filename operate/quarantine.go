@@ -15,7 +15,7 @@ import (
 )
 
 // Quarantine changes quarantined entries.
-type Quarantine struct{ o Options }
+type Quarantine struct{ in *inspect.Inspector }
 
 var entryName = regexp.MustCompile(`^([0-9]+:)?[0-9]{1,20}-[0-9]{1,20}$`)
 
@@ -27,7 +27,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 	var found []inspect.Quarantined
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		s, id := q.of(name)
-		entry, ok, err := q.o.Inspect.Quarantine.Entry(ctx, s, id)
+		entry, ok, err := q.in.Quarantine.Entry(ctx, s, id)
 		switch {
 		case err != nil:
 			return nil, err
@@ -43,7 +43,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 // member of a sorted set becomes due at the given time. If the entry would be quarantined again, the
 // error matches scripts.ErrNotRequeued.
 func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due time.Time) (string, error) {
-	v, err := q.o.Inspect.Quarantine.Details(ctx, entry)
+	v, err := q.in.Quarantine.Details(ctx, entry)
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due 
 		return "", fmt.Errorf("%w: %s", scripts.ErrNotRequeued, v.Again)
 	}
 	s, id := q.of(entry.Entry)
-	key, err := q.o.Scripts.Requeue(ctx, s, scripts.QuarantineEntry{Entry: id, Stream: entry.Stream, Fields: entry.Fields}, due)
+	key, err := q.in.Scripts.Requeue(ctx, s, scripts.QuarantineEntry{Entry: id, Stream: entry.Stream, Fields: entry.Fields}, due)
 	return "is in " + key + " again", err
 }
 
@@ -89,10 +89,10 @@ func (q Quarantine) check(names []string) error {
 // of returns the partition and the id of an entry; nil: the partition does not exist.
 func (q Quarantine) of(name string) (*scripts.Scripts, string) {
 	if partition, id, ok := strings.Cut(name, ":"); ok {
-		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(q.o.Scripts) {
-			return q.o.Scripts[n], id
+		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(q.in.Scripts) {
+			return q.in.Scripts[n], id
 		}
 		return nil, id
 	}
-	return q.o.Scripts.First(), name
+	return q.in.Scripts.First(), name
 }

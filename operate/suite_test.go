@@ -69,7 +69,7 @@ reports:
 	}
 	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	b.inspect = inspect.New(inspect.Options{Config: of, Scripts: b.all, Records: b.records})
-	b.Operator = New(Options{Config: of, Scripts: b.all, Records: b.records, Inspect: b.inspect})
+	b.Operator = New(b.inspect)
 	return b
 }
 

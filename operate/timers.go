@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // Timers changes timers. Methods return scripts.ErrNoTimer if they need a timer that does not exist.
-type Timers struct{ o Options }
+type Timers struct{ in *inspect.Inspector }
 
 // Check checks that a text can be the name of a timer and, if defined is true, that a definition
 // matches it.
@@ -19,7 +20,7 @@ func (t Timers) Check(name string, defined bool) error {
 	if !report.ValidTimer(name) {
 		return fault.Input.New("%.80q is not a valid timer name: use 1 to 200 printable ASCII characters without spaces", name)
 	}
-	if _, _, ok := t.o.Config.Timers.Match(name); defined && !ok {
+	if _, _, ok := t.in.Config.Timers.Match(name); defined && !ok {
 		return fault.Input.New("timer %s: no definition in timers matches this name", name)
 	}
 	return nil
@@ -59,7 +60,7 @@ func (t Timers) Fire(ctx context.Context, name string) (due time.Time, err error
 	if err != nil {
 		return time.Time{}, err
 	}
-	definition, _, _ := t.o.Config.Timers.Match(name)
+	definition, _, _ := t.in.Config.Timers.Match(name)
 	return s.FireNow(ctx, name, definition.Repeats())
 }
 
@@ -87,8 +88,8 @@ func (t Timers) Exists(ctx context.Context, name string) error {
 // of returns the timers of the partition that has a timer: the partition of its name, or another one
 // in which a service has set it.
 func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
-	home := t.o.Scripts.Of(name).Timers
-	if len(t.o.Scripts) == 1 {
+	home := t.in.Scripts.Of(name).Timers
+	if len(t.in.Scripts) == 1 {
 		return home, nil
 	}
 	if found, ok, err := t.find(ctx, name); ok || err != nil {
@@ -99,7 +100,7 @@ func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
 
 // find returns the timers of the partition that has a timer; false: none has it.
 func (t Timers) find(ctx context.Context, name string) (scripts.Timers, bool, error) {
-	for _, s := range t.o.Scripts {
+	for _, s := range t.in.Scripts {
 		for _, set := range []string{s.Keys.Timers, s.Keys.PausedTimers} {
 			found, err := s.Sets.Scores(ctx, set, []string{name})
 			if err != nil {

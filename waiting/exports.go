@@ -48,7 +48,7 @@ func (e *exports) of(ctx context.Context, pass Pass) (all []export) {
 	for i, id := range l.ids {
 		if mark, ok := l.marks[id]; ok && id != pass.ID {
 			token := e.o.Seal.Seal(Pass{ID: id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
-			all = append(all, export{title(e.o.Reports, l.names[i]), l.created[i], token})
+			all = append(all, export{title(e.o.Inspect.Config.Reports, l.names[i]), l.created[i], token})
 		}
 	}
 	return all
@@ -65,6 +65,6 @@ func (e *exports) read(ctx context.Context, person string) (l exportList, err er
 		l.names = append(l.names, r.Report)
 		l.created = append(l.created, stamp(time.Now().Add(-r.Age)))
 	}
-	l.marks, err = e.o.Records.Marks(ctx, l.ids...)
+	l.marks, err = e.o.Inspect.Records.Marks(ctx, l.ids...)
 	return l, err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
@@ -38,7 +39,7 @@ func TestPastExportsOfARequestThatEnds(t *testing.T) {
 	}
 	run("ALTER TABLE file_download_record ADD COLUMN owner VARCHAR(20) NULL")
 	run("INSERT INTO file_download_record (report, status, owner, file) VALUES ('r', 'SUCCESS', 'ann', 'gs://b/r/1-1.csv')")
-	p := New(Options{Seal: sealer(t, key, "abc234", ours), Records: records, People: records.People("owner")})
+	p := New(Options{Seal: sealer(t, key, "abc234", ours), Inspect: inspect.New(inspect.Options{Records: records}), People: records.People("owner")})
 	pass := Pass{ID: "99", Expires: time.Now().Add(time.Hour), Person: "ann"}
 
 	if all := p.exports.of(t.Context(), pass); len(all) != 0 {

@@ -41,14 +41,14 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 		return facts{}, err
 	}
 	// Read the mark after the record: a row that is replaced in between has the mark of the new one.
-	marks, err := p.o.Records.Marks(ctx, id)
+	marks, err := p.o.Inspect.Records.Marks(ctx, id)
 	if err != nil {
 		return facts{}, err
 	}
 	f := facts{Job: v, Mark: marks[id], Now: time.Now()}
 	switch {
 	case v.Status == report.Pending:
-		f.Position, err = p.queues.position(ctx, p.o.Partitions.Of(id), id)
+		f.Position, err = p.queues.position(ctx, p.o.Inspect.Scripts.Of(id), id)
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
 		r := run{attempt: v.Attempt, started: *v.Started, retryAt: retryAt(v), paused: len(v.Paused) > 0}

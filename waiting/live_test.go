@@ -5,12 +5,14 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // TestStreamsOfOneRecord: one link cannot use all streams.
 func TestStreamsOfOneRecord(t *testing.T) {
 	t.Parallel()
-	p := New(Options{Seal: sealer(t, key, "abc234", ours)})
+	p := New(Options{Seal: sealer(t, key, "abc234", ours), Inspect: &inspect.Inspector{}})
 	for range maxStreamsOf {
 		if !p.streams.Open("1111") {
 			t.Fatal("refused too early")

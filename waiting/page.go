@@ -16,22 +16,17 @@ import (
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/record"
-	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
 )
 
 // Options are the data of the pages. All fields but People and Log are required.
 type Options struct {
-	Seal       *Sealer
-	Inspect    *inspect.Inspector
-	Records    *record.Store
-	Partitions scripts.Partitions
-	Reports    map[string]*report.Report
-	Find       web.Find
-	People     *record.People // finds the records of a person; nil: pages list no past exports
-	Log        *slog.Logger   // nil: no log
+	Seal    *Sealer
+	Inspect *inspect.Inspector // has the clients
+	Find    web.Find
+	People  *record.People // finds the records of a person; nil: pages list no past exports
+	Log     *slog.Logger   // nil: no log
 }
 
 // Pages is an http.Handler for all paths below /r/. It is safe for concurrent use.
@@ -59,14 +54,14 @@ func New(o Options) *Pages {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Partitions...)}
+	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Inspect.Scripts...)}
 	p.streams.Max, p.streams.MaxOf = maxStreams, maxStreamsOf
 	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
 	p.exports = exports{o: o}
 	p.exports.lists = aged.Cache[string, exportList]{
 		MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.exports.read,
 	}
-	p.queues = queues{partitions: o.Partitions}
+	p.queues = queues{partitions: o.Inspect.Scripts}
 	p.queues.heads = aged.Cache[string, queueHead]{MaxAge: maxQueueAge, Timeout: queryTimeout, Ask: p.queues.read}
 	p.mux.HandleFunc("GET /r/{token}", p.page)
 	p.mux.HandleFunc("GET /r/{token}/file", p.file)
@@ -127,7 +122,7 @@ func (p *Pages) content(ctx context.Context, token string, pass Pass) (content, 
 	}
 	f.Now = time.Now() // the time left shrinks while the facts are cached
 	return content{
-		view: describe(f, p.o.Reports), Report: title(p.o.Reports, f.Report),
+		view: describe(f, p.o.Inspect.Config.Reports), Report: title(p.o.Inspect.Config.Reports, f.Report),
 		ID: pass.ID, Token: token, Until: stamp(pass.Expires),
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
 )
@@ -33,7 +34,7 @@ func TestAQueueThatHangs(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	h := hanging{make(chan struct{}), make(chan struct{})}
 	client.AddHook(h)
-	p := New(Options{Partitions: scripts.Partitions{scripts.New(scripts.Options{Redis: client})}})
+	p := New(Options{Inspect: inspect.New(inspect.Options{Scripts: scripts.Partitions{scripts.New(scripts.Options{Redis: client})}})})
 	read := make(chan error)
 	go func() {
 		_, err := p.queues.heads.Get(t.Context(), "away")

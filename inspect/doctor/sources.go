@@ -36,7 +36,7 @@ func checkSources(ctx context.Context, d *doctor) Findings {
 	for _, name := range names {
 		db, ok := d.Sources[name].(Database)
 		if !ok {
-			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Options.Sources.Reach(ctx, name), d.Settings[name].Remedy))
+			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Sources.Reach(ctx, name), d.Settings[name].Remedy))
 			continue
 		}
 		found := within(ctx, d, func(ctx context.Context, d *doctor) Findings { return checkDatabase(ctx, d, name, db) })

@@ -32,12 +32,12 @@ const justPushed = 5 * time.Second
 // follow starts after the current last events in the partitions of ids.
 func follow(ctx context.Context, in *inspect.Inspector, ids []string) (*follower, error) {
 	f := &follower{map[*scripts.Scripts]string{}, map[*scripts.Scripts]string{}, map[string]string{}}
-	now, err := in.Options.Scripts.First().Now(ctx)
+	now, err := in.Scripts.First().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		s := in.Options.Scripts.Of(id)
+		s := in.Scripts.Of(id)
 		if _, ok := f.last[s]; ok {
 			continue
 		}

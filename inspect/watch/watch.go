@@ -53,7 +53,7 @@ func Jobs(ctx context.Context, in *inspect.Inspector, ids []string, show Watcher
 		}
 		if len(waiting) > maxPolled && !first {
 			// One query finds those that have ended.
-			records, err := in.Options.Records.Read(ctx, waiting)
+			records, err := in.Records.Read(ctx, waiting)
 			if err != nil {
 				return nil, err
 			}

@@ -69,7 +69,7 @@ func (g *gatherer) record(ctx context.Context, id string) (*engine.Record, error
 	records, err := once(g, "records", func() (map[string]engine.Record, error) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		return g.Options.Records.Read(ctx, ids)
+		return g.Records.Read(ctx, ids)
 	})
 	if r, ok := records[id]; ok && err == nil {
 		return &r, nil
@@ -89,7 +89,7 @@ func (g *gatherer) redis(ctx context.Context, s *scripts.Scripts, f *facts) (err
 		return err
 	}
 	if f.Job != nil && f.Report == nil {
-		f.Report = g.Options.Config.Reports[f.Job.Report]
+		f.Report = g.Config.Reports[f.Job.Report]
 	}
 	var errs [5]error
 	of := " of " + s.Keys.Prefix

@@ -27,7 +27,7 @@ func probe(ctx context.Context, p *Process, log *slog.Logger) error {
 	var group errgroup.Group
 	for name := range sources {
 		group.Go(func() error {
-			switch err := p.Inspect.Options.Sources.Reach(ctx, name); {
+			switch err := p.Inspect.Sources.Reach(ctx, name); {
 			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, fault.Login):
 				log.Warn("a database refuses the login: its listeners will fail",

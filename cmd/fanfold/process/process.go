@@ -99,9 +99,7 @@ func Open(file string, kinds kinds.Kinds) (*Process, error) {
 		}
 	}
 	p.Inspect = inspect.New(p.handles())
-	p.Operate = operate.New(operate.Options{
-		Config: p.handles().Config, Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect,
-	})
+	p.Operate = operate.New(p.Inspect)
 	return p, nil
 }
 

@@ -51,14 +51,13 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	d := dashboard.New(dashboard.Options{
-		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(),
+		Inspect: in, Operate: p.Operate, Listeners: p.Config.ListenerNames(),
 		Ready: health{p.Process}.ready, Sink: health{p.Process}.sink,
 		Processes: p.Partitions.First().Definitions.Processes, Bounds: p.Config.Bounds(),
 		Version: p.Version, Path: door.Path(), Log: p.log,
 	})
 	service := api.New(api.Options{
-		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters,
-		Find: p.Object, Size: p.Size, Page: p.links(), Prefix: door.Path(), Log: p.log,
+		Inspect: in, Operate: p.Operate, Find: p.Object, Size: p.Size, Page: p.links(), Prefix: door.Path(), Log: p.log,
 	})
 	pages, err := p.pages(ctx, in)
 	if err != nil {

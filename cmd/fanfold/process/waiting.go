@@ -44,8 +44,7 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 		people = p.Records.People(column)
 	}
 	return waiting.New(waiting.Options{
-		Seal: seal, Inspect: in, Records: p.Records, People: people,
-		Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: p.log,
+		Seal: seal, Inspect: in, People: people, Find: p.Object, Log: p.log,
 	}), nil
 }
 
