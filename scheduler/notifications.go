@@ -2,10 +2,11 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -30,7 +31,7 @@ func (s *subscription) enable(ctx context.Context, client *redis.Client) (change
 		err = client.ConfigSet(ctx, notifySetting, flags).Err()
 		changed = err == nil
 	}
-	if !isReply(err) {
+	if !scripts.IsAnswer(err) {
 		return changed, err
 	}
 	if !s.refused {
@@ -49,11 +50,4 @@ func withFlags(flags string) string {
 		}
 	}
 	return flags
-}
-
-// isReply tells whether an error is a permanent answer of Redis, not an error of the connection or
-// of a Redis that is starting.
-func isReply(err error) bool {
-	_, ok := errors.AsType[redis.Error](err)
-	return ok && !redis.HasErrorPrefix(err, "LOADING")
 }

@@ -75,7 +75,7 @@ func (s *subscription) run(ctx context.Context) error {
 		}
 		said = err
 		wait := s.pace.again
-		if mute++; mute > maxMute && (errors.Is(err, errMute) || isReply(err)) {
+		if mute++; mute > maxMute && (errors.Is(err, errMute) || scripts.IsAnswer(err)) {
 			wait = s.pace.slow
 		}
 		if step.Wait(ctx, wait) != nil {

@@ -41,66 +41,55 @@ func (s Streams) Lost(ctx context.Context, step string, wanted []Message) (map[M
 // find removes from lost the messages that a worker will get from a stream, and notes the entries
 // of others. It tells whether it searched the whole stream.
 func (s Streams) find(ctx context.Context, stream string, lost map[Message]Entry) (bool, error) {
-	const page, pages = 1000, 100
-	read, err := s.lastRead(ctx, stream)
+	const pages = 100
+	group, err := Entries(s).Stream(ctx, stream)
 	if err != nil {
 		return false, err
 	}
-	for start, n := "-", 0; len(lost) > 0; n++ {
-		entries, err := s.rdb.XRangeN(ctx, stream, start, "+", page).Result()
+	for last, n := "0-0", 0; len(lost) > 0; n++ {
+		entries, full, err := Entries(s).After(ctx, stream, last)
 		if err != nil {
 			return false, fmt.Errorf("search %s: %w", stream, err)
 		}
-		pending, err := s.pendingOf(ctx, stream, entries, read)
+		if len(entries) == 0 {
+			break
+		}
+		pending, err := s.pendingOf(ctx, stream, entries[0].ID, entries[len(entries)-1].ID, len(entries), group.Read)
 		if err != nil {
 			return false, err
 		}
 		for _, e := range entries {
-			m := Message{ID: fmt.Sprint(e.Values["id"])}
-			m.Attempt, _ = strconv.ParseInt(fmt.Sprint(e.Values["attempt"]), 10, 64)
-			if _, ok := lost[m]; !ok || e.Values["cancel"] != nil {
+			last = e.ID
+			m := Message{ID: e.Fields["id"]}
+			m.Attempt, _ = strconv.ParseInt(e.Fields["attempt"], 10, 64)
+			_, cancels := e.Fields["cancel"]
+			if _, ok := lost[m]; !ok || cancels {
 				continue
 			}
 			lost[m] = Entry{Stream: stream, ID: e.ID}
-			if read == "" || laterEntry(e.ID, read) || pending[e.ID] {
+			if group.Read == "" || laterEntry(e.ID, group.Read) || pending[e.ID] {
 				delete(lost, m)
 			}
 		}
-		if len(entries) < page {
+		if !full {
 			break
 		}
 		if n == pages {
 			return false, nil
 		}
-		start = "(" + entries[len(entries)-1].ID
 	}
 	return true, nil
 }
 
-// lastRead is the last entry that the group of a stream was given; empty if it has no
-// group, and so will be given all of them.
-func (s Streams) lastRead(ctx context.Context, stream string) (string, error) {
-	groups, err := s.rdb.XInfoGroups(ctx, stream).Result()
-	if err != nil && !strings.Contains(err.Error(), "no such key") {
-		return "", fmt.Errorf("groups of %s: %w", stream, err)
-	}
-	for _, g := range groups {
-		if g.Name == Group {
-			return g.LastDeliveredID, nil
-		}
-	}
-	return "", nil
-}
-
-// pendingOf returns which of a page of entries are pending; read is the last entry that the
+// pendingOf returns which entries between two are pending, of at most n; read is the last entry that the
 // group was given.
-func (s Streams) pendingOf(ctx context.Context, stream string, entries []redis.XMessage, read string) (map[string]bool, error) {
+func (s Streams) pendingOf(ctx context.Context, stream, from, to string, n int, read string) (map[string]bool, error) {
 	pending := map[string]bool{}
-	if len(entries) == 0 || read == "" || laterEntry(entries[0].ID, read) {
+	if read == "" || laterEntry(from, read) {
 		return pending, nil
 	}
 	found, err := s.rdb.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: stream, Group: Group, Start: entries[0].ID, End: entries[len(entries)-1].ID, Count: int64(len(entries)),
+		Stream: stream, Group: Group, Start: from, End: to, Count: int64(n),
 	}).Result()
 	if err != nil {
 		return nil, fmt.Errorf("pending entries of %s: %w", stream, err)

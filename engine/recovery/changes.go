@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,7 +16,7 @@ import (
 type changes struct {
 	scripts *scripts.Scripts
 	conn    *redis.Conn // nil: it does not watch
-	id      string      // of the connection
+	id      int64       // of the connection
 }
 
 // begin starts to watch.
@@ -32,13 +31,15 @@ func (c *changes) begin(ctx context.Context, keys []string) {
 	for _, k := range keys {
 		watch = append(watch, k)
 	}
-	err = c.conn.Do(ctx, watch...).Err()
-	if err == nil {
-		c.id, _, err = c.info(ctx)
+	var info *redis.ClientInfo
+	if err = c.conn.Do(ctx, watch...).Err(); err == nil {
+		info, err = c.conn.ClientInfo(ctx).Result()
 	}
 	if err != nil {
 		c.end(ctx)
+		return
 	}
+	c.id = info.ID
 }
 
 // seen tells whether a key has changed since begin, or may have.
@@ -46,22 +47,8 @@ func (c *changes) seen(ctx context.Context) bool {
 	if c.conn == nil {
 		return true
 	}
-	id, changed, err := c.info(ctx)
-	return err != nil || changed || id != c.id
-}
-
-// info returns the id of the connection and whether a watched key has changed.
-func (c *changes) info(ctx context.Context) (id string, changed bool, err error) {
-	text, err := c.conn.Do(ctx, "client", "info").Text()
-	for field := range strings.FieldsSeq(text) {
-		switch name, value, _ := strings.Cut(field, "="); name {
-		case "id":
-			id = value
-		case "flags":
-			changed = strings.Contains(value, "d")
-		}
-	}
-	return id, changed, err
+	info, err := c.conn.ClientInfo(ctx).Result()
+	return err != nil || info.Flags&redis.ClientDirtyCAS != 0 || info.ID != c.id
 }
 
 // end stops watching.

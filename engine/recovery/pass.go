@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bsm/redislock"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
@@ -60,10 +58,7 @@ func (p *passer) once(ctx context.Context) error {
 	}
 	p.asked = time.Now()
 	// This lock is not released: it ends when the next regular pass is due.
-	_, err := p.locks.Obtain(ctx, p.o.Scripts.Keys.Lock("rebuilt"), p.o.PassEvery*9/10, nil)
-	if recent := errors.Is(err, redislock.ErrNotObtained); recent && !p.urgent {
-		return nil
-	} else if err != nil && !recent {
+	if ok, err := p.o.Scripts.TryLock(ctx, "rebuilt", p.o.PassEvery*9/10); err != nil || !ok && !p.urgent {
 		return err
 	}
 	p.urgent = true // until one is made

@@ -50,7 +50,6 @@ type Options struct {
 type Recovery struct {
 	o       Options
 	log     *slog.Logger
-	locks   *redislock.Client
 	metrics metrics
 	want    chan struct{} // a pass is wanted at once
 
@@ -65,7 +64,7 @@ func New(o Options) (*Recovery, error) {
 		return nil, errors.New("recovery: Scripts, Jobs, Records, Grace and Rate are required")
 	}
 	o.PassEvery, o.SnapshotEvery = cmp.Or(o.PassEvery, passEvery), cmp.Or(o.SnapshotEvery, snapshotEvery)
-	r := &Recovery{o: o, log: o.Log, locks: o.Scripts.Locker(), metrics: newMetrics(o.Metrics), want: make(chan struct{}, 1)}
+	r := &Recovery{o: o, log: o.Log, metrics: newMetrics(o.Metrics), want: make(chan struct{}, 1)}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -114,7 +113,7 @@ func (r *Recovery) doubt() {
 // lock takes a lock that is renewed until release is called. The context that it returns ends if
 // the lock is lost; it is nil if another process has the lock.
 func (r *Recovery) lock(ctx context.Context, what string) (leased context.Context, release func(), err error) {
-	lock, err := r.locks.Obtain(ctx, r.o.Scripts.Keys.Lock(what), lease, nil)
+	lock, err := r.o.Scripts.Locker().Obtain(ctx, r.o.Scripts.Keys.Lock(what), lease, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return nil, nil, nil
 	} else if err != nil {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bsm/redislock"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/quiet"
@@ -31,14 +29,13 @@ const (
 
 // findOrphans finds running jobs whose definition no process has, until ctx ends.
 func findOrphans(ctx context.Context, e *engine.Engine) error {
-	d := &definitions{Engine: e, locks: e.Scripts.Locker(), logged: map[string]bool{}}
+	d := &definitions{Engine: e, logged: map[string]bool{}}
 	return step.Every(ctx, e.Log, orphansEvery, "find jobs whose definition no process has", d.poll)
 }
 
 // definitions is the state of that loop.
 type definitions struct {
 	*engine.Engine
-	locks  *redislock.Client
 	polled time.Time       // last poll, by Redis's clock; zero: none
 	since  time.Time       // start of polling without a gap, during which others could announce
 	logged map[string]bool // definitions that were logged as missing
@@ -54,11 +51,9 @@ func (d *definitions) poll(ctx context.Context) error {
 	}
 	d.polled = now
 	// One process polls for all; its lock expires with the interval.
-	_, err = d.locks.Obtain(ctx, d.Scripts.Keys.Lock("definitions"), orphansEvery*9/10, nil)
-	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionTimeout {
-		return nil // another process polls, or some may not have announced their definitions yet
-	} else if err != nil {
-		return err
+	ok, err := d.Scripts.TryLock(ctx, "definitions", orphansEvery*9/10)
+	if !ok || now.Sub(d.since) < scripts.DefinitionTimeout {
+		return err // another process polls, or some may not have announced their definitions yet
 	}
 	orphans, _, err := d.Scripts.Definitions.Orphans(ctx)
 	if err != nil {
