@@ -24,7 +24,8 @@ type Counts struct {
 
 // Count counts the events after a cursor, and returns the cursor after them.
 func (e Events) Count(ctx context.Context, from Cursor) (Counts, Cursor, error) {
-	t, next := Counts{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}}, make(Cursor, len(e.o.Scripts))
+	t, next := Counts{map[report.Status]int{}, map[string]int{}, map[string][]time.Duration{}},
+		make(Cursor, len(e.o.Scripts))
 	for i, s := range e.o.Scripts {
 		if from == nil {
 			last, err := s.Entries.Last(ctx, s.Keys.Events)

@@ -30,7 +30,8 @@ type DeadJob struct {
 // first. Oldest first, it leaves out jobs that fail after it began, so that no job appears twice.
 // The function remaining returns how many jobs of a page are still listed: the next page begins
 // after them.
-func (d DeadList) Pages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
+func (d DeadList) Pages(ctx context.Context, newest bool,
+	remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
 		now, err := d.o.Scripts.First().Now(ctx)
 		if err != nil {
@@ -48,7 +49,8 @@ func (d DeadList) Pages(ctx context.Context, newest bool, remaining func(page []
 }
 
 // pages is Pages for one partition.
-func (d DeadList) pages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
+func (d DeadList) pages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool,
+	remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
 		for offset := 0; ; {
 			members, full, err := s.Sets.Until(ctx, s.Keys.Dead, now, newest, offset)

@@ -65,7 +65,9 @@ func OfRecord(r engine.Record) Job {
 type Listener struct {
 	Name  string `json:"name"`
 	Stage int64  `json:"stage"`
-	State string `json:"state"` // waiting, running, done, omitted (given up, and the job continues without it), failed (with its job), or stopped
+	// State is waiting, running, done, omitted (given up, and the job continues without it), failed (with
+	// its job), or stopped.
+	State string `json:"state"`
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`

@@ -42,7 +42,8 @@ func each[S, T any](pages iter.Seq2[[]S, error], of func(S) T) iter.Seq2[[]T, er
 }
 
 // everywhere concatenates the lists of all partitions, in an order, up to a limit (0: all).
-func everywhere[T any](o *Options, limit int, order func(a, b T) int, list func(s *scripts.Scripts) ([]T, error)) ([]T, error) {
+func everywhere[T any](o *Options, limit int, order func(a, b T) int,
+	list func(s *scripts.Scripts) ([]T, error)) ([]T, error) {
 	all := []T{}
 	for _, s := range o.Scripts {
 		found, err := list(s)

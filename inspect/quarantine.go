@@ -16,7 +16,9 @@ type Quarantine struct{ o *Options }
 
 // Quarantined is an entry that could not be used.
 type Quarantined struct {
-	Entry  string    `json:"entry"` // its id in the quarantine; with several partitions after their number, such as 3:1700000000000-0
+	// Entry is its id in the quarantine; with several partitions after their number, such as
+	// 3:1700000000000-0.
+	Entry  string    `json:"entry"`
 	At     time.Time `json:"at"`
 	Stream string    `json:"stream"` // where it came from
 	Reason string    `json:"reason"`

@@ -17,8 +17,9 @@ const Missed = 5 * time.Second
 
 // Timer is a timer, for people.
 type Timer struct {
-	Name       string     `json:"name"`
-	State      string     `json:"state"`         // set, overdue or paused, with "no definition" if none matches; or what was done
+	Name string `json:"name"`
+	// State is set, overdue or paused, with "no definition" if none matches; or what was done.
+	State      string     `json:"state"`
 	Due        *time.Time `json:"due,omitempty"` // nil: its score is not a valid time
 	Every      string     `json:"every,omitempty"`
 	Cron       string     `json:"cron,omitempty"`
@@ -42,7 +43,8 @@ func (l Timers) List(ctx context.Context, match func(name string) bool, limit in
 }
 
 // of is List for one partition, unsorted.
-func (l Timers) of(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool, limit int) (all []Timer, err error) {
+func (l Timers) of(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool,
+	limit int) (all []Timer, err error) {
 	for state, key := range map[string]string{"set": s.Keys.Timers, "paused": s.Keys.PausedTimers} {
 		found, err := collect(each(s.Sets.Pages(ctx, key), func(m scripts.Member) Timer {
 			due, _ := DueTime(m.Score)

@@ -9,7 +9,7 @@ import (
 type Top struct {
 	At          time.Time `json:"at"`
 	Running     float64   `json:"running"`     // jobs
-	Waiting     float64   `json:"waiting"`     // pushed ids, with those that wait because their report is paused or limited
+	Waiting     float64   `json:"waiting"`     // pushed ids, also of paused and limited reports
 	Delayed     float64   `json:"delayed"`     // ids and retries that are due later
 	Dead        float64   `json:"dead"`        // jobs
 	Quarantined float64   `json:"quarantined"` // entries
@@ -36,8 +36,9 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 	}
 	f := Sum(found)
 	t := Top{
-		At: time.Now(), Running: f.Of("jobs_running", ""), Waiting: f.Of("jobs_waiting", ""), Delayed: f.Of("jobs_delayed", ""),
-		Dead: f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""), Memory: f.Of("redis_memory_used_ratio", ""),
+		At: time.Now(), Running: f.Of("jobs_running", ""), Waiting: f.Of("jobs_waiting", ""),
+		Delayed: f.Of("jobs_delayed", ""),
+		Dead:    f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""), Memory: f.Of("redis_memory_used_ratio", ""),
 		Listeners: Loads(listeners, f, pauses, in.Slots.Count(held)), Paused: []string{},
 	}
 	for name := range in.Options.Config.Reports {

@@ -53,22 +53,26 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	case r.Status == report.Pending:
 		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
 	case r.Status.Final():
-		return "", Needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id), fmt.Sprintf("has ended: %s", r.Status)}
+		return "", Needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id),
+			fmt.Sprintf("has ended: %s", r.Status)}
 	}
 	definition := j.in.Config.Reports[r.Report]
 	if definition == nil {
-		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s", r.Report, id)
+		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s",
+			r.Report, id)
 	}
 	state, err := j.in.Scripts.Of(id).Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
-		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
+		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace",
+			r.Attempt, id)
 	case err != nil:
 		return "", err
 	case state.Attempt > r.Attempt || !state.NeedsDefinition():
 		return "", Needless{refuse("its job is about to end"), "is about to end"}
 	}
-	old, current := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
+	old, current := scripts.DefinitionMember(state.Report, state.Definition),
+		scripts.DefinitionMember(r.Report, definition.Hash())
 	seen, err := j.in.Scripts.First().Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
@@ -81,12 +85,14 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 		return "", err
 	}
 	if seen, err = j.settled(ctx, old); errors.Is(err, errDefinitionLives) {
-		return "", Needless{refuse("%v; it continues there. To restart it anyway, use fanfold cancel %s and fanfold retry %s", err, id, id), continues}
+		return "", Needless{refuse("%v; it continues there. To restart it anyway, use fanfold cancel %s and fanfold retry "+
+			"%s", err, id, id), continues}
 	} else if err != nil {
 		return "", err
 	}
 	if !seen.Live(current) {
-		return "", refuse("no process has the definition of report %s in this configuration either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
+		return "", refuse("no process has the definition of report %s in this configuration either: start fanfold serve "+
+			"with it, or name the configuration that the processes use with --config", r.Report)
 	}
 	ok, err := trigger.Adopt(ctx, j.in.Records, j.in.Scripts.Of(id), definition, r)
 	switch {

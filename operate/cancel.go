@@ -79,7 +79,8 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 	case err != nil:
 		return false, err
 	case outcome == scripts.Busy && status == job.StatusPublishing:
-		return true, notCancelled(r.ID, "its file is being committed, so it ends with its file or as FAILED; see fanfold why %s", r.ID)
+		return true, notCancelled(r.ID, "its file is being committed, so it ends with its file or as FAILED; see fanfold "+
+			"why %s", r.ID)
 	case outcome == scripts.Busy:
 		return true, notCancelled(r.ID, "its job is already failing")
 	}
@@ -95,7 +96,8 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 		if _, err := s.Jobs.Discard(ctx, r.ID); err != nil {
 			return err
 		}
-		err := s.Streams.Append(ctx, s.Keys.FanIn, 0, "id", r.ID, "attempt", strconv.FormatInt(r.Attempt, 10), "report", r.Report)
+		err := s.Streams.Append(ctx, s.Keys.FanIn, 0, "id", r.ID, "attempt", strconv.FormatInt(r.Attempt, 10),
+			"report", r.Report)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,8 @@ func (d Dead) Remove(ctx context.Context, id string) error {
 
 // sweep changes the selected jobs, a page at a time. Unable returns why a job cannot be changed; empty:
 // it can. Change reports for every job whether it was changed, which also removes it from the list.
-func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string, change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
+func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string,
+	change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
 	result := Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
 	for page, err := range d.in.Dead.Pages(ctx, false, func([]inspect.DeadJob) int { return stay }) {

@@ -24,7 +24,8 @@ const pageSize = 1000
 func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 	for page := range slices.Chunk(ids, pageSize) {
 		if err := scripts.DelayedSets(d.in.Scripts).Add(ctx, at, page...); err != nil {
-			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again; repeated ids have no effect", err)
+			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again; repeated ids have "+
+				"no effect", err)
 		}
 	}
 	return nil

@@ -43,13 +43,15 @@ func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byt
 	})
 }
 
-func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert func(report string) (id string, before bool, err error)) (id string, before bool, err error) {
+func (j Jobs) create(ctx context.Context, name string, parameters []byte,
+	insert func(report string) (id string, before bool, err error)) (id string, before bool, err error) {
 	r, err := reportOf(j.in, name)
 	if err != nil {
 		return "", false, err
 	}
 	if n, limit := len(parameters), j.in.Config.Limits.Parameters; int64(n) > limit {
-		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
+		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameters is %d: raise it, or put "+
+			"long lists into a table that the queries read", n, limit)
 	}
 	id, before, err = insert(r.Name)
 	switch {
@@ -100,7 +102,8 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 		if r := records[id]; j.in.Config.Reports[r.Report] == nil {
 			return fault.Refused.New("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
-			return fault.Refused.New("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
+			return fault.Refused.New("record %s has the unknown status %q: set it to PENDING, or map it under "+
+				"records.statuses", id, r.Status)
 		} else if r.Status.Final() {
 			return fault.Refused.New("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
 		}
@@ -112,7 +115,8 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 func (j Jobs) Push(ctx context.Context, ids ...string) error {
 	for page := range slices.Chunk(ids, pageSize) {
 		if err := scripts.Pushes(j.in.Scripts).Append(ctx, trace.Parent(ctx), page...); err != nil {
-			return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have no effect", err)
+			return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have "+
+				"no effect", err)
 		}
 	}
 	return nil
@@ -143,7 +147,9 @@ func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if v, readErr := j.in.Jobs.Get(ctx, id); readErr == nil && v.Orphan {
-		return fault.Refused.New("%w, and no process has the definition that the job was started with: fanfold adopt %s restarts it with the current one", err, id)
+		return fault.Refused.New("%w, and no process has the definition that the job was started with: fanfold adopt %s "+
+			"restarts it with the current one", err, id)
 	}
-	return fault.Refused.New("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
+	return fault.Refused.New("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be "+
+		"retried", err, id, id)
 }

@@ -44,5 +44,6 @@ func reportOf(in *inspect.Inspector, name string) (*report.Report, error) {
 	if r := in.Config.Reports[name]; r != nil {
 		return r, nil
 	}
-	return nil, fault.Input.New("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(in.Config.Reports))))
+	return nil, fault.Input.New("unknown report %q. %s", name,
+		report.DidYouMean(name, slices.Sorted(maps.Keys(in.Config.Reports))))
 }

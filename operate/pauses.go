@@ -26,9 +26,11 @@ func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err
 	}
 	switch kind, ok := names[name]; {
 	case !ok:
-		return time.Time{}, fault.Input.New("unknown listener %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(names))))
+		return time.Time{}, fault.Input.New("unknown listener %q. %s", name,
+			report.DidYouMean(name, slices.Sorted(maps.Keys(names))))
 	case kind == report.External:
-		return time.Time{}, fault.Input.New("listener %s is external and cannot be paused: stop the service that reads %s instead", name, p.in.Scripts.First().Keys.Task(name))
+		return time.Time{}, fault.Input.New("listener %s is external and cannot be paused: stop the service that reads %s "+
+			"instead", name, p.in.Scripts.First().Keys.Task(name))
 	}
 	return p.pause(ctx, scripts.PausedListener(name))
 }

@@ -51,7 +51,8 @@ func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due 
 		return "", fmt.Errorf("%w: %s", scripts.ErrNotRequeued, v.Again)
 	}
 	s, id := q.of(entry.Entry)
-	key, err := q.in.Scripts.Requeue(ctx, s, scripts.QuarantineEntry{Entry: id, Stream: entry.Stream, Fields: entry.Fields}, due)
+	from := scripts.QuarantineEntry{Entry: id, Stream: entry.Stream, Fields: entry.Fields}
+	key, err := q.in.Scripts.Requeue(ctx, s, from, due)
 	return "is in " + key + " again", err
 }
 

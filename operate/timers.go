@@ -18,7 +18,8 @@ type Timers struct{ in *inspect.Inspector }
 // matches it.
 func (t Timers) Check(name string, defined bool) error {
 	if !report.ValidTimer(name) {
-		return fault.Input.New("%.80q is not a valid timer name: use 1 to 200 printable ASCII characters without spaces", name)
+		return fault.Input.New("%.80q is not a valid timer name: use 1 to 200 printable ASCII characters without spaces",
+			name)
 	}
 	if _, _, ok := t.in.Config.Timers.Match(name); defined && !ok {
 		return fault.Input.New("timer %s: no definition in timers matches this name", name)

@@ -59,8 +59,10 @@ func (s *mapping) update(ctx context.Context, on execer, l *layout, c change) (i
 	for _, status := range c.from {
 		args = append(args, l.statuses[status]) // NULL for a status that the table cannot store
 	}
-	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.columns["status"]+" = ?, "+s.columns["updated"]+" = NOW(6) WHERE "+
-		s.columns["id"]+" IN ("+marks(len(c.ids))+") AND COALESCE("+s.columns["attempt"]+", 0) = ? AND COALESCE("+s.columns["status"]+
+	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.columns["status"]+" = ?, "+
+		""+s.columns["updated"]+" = NOW(6) WHERE "+
+		s.columns["id"]+" IN ("+marks(len(c.ids))+") AND COALESCE("+s.columns["attempt"]+", 0) = ? AND "+
+		"COALESCE("+s.columns["status"]+
 		") IN ("+marks(len(c.from))+")"+s.filter, args...))
 }
 

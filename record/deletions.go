@@ -108,7 +108,9 @@ func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool
 	pointed := map[string]bool{}
 	for _, file := range files {
 		// A collation may have found another spelling.
-		pointed[file] = slices.ContainsFunc(found, func(other string) bool { return strings.EqualFold(file, strings.TrimRight(other, " ")) })
+		pointed[file] = slices.ContainsFunc(found, func(other string) bool {
+			return strings.EqualFold(file, strings.TrimRight(other, " "))
+		})
 	}
 	return pointed, nil
 }

@@ -28,19 +28,23 @@ func (s finisher) Succeed(ctx context.Context, run engine.Run, file string, rows
 	if one.done {
 		return true, nil
 	}
-	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Success, set: map[string]any{"file": file, "rows": rows, "error": nil}})
+	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Success,
+		set: map[string]any{"file": file, "rows": rows, "error": nil}})
 }
 
 // SucceedPartly implements engine.Records like Succeed. The reason is cut like that of Fail.
-func (s finisher) SucceedPartly(ctx context.Context, run engine.Run, file string, rows int64, reason string) (bool, error) {
+func (s finisher) SucceedPartly(ctx context.Context, run engine.Run, file string, rows int64,
+	reason string) (bool, error) {
 	l, err := s.takes(ctx, run, file)
 	if err != nil {
 		return false, err
 	}
 	if _, ok := l.statuses[report.Partial]; !ok {
-		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses", engine.ErrRefused, run.ID, s.columns["status"])
+		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses",
+			engine.ErrRefused, run.ID, s.columns["status"])
 	}
-	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Partial, set: map[string]any{"file": file, "rows": rows, "error": fit(reason, l.reason)}})
+	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Partial,
+		set: map[string]any{"file": file, "rows": rows, "error": fit(reason, l.reason)}})
 }
 
 // Fail implements engine.Records. The reason is cut to the size of the column, at most 4000 bytes.
@@ -84,7 +88,8 @@ func (s finisher) takes(ctx context.Context, run engine.Run, file string) (*layo
 		s.mu.Lock()
 		s.layout = nil // the column may be widened meanwhile
 		s.mu.Unlock()
-		return nil, fmt.Errorf("%w: record %s: column %s has %d characters, but the file's name needs %d: widen the column: %s",
+		return nil, fmt.Errorf("%w: record %s: column %s has %d characters, but the file's name needs %d: widen the "+
+			"column: %s",
 			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
 	}
 	return l, nil

@@ -17,13 +17,15 @@ const firingTable = "fanfold_firing"
 
 // firings is the ledger of submissions by timers. Its rows are kept far longer than a firing can
 // wait until its action is noted as done.
-var firings = ledger{table: firingTable, columns: []string{"records", "name", "due"}, keys: 3, kept: 90 * 24 * time.Hour}
+var firings = ledger{table: firingTable, columns: []string{"records", "name", "due"}, keys: 3,
+	kept: 90 * 24 * time.Hour}
 
 // Submit inserts a PENDING record for the firing of a timer and returns the record's id. Name and
 // due time (ms) identify the firing: another call for the same firing inserts nothing and returns
 // the same id, because firing and record are in one transaction. The table's id must be
 // AUTO_INCREMENT.
-func (s inserter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error) {
+func (s inserter) Submit(ctx context.Context, name string, due int64, report string,
+	parameters []byte) (id string, err error) {
 	id, _, err = s.insertOnce(ctx, firings, []any{s.names.table, name, due}, report, parameters)
 	if err != nil {
 		return "", fmt.Errorf("submit for timer %s: %w", name, err)
@@ -45,11 +47,13 @@ func (s inserter) CheckFirings(ctx context.Context) error {
 		return fmt.Errorf("columns of %s: %w", s.table, err)
 	}
 	if extra.String != "auto_increment" {
-		return fmt.Errorf("%w: column %s.%s is not AUTO_INCREMENT, so the service must insert its records itself; let the timer append or call instead",
+		return fmt.Errorf("%w: column %s.%s is not AUTO_INCREMENT, so the service must insert its records itself; let the "+
+			"timer append or call instead",
 			ErrNoFirings, s.table, s.columns["id"])
 	}
 	var n int
-	if err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(firingTable)+" WHERE 1 = 0").Scan(&n); err != nil {
+	if err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(firingTable)+" WHERE 1 = "+
+		"0").Scan(&n); err != nil {
 		return fmt.Errorf("%w: table %s: %w: create it with fanfold migrate", ErrNoFirings, s.beside(firingTable), err)
 	}
 	return nil

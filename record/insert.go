@@ -58,20 +58,23 @@ const requestTable = "fanfold_request"
 const KeptRequests = 7 * 24 * time.Hour
 
 // requests is the ledger of requests with a key.
-var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []string{"records", "name", "digest"}, keys: 2, kept: KeptRequests}
+var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []string{"records", "name", "digest"},
+	keys: 2, kept: KeptRequests}
 
 // InsertOnce is Insert for a request with a key of 1 to 200 bytes that the caller has chosen.
 // Another call with the same key, report and parameters within KeptRequests inserts nothing,
 // returns the same id, and sets before, because key and record are in one transaction. With another
 // report or other parameters it returns ErrOtherRequest. Its other errors are those of Insert, and
 // ErrNoRequests.
-func (s inserter) InsertOnce(ctx context.Context, key, report string, parameters []byte) (id string, before bool, err error) {
+func (s inserter) InsertOnce(ctx context.Context, key, report string,
+	parameters []byte) (id string, before bool, err error) {
 	digest := sha256.Sum256(append([]byte(report+"\x00"), parameters...))
 	row := []any{s.names.table, key, digest[:]}
 	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
 	if err == nil && before {
 		var same int
-		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+" WHERE records = ? AND name = ? AND digest = ?", row...).Scan(&same)
+		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+" WHERE records = ? AND name = ? "+
+			"AND digest = ?", row...).Scan(&same)
 		if err = requests.own(err); err == nil && same == 0 {
 			err = ErrOtherRequest
 		}
@@ -108,7 +111,8 @@ const pruned = 2
 
 // insertOnce inserts a PENDING record and a row of a ledger in one transaction. If the key exists,
 // it inserts nothing and returns the id of its row.
-func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
+func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report string,
+	parameters []byte) (id string, before bool, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return "", false, err
@@ -119,12 +123,14 @@ func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report s
 	})
 	if err == nil && !before {
 		// An error is ignored: later calls delete more.
-		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY made LIMIT "+strconv.Itoa(pruned), int64(in.kept.Seconds()))
+		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY "+
+			"made LIMIT "+strconv.Itoa(pruned), int64(in.kept.Seconds()))
 	}
 	return id, before, err
 }
 
-func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
+func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []any, report string,
+	parameters []byte) (id string, before bool, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return "", false, err
@@ -133,7 +139,8 @@ func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []an
 	table, key := s.beside(in.table), row[:in.keys:in.keys]
 	where := " WHERE " + strings.Join(in.columns[:in.keys], " = ? AND ") + " = ?"
 	// Insert the ledger's row first: a concurrent call waits here until this transaction ends.
-	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
+	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+
+		" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
 	if mysqldb.Answered(err, errDuplicate) {
 		err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+where+" FOR UPDATE", key...).Scan(&id)
 		return id, true, in.own(err)
@@ -151,7 +158,8 @@ func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []an
 }
 
 // insert inserts a PENDING record. After an error the caller rolls back.
-func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, parameters []byte) (id string, err error) {
+func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
+	parameters []byte) (id string, err error) {
 	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
 	if column, ok := s.columns["parameters"]; ok && parameters != nil {
 		columns, args = columns+", "+column, append(args, string(parameters))
@@ -169,7 +177,8 @@ func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, 
 	}
 	if s.filter != "" {
 		var seen int
-		err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.table+" WHERE "+s.columns["id"]+" = ?"+s.filter, n).Scan(&seen)
+		err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.table+" WHERE "+s.columns["id"]+" = ?"+s.filter,
+			n).Scan(&seen)
 		if err != nil {
 			return "", err
 		}

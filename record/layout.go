@@ -79,7 +79,8 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 	for name, column := range s.columns {
 		names, list = append(names, name), append(list, column)
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+s.table+" WHERE 1 = 1"+s.filter+" LIMIT 0")
+	rows, err := s.db.QueryContext(ctx, "SELECT "+
+		strings.Join(list, ", ")+" FROM "+s.table+" WHERE 1 = 1"+s.filter+" LIMIT 0")
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
@@ -104,10 +105,12 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 		"created": kinds["created"] == "DATETIME" || kinds["created"] == "TIMESTAMP" || kinds["created"] == "",
 	} {
 		if !ok {
-			return nil, fmt.Errorf("column %s.%s of type %s cannot be used for %s", s.table, s.columns[name], kinds[name], name)
+			return nil, fmt.Errorf("column %s.%s of type %s cannot be used for %s", s.table, s.columns[name],
+				kinds[name], name)
 		}
 	}
-	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}, createdZoned: kinds["created"] == "TIMESTAMP"}
+	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{},
+		reason: size{maxReason, maxReason}, nullable: map[string]bool{}, createdZoned: kinds["created"] == "TIMESTAMP"}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
 		if integer(kinds["status"]) {
@@ -116,7 +119,8 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 				delete(l.statuses, status)
 				continue
 			} else if err != nil {
-				return nil, fmt.Errorf("value %q for %s, but column %s is an integer: map it under records.statuses", value, status, s.columns["status"])
+				return nil, fmt.Errorf("value %q for %s, but column %s is an integer: map it under records.statuses",
+					value, status, s.columns["status"])
 			}
 			l.statuses[status] = n
 		}
@@ -171,9 +175,11 @@ func (s *mapping) measure(ctx context.Context, l *layout) error {
 // fits checks that a text column for the status can store every value.
 func (s *mapping) fits(kind string, length int) error {
 	for status, value := range s.statuses {
-		missing := strings.HasPrefix(kind, "enum(") && !strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
+		missing := strings.HasPrefix(kind, "enum(") &&
+			!strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
 		if (missing || len(value) > length) && status != s.unused {
-			return fmt.Errorf("value %q for %s does not fit column %s, which is %s: map it under records.statuses", value, status, s.columns["status"], kind)
+			return fmt.Errorf("value %q for %s does not fit column %s, which is %s: map it under records.statuses",
+				value, status, s.columns["status"], kind)
 		}
 	}
 	return nil

@@ -51,7 +51,8 @@ func (s metadata) meta(ctx context.Context, on querier, name string) (value stri
 // setMeta sets a value of fanfold_meta if it is still before (empty: none). It tells whether it
 // did.
 func (s metadata) setMeta(ctx context.Context, on execer, name, before, now string) (bool, error) {
-	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(name), before}
+	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?",
+		[]any{now, s.scoped(name), before}
 	if before == "" {
 		statement, args = "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2]
 	}
@@ -64,7 +65,8 @@ func (s metadata) setMeta(ctx context.Context, on execer, name, before, now stri
 func (s metadata) Installation(ctx context.Context) (string, error) {
 	tag, err := s.meta(ctx, s.db, installation)
 	if err == nil && tag != "" && !files.ValidTag(tag) {
-		return "", fmt.Errorf("%s has the invalid value %q for the name %q: delete the row, and Fanfold creates a new one",
+		return "", fmt.Errorf("%s has the invalid value %q for the name %q: delete the row, and Fanfold creates a "+
+			"new one",
 			metaTable, tag, s.scoped(installation))
 	}
 	return tag, err
@@ -77,12 +79,16 @@ func (s metadata) Install(ctx context.Context) (string, error) {
 	if err != nil || tag != "" {
 		return tag, err
 	}
-	if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, installation, "", files.NewTag()) }); err != nil {
+	if _, err := contended(ctx, func() (bool, error) {
+		return s.setMeta(ctx, s.db, installation, "",
+			files.NewTag())
+	}); err != nil {
 		return "", tableError("store the installation's tag", err)
 	}
 	tag, err = s.Installation(ctx)
 	if err == nil && tag == "" {
-		err = fmt.Errorf("%s does not contain the installation's row right after it was written: set records.database to the primary server, not to a replica", metaTable)
+		err = fmt.Errorf("%s does not contain the installation's row right after it was written: set "+
+			"records.database to the primary server, not to a replica", metaTable)
 	}
 	return tag, err
 }

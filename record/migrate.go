@@ -60,7 +60,8 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 		return nil, failed(err)
 	}
 	defer func() {
-		_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK("+migrationLock+")", versions.unquoted())
+		_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK("+migrationLock+")",
+			versions.unquoted())
 		err = errors.Join(err, unlocked)
 	}()
 	if _, err := conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+versions.quoted()+` (
@@ -80,7 +81,8 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 		if _, err := conn.ExecContext(ctx, step.statement); err != nil && !mysqldb.Answered(err, errIndexExists) {
 			return done, failed(fmt.Errorf("%s: %w", step.description, err))
 		}
-		if _, err := conn.ExecContext(ctx, "INSERT INTO "+versions.quoted()+" (version_id, needs) VALUES (?, ?)", version+1, needs(steps, version+1)); err != nil {
+		if _, err := conn.ExecContext(ctx, "INSERT INTO "+versions.quoted()+" (version_id, needs) VALUES (?, ?)",
+			version+1, needs(steps, version+1)); err != nil {
 			return done, failed(err)
 		}
 		done = append(done, step.description)
@@ -97,7 +99,8 @@ const migrationLock = "CONCAT('fanfold_', SHA2(CONCAT(COALESCE(DATABASE(), ''), 
 func lockMigrations(ctx context.Context, conn *sql.Conn, versions tableName) error {
 	for {
 		var got sql.NullInt64
-		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+migrationLock+", 5)", versions.unquoted()).Scan(&got); err != nil {
+		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+migrationLock+", 5)",
+			versions.unquoted()).Scan(&got); err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
 		if got.Int64 == 1 {
@@ -149,7 +152,8 @@ func migrations(table string) []migration {
 		KEY status_updated (status, updated_at)
 	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}, {
 		// A rebuild reads PENDING and PROCESSING records in the order of ids.
-		description: "add index status_id to " + table, statement: "ALTER TABLE " + table + " ADD INDEX status_id (status, id)",
+		description: "add index status_id to " + table, statement: "ALTER TABLE " + table +
+			" ADD INDEX status_id (status, id)",
 	}}
 }
 

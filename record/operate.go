@@ -33,7 +33,8 @@ func (s starter) Retry(ctx context.Context, id string) (engine.Record, error) {
 	if _, ok := s.statuses[before.Status]; !ok {
 		return before, fmt.Errorf("record %s: status %q is not mapped: map it under records.statuses", id, before.Status)
 	}
-	done, err := s.retry(ctx, []engine.Run{{ID: id, Attempt: before.Attempt}}, report.Success, report.Partial, report.Failed, report.Cancelled)
+	done, err := s.retry(ctx, []engine.Run{{ID: id, Attempt: before.Attempt}}, report.Success, report.Partial,
+		report.Failed, report.Cancelled)
 	if err != nil {
 		return before, err
 	}
@@ -128,7 +129,8 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 			return nil, errors.New("the table has no column for parameters")
 		}
 		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
-		found := "CASE WHEN JSON_VALID(" + column + ") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(" + column + ", ?)) AS BINARY) END IN (CAST(? AS BINARY)"
+		found := "CASE WHEN JSON_VALID(" + column + ") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(" + column +
+			", ?)) AS BINARY) END IN (CAST(? AS BINARY)"
 		values := []any{"$." + string(report.EncodeBound(name)), value}
 		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
 			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
@@ -147,9 +149,11 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		left := max(time.Until(end), time.Millisecond)
 		// The first hint is for MariaDB, the second for MySQL; each is a comment to the other.
 		limited = fmt.Sprintf("/*M! SET STATEMENT max_statement_time=%.3f FOR */ ", left.Seconds())
-		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) + strings.TrimPrefix(selection, "SELECT ")
+		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) +
+			strings.TrimPrefix(selection, "SELECT ")
 	}
-	return s.records(ctx, limited+selection+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
+	return s.records(ctx, limited+selection+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+
+		""+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
 }
 
 // notJSON are the errors of MySQL for a text that is no JSON to it. MariaDB returns NULL.
@@ -179,7 +183,8 @@ func (s candidates) CountStartable(ctx context.Context, grace time.Duration) (pe
 	condition, args := s.startable(l, report.Pending, grace)
 	other, more := s.startable(l, report.Processing, grace)
 	count := func(condition string) string { return "(SELECT COUNT(*) FROM " + s.table + " WHERE " + condition + ")" }
-	err = s.db.QueryRowContext(ctx, "SELECT "+count(condition)+", "+count(other), append(args, more...)...).Scan(&pending, &processing)
+	err = s.db.QueryRowContext(ctx, "SELECT "+count(condition)+", "+count(other),
+		append(args, more...)...).Scan(&pending, &processing)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count: %w", err)
 	}

@@ -120,16 +120,19 @@ func (s metadata) SetPartitions(ctx context.Context, now string) error {
 		return fmt.Errorf("store the number of partitions: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table); err != nil {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?",
+		s.names.table); err != nil {
 		return tableError("delete the snapshot", err)
 	}
 	for _, name := range []string{epoch, snapshot} {
 		name = s.scoped(name)
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?", name, len(name)+1, name+" "); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?", name,
+			len(name)+1, name+" "); err != nil {
 			return tableError("delete the epoch", err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "REPLACE INTO "+s.beside(metaTable)+" (name, value) VALUES (?, ?)", s.scoped(partitions), now); err != nil {
+	if _, err := tx.ExecContext(ctx, "REPLACE INTO "+s.beside(metaTable)+" (name, value) VALUES (?, ?)",
+		s.scoped(partitions), now); err != nil {
 		return tableError("store the number of partitions", err)
 	}
 	return tx.Commit()

@@ -78,7 +78,8 @@ type querier interface {
 }
 
 // collect scans all rows of a statement.
-func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, error), statement string, args ...any) (all []T, err error) {
+func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, error), statement string,
+	args ...any) (all []T, err error) {
 	rows, err := on.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return nil, err
@@ -108,9 +109,11 @@ func (s reader) parameters() (value, length string) {
 func (s reader) selection(l *layout) string {
 	parameters, length := s.parameters()
 	age := func(column string) string { return "TIMESTAMPDIFF(MICROSECOND, " + column + ", NOW(6))" }
-	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s FROM %s",
+	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s "+
+		"FROM %s",
 		s.columns["id"], s.columns["report"], parameters, length, s.columns["status"], s.columns["attempt"],
-		s.columns["file"], s.optional("error"), age(s.columns["updated"]), "CAST("+s.optional("rows")+" AS SIGNED)", age(cmp.Or(l.created, "NULL")), s.table)
+		s.columns["file"], s.optional("error"), age(s.columns["updated"]), "CAST("+s.optional("rows")+" AS SIGNED)",
+		age(cmp.Or(l.created, "NULL")), s.table)
 }
 
 func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
@@ -118,11 +121,13 @@ func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
 	var status, reason sql.NullString
 	var age, made, created sql.NullInt64
 	var length int64
-	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made, &created); err != nil {
+	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made,
+		&created); err != nil {
 		return r, err
 	}
 	if length > s.maxBytes {
-		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", length, s.maxBytes)
+		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameters is %d: raise it, or put long lists into a "+
+			"table that the queries read", length, s.maxBytes)
 	}
 	r.Status, r.Error, r.Age = s.status(status.String), reason.String, ancient
 	if age.Valid && age.Int64 < ancient.Microseconds() {
@@ -163,7 +168,8 @@ func (s candidates) Startable(ctx context.Context, after string, grace time.Dura
 }
 
 // startableAnd is Startable with one more condition.
-func (s candidates) startableAnd(ctx context.Context, condition, after string, grace time.Duration, n int) ([]engine.Record, error) {
+func (s candidates) startableAnd(ctx context.Context, condition, after string, grace time.Duration,
+	n int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -172,7 +178,8 @@ func (s candidates) startableAnd(ctx context.Context, condition, after string, g
 	return s.records(ctx, query, args...)
 }
 
-func (s candidates) startableQuery(l *layout, condition, after string, grace time.Duration, n int) (query string, args []any) {
+func (s candidates) startableQuery(l *layout, condition, after string, grace time.Duration,
+	n int) (query string, args []any) {
 	limit := " LIMIT " + strconv.Itoa(max(0, n))
 	var pages []string
 	for _, status := range running {
@@ -191,6 +198,7 @@ func (s candidates) startableQuery(l *layout, condition, after string, grace tim
 // time.
 func (s candidates) startable(l *layout, status report.Status, grace time.Duration) (where string, args []any) {
 	updated := s.columns["updated"]
-	return s.columns["status"] + " = ? AND (" + updated + " IS NULL OR " + updated + " <= NOW(6) - INTERVAL ? MICROSECOND)" + s.filter,
+	return s.columns["status"] + " = ? AND (" + updated + " IS NULL OR " + updated +
+			" <= NOW(6) - INTERVAL ? MICROSECOND)" + s.filter,
 		[]any{l.statuses[status], grace.Microseconds()}
 }

@@ -76,8 +76,10 @@ func (s starter) startEach(ctx context.Context, l *layout, batch []named, attemp
 }
 
 // startOne starts a record unless its row is locked.
-func (s starter) startOne(ctx context.Context, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
-	n, err := repeated(ctx, func() (int64, error) { return s.update(ctx, s.db, l, starting(one, attempt, next)) }, errChanged, errDeadlock)
+func (s starter) startOne(ctx context.Context, l *layout, one []named,
+	attempt, next int64) (done, locked bool, err error) {
+	n, err := repeated(ctx, func() (int64, error) { return s.update(ctx, s.db, l, starting(one, attempt, next)) },
+		errChanged, errDeadlock)
 	if mysqldb.Answered(err, errLockTimeout) {
 		return false, true, nil
 	}
@@ -103,7 +105,8 @@ func (s starter) StartAs(ctx context.Context, run engine.Run, attempt int64) (bo
 
 // starting is the change that starts records.
 func starting(batch []named, attempt, next int64) change {
-	return change{ids: args(batch), attempt: attempt, from: running, to: report.Processing, set: map[string]any{"attempt": next, "error": nil}}
+	return change{ids: args(batch), attempt: attempt, from: running, to: report.Processing,
+		set: map[string]any{"attempt": next, "error": nil}}
 }
 
 // running are the statuses of records that may be started, failed and cancelled.

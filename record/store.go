@@ -126,7 +126,8 @@ func (s *mapping) mapColumns(given map[string]string) error {
 }
 
 func (s *mapping) mapStatuses(given map[string]string) error {
-	all := []report.Status{report.Pending, report.Processing, report.Success, report.Partial, report.Failed, report.Cancelled}
+	all := []report.Status{report.Pending, report.Processing, report.Success, report.Partial, report.Failed,
+		report.Cancelled}
 	for _, status := range all {
 		s.statuses[status] = string(status)
 	}

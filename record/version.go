@@ -71,18 +71,22 @@ func (s metadata) contentVersion(ctx context.Context, on querier) (int, error) {
 	}
 	found, err := strconv.Atoi(text)
 	if err != nil || found < 1 {
-		return 0, fmt.Errorf("%s has the value %q for the name %q, which is not a version: delete the row, and Fanfold stores it again", metaTable, text, s.scoped(version))
+		return 0, fmt.Errorf("%s has the value %q for the name %q, which is not a version: delete the row, and "+
+			"Fanfold stores it again", metaTable, text, s.scoped(version))
 	}
-	return found, stored.Snapshot.Check("the snapshot in MySQL", fmt.Sprintf("table %s, name %q", metaTable, s.scoped(version)), found)
+	return found, stored.Snapshot.Check("the snapshot in MySQL",
+		fmt.Sprintf("table %s, name %q", metaTable, s.scoped(version)), found)
 }
 
 // made returns how many steps a table of versions has. Newer steps are no error, unless a release
 // must know them.
 func made(ctx context.Context, on querier, versions tableName, known int) (steps int, err error) {
 	var needs int
-	err = on.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0), COALESCE(MAX(needs), 0) FROM "+versions.quoted()).Scan(&steps, &needs)
+	err = on.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0), COALESCE(MAX(needs), 0) FROM "+
+		""+versions.quoted()).Scan(&steps, &needs)
 	if err != nil {
 		return 0, err
 	}
-	return steps, stored.Version{Reads: known}.Check("the layout of the tables in MySQL", "table "+versions.unquoted(), needs)
+	return steps, stored.Version{Reads: known}.Check("the layout of the tables in MySQL", "table "+versions.unquoted(),
+		needs)
 }

@@ -119,7 +119,8 @@ func (s *deadlines) failAll(ctx context.Context, jobs []scripts.Member, found st
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i, id := range ids {
-		if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken && statuses[i] != scripts.StatusGarbled {
+		if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken &&
+			statuses[i] != scripts.StatusGarbled {
 			continue // it is ending already
 		}
 		group.Go(func() error {

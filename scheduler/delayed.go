@@ -109,7 +109,8 @@ func (s *mover) refuse(ctx context.Context, refused []scripts.Refusal, invalid b
 	}
 	n, err := s.scripts.Clock.Refuse(ctx, refused, invalid)
 	if n > 0 {
-		s.log.Warn("quarantined members of the delayed set", "key", s.scripts.Keys.Delayed, "members", n, "why", refused[0].Reason)
+		s.log.Warn("quarantined members of the delayed set", "key", s.scripts.Keys.Delayed, "members", n,
+			"why", refused[0].Reason)
 	}
 	return err
 }

@@ -124,6 +124,7 @@ func (s *lost) pushBroken(ctx context.Context, id string) error {
 	if ok, err := s.scripts.TryLock(ctx, "broken:"+id, brokenEvery); !ok {
 		return err
 	}
-	s.log.Warn("another program overwrote the state of a running job; pushing its id, so that its record fails", "job", id, "key", s.scripts.Keys.Job(id))
+	s.log.Warn("another program overwrote the state of a running job; pushing its id, so that its record fails",
+		"job", id, "key", s.scripts.Keys.Job(id))
 	return s.scripts.Streams.Push(ctx, map[string]string{"id": id})
 }

@@ -36,7 +36,8 @@ func (s *subscription) enable(ctx context.Context, client *redis.Client) (change
 	}
 	if !s.refused {
 		s.refused = true
-		s.log.Info("Redis does not allow Fanfold to enable keyspace notifications: enable them in its configuration", "setting", notifySetting, "needed", notifyFlags, "err", err)
+		s.log.Info("Redis does not allow Fanfold to enable keyspace notifications: enable them in its configuration",
+			"setting", notifySetting, "needed", notifyFlags, "err", err)
 	}
 	return false, nil
 }

@@ -107,7 +107,8 @@ func (n notice) act(ctx context.Context, t action.Tools, f action.Firing) ([]str
 	return nil, t.Send(ctx, ask.Request{
 		Method: http.MethodPost, URL: to, Body: body, Timeout: n.Timeout,
 		Header: http.Header{
-			"Content-Type": {"application/json"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now}, "Webhook-Signature": {"v1," + sign(key, id, now, body)},
+			"Content-Type": {"application/json"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now},
+			"Webhook-Signature": {"v1," + sign(key, id, now, body)},
 		},
 	})
 }

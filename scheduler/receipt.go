@@ -24,7 +24,8 @@ const receiptTime = 2 * time.Second
 // receipt sends a service the receipt of its push.
 func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Result {
 	if keys := t.scripts.Keys; !job.ValidReplyTo(r.Stream, keys.Keys) { // a timer can have such a name
-		return t.failed(ctx, f, fmt.Errorf("%s is not a stream to which receipts may go: its name must begin with %s (keys.replies)", r.Stream, keys.Replies))
+		return t.failed(ctx, f, fmt.Errorf("%s is not a stream to which receipts may go: its name must begin with %s "+
+			"(keys.replies)", r.Stream, keys.Replies))
 	}
 	accepted, started := r.Accepted()
 	if r.Kind == job.ReceiptAccepted {
@@ -45,12 +46,15 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 			fields = append(fields, outcome(record)...)
 		}
 	case !exists:
-		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", deleted, "reason", "the record was deleted"}
+		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", deleted,
+			"reason", "the record was deleted"}
 	case !record.Status.Final():
 		// It is not final yet, or runs again: the service waits for its end.
-		return t.later(ctx, f, scripts.Requeue{Delay: min(max(unfinishedWait, f.age()/4), maxUnfinishedWait), Error: "the record is not final"})
+		return t.later(ctx, f, scripts.Requeue{Delay: min(max(unfinishedWait, f.age()/4), maxUnfinishedWait),
+			Error: "the record is not final"})
 	default:
-		fields = append([]any{"event", "finished", "id", r.ID, "attempt", record.Attempt, "report", record.Report}, outcome(record)...)
+		fields = append([]any{"event", "finished", "id", r.ID, "attempt", record.Attempt, "report", record.Report},
+			outcome(record)...)
 		if !record.Status.HasFile() {
 			fields = append(fields, "reason", report.ShortenTo(record.Error, maxText))
 		}

@@ -23,7 +23,8 @@ type pace struct {
 	progress time.Duration // between two lines that tell how far a job is, and before the first one
 }
 
-var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: scripts.LostEvery, progress: 2 * time.Second}
+var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 500 * time.Millisecond,
+	slow: 30 * time.Second, lost: scripts.LostEvery, progress: 2 * time.Second}
 
 var (
 	// errDeaf ends a subscription that has become silent.
@@ -183,7 +184,8 @@ func (s *subscription) session(ctx context.Context) (heard bool, err error) {
 func (s *subscription) tellTimers(all bool) {
 	s.timers.Subscribed(all)
 	if !all && !s.part {
-		s.log.Warn("Redis publishes only some of the required keyspace notifications; scanning for keys of timers instead", "setting", notifySetting, "needed", notifyFlags)
+		s.log.Warn("Redis publishes only some of the required keyspace notifications; scanning for keys of timers "+
+			"instead", "setting", notifySetting, "needed", notifyFlags)
 	}
 	s.part = !all
 }

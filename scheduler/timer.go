@@ -26,12 +26,13 @@ type TimerOptions struct {
 	Actions   action.Kinds     // those of Timers
 	Submitter action.Submitter // needed where the action of a timer inserts records
 	Reports   map[string]*report.Report
-	Records   Records       // needed where a report tells of its jobs
-	Slots     int           // actions of timers at once in this process, and a quarter as many ends that are told; 0 means 32
-	Lease     time.Duration // silence after which another process does an action; 0 means 10 s
-	Stop      time.Duration // how long actions may go on after a stop
-	Consumer  string        // unique for this process
-	Log       *slog.Logger  // nil: silent
+	Records   Records // needed where a report tells of its jobs
+	// actions of timers at once in this process, and a quarter as many ends that are told; 0 means 32
+	Slots    int
+	Lease    time.Duration // silence after which another process does an action; 0 means 10 s
+	Stop     time.Duration // how long actions may go on after a stop
+	Consumer string        // unique for this process
+	Log      *slog.Logger  // nil: silent
 }
 
 // Timers fires timers and executes their actions. Run may be called once. The methods of

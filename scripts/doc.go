@@ -2,7 +2,8 @@
 //
 // Every change of a job's state is one Lua script in the folder lua, with its contract in
 // its header, and one method of a handle, which calls it by the name of its file. The handles of
-// Scripts are named for what they hold: Jobs, Tasks, Folds, Streams, Entries, Sets, Timers and others.
+// Scripts are named for what they hold: Jobs, Tasks, Folds, Streams, Entries, Sets, Hashes, Timers and
+// others. Servers are the servers that have the keys.
 // Task and Fold are one task and one job as a worker has them; claim.go is what they share. DeadJobs,
 // DelayedSets and Pushes change several partitions in one round trip. keys.go names the keys.
 //

@@ -23,7 +23,9 @@ const (
 // restored. Paused timers come before timers: one that a snapshot has as both was paused
 // while that was made.
 func sets(k *scripts.Keys) [][2]string {
-	return [][2]string{{setPaused, k.PausedSet}, {setPausedTimers, k.PausedTimers}, {setTimers, k.Timers}, {setDelayed, k.Delayed}}
+	return [][2]string{
+		{setPaused, k.PausedSet}, {setPausedTimers, k.PausedTimers}, {setTimers, k.Timers}, {setDelayed, k.Delayed},
+	}
 }
 
 // partMembers is the approximate number of members in a part: some 300 KB when it is compressed.

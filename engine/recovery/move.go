@@ -22,7 +22,8 @@ import (
 // partitions are removed. Running jobs are not moved: the next pass over the records starts their
 // next attempts. No process may be running on either side. Move may be repeated after an error,
 // even if something was added meanwhile. It returns how many ids and timers it moved.
-func Move(ctx context.Context, from, to scripts.Partitions, source, target redis.UniversalClient) (moved int, err error) {
+func Move(ctx context.Context, from, to scripts.Partitions,
+	source, target redis.UniversalClient) (moved int, err error) {
 	same, err := isSame(ctx, source, target, from.First().Keys.Lock("move"))
 	if err != nil {
 		return 0, err
@@ -35,7 +36,8 @@ func Move(ctx context.Context, from, to scripts.Partitions, source, target redis
 		moved += m.moved
 	}
 	for _, s := range from {
-		stays := same && slices.ContainsFunc(to, func(other *scripts.Scripts) bool { return other.Keys.Prefix == s.Keys.Prefix })
+		stays := same && slices.ContainsFunc(to,
+			func(other *scripts.Scripts) bool { return other.Keys.Prefix == s.Keys.Prefix })
 		if err := remove(ctx, source, s.Keys, stays); err != nil {
 			return moved, fmt.Errorf("remove %s: %w", s.Keys.Prefix, err)
 		}
@@ -152,7 +154,8 @@ func (m *mover) timerKeys(ctx context.Context, names []string) error {
 			return err
 		}
 		if end > 0 {
-			if err := m.target.Do(ctx, "set", to, "", "nx", "pxat", end.Milliseconds()).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			if err := m.target.Do(ctx, "set", to, "", "nx", "pxat", end.Milliseconds()).Err(); err != nil &&
+				!errors.Is(err, redis.Nil) {
 				return err
 			}
 		}

@@ -73,7 +73,8 @@ func (p *passer) once(ctx context.Context) error {
 	}
 	err = w.run(held)
 	if w.started+w.failed+w.skipped > 0 {
-		p.log.Warn("restored records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", quiet.Varies(w.first))
+		p.log.Warn("restored records that Redis did not know", "started", w.started, "failed", w.failed,
+			"skipped", w.skipped, "first skipped", quiet.Varies(w.first))
 	}
 	if errors.Is(err, errForgotten) {
 		err = nil // another pass is wanted once it is restored

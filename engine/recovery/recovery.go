@@ -27,7 +27,8 @@ const (
 
 // Jobs starts records that Redis has lost. *trigger.Trigger implements it.
 type Jobs interface {
-	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (trigger.Lost, error)
+	StartLost(ctx context.Context, records []engine.Record, epoch string,
+		valid func(context.Context) error) (trigger.Lost, error)
 }
 
 // Options configures a Recovery. The fields up to Rate are required.

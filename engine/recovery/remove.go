@@ -92,7 +92,8 @@ func remove(ctx context.Context, client redis.UniversalClient, k *scripts.Keys, 
 
 // removeEmpty removes a key that holds no more work.
 func removeEmpty(ctx context.Context, client redis.UniversalClient, key, kind string) error {
-	added := fmt.Errorf("something was added to %s meanwhile: stop the services that push there, and run the command again", key)
+	added := fmt.Errorf("something was added to %s meanwhile: stop the services that push there, and run the command "+
+		"again", key)
 	err := client.Watch(ctx, func(tx *redis.Tx) error {
 		n, err := size(ctx, tx, key, kind)
 		if err != nil {

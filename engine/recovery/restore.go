@@ -91,7 +91,8 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 
 // restoreMembers restores members of a set, except timers that are paused in Redis, and paused
 // timers that are set in Redis.
-func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members []scripts.Member, older bool) (restored int, err error) {
+func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members []scripts.Member,
+	older bool) (restored int, err error) {
 	other := ""
 	switch {
 	case set == setTimers:

@@ -92,7 +92,8 @@ func (w *watcher) poll(ctx context.Context) error {
 func (w *watcher) pollAlone(ctx context.Context, found, before string, why error) error {
 	if w.o.Store != nil && !w.warned {
 		w.warned = true
-		w.log.Warn("due times and timers are lost if Redis loses its data: create the tables with fanfold migrate, and grant the account SELECT, INSERT, UPDATE and DELETE on them", "err", why)
+		w.log.Warn("due times and timers are lost if Redis loses its data: create the tables with fanfold migrate, and "+
+			"grant the account SELECT, INSERT, UPDATE and DELETE on them", "err", why)
 	}
 	w.asked = time.Now()
 	if found == "" {

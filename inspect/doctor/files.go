@@ -22,12 +22,14 @@ func checkSink(ctx context.Context, d *doctor) Finding {
 	if place, ok := s.(sink.Maker); ok && errors.Is(err, fs.ErrNotExist) {
 		return newFinding(check, Warn, "", err, place.MakeHint())
 	}
-	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+	return newFinding(check, Fail, "an object was written and deleted", err,
+		"may this process create and delete objects there?")
 }
 
 // checkFileColumn compares the length of the file column with the longest names of files.
 func checkFileColumn(ctx context.Context, d *doctor) Finding {
-	const check, hint = "file column", "change the column to VARCHAR(1024) with ALTER TABLE … MODIFY, or shorten the sink or the report's name"
+	const check, hint = "file column", "change the column to VARCHAR(1024) with ALTER TABLE … MODIFY, or shorten the " +
+		"sink or the report's name"
 	file, id, err := d.Records.Widths(ctx)
 	var place sink.Sink
 	if err == nil {
@@ -52,12 +54,15 @@ func checkFileColumn(ctx context.Context, d *doctor) Finding {
 	}
 	switch {
 	case len(first) > file:
-		err = fmt.Errorf("it takes %d characters, and the name of a first file has %d, such as %s: its job fails", file, len(first), first)
+		err = fmt.Errorf("it takes %d characters, and the name of a first file has %d, such as %s: its job fails", file,
+			len(first), first)
 		return newFinding(check, Fail, "", err, hint)
 	case len(longest) > file:
-		err = fmt.Errorf("it takes %d characters, and the name of a file can have %d, such as %s: its job would fail", file, len(longest), longest)
+		err = fmt.Errorf("it takes %d characters, and the name of a file can have %d, such as %s: its job would fail",
+			file, len(longest), longest)
 	}
-	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and names of files have at most %d", file, len(longest)), err, hint)
+	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and names of files have at most %d", file,
+		len(longest)), err, hint)
 }
 
 func checkScratch(ctx context.Context, _ *doctor) Finding {

@@ -46,7 +46,8 @@ func distribution(ctx context.Context, d *doctor, on map[string][]string, master
 			break
 		}
 	}
-	return newFinding(check, Warn, "", fmt.Errorf("%d of %d partitions are on one of %d masters: %s", largest, n, masters, where), hint)
+	return newFinding(check, Warn, "", fmt.Errorf("%d of %d partitions are on one of %d masters: %s", largest, n,
+		masters, where), hint)
 }
 
 // spread returns the tags that every master would have of n partitions, by its address.

@@ -8,7 +8,8 @@ import (
 // checkTable checks the record table.
 func checkTable(ctx context.Context, d *doctor) Finding {
 	return newFinding("records", Fail, "table and columns are as configured", d.Records.Check(ctx),
-		"run fanfold migrate to make Fanfold's own table, or map yours with records.columns, with \"-\" for a column that it lacks; the account needs SELECT and UPDATE on it")
+		"run fanfold migrate to make Fanfold's own table, or map yours with records.columns, with \"-\" for a column that "+
+			"it lacks; the account needs SELECT and UPDATE on it")
 }
 
 // checkInstallation shows the tag that this installation puts into the names of its files.
@@ -19,7 +20,9 @@ func checkInstallation(ctx context.Context, d *doctor) Finding {
 		detail = "no tag yet: fanfold serve makes it"
 	}
 	return newFinding("installation", Warn, detail, err,
-		"run fanfold migrate, which makes the tables; the account needs SELECT and INSERT on fanfold_meta. Without them the names of files do not tell which installation made them, and no file is ever removed: do not share the sink with another installation")
+		"run fanfold migrate, which makes the tables; the account needs SELECT and INSERT on fanfold_meta. Without them "+
+			"the names of files do not tell which installation made them, and no file is ever removed: do not share the sink "+
+			"with another installation")
 }
 
 // checkSnapshot checks the tables of the snapshot of Redis.
@@ -29,8 +32,10 @@ func checkSnapshot(ctx context.Context, d *doctor) Finding {
 	if err == nil {
 		members, err = d.Records.SnapshotMembers(ctx)
 	}
-	return newFinding("records that outlive redis", Warn, fmt.Sprintf("the snapshot has %d ids, timers and pauses", members), err,
-		"run fanfold migrate, which makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. Without them, delayed ids and timers are lost if Redis loses its data")
+	return newFinding("records that outlive redis", Warn,
+		fmt.Sprintf("the snapshot has %d ids, timers and pauses", members), err,
+		"run fanfold migrate, which makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. "+
+			"Without them, delayed ids and timers are lost if Redis loses its data")
 }
 
 // checkTimerRecords checks that timers can insert records, if any timer does so.
@@ -38,6 +43,8 @@ func checkTimerRecords(ctx context.Context, d *doctor) Finding {
 	if !d.Config.Timers.InsertRecords() {
 		return pass("records of timers", "no timer submits a report")
 	}
-	return newFinding("records of timers", Fail, "timers can insert records, without duplicates", d.Records.CheckFirings(ctx),
-		"run fanfold migrate, which makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
+	return newFinding("records of timers", Fail, "timers can insert records, without duplicates",
+		d.Records.CheckFirings(ctx),
+		"run fanfold migrate, which makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE "+
+			"and DELETE on the table")
 }

@@ -62,16 +62,19 @@ func checkServer(ctx context.Context, d *doctor, of scripts.Server) Findings {
 		return Findings{newFinding("redis", Fail, "", err, "correct redis in the configuration")}
 	}
 	fs := Findings{
-		newFinding("redis version", Fail, serverName(server), atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
+		newFinding("redis version", Fail, serverName(server), atLeast7(server["redis_version"]),
+			"Fanfold needs Redis 7.0 or later"),
 	}
 	now, err := of.Now(ctx)
 	fs = append(fs, checkSkew("redis clock", now, err))
-	fs = append(fs, checkClients(info["Clients"]), checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits))
+	fs = append(fs, checkClients(info["Clients"]), checkEviction(info["Memory"]["maxmemory_policy"]),
+		checkRedisMemory(info["Memory"], d.Config.Limits))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, pass("redis persistence", "append-only file"))
 	} else {
 		fs = append(fs, Finding{
-			Check: "redis persistence", Result: Warn, Detail: "no append-only file: a restart loses the state of running jobs, which then start again",
+			Check: "redis persistence", Result: Warn, Detail: "no append-only file: a restart loses the state of running " +
+				"jobs, which then start again",
 			Hint: "set appendonly yes and appendfsync everysec",
 		})
 	}
@@ -123,7 +126,8 @@ func checkClients(clients map[string]string) Finding {
 	if limit-connected < clientsLeft {
 		err = fmt.Errorf("%s: another process may not get the connections that it needs", detail)
 	}
-	return newFinding(check, Warn, detail, err, "raise maxclients: a process needs up to 18 connections per partition and 10 per core")
+	return newFinding(check, Warn, detail, err, "raise maxclients: a process needs up to 18 connections per partition "+
+		"and 10 per core")
 }
 
 func checkEviction(policy string) Finding {
@@ -148,7 +152,8 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not contain it: %w", err), "")
 	}
 	if limit == 0 {
-		return newFinding(check, Warn, "", fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it is full, and limits.memory has no effect", used>>20),
+		return newFinding(check, Warn, "", fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it "+
+			"is full, and limits.memory has no effect", used>>20),
 			"set maxmemory to about two thirds of the memory that Redis may use, as redis.conf explains")
 	}
 	percent := used * 100 / limit
@@ -160,7 +165,8 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 	case percent > int64(limits.Memory):
 		err = fmt.Errorf("%s: no job starts above limits.memory (%d %%)", detail, limits.Memory)
 	case limits.JobBytes > limit:
-		err = fmt.Errorf("%s, and limits.job_bytes (%d MB) is more: a job that fills Redis fails", detail, limits.JobBytes>>20)
+		err = fmt.Errorf("%s, and limits.job_bytes (%d MB) is more: a job that fills Redis fails", detail,
+			limits.JobBytes>>20)
 		hint = "lower limits.job_bytes below maxmemory, or raise maxmemory"
 	}
 	return newFinding(check, result, detail, err, hint)
@@ -171,7 +177,8 @@ func checkNotifications(ctx context.Context, d *doctor, server scripts.Server) F
 	const check = "redis notifications"
 	missing, has, err := server.Unpublished(ctx)
 	if err != nil {
-		return newFinding(check, Warn, "", fmt.Errorf("could not be tested: %w", err), "allow this user SUBSCRIBE, ZADD, SET and DEL, and check that Redis is not full")
+		return newFinding(check, Warn, "", fmt.Errorf("could not be tested: %w", err),
+			"allow this user SUBSCRIBE, ZADD, SET and DEL, and check that Redis is not full")
 	}
 	if !has {
 		return pass(check, "this server has no partition")
@@ -180,5 +187,6 @@ func checkNotifications(ctx context.Context, d *doctor, server scripts.Server) F
 		err = fmt.Errorf("not published: %s", strings.Join(missing, ", "))
 	}
 	return newFinding(check, Warn, "expired, del, set and zadd are published", err,
-		"fanfold serve turns them on if it may use CONFIG SET; otherwise set notify-keyspace-events Kgz$x yourself, such as in the parameters of a managed server. Without them, Fanfold polls once a second")
+		"fanfold serve turns them on if it may use CONFIG SET; otherwise set notify-keyspace-events Kgz$x yourself, such "+
+			"as in the parameters of a managed server. Without them, Fanfold polls once a second")
 }

@@ -36,12 +36,16 @@ func checkSources(ctx context.Context, d *doctor) Findings {
 	for _, name := range names {
 		db, ok := d.Sources[name].(Database)
 		if !ok {
-			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Sources.Reach(ctx, name), d.Settings[name].Remedy))
+			fs = append(fs, newFinding(d.title(name), Fail, "it accepts connections", d.in.Sources.Reach(ctx, name),
+				d.Settings[name].Remedy))
 			continue
 		}
-		found := within(ctx, d, func(ctx context.Context, d *doctor) Findings { return checkDatabase(ctx, d, name, db) })
+		check := func(check func(context.Context, *doctor, string, Database) Findings) Findings {
+			return within(ctx, d, func(ctx context.Context, d *doctor) Findings { return check(ctx, d, name, db) })
+		}
+		found := check(checkDatabase)
 		if fs = append(fs, found...); !found.Failed(d.title(name)) {
-			fs = append(fs, within(ctx, d, func(ctx context.Context, d *doctor) Findings { return checkQueries(ctx, d, name, db) })...)
+			fs = append(fs, check(checkQueries)...)
 		}
 	}
 	return fs
@@ -80,7 +84,8 @@ func (d *doctor) checkTimeZone(name, zone string) Finding {
 	}
 	return Finding{
 		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; report %s shows datetimes in a time zone", detail, shown),
-		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its DATETIME columns were written, such as Europe/Berlin or UTC. TIMESTAMP columns need none", name),
+		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its DATETIME columns were written, such as "+
+			"Europe/Berlin or UTC. TIMESTAMP columns need none", name),
 	}
 }
 
@@ -109,7 +114,8 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 			}
 			err := db.Prepare(ctx, l)
 			fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it", err,
-				fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of %s to SELECT there", l.Line, d.title(source))))
+				fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of %s to SELECT there",
+					l.Line, d.title(source))))
 			if err == nil {
 				fs = append(fs, checkKeys(ctx, db, d.Config.Reports[name], l)...)
 			}

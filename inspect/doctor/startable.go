@@ -26,7 +26,9 @@ func checkStartable(ctx context.Context, d *doctor) Finding {
 	grace := d.Config.Limits.Grace
 	pending, processing, err := d.Records.CountStartable(ctx, grace)
 	if err != nil || pending+processing > maxCompared {
-		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those without a job", pending, processing, grace)), hint)
+		return newFinding(check, Warn, "", cmp.Or(err,
+			fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those without a job",
+				pending, processing, grace)), hint)
 	}
 	queued, whole, err := queuedIDs(ctx, d)
 	counts, example := map[report.Status]int{}, ""
@@ -50,18 +52,23 @@ func checkStartable(ctx context.Context, d *doctor) Finding {
 			after = records[len(records)-1].ID
 		}
 	}
-	stale := fmt.Sprintf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and ", counts[report.Pending], counts[report.Processing], example, grace)
+	stale := fmt.Sprintf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and ",
+		counts[report.Pending], counts[report.Processing], example, grace)
 	switch {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared, d.Scripts.First().Keys.Jobs)
-		return newFinding(check, Warn, "", err, "run fanfold doctor again when fewer ids wait there; a rebuild starts the records without a job")
+		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared,
+			d.Scripts.First().Keys.Jobs)
+		return newFinding(check, Warn, "", err, "run fanfold doctor again when fewer ids wait there; a rebuild starts the "+
+			"records without a job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
 	case unknown > 0:
-		err = fmt.Errorf("%s cannot start, because their report is not in this configuration: %s", words.Count(unknown, "record"), named)
-		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to exclude rows that do not belong to Fanfold")
+		err = fmt.Errorf("%s cannot start, because their report is not in this configuration: %s",
+			words.Count(unknown, "record"), named)
+		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to exclude rows that do not "+
+			"belong to Fanfold")
 	}
 	return pass(check, "none")
 }
@@ -84,10 +91,12 @@ func queuedIDs(ctx context.Context, d *doctor) (queued map[string]bool, whole bo
 
 // withoutJob returns the records that have no job and do not wait in Redis for their time, their
 // start or their report.
-func withoutJob(ctx context.Context, d *doctor, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+func withoutJob(ctx context.Context, d *doctor, records []engine.Record,
+	queued map[string]bool) ([]engine.Record, error) {
 	var left []engine.Record
 	for _, s := range d.Scripts {
-		ours := slices.DeleteFunc(slices.Clone(records), func(r engine.Record) bool { return !report.ValidID(r.ID) || d.Scripts.Of(r.ID) != s })
+		ours := slices.DeleteFunc(slices.Clone(records),
+			func(r engine.Record) bool { return !report.ValidID(r.ID) || d.Scripts.Of(r.ID) != s })
 		some, err := withoutJobIn(ctx, s, ours, queued)
 		if err != nil {
 			return nil, err
@@ -98,7 +107,8 @@ func withoutJob(ctx context.Context, d *doctor, records []engine.Record, queued 
 }
 
 // withoutJobIn is withoutJob for the records of one partition.
-func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Record,
+	queued map[string]bool) ([]engine.Record, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}

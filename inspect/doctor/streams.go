@@ -36,10 +36,13 @@ func checkStream(ctx context.Context, s *scripts.Scripts, key string, by inspect
 		return newFinding(check, Fail, "", err, "check the type of this key: it must be a stream")
 	}
 	alive := slices.ContainsFunc(found.Consumers, by.Alive)
-	detail := fmt.Sprintf("%s, %d of them in work, %s", words.Count(found.Length, "entry"), found.Pending, words.Count(int64(len(found.Consumers)), "consumer"))
+	detail := fmt.Sprintf("%s, %d of them in work, %s", words.Count(found.Length, "entry"), found.Pending,
+		words.Count(int64(len(found.Consumers)), "consumer"))
 	switch {
 	case serving && !alive && by.Listener != "" && !by.External:
-		return newFinding(check, Warn, "", errors.New("processes run, but none of them runs this listener"), "restart fanfold serve if you have just added it; otherwise start it with this listener: --listeners may exclude it in every process")
+		return newFinding(check, Warn, "", errors.New("processes run, but none of them runs this listener"),
+			"restart fanfold serve if you have just added it; otherwise start it with this listener: --listeners may exclude "+
+				"it in every process")
 	case !found.Exists:
 		return pass(check, "it does not exist yet: fanfold serve makes it")
 	case found.Read == "":
@@ -57,7 +60,8 @@ func checkStream(ctx context.Context, s *scripts.Scripts, key string, by inspect
 	case waits > unreadAfter:
 		err = fmt.Errorf("%s; none of them reads, and the oldest unread entry has waited for %s", detail, words.Short(waits))
 	case found.Pending > 0 && heard > by.Silence:
-		err = fmt.Errorf("%s; all of them have been silent for %s, and the entries in work stand still", detail, words.Short(heard))
+		err = fmt.Errorf("%s; all of them have been silent for %s, and the entries in work stand still", detail,
+			words.Short(heard))
 	}
 	return newFinding(check, Warn, detail, err, "start "+start+", or read its log if it runs")
 }

@@ -14,7 +14,9 @@ import (
 func checkVersions(ctx context.Context, d *doctor) Finding {
 	v, err := d.Records.CheckVersions(ctx)
 	if errors.Is(err, recovery.ErrNoTables) && !stored.IsNewer(err) {
-		return newFinding("stored versions", Warn, "", err, "run fanfold migrate, and grant the account SELECT on fanfold_migrations: without it, this release cannot find out that a newer one has changed the tables")
+		return newFinding("stored versions", Warn, "", err,
+			"run fanfold migrate, and grant the account SELECT on fanfold_migrations: without it, this release cannot find "+
+				"out that a newer one has changed the tables")
 	}
 	for _, s := range d.Scripts {
 		if wrong := s.Epoch.CheckVersion(ctx); stored.IsNewer(wrong) || errors.Is(wrong, scripts.ErrBroken) {
@@ -25,5 +27,6 @@ func checkVersions(ctx context.Context, d *doctor) Finding {
 	if !stored.IsNewer(err) {
 		hint = "correct what the error names"
 	}
-	return newFinding("stored versions", Fail, fmt.Sprintf("this release knows all of them: state %d, snapshot %d, tables %d of %d steps", stored.State.Writes, stored.Snapshot.Writes, v.Steps, v.KnownSteps), err, hint)
+	return newFinding("stored versions", Fail, fmt.Sprintf("this release knows all of them: state %d, snapshot %d, "+
+		"tables %d of %d steps", stored.State.Writes, stored.Snapshot.Writes, v.Steps, v.KnownSteps), err, hint)
 }

@@ -29,7 +29,8 @@ func checkPauses(ctx context.Context, d *doctor) Finding {
 		}
 		err = errors.New(strings.Join(all, "; "))
 	}
-	return newFinding("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME and fanfold resume report NAME end a pause")
+	return newFinding("pauses", Warn, "nothing is paused", err,
+		"fanfold resume listener NAME and fanfold resume report NAME end a pause")
 }
 
 // checkDefinitions counts the running jobs whose definition no process has.
@@ -50,9 +51,11 @@ func checkDefinitions(ctx context.Context, d *doctor) Finding {
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
 			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
 		}
-		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: these start anew after limits.grace, or with on_change: wait wait until their deadlines", strings.Join(all, ", "), found[0].ID)
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: these start anew after "+
+			"limits.grace, or with on_change: wait wait until their deadlines", strings.Join(all, ", "), found[0].ID)
 	}
-	return newFinding("definitions of running jobs", Warn, "all of them are known to processes", err, "start a process with the previous configuration, or run fanfold adopt --all to restart them with the current one")
+	return newFinding("definitions of running jobs", Warn, "all of them are known to processes", err,
+		"start a process with the previous configuration, or run fanfold adopt --all to restart them with the current one")
 }
 
 // checkContenders warns if jobs compete for a full Redis.
@@ -64,14 +67,16 @@ func checkContenders(ctx context.Context, d *doctor) Finding {
 		if failed = cmp.Or(failed, err); err == nil && !since.IsZero() {
 			contenders, err := s.Memory.Contenders(ctx)
 			failed = cmp.Or(failed, err)
-			all = append(all, fmt.Sprintf("%s compete for its memory: the last one made room at %s", words.Count(int64(len(contenders)), "job"), words.Stamp(since)))
+			all = append(all, fmt.Sprintf("%s compete for its memory: the last one made room at %s",
+				words.Count(int64(len(contenders)), "job"), words.Stamp(since)))
 		}
 	}
 	if failed == nil && len(all) > 0 {
 		failed = errors.New("Redis is full: " + strings.Join(all, "; "))
 	}
 	return newFinding("jobs in a full Redis", Warn, "none had to make room in the last minute", failed,
-		"they run one after another; raise maxmemory, set limits.compress: zstd, or limit the running jobs of large reports with running")
+		"they run one after another; raise maxmemory, set limits.compress: zstd, or limit the running jobs of large "+
+			"reports with running")
 }
 
 // checkQuarantine warns if entries were quarantined.
@@ -84,11 +89,14 @@ func checkQuarantine(ctx context.Context, d *doctor) Finding {
 	}
 	if err == nil && n > 0 {
 		var newest []inspect.Quarantined
-		if newest, err = d.in.Quarantine.List(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
-			err = fmt.Errorf("%s could not be used; the newest, of %s: %s", words.Count(n, "entry"), words.Stamp(newest[0].At), newest[0].Reason)
+		if newest, err = d.in.Quarantine.List(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil &&
+			len(newest) > 0 {
+			err = fmt.Errorf("%s could not be used; the newest, of %s: %s", words.Count(n, "entry"),
+				words.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
-	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them, requeue puts one back after its cause is corrected, and rm removes one")
+	return newFinding("quarantine", Warn, "it is empty", err,
+		"fanfold quarantine ls lists them, requeue puts one back after its cause is corrected, and rm removes one")
 }
 
 // maxTimers is the maximum number of timers that are checked, the next ones first.
@@ -109,8 +117,10 @@ func checkTimersDue(ctx context.Context, d *doctor) Finding {
 	}
 	switch {
 	case len(undefined) > 0:
-		err = fmt.Errorf("no definition matches %d timers that are due, such as %s: they do not fire", len(undefined), undefined[0])
-		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or remove them with fanfold timer rm")
+		err = fmt.Errorf("no definition matches %d timers that are due, such as %s: they do not fire", len(undefined),
+			undefined[0])
+		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or remove them with fanfold "+
+			"timer rm")
 	case len(overdue) > 0:
 		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
 		return newFinding(check, Warn, "", err, why.SchedulerMissing)

@@ -75,7 +75,8 @@ const blockTime = 50 * time.Millisecond
 
 // next passes events to take until it accepts one, or the time limit ends. It returns the ids of
 // the accepted events.
-func (f *follower) next(ctx context.Context, limit time.Duration, take func(Event) (bool, error)) (ids []string, err error) {
+func (f *follower) next(ctx context.Context, limit time.Duration,
+	take func(Event) (bool, error)) (ids []string, err error) {
 	end := time.Now().Add(limit)
 	for len(ids) == 0 {
 		left := time.Until(end)

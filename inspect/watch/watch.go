@@ -115,7 +115,8 @@ type startReason struct {
 
 // of returns why a job has not started; empty: it has, or it has waited for less than whyAfter, or too many jobs
 // are watched to ask for each.
-func (s startReasons) of(ctx context.Context, in *inspect.Inspector, v inspect.Job, jobs int) (string, why.Kind, error) {
+func (s startReasons) of(ctx context.Context, in *inspect.Inspector, v inspect.Job,
+	jobs int) (string, why.Kind, error) {
 	one, ok := s[v.ID]
 	switch {
 	case v.Job != "" || v.Status != report.Pending || jobs > maxPolled:

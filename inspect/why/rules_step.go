@@ -11,8 +11,9 @@ const (
 // made defines facts by other facts: a fact holds if one of its conditions does. The first ones say
 // where a step stands: exactly one of them holds.
 var made = map[string][]string{
-	"leased":    {"owner !lease-over"},                          // a worker has it, with a valid lease
-	"vanished":  {"owner lease-over gone"},                      // the lease of its worker has ended, and its entry is gone
+	"leased": {"owner !lease-over"}, // a worker has it, with a valid lease
+	// the lease of its worker has ended, and its entry is gone
+	"vanished":  {"owner lease-over gone"},
 	"expired":   {"owner lease-over !gone"},                     // the lease of its worker has ended
 	"handed":    {"!owner next !entry !gone !error !for-other"}, // a process without its definition has handed it back
 	"forgotten": {"!owner next gone"},                           // its next try has a time, and nothing brings it back
@@ -29,7 +30,8 @@ var made = map[string][]string{
 	"works-on": {"leased !rows"},                      // it is read, and no row has come yet
 	"slotless": { // it waits for a slot
 		"slots-full !has-slot works-on", "slots-full !has-slot unread", "slots-full unseen",
-		"at-limit works-on blames-slots", "at-limit unread blames-slots", "at-limit comes blames-slots", "at-limit unread blames-tasks", "at-limit comes blames-tasks",
+		"at-limit works-on blames-slots", "at-limit unread blames-slots", "at-limit comes blames-slots",
+		"at-limit unread blames-tasks", "at-limit comes blames-tasks",
 	},
 	"rateless":   {"at-limit unread blames-rate", "at-limit comes blames-rate"},
 	"at-limit":   {"for-other !has-slot"},

@@ -69,7 +69,9 @@ func (t *Tracer) Begin(traceparent string, pushed time.Time) job.Trace {
 	default:
 		trace.Pushed += " " + parent.SpanID().String()
 	}
-	trace.Parent = headerOf(oteltrace.NewSpanContext(oteltrace.SpanContextConfig{TraceID: id, SpanID: NewSpanID(), TraceFlags: oteltrace.FlagsSampled}))
+	trace.Parent = headerOf(oteltrace.NewSpanContext(oteltrace.SpanContextConfig{
+		TraceID: id, SpanID: NewSpanID(), TraceFlags: oteltrace.FlagsSampled,
+	}))
 	return trace
 }
 
@@ -118,13 +120,15 @@ func (t *Tracer) Trigger(of Job, began time.Time, reason string) {
 	s.End(reason)
 }
 
-func (t *Tracer) start(ctx context.Context, name string, of Job, parent oteltrace.SpanContext, began time.Time, more ...oteltrace.SpanStartOption) (context.Context, *Span) {
+func (t *Tracer) start(ctx context.Context, name string, of Job, parent oteltrace.SpanContext, began time.Time,
+	more ...oteltrace.SpanStartOption) (context.Context, *Span) {
 	if !parent.TraceID().IsValid() {
 		return ctx, nil // the field was changed from outside
 	}
 	ctx = oteltrace.ContextWithRemoteSpanContext(ctx, parent)
 	ctx, span := t.o.Tracer.Start(ctx, name, append(more, oteltrace.WithTimestamp(began), oteltrace.WithAttributes(
-		attribute.String("fanfold.job", of.ID), attribute.Int64("fanfold.attempt", of.Attempt), attribute.String("fanfold.report", of.Report),
+		attribute.String("fanfold.job", of.ID), attribute.Int64("fanfold.attempt", of.Attempt),
+		attribute.String("fanfold.report", of.Report),
 	))...)
 	return ctx, &Span{span}
 }
