@@ -86,7 +86,7 @@ func TestCompressedChunks(t *testing.T) {
 	want := s.Records.Expect("id,customer,note,paid,state,name", compressedSQL)
 	stop := s.Serve(s.File)
 	if got := s.Jobs.Succeed("compressed", ""); got != want {
-		t.Errorf("compressed: -MariaDB +Fanfold:\n%s", firstDifference(want, got))
+		t.Errorf("compressed: -MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
 	}
 
 	release := hold(s.Stack)
@@ -124,7 +124,7 @@ func TestCompressedChunks(t *testing.T) {
 	s.Serve(plain)
 	release()
 	if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != want {
-		t.Errorf("compressed in part: -MariaDB +Fanfold:\n%s", firstDifference(want, got))
+		t.Errorf("compressed in part: -MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
 	}
 
 	release = hold(s.Stack)
@@ -142,7 +142,7 @@ func TestCompressedChunks(t *testing.T) {
 	s.States.SetField(id, "orders.note#1", out)
 	release()
 	if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != want {
-		t.Errorf("compressed by zstd: -MariaDB +Fanfold:\n%s", firstDifference(want, got))
+		t.Errorf("compressed by zstd: -MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
 	}
 }
 

@@ -28,7 +28,7 @@ func TestSentinelFailover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			on, servers := e2e.NewOnSentinels(t, crowdReport, "limits: {lease: 2s, grace: 2s}")
+			on, servers := e2e.NewOnSentinels(t, e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
 			s := withCommands(on)
 			for range 2 {
 				s.process("-c", s.File, "serve")
@@ -83,7 +83,7 @@ func TestCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, cluster := newStackOnCluster(t, len(partitions), crowdReport, "limits: {lease: 2s, grace: 2s}")
+			s, cluster := newStackOnCluster(t, len(partitions), e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
 			for range 2 {
 				s.process("-c", s.File, "serve")
 			}
@@ -128,7 +128,7 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 	}
 	t.Cleanup(cluster.Stop)
 	where := func(partitions int) string { return e2e.WhereCluster(cluster, partitions) }
-	s := withCommands(e2e.NewBehind(t, where, len(partitions), crowdReport))
+	s := withCommands(e2e.NewBehind(t, where, len(partitions), e2e.Crowd))
 	var there, all []string
 	for _, id := range s.crowd.insert(20) {
 		if prefix := s.Partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
@@ -155,7 +155,7 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 // kills it, even if no server of the cluster answers.
 func TestStopWhileAClusterHangs(t *testing.T) {
 	t.Parallel()
-	s, cluster := newStackOnCluster(t, 3, crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")
+	s, cluster := newStackOnCluster(t, 3, e2e.Crowd, "limits: {lease: 2s, grace: 2s, stop: 5s}")
 	c := s.process("-c", s.File, "serve")
 	ids := s.crowd.insert(10)
 	s.Jobs.Push(ids...)

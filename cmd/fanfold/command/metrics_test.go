@@ -69,8 +69,8 @@ next:
 func TestLag(t *testing.T) {
 	t.Parallel()
 	const jobs = 20
-	s := newStack(t, crowdReport)
-	s.File = s.Divided("two.yaml", 2, crowdReport)
+	s := newStack(t, e2e.Crowd)
+	s.File = s.Divided("two.yaml", 2, e2e.Crowd)
 	s.Use(s.File)
 	core, ab, c := address(t), address(t), address(t)
 	engine := s.process("-c", s.File, "serve", "--roles", "engine,scheduler", "--admin", core)
@@ -147,7 +147,7 @@ func TestLag(t *testing.T) {
 // masters are still served.
 func TestMetricsWhileAMasterHangs(t *testing.T) {
 	t.Parallel()
-	s, cluster := newStackOnCluster(t, 4, crowdReport)
+	s, cluster := newStackOnCluster(t, 4, e2e.Crowd)
 	read := func() (map[string]int, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

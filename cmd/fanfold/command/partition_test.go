@@ -22,8 +22,8 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	const jobs = 40
 	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
-	s := newStack(t, crowdReport)
-	s.File = s.Divided("four.yaml", 4, crowdReport, timers)
+	s := newStack(t, e2e.Crowd)
+	s.File = s.Divided("four.yaml", 4, e2e.Crowd, timers)
 	s.Use(s.File)
 	s.Serve(s.File)
 	ids := s.crowd.insert(jobs)
@@ -94,7 +94,7 @@ func TestPartitions(t *testing.T) {
 func TestRepartition(t *testing.T) {
 	t.Parallel()
 	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
-	s := newStack(t, crowdReport, timers) // no rebuild starts what is not pushed yet
+	s := newStack(t, e2e.Crowd, timers) // no rebuild starts what is not pushed yet
 	earlier := s.File
 	stop := s.Serve(earlier)
 	ids := s.crowd.insert(6)
@@ -108,7 +108,7 @@ func TestRepartition(t *testing.T) {
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
 	s.Jobs.Push(ids[5])
 	s.Eventually("a job runs", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Deadlines).Val() == 1 })
-	four := s.Divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
+	four := s.Divided("four.yaml", 4, e2e.Crowd, timers, "limits: {grace: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
 	}
@@ -172,7 +172,7 @@ func TestRepartition(t *testing.T) {
 	s.Jobs.Push(queued)
 	for _, n := range []int{6, 3} {
 		earlier := s.File
-		s.File = s.Divided(fmt.Sprint(n, ".yaml"), n, crowdReport, timers)
+		s.File = s.Divided(fmt.Sprint(n, ".yaml"), n, e2e.Crowd, timers)
 		if out, code := s.fanfold("repartition", "--from", earlier, "--restart"); code != exitOK {
 			t.Fatalf("%d %s", code, out)
 		}
@@ -201,13 +201,13 @@ func TestRepartitionRefusesAnyRole(t *testing.T) {
 	for _, role := range process.Roles {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
-			s := newStack(t, crowdReport)
+			s := newStack(t, e2e.Crowd)
 			process := s.process("-c", s.File, "serve", "--roles", role)
 			s.Eventually("it runs", func() bool {
 				processes, err := s.Partitions.First().Definitions.Processes(t.Context())
 				return err == nil && len(processes) == 1
 			})
-			four := s.Divided("four.yaml", 4, crowdReport)
+			four := s.Divided("four.yaml", 4, e2e.Crowd)
 			if out, code := s.fanfold("-c", four, "repartition", "--from", s.File); code == exitOK || !strings.Contains(out, fmt.Sprintf("-%d-", process.Process.Pid)) {
 				t.Errorf("while it runs: %d %s", code, out)
 			}
@@ -226,7 +226,7 @@ func TestRepartitionRefusesAnyRole(t *testing.T) {
 // metrics report a listener that no process runs.
 func TestListenersOfAProcess(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, crowdReport)
+	s := newStack(t, e2e.Crowd)
 	if out, code := s.fanfold("serve", "--listeners", "other.*"); code != exitUsage || !strings.Contains(out, "src.a, src.b, src.c") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -273,8 +273,8 @@ func TestListenersOfAProcess(t *testing.T) {
 // default.
 func TestManyPartitions(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, crowdReport)
-	s.File = s.Divided("many.yaml", 10*runtime.GOMAXPROCS(0)+4, crowdReport)
+	s := newStack(t, e2e.Crowd)
+	s.File = s.Divided("many.yaml", 10*runtime.GOMAXPROCS(0)+4, e2e.Crowd)
 	s.Use(s.File)
 	s.Serve(s.File)
 	ids := s.crowd.insert(10)
@@ -287,7 +287,7 @@ func TestManyPartitions(t *testing.T) {
 // is refused, because it would push where no process reads.
 func TestCommandsWithOtherPartitions(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, crowdReport)
+	s := newStack(t, e2e.Crowd)
 	s.Serve(s.File)
 	id := s.crowd.insert(1)[0]
 	s.Eventually("the number is noted", func() bool {
@@ -295,7 +295,7 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 		return err == nil && noted == s.Layout()
 	})
 	was := s.Layout()
-	s.File = s.Divided("four.yaml", 4, crowdReport)
+	s.File = s.Divided("four.yaml", 4, e2e.Crowd)
 	for _, command := range []string{"retry", "submit", "cancel", "status", "why"} {
 		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with "+was+" partitions, but the configuration has 4 tagged") {
 			t.Errorf("%s: %d %s", command, code, out)
@@ -310,11 +310,11 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 // another installation.
 func TestKeysOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
-	first := newStackAlone(t, nil, crowdReport)
+	first := newStackAlone(t, nil, e2e.Crowd)
 	log := &e2e.Log{}
 	stop := first.ServeInto(log)
 	first.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
-	second := withCommands(e2e.NewBehind(t, first.Where, 1, crowdReport))
+	second := withCommands(e2e.NewBehind(t, first.Where, 1, e2e.Crowd))
 	key := first.Partitions.First().Keys.Installation
 	first.Eventually("the keys are claimed", func() bool { return first.Redis.Get(t.Context(), key).Val() == first.Files.Tag() })
 	want := "belong to the installation " + first.Files.Tag() + ", and the records to " + second.Files.Tag()

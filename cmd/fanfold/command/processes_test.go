@@ -12,19 +12,6 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// crowdReport is a small report of two stages, which uses every script.
-const crowdReport = `
-  crowd:
-    parameters: {job: integer}
-    stages:
-      - listeners:
-          - {name: src.a, database: db, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20"}
-          - {name: src.b, database: db, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20"}
-      - listeners:
-          - {name: src.c, database: db, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20 WHERE seq IN (:src.a.k)"}
-    join: {key: k}
-`
-
 // crowdFile returns the expected file of such a job.
 func crowdFile(job int) string {
 	var b strings.Builder
@@ -35,7 +22,7 @@ func crowdFile(job int) string {
 	return b.String()
 }
 
-// crowd has jobs of crowdReport.
+// crowd has jobs of e2e.Crowd.
 type crowd struct{ *e2e.Stack }
 
 // insert inserts records; the parameter of every record is its id.
@@ -91,7 +78,7 @@ func (s crowd) check(n int) {
 func TestManyProcesses(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
-	s := newStack(t, crowdReport)
+	s := newStack(t, e2e.Crowd)
 	ids := s.crowd.insert(jobs)
 	for range 5 {
 		s.process("-c", s.File, "serve")
@@ -122,7 +109,7 @@ func TestManyProcesses(t *testing.T) {
 func TestKill9(t *testing.T) {
 	t.Parallel()
 	const jobs = 500
-	s := newStack(t, crowdReport, "limits: {lease: 2s, grace: 3s, running_jobs: 60}")
+	s := newStack(t, e2e.Crowd, "limits: {lease: 2s, grace: 3s, running_jobs: 60}")
 	ids := s.crowd.insert(jobs)
 	victim := s.process("-c", s.File, "serve")
 	for range 2 {

@@ -115,7 +115,7 @@ func TestQuarantineSaysHowMany(t *testing.T) {
 // requeued into its own partition.
 func TestQuarantineRequeueOfPartitions(t *testing.T) {
 	t.Parallel()
-	s, _ := newStackOnCluster(t, 3, crowdReport)
+	s, _ := newStackOnCluster(t, 3, e2e.Crowd)
 	ids := s.crowd.insert(6)
 	for i, id := range ids {
 		stream := []string{"fanfold:jobs", "{fanfold:7}:jobs", s.Partitions[i%3].Keys.Jobs}[i%3]

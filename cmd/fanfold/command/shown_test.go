@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestFilesShowWhatMariaDBShows compares files with the text that MariaDB's CAST gives, for values
@@ -86,7 +88,7 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
 		"times":  s.Records.Expect("id,ts,dt,last", "SELECT id, CONVERT_TZ(ts, '+02:00', '+00:00'), dt, CONVERT_TZ(MAX(ts), '+02:00', '+00:00') FROM times GROUP BY id ORDER BY id"),
 	} {
 		if got := s.Jobs.Succeed(report, ""); shown(got) != shown(want) {
-			t.Errorf("%s: -MariaDB +Fanfold:\n%s", report, firstDifference(want, got))
+			t.Errorf("%s: -MariaDB +Fanfold:\n%s", report, e2e.FirstDifference(want, got))
 		}
 	}
 	// The server does not show the other digits of a FLOAT.

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -80,23 +78,4 @@ func TestTamperedStates(t *testing.T) {
 	if v := s.Jobs.Wait(of["text"])[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
-}
-
-// TestTamperedWhilePublishing: the parameters of a job are overwritten between its file and its
-// record. It fails, and its file is removed.
-func TestTamperedWhilePublishing(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.Partitions.First()
-	id := s.States.Ready()
-	fold := s.States.Claim(id, "gone")
-	if outcomes, err := sc.Folds.Publish(ctx, fold); err != nil || outcomes[0] != scripts.OK {
-		t.Fatal(outcomes, err)
-	}
-	s.Redis.HSet(ctx, sc.Keys.Job(id), "parameters", "{no JSON")
-	s.Serve(s.File)
-	if v := s.Jobs.Wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "is not JSON") {
-		t.Errorf("%s %q", v.Status, v.Error)
-	}
-	s.Files.None("slow")
 }

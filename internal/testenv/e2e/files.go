@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
@@ -124,4 +126,16 @@ func Agree(stacks ...*Stack) string {
 		}
 	}
 	return ""
+}
+
+// FirstDifference shows the first difference of two files, with a few lines around it.
+func FirstDifference(want, got string) string {
+	a, b := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			diff := cmp.Diff(a[i:min(i+3, len(a))], b[i:min(i+3, len(b))])
+			return fmt.Sprintf("from line %d of %d and %d:\n%s", i+1, len(a), len(b), diff)
+		}
+	}
+	return fmt.Sprintf("%d lines and %d", len(a), len(b))
 }

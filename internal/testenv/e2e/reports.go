@@ -26,3 +26,16 @@ func WhoFile(who string) string { return "who,v\r\n" + who + ",0\r\n" }
 func WhoParameters(who string, seconds float64) string {
 	return fmt.Sprintf(`{"who": %q, "seconds": "%g"}`, who, seconds)
 }
+
+// Crowd is a small report of two stages, which uses every script.
+const Crowd = `
+  crowd:
+    parameters: {job: integer}
+    stages:
+      - listeners:
+          - {name: src.a, database: db, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20"}
+          - {name: src.b, database: db, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20"}
+      - listeners:
+          - {name: src.c, database: db, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20 WHERE seq IN (:src.a.k)"}
+    join: {key: k}
+`

@@ -1,4 +1,4 @@
-package command
+package trigger_test
 
 import (
 	"strings"
@@ -15,12 +15,12 @@ import (
 // TestWhatAPushMeans has a subtest for every row of the table in docs/reference/keys.md.
 func TestWhatAPushMeans(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 2s, lease: 2s}")
+	s := e2e.New(t, e2e.Slow, "limits: {grace: 2s, lease: 2s}")
 	s.Serve(s.File)
-	set := func(s *stack, id string, status report.Status, attempt int) {
+	set := func(s *e2e.Stack, id string, status report.Status, attempt int) {
 		s.Records.Exec("UPDATE file_download_record SET status = ?, attempt = ? WHERE id = ?", string(status), attempt, id)
 	}
-	event := func(s *stack, id, name, text string) {
+	event := func(s *e2e.Stack, id, name, text string) {
 		s.Helper()
 		s.Eventually(name+" event with "+text, func() bool {
 			for _, m := range s.Redis.XRange(s.Context(), s.Partitions.First().Keys.Events, "-", "+").Val() {
@@ -32,7 +32,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			return false
 		})
 	}
-	quarantine := func(s *stack, text string) {
+	quarantine := func(s *e2e.Stack, text string) {
 		s.Helper()
 		s.Eventually("quarantine of "+text, func() bool {
 			return strings.Contains(strings.Join(s.Jobs.Quarantined(), "\n"), text)
@@ -40,15 +40,15 @@ func TestWhatAPushMeans(t *testing.T) {
 	}
 
 	t.Run("lines", func(t *testing.T) {
-		sub := func(name string, f func(s *stack)) {
-			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.in(t)) })
+		sub := func(name string, f func(s *e2e.Stack)) {
+			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.In(t)) })
 		}
-		sub("PENDING is started", func(s *stack) {
+		sub("PENDING is started", func(s *e2e.Stack) {
 			if v := s.Jobs.Run("slow", ""); v.Status != report.Success || v.Attempt != 1 {
 				s.Errorf("%+v", v)
 			}
 		})
-		sub("PROCESSING with state is a duplicate", func(s *stack) {
+		sub("PROCESSING with state is a duplicate", func(s *e2e.Stack) {
 			id := s.Records.Insert("slow", `{"seconds": 2}`)
 			s.Jobs.Push(id)
 			s.Eventually("state", func() bool { return s.Redis.Exists(s.Context(), s.Partitions.First().Keys.Job(id)).Val() == 1 })
@@ -58,7 +58,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				s.Errorf("%+v", v)
 			}
 		})
-		sub("PROCESSING without state is started anew after the grace time", func(s *stack) {
+		sub("PROCESSING without state is started anew after the grace time", func(s *e2e.Stack) {
 			id := s.Records.Insert("slow", "")
 			set(s, id, report.Processing, 4)
 			start := time.Now()
@@ -72,7 +72,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			}
 		})
 		for _, status := range []report.Status{report.Success, report.Failed, report.Cancelled} {
-			sub(string(status)+" is left alone", func(s *stack) {
+			sub(string(status)+" is left alone", func(s *e2e.Stack) {
 				id := s.Records.Insert("slow", "")
 				set(s, id, status, 3)
 				s.Jobs.Push(id)
@@ -82,7 +82,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				}
 			})
 		}
-		sub("a row that is committed late is found", func(s *stack) {
+		sub("a row that is committed late is found", func(s *e2e.Stack) {
 			s.Jobs.Push("777001")
 			s.Eventually("first look", func() bool { return s.Redis.ZCard(s.Context(), s.Partitions.First().Keys.Delayed).Val() > 0 })
 			s.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
@@ -90,11 +90,11 @@ func TestWhatAPushMeans(t *testing.T) {
 				s.Errorf("%+v", v)
 			}
 		})
-		sub("no row at all is quarantined after three more looks", func(s *stack) {
+		sub("no row at all is quarantined after three more looks", func(s *e2e.Stack) {
 			s.Jobs.Push("888001")
 			quarantine(s, "no record with this id was found")
 		})
-		sub("not exactly the id is quarantined", func(s *stack) {
+		sub("not exactly the id is quarantined", func(s *e2e.Stack) {
 			id := s.Records.Insert("slow", "")
 			s.Jobs.Push("0" + id)
 			quarantine(s, `the record's id is "`+id+`"`)
@@ -102,12 +102,12 @@ func TestWhatAPushMeans(t *testing.T) {
 				s.Errorf("%+v %v", v, err)
 			}
 		})
-		sub("an unknown report is quarantined", func(s *stack) {
+		sub("an unknown report is quarantined", func(s *e2e.Stack) {
 			id := s.Records.Insert("no-such-report", "")
 			s.Jobs.Push(id)
 			quarantine(s, `report "no-such-report" is not in the configuration`)
 		})
-		sub("malformed entries are quarantined", func(s *stack) {
+		sub("malformed entries are quarantined", func(s *e2e.Stack) {
 			for _, values := range [][]string{
 				{"id", "{1111}"}, {"id", strings.Repeat("1", 1<<20)}, {"id", ""}, {"ID", "1"}, {"payload", "{}", "x", "y"},
 			} {
@@ -125,7 +125,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				}
 			}
 		})
-		sub("bad parameters fail the record", func(s *stack) {
+		sub("bad parameters fail the record", func(s *e2e.Stack) {
 			v := s.Jobs.Run("slow", `{"seconds": "many"}`)
 			if v.Status != report.Failed || !strings.Contains(v.Error, "seconds") || !strings.Contains(v.Error, "many") {
 				s.Errorf("%+v", v)
@@ -143,7 +143,7 @@ func TestWhatAPushMeans(t *testing.T) {
 // after the lease of its worker.
 func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow)
+	s := e2e.New(t, e2e.Slow)
 	ids := []string{s.Records.Insert("slow", "{}"), s.Records.Insert("slow", "{}"), s.Records.Insert("slow", "{}"), s.Records.Insert("slow", "{}")}
 	tx, err := s.DB.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -181,7 +181,7 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 // even while Redis still has the tombstone of its last job.
 func TestAPushAfterAnEdit(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 1s}")
+	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s}")
 	s.Serve(s.File)
 	processing, pending := s.Jobs.Run("slow", "").ID, s.Jobs.Run("slow", "").ID
 	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", processing)

@@ -1,4 +1,4 @@
-package command
+package fanin_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -25,7 +26,7 @@ func TestManifestCountsMatches(t *testing.T) {
     join: {key: k, listeners: [a, {name: b, type: %[2]s}, {name: c, type: %[3]s}, {name: d, type: left}]}
     parameters: {n: integer}
 `
-	s := newStack(t, "  inner:"+fmt.Sprintf(listeners, "id", "inner", "inner")+"  full:"+fmt.Sprintf(listeners, "id", "left", "full")+
+	s := e2e.New(t, "  inner:"+fmt.Sprintf(listeners, "id", "inner", "inner")+"  full:"+fmt.Sprintf(listeners, "id", "left", "full")+
 		"  sorted:"+fmt.Sprintf(listeners, "k, id", "inner", "left"), "limits: {fold_bytes: 64KB, lease: 5s}")
 	for name, key := range map[string]string{"a": "seq * 7 % 5000", "b": "IF(seq % 10 = 0, NULL, seq * 11 % 9000)", "c": "CAST(seq * 13 % 30000 AS SIGNED) - 100"} {
 		s.Records.Exec("CREATE TABLE " + name + " (id INT PRIMARY KEY, k INT, KEY (k, id))")

@@ -1,4 +1,4 @@
-package command
+package fold_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // bigRows is the number of rows of the large join.
@@ -16,24 +16,25 @@ const bigRows = 1_000_000
 // same tables: once with enough memory for all rows, and once through scratch files.
 func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, reportsYAML)
+	s := e2e.New(t, reportsYAML)
 	for statement := range strings.SplitSeq(tablesSQL, ";\n") {
 		if strings.TrimSpace(statement) != "" {
 			s.Records.Exec(statement)
 		}
 	}
 	stop := s.Serve(s.File)
-	t.Run("held", s.compareFiles)
+	t.Run("held", func(t *testing.T) { compareFiles(t, s) })
 	stop()
 	s.Serve(s.Write("scratch.yaml", reportsYAML, "limits: {fold_bytes: 100KB}"))
-	t.Run("through scratch files", s.compareFiles)
+	t.Run("through scratch files", func(t *testing.T) { compareFiles(t, s) })
 	entries, err := filepath.Glob(s.Dir + "/files/[^.]*")
 	if err != nil || len(entries) != 13 {
 		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
 	}
 }
 
-func (s *stack) compareFiles(t *testing.T) {
+// compareFiles runs every report and compares its file.
+func compareFiles(t *testing.T, s *e2e.Stack) {
 	for _, c := range []struct {
 		report, parameters, header, query string
 		rows                              int // at least
@@ -96,39 +97,28 @@ func (s *stack) compareFiles(t *testing.T) {
 		},
 	} {
 		t.Run(c.report, func(t *testing.T) {
-			s := s.in(t)
+			s := s.In(t)
 			got := s.Jobs.Succeed(c.report, c.parameters)
 			want := s.Records.Expect(c.header, c.query)
 			if lines := strings.Count(want, "\n") - 1; lines < c.rows {
 				t.Fatalf("the query gives %d rows, fewer than %d: the test is not what it says", lines, c.rows)
 			}
 			if got != want {
-				t.Errorf("-MariaDB +Fanfold:\n%s", firstDifference(want, got))
+				t.Errorf("-MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
 			}
 		})
 	}
 	t.Run("million", func(t *testing.T) {
-		s := s.in(t)
+		s := s.In(t)
 		got := s.Jobs.Succeed("million", "")
 		want := s.Records.Expect("user_id,name,id,amount", "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a JOIN big_b b ON b.user_id = a.user_id ORDER BY a.user_id, b.id")
 		if n := strings.Count(got, "\n"); n != bigRows+1 {
 			t.Errorf("%d lines, not %d", n, bigRows+1)
 		}
 		if got != want {
-			t.Errorf("-MariaDB +Fanfold:\n%s", firstDifference(want, got))
+			t.Errorf("-MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
 		}
 	})
-}
-
-// firstDifference shows the first difference of two files, with a few lines around it.
-func firstDifference(want, got string) string {
-	a, b := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("from line %d of %d and %d:\n%s", i+1, len(a), len(b), cmp.Diff(a[i:min(i+3, len(a))], b[i:min(i+3, len(b))]))
-		}
-	}
-	return fmt.Sprintf("%d lines and %d", len(a), len(b))
 }
 
 const reportsYAML = `

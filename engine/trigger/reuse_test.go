@@ -1,4 +1,4 @@
-package command
+package trigger_test
 
 import (
 	"context"
@@ -60,15 +60,15 @@ func (w gatedWriter) Commit() (sink.Committed, error) {
 // file has the parameters of the new record, at whatever step the old job is.
 func TestAnIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
-	reuses := map[string]func(s *stack, id, parameters string){
-		"deleted and inserted": func(s *stack, id, parameters string) {
+	reuses := map[string]func(s *e2e.Stack, id, parameters string){
+		"deleted and inserted": func(s *e2e.Stack, id, parameters string) {
 			s.Records.Exec("DELETE FROM file_download_record WHERE id = ?", id)
 			s.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
 		},
-		"replaced": func(s *stack, id, parameters string) {
+		"replaced": func(s *e2e.Stack, id, parameters string) {
 			s.Records.Exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
 		},
-		"set back": func(s *stack, id, parameters string) {
+		"set back": func(s *e2e.Stack, id, parameters string) {
 			s.Records.Exec("UPDATE file_download_record SET status = 'PENDING', attempt = 0, file = NULL, parameters = ? WHERE id = ?", parameters, id)
 		},
 	}
@@ -76,7 +76,7 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 		for _, place := range []string{"in its query", "before its file", "publishing", "ended"} {
 			t.Run(how+" "+place, func(t *testing.T) {
 				t.Parallel()
-				s := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
+				s := e2e.New(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
 				gated := newGatedSink(s.Files.Sink(), place == "publishing")
 				gated.taken.Store(place != "before its file" && place != "publishing")
 				seconds := 0.0
@@ -102,12 +102,12 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 				}
 				close(gated.gate)
 				s.Jobs.Idle()
-				s.Eventually("records and sink agree", func() bool { return e2e.Agree(s.Stack) == "" })
+				s.Eventually("records and sink agree", func() bool { return e2e.Agree(s) == "" })
 				stop()
 				if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != e2e.WhoFile("new") {
 					t.Errorf("in the end: %q", got)
 				}
-				if left := e2e.Agree(s.Stack); left != "" {
+				if left := e2e.Agree(s); left != "" {
 					t.Error(left)
 				}
 			})
@@ -119,7 +119,7 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 // becomes FAILED with the remedy.
 func TestParametersThatAreTooLong(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Who, "limits: {grace: 1s}")
+	s := e2e.New(t, e2e.Who, "limits: {grace: 1s}")
 	fits := s.Records.Insert("who", e2e.WhoParameters(strings.Repeat("x", 60<<10), 0))
 	var long []string
 	for _, size := range []int{64 << 10, 10 << 20, 10 << 20, 10 << 20} {
@@ -176,7 +176,7 @@ func nothing() {}
 // file of its own parameters.
 func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Who, "limits: {lease: 5s, grace: 2s}")
+	s := e2e.New(t, e2e.Who, "limits: {lease: 5s, grace: 2s}")
 	gated := newGatedSink(s.Files.Sink(), true)
 	ended := make(chan struct{})
 	records := &meddlingRecords{Store: s.Process.Records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
@@ -198,7 +198,7 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 		t.Errorf("%+v has the file %q", v, got)
 	}
 	s.Jobs.Idle()
-	if left := e2e.Agree(s.Stack); left != "" {
+	if left := e2e.Agree(s); left != "" {
 		t.Error(left)
 	}
 }
@@ -208,7 +208,7 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 // file of its own parameters.
 func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
+	s := e2e.New(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
 	id := s.Records.Insert("who", e2e.WhoParameters("new", 0))
 	records := &meddlingRecords{Store: s.Process.Records, after: nothing, ended: nothing}
 	records.before = sync.OnceFunc(func() {
@@ -226,7 +226,7 @@ func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 		t.Errorf("%+v has the file %q", v, got)
 	}
 	s.Jobs.Idle()
-	if left := e2e.Agree(s.Stack); left != "" {
+	if left := e2e.Agree(s); left != "" {
 		t.Error(left)
 	}
 }

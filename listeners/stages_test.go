@@ -1,10 +1,12 @@
-package command
+package listeners_test
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // listSize is larger than any number of values at which a list was ever split.
@@ -63,7 +65,7 @@ func TestAQueryOverAnEarlierStageIsOneQuery(t *testing.T) {
     join: {key: [%s], listeners: [b]}
 `, c.name, c.first, c.second, c.header)
 	}
-	s := newStack(t, reports.String())
+	s := e2e.New(t, reports.String())
 	for _, statement := range []string{
 		"CREATE TABLE sales (id INT PRIMARY KEY, clerk INT, amount DECIMAL(10,2))",
 		fmt.Sprintf("INSERT INTO sales SELECT seq, seq %% 2, seq * 7 %% 1000 / 100 FROM seq_1_to_%d", listSize),
@@ -82,7 +84,7 @@ func TestAQueryOverAnEarlierStageIsOneQuery(t *testing.T) {
 	s.Serve(s.File)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.In(t)
 			got := s.Jobs.Succeed(c.name, "")
 			query := cmp.Or(c.want, strings.ReplaceAll(c.second, "(:a.v)", "(SELECT v FROM ("+c.first+") earlier WHERE v IS NOT NULL)"))
 			want := s.Records.Expect(c.header, query)
@@ -90,7 +92,7 @@ func TestAQueryOverAnEarlierStageIsOneQuery(t *testing.T) {
 				t.Fatalf("MariaDB finds nothing: the test is not what it says")
 			}
 			if got != want {
-				t.Errorf("-MariaDB +Fanfold:\n%s", firstDifference(want, got))
+				t.Errorf("-MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
 			}
 		})
 	}
