@@ -70,7 +70,7 @@ fuzz: ## run each fuzz target for a minute
 	done
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
-	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/command
+	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/chaos
 
 # A fresh clone may have no tags and no history: then REV must be fetched first.
 mixed: deps ## run REV (the last tag) and this version side by side over running jobs
@@ -82,7 +82,7 @@ mixed: deps ## run REV (the last tag) and this version side by side over running
 	FANFOLD_PREVIOUS=$(CURDIR)/out/fanfold-previous $(GO) test -tags $(TAGS) -timeout 10m -count 1 -v -run '^TestReleasesSideBySide$$' ./cmd/fanfold/command
 
 soak: deps ## live through a week of a company in TIME (30m)
-	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold/command
+	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold/chaos
 
 full: deps ## let jobs of ROWS (3000000) rows compete for a Redis that is too small for two of them
 	FULL_ROWS=$(or $(ROWS),3000000) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^Test(LargeJobsOnAFullRedis|AJobLargerThanRedis)$$' ./cmd/fanfold/command

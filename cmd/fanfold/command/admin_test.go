@@ -2,9 +2,7 @@ package command
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -19,46 +17,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// address returns a loopback address on which nothing listens.
-func address(t testing.TB) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// get sends a request to the admin server and returns 0 if the server does not answer.
-func get(t *testing.T, addr, path string) (int, string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return response.StatusCode, string(text)
-}
-
 // TestAdmin checks the admin server from the start of a process to its end, and during an outage of
 // Redis.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, e2e.Slow, "limits: {stop: 1m}")
-	addr := address(t)
+	addr := e2e.Address(t)
 	c := s.process("-c", s.File, "serve", "--admin", addr)
-	s.Eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
-	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
+	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, addr, "/readyz"); return code == http.StatusOK })
+	if code, text := e2e.Get(t, addr, "/livez"); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
 	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
@@ -74,7 +41,7 @@ func TestAdmin(t *testing.T) {
 	s.Jobs.Push(running)
 	var text string
 	s.Eventually("the job runs", func() bool {
-		_, text = get(t, addr, "/metrics")
+		_, text = e2e.Get(t, addr, "/metrics")
 		return strings.Contains(text, `fanfold_tasks_pending{listener="one"} 1`) && strings.Contains(text, "fanfold_jobs_waiting 0")
 	})
 	for _, want := range []string{
@@ -93,16 +60,16 @@ func TestAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Eventually("not ready any more", func() bool {
-		code, text := get(t, addr, "/readyz")
+		code, text := e2e.Get(t, addr, "/readyz")
 		return code == http.StatusServiceUnavailable && text == "stopping\n"
 	})
-	if code, _ := get(t, addr, "/livez"); code != http.StatusOK {
+	if code, _ := e2e.Get(t, addr, "/livez"); code != http.StatusOK {
 		t.Error("a process that ends its work is alive")
 	}
 	if state, err := s.Partitions.First().Jobs.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
 		t.Errorf("the work had ended before: %+v %v", state, err)
 	}
-	s.Eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })
+	s.Eventually("gone", func() bool { code, _ := e2e.Get(t, addr, "/livez"); return code == 0 })
 }
 
 // fanfoldLines returns the metrics of Fanfold, without those of the Go runtime and the process.
@@ -122,27 +89,27 @@ func TestAdminWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, e2e.Slow)
 	b := s.Open(s.File)
-	b.Config.Admin = address(t)
+	b.Config.Admin = e2e.Address(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
-	s.Eventually("ready", func() bool { code, _ := get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK })
+	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK })
 	s.Server.Stop()
 	s.Eventually("not ready", func() bool {
-		code, text := get(t, b.Config.Admin, "/readyz")
+		code, text := e2e.Get(t, b.Config.Admin, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "Redis cannot be reached")
 	})
-	if code, _ := get(t, b.Config.Admin, "/livez"); code != http.StatusOK {
+	if code, _ := e2e.Get(t, b.Config.Admin, "/livez"); code != http.StatusOK {
 		t.Error("not alive without Redis")
 	}
-	if code, text := get(t, b.Config.Admin, "/metrics"); code != http.StatusOK || !strings.Contains(text, "fanfold_redis_up 0") || strings.Contains(text, "fanfold_jobs_waiting ") {
+	if code, text := e2e.Get(t, b.Config.Admin, "/metrics"); code != http.StatusOK || !strings.Contains(text, "fanfold_redis_up 0") || strings.Contains(text, "fanfold_jobs_waiting ") {
 		t.Errorf("%d %s", code, text)
 	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if code, _ := get(t, b.Config.Admin, "/livez"); code != 0 {
+	if code, _ := e2e.Get(t, b.Config.Admin, "/livez"); code != 0 {
 		t.Error("the admin server outlives serve")
 	}
 }

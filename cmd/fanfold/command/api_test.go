@@ -161,7 +161,7 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, apiReports, "limits: {stop: 1s}")
 	serve := func() (base string, kill func()) {
-		base = "http://" + address(t)
+		base = "http://" + e2e.Address(t)
 		c := s.process("-c", s.File, "serve", "--http", strings.TrimPrefix(base, "http://"))
 		base += "/api/v1"
 		s.Eventually("the API answers", func() bool { code, _ := s.call("GET", base+"/reports", ""); return code == http.StatusOK })

@@ -27,7 +27,7 @@ type web struct {
 // pages.
 func (s web) browse() (base string, page func(path string) (int, string)) {
 	s.Helper()
-	base = "http://" + address(s.TB)
+	base = "http://" + e2e.Address(s.TB)
 	s.processes.process("-c", s.File, "serve", "--http", strings.TrimPrefix(base, "http://"))
 	page = func(path string) (int, string) {
 		s.Helper()

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -101,7 +102,7 @@ func TestKEDA(t *testing.T) {
 `, "admin_public: true")
 	// start runs a Deployment, with the file and the port of this test.
 	start := func(d object) string {
-		spec, addr := d.Spec.Template.Spec, address(t)
+		spec, addr := d.Spec.Template.Spec, e2e.Address(t)
 		c := spec.Containers[0]
 		if d.Kind != "Deployment" || spec.Grace <= int(s.Config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
 			t.Errorf("%+v", d)
@@ -117,7 +118,7 @@ func TestKEDA(t *testing.T) {
 		}
 		args[1], args[2] = "--config="+s.File, "--admin="+addr
 		s.process(args...)
-		s.Eventually(d.Metadata.Name+" is ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == 200 })
+		s.Eventually(d.Metadata.Name+" is ready", func() bool { code, _ := e2e.Get(t, addr, "/readyz"); return code == 200 })
 		return addr
 	}
 	core := start(deployments[0])

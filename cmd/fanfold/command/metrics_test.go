@@ -37,7 +37,7 @@ var sampleLine = regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? (\S+)$`)
 // scrape reads the metrics of a process.
 func scrape(t *testing.T, addr string) (all []sample) {
 	t.Helper()
-	_, text := get(t, addr, "/metrics")
+	_, text := e2e.Get(t, addr, "/metrics")
 	for _, m := range sampleLine.FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(m[3], 64)
 		if err != nil {
@@ -72,9 +72,9 @@ func TestLag(t *testing.T) {
 	s := newStack(t, e2e.Crowd)
 	s.File = s.Divided("two.yaml", 2, e2e.Crowd)
 	s.Use(s.File)
-	core, ab, c := address(t), address(t), address(t)
+	core, ab, c := e2e.Address(t), e2e.Address(t), e2e.Address(t)
 	engine := s.process("-c", s.File, "serve", "--roles", "engine,scheduler", "--admin", core)
-	s.Eventually("ready", func() bool { code, _ := get(t, core, "/readyz"); return code == 200 })
+	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, core, "/readyz"); return code == 200 })
 	ids := s.crowd.insert(jobs)
 	s.Jobs.Push(ids[:jobs/2]...)
 	for _, id := range ids[jobs/2:] {

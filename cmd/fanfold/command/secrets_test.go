@@ -52,7 +52,7 @@ apis: {vendor: {url: "%s", headers: {Authorization: "%s"}}}
 traces: {url: "%s", headers: {X-Token: "t0ken-Zq7"}}
 http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
 	var log e2e.Log
-	at := address(t)
+	at := e2e.Address(t)
 	s.ServeInto(&log, at)
 	oncall := browser{s, "http://" + at, "oncall", user}
 	s.Eventually("the dashboard answers", func() bool { code, _ := oncall.send("GET", "/"); return code == http.StatusOK })

@@ -94,7 +94,7 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, e2e.Slow, "limits: {stop: 4s, lease: 2s}")
 	var log written
-	addr := address(t)
+	addr := e2e.Address(t)
 	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")
 	c := command("-c", s.File, "serve", "--roles", "listeners", "--admin", addr)
 	c.Stdout, c.Stderr = &log, &log
@@ -102,7 +102,7 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill() })
-	s.Eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, addr, "/readyz"); return code == http.StatusOK })
 	id := s.Records.Insert("slow", `{"seconds": 12}`)
 	s.Jobs.Push(id)
 	s.Eventually("the task is taken", func() bool {
@@ -111,10 +111,10 @@ func TestANewerReleaseStartsBeside(t *testing.T) {
 	})
 	s.Redis.Set(t.Context(), s.Partitions.First().Keys.Version, "2", 0)
 	s.Eventually("not ready, which names the version", func() bool {
-		code, text := get(t, addr, "/readyz")
+		code, text := e2e.Get(t, addr, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "the state in Redis has version 2")
 	})
-	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
+	if code, text := e2e.Get(t, addr, "/livez"); code != http.StatusOK {
 		t.Errorf("a process that hands its work back is alive: %d %s", code, text)
 	}
 	late := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
@@ -140,9 +140,9 @@ func TestTheVersionIsStoredAgain(t *testing.T) {
 	s := newStack(t, e2e.Slow)
 	s.File = s.Divided("parts.yaml", 3, e2e.Slow)
 	s.Use(s.File)
-	addr := address(t)
+	addr := e2e.Address(t)
 	s.process("-c", s.File, "serve", "--admin", addr, "--roles", "listeners")
-	s.Eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, addr, "/readyz"); return code == http.StatusOK })
 	has := func() bool {
 		for _, p := range s.Partitions {
 			if s.Redis.Get(t.Context(), p.Keys.Version).Val() != "1" {

@@ -21,7 +21,7 @@ type waiter struct {
 // newWaiter serves a stack with waiting pages.
 func newWaiter(t *testing.T, reports string, more ...string) waiter {
 	t.Helper()
-	base := "http://" + address(t)
+	base := "http://" + e2e.Address(t)
 	s := newStack(t, reports, append(more, `http: {url: "`+base+`", key: "`+strings.Repeat("k", 32)+`"}`)...)
 	return waiter{s, base}
 }
@@ -203,7 +203,7 @@ func TestWaitingPageOfAFailure(t *testing.T) {
 // TestWaitingPageShowsPastExports: the page shows past exports of the same person and of no other.
 func TestWaitingPageShowsPastExports(t *testing.T) {
 	t.Parallel()
-	base := "http://" + address(t)
+	base := "http://" + e2e.Address(t)
 	s := newStack(t, `
   slow:
     parameters: {user_id: {type: string, default: ""}}

@@ -1,4 +1,4 @@
-package command
+package chaos
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/scripts"
@@ -31,7 +33,7 @@ type round struct {
 	kind    string // of its Redis
 	redis   *chaosRedis
 	mariadb *testenv.Database
-	direct  *backend // without relays, like the next two
+	direct  *process.Process // without relays, like the next two
 	db      *sql.DB
 	sink    *badSink
 	workers []*worker
@@ -193,7 +195,7 @@ func (r *round) migrate(ctx context.Context) {
 	if out, err := r.fanfold("migrate"); err != nil {
 		r.t.Fatalf("migrate: %v %s", err, out)
 	}
-	if r.direct, err = openBackend(config); err != nil {
+	if r.direct, err = process.Open(config, kinds.Standard()); err != nil {
 		r.t.Fatal(err)
 	}
 	r.redis.client, r.redis.partitions = r.direct.Redis, r.direct.Partitions

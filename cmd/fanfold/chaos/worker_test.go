@@ -1,4 +1,4 @@
-package command
+package chaos
 
 import (
 	"errors"
@@ -79,7 +79,7 @@ func (w *worker) live() {
 	}
 	defer log.Close()
 	for {
-		c := command("-c", w.config, "serve", "--roles", crew[w.number])
+		c := fanfold("-c", w.config, "serve", "--roles", crew[w.number])
 		c.Env = append(c.Env, untilEOF+"=1", "STORAGE_EMULATOR_HOST="+w.taps["sink"].addr(), "GOMAXPROCS=2")
 		c.Stdout, c.Stderr = log, log
 		stdin, err := c.StdinPipe()
@@ -135,7 +135,7 @@ func (w *worker) end(c *exec.Cmd, stdin io.Closer) {
 		w.round.totals.add("processes stopped", 1)
 	case errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled():
 		w.round.totals.add("processes killed", 1)
-	case code == exitUnreachable:
+	case code == unreachable :
 		w.round.totals.add("processes that found no server", 1)
 	default:
 		w.round.totals.add(fmt.Sprintf("processes that ended with %d", code), 1)

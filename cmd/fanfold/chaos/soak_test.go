@@ -1,6 +1,7 @@
-package command
+package chaos
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -76,7 +77,7 @@ func arrivals(hour int) float64 {
 
 // week is a company, its services, and the operators of its Fanfold.
 type week struct {
-	*stack
+	*e2e.Stack
 	t         *testing.T
 	redis     *chaosRedis
 	hour      time.Duration
@@ -167,13 +168,13 @@ func weekFile(name string, job int, version string) string {
 }
 
 func newWeek(t *testing.T, kind string, hour time.Duration, jobs int) *week {
-	w := &week{t: t, hour: hour, jobs: jobs, random: rand.New(rand.NewPCG(uint64(jobs), 1)), scratch: t.TempDir(), admin: address(t)}
+	w := &week{t: t, hour: hour, jobs: jobs, random: rand.New(rand.NewPCG(uint64(jobs), 1)), scratch: t.TempDir(), admin: e2e.Address(t)}
 	w.redis = startChaosRedis(t.Context(), t, kind, t.TempDir())
 	t.Cleanup(w.redis.stop)
 	w.api = httptest.NewServer(http.HandlerFunc(w.score))
 	t.Cleanup(w.api.Close)
 	where := func(int) string { return w.redis.where(w.redis.address()) }
-	w.stack = withCommands(e2e.NewBehind(t, where, 1, weekReports(1, w.minute()), w.above()))
+	w.Stack = e2e.NewBehind(t, where, 1, weekReports(1, w.minute()), w.above())
 	w.redis.client, w.redis.partitions = w.Redis, w.Partitions
 	for _, statement := range historyStatements {
 		w.Records.Exec(statement)
@@ -212,8 +213,21 @@ func (w *week) score(out http.ResponseWriter, r *http.Request) {
 
 // start starts a worker of the deployed version and waits until it is ready.
 func (w *week) start(admin string) *exec.Cmd {
-	c := w.processWith([]string{"TMPDIR=" + w.scratch}, "-c", w.deployed, "serve", "--admin", admin)
-	w.Eventually("a worker is ready", func() bool { code, _ := get(w.t, admin, "/readyz"); return code == http.StatusOK })
+	c := fanfold("-c", w.deployed, "serve", "--admin", admin)
+	c.Env = append(c.Env, "TMPDIR="+w.scratch)
+	var log bytes.Buffer
+	c.Stdout, c.Stderr = &log, &log
+	if err := c.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_ = c.Wait()
+		if w.t.Failed() {
+			w.t.Logf("process %d: %s", c.Process.Pid, log.String())
+		}
+	})
+	w.Eventually("a worker is ready", func() bool { code, _ := e2e.Get(w.t, admin, "/readyz"); return code == http.StatusOK })
 	return c
 }
 
@@ -227,7 +241,7 @@ func (w *week) deploy() {
 		if err := c.Wait(); err != nil {
 			w.t.Errorf("a worker that is asked to stop: %v", err)
 		}
-		w.workers[i+1] = w.start(address(w.t))
+		w.workers[i+1] = w.start(e2e.Address(w.t))
 	}
 }
 
@@ -272,7 +286,7 @@ func (w *week) events() (all []event) {
 // retryAll runs all dead jobs again, as an operator does after an outage.
 func (w *week) retryAll() {
 	for _, id := range w.failed() {
-		if out, code := w.fanfold("retry", id); code == exitOK {
+		if out, err := fanfold("-c", w.File, "retry", id).CombinedOutput(); err == nil {
 			w.retried++
 		} else {
 			w.t.Logf("retry %s: %s", id, out)
@@ -300,7 +314,7 @@ func (w *week) failed() (ids []string) {
 // live runs the week.
 func (w *week) live() {
 	w.version, w.deployed = 1, w.File
-	w.workers = []*exec.Cmd{w.start(w.admin), w.start(address(w.t)), w.start(address(w.t))}
+	w.workers = []*exec.Cmd{w.start(w.admin), w.start(e2e.Address(w.t)), w.start(e2e.Address(w.t))}
 	timers := w.Partitions.Of("nightly-1").Keys.Timers
 	w.Redis.ZAdd(w.t.Context(), timers, redis.Z{Score: float64(time.Now().Add(2 * w.hour).UnixMilli()), Member: "nightly-1"})
 	total := 0.0
@@ -368,7 +382,7 @@ func (w *week) arrive(jobs int, from time.Time) {
 			elapse(ctx, 50*time.Millisecond)
 		}
 		if w.random.IntN(100) == 0 {
-			if _, code := w.fanfold("cancel", id); code == exitOK {
+			if fanfold("-c", w.File, "cancel", id).Run() == nil {
 				w.cancelled++
 			}
 		}
@@ -401,7 +415,7 @@ func (w *week) measure() footprint {
 	w.t.Helper()
 	// Idle connections and the memory of the last peak are released after a while.
 	elapse(w.t.Context(), min(10*w.hour, 30*time.Second))
-	code, text := get(w.t, w.admin, "/metrics")
+	code, text := e2e.Get(w.t, w.admin, "/metrics")
 	if code != http.StatusOK {
 		w.t.Fatalf("metrics: %d %s", code, text)
 	}

@@ -1,4 +1,4 @@
-package command
+package chaos
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/testenv/e2e"
@@ -77,7 +78,7 @@ func (r *round) judge(ctx context.Context) {
 }
 
 func (r *round) fanfold(args ...string) ([]byte, error) {
-	c := command(append([]string{"-c", r.dir + "/direct.yaml"}, args...)...)
+	c := fanfold(append([]string{"-c", r.dir + "/direct.yaml"}, args...)...)
 	c.Env = append(c.Env, "STORAGE_EMULATOR_HOST="+r.sink.host)
 	return c.CombinedOutput()
 }
@@ -209,7 +210,7 @@ func (r *round) failures(ctx context.Context) (failed []string) {
 // sweep does what an engine does once a day: it deletes files of workers that hung, wrote their
 // file after the job had ended, and died.
 func (r *round) sweep(ctx context.Context) (deleted int, err error) {
-	b, err := openBackend(filepath.Join(r.dir, "direct.yaml"))
+	b, err := process.Open(filepath.Join(r.dir, "direct.yaml"), kinds.Standard())
 	if err != nil {
 		return 0, err
 	}
