@@ -16,7 +16,7 @@ import (
 // all writes in the order of their effect, including those of scripts. It is complete: it is not
 // capped, it is never rewritten here (redisExtra), FLUSHALL is one more line, and a write that a
 // crash removes from it is also lost in Redis.
-func (r *round) barriers() {
+func (r verdict) barriers() {
 	log := &barrierLog{states: map[string]*jobLog{}, fired: map[string]int{}, entries: map[string]int{}}
 	files, err := filepath.Glob(filepath.Join(r.dir, "redis", "appendonlydir", "*.incr.aof"))
 	slices.SortFunc(files, func(a, b string) int { return strings.Compare(fmt.Sprintf("%200s", a), fmt.Sprintf("%200s", b)) })

@@ -18,7 +18,7 @@ import (
 )
 
 // rage pushes the jobs while faults happen, and returns after the last fault.
-func (r *round) rage(ctx context.Context, list []incident) {
+func (r havoc) rage(ctx context.Context, list []incident) {
 	for _, w := range r.workers {
 		w.crashing.Store(slices.Contains(r.kinds, faultCrash))
 	}
@@ -27,7 +27,7 @@ func (r *round) rage(ctx context.Context, list []incident) {
 	var missed atomic.Int64
 	var all sync.WaitGroup
 	all.Go(func() { r.push(ctx) })
-	all.Go(func() { r.watch(storm) })
+	all.Go(func() { verdict{r.round}.watch(storm) })
 	if slices.Contains(r.kinds, faultDouble) {
 		all.Go(func() { r.double(storm) })
 	}
@@ -60,7 +60,7 @@ const maxMissed = 2
 var errTooLate = errors.New("the storm is over")
 
 // cause makes a fault happen during the storm and returns when it is over.
-func (r *round) cause(ctx, storm context.Context, f incident) error {
+func (r havoc) cause(ctx, storm context.Context, f incident) error {
 	w := r.workers[f.worker]
 	switch f.kind {
 	case faultKill:
@@ -101,7 +101,7 @@ func (r *round) cause(ctx, storm context.Context, f incident) error {
 }
 
 // cancel tries to cancel a job. It fails silently if a server is down.
-func (r *round) cancel(ctx context.Context) {
+func (r havoc) cancel(ctx context.Context) {
 	var id string
 	if r.db.QueryRowContext(ctx, "SELECT id FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING') ORDER BY status DESC, RAND() LIMIT 1").Scan(&id) != nil {
 		return
@@ -115,7 +115,7 @@ func (r *round) cancel(ctx context.Context) {
 
 // push pushes all ids during the first part of the storm, some with a delay and some twice. It
 // repeats a failed push, as a service does.
-func (r *round) push(ctx context.Context) {
+func (r havoc) push(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.seed, 4))
 	ids := random.Perm(r.jobs)
 	began, lasts := time.Now(), r.storm*4/5
@@ -135,7 +135,7 @@ func (r *round) push(ctx context.Context) {
 	}
 }
 
-func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) error {
+func (r havoc) pushOne(ctx context.Context, id, dice int, later time.Duration) error {
 	due, to := time.Now().Add(later), r.redis.pushed(strconv.Itoa(id), dice)
 	switch dice {
 	case 0:
@@ -147,7 +147,7 @@ func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) 
 }
 
 // double appends copies of stream entries, marked for the judge.
-func (r *round) double(ctx context.Context) {
+func (r havoc) double(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.seed, 5))
 	streams := r.redis.streams()
 	for ctx.Err() == nil {

@@ -22,7 +22,7 @@ import (
 
 // watch checks the file of every record when it first sees that the record is SUCCESS: from then on
 // the file must exist and be complete.
-func (r *round) watch(ctx context.Context) {
+func (r verdict) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		elapse(ctx, 50*time.Millisecond)
 		rows, err := r.db.QueryContext(ctx, "SELECT id, file FROM file_download_record WHERE status = 'SUCCESS'")
@@ -41,14 +41,14 @@ func (r *round) watch(ctx context.Context) {
 	}
 }
 
-func (r *round) compare(id int, file string) {
+func (r verdict) compare(id int, file string) {
 	if got, err := r.sink.read(file); err != nil || got != fileOf(id) {
 		r.violated("record %d is SUCCESS, and its file %s is not whole: %v, %d bytes, %d expected", id, file, err, len(got), len(fileOf(id)))
 	}
 }
 
 // judge checks all guarantees after the faults are over and every record is final.
-func (r *round) judge(ctx context.Context) {
+func (r verdict) judge(ctx context.Context) {
 	r.drained(ctx)
 	r.preempted(ctx)
 	r.histories(ctx)
@@ -84,7 +84,7 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 }
 
 // preempted counts the jobs that made room in a full Redis.
-func (r *round) preempted(ctx context.Context) {
+func (r verdict) preempted(ctx context.Context) {
 	for _, p := range r.redis.partitions {
 		for _, m := range r.redis.client.XRange(ctx, p.Keys.Events, "-", "+").Val() {
 			if m.Values["event"] == "preempted" {
@@ -95,7 +95,7 @@ func (r *round) preempted(ctx context.Context) {
 }
 
 // drained waits until Redis has no work left, and checks which keys remain.
-func (r *round) drained(ctx context.Context) {
+func (r verdict) drained(ctx context.Context) {
 	rdb := r.redis.client
 	left := func() (found []string) {
 		for _, s := range r.redis.streams() {
@@ -136,7 +136,7 @@ func (r *round) drained(ctx context.Context) {
 // drainTime is the maximum time for the rest of the work after the last record is final.
 const drainTime = time.Minute
 
-func (r *round) keys(ctx context.Context) {
+func (r verdict) keys(ctx context.Context) {
 	for _, text := range r.redis.left(ctx) {
 		r.violated("%s", text)
 	}
@@ -144,7 +144,7 @@ func (r *round) keys(ctx context.Context) {
 
 // histories checks that every record became final exactly once. A trigger in the database has
 // recorded every change, in order and in the same transaction.
-func (r *round) histories(ctx context.Context) {
+func (r verdict) histories(ctx context.Context) {
 	rows, err := r.db.QueryContext(ctx, "SELECT id, attempt, was, status FROM history ORDER BY n")
 	if err != nil {
 		r.violated("history: %v", err)
@@ -186,7 +186,7 @@ func (r *round) histories(ctx context.Context) {
 }
 
 // failures returns the records that are FAILED and checks that each has a reason.
-func (r *round) failures(ctx context.Context) (failed []string) {
+func (r verdict) failures(ctx context.Context) (failed []string) {
 	rows, err := r.db.QueryContext(ctx, "SELECT id, COALESCE(error, '') FROM file_download_record WHERE status = 'FAILED' ORDER BY id")
 	if err != nil {
 		r.violated("records: %v", err)
@@ -209,7 +209,7 @@ func (r *round) failures(ctx context.Context) (failed []string) {
 
 // sweep does what an engine does once a day: it deletes files of workers that hung, wrote their
 // file after the job had ended, and died.
-func (r *round) sweep(ctx context.Context) (deleted int, err error) {
+func (r verdict) sweep(ctx context.Context) (deleted int, err error) {
 	b, err := process.Open(filepath.Join(r.dir, "direct.yaml"), kinds.Standard())
 	if err != nil {
 		return 0, err
@@ -237,7 +237,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 
 // files checks that every SUCCESS record points to its own file with the expected bytes, and that
 // the sink has only these files and their manifests after the sweep.
-func (r *round) files(ctx context.Context) {
+func (r verdict) files(ctx context.Context) {
 	deleted, err := r.sweep(ctx)
 	if err != nil {
 		r.violated("sweep of the sink: %v", err)
@@ -284,7 +284,7 @@ func (r *round) files(ctx context.Context) {
 
 // timeless tells whether no unfinished job has a deadline: a slot that moves while its master is cut off can
 // lose a key of a job, which a pass over the records restores.
-func (r *round) timeless(ctx context.Context) bool {
+func (r verdict) timeless(ctx context.Context) bool {
 	rows, err := r.db.QueryContext(ctx, "SELECT id FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')")
 	if err != nil {
 		return false
@@ -300,7 +300,7 @@ func (r *round) timeless(ctx context.Context) bool {
 }
 
 // stuck reports jobs that are not final although there are no more faults.
-func (r *round) stuck(ctx context.Context) {
+func (r verdict) stuck(ctx context.Context) {
 	rows, err := r.db.QueryContext(ctx, "SELECT id, status, attempt, updated_at FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING') ORDER BY id")
 	if err != nil {
 		r.violated("jobs are stuck; records: %v", err)

@@ -22,6 +22,12 @@ import (
 // lease is the lease during the storm: another worker takes over after this silence.
 const lease = 1500 * time.Millisecond
 
+// havoc causes the faults of a round, and pushes its jobs meanwhile.
+type havoc struct{ *round }
+
+// verdict finds the guarantees that a round has broken.
+type verdict struct{ *round }
+
 // round is one storm over its own workers, servers and records.
 type round struct {
 	t       testing.TB
@@ -109,18 +115,18 @@ func (r *round) run(ctx context.Context) {
 	stop := r.start(ctx)
 	defer stop()
 	began := time.Now()
-	r.rage(ctx, list)
+	havoc{r}.rage(ctx, list)
 	left := r.await(ctx, 90*time.Second)
-	if left > 0 && r.kind == e2e.Cluster && r.timeless(ctx) {
+	if left > 0 && r.kind == e2e.Cluster && (verdict{r}).timeless(ctx) {
 		r.totals.add("rounds that waited for a pass over the records", 1)
 		left = r.await(ctx, 6*time.Minute)
 	}
 	r.totals.most("longest calm until all are final (s)", int(time.Since(began).Seconds()-r.storm.Seconds()))
 	if left > 0 {
-		r.stuck(ctx)
+		verdict{r}.stuck(ctx)
 		return
 	}
-	r.judge(ctx)
+	verdict{r}.judge(ctx)
 }
 
 // start starts the servers and workers; stop ends them.
