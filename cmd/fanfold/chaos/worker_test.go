@@ -135,7 +135,7 @@ func (w *worker) end(c *exec.Cmd, stdin io.Closer) {
 		w.round.totals.add("processes stopped", 1)
 	case errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled():
 		w.round.totals.add("processes killed", 1)
-	case code == unreachable :
+	case code == unreachable:
 		w.round.totals.add("processes that found no server", 1)
 	default:
 		w.round.totals.add(fmt.Sprintf("processes that ended with %d", code), 1)
