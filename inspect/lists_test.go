@@ -225,7 +225,7 @@ func TestStatusOfWhatFailed(t *testing.T) {
 	if _, err := b.Scripts.First().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	task, _ := b.Scripts.First().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.Keys().Task("a")}, nil)
+	task, _ := b.Scripts.First().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.Keys().Task("a")})
 	if outcome, err := task.Fail(ctx, "no such table", job.BlameSource); err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}

@@ -30,7 +30,7 @@ type Quarantined struct {
 func (l Quarantine) List(ctx context.Context, match func(Quarantined) bool, limit int) ([]Quarantined, error) {
 	newest := func(a, b Quarantined) int { return b.At.Compare(a.At) }
 	return everywhere(l.o, limit, newest, func(s *scripts.Scripts) ([]Quarantined, error) {
-		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined), func(e scripts.StreamEntry) Quarantined { return l.parse(s, e) }), match, limit)
+		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined), func(e scripts.Entry) Quarantined { return l.parse(s, e) }), match, limit)
 	})
 }
 
@@ -44,7 +44,7 @@ func (l Quarantine) Entry(ctx context.Context, s *scripts.Scripts, id string) (q
 }
 
 // parse decodes an entry of a partition.
-func (l Quarantine) parse(s *scripts.Scripts, e scripts.StreamEntry) Quarantined {
+func (l Quarantine) parse(s *scripts.Scripts, e scripts.Entry) Quarantined {
 	q := ParseQuarantined(e)
 	q.Entry = l.entryName(s, q.Entry)
 	return q
@@ -59,7 +59,7 @@ func (l Quarantine) entryName(s *scripts.Scripts, entry string) string {
 }
 
 // ParseQuarantined decodes an entry of a quarantine.
-func ParseQuarantined(e scripts.StreamEntry) Quarantined {
+func ParseQuarantined(e scripts.Entry) Quarantined {
 	return Quarantined{
 		Entry: e.ID, At: scripts.EntryTime(e.ID),
 		Stream: e.Fields["stream"], Origin: e.Fields["entry"], Reason: e.Fields["reason"], Fields: e.Fields["fields"],

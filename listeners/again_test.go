@@ -135,12 +135,21 @@ func (b *bundle) task(consumer, entry string) *scripts.Task {
 	for definition = range b.runner.definitions {
 	}
 	task, first := b.s.Tasks.New(scripts.Message{ID: "1", Attempt: 1}, "a",
-		scripts.Entry{Stream: b.s.Keys.Task("a"), Group: scripts.Group, Consumer: consumer, ID: entry},
-		map[string]string{"of": "r/" + definition, "parameters": "{}"})
+		scripts.Entry{Stream: b.s.Keys.Task("a"), Consumer: consumer, ID: entry, Fields: map[string]string{"of": "r/" + definition, "parameters": "{}"}})
 	if !first {
 		b.t.Fatal("the entry does not say of which definition the task is")
 	}
 	return task
+}
+
+// claimed is the task of a worker.
+func (b *bundle) claimed() *task {
+	b.t.Helper()
+	t, ok := b.runner.newTask(b.task("c", ""), memo{})
+	if !ok {
+		b.t.Fatal("the runner does not have the definition")
+	}
+	return t
 }
 
 // until polls until the state is as it should be.
@@ -434,7 +443,7 @@ func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": reading{}}
-	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
+	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.claimed())
 	// Nobody has found anything: that is what Redis says once it can be asked.
 	if !errors.Is(err, ErrPermanent) || errors.Is(err, errLate) {
 		t.Errorf("%v", err)
@@ -471,7 +480,7 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 			b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 			b.runner.o.Scripts = b.s
 			b.runner.o.Sources = map[string]Source{"db": stalled{}}
-			err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
+			err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.claimed())
 			if errors.Is(err, ErrOutage) != (away > 0) || errors.Is(err, errLeft) {
 				t.Errorf("%v", err)
 			}

@@ -21,22 +21,18 @@ const (
 	freeTime = 5 * time.Second
 )
 
-// slot takes one of the slots of a source, which all processes share, until release is called.
-func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot) (release func(), err error) {
-	slots := r.o.Bounds[source].Parallel
+// takeSlot takes one of the slots of the source, which all processes share, until release is called.
+func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
+	source, limits, lease := t.Listener.Source, t.o.Scripts.Limits, t.o.Limits.Lease
+	slots := t.o.Bounds[source].Parallel
 	if slots == 0 {
 		return func() {}, nil
 	}
-	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Task.Listener, Worker: r.o.Consumer, Entry: t.Entry.ID}
-	lease := r.o.Limits.Lease
+	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Listener.Name, Worker: t.o.Consumer, Entry: t.own.Entry.ID}
 	for end := time.Now().Add(slotPatience); ; {
-		var held bool
-		if err := own.without(func() error {
-			return r.insist(ctx, "take slot", func() (err error) {
-				held, err = r.o.Scripts.Limits.TakeSlot(ctx, source, who, slots, lease)
-				return err
-			})
-		}); err != nil {
+		back := t.slot.lend()
+		held, err := insist(ctx, t.log, "take slot", func() (bool, error) { return limits.TakeSlot(ctx, source, who, slots, lease) })
+		if back(); err != nil {
 			return nil, away(err)
 		}
 		if held {
@@ -52,37 +48,31 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, own *taskSlot
 	// If the slot is lost because this process was paused, the task continues: it exceeds the limit
 	// by one for a while.
 	_, stop := step.Renew(ctx, lease, func(ctx context.Context) (bool, error) {
-		_, err := r.o.Scripts.Limits.TakeSlot(ctx, source, who, slots, lease)
+		_, err := limits.TakeSlot(ctx, source, who, slots, lease)
 		return true, err
 	})
 	return func() {
 		stop()
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
 		defer cancel()
-		_ = r.o.Scripts.Limits.ReleaseSlot(quick, source, who) // or its lease ends
+		_ = limits.ReleaseSlot(quick, source, who) // or its lease ends
 	}, nil
 }
 
-// rateLimit returns Task.RateLimit for a source; nil if it has no limit.
-func (r *Runner) rateLimit(source string, limit *limit) func(context.Context, time.Duration) error {
-	rate := r.o.Bounds[source].Rate
-	if rate.Count == 0 {
-		return nil
+// waitForRate is Task.RateLimit.
+func (t *task) waitForRate(ctx context.Context, patience time.Duration) error {
+	source := t.Listener.Source
+	rate, mine := t.o.Bounds[source].Rate, false
+	after, err := callRedis(ctx, t, "reserve rate", func() (after time.Duration, err error) {
+		after, mine, err = t.o.Scripts.Limits.Reserve(ctx, source, rate.Distance(), patience)
+		return after, err
+	})
+	if err != nil {
+		return err
 	}
-	return func(ctx context.Context, patience time.Duration) error {
-		var after time.Duration
-		var mine bool
-		if err := limit.without(func() error {
-			return r.insist(ctx, "reserve rate", func() (err error) {
-				after, mine, err = r.o.Scripts.Limits.Reserve(ctx, source, rate.Distance(), patience)
-				return err
-			})
-		}); err != nil {
-			return away(err)
-		}
-		if !mine {
-			return wait{after + rand.N(after/8+1), fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per), job.BlameRate}
-		}
-		return limit.Stopped(func() error { return step.Wait(ctx, after) })
+	if !mine {
+		return wait{after + rand.N(after/8+1), fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per), job.BlameRate}
 	}
+	defer t.clock.Pause()()
+	return step.Wait(ctx, after)
 }

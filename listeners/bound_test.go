@@ -72,18 +72,17 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := &limit{slot: &taskSlot{}, Patience: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
-	defer limit.Stop()
-	wait := r.rateLimit("db", limit)
+	task := &task{Runner: r, Task: Task{Listener: &report.Listener{Source: "db"}}, clock: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
+	defer task.clock.Stop()
 	for range 2 {
-		if err := wait(t.Context(), PatienceLater); err != nil {
+		if err := task.waitForRate(t.Context(), PatienceLater); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if limit.away > 0 {
-		t.Errorf("Redis was away for %v", limit.away)
+	if task.away > 0 {
+		t.Errorf("Redis was away for %v", task.away)
 	}
-	if limit.Over() {
+	if task.clock.Over() {
 		t.Error("the task is late, which has only waited")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -26,30 +25,29 @@ const cancelTime = 10 * time.Second
 
 // cancel ends the work that a cancelled task has started elsewhere. Nothing depends on it, so the
 // entry is acknowledged even after an error. If the process stops, the entry is delivered again.
-func (r *Runner) cancel(ctx context.Context, t *scripts.Task, entry step.Entry) step.Result {
-	m := remembered([]byte(entry.Fields["memo"]))
-	err := r.tryCancel(ctx, t, m)
+func (r *Runner) cancel(ctx context.Context, t *scripts.Task) step.Result {
+	m := remembered([]byte(t.Entry.Fields["memo"]))
+	log := r.log.With("job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
+	err := errors.New("its definition is not in this configuration")
+	if task, ok := r.newTask(t, m); ok {
+		err = r.tryCancel(ctx, task.Task)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return step.Result{Kind: step.Elsewhere}
 	case err != nil:
-		r.log.Warn("could not end the work that a cancelled task had started", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", err)
+		log.Warn("could not end the work that a cancelled task had started", "err", err)
 	default:
-		r.log.Info("ended the work that a cancelled task had started", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
+		log.Info("ended the work that a cancelled task had started")
 	}
 	return step.Result{Kind: step.Void}
 }
 
-func (r *Runner) tryCancel(ctx context.Context, t *scripts.Task, m memo) error {
-	rep, listener := r.definition(t.Listener, m.Definition)
-	if listener == nil {
-		return errors.New("its definition is not in this configuration")
-	}
-	canceler, ok := r.o.Sources[listener.Source].(Canceler)
+func (r *Runner) tryCancel(ctx context.Context, task Task) error {
+	canceler, ok := r.o.Sources[task.Listener.Source].(Canceler)
 	if !ok {
 		return nil
 	}
-	task := Task{ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Memo: m.Memo}
 	for _, wait := range append(cancelPauses, 0) {
 		try, done := context.WithTimeout(ctx, cancelTime)
 		err := canceler.Cancel(try, task)
@@ -62,14 +60,4 @@ func (r *Runner) tryCancel(ctx context.Context, t *scripts.Task, m memo) error {
 		}
 	}
 	return nil
-}
-
-// definition finds a listener in a definition.
-func (r *Runner) definition(listener, hash string) (*report.Report, *report.Listener) {
-	rep := r.definitions[hash]
-	if rep == nil {
-		return nil, nil
-	}
-	l, _, _ := rep.Listener(listener)
-	return rep, l
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// external serves external listeners. It applies the replies of their workers with the scripts of
-// tasks, so that the same fences apply, and detects silent workers (silence.go). A worker owns its
-// task from its first reply on.
+// external applies the replies of external workers with the scripts of tasks, so that the same fences
+// apply. A worker owns its task from its first reply on.
 type external struct{ *Runner }
 
 const (
@@ -25,8 +24,8 @@ const (
 	// replyIdle is after how long a reply is read again that had to wait, or whose process died.
 	// Applying a reply twice has no further effect.
 	replyIdle = 2 * time.Second
-	// strangeTries is how often a reply is tried whose definition this process does not have, or
-	// whose rows come too early, before it moves to the end of the stream.
+	// strangeTries is how often a reply is tried that is strange here, before it moves to the end of
+	// the stream.
 	strangeTries = 4
 )
 
@@ -64,19 +63,15 @@ type refused struct{ why string }
 
 func (r refused) Error() string { return r.why }
 
-// errFar is the error of rows that come too early.
-var errFar = errors.New("rows before these are missing")
+// errStrange is the error of a reply that cannot be applied here yet: this process does not have its
+// definition, or rows before its rows are missing.
+var errStrange = errors.New("the reply cannot be applied here yet")
 
 // handleReply applies a reply.
 func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Result {
 	a, err := parseReply(entry.Fields)
 	if !errors.Is(err, errNobody) {
-		if err = e.apply(ctx, a, entry, err); errors.Is(err, errFar) {
-			// It stays pending first: the rows before it may arrive meanwhile.
-			if err = errLeft; entry.Deliveries > strangeTries {
-				err = e.handOn(ctx, entry)
-			}
-		}
+		err = e.apply(ctx, a, entry, err)
 	}
 	var no refused
 	switch {
@@ -84,7 +79,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 		return step.Result{Kind: step.Void}
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
-		err = e.insist(ctx, "append event", func() error {
+		err = ensure(ctx, e.log, "append event", func() error {
 			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", report.ShortenTo(a.Type, 100), "reason", no.why)
 		})
 		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
@@ -92,18 +87,14 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 		}
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
 		return step.Result{Kind: step.Unusable, Err: err}
-	case errors.Is(err, errLeft):
+	case errors.Is(err, errStrange) && entry.Deliveries > strangeTries:
+		// At the end of the stream it does not delay the detection of silence. Its worker's lease is
+		// not renewed.
+		return e.handOn(ctx, "move reply to the end", func() error { return e.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
+	case errors.Is(err, errStrange), errors.Is(err, errLeft):
 		err = nil
 	}
 	return step.Result{Kind: step.Elsewhere, Err: err}
-}
-
-// aside quarantines a reply.
-func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
-	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply, "entry", entry.ID, "err", why)
-	return e.insist(ctx, "quarantine", func() error {
-		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply, entry.ID, entry.Fields, why.Error())
-	})
 }
 
 // apply applies a reply. If wrong is not nil, the fields of the reply are not valid: the task fails if
@@ -115,59 +106,41 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	}
 	rep := e.definitions[state.Definition]
 	if rep == nil {
-		return e.leave(ctx, a, entry)
+		if entry.Deliveries > strangeTries {
+			e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener", a.Listener, "type", a.Type)
+		}
+		return errStrange
 	}
-	l, _, ok := rep.Listener(a.Listener)
-	if !ok || l.Kind != report.External {
+	if l, _, ok := rep.Listener(a.Listener); !ok || l.Kind != report.External {
 		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
 	}
-	w := &worker{external: e, reply: a, listener: l, state: state.Tasks[a.Listener]}
-	w.task, _ = e.o.Scripts.Tasks.New(scripts.Message{ID: a.ID, Attempt: a.Attempt}, a.Listener,
-		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry}, nil)
-	w.task.Lease, w.task.Definition, w.task.Generation = l.Silence, state.Definition, w.state.Generation
-	w.said = scripts.EntryTime(entry.ID)
-	if err := e.ofAnother(ctx, a, w.task.Entry); err != nil {
+	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener, scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
+	own.Definition, own.Generation = state.Definition, state.Tasks[a.Listener].Generation
+	t, _ := e.newTask(own, memo{})
+	own.Lease = t.Listener.Silence
+	w := &worker{external: e, reply: a, task: t, state: state.Tasks[a.Listener], said: scripts.EntryTime(entry.ID)}
+	if err := e.ofAnother(ctx, a, own.Entry); err != nil {
 		return err
 	}
 	if err := w.take(ctx); err != nil || w.ended {
 		return err
 	}
-	if wrong != nil {
-		// The quarantine shows the reply. The service would send the same with every try.
-		if err := e.aside(ctx, entry, wrong); err != nil {
-			return err
-		}
-		return w.fail(ctx, Permanent(wrong))
+	if wrong == nil {
+		return w.apply(ctx)
 	}
-	return w.apply(ctx)
-}
-
-// leave leaves a reply to a process that has the definition of its job. If none takes it for a while,
-// it moves to the end of the stream, so that it does not delay the detection of silence.
-func (e *external) leave(ctx context.Context, a reply, entry step.Entry) error {
-	if entry.Deliveries <= strangeTries {
-		return errLeft
+	// The quarantine shows the reply. The service would send the same with every try.
+	e.log.Warn("quarantined", "stream", entry.Stream, "entry", entry.ID, "err", wrong)
+	if err := ensure(ctx, e.log, "quarantine", func() error {
+		return e.o.Scripts.Streams.Quarantine(ctx, entry.Stream, entry.ID, entry.Fields, wrong.Error())
+	}); err != nil {
+		return err
 	}
-	e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener", a.Listener, "type", a.Type)
-	return e.handOn(ctx, entry)
-}
-
-// handOn moves a reply to the end of the stream. It does not renew the lease of its worker.
-func (e *external) handOn(ctx context.Context, entry step.Entry) error {
-	return e.insist(ctx, "hand reply on", func() error {
-		fields := make([]string, 0, 2*len(entry.Fields))
-		for name, value := range entry.Fields {
-			fields = append(fields, name, value)
-		}
-		return e.o.Scripts.Streams.Append(ctx, e.o.Scripts.Keys.Reply, 0, fields...)
-	})
+	return w.fail(ctx, Permanent(wrong))
 }
 
 // look reads the state of a reply's job. It refuses a reply that can have no effect.
 func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
-	state, err := insist(ctx, e.Runner, "read state", func() (*job.State, error) {
-		return e.o.Scripts.Jobs.Read(ctx, a.ID)
-	})
+	state, err := insist(ctx, e.log, "read state", func() (*job.State, error) { return e.o.Scripts.Jobs.Read(ctx, a.ID) })
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, refused{"the job has ended, or never existed"}
@@ -192,18 +165,10 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 	return state, nil
 }
 
-// pending reports whether a task's entry is pending.
-func (e *external) pending(ctx context.Context, of scripts.Entry) (bool, error) {
-	return insist(ctx, e.Runner, "look for entry", func() (bool, error) {
-		consumer, _, err := e.o.Scripts.Entries.Reader(ctx, of.Stream, of.ID)
-		return consumer != "", err
-	})
-}
-
 // ofAnother refuses a reply that names the entry of another task, which it would acknowledge. A
 // deleted entry is no reason to refuse.
 func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) error {
-	return e.insist(ctx, "read entry", func() error {
+	return ensure(ctx, e.log, "read entry", func() error {
 		found, ok, err := e.o.Scripts.Entries.Get(ctx, named.Stream, named.ID)
 		if err != nil || !ok {
 			return err

@@ -561,7 +561,7 @@ func TestExternalStreamWithoutAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the first makes the group
-		if err := (&external{runner}).watchListener(t.Context(), "a", time.Millisecond); err != nil {
+		if err := (silence{&external{runner}}).watchListener(t.Context(), "a", time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}

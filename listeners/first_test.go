@@ -155,7 +155,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	if _, err := (scripts.Partitions{b.s}).Pause(ctx, scripts.PausedListener("a")); err != nil {
 		t.Fatal(err)
 	}
-	entry := step.Entry{ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}
+	entry := step.Entry{Entry: scripts.Entry{Stream: task, ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}}
 	for name, value := range b.client.XRange(ctx, task, "-", "+").Val()[0].Values {
 		entry.Fields[name], _ = value.(string)
 	}

@@ -15,19 +15,19 @@ type memo struct {
 	Memo       json.RawMessage `json:"memo"`
 }
 
-// remember stores the memo of a source. It waits while Redis is away.
-func (r *Runner) remember(ctx context.Context, t *task, definition string, text []byte) error {
-	whole, err := json.Marshal(memo{definition, text})
+// remember is Task.Remember.
+func (t *task) remember(ctx context.Context, text []byte) error {
+	whole, err := json.Marshal(memo{t.own.Definition, text})
 	if err != nil {
 		return Permanent(fmt.Errorf("the memo is not JSON: %w", err))
 	}
 	if len(whole) > scripts.MaxMemo {
 		return Permanent(fmt.Errorf("the memo has %d bytes, more than the maximum of %d", len(whole), scripts.MaxMemo))
 	}
-	outcome, err := insist(ctx, r, "remember", func() (scripts.Outcome, error) { return t.Remember(ctx, whole) })
+	outcome, err := callRedis(ctx, t, "remember", func() (scripts.Outcome, error) { return t.own.Remember(ctx, whole) })
 	switch {
 	case err != nil:
-		return away(err)
+		return err
 	case outcome == scripts.Busy:
 		return ErrTaken
 	case outcome == scripts.Gone:

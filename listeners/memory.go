@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -80,8 +81,13 @@ const (
 	holdersAge = time.Second
 )
 
-// memory is what the tasks of a Runner share while Redis is full, so that they do not ask all the time.
+// memory carries out for the tasks of a Runner what contend decides. They share what they know of a
+// full Redis, so that they do not ask all the time. It is safe for concurrent use.
 type memory struct {
+	o       *Options
+	log     *slog.Logger
+	metrics *metrics
+
 	mu      sync.Mutex
 	usage   scripts.Usage
 	holders []scripts.Contender
@@ -90,18 +96,18 @@ type memory struct {
 }
 
 // look returns the usage of the server, and the jobs that hold data in it.
-func (m *memory) look(ctx context.Context, o Options) (scripts.Usage, []scripts.Contender, error) {
+func (m *memory) look(ctx context.Context) (scripts.Usage, []scripts.Contender, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if time.Since(m.usedAt) > usageAge {
-		usage, err := o.Scripts.Memory.Usage(ctx)
+		usage, err := m.o.Scripts.Memory.Usage(ctx)
 		if err != nil {
 			return usage, nil, err
 		}
 		m.usage, m.usedAt = usage, time.Now()
 	}
 	if time.Since(m.heldAt) > holdersAge {
-		holders, err := o.Partitions.Holders(ctx, o.Scripts)
+		holders, err := m.o.Partitions.Holders(ctx, m.o.Scripts)
 		if err != nil {
 			return m.usage, nil, err
 		}
@@ -110,19 +116,12 @@ func (m *memory) look(ctx context.Context, o Options) (scripts.Usage, []scripts.
 	return m.usage, m.holders, nil
 }
 
-// forget has the next look ask again.
-func (m *memory) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.usedAt, m.heldAt = time.Time{}, time.Time{}
-}
-
-// insistOnRoom stores data of a task. While Redis is full, it makes room as contend says, and stores
-// the data again once there is memory; ErrFull never leaves it.
-func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what string, store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
+// store stores data of a task. While Redis is full, it makes room as contend says, and stores the data
+// again once there is memory; ErrFull never leaves it.
+func (m *memory) store(ctx context.Context, of scripts.Message, need int64, store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
 	var began time.Time
 	for {
-		outcome, err := insist(ctx, r, what, store)
+		outcome, err := insist(ctx, m.log, "store chunk", store)
 		switch {
 		case err == nil:
 			return outcome, nil
@@ -136,7 +135,7 @@ func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what str
 			if step.Wait(ctx, usageAge) != nil {
 				return 0, away(context.Cause(ctx))
 			}
-			if found, err = r.contend(ctx, t, need, time.Since(began)); err != nil {
+			if found, err = m.contend(ctx, of, need, time.Since(began)); err != nil {
 				return 0, err
 			}
 		}
@@ -145,21 +144,21 @@ func (r *Runner) insistOnRoom(ctx context.Context, t *task, need int64, what str
 
 // contend carries out what a task of a full Redis does that has waited for some time, once. The data
 // may be stored again after roomFree; an error ends the try.
-func (r *Runner) contend(ctx context.Context, t *task, need int64, waited time.Duration) (room, error) {
-	usage, holders, err := r.memory.look(ctx, r.o)
+func (m *memory) contend(ctx context.Context, of scripts.Message, need int64, waited time.Duration) (room, error) {
+	usage, holders, err := m.look(ctx)
 	if err != nil {
 		return 0, away(err)
 	}
 	var me scripts.Contender
 	var others []scripts.Contender
 	for _, c := range holders {
-		if c.ID == t.ID {
+		if c.ID == of.ID {
 			me = c
 		} else {
 			others = append(others, c)
 		}
 	}
-	if me.Attempt != t.Attempt { // it holds nothing
+	if me.Attempt != of.Attempt { // it holds nothing
 		return 0, Outage(scripts.ErrFull)
 	}
 	what, other := contend(usage, me, others, need)
@@ -171,9 +170,9 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, waited time.D
 	}
 	switch what {
 	case roomPreempt:
-		return what, r.preempt(ctx, other, me)
+		return what, m.preempt(ctx, other, me)
 	case roomYield:
-		if err := r.preempt(ctx, me, other); err != nil {
+		if err := m.preempt(ctx, me, other); err != nil {
 			return 0, err
 		}
 		return 0, ErrEnded
@@ -185,16 +184,18 @@ func (r *Runner) contend(ctx context.Context, t *task, need int64, waited time.D
 	return what, nil
 }
 
-// preempt ends the attempt of a job for an older one.
-func (r *Runner) preempt(ctx context.Context, victim, older scripts.Contender) error {
-	outcome, err := r.o.Scripts.Memory.Preempt(ctx, victim, older)
-	r.memory.forget()
+// preempt ends the attempt of a job for an older one. The next look asks again.
+func (m *memory) preempt(ctx context.Context, victim, older scripts.Contender) error {
+	outcome, err := m.o.Scripts.Memory.Preempt(ctx, victim, older)
+	m.mu.Lock()
+	m.usedAt, m.heldAt = time.Time{}, time.Time{}
+	m.mu.Unlock()
 	if err != nil {
 		return away(err)
 	}
 	if outcome == scripts.OK {
-		r.metrics.preempted.Inc()
-		r.log.Warn("preempted a job of a full Redis; it starts again later", "job", victim.ID, "attempt", victim.Attempt, "bytes", victim.Bytes, "for", older.ID)
+		m.metrics.preempted.Inc()
+		m.log.Warn("preempted a job of a full Redis; it starts again later", "job", victim.ID, "attempt", victim.Attempt, "bytes", victim.Bytes, "for", older.ID)
 	}
 	return nil
 }

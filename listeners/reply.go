@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // The types of replies. docs/guides/external-listeners.md is the contract.
@@ -27,16 +28,16 @@ const (
 
 // reply is one entry of the stream of replies.
 type reply struct {
-	ID, Listener string
-	Attempt      int64
-	Worker       string // unique for each take
-	Entry        string // of the task's stream
-	Consumer     string // which has read that
-	Type         string
-	Number       int64  // of a chunk, from 0; for done: how many there were
-	Rows         []byte // JSON, see dataset.Rows
-	Error        string
-	Permanent    bool
+	scripts.Message
+	Listener  string
+	Worker    string // unique for each take
+	Entry     string // of the task's stream
+	Consumer  string // which has read that
+	Type      string
+	Number    int64  // of a chunk, from 0; for done: how many there were
+	Rows      []byte // JSON, see dataset.Rows
+	Error     string
+	Permanent bool
 }
 
 var (
@@ -49,12 +50,11 @@ var errNobody = errors.New("not a reply")
 
 // parseReply reads an entry. If the error is not errNobody, the fields up to Consumer are valid.
 func parseReply(fields map[string]string) (reply, error) {
-	r := reply{
-		ID: fields["id"], Listener: fields["listener"], Worker: fields["worker"], Entry: fields["entry"],
-		Consumer: fields["consumer"], Type: fields["type"],
-	}
 	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
-	r.Attempt = attempt
+	r := reply{
+		Message: scripts.Message{ID: fields["id"], Attempt: attempt}, Listener: fields["listener"], Worker: fields["worker"],
+		Entry: fields["entry"], Consumer: fields["consumer"], Type: fields["type"],
+	}
 	for _, field := range []struct {
 		name string
 		ok   bool

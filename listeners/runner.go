@@ -50,7 +50,7 @@ type Runner struct {
 	takes       atomic.Int64              // makes owners unique
 	leases      step.Leases               // running tasks
 	handed      sync.Map                  // definitions whose handing back was logged
-	memory      memory
+	memory      *memory
 }
 
 // New returns a Runner. It does no I/O.
@@ -71,6 +71,7 @@ func New(o Options) (*Runner, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	r.memory = &memory{o: &r.o, log: r.log, metrics: r.metrics}
 	for _, rep := range o.Reports {
 		r.definitions[rep.Hash()] = rep
 		for _, stage := range rep.Stages {
@@ -100,8 +101,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	if len(r.silences) > 0 {
 		external := &external{r}
 		group.Go(func() error { return external.replies().Run(ctx) })
-		group.Go(func() error { return external.watch(ctx) })
-		group.Go(func() error { return external.tidy(ctx) })
+		group.Go(func() error { return silence{external}.watch(ctx) })
+		group.Go(func() error { return silence{external}.tidy(ctx) })
 	}
 	var names []string
 	for listener := range r.known {
@@ -139,8 +140,4 @@ func (r *Runner) shared(ctx context.Context, listeners int) (all []*step.Shared,
 		cancel()
 		running.Wait()
 	}
-}
-
-func (r *Runner) paused(ctx context.Context, listener string) (bool, error) {
-	return r.o.Scripts.Gate.IsPaused(ctx, scripts.PausedListener(listener))
 }

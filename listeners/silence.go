@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -21,13 +19,16 @@ const watchEvery = time.Second
 // watchBatch is how many entries one search reads.
 const watchBatch = 100
 
+// silence detects external workers that fall silent.
+type silence struct{ *external }
+
 // watch ends the tries of external workers that fall silent, or that read an entry and never reply.
 // It claims entries that are idle for long enough, so that one process checks each of them, and
 // another one if that process dies.
 //
 // Replies that are not applied yet are no silence: the age of the oldest one is added to the limit.
 // After an outage of Redis, workers get the full time again.
-func (e *external) watch(ctx context.Context) error {
+func (e silence) watch(ctx context.Context) error {
 	var away time.Time // when Redis was away last
 	failed := map[string]time.Time{}
 	return step.Every(ctx, e.log, watchEvery, "find silent workers", func(ctx context.Context) (failure error) {
@@ -49,7 +50,7 @@ func (e *external) watch(ctx context.Context) error {
 }
 
 // tidy deletes consumers that no longer exist, once a minute.
-func (e *external) tidy(ctx context.Context) error {
+func (e silence) tidy(ctx context.Context) error {
 	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners", func(ctx context.Context) (failure error) {
 		for listener := range e.silences {
 			_, err := e.o.Scripts.Streams.RemoveIdleConsumers(ctx, e.o.Scripts.Keys.Task(listener), scripts.MaxIdle)
@@ -60,7 +61,7 @@ func (e *external) tidy(ctx context.Context) error {
 }
 
 // watchListener looks at the idle entries of a listener.
-func (e *external) watchListener(ctx context.Context, listener string, silence time.Duration) error {
+func (e silence) watchListener(ctx context.Context, listener string, silence time.Duration) error {
 	behind, err := e.behind(ctx)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 			return fmt.Errorf("Redis took %s to answer", took.Round(time.Second)) // workers had to wait, too
 		}
 		for _, entry := range entries {
-			if err := e.silent(ctx, listener, entry.ID, entry.Fields); err != nil {
+			if err := e.end(ctx, listener, entry); err != nil {
 				return err
 			}
 		}
@@ -92,7 +93,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 }
 
 // behind returns the age of the oldest reply that is not applied.
-func (e *external) behind(ctx context.Context) (time.Duration, error) {
+func (e silence) behind(ctx context.Context) (time.Duration, error) {
 	oldest, err := e.o.Scripts.Entries.First(ctx, e.o.Scripts.Keys.Reply, 1)
 	if err != nil || len(oldest) == 0 {
 		return 0, err
@@ -101,35 +102,31 @@ func (e *external) behind(ctx context.Context) (time.Duration, error) {
 	return max(0, now.Sub(scripts.EntryTime(oldest[0].ID))), err
 }
 
-// silent ends the try of an idle entry, if the entry belongs to one.
-func (e *external) silent(ctx context.Context, listener, entry string, fields map[string]string) error {
-	from := e.o.Scripts.Keys.Task(listener)
-	ack := func() error { return e.o.Scripts.Streams.Ack(ctx, from, entry) }
-	a := reply{ID: fields["id"], Listener: listener}
-	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
-	if !report.ValidID(a.ID) || err != nil || attempt < 1 {
-		e.log.Warn("quarantined", "stream", from, "entry", entry)
-		if err := e.o.Scripts.Streams.Quarantine(ctx, from, entry, fields, "not a task: id and attempt are needed"); err != nil {
+// end ends the try of an idle entry, if the entry belongs to one.
+func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) error {
+	ack := func() error { return e.o.Scripts.Streams.Ack(ctx, entry.Stream, entry.ID) }
+	aside := func(why string) error {
+		e.log.Warn("quarantined", "stream", entry.Stream, "entry", entry.ID, "err", why)
+		if err := e.o.Scripts.Streams.Quarantine(ctx, entry.Stream, entry.ID, entry.Fields, why); err != nil {
 			return err
 		}
 		return ack()
 	}
-	a.Attempt = attempt
-	state, err := e.look(ctx, a)
-	var no refused
+	message, ok := entry.Message()
+	if !ok {
+		return aside("not a task: id and attempt are needed")
+	}
+	state, err := e.look(ctx, reply{Message: message, Listener: listener})
 	switch {
-	case errors.As(err, &no):
+	case errors.As(err, new(refused)):
 		return ack() // nothing is left to do for it
 	case errors.Is(err, scripts.ErrBroken):
-		if err := e.o.Scripts.Streams.Quarantine(ctx, from, entry, fields, err.Error()); err != nil {
-			return err
-		}
-		return ack()
+		return aside(err.Error())
 	case err != nil:
 		return err
 	}
 	if state.Tasks[listener].Owner == "" {
-		later := job.Later{ID: a.ID, Attempt: attempt, Step: listener}
+		later := job.Later{ID: message.ID, Attempt: message.Attempt, Step: listener}
 		found, err := e.o.Scripts.Sets.Scores(ctx, e.o.Scripts.Keys.Delayed, []string{later.String()})
 		if err != nil {
 			return err
@@ -138,50 +135,42 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 			return ack() // its try was given up, and the next one is scheduled
 		}
 	}
-	task, _ := e.o.Scripts.Tasks.New(scripts.Message{ID: a.ID, Attempt: attempt}, listener,
-		scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry}, nil)
-	task.Lease = e.o.Limits.Lease
-	return e.endSilent(ctx, state, task)
-}
-
-// endSilent takes a task from its worker, unless the worker has replied meanwhile, and ends the try.
-func (e *external) endSilent(ctx context.Context, state *job.State, t *scripts.Task) error {
-	rep := e.definitions[state.Definition]
-	if rep == nil {
+	own, _ := e.o.Scripts.Tasks.New(message, listener, entry)
+	own.Definition, own.Lease = state.Definition, e.o.Limits.Lease
+	t, ok := e.newTask(own, memo{})
+	if !ok {
 		return nil // another process has its definition
 	}
-	l, _, ok := rep.Listener(t.Listener)
-	if !ok {
-		return nil
-	}
-	took, err := t.Take(ctx, scripts.Take{Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)), Known: e.known[t.Listener]})
-	if err != nil {
+	took, err := own.Take(ctx, scripts.Take{Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)), Known: e.known[listener]})
+	switch {
+	case err != nil:
 		return err
-	}
-	switch took {
-	case scripts.OK:
-	case scripts.Busy, scripts.Unknown:
-		return nil
-	default:
-		return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
-	}
-	// A minimal delay: until it is moved, the retry is visible in the delayed set.
-	again := scripts.Requeue{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", l.Silence), Blame: job.BlameSource}
-	tries := t.Tries
-	if state.Tasks[t.Listener].Owner != "" {
-		// The worker's own take has counted.
-		again.Counts, again.Error, tries = false, t.Failure, t.Tries-1
-		if was := state.Tasks[t.Listener]; was.Total >= 0 {
-			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s", was.Total, was.Chunks, l.Silence)
+	case took == scripts.Busy, took == scripts.Unknown:
+		return nil // the worker has replied meanwhile
+	case took == scripts.OK:
+		if result := e.End(ctx, t, verdictOf(t, state.Tasks[listener])); result.Kind == step.Elsewhere {
+			return result.Err
 		}
 	}
-	v := step.Verdict{Act: step.Requeue, Again: again}
-	if exhausted, ok := step.Exhausted(tries+1, l.Retry, again.Error); ok {
-		v = step.Decide(exhausted, tries, l.Retry)
-		v.Blame = job.BlameSource
+	return ack()
+}
+
+// verdictOf returns the verdict on the try of a silent worker, from the state before its task was taken
+// from it.
+func verdictOf(t *task, was job.TaskState) step.Verdict {
+	tries, retry, failure := t.Tries()
+	// A minimal delay: until it is moved, the retry is visible in the delayed set.
+	again := scripts.Requeue{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", t.Listener.Silence), Blame: job.BlameSource}
+	if was.Owner != "" {
+		// The worker's own take has counted.
+		again.Counts, again.Error, tries = false, failure, tries-1
+		if was.Total >= 0 {
+			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s", was.Total, was.Chunks, t.Listener.Silence)
+		}
 	}
-	if result := e.End(ctx, &task{Task: t, listener: l}, v); result.Kind == step.Elsewhere {
-		return result.Err
+	if exhausted, ok := step.Exhausted(tries+1, retry, again.Error); ok {
+		exhausted.Blame = job.BlameSource
+		return step.Decide(exhausted, tries, retry)
 	}
-	return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
+	return step.Verdict{Act: step.Requeue, Again: again}
 }

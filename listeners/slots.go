@@ -141,17 +141,17 @@ func (p *taskSlot) leave() {
 	}
 }
 
-// without runs f, which calls Redis. While Redis is away, the slot is released, so that tasks of
-// other partitions can continue. Afterwards the task continues, with a slot if one is free. It does
-// not wait for one: it may have a connection for which the tasks with slots wait.
-func (p *taskSlot) without(f func() error) error {
+// lend lets tasks of other partitions use the slot while Redis is away: from when a call of Redis is
+// slow until back is called. Afterwards the task continues, with a slot if one is free. It does not
+// wait for one: it may have a connection for which the tasks with slots wait.
+func (p *taskSlot) lend() (back func()) {
 	if !p.held {
-		return f()
+		return func() {}
 	}
 	away := time.AfterFunc(slow, p.share.leave)
-	err := f()
-	if !away.Stop() {
-		p.held = p.try()
+	return func() {
+		if !away.Stop() {
+			p.held = p.try()
+		}
 	}
-	return err
 }

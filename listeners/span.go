@@ -13,10 +13,10 @@ func (r *tasks) span(ctx context.Context, t *task) (context.Context, *trace.Span
 		return ctx, nil
 	}
 	ctx, span := r.o.Trace.Start(ctx, trace.Listener, trace.Job{
-		ID: t.ID, Attempt: t.Attempt, Report: t.Report, Trace: r.o.Trace.Read(ctx, r.o.Scripts.Hashes, t.ID),
+		ID: t.ID, Attempt: t.Attempt, Report: t.own.Report, Trace: r.o.Trace.Read(ctx, r.o.Scripts.Hashes, t.ID),
 	})
 	span.Text(trace.ListenerName, r.listener)
-	span.Number(trace.Try, t.Task.Tries)
+	span.Number(trace.Try, t.own.Tries)
 	return ctx, span
 }
 

@@ -1,12 +1,16 @@
 package listeners
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -22,11 +26,19 @@ type tasks struct {
 	stop        <-chan struct{} // closed: no task begins any more
 }
 
-// task is a running task.
+// task is a task that this process has claimed.
 type task struct {
-	*scripts.Task
-	listener *report.Listener // nil: the definition does not have it
-	rows     int64            // stored by this try
+	Task               // as its source sees it
+	own  *scripts.Task // as Redis sees it
+	*Runner
+
+	slot       taskSlot
+	clock      *ask.Patience
+	began      time.Time          // the query
+	away       time.Duration      // total time that Redis was away
+	chunks     int64              // stored, or being stored
+	rows       int64              // stored
+	compressor dataset.Compressor // of chunks
 }
 
 var (
@@ -45,10 +57,22 @@ func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
 	return t
 }
 
+// newTask returns a task with a memo. It returns false if this process does not have its definition.
+func (r *Runner) newTask(own *scripts.Task, m memo) (*task, bool) {
+	rep := r.definitions[cmp.Or(own.Definition, m.Definition)]
+	if rep == nil {
+		return nil, false
+	}
+	listener, _, ok := rep.Listener(own.Listener)
+	return &task{own: own, Runner: r, Task: Task{
+		ID: own.ID, Attempt: own.Attempt, Report: rep, Listener: listener, Memo: m.Memo, Before: own.Failure,
+	}}, ok
+}
+
 // admit returns the maximum number of running tasks: 0, so that none begins, while the listener is
 // paused.
 func (r *tasks) admit(ctx context.Context) (int, error) {
-	paused, err := r.paused(ctx, r.listener)
+	paused, err := r.paused(ctx)
 	if err != nil || paused {
 		return 0, err
 	}
@@ -62,51 +86,43 @@ func (r *tasks) admit(ctx context.Context) (int, error) {
 	return min(free, r.share.free()), nil
 }
 
+func (r *tasks) paused(ctx context.Context) (bool, error) {
+	return r.o.Scripts.Gate.IsPaused(ctx, scripts.PausedListener(r.listener))
+}
+
 func (t *task) Job() string { return t.ID }
 
 func (t *task) Renew(ctx context.Context) (bool, error) {
-	kept, err := t.Task.Renew(ctx)
+	kept, err := t.own.Renew(ctx)
 	return kept == scripts.OK, err
 }
 
-func (t *task) Tries() (int64, report.Retry, string) { return t.Task.Tries, t.retry(), t.Failure }
-
-func (t *task) retry() report.Retry {
-	if t.listener == nil {
-		return report.DefaultRetry
-	}
-	return t.listener.Retry
-}
-
-// newTask finds the definition of a task.
-func (r *Runner) newTask(t *scripts.Task) *task {
-	_, listener := r.definition(t.Listener, t.Definition)
-	return &task{Task: t, listener: listener}
+func (t *task) Tries() (int64, report.Retry, string) {
+	return t.own.Tries, t.Listener.Retry, t.own.Failure
 }
 
 // Claim claims the task of an entry. The first delivery needs no takeover, any other one does.
 func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result) {
-	from := r.o.Scripts.Keys.Task(r.listener)
-	message, ok := scripts.ParseMessage(entry.Fields)
+	message, ok := entry.Message()
 	if !ok {
 		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a task: id and attempt are needed")}
 	}
-	t, first := r.o.Scripts.Tasks.New(message, r.listener, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID}, entry.Fields)
+	own, first := r.o.Scripts.Tasks.New(message, r.listener, entry.Entry)
 	if entry.Fields["cancel"] == "1" {
-		return nil, r.cancel(ctx, t, entry)
+		return nil, r.cancel(ctx, own)
 	}
-	if paused, err := r.paused(ctx, r.listener); err == nil && paused {
+	if paused, err := r.paused(ctx); err == nil && paused {
 		// The listener was paused while this read waited for an entry.
-		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, from, entry.ID, entry.Fields) })
+		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
 	}
-	outcome, err := insist(ctx, r.Runner, "take task", func() (scripts.Outcome, error) {
+	outcome, err := insist(ctx, r.log, "take task", func() (scripts.Outcome, error) {
 		switch {
 		case !first || entry.Deliveries != 1:
-			return t.Take(ctx, scripts.Take{
+			return own.Take(ctx, scripts.Take{
 				Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Redelivered: entry.Deliveries > 1,
 			})
-		case slices.Contains(r.known[r.listener], t.Definition):
-			return t.Load(ctx)
+		case slices.Contains(r.known[r.listener], own.Definition):
+			return own.Load(ctx)
 		}
 		return scripts.Unknown, nil
 	})
@@ -115,20 +131,22 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 		return nil, step.Result{Kind: step.Unusable, Err: err}
 	case err != nil || outcome == scripts.Busy:
 		return nil, step.Result{Kind: step.Elsewhere, Err: err}
-	case outcome == scripts.Unknown:
-		if _, said := r.handed.LoadOrStore(t.Definition, true); !said {
-			r.log.Info("tasks are handed back: their definition is not in this configuration", "report", t.Report, "definition", t.Definition, "first", t.ID, "listener", r.listener)
+	case outcome == scripts.OK:
+		if t, ok := r.newTask(own, remembered(own.Memo)); ok {
+			return t, step.Result{}
 		}
-		return nil, r.handOn(ctx, "hand task back", func() error { return t.HandBack(ctx) })
-	case outcome != scripts.OK:
+	case outcome != scripts.Unknown:
 		return nil, step.Result{Kind: step.Void}
 	}
-	return r.newTask(t), step.Result{}
+	if _, said := r.handed.LoadOrStore(own.Definition, true); !said {
+		r.log.Info("tasks are handed back: their definition is not in this configuration", "report", own.Report, "definition", own.Definition, "first", own.ID, "listener", r.listener)
+	}
+	return nil, r.handOn(ctx, "hand task back", func() error { return own.HandBack(ctx) })
 }
 
-// handOn runs a script that leaves a task to another process.
+// handOn runs a script that leaves an entry to another process.
 func (r *Runner) handOn(ctx context.Context, what string, script func() error) step.Result {
-	if err := r.insist(ctx, what, script); err != nil {
+	if err := ensure(ctx, r.log, what, script); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	return step.Result{Kind: step.Moved}
@@ -144,9 +162,9 @@ func (r *tasks) Work(ctx context.Context, t *task) step.Result {
 	endSpan(ctx, span, t, result)
 	switch interrupted, ok := step.Interrupted(ctx); {
 	case result.Kind == step.Done || result.Kind == step.Void:
-		r.count(r.listener, taskDone)
+		r.metrics.count(r.listener, taskDone)
 	case ok && interrupted.Kind == step.Elsewhere, result.Kind == step.Elsewhere:
-		r.count(r.listener, taskLeft)
+		r.metrics.count(r.listener, taskLeft)
 	}
 	return result
 }
@@ -187,22 +205,20 @@ func blame(err error) job.Blame {
 	return job.BlameSource
 }
 
-// End requeues a task, or gives it up: its job fails, or goes on without its listener.
+// End requeues a task, or gives it up: its job fails, or continues without its listener.
 func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
-	log := r.log.With("job", t.ID, "attempt", t.Attempt, "listener", t.Task.Listener)
+	log := r.log.With("job", t.ID, "attempt", t.Attempt, "listener", t.Listener.Name)
 	outcome, what := taskRetry, "requeue task"
-	script := func() (scripts.Outcome, error) { return t.Requeue(ctx, v.Again) }
+	script := func() (scripts.Outcome, error) { return t.own.Requeue(ctx, v.Again) }
 	switch {
-	case v.Act == step.GiveUp && t.listener != nil && t.listener.CanOmit():
+	case v.Act == step.GiveUp && t.Listener.CanOmit():
 		outcome, what = taskOmitted, "omit task"
-		log.Warn("the job goes on without a listener", "policy", t.listener.OnFailure, "err", v.Err)
-		script = func() (scripts.Outcome, error) { return t.Omit(ctx, string(t.listener.OnFailure), v.Err.Error()) }
+		log.Warn("the job goes on without a listener", "policy", t.Listener.OnFailure, "err", v.Err)
+		script = func() (scripts.Outcome, error) { return t.own.Omit(ctx, string(t.Listener.OnFailure), v.Err.Error()) }
 	case v.Act == step.GiveUp:
 		outcome, what = taskFailed, "fail job"
 		log.Warn("task failed", "err", v.Err)
-		script = func() (scripts.Outcome, error) {
-			return t.Fail(ctx, v.Err.Error(), v.Blame)
-		}
+		script = func() (scripts.Outcome, error) { return t.own.Fail(ctx, v.Err.Error(), v.Blame) }
 	case v.Again.Waits:
 		outcome = taskWaits
 		log.Debug("task waits", "in", v.Again.Delay, "for", v.Again.Error)
@@ -215,8 +231,8 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 	default:
 		log.Warn("task is tried again", "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
 	}
-	r.count(t.Task.Listener, outcome)
-	ended, err := insist(ctx, r, what, script)
+	r.metrics.count(t.Listener.Name, outcome)
+	ended, err := insist(ctx, r.log, what, script)
 	switch {
 	case err != nil || ended == scripts.Busy:
 		return step.Result{Kind: step.Elsewhere, Err: err}
@@ -226,18 +242,14 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 	return step.Result{}
 }
 
-func (r *Runner) count(listener, outcome string) {
-	r.metrics.tasks.WithLabelValues(listener, outcome).Inc()
-}
-
 // insist repeats an effect on Redis, which may be unavailable for a while. A full Redis is another
-// matter: insistOnRoom.
-func insist[T any](ctx context.Context, r *Runner, what string, f func() (T, error)) (T, error) {
-	return step.Insist(ctx, r.log, what, step.UnlessFull(f))
+// matter: see memory.store.
+func insist[T any](ctx context.Context, log *slog.Logger, what string, f func() (T, error)) (T, error) {
+	return step.Insist(ctx, log, what, step.UnlessFull(f))
 }
 
-// insist is insist for an effect without a value.
-func (r *Runner) insist(ctx context.Context, what string, f func() error) error {
-	_, err := insist(ctx, r, what, func() (struct{}, error) { return struct{}{}, f() })
+// ensure is insist for an effect without a value.
+func ensure(ctx context.Context, log *slog.Logger, what string, f func() error) error {
+	_, err := insist(ctx, log, what, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }

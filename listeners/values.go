@@ -75,21 +75,18 @@ func insert[K comparable](set *map[K]struct{}, key K) bool {
 	return true
 }
 
-// values opens a column that an earlier stage found.
-func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-	var state *job.State
-	if err := limit.without(func() (err error) {
-		state, err = insist(ctx, r, "read state", func() (*job.State, error) { return r.o.Scripts.Jobs.Read(ctx, id) })
-		return err
-	}); err != nil {
-		return dataset.Column{}, nil, away(err)
+// values is Task.Values.
+func (t *task) values(ctx context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
+	state, err := callRedis(ctx, t, "read state", func() (*job.State, error) { return t.o.Scripts.Jobs.Read(ctx, t.ID) })
+	if err != nil {
+		return dataset.Column{}, nil, err
 	}
-	task := state.Tasks[listener]
-	if task.Policy != "" { // the job goes on without it
+	from := state.Tasks[listener]
+	if from.Policy != "" { // the job goes on without it
 		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
 	}
 	var columns []dataset.Column
-	if err := json.Unmarshal(task.Columns, &columns); err != nil {
+	if err := json.Unmarshal(from.Columns, &columns); err != nil {
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
 	}
 	at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == column })
@@ -97,20 +94,10 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
 	}
 	return columns[at], func(yield func([]byte, error) bool) {
-		for number := range task.Chunks {
-			var fields [][]byte
-			if err := limit.without(func() (err error) {
-				fields, err = insist(ctx, r, "read chunk", func() ([][]byte, error) {
-					return r.o.Scripts.Folds.Columns(ctx, id, listener, []string{column}, number)
-				})
-				return err
-			}); err != nil {
-				yield(nil, away(err))
-				return
-			}
-			chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: column}}, fields)
+		for number := range from.Chunks {
+			chunk, err := t.chunk(ctx, listener, column, number)
 			if err != nil {
-				yield(nil, Permanent(err))
+				yield(nil, err)
 				return
 			}
 			for row := range chunk.Rows() {
@@ -120,4 +107,19 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 			}
 		}
 	}, nil
+}
+
+// chunk reads a chunk of a column.
+func (t *task) chunk(ctx context.Context, listener, column string, number int64) (*dataset.Chunk, error) {
+	fields, err := callRedis(ctx, t, "read chunk", func() ([][]byte, error) {
+		return t.o.Scripts.Folds.Columns(ctx, t.ID, listener, []string{column}, number)
+	})
+	if err != nil {
+		return nil, err
+	}
+	chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: column}}, fields)
+	if err != nil {
+		return nil, Permanent(err)
+	}
+	return chunk, nil
 }

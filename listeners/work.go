@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -28,72 +26,53 @@ const (
 )
 
 // read reads the task's data from its source, stores it and completes the task.
-func (r *tasks) read(ctx context.Context, t *task) error {
-	rep, listener := r.definitions[t.Definition], t.listener
-	if listener == nil {
-		return Permanent(errReport.New("report %s does not have this listener", rep.Name))
-	}
-	parameters, err := rep.Bind(t.Parameters)
-	if err != nil {
+func (r *tasks) read(ctx context.Context, t *task) (err error) {
+	if t.Parameters, err = t.Report.Decode(t.own.Parameters); err != nil {
 		return Permanent(errReport.Of(err))
 	}
 	if err := r.share.take(ctx, r.stop, slotPatience); err != nil {
 		return err
 	}
-	slot := &taskSlot{r.share, true}
-	defer slot.leave()
-	if connection := r.connections[listener.Source]; connection != nil {
+	t.slot = taskSlot{r.share, true}
+	defer t.slot.leave()
+	if connection := r.connections[t.Listener.Source]; connection != nil {
 		// Unlike the slot, it is held while Redis is away, as the connection is.
 		if err := connection.take(ctx, r.stop, slotPatience); err != nil {
 			return err
 		}
 		defer connection.leave()
 	}
-	release, err := r.slot(ctx, t, listener.Source, slot)
+	release, err := t.takeSlot(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var began atomic.Pointer[time.Time] // chunks are stored concurrently
-	began.Store(new(time.Now()))
-	limit, giveUp := &limit{slot: slot}, context.CancelFunc(nil)
-	if listener.Timeout > 0 {
-		limit.Patience = ask.NewPatience(ctx, listener.Timeout+patience, errLate)
-		ctx, giveUp = limit.Context(), limit.Stop
-	} else {
-		ctx, giveUp = context.WithCancel(ctx)
+	t.began = time.Now()
+	t.clock = ask.NewPatience(ctx, t.limit(), errLate)
+	ctx = t.clock.Context()
+	defer t.clock.Stop()
+	out := NewWriter(func(columns []dataset.Column, b *dataset.Builder, last bool) error {
+		return t.store(ctx, columns, b, last)
+	})
+	out.pause = t.pause
+	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
+	if r.o.Bounds[t.Listener.Source].Rate.Count > 0 {
+		t.RateLimit = t.waitForRate
 	}
-	defer giveUp()
-	out := NewWriter(r.flush(ctx, t, &began))
-	out.wait = limit.without
-	err = r.o.Sources[listener.Source].Read(ctx, Task{
-		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
-		Begin: func() {
-			began.Store(new(time.Now()))
-			limit.Restart(listener.Timeout + patience)
-		},
-		RateLimit: r.rateLimit(listener.Source, limit),
-		Memo:      remembered(t.Memo).Memo, Before: t.Failure,
-		Remember: func(ctx context.Context, memo []byte) error {
-			return limit.without(func() error { return r.remember(ctx, t, t.Definition, memo) })
-		},
-		Values: func(ctx context.Context, from, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-			return r.values(ctx, limit, t.ID, from, column)
-		},
-	}, out)
-	slot.leave() // storing the last chunk needs no slot
+	err = r.o.Sources[t.Listener.Source].Read(ctx, t.Task, out)
+	t.slot.leave() // storing the last chunk needs no slot
 	if err == nil {
 		err = out.Close()
 	}
-	giveUp() // also storing
+	t.clock.Stop() // also storing
 	out.Stop()
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
-	case limit.away > 0 && !errors.Is(err, errLeft):
+	case t.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
-		return Outage(errRedis.New("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err))
-	case errors.Is(context.Cause(ctx), errLate):
-		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
+		return Outage(errRedis.New("Redis was away for %s while the query ran: %w", t.away.Round(time.Second), err))
+	case t.clock.Over():
+		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, t.Listener.Timeout)
 	}
 	return err
 }
@@ -105,59 +84,78 @@ const patience = 3 * time.Second
 // errLate is the error of a task whose source did not keep the timeout.
 var errLate = errors.New("timed out")
 
-// limit ends a task that takes too long. Time spent in Redis or on a rate limit does not count.
-type limit struct {
-	*ask.Patience // nil: no limit
-	slot          *taskSlot
-	away          time.Duration // total time that Redis was away
+// limit is how long the task may take; 0: as long as it wants.
+func (t *task) limit() time.Duration {
+	if t.Listener.Timeout == 0 {
+		return 0
+	}
+	return t.Listener.Timeout + patience
+}
+
+// begin is Task.Begin.
+func (t *task) begin() {
+	t.began = time.Now()
+	t.clock.Restart(t.limit())
 }
 
 // slow is the duration of a Redis call from which Redis counts as away.
 const slow = time.Second
 
-// without runs f, which calls Redis, outside the time limit.
-func (l *limit) without(f func() error) error {
-	began := time.Now()
-	err := l.Stopped(func() error { return l.slot.without(f) })
-	if took := time.Since(began); took >= slow {
-		l.away += took
+// pause stops the time limit until resume is called. Time spent in Redis does not count, and other
+// tasks may use the slot while Redis is away.
+func (t *task) pause() (resume func()) {
+	began, run, back := time.Now(), t.clock.Pause(), t.slot.lend()
+	return func() {
+		back()
+		run()
+		if took := time.Since(began); took >= slow {
+			t.away += took
+		}
 	}
-	return err
 }
 
-// flush returns the function that stores the chunks of a task, and completes it with the last one.
-func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.Time]) FlushFunc {
-	var number int64
-	var compressor dataset.Compressor
-	return func(columns []dataset.Column, b *dataset.Builder, last bool) error {
-		chunk := scripts.Chunk{Number: number, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
-		if r.o.Limits.Compress {
-			chunk.Fields = compressor.Fields(chunk.Fields)
-		}
-		for _, c := range columns {
-			chunk.Names = append(chunk.Names, c.Name)
-		}
-		number++
-		outcome, err := r.insistOnRoom(ctx, t, chunk.Bytes(), "store chunk", func() (scripts.Outcome, error) {
-			if last {
-				return t.Complete(ctx, chunk, time.Since(*began.Load()))
-			}
-			return t.Append(ctx, chunk)
-		})
-		switch {
-		case err != nil:
-			return err
-		case outcome == scripts.TooMuch:
-			return Permanent(errReport.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit"))
-		case outcome == scripts.Busy:
-			return errLeft
-		case outcome == scripts.Gone:
-			return ErrEnded
-		}
-		t.rows += chunk.Rows
-		return nil
+// callRedis repeats a call of Redis, outside the time limit of a task.
+func callRedis[T any](ctx context.Context, t *task, what string, call func() (T, error)) (T, error) {
+	defer t.pause()()
+	value, err := insist(ctx, t.log, what, call)
+	if err != nil {
+		err = away(err)
 	}
+	return value, err
 }
+
+// store stores a chunk of the task, and completes it with the last one. It is a FlushFunc.
+func (t *task) store(ctx context.Context, columns []dataset.Column, b *dataset.Builder, last bool) error {
+	chunk := scripts.Chunk{Number: t.chunks, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
+	if t.o.Limits.Compress {
+		chunk.Fields = t.compressor.Fields(chunk.Fields)
+	}
+	for _, c := range columns {
+		chunk.Names = append(chunk.Names, c.Name)
+	}
+	t.chunks++
+	outcome, err := t.memory.store(ctx, t.own.Message, chunk.Bytes(), func() (scripts.Outcome, error) {
+		if last {
+			return t.own.Complete(ctx, chunk, time.Since(t.began))
+		}
+		return t.own.Append(ctx, chunk)
+	})
+	switch {
+	case err != nil:
+		return err
+	case outcome == scripts.TooMuch:
+		return errTooMuch
+	case outcome == scripts.Busy:
+		return errLeft
+	case outcome == scripts.Gone:
+		return ErrEnded
+	}
+	t.rows += chunk.Rows
+	return nil
+}
+
+// errTooMuch is the error of a job whose data is too large.
+var errTooMuch = Permanent(errReport.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit"))
 
 // away returns the error of a task that is retried because Redis is away.
 func away(err error) error {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -18,16 +17,16 @@ import (
 type worker struct {
 	*external
 	reply
-	listener *report.Listener
-	task     *scripts.Task
-	state    job.TaskState // of the task
-	said     time.Time
-	ended    bool // nothing is left to do for the reply
+	task  *task
+	state job.TaskState // of the task
+	said  time.Time
+	ended bool // nothing is left to do for the reply
 }
 
 // take makes the worker the owner of its task, on its first reply. A worker that has given up the
 // task, or whose entry another worker has, cannot take it.
 func (w *worker) take(ctx context.Context) error {
+	own := w.task.own
 	switch {
 	case w.state.Done:
 		w.ended = true
@@ -37,15 +36,18 @@ func (w *worker) take(ctx context.Context) error {
 	case w.state.LastOwner == w.Worker:
 		return w.left(ctx)
 	}
-	pending, err := w.pending(ctx, w.task.Entry)
+	consumer, err := insist(ctx, w.log, "look for entry", func() (string, error) {
+		consumer, _, err := w.o.Scripts.Entries.Reader(ctx, own.Entry.Stream, w.Entry)
+		return consumer, err
+	})
 	if err != nil {
 		return w.lost(err)
 	}
-	if !pending {
-		return refused{fmt.Sprintf("entry %s is not pending in %s: another worker has the task", w.Entry, w.task.Entry.Stream)}
+	if consumer == "" {
+		return refused{fmt.Sprintf("entry %s is not pending in %s: another worker has the task", w.Entry, own.Entry.Stream)}
 	}
-	outcome, err := insist(ctx, w.Runner, "take task", func() (scripts.Outcome, error) {
-		return w.task.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
+	outcome, err := insist(ctx, w.log, "take task", func() (scripts.Outcome, error) {
+		return own.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
 	})
 	if err != nil {
 		return w.lost(err)
@@ -59,10 +61,9 @@ func (w *worker) take(ctx context.Context) error {
 	default:
 		return refused{"the job has moved on"}
 	}
-	w.state = job.TaskState{StepState: job.StepState{Tries: w.task.Tries}, Owner: w.Worker, Taken: w.said}
-	if w.task.Tries > int64(w.listener.Retry.Retries)+1 {
-		w.ended = true
-		return w.fail(ctx, Permanent(fmt.Errorf("given up after %d tries: %s", w.task.Tries-1, w.task.Failure)))
+	w.state = job.TaskState{StepState: job.StepState{Tries: own.Tries}, Owner: w.Worker, Taken: w.said}
+	if exhausted, ok := step.Exhausted(w.task.Tries()); ok {
+		return w.fail(ctx, Permanent(exhausted.Err))
 	}
 	return nil
 }
@@ -109,8 +110,8 @@ func (w *worker) lost(err error) error {
 // apply applies the reply of the owner.
 func (w *worker) apply(ctx context.Context) error {
 	late := w.said.Sub(w.state.Taken)
-	if w.Type != replyDone && w.Type != replyFailed && late > w.listener.Timeout {
-		return w.fail(ctx, fmt.Errorf("timed out after %s: raise the timeout of the listener, or make its service faster", w.listener.Timeout))
+	if w.Type != replyDone && w.Type != replyFailed && late > w.task.Listener.Timeout {
+		return w.fail(ctx, fmt.Errorf("timed out after %s: raise the timeout of the listener, or make its service faster", w.task.Listener.Timeout))
 	}
 	switch w.Type {
 	case replyRows:
@@ -129,12 +130,12 @@ func (w *worker) apply(ctx context.Context) error {
 
 // keep renews the worker's lease and its entry.
 func (w *worker) keep(ctx context.Context) error {
-	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.task.Renew(ctx) })
+	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.task.own.Renew(ctx) })
 }
 
 // store stores a chunk.
 func (w *worker) store(ctx context.Context) error {
-	fields, rows, err := dataset.Rows(w.listener.Columns, w.listener.Types, w.Rows)
+	fields, rows, err := dataset.Rows(w.task.Listener.Columns, w.task.Listener.Types, w.Rows)
 	if err == nil && rows > maxReplyRows {
 		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several entries", rows, maxReplyRows)
 	}
@@ -145,7 +146,7 @@ func (w *worker) store(ctx context.Context) error {
 	chunk.Rows = int64(rows)
 	var stored scripts.Stored
 	err = w.done(ctx, "store chunk", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.task.Store(ctx, chunk)
+		outcome, stored, err = w.task.own.Store(ctx, chunk)
 		return outcome, err
 	})
 	if err != nil || w.ended {
@@ -159,11 +160,11 @@ func (w *worker) store(ctx context.Context) error {
 
 // chunk makes a chunk from the JSON of the columns.
 func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
-	columns := make([]dataset.Column, len(w.listener.Columns))
-	for i, name := range w.listener.Columns {
-		columns[i] = dataset.Column{Name: name, Kind: w.listener.Types[i]}
+	columns := make([]dataset.Column, len(w.task.Listener.Columns))
+	for i, name := range w.task.Listener.Columns {
+		columns[i] = dataset.Column{Name: name, Kind: w.task.Listener.Types[i]}
 	}
-	chunk := scripts.Chunk{Number: number, Columns: columns, Names: w.listener.Columns, Fields: fields}
+	chunk := scripts.Chunk{Number: number, Columns: columns, Names: w.task.Listener.Columns, Fields: fields}
 	if w.o.Limits.Compress {
 		var c dataset.Compressor
 		chunk.Fields = c.Fields(fields)
@@ -175,7 +176,7 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 func (w *worker) end(ctx context.Context) error {
 	var stored scripts.Stored
 	err := w.done(ctx, "note the end", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.task.SetTotal(ctx, w.Number)
+		outcome, stored, err = w.task.own.SetTotal(ctx, w.Number)
 		return outcome, err
 	})
 	if err != nil || w.ended {
@@ -196,16 +197,16 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 	if stored.Total > 0 {
 		last.Number = stored.Total - 1
 	} else {
-		fields := make([][]byte, len(w.listener.Columns))
+		fields := make([][]byte, len(w.task.Listener.Columns))
 		for i := range fields {
 			fields[i] = []byte("[]")
 		}
 		last = w.chunk(0, fields)
 	}
 	took := max(0, w.said.Sub(w.state.Taken))
-	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.task.Complete(ctx, last, took) })
+	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.task.own.Complete(ctx, last, took) })
 	if err == nil && !w.ended {
-		w.count(w.Listener, taskDone)
+		w.metrics.count(w.Listener, taskDone)
 		w.metrics.seconds.WithLabelValues(w.Listener).Observe(took.Seconds())
 	}
 	return err
@@ -213,13 +214,13 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 
 // done runs a script for the owner, and handles its outcome.
 func (w *worker) done(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
-	outcome, err := insist(ctx, w.Runner, what, script)
+	outcome, err := insist(ctx, w.log, what, script)
 	switch {
 	case outcome == scripts.TooFar:
-		return errFar
+		return errStrange
 	case errors.Is(err, scripts.ErrFull):
 		// Waiting would keep the replies of other jobs from being read.
-		_, full := w.contend(ctx, &task{Task: w.task, listener: w.listener}, 0, w.fullFor(ctx))
+		_, full := w.memory.contend(ctx, w.Message, 0, w.fullFor(ctx))
 		switch {
 		case errors.Is(full, ErrEnded):
 			return w.over(ctx)
@@ -230,7 +231,7 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 	case err != nil:
 		return w.lost(err)
 	case outcome == scripts.TooMuch:
-		return w.fail(ctx, Permanent(errReport.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit")))
+		return w.fail(ctx, errTooMuch)
 	case outcome == scripts.Busy, outcome == scripts.Gone:
 		return w.over(ctx)
 	}
@@ -249,7 +250,7 @@ func (w *worker) fullFor(ctx context.Context) time.Duration {
 // fail ends the worker's try with an error, and acknowledges its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
 	w.ended = true
-	result := w.End(ctx, &task{Task: w.task, listener: w.listener}, step.Decide(resultOf(why), w.state.Tries, w.listener.Retry))
+	result := w.End(ctx, w.task, step.Decide(resultOf(why), w.state.Tries, w.task.Listener.Retry))
 	if result.Kind == step.Elsewhere {
 		return away(result.Err)
 	}
@@ -258,7 +259,8 @@ func (w *worker) fail(ctx context.Context, why error) error {
 
 // acknowledge acknowledges the task's entry, which external services never do.
 func (w *worker) acknowledge(ctx context.Context) error {
-	if err := w.insist(ctx, "acknowledge task", func() error { return w.o.Scripts.Streams.Ack(ctx, w.task.Entry.Stream, w.Entry) }); err != nil {
+	stream := w.task.own.Entry.Stream
+	if err := ensure(ctx, w.log, "acknowledge task", func() error { return w.o.Scripts.Streams.Ack(ctx, stream, w.Entry) }); err != nil {
 		return away(err)
 	}
 	return nil

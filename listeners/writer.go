@@ -15,8 +15,8 @@ type Writer struct {
 	spare   *dataset.Builder // nil before the first full chunk
 	flush   FlushFunc
 	columns []dataset.Column
-	storing chan error                       // of the chunk that is being stored; nil where none is
-	wait    func(storing func() error) error // runs what has the source wait
+	storing chan error             // of the chunk that is being stored; nil: none is
+	pause   func() (resume func()) // it is called while the source waits
 }
 
 // FlushFunc stores what is in the builder: a chunk that is full, or the last one
@@ -27,7 +27,7 @@ type FlushFunc func(columns []dataset.Column, b *dataset.Builder, last bool) err
 // NewWriter returns a Writer that stores its chunks with flush, which it calls in
 // goroutines of its own. Close or Stop ends them.
 func NewWriter(flush FlushFunc) *Writer {
-	return &Writer{flush: flush, wait: func(storing func() error) error { return storing() }}
+	return &Writer{flush: flush, pause: func() (resume func()) { return func() {} }}
 }
 
 // Columns says what the dataset consists of. It is called once.
@@ -55,7 +55,9 @@ func (w *Writer) EndRow() error {
 	if !w.builder.Full() {
 		return nil
 	}
-	if err := w.wait(w.stored); err != nil {
+	resume := w.pause()
+	err := w.stored()
+	if resume(); err != nil {
 		return err
 	}
 	full := w.builder
@@ -86,12 +88,11 @@ func (w *Writer) Close() error {
 	if w.columns == nil {
 		return Permanent(errors.New("the source has named no columns"))
 	}
-	return w.wait(func() error {
-		if err := w.stored(); err != nil {
-			return err
-		}
-		return w.flush(w.columns, w.builder, true)
-	})
+	defer w.pause()()
+	if err := w.stored(); err != nil {
+		return err
+	}
+	return w.flush(w.columns, w.builder, true)
 }
 
 // Stop waits until nothing is being stored any more. The Writer is not used after

@@ -186,7 +186,7 @@ func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": failing{hook.entered}}
-	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
+	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.claimed())
 	if err == nil || err.Error() != "bad data" {
 		t.Errorf("%v", err)
 	}

@@ -173,6 +173,25 @@ func (r *Report) Canonical(raw []byte) ([]byte, error) {
 	return EncodeBound(values), nil
 }
 
+// Decode returns the values that Canonical has encoded, which are those of Bind. An error, which matches
+// ErrParameters, means that another program has changed them.
+func (r *Report) Decode(canonical []byte) (map[string]any, error) {
+	values := make(map[string]any, len(r.Parameters))
+	decoder := json.NewDecoder(bytes.NewReader(canonical))
+	decoder.UseNumber() // a float64 would lose digits
+	if err := decoder.Decode(&values); err != nil {
+		return nil, fmt.Errorf("%w: not a JSON object: %w", ErrParameters, err)
+	}
+	for _, p := range r.Parameters {
+		value, ok := p.decode(values[p.Name])
+		if !ok {
+			return nil, fmt.Errorf("%w: %s is missing or is not %s", ErrParameters, p.Name, p.Type.noun())
+		}
+		values[p.Name] = value
+	}
+	return values, nil
+}
+
 // ParameterList lists the names of the parameters for a message.
 func (r *Report) ParameterList() string {
 	if len(r.Parameters) == 0 {

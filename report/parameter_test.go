@@ -171,11 +171,30 @@ func TestCanonicalBindsTheSame(t *testing.T) {
 		if diff := cmp.Diff(values, again); diff != "" {
 			t.Errorf("Bind of %s: %s", canonical, diff)
 		}
+		decoded, err := r.Decode(canonical)
+		if diff := cmp.Diff(values, decoded); diff != "" || err != nil {
+			t.Errorf("Decode of %s: %s (%v)", canonical, diff, err)
+		}
 		twice, err := r.Canonical(canonical)
 		if err != nil || string(twice) != string(canonical) {
 			t.Errorf("%s became %s (%v)", canonical, twice, err)
 		}
 	})
+}
+
+// A state that another program has changed fails its task.
+func TestDecodeOfChangedParameters(t *testing.T) {
+	t.Parallel()
+	canonical, err := everyType().Canonical([]byte(`{"t": "2024-01-02T03:04:05Z"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{{`{`, `no JSON {`}, {`"i":`, `"j":`}, {`"i":5`, `"i":1.5`}, {`"i":5`, `"i":[5]`}, {`"b":false`, `"b":null`}, {`05Z`, `99Z`}, {`"d":"2024-02-29"`, `"d":{}`}} {
+		changed := strings.Replace(string(canonical), change[0], change[1], 1)
+		if values, err := everyType().Decode([]byte(changed)); !errors.Is(err, ErrParameters) || changed == string(canonical) {
+			t.Errorf("%s: %v %v", changed, values, err)
+		}
+	}
 }
 
 func FuzzBind(f *testing.F) {
@@ -191,6 +210,9 @@ func FuzzBind(f *testing.F) {
 		again, err := r.Bind(canonical)
 		if err != nil || !cmp.Equal(values, again) {
 			t.Fatalf("%q became %q (%v)", raw, canonical, err)
+		}
+		if decoded, err := r.Decode(canonical); err != nil || !cmp.Equal(values, decoded) {
+			t.Fatalf("%q was decoded as %v (%v)", canonical, decoded, err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -83,6 +84,31 @@ func (p Parameter) one(raw []byte) (any, *Mistake) {
 		}
 	}
 	return nil, wrong
+}
+
+// decode converts a decoded value of Report.Canonical to the value for a query.
+func (p Parameter) decode(value any) (bound any, ok bool) {
+	switch v := value.(type) {
+	case string:
+		if p.Type != ParamDatetime || !strings.Contains(v, "T") {
+			return v, true
+		}
+		at, err := time.Parse(time.RFC3339Nano, v)
+		return at, err == nil
+	case json.Number:
+		n, wrong := integerValue(v.String())
+		return n, wrong == nil
+	case []any:
+		for i := range v {
+			if v[i], ok = p.decode(v[i]); !ok {
+				return nil, false
+			}
+		}
+		return v, p.List
+	case bool:
+		return v, true
+	}
+	return nil, value == nil && p.Optional()
 }
 
 // datetimeValue returns the datetime that datetimeForm has found: with an offset a time.Time in UTC,

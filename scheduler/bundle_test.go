@@ -161,7 +161,7 @@ func (b *bundle) startAttempt(id string, attempt int64, listener string, timeout
 
 // task is the task of listener l of a job's attempt 1, as the worker of its first delivery has it.
 func (b *bundle) task(id string) *scripts.Task {
-	task, _ := b.s.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "l", scripts.Entry{Stream: b.s.Keys.Task("l"), Group: scripts.Group, Consumer: "c"}, nil)
+	task, _ := b.s.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "l", scripts.Entry{Stream: b.s.Keys.Task("l"), Consumer: "c"})
 	return task
 }
 

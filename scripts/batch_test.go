@@ -482,7 +482,7 @@ func TestScriptsThatRedisForgot(t *testing.T) {
 			if err != nil || outcomes[0] != OK {
 				t.Errorf("start %s: %v %v", id, outcomes, err)
 			}
-			task, _ := s.Tasks.New(Message{id, 1}, "l", Entry{}, nil)
+			task, _ := s.Tasks.New(Message{id, 1}, "l", Entry{})
 			if outcome, err := task.Take(t.Context(), Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != OK {
 				t.Errorf("take %s: %v %v", id, outcome, err)
 			}

@@ -201,17 +201,17 @@ func (w *chaosWorker) once(ctx context.Context) {
 	for name, value := range entries[0].Values {
 		fields[name], _ = value.(string)
 	}
-	m, ok := ParseMessage(fields)
+	entry := Entry{Stream: stream, Consumer: w.name, ID: entries[0].ID, Fields: fields}
+	m, ok := entry.Message()
 	if !ok {
 		w.t.Error(fields)
 		return
 	}
-	entry := Entry{Stream: stream, Group: Group, Consumer: w.name, ID: entries[0].ID}
 	var err error
 	if w.step == job.StepFanIn {
 		err = w.fold(ctx, m, entry, fields, silent)
 	} else {
-		err = w.task(ctx, m, entry, fields, silent)
+		err = w.task(ctx, m, entry, silent)
 	}
 	if err != nil && !errors.Is(err, errDies) && ctx.Err() == nil {
 		w.t.Error(err)
@@ -226,8 +226,8 @@ func (w *chaosWorker) told(ctx context.Context, e Entry, outcome Outcome) error 
 	return w.s.Streams.Ack(ctx, e.Stream, e.ID)
 }
 
-func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, fields map[string]string, silent bool) error {
-	task, first := w.s.Tasks.New(m, w.step, e, fields)
+func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, silent bool) error {
+	task, first := w.s.Tasks.New(m, w.step, e)
 	try := w.count(&w.tries)
 	if !first || silent {
 		take := Take{Owner: fmt.Sprint(w.name, "/", try), Known: []string{"d"}, Redelivered: silent}

@@ -33,7 +33,7 @@ func (c claim) stream() string {
 // renew renews the lease of the entry, or of an owner that does not read the stream.
 func (c claim) renew(ctx context.Context, lease time.Duration) (Outcome, error) {
 	return c.outcome(ctx, call(ctx, "renew_step", []string{c.Keys.Job(c.id), c.stream()},
-		c.attempt, c.step, c.token, millis(lease), Margin.Milliseconds(), c.entry.Group, c.entry.Consumer, c.entry.ID))
+		c.attempt, c.step, c.token, millis(lease), Margin.Milliseconds(), Group, c.entry.Consumer, c.entry.ID))
 }
 
 // Requeue says how a step that could not be done is retried.

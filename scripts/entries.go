@@ -10,12 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// StreamEntry is an entry of a stream.
-type StreamEntry struct {
-	ID     string
-	Fields map[string]string
-}
-
 // Len returns the number of entries of a stream.
 func (s Entries) Len(ctx context.Context, stream string) (int64, error) {
 	c := redis.NewIntCmd(ctx, "xlen", stream)
@@ -24,30 +18,30 @@ func (s Entries) Len(ctx context.Context, stream string) (int64, error) {
 }
 
 // First returns the oldest entries of a stream, at most count.
-func (s Entries) First(ctx context.Context, stream string, count int64) ([]StreamEntry, error) {
+func (s Entries) First(ctx context.Context, stream string, count int64) ([]Entry, error) {
 	return s.between(ctx, stream, "-", "+", count)
 }
 
 // Get returns an entry of a stream; false: it does not exist. It returns ErrBroken if the key is not a
 // stream.
-func (s Entries) Get(ctx context.Context, stream, id string) (StreamEntry, bool, error) {
+func (s Entries) Get(ctx context.Context, stream, id string) (Entry, bool, error) {
 	found, err := s.between(ctx, stream, id, id, 1)
 	if err != nil || len(found) == 0 {
-		return StreamEntry{}, false, err
+		return Entry{}, false, err
 	}
 	return found[0], true, nil
 }
 
 // After returns a page of the entries of a stream after an entry, the oldest first. A page that is not
 // full is the last one.
-func (s Entries) After(ctx context.Context, stream, id string) (page []StreamEntry, full bool, err error) {
+func (s Entries) After(ctx context.Context, stream, id string) (page []Entry, full bool, err error) {
 	page, err = s.between(ctx, stream, "("+id, "+", pageSize)
 	return page, len(page) == pageSize, err
 }
 
 // Newest returns the newest entries of a stream, at most count, the newest first, of those between two
 // entries; empty: of all.
-func (s Entries) Newest(ctx context.Context, stream, after, before string, count int64) ([]StreamEntry, error) {
+func (s Entries) Newest(ctx context.Context, stream, after, before string, count int64) ([]Entry, error) {
 	from, to := "+", "-"
 	if before != "" {
 		from = "(" + before
@@ -60,7 +54,7 @@ func (s Entries) Newest(ctx context.Context, stream, after, before string, count
 
 // Wait returns the next entries of a stream after an entry. It waits for one at most that long, and
 // then returns none.
-func (s Entries) Wait(ctx context.Context, stream, id string, d time.Duration) ([]StreamEntry, error) {
+func (s Entries) Wait(ctx context.Context, stream, id string, d time.Duration) ([]Entry, error) {
 	found, err := s.blocking.XRead(ctx, &redis.XReadArgs{
 		Streams: []string{stream, id}, Count: pageSize, Block: max(d, time.Millisecond),
 	}).Result()
@@ -69,7 +63,7 @@ func (s Entries) Wait(ctx context.Context, stream, id string, d time.Duration) (
 	} else if err != nil {
 		return nil, fmt.Errorf("read %s: %w", stream, err)
 	}
-	return entriesOf(found[0].Messages), nil
+	return EntriesOf(stream, "", found[0].Messages), nil
 }
 
 // Last returns the id of the newest entry of a stream, or one before all entries if it has none.
@@ -82,8 +76,8 @@ func (s Entries) Last(ctx context.Context, stream string) (string, error) {
 }
 
 // NewestPages iterates over the entries of a stream, page by page, the newest first.
-func (s Entries) NewestPages(ctx context.Context, stream string) iter.Seq2[[]StreamEntry, error] {
-	return func(yield func([]StreamEntry, error) bool) {
+func (s Entries) NewestPages(ctx context.Context, stream string) iter.Seq2[[]Entry, error] {
+	return func(yield func([]Entry, error) bool) {
 		for before := ""; ; {
 			page, err := s.Newest(ctx, stream, "", before, pageSize)
 			if !yield(page, err) || err != nil || len(page) < pageSize {
@@ -94,27 +88,16 @@ func (s Entries) NewestPages(ctx context.Context, stream string) iter.Seq2[[]Str
 	}
 }
 
-func (s Entries) between(ctx context.Context, stream, from, to string, count int64) ([]StreamEntry, error) {
+func (s Entries) between(ctx context.Context, stream, from, to string, count int64) ([]Entry, error) {
 	return s.read(ctx, stream, "xrange", from, to, count)
 }
 
-func (s Entries) read(ctx context.Context, stream, command, from, to string, count int64) ([]StreamEntry, error) {
+func (s Entries) read(ctx context.Context, stream, command, from, to string, count int64) ([]Entry, error) {
 	c := redis.NewXMessageSliceCmd(ctx, command, stream, from, to, "count", count)
 	if err := s.send(ctx, c); err != nil {
 		return nil, err
 	}
-	return entriesOf(c.Val()), nil
-}
-
-func entriesOf(messages []redis.XMessage) []StreamEntry {
-	entries := make([]StreamEntry, len(messages))
-	for i, m := range messages {
-		entries[i] = StreamEntry{ID: m.ID, Fields: make(map[string]string, len(m.Values))}
-		for name, value := range m.Values {
-			entries[i].Fields[name], _ = value.(string)
-		}
-	}
-	return entries
+	return EntriesOf(stream, "", c.Val()), nil
 }
 
 // Reader returns the consumer that has read an entry, and how long ago it did or has renewed its lease;
@@ -158,11 +141,11 @@ func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, af
 
 // TakeOver makes entries pending for a consumer that are idle for at least that long, and returns them.
 // It claims only these: XAUTOCLAIM would add the consumer to the stream, from Redis 7.2 on.
-func (s Entries) TakeOver(ctx context.Context, stream, consumer string, idle time.Duration, ids []string) ([]StreamEntry, error) {
+func (s Entries) TakeOver(ctx context.Context, stream, consumer string, idle time.Duration, ids []string) ([]Entry, error) {
 	args := []any{"xclaim", stream, Group, consumer, idle.Milliseconds()}
 	c := redis.NewXMessageSliceCmd(ctx, append(args, asArgs(ids)...)...)
 	if err := s.send(ctx, c); err != nil {
 		return nil, err
 	}
-	return entriesOf(c.Val()), nil
+	return EntriesOf(stream, consumer, c.Val()), nil
 }

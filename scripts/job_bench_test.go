@@ -52,7 +52,7 @@ func BenchmarkJobInRedis(b *testing.B) {
 			var tasks []*Task
 			step("read", func() error {
 				for _, m := range readMany(b, s, s.Keys.Task(l), jobs) {
-					task, _ := s.Tasks.New(Message{m.Values["id"].(string), 1}, l, Entry{s.Keys.Task(l), Group, "c", m.ID}, nil)
+					task, _ := s.Tasks.New(Message{m.Values["id"].(string), 1}, l, Entry{Stream: s.Keys.Task(l), Consumer: "c", ID: m.ID})
 					tasks = append(tasks, task)
 				}
 				return nil
@@ -69,7 +69,7 @@ func BenchmarkJobInRedis(b *testing.B) {
 		var small []Small
 		step("read", func() error {
 			for _, m := range readMany(b, s, s.Keys.FanIn, jobs) {
-				small = append(small, Small{Message: Message{m.Values["id"].(string), 1}, Stage: 1, Entry: Entry{s.Keys.FanIn, Group, "c", m.ID}})
+				small = append(small, Small{Message: Message{m.Values["id"].(string), 1}, Stage: 1, Entry: Entry{Stream: s.Keys.FanIn, Consumer: "c", ID: m.ID}})
 			}
 			return nil
 		})

@@ -366,13 +366,13 @@ func (m *machine) hand(step string, e *mEntry, silent bool, lease time.Duration)
 	m.workers++
 	h := &mHand{e: e, step: step, worker: fmt.Sprint("w", m.workers), silent: silent}
 	e.with = h.worker
-	entry := Entry{Stream: m.stream(step), Group: Group, Consumer: h.worker, ID: e.id}
-	message, ok := ParseMessage(e.fields)
+	entry := h.entry(m)
+	message, ok := entry.Message()
 	if !ok {
 		m.t.Fatal("no message", e.fields)
 	}
 	if !isFold(step) && !e.cancel() {
-		h.task, h.ready = m.s.Tasks.New(message, step, entry, e.fields)
+		h.task, h.ready = m.s.Tasks.New(message, step, entry)
 		h.ready = h.ready && !silent
 		h.task.Lease = lease
 	}
@@ -382,11 +382,11 @@ func (m *machine) hand(step string, e *mEntry, silent bool, lease time.Duration)
 }
 
 func (h *mHand) entry(m *machine) Entry {
-	return Entry{Stream: m.stream(h.step), Group: Group, Consumer: h.worker, ID: h.e.id}
+	return Entry{Stream: m.stream(h.step), Consumer: h.worker, ID: h.e.id, Fields: h.e.fields}
 }
 
 func (h *mHand) message() Message {
-	message, _ := ParseMessage(h.e.fields)
+	message, _ := Entry{Fields: h.e.fields}.Message()
 	return message
 }
 
@@ -438,7 +438,7 @@ func (m *machine) takeOver(t *rapid.T, step string, e *mEntry) *mHand {
 
 func (m *machine) movedField(t *rapid.T) {
 	h := m.drawHand(t, canPutBack)
-	if err := m.s.Streams.MoveToEnd(t.Context(), m.stream(h.step), h.e.id, h.e.fields); err != nil {
+	if err := m.s.Streams.MoveToEnd(t.Context(), h.entry(m)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(m.streams[h.step], h.e) {

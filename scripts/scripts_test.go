@@ -61,15 +61,15 @@ func read(t testing.TB, s *Scripts, stream, consumer string) (e Entry, fields ma
 	for name, value := range found[0].Messages[0].Values {
 		fields[name], _ = value.(string)
 	}
-	return Entry{Stream: stream, Group: Group, Consumer: consumer, ID: found[0].Messages[0].ID}, fields, true
+	return Entry{Stream: stream, Consumer: consumer, ID: found[0].Messages[0].ID, Fields: fields}, fields, true
 }
 
 // firstTask reads a task that is delivered for the first time.
 func firstTask(t testing.TB, s *Scripts, listener, consumer string) *Task {
 	t.Helper()
 	entry, fields, ok := read(t, s, s.Keys.Task(listener), consumer)
-	m, valid := ParseMessage(fields)
-	task, first := s.Tasks.New(m, listener, entry, fields)
+	m, valid := entry.Message()
+	task, first := s.Tasks.New(m, listener, entry)
 	if !ok || !valid || !first {
 		t.Fatalf("no first delivery: %+v", fields)
 	}
@@ -85,7 +85,7 @@ func takenOver(t testing.TB, s *Scripts, from *Task, consumer string) *Task {
 	if err := s.rdb.XClaimJustID(t.Context(), &redis.XClaimArgs{Stream: e.Stream, Group: Group, Consumer: consumer, Messages: []string{e.ID}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	task, _ := s.Tasks.New(Message{from.ID, from.Attempt}, from.Listener, e, nil)
+	task, _ := s.Tasks.New(from.Message, from.Listener, e)
 	if outcome, err := task.Take(t.Context(), Take{Owner: consumer, Known: []string{"d"}, Redelivered: true}); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}

@@ -13,21 +13,37 @@ import (
 // Group is the consumer group of every stream that Fanfold reads.
 const Group = "fanfold"
 
-// Entry names a message that a worker has.
+// Entry is an entry of a stream.
 type Entry struct {
-	Stream, Group, Consumer, ID string
+	Stream     string
+	Consumer   string // for which it is pending; empty: not known
+	ID         string
+	Fields     map[string]string
+	Deliveries int64 // how often it was delivered, including this time; 0: not known
 }
 
-// Message names what an entry of a stream is about.
+// EntriesOf returns the entries of a stream that Redis has sent to a consumer.
+func EntriesOf(stream, consumer string, messages []redis.XMessage) []Entry {
+	entries := make([]Entry, len(messages))
+	for i, m := range messages {
+		entries[i] = Entry{Stream: stream, Consumer: consumer, ID: m.ID, Fields: make(map[string]string, len(m.Values))}
+		for name, value := range m.Values {
+			entries[i].Fields[name], _ = value.(string)
+		}
+	}
+	return entries
+}
+
+// Message names the attempt of a job that an entry is about.
 type Message struct {
 	ID      string
 	Attempt int64
 }
 
-// ParseMessage reads the id and the attempt of an entry; false if they are missing or invalid.
-func ParseMessage(fields map[string]string) (Message, bool) {
-	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
-	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
+// Message returns what the entry is about. It returns false if id or attempt is missing or not valid.
+func (e Entry) Message() (Message, bool) {
+	attempt, err := strconv.ParseInt(e.Fields["attempt"], 10, 64)
+	return Message{e.Fields["id"], attempt}, report.ValidID(e.Fields["id"]) && err == nil && attempt > 0
 }
 
 // EntryTime is when an entry was appended, by Redis's clock.
@@ -96,15 +112,15 @@ const movedField = "moved"
 
 // MoveToEnd moves a pending entry to the end of its stream, atomically. A task must then be taken:
 // its message no longer says what a first delivery needs.
-func (s Streams) MoveToEnd(ctx context.Context, stream, entry string, fields map[string]string) error {
-	args := []any{Group, entry}
-	for name, value := range fields {
+func (s Streams) MoveToEnd(ctx context.Context, e Entry) error {
+	args := []any{Group, e.ID}
+	for name, value := range e.Fields {
 		if name != "of" && name != "parameters" && name != movedField {
 			args = append(args, name, value)
 		}
 	}
 	args = append(args, movedField, 1)
-	_, err := s.outcome(ctx, call(ctx, "move_to_end", []string{stream}, args...))
+	_, err := s.outcome(ctx, call(ctx, "move_to_end", []string{e.Stream}, args...))
 	return err
 }
 

@@ -14,10 +14,9 @@ import (
 
 // Task is one listener's part of a job, as one worker has it.
 type Task struct {
-	ID       string
-	Attempt  int64
+	Message
 	Listener string
-	Entry    Entry // its message, which is acknowledged with the task's end; empty: none
+	Entry    Entry // it is acknowledged with the task's end; empty: none
 	// Generation grows with every take; 0: the task was delivered for the first time, and
 	// the pending list of its stream says who has it.
 	Generation int64
@@ -36,14 +35,15 @@ type Task struct {
 
 // New returns the task of a message. If first is true and the entry is delivered for the
 // first time, the entry says enough to work on it; otherwise the task must be taken.
-func (s Tasks) New(m Message, listener string, entry Entry, fields map[string]string) (t *Task, first bool) {
-	t = &Task{s: s.conn, ID: m.ID, Attempt: m.Attempt, Listener: listener, Entry: entry, Tries: 1}
-	i := strings.LastIndexByte(fields["of"], '/')
+func (s Tasks) New(m Message, listener string, entry Entry) (t *Task, first bool) {
+	t = &Task{s: s.conn, Message: m, Listener: listener, Entry: entry, Tries: 1}
+	of := entry.Fields["of"]
+	i := strings.LastIndexByte(of, '/')
 	if i < 0 {
 		return t, false
 	}
-	t.Report, t.Definition = fields["of"][:i], fields["of"][i+1:]
-	if p, ok := fields["parameters"]; ok {
+	t.Report, t.Definition = of[:i], of[i+1:]
+	if p, ok := entry.Fields["parameters"]; ok {
 		t.Parameters = []byte(p)
 	}
 	return t, true

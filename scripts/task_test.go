@@ -133,7 +133,7 @@ func TestAnEntryThatWaitedForLong(t *testing.T) {
 	for _, id := range []string{"runs", "ended", "taken"} {
 		started(t, s, id, time.Hour, "l")
 	}
-	other, _ := s.Tasks.New(Message{ID: "taken", Attempt: 1}, "l", Entry{}, nil)
+	other, _ := s.Tasks.New(Message{ID: "taken", Attempt: 1}, "l", Entry{})
 	if outcome, err := other.Take(ctx, Take{Owner: "other", Known: []string{attempt("taken", time.Hour, "l").Definition}}); outcome != OK || err != nil {
 		t.Fatal(outcome, err)
 	}
@@ -164,7 +164,7 @@ func TestADecisionOutlivesTheDeadline(t *testing.T) {
 		started(t, s, id, time.Hour, "l")
 		client.PExpire(ctx, s.Keys.Job(id), time.Minute)
 	}
-	task, _ := s.Tasks.New(Message{ID: "fails", Attempt: 1}, "l", Entry{}, nil)
+	task, _ := s.Tasks.New(Message{ID: "fails", Attempt: 1}, "l", Entry{})
 	if outcome, err := task.Fail(ctx, "it is broken", job.BlameSource); outcome != OK || err != nil {
 		t.Fatal(outcome, err)
 	}

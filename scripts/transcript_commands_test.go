@@ -172,21 +172,18 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 		return "done", p.s.Streams.Ack(ctx, e.Stream, e.ID)
 	},
 	"move-to-end": func(p *player, ctx context.Context, w words) (string, error) { // worker
-		e, fields := p.hands[w.at(1)].entry, map[string]string{}
+		e := p.hands[w.at(1)].entry
 		found, err := p.client.XRange(ctx, e.Stream, e.ID, e.ID).Result()
 		if err != nil || len(found) == 0 {
 			return "it is gone", err
 		}
-		for name, value := range found[0].Values {
-			fields[name], _ = value.(string)
-		}
 		for range 2 { // the answer to the first call is lost
-			err = errors.Join(err, p.s.Streams.MoveToEnd(ctx, e.Stream, e.ID, fields))
+			err = errors.Join(err, p.s.Streams.MoveToEnd(ctx, e))
 		}
 		return "done", err
 	},
 	"invent": func(p *player, _ context.Context, w words) (string, error) { // step worker attempt= [generation=]: one that is made up
-		h := &hand{worker: w.at(2), step: w.at(1), entry: Entry{Stream: p.key(w.at(1)), Group: Group, Consumer: w.at(2), ID: "1-1"}}
+		h := &hand{worker: w.at(2), step: w.at(1), entry: Entry{Stream: p.key(w.at(1)), Consumer: w.at(2), ID: "1-1"}}
 		p.give(h, map[string]string{"id": jobID, "attempt": w.option("attempt", "1"), "stage": w.option("stage", "0")})
 		if h.task != nil {
 			h.task.Generation = w.optionNumber("generation")
@@ -198,7 +195,8 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 // give gives an entry to a worker and says what that can do with it.
 func (p *player) give(h *hand, fields map[string]string) string {
 	p.hands[h.worker] = h
-	m, ok := ParseMessage(fields)
+	h.entry.Fields = fields
+	m, ok := h.entry.Message()
 	h.message = m
 	switch {
 	case h.step == "@jobs":
@@ -214,7 +212,7 @@ func (p *player) give(h *hand, fields map[string]string) string {
 	case fields["cancel"] != "":
 		return "cancelled, memo=" + fields["memo"]
 	}
-	task, first := p.s.Tasks.New(m, h.step, h.entry, fields)
+	task, first := p.s.Tasks.New(m, h.step, h.entry)
 	h.task = task
 	if !first {
 		return "to be taken"

@@ -32,7 +32,7 @@ func (f *FanIn) handle(ctx context.Context, entries []step.Entry) []step.Result 
 	})
 	each(jobs, func(i int, w *work) {
 		if w.claimed {
-			results[i] = step.Conclude(ctx, claims{FanIn: f, stream: f.Scripts.Keys.FanIn}, w, w.result)
+			results[i] = step.Conclude(ctx, claims{FanIn: f}, w, w.result)
 		}
 	})
 	return results
@@ -41,7 +41,7 @@ func (f *FanIn) handle(ctx context.Context, entries []step.Entry) []step.Result 
 // claim claims a job and takes it to its next stage or to its end; failed is the result of an earlier
 // try without a claim.
 func (f *FanIn) claim(ctx context.Context, entry step.Entry, failed step.Result) step.Result {
-	return step.Single(ctx, claims{f, f.Scripts.Keys.FanIn, failed}, entry, f.Limits.Lease, &f.leases)
+	return step.Single(ctx, claims{f, failed}, entry, f.Limits.Lease, &f.leases)
 }
 
 // open reads the states and data of small jobs. Those that need a claim have the result Elsewhere.
@@ -49,7 +49,7 @@ func (f *FanIn) open(ctx context.Context, entries []step.Entry) ([]*work, error)
 	small := make([]scripts.Small, len(entries))
 	for i, entry := range entries {
 		b := entry.Content.(barrier)
-		small[i] = scripts.Small{Message: b.Message, Stage: b.stage, Entry: f.entry(f.Scripts.Keys.FanIn, entry)}
+		small[i] = scripts.Small{Message: b.Message, Stage: b.stage, Entry: entry.Entry}
 	}
 	folds, err := step.Insist(ctx, f.Log, "read jobs", func() ([]*scripts.Fold, error) {
 		return f.Scripts.Folds.Open(ctx, small)
@@ -67,17 +67,12 @@ func (f *FanIn) open(ctx context.Context, entries []step.Entry) ([]*work, error)
 	return jobs, nil
 }
 
-// entry is an entry of one of the streams as the scripts know it.
-func (f *FanIn) entry(stream string, e step.Entry) scripts.Entry {
-	return scripts.Entry{Stream: stream, Group: scripts.Group, Consumer: f.Consumer, ID: e.ID}
-}
-
 // putBack leaves an untouched job to another process.
 func (f *FanIn) putBack(ctx context.Context, entry step.Entry) step.Result {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	if err := step.Ensure(ctx, f.Log, "put job back", func() error {
-		return f.Scripts.Streams.MoveToEnd(ctx, f.Scripts.Keys.FanIn, entry.ID, entry.Fields)
+		return f.Scripts.Streams.MoveToEnd(ctx, entry.Entry)
 	}); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}

@@ -13,7 +13,6 @@ import (
 // claims handles one entry at a time: it claims the job and takes it to its next stage or to its end.
 type claims struct {
 	*FanIn
-	stream string      // of the entries
 	failed step.Result // of an earlier try without a claim
 }
 
@@ -27,7 +26,7 @@ func (c claims) Claim(ctx context.Context, entry step.Entry) (*work, step.Result
 	}
 	claim := scripts.Claim{
 		Message: b.Message, Stage: b.stage, Worker: c.Consumer + "/" + strconv.FormatInt(c.claims.Add(1), 10),
-		Known: c.known, Redelivered: b.silent, Entry: c.entry(c.stream, entry),
+		Known: c.known, Redelivered: b.silent, Entry: entry.Entry,
 	}
 	var fold *scripts.Fold
 	outcome, err := step.Insist(ctx, c.Log, "claim job", func() (outcome scripts.Outcome, err error) {

@@ -95,7 +95,7 @@ func TestALostAnswerIsNoTry(t *testing.T) {
 	t.Parallel()
 	s, _ := newScripts(t)
 	start(t, s, "1", "d", time.Hour, "a")
-	task, _ := s.Tasks.New(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{}, nil)
+	task, _ := s.Tasks.New(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{})
 	for range 2 {
 		if outcome, err := task.Take(t.Context(), scripts.Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != scripts.OK || task.Tries != 1 || task.Failure != "" || task.Generation != 1 {
 			t.Fatalf("%v %+v %v", outcome, task, err)
@@ -138,7 +138,7 @@ func TestAFullRedisAdvances(t *testing.T) {
 		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			t.Fatal(err)
 		}
-		read := step.Entry{ID: entry, Deliveries: 1, Fields: fields}
+		read := step.Entry{Entry: scripts.Entry{Stream: s.Keys.FanIn, Consumer: "c", ID: entry, Deliveries: 1, Fields: fields}}
 		read.Content, read.Leased = parse(read)
 		e.handle(ctx, []step.Entry{read})
 		state, err := s.Jobs.Read(ctx, id)

@@ -61,7 +61,7 @@ func (f *FanIn) Run(ctx context.Context) error {
 		content, _ = parse(entry)
 		return content, true
 	}
-	large.Handle = step.Singles(claims{FanIn: f, stream: large.Stream}, f.Limits.Lease, &f.leases)
+	large.Handle = step.Singles(claims{FanIn: f}, f.Limits.Lease, &f.leases)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -83,7 +83,7 @@ type barrier struct {
 // parse returns the barrier of an entry, nil if it is none, and whether the job needs a claim: it is
 // large, must end, or this is not its first delivery.
 func parse(entry step.Entry) (content any, needsClaim bool) {
-	message, ok := scripts.ParseMessage(entry.Fields)
+	message, ok := entry.Message()
 	if !ok {
 		return nil, true
 	}

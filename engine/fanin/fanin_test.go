@@ -610,7 +610,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	<-begun
 	entry := f.client.XRange(t.Context(), f.s.Keys.FanIn, "-", "+").Val()[0].ID
 	held := claim(t, f.s, "1", scripts.Claim{
-		Worker: "new/1", Redelivered: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn, Group: scripts.Group, Consumer: "new", ID: entry},
+		Worker: "new/1", Redelivered: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn, Consumer: "new", ID: entry},
 	})
 	close(finish)
 	stop()

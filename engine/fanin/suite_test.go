@@ -56,7 +56,7 @@ func complete(t testing.TB, s *scripts.Scripts, id, listener, value string) {
 
 func completeWith(t testing.TB, s *scripts.Scripts, id, listener string, chunk scripts.Chunk) {
 	t.Helper()
-	task, _ := s.Tasks.New(scripts.Message{ID: id, Attempt: 1}, listener, scripts.Entry{}, nil)
+	task, _ := s.Tasks.New(scripts.Message{ID: id, Attempt: 1}, listener, scripts.Entry{})
 	if outcome, err := task.Complete(t.Context(), chunk, 0); outcome < scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
@@ -71,7 +71,7 @@ func delivered(t testing.TB, client *redis.Client, stream, consumer string) (ent
 		t.Fatal(err)
 	}
 	for _, m := range found[0].Messages {
-		entries = append(entries, scripts.Entry{Stream: stream, Group: scripts.Group, Consumer: consumer, ID: m.ID})
+		entries = append(entries, scripts.Entry{Stream: stream, Consumer: consumer, ID: m.ID})
 	}
 	return entries
 }

@@ -36,8 +36,8 @@ func TestIDsOfAPartitionThatIsAway(t *testing.T) {
 	}
 	e := newTrigger(engine.Options{Scripts: here, Partitions: all})
 	items := []*item{
-		{Entry: step.Entry{ID: "1-0", Fields: map[string]string{"id": theirs}}},
-		{Entry: step.Entry{ID: "2-0", Fields: map[string]string{"id": ours}}},
+		{Entry: step.Entry{Entry: scripts.Entry{ID: "1-0", Fields: map[string]string{"id": theirs}}}},
+		{Entry: step.Entry{Entry: scripts.Entry{ID: "2-0", Fields: map[string]string{"id": ours}}}},
 	}
 	began := time.Now()
 	intake{e.Engine}.sendToOwn(t.Context(), items)

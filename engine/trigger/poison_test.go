@@ -18,7 +18,7 @@ func TestAPoisonousPushIsRefused(t *testing.T) {
 	if _, err := s.Receipts.Note(t.Context(), "7", "a/5-0"); err != nil {
 		t.Fatal(err)
 	}
-	results := e.handle(t.Context(), []step.Entry{{ID: "5-0", Fields: map[string]string{"id": "7", "reply_to": "a"}, Deliveries: maxDeliveries + 1}})
+	results := e.handle(t.Context(), []step.Entry{{Entry: scripts.Entry{ID: "5-0", Fields: map[string]string{"id": "7", "reply_to": "a"}, Deliveries: maxDeliveries + 1}}})
 	if results[0].Kind != step.Unusable {
 		t.Errorf("%+v", results)
 	}

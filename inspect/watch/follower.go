@@ -109,6 +109,6 @@ func (f *follower) next(ctx context.Context, limit time.Duration,
 	return ids, nil
 }
 
-func eventOf(e scripts.StreamEntry) Event {
+func eventOf(e scripts.Entry) Event {
 	return Event{ID: e.Fields["id"], Name: e.Fields["event"], At: scripts.EntryTime(e.ID), Fields: e.Fields}
 }

@@ -169,17 +169,22 @@ func TestPatience(t *testing.T) {
 	t.Parallel()
 	p := NewPatience(t.Context(), 100*time.Millisecond, errSlow)
 	defer p.Stop()
-	rest := func() error { <-time.NewTimer(200 * time.Millisecond).C; return nil }
-	if err := p.Stopped(rest); err != nil || p.Over() {
-		t.Errorf("over: %v", err)
+	resume := p.Pause()
+	<-time.NewTimer(200 * time.Millisecond).C
+	if resume(); p.Over() {
+		t.Error("the time was over while it was paused")
 	}
 	p.Restart(100 * time.Millisecond)
 	<-p.Context().Done()
 	if !p.Over() {
 		t.Error(context.Cause(p.Context()))
 	}
-	if err := (*Patience)(nil).Stopped(func() error { return errSlow }); !errors.Is(err, errSlow) {
-		t.Error(err)
+	unlimited := NewPatience(t.Context(), 0, errSlow)
+	defer unlimited.Stop()
+	unlimited.Pause()()
+	unlimited.Restart(0)
+	if <-time.NewTimer(10 * time.Millisecond).C; unlimited.Over() {
+		t.Error("no limit is over")
 	}
 }
 

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,8 +17,12 @@ type Patience struct {
 	cause  error // of the context when the time is over
 }
 
-// NewPatience starts a time limit. Cause is the cause of its context when the time is over.
+// unlimited is a limit that is never reached.
+const unlimited = 100 * 365 * 24 * time.Hour
+
+// NewPatience starts a time limit; 0: none. Cause is the cause of its context when the time is over.
 func NewPatience(parent context.Context, limit time.Duration, cause error) *Patience {
+	limit = cmp.Or(limit, unlimited)
 	p := &Patience{end: time.Now().Add(limit), cause: cause}
 	p.ctx, p.cancel = context.WithCancelCause(parent)
 	p.timer = time.AfterFunc(limit, func() { p.cancel(cause) })
@@ -27,36 +32,23 @@ func NewPatience(parent context.Context, limit time.Duration, cause error) *Pati
 // Context ends with the time limit, its parent, or Stop.
 func (p *Patience) Context() context.Context { return p.ctx }
 
-// Without runs f without counting its time.
-func (p *Patience) Without(f func() error) error {
+// Pause stops the time until resume is called.
+func (p *Patience) Pause() (resume func()) {
+	if !p.timer.Stop() {
+		return func() {}
+	}
 	began := time.Now()
-	err := f()
-	if took := time.Since(began); took > time.Millisecond && p.timer.Stop() {
-		p.end = p.end.Add(took)
+	return func() {
+		p.end = p.end.Add(time.Since(began))
 		p.timer.Reset(time.Until(p.end))
 	}
-	return err
 }
 
-// Stopped is Without for functions that may take longer than the time that is left. A nil Patience
-// only runs f.
-func (p *Patience) Stopped(f func() error) error {
-	if p == nil || !p.timer.Stop() {
-		return f()
-	}
-	began := time.Now()
-	err := f()
-	p.end = p.end.Add(time.Since(began))
-	p.timer.Reset(time.Until(p.end))
-	return err
-}
-
-// Restart starts the time limit again. A nil Patience does nothing.
+// Restart starts the time limit again, with another limit.
 func (p *Patience) Restart(limit time.Duration) {
-	if p != nil {
-		p.end = time.Now().Add(limit)
-		p.timer.Reset(limit)
-	}
+	limit = cmp.Or(limit, unlimited)
+	p.end = time.Now().Add(limit)
+	p.timer.Reset(limit)
 }
 
 // Over reports whether the time is over.

@@ -65,7 +65,7 @@ func (r *Runs) refresh(ctx context.Context) error {
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	found, failed := make([][]scripts.StreamEntry, len(r.parts)), make([]error, len(r.parts))
+	found, failed := make([][]scripts.Entry, len(r.parts)), make([]error, len(r.parts))
 	var reads sync.WaitGroup
 	for i, s := range r.parts {
 		reads.Go(func() {

@@ -4,31 +4,31 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // handled are the entries that a Reader handles. It is safe for concurrent use.
 type handled struct {
+	stream, consumer string
+
 	mu      sync.Mutex
 	ids     map[string]bool
 	suspect string // the one of them that may have crashed its workers; empty: none
 }
 
-// add converts messages and marks them as handled here. Messages that are already handled here are
-// left out.
+// add marks messages of the stream as handled here. It leaves out those that are already handled here.
 func (h *handled) add(messages []redis.XMessage) []Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var entries []Entry
-	for _, m := range messages {
+	for _, m := range scripts.EntriesOf(h.stream, h.consumer, messages) {
 		if h.ids[m.ID] {
 			continue
 		}
 		h.ids[m.ID] = true
-		e := Entry{ID: m.ID, Deliveries: 1, Fields: make(map[string]string, len(m.Values))}
-		for k, v := range m.Values {
-			e.Fields[k], _ = v.(string)
-		}
-		entries = append(entries, e)
+		m.Deliveries = 1
+		entries = append(entries, Entry{Entry: m})
 	}
 	return entries
 }

@@ -16,13 +16,11 @@ import (
 // block is how long one read waits for entries. It bounds how long a stop takes.
 const block = time.Second
 
-// Entry is one message of a stream.
+// Entry is an entry that a Reader has read.
 type Entry struct {
-	ID         string
-	Fields     map[string]string
-	Deliveries int64 // how often it was delivered, including this time
-	Content    any   // from Options.Parse
-	Leased     bool  // the same: its handler has a lease
+	scripts.Entry
+	Content any  // from Options.Parse
+	Leased  bool // the same: its handler has a lease
 }
 
 // maxBatched is the maximum number of deliveries together with other entries, if Batch is set.
@@ -72,7 +70,7 @@ type Reader struct {
 
 // New returns a Reader. It does no I/O.
 func New(o Options) *Reader {
-	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part), handled: handled{ids: map[string]bool{}}}
+	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part), handled: handled{stream: o.Stream, consumer: o.Consumer, ids: map[string]bool{}}}
 	for range o.Slots {
 		r.free <- struct{}{}
 	}

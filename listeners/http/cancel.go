@@ -20,7 +20,8 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 	if !ok || f.Cancel == nil || task.Memo == nil {
 		return nil
 	}
-	r := &reader{source: s, task: task, fields: f, memo: &memo{}}
+	r := &reader{source: s, task: task, fields: f, memo: &memo{}, time: ask.NewPatience(ctx, 0, nil)}
+	defer r.time.Stop()
 	if err := json.Unmarshal(task.Memo, r.memo); err != nil {
 		return listeners.Permanent(fmt.Errorf("the memo: %w", err))
 	}

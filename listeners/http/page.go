@@ -157,7 +157,8 @@ func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	digest := sha256.New()
 	w := newWalk(io.TeeReader(answer.Body, digest), func(row any) error {
 		p.rows++
-		return answer.Time.Without(func() error { return r.rows.add(row) })
+		defer answer.Time.Pause()()
+		return r.rows.add(row)
 	}, result.Next, result.Count)
 	err = w.run(result.Rows)
 	switch {

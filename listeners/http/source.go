@@ -52,11 +52,10 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 		task.Begin()
 	}
 	r := &reader{source: s, task: task, fields: f, rows: newRows(task.Listener, f, out)}
-	if limit := task.Listener.Timeout; limit > 0 {
-		r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or request less from the API", ErrTimeout, limit))
-		defer r.time.Stop()
-		ctx = r.time.Context()
-	}
+	limit := task.Listener.Timeout
+	r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or request less from the API", ErrTimeout, limit))
+	defer r.time.Stop()
+	ctx = r.time.Context()
 	err := r.read(ctx)
 	if err == nil {
 		return r.rows.end()
@@ -133,7 +132,8 @@ func (r *reader) waitForRate(ctx context.Context) error {
 		patience = listeners.PatienceLater
 	}
 	r.asked = true
-	return r.time.Stopped(func() error { return r.task.WaitForRate(ctx, patience) })
+	defer r.time.Pause()()
+	return r.task.WaitForRate(ctx, patience)
 }
 
 // bind returns the value for a name in a request.

@@ -211,7 +211,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	take := func(name string) *scripts.Task {
 		t.Helper()
 		entry := s.Redis.XRange(ctx, sc.Keys.Task(name), "-", "+").Val()[0]
-		task, _ := sc.Tasks.New(scripts.Message{ID: id, Attempt: 1}, name, scripts.Entry{Stream: sc.Keys.Task(name), Group: scripts.Group, Consumer: "w", ID: entry.ID}, nil)
+		task, _ := sc.Tasks.New(scripts.Message{ID: id, Attempt: 1}, name, scripts.Entry{Stream: sc.Keys.Task(name), Consumer: "w", ID: entry.ID})
 		if outcome, err := task.Take(ctx, scripts.Take{Owner: "w/1", Known: []string{hash}}); err != nil || outcome != scripts.OK {
 			t.Fatal(outcome, err)
 		}

@@ -57,8 +57,8 @@ func (s States) ReadyWith(id, hash string) {
 		if entry.Values["id"] != id {
 			continue
 		}
-		of := scripts.Entry{Stream: stream, Group: scripts.Group, ID: entry.ID}
-		task, _ := sc.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "one", of, nil)
+		of := scripts.Entry{Stream: stream, ID: entry.ID}
+		task, _ := sc.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "one", of)
 		outcome, err := task.Complete(ctx, scripts.Chunk{
 			Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
 			Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
@@ -90,7 +90,7 @@ func (s States) Claim(id, worker string) *scripts.Fold {
 	if err != nil {
 		s.Fatal(err)
 	}
-	entry := scripts.Entry{Stream: sc.Keys.FanIn, Group: scripts.Group, Consumer: worker}
+	entry := scripts.Entry{Stream: sc.Keys.FanIn, Consumer: worker}
 	for _, m := range claimed {
 		if m.Values["id"] == id {
 			entry.ID = m.ID
