@@ -20,40 +20,39 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 	if !ok || f.Cancel == nil || task.Memo == nil {
 		return nil
 	}
-	r := &reader{source: s, task: task, fields: f, memo: &memo{}, time: ask.NewPatience(ctx, 0, nil)}
-	defer r.time.Stop()
-	if err := json.Unmarshal(task.Memo, r.memo); err != nil {
+	js := &jobs{reader: &reader{source: s, task: task, fields: f, time: ask.NewPatience(ctx, 0, nil)}}
+	defer js.time.Stop()
+	if err := json.Unmarshal(task.Memo, &js.memo); err != nil {
 		return listeners.Permanent(fmt.Errorf("the memo: %w", err))
 	}
 	var failed error
-	for i := range r.memo.Jobs {
-		j := &r.memo.Jobs[i]
-		r.batch = i
+	for i := range js.memo.Jobs {
+		j := &js.memo.Jobs[i]
 		if j.ID == "" && j.Asked && f.Submit.Unknown.Answer == LookUpJob {
-			id, err := r.lookUp(ctx)
+			id, err := js.lookUp(ctx, js.part(i))
 			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("the job with the key %s: %w", r.key(), err))
+				failed = errors.Join(failed, fmt.Errorf("the job with the key %s: %w", js.key(js.part(i)), err))
 			}
 			j.ID = id
 		}
 		if j.ID != "" && !j.Done {
-			failed = errors.Join(failed, s.end(ctx, r))
+			failed = errors.Join(failed, js.end(ctx, js.part(i)))
 		}
 	}
 	return failed
 }
 
-// end cancels the current job. A job that does not exist or has ended is a success.
-func (s *Source) end(ctx context.Context, r *reader) error {
-	cancel := r.fields.Cancel
+// end cancels a job. A job that does not exist or has ended is a success.
+func (js *jobs) end(ctx context.Context, p part) error {
+	cancel := js.fields.Cancel
 	if cancel == nil {
 		return nil
 	}
-	asked, err := r.request(*cancel)
+	asked, err := js.request(*cancel, p)
 	if err != nil {
 		return err
 	}
-	a, err := s.do(ctx, asked)
+	a, err := js.source.do(ctx, asked)
 	if f := ask.As(err); f != nil {
 		switch f.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
@@ -63,7 +62,7 @@ func (s *Source) end(ctx context.Context, r *reader) error {
 	if err == nil {
 		a.Close()
 	} else if ctx.Err() != nil {
-		err = fmt.Errorf("API %s: %s: %w", s.api.Name, asked.what, err)
+		err = js.source.about(asked, err)
 	}
 	return err
 }

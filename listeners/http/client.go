@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 )
 
 // request is a complete request.
@@ -116,7 +117,7 @@ func remedy(code int, job bool) string {
 }
 
 // patient returns the error of a task for a busy API.
-func (s *Source) patient(err error) error {
+func patient(err error) error {
 	if f := ask.As(err); f != nil && f.Kind == ask.Busy {
 		return wait(f, err)
 	}
@@ -133,6 +134,9 @@ func wait(f *ask.Failure, err error) error {
 
 // excerpt cuts a text of an API to one short line without secrets.
 func (s *Source) excerpt(text string) string { return ask.Excerpt([]byte(text), s.secrets) }
+
+// shorten is excerpt for the id of a job.
+func (s *Source) shorten(id string) string { return report.ShortenTo(s.excerpt(id), 100) }
 
 // Reach checks that the API's name resolves, that its host accepts connections, and for https that
 // its certificate is valid. It sends no request. If there is a proxy, it connects to the proxy.
@@ -182,19 +186,4 @@ func (s *Source) short(ctx context.Context, asked request) (document any, header
 		return nil, nil, fmt.Errorf("API %s: %s: %w", s.api.Name, asked.what, err)
 	}
 	return document, a.Header, nil
-}
-
-// request fills in a request for the current batch.
-func (r *reader) request(of Request) (request, error) {
-	what := of.Method + " " + of.Path
-	about := of.UsesName("{id}") && r.memo != nil
-	if about {
-		what += " (job " + r.name() + ")"
-	}
-	target, body, err := fillRequest(of, r.bind)
-	if err != nil {
-		return request{}, listeners.Permanent(fmt.Errorf("API %s: %s: %w", r.source.api.Name, what, err))
-	}
-	u, err := r.source.target(target)
-	return request{what: what, job: about, method: of.Method, url: u, body: body, headers: http.Header{}}, err
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // memo has the vendor's jobs of a task, over all of its tries.
@@ -28,23 +28,28 @@ type job struct {
 	Done  bool   `json:"done,omitempty"`
 }
 
+// jobs reads the rows that jobs of the API make.
+type jobs struct {
+	*reader
+	memo memo
+}
+
 // errTotal is the cause of a task that exceeded its total.
 var errTotal = errors.New("the total of the listener is over")
 
-// job reads the rows that a job of the API makes.
-func (r *reader) job(ctx context.Context) error {
-	m := memo{Started: time.Now().UnixMilli()}
+// readJobs reads the rows that jobs of the API make, over all tries.
+func (r *reader) readJobs(ctx context.Context) error {
+	js := &jobs{r, memo{Started: time.Now().UnixMilli()}}
 	if r.task.Memo != nil {
-		if err := json.Unmarshal(r.task.Memo, &m); err != nil {
+		if err := json.Unmarshal(r.task.Memo, &js.memo); err != nil {
 			return listeners.Permanent(fmt.Errorf("the memo of an earlier try: %w", err))
 		}
 	}
-	r.memo = &m
-	ctx, cancel := context.WithDeadlineCause(ctx, time.UnixMilli(m.Started).Add(r.fields.Total), errTotal)
+	ctx, cancel := context.WithDeadlineCause(ctx, time.UnixMilli(js.memo.Started).Add(r.fields.Total), errTotal)
 	defer cancel()
-	err := r.jobs(ctx)
+	err := js.read(ctx)
 	if errors.Is(context.Cause(ctx), errTotal) && err != nil && !listeners.Lost(err) {
-		r.abandon(ctx)
+		js.abandon(ctx)
 		return r.over(err)
 	}
 	return err
@@ -62,13 +67,16 @@ func (r *reader) over(err error) error {
 	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or request less%s", l.Source, r.fields.Total, last))
 }
 
+// part is what requests about a job are about.
+func (js *jobs) part(i int) part { return part{batch: i, job: js.memo.Jobs[i].ID} }
+
 // abandon cancels the open jobs, best effort.
-func (r *reader) abandon(ctx context.Context) {
+func (js *jobs) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
-	for i, j := range r.memo.Jobs {
-		if r.batch = i; j.ID != "" && !j.Done {
-			_ = r.source.end(ctx, r)
+	for i, j := range js.memo.Jobs {
+		if j.ID != "" && !j.Done {
+			_ = js.end(ctx, js.part(i))
 		}
 	}
 }
@@ -76,23 +84,21 @@ func (r *reader) abandon(ctx context.Context) {
 // abandonTime is the timeout of abandon.
 const abandonTime = 10 * time.Second
 
-// jobs creates missing jobs, polls open ones, and reads their rows when all are done.
-func (r *reader) jobs(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+// read creates missing jobs, polls open ones, and reads their rows when all are done.
+func (js *jobs) read(ctx context.Context) error {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !r.memo.All {
-		if err := r.submitAll(ctx); err != nil {
+	if !js.memo.All {
+		if err := js.submitAll(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.look(ctx); err != nil {
+	if err := js.poll(ctx); err != nil {
 		return err
 	}
-	r.values = nil
-	for i := range r.memo.Jobs {
-		r.batch = i
-		if err := r.pages(ctx); err != nil {
+	for i := range js.memo.Jobs {
+		if err := js.readPages(ctx, js.part(i)); err != nil {
 			return err
 		}
 	}
@@ -100,70 +106,60 @@ func (r *reader) jobs(ctx context.Context) error {
 }
 
 // remember stores the memo.
-func (r *reader) remember(ctx context.Context) error {
-	text, err := json.Marshal(r.memo)
+func (js *jobs) remember(ctx context.Context) error {
+	text, err := json.Marshal(js.memo)
 	if err != nil {
 		return listeners.Permanent(err)
 	}
 	if len(text) > maxMemo {
-		return listeners.Permanent(fmt.Errorf("more jobs at API %s than a memo can contain (%d): raise the batch of the listener", r.task.Listener.Source, len(r.memo.Jobs)))
+		return listeners.Permanent(fmt.Errorf("more jobs at API %s than a memo can contain (%d): raise the batch of the listener", js.task.Listener.Source, len(js.memo.Jobs)))
 	}
-	return r.task.Remember(ctx, text)
+	return js.task.Remember(ctx, text)
 }
 
 // maxMemo leaves space for what a Runner adds.
 const maxMemo = 60 << 10
 
-// look polls the open jobs. It returns a Wait while one is open.
-func (r *reader) look(ctx context.Context) error {
-	p := r.fields.Poll
+// poll polls the open jobs. It returns a Wait while one is open.
+func (js *jobs) poll(ctx context.Context) error {
+	p, changed := js.fields.Poll, false
 	var open []string
-	wait, changed := p.Every, false
-	for i := range r.memo.Jobs {
-		if r.memo.Jobs[i].Done {
+	wait := p.Every
+	for i, j := range js.memo.Jobs {
+		if j.Done {
 			continue
 		}
-		r.batch = i
-		asked, err := r.request(p.Request)
-		if err != nil {
-			return err
-		}
-		if err := r.waitForRate(ctx); err != nil {
-			return err
-		}
-		document, header, err := r.source.short(ctx, asked)
+		status, document, header, err := js.status(ctx, js.part(i))
 		if err != nil {
 			if changed {
-				err = errors.Join(r.remember(ctx), err)
+				err = errors.Join(js.remember(ctx), err)
 			}
-			return r.source.patient(err)
+			return err
 		}
+		name := js.source.shorten(j.ID)
 		value, _ := p.Status.Find(document)
-		status, ok := scalar(value)
 		switch {
-		case !ok:
-			return listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not a status", r.source.api.Name, asked.what, p.Status, shown(value)))
 		case slices.Contains(p.Done, status):
-			r.memo.Jobs[i].Done, changed = true, true
+			js.memo.Jobs[i].Done, changed = true, true
 		case slices.Contains(p.Failed, status):
-			return listeners.Permanent(r.failed(status, document))
+			return listeners.Permanent(fmt.Errorf("API %s: job %s is %s%s", js.source.api.Name, name, status, js.why(document)))
 		case len(p.Working) > 0 && !slices.Contains(p.Working, status):
 			return listeners.Permanent(fmt.Errorf("API %s: job %s: %s is %s, which is in none of done, failed and working: add it to one of them",
-				r.source.api.Name, r.name(), p.Status, shown(value)))
+				js.source.api.Name, name, p.Status, shown(value)))
 		default:
-			open = append(open, fmt.Sprintf("job %s is %s", r.name(), shown(value)))
+			open = append(open, fmt.Sprintf("job %s is %s", name, shown(value)))
 			wait = max(wait, ask.RetryAfter(header, time.Now()))
 		}
 	}
 	if changed {
-		if err := r.remember(ctx); err != nil {
+		if err := js.remember(ctx); err != nil {
 			return err
 		}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("API %s: %s", r.source.api.Name, open[0])
+	what := fmt.Sprintf("API %s: %s", js.source.api.Name, open[0])
 	if n := len(open); n > 1 {
 		what += fmt.Sprintf(", and %d more", n-1)
 	}
@@ -173,20 +169,37 @@ func (r *reader) look(ctx context.Context) error {
 	return listeners.Wait(wait, what)
 }
 
-// failed returns the error of a failed job.
-func (r *reader) failed(status string, document any) error {
-	why := ""
-	if value, ok := r.fields.Poll.Error.Find(document); ok && value != nil {
-		text, single := scalar(value)
-		if !single {
-			text = shown(value)
-		}
-		why = ": " + r.source.excerpt(text)
+// status requests the status of a job.
+func (js *jobs) status(ctx context.Context, p part) (status string, document any, header http.Header, err error) {
+	poll := js.fields.Poll
+	asked, err := js.request(poll.Request, p)
+	if err != nil {
+		return "", nil, nil, err
 	}
-	return fmt.Errorf("API %s: job %s is %s%s", r.source.api.Name, r.name(), status, why)
+	if err := js.waitForRate(ctx); err != nil {
+		return "", nil, nil, err
+	}
+	document, header, err = js.source.short(ctx, asked)
+	if err != nil {
+		return "", nil, nil, patient(err)
+	}
+	value, _ := poll.Status.Find(document)
+	status, ok := scalar(value)
+	if !ok {
+		err = listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not a status", js.source.api.Name, asked.what, poll.Status, shown(value)))
+	}
+	return status, document, header, err
 }
 
-// name returns the id of the current job as one short line.
-func (r *reader) name() string {
-	return report.ShortenTo(r.source.excerpt(r.memo.Jobs[r.batch].ID), 100)
+// why returns the reason of a failed job, with a colon; empty: the answer has none.
+func (js *jobs) why(document any) string {
+	value, ok := js.fields.Poll.Error.Find(document)
+	if !ok || value == nil {
+		return ""
+	}
+	text, single := scalar(value)
+	if !single {
+		text = shown(value)
+	}
+	return ": " + js.source.excerpt(text)
 }

@@ -33,87 +33,103 @@ type page struct {
 	url    *url.URL
 }
 
-// pages reads all pages of a result.
-func (r *reader) pages(ctx context.Context) error {
-	result := r.fields.Result
-	asked, err := r.request(result.Request)
+// paging reads the pages of a result.
+type paging struct {
+	*reader
+	what  string // for messages
+	first *url.URL
+	seen  map[[sha256.Size]byte]int // numbers of pages, by the digests of their texts and URLs
+	total int                       // rows
+}
+
+// readPages reads all pages of the result of a part.
+func (r *reader) readPages(ctx context.Context, p part) error {
+	asked, err := r.request(r.fields.Result.Request, p)
 	if err != nil {
 		return err
 	}
-	first, what := asked.url, asked.what
-	seen := map[[sha256.Size]byte]int{sha256.Sum256([]byte(first.String())): 0} // pages and their URLs, by digest
-	total := 0
+	ps := &paging{r, asked.what, asked.url, map[[sha256.Size]byte]int{sha256.Sum256([]byte(asked.url.String())): 0}, 0}
 	for number := 0; ; number++ {
-		switch {
-		case result.Page != "":
-			asked.url = with(first, result.Page, strconv.Itoa(result.First+number))
-		case result.Offset != "":
-			asked.url = with(first, result.Offset, strconv.Itoa(total))
-		}
-		p, err := r.page(ctx, asked, number)
-		if err != nil {
+		more, err := ps.read(ctx, &asked, number)
+		if err != nil || !more {
 			return err
-		}
-		total += p.rows
-		if before, twice := seen[p.digest]; twice && p.rows > 0 {
-			return fmt.Errorf("API %s: %s: page %d repeats page %d", r.source.api.Name, what, number+1, before+1)
-		}
-		seen[p.digest] = number
-		last := p.rows == 0
-		if result.Page == "" && result.Offset == "" {
-			if asked, last, err = r.next(asked, first, p); err != nil {
-				return err
-			}
-			way := sha256.Sum256([]byte(asked.url.String()))
-			if before, twice := seen[way]; twice && !last {
-				return fmt.Errorf("API %s: %s: page %d leads to the same page as page %d", r.source.api.Name, what, number+1, before+1)
-			}
-			seen[way] = number
-		} else if count, ok := scalar(p.count); ok && count == strconv.Itoa(total) {
-			last = true
-		}
-		if last {
-			return r.counted(p, total)
 		}
 	}
 }
 
-// next makes the request for the next page; last is true if there is none.
-func (r *reader) next(asked request, first *url.URL, p page) (after request, last bool, err error) {
-	result := r.fields.Result
+// read reads a page. If there is another one, it changes the request to it.
+func (ps *paging) read(ctx context.Context, asked *request, number int) (more bool, err error) {
+	result := ps.fields.Result
+	switch {
+	case result.Page != "":
+		asked.url = with(ps.first, result.Page, strconv.Itoa(result.First+number))
+	case result.Offset != "":
+		asked.url = with(ps.first, result.Offset, strconv.Itoa(ps.total))
+	}
+	p, err := ps.page(ctx, *asked, number)
+	if err != nil {
+		return false, err
+	}
+	ps.total += p.rows
+	if before, twice := ps.seen[p.digest]; twice && p.rows > 0 {
+		return false, fmt.Errorf("API %s: %s: page %d repeats page %d", ps.source.api.Name, ps.what, number+1, before+1)
+	}
+	ps.seen[p.digest] = number
+	last := p.rows == 0
+	if result.Page == "" && result.Offset == "" {
+		if last, err = ps.next(asked, p); err != nil {
+			return false, err
+		}
+		way := sha256.Sum256([]byte(asked.url.String()))
+		if before, twice := ps.seen[way]; twice && !last {
+			return false, fmt.Errorf("API %s: %s: page %d leads to the same page as page %d", ps.source.api.Name, ps.what, number+1, before+1)
+		}
+		ps.seen[way] = number
+	} else if count, ok := scalar(p.count); ok && count == strconv.Itoa(ps.total) {
+		last = true
+	}
+	if last {
+		return false, ps.counted(p)
+	}
+	return true, nil
+}
+
+// next changes the request to that for the next page; last is true if there is none.
+func (ps *paging) next(asked *request, p page) (last bool, err error) {
+	result, api := ps.fields.Result, ps.source.api.Name
 	text, ok := scalar(p.next)
 	switch {
 	case p.next == nil, p.next == false, ok && text == "":
-		return asked, true, nil
+		return true, nil
 	case !ok:
-		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which names no page", r.source.api.Name, asked.what, result.Next, shown(p.next)))
+		return false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which names no page", api, asked.what, result.Next, shown(p.next)))
 	case result.NextAs.Query != "":
-		asked.url = with(first, result.NextAs.Query, text)
-		return asked, false, nil
+		asked.url = with(ps.first, result.NextAs.Query, text)
+		return false, nil
 	}
 	to, err := p.url.Parse(text)
-	if err != nil || !ask.SameHost(to, first) {
+	if err != nil || !ask.SameHost(to, ps.first) {
 		text, _, _ = strings.Cut(text, "?") // the query may contain a token
-		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: the next page is %.100q, which is not on the host of the API", r.source.api.Name, asked.what, text))
+		return false, listeners.Permanent(fmt.Errorf("API %s: %s: the next page is %.100q, which is not on the host of the API", api, asked.what, text))
 	}
 	to.Fragment = ""
 	asked.url = to
-	return asked, false, nil
+	return false, nil
 }
 
 // counted compares the number of rows with the count in the API's answer.
-func (r *reader) counted(p page, total int) error {
-	result := r.fields.Result
+func (ps *paging) counted(p page) error {
+	result, api := ps.fields.Result, ps.source.api.Name
 	text, _ := scalar(p.count)
 	switch {
-	case !result.Count.Given() || text == strconv.Itoa(total):
+	case !result.Count.Given() || text == strconv.Itoa(ps.total):
 		return nil
 	case !p.counts:
-		return fmt.Errorf("API %s: count: the answer has no %s: correct result.count", r.source.api.Name, result.Count)
+		return fmt.Errorf("API %s: count: the answer has no %s: correct result.count", api, result.Count)
 	case result.Page == "" && result.Offset == "":
-		return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s: is result.next right?", r.source.api.Name, total, result.Count, shown(p.count))
+		return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s: is result.next right?", api, ps.total, result.Count, shown(p.count))
 	}
-	return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s", r.source.api.Name, total, result.Count, shown(p.count))
+	return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s", api, ps.total, result.Count, shown(p.count))
 }
 
 // with sets a value in the query of a URL.

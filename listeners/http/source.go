@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
@@ -72,54 +74,58 @@ type reader struct {
 	task   listeners.Task
 	fields *Fields // of its listener
 	rows   *rows
-	values []any         // the batch of an earlier stage
-	batch  int           // its number
-	memo   *memo         // nil without jobs
 	asked  bool          // this try has sent a request
-	time   *ask.Patience // of the try; nil: no limit
+	time   *ask.Patience // of the try
+}
+
+// part is what a request is about.
+type part struct {
+	batch  int    // number of the batch
+	values []any  // of the batch; nil: none
+	job    string // id of the vendor's job; empty: none
 }
 
 // read requests the rows, once for every batch of values.
 func (r *reader) read(ctx context.Context) error {
 	if r.fields.Submit != nil {
-		return r.job(ctx)
+		return r.readJobs(ctx)
 	}
-	if r.task.Listener.From == nil {
-		return r.pages(ctx)
-	}
-	for batch, err := range r.batches(ctx) {
+	for p, err := range r.parts(ctx) {
 		if err != nil {
 			return err
 		}
-		r.values = batch
-		if err := r.pages(ctx); err != nil {
+		if err := r.readPages(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// batches iterates over the distinct values of an earlier stage in lists of the listener's
-// batch: JSON as it was found.
-func (r *reader) batches(ctx context.Context) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		var batch []any
+// parts iterates over the distinct values of an earlier stage in batches of the listener: JSON as it
+// was found. A listener that uses no such values has one part.
+func (r *reader) parts(ctx context.Context) iter.Seq2[part, error] {
+	return func(yield func(part, error) bool) {
+		var p part
+		if r.task.Listener.From == nil {
+			yield(p, nil)
+			return
+		}
 		_, values := r.task.Distinct(ctx)
 		for raw, err := range values {
 			if err != nil {
-				yield(nil, err)
+				yield(p, err)
 				return
 			}
-			if batch = append(batch, json.RawMessage(slices.Clone(raw))); len(batch) < r.fields.Batch {
+			if p.values = append(p.values, json.RawMessage(slices.Clone(raw))); len(p.values) < r.fields.Batch {
 				continue
 			}
-			if !yield(batch, nil) {
+			if !yield(p, nil) {
 				return
 			}
-			batch = nil
+			p = part{batch: p.batch + 1}
 		}
-		if len(batch) > 0 {
-			yield(batch, nil)
+		if len(p.values) > 0 {
+			yield(p, nil)
 		}
 	}
 }
@@ -136,17 +142,41 @@ func (r *reader) waitForRate(ctx context.Context) error {
 	return r.task.WaitForRate(ctx, patience)
 }
 
+// request fills in a request for a part.
+func (r *reader) request(of Request, p part) (request, error) {
+	what := of.Method + " " + of.Path
+	about := p.job != "" && of.UsesName("{id}")
+	if about {
+		what += " (job " + r.source.shorten(p.job) + ")"
+	}
+	target, body, err := fillRequest(of, func(name string) (any, bool) { return r.bind(name, p) })
+	if err != nil {
+		return request{}, listeners.Permanent(fmt.Errorf("API %s: %s: %w", r.source.api.Name, what, err))
+	}
+	u, err := r.source.target(target)
+	return request{what: what, job: about, method: of.Method, url: u, body: body, headers: http.Header{}}, err
+}
+
 // bind returns the value for a name in a request.
-func (r *reader) bind(name string) (any, bool) {
+func (r *reader) bind(name string, p part) (any, bool) {
 	if from := r.task.Listener.From; from != nil && name == from.String() {
-		return r.values, r.values != nil
+		return p.values, p.values != nil
 	}
 	switch name {
 	case "{id}":
-		return r.memo.Jobs[r.batch].ID, r.memo.Jobs[r.batch].ID != ""
+		return p.job, p.job != ""
 	case "{key}":
-		return r.key(), true
+		return r.key(p), true
 	}
 	v, ok := r.task.Parameters[name]
 	return v, ok
+}
+
+// key returns the idempotency key of a part, the same in every try.
+func (r *reader) key(p part) string {
+	key := fmt.Sprintf("%s%s/%d/%s", r.source.prefix, r.task.ID, r.task.Attempt, r.task.Listener.Name)
+	if r.task.Listener.From != nil {
+		key += "/" + strconv.Itoa(p.batch)
+	}
+	return key
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
@@ -13,87 +12,77 @@ import (
 )
 
 // submitAll creates the jobs of all batches.
-func (r *reader) submitAll(ctx context.Context) error {
-	if r.task.Listener.From == nil {
-		if err := r.submit(ctx, 0); err != nil {
+func (js *jobs) submitAll(ctx context.Context) error {
+	for p, err := range js.parts(ctx) {
+		if err != nil {
 			return err
 		}
-	} else {
-		i := 0
-		for batch, err := range r.batches(ctx) {
-			if err != nil {
-				return err
-			}
-			r.values = batch
-			if err := r.submit(ctx, i); err != nil {
-				return err
-			}
-			i++
+		if err := js.submit(ctx, p); err != nil {
+			return err
 		}
 	}
-	r.memo.All = true
-	return r.remember(ctx)
+	js.memo.All = true
+	return js.remember(ctx)
 }
 
 // submit creates the job of a batch, unless it exists. It stores in the memo that a request will be
 // sent before it sends it, so that after a crash it is known that the job may exist.
-func (r *reader) submit(ctx context.Context, batch int) error {
-	for len(r.memo.Jobs) <= batch {
-		r.memo.Jobs = append(r.memo.Jobs, job{})
+func (js *jobs) submit(ctx context.Context, p part) error {
+	for len(js.memo.Jobs) <= p.batch {
+		js.memo.Jobs = append(js.memo.Jobs, job{})
 	}
-	j, s := &r.memo.Jobs[batch], r.fields.Submit
-	r.batch = batch
+	j, s := &js.memo.Jobs[p.batch], js.fields.Submit
 	if j.ID != "" {
 		return nil
 	}
-	asked, err := r.request(s.Request)
+	asked, err := js.request(s.Request, p)
 	if err != nil {
 		return err
 	}
 	again := j.Asked
-	if r.idempotent() {
-		asked.headers.Set(r.source.api.Idempotency, r.key())
+	if js.source.idempotent() {
+		asked.headers.Set(js.source.api.Idempotency, js.key(p))
 	} else if again {
-		if err := r.unknown(ctx, j); err != nil || j.ID != "" {
+		if err := js.unknown(ctx, j, p); err != nil || j.ID != "" {
 			return err
 		}
 	}
 	if !again {
-		r.asked = false // a new try keeps the jobs of the batches before
+		js.asked = false // a new try keeps the jobs of the batches before
 	}
-	if err := r.waitForRate(ctx); err != nil {
+	if err := js.waitForRate(ctx); err != nil {
 		return err // before the memo says that a request was sent
 	}
 	if !j.Asked {
 		j.Asked = true
-		if err := r.remember(ctx); err != nil {
+		if err := js.remember(ctx); err != nil {
 			return err
 		}
 	}
 	asked.alone = true
-	document, _, err := r.source.short(ctx, asked)
+	document, _, err := js.source.short(ctx, asked)
 	switch f := ask.As(err); {
 	case err == nil:
-	case again && r.keyed() && f != nil && f.Code == http.StatusConflict:
+	case again && js.keyed() && f != nil && f.Code == http.StatusConflict:
 		// The API still works on the first request with this key. Any other 409 is permanent.
-		return wait(f, r.source.about(asked, f))
+		return wait(f, js.source.about(asked, f))
 	case again: // an earlier request may have created the job
-		return r.source.patient(err)
+		return patient(err)
 	case refused(err):
 		j.Asked = false
-		return errors.Join(r.remember(ctx), r.source.patient(err))
+		return errors.Join(js.remember(ctx), patient(err))
 	case ctx.Err() == nil && s.Unknown.Answer == FailJob:
-		return r.doubtful(err)
+		return js.doubtful(err)
 	default:
-		return r.source.patient(err)
+		return patient(err)
 	}
 	id, ok := identity(s.ID.Find(document))
 	if !ok {
-		return listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s, which should be the job's id", r.source.api.Name, asked.what, s.ID))
+		return listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s, which should be the job's id", js.source.api.Name, asked.what, s.ID))
 	}
 	*j = job{ID: id}
-	if err := r.remember(ctx); err != nil {
-		r.orphan(ctx, err)
+	if err := js.remember(ctx); err != nil {
+		js.orphan(ctx, p.batch, err)
 		return err
 	}
 	return nil
@@ -116,57 +105,57 @@ func refused(err error) bool {
 }
 
 // orphan cancels a job that was created, but not stored in the memo, if no later try can find it.
-func (r *reader) orphan(ctx context.Context, why error) {
+func (js *jobs) orphan(ctx context.Context, batch int, why error) {
 	// A later try finds it by its key.
-	if errors.Is(why, listeners.ErrEnded) || errors.Is(why, listeners.ErrTaken) && !r.keyed() {
-		_ = r.source.end(context.WithoutCancel(ctx), r)
+	if errors.Is(why, listeners.ErrEnded) || errors.Is(why, listeners.ErrTaken) && !js.keyed() {
+		_ = js.end(context.WithoutCancel(ctx), js.part(batch))
 	}
 }
 
 // idempotent reports whether the API recognises repeated requests.
-func (r *reader) idempotent() bool {
-	name := r.source.api.Idempotency
+func (s *Source) idempotent() bool {
+	name := s.api.Idempotency
 	return name != "" && name != report.NotIdempotent
 }
 
 // keyed reports whether requests for a job contain the key.
-func (r *reader) keyed() bool {
-	return r.idempotent() || r.fields.Submit.Unknown.Answer == LookUpJob
+func (js *jobs) keyed() bool {
+	return js.source.idempotent() || js.fields.Submit.Unknown.Answer == LookUpJob
 }
 
 // unknown handles a request for a job that was sent without an answer.
-func (r *reader) unknown(ctx context.Context, j *job) error {
-	s := r.fields.Submit
+func (js *jobs) unknown(ctx context.Context, j *job, p part) error {
+	s := js.fields.Submit
 	switch s.Unknown.Answer {
 	case FailJob:
-		return r.doubtful(errors.New("the worker died before it got the answer"))
+		return js.doubtful(errors.New("the worker died before it got the answer"))
 	case LookUpJob:
-		id, err := r.lookUp(ctx)
+		id, err := js.lookUp(ctx, p)
 		if err != nil || id == "" {
-			return r.source.patient(err)
+			return patient(err)
 		}
 		*j = job{ID: id}
-		return r.remember(ctx)
+		return js.remember(ctx)
 	}
 	return nil
 }
 
 // doubtful returns the error of a job that may exist.
-func (r *reader) doubtful(err error) error {
-	return listeners.Permanent(fmt.Errorf("API %s: it is not known whether the job was created: %w; look for the job in the API, and run the record again if the job does not exist or is not needed", r.source.api.Name, err))
+func (js *jobs) doubtful(err error) error {
+	return listeners.Permanent(fmt.Errorf("API %s: it is not known whether the job was created: %w; look for the job in the API, and run the record again if the job does not exist or is not needed", js.source.api.Name, err))
 }
 
 // lookUp finds a job by its key; empty: there is none.
-func (r *reader) lookUp(ctx context.Context) (id string, err error) {
-	look := r.fields.Submit.Unknown.LookUp
-	asked, err := r.request(look.Request)
+func (js *jobs) lookUp(ctx context.Context, p part) (id string, err error) {
+	look := js.fields.Submit.Unknown.LookUp
+	asked, err := js.request(look.Request, p)
 	if err == nil {
-		err = r.waitForRate(ctx)
+		err = js.waitForRate(ctx)
 	}
 	if err != nil {
 		return "", err
 	}
-	document, _, err := r.source.short(ctx, asked)
+	document, _, err := js.source.short(ctx, asked)
 	if f := ask.As(err); f != nil && f.Code == http.StatusNotFound {
 		return "", nil
 	}
@@ -178,18 +167,9 @@ func (r *reader) lookUp(ctx context.Context) (id string, err error) {
 		return "", nil
 	}
 	if id, ok = identity(value, true); !ok {
-		return "", listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not an id", r.source.api.Name, asked.what, look.ID, shown(value)))
+		return "", listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not an id", js.source.api.Name, asked.what, look.ID, shown(value)))
 	}
 	return id, nil
-}
-
-// key returns the idempotency key of a batch, the same in every try.
-func (r *reader) key() string {
-	key := fmt.Sprintf("%s%s/%d/%s", r.source.prefix, r.task.ID, r.task.Attempt, r.task.Listener.Name)
-	if r.task.Listener.From != nil {
-		key += "/" + strconv.Itoa(r.batch)
-	}
-	return key
 }
 
 // identity returns the text of a job's id.
