@@ -27,7 +27,7 @@ type Builder struct {
 	columns []builderColumn
 	fields  [][]byte // result of Fields
 	rows    int
-	bytes   int
+	bytes   int   // of all fields
 	err     error // first error of the current row
 }
 
@@ -50,19 +50,19 @@ func NewBuilder(columns []Column) *Builder {
 
 // Null gives the column a null.
 func (b *Builder) Null(col int) {
-	c := b.next(col)
+	c := b.columns[col].next()
 	c.text = append(c.text, "null"...)
 }
 
 // Int gives the column an integer.
 func (b *Builder) Int(col int, v int64) {
-	c := b.next(col)
+	c := b.columns[col].next()
 	c.text = strconv.AppendInt(c.text, v, 10)
 }
 
 // Uint gives the column an integer.
 func (b *Builder) Uint(col int, v uint64) {
-	c := b.next(col)
+	c := b.columns[col].next()
 	c.text = strconv.AppendUint(c.text, v, 10)
 }
 
@@ -70,7 +70,7 @@ func (b *Builder) Uint(col int, v uint64) {
 // or 64). NaN and infinities make EndRow fail: JSON cannot represent them.
 func (b *Builder) Float(col int, v float64, bits int) {
 	if b.isNumber(col, v) {
-		c := b.next(col)
+		c := b.columns[col].next()
 		c.text = appendFloat(c.text, v, bits)
 	}
 }
@@ -78,7 +78,7 @@ func (b *Builder) Float(col int, v float64, bits int) {
 // Fixed gives the column the number with this many decimals, as FLOAT(M,D) shows it.
 func (b *Builder) Fixed(col int, v float64, decimals int) {
 	if b.isNumber(col, v) {
-		c := b.next(col)
+		c := b.columns[col].next()
 		c.text = appendFixed(c.text, v, decimals)
 	}
 }
@@ -100,7 +100,7 @@ func (b *Builder) Text(col int, v []byte) {
 		b.fail(col, errors.New("the text is not UTF-8"))
 		return
 	}
-	c := b.next(col)
+	c := b.columns[col].next()
 	c.text = append(append(c.text, '"'), v[:plain]...)
 	if plain < len(v) {
 		c.text = appendEscaped(c.text, v[plain:])
@@ -110,7 +110,7 @@ func (b *Builder) Text(col int, v []byte) {
 
 // Binary gives the column bytes, as base64 with padding.
 func (b *Builder) Binary(col int, v []byte) {
-	c := b.next(col)
+	c := b.columns[col].next()
 	c.text = append(base64.StdEncoding.AppendEncode(append(c.text, '"'), v), '"')
 }
 
@@ -143,9 +143,6 @@ func (b *Builder) Full() bool { return b.rows >= MaxChunkRows || b.bytes >= MaxC
 // Rows returns the number of complete rows.
 func (b *Builder) Rows() int { return b.rows }
 
-// Bytes returns the total length of all fields.
-func (b *Builder) Bytes() int { return b.bytes }
-
 // Fields returns one complete JSON array per column; "[]" without rows. They are valid until the
 // next call of another method that changes the Builder. An incomplete row is dropped.
 func (b *Builder) Fields() [][]byte {
@@ -168,9 +165,8 @@ func (b *Builder) Reset() {
 	b.dropRow()
 }
 
-// next counts a value and returns its column, to whose text the caller appends the value.
-func (b *Builder) next(col int) *builderColumn {
-	c := &b.columns[col]
+// next counts a value and returns the column, to whose text the caller appends the value.
+func (c *builderColumn) next() *builderColumn {
 	c.values++
 	if len(c.text) > len("[") {
 		c.text = append(c.text, ',')

@@ -61,8 +61,8 @@ func TestBuilderValues(t *testing.T) {
 			if !json.Valid([]byte(got)) {
 				t.Errorf("%s is not JSON", got)
 			}
-			if b.Bytes() != len(got) {
-				t.Errorf("Bytes() = %d, but the field has %d", b.Bytes(), len(got))
+			if b.bytes != len(got) {
+				t.Errorf("%d bytes, but the field has %d", b.bytes, len(got))
 			}
 		})
 	}
@@ -110,14 +110,14 @@ func TestBuilderErrors(t *testing.T) {
 				}
 			}
 			row(1, "x")
-			size := b.Bytes()
+			size := b.bytes
 			test.give(b)
 			err := b.EndRow()
 			if err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
-			if b.Rows() != 1 || b.Bytes() != size {
-				t.Errorf("%d rows and %d bytes after a bad row, want 1 and %d", b.Rows(), b.Bytes(), size)
+			if b.Rows() != 1 || b.bytes != size {
+				t.Errorf("%d rows and %d bytes after a bad row, want 1 and %d", b.Rows(), b.bytes, size)
 			}
 			row(3, "y") // the bad row left nothing behind
 			if diff := cmp.Diff([]string{`[1,3]`, `["x","y"]`}, fieldTexts(b)); diff != "" {
@@ -155,8 +155,8 @@ func TestBuilderFields(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if diff := cmp.Diff([]string{"[]", "[]"}, fieldTexts(b)); diff != "" || b.Rows() != 0 || b.Bytes() != 4 {
-		t.Error(diff, b.Rows(), b.Bytes())
+	if diff := cmp.Diff([]string{"[]", "[]"}, fieldTexts(b)); diff != "" || b.Rows() != 0 || b.bytes != 4 {
+		t.Error(diff, b.Rows(), b.bytes)
 	}
 }
 
@@ -176,9 +176,9 @@ func TestBuilderFull(t *testing.T) {
 		t.Error("not full with MaxChunkRows")
 	}
 	text := bytes.Repeat([]byte("x"), 1000)
-	for byBytes.Bytes() < MaxChunkBytes {
+	for byBytes.bytes < MaxChunkBytes {
 		if byBytes.Full() {
-			t.Fatalf("full with %d bytes", byBytes.Bytes())
+			t.Fatalf("full with %d bytes", byBytes.bytes)
 		}
 		byBytes.Text(0, text)
 		byBytes.Text(1, text)

@@ -31,8 +31,11 @@ func SampleRow(b *dataset.Builder, i int) {
 func SampleChunks(t TB, rows int) (chunks [][][]byte, size int64) {
 	b := dataset.NewBuilder(SampleColumns)
 	flush := func() {
-		size += int64(b.Bytes())
-		chunks = append(chunks, copied(b.Fields()))
+		fields := copied(b.Fields())
+		for _, field := range fields {
+			size += int64(len(field))
+		}
+		chunks = append(chunks, fields)
 		b.Reset()
 	}
 	for i := range rows {
