@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
@@ -191,7 +192,7 @@ reports:
   bench:
     stages: [{listeners: [`+strings.Join(list, ", ")+`]}]
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
-`), decode.Environment{}, config.Kinds{Formats: formats.Config(), Sinks: sink.Kinds{dir.Kind}.Config()})
+`), decode.Environment{}, config.Kinds{Formats: formats.Config(), Sinks: sink.Kinds{dir.Kind}.Config(), Sources: listeners.Kinds{mysql.Kind}.Config()})
 	if err != nil {
 		return nil, err
 	}

@@ -196,15 +196,13 @@ func asArgs(texts []string) []any {
 
 // send runs commands in one round trip and returns their first error.
 func (s *conn) send(ctx context.Context, cmds ...redis.Cmder) error {
-	if err := s.do(ctx, cmds...); err != nil {
-		return err
-	}
+	ended := s.do(ctx, cmds...)
 	for _, c := range cmds {
 		if err := c.Err(); err != nil {
 			return asError(nameOf(c), err)
 		}
 	}
-	return nil
+	return ended
 }
 
 // outcome runs a script that answers with an outcome alone.
