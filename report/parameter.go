@@ -177,6 +177,9 @@ func (r *Report) Canonical(raw []byte) ([]byte, error) {
 // ErrParameters, means that another program has changed them.
 func (r *Report) Decode(canonical []byte) (map[string]any, error) {
 	values := make(map[string]any, len(r.Parameters))
+	if len(r.Parameters) == 0 && string(canonical) == "{}" {
+		return values, nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(canonical))
 	decoder.UseNumber() // a float64 would lose digits
 	if err := decoder.Decode(&values); err != nil {
