@@ -72,11 +72,11 @@ func With(more ...Kind) (k Kinds, err error) {
 		case action.Kind:
 			k.Actions = append(k.Actions, one)
 		default:
-			return k, fmt.Errorf("kinds: %s is a %T, which is no kind of format, sink, source or action", one.Names()[0], one)
+			return k, fmt.Errorf("%s is a %T, which is no kind of format, sink, source or action", one.Names()[0], one)
 		}
 		for _, name := range one.Names() {
 			if taken[name] {
-				return k, fmt.Errorf("kinds: %q belongs to two kinds of this program: rename one of them", name)
+				return k, fmt.Errorf("%q belongs to two kinds of this program: rename one of them", name)
 			}
 			taken[name] = true
 		}
