@@ -215,7 +215,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%+v", f)
 	}
 	s.must("timer ls", "overdue, no definition")
-	s.Serve(s.File)
+	stop := s.Serve(s.File)
 	id := s.Records.Insert("slow", `{"seconds": 60}`)
 	s.Jobs.Push(id)
 	s.Eventually("it runs", func() bool { return s.ask(id).Kind == why.KindRunning })
@@ -225,6 +225,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if f := s.finding("records to be started"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
+	stop() // otherwise the rebuild starts it
 	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
 	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
 		t.Errorf("%+v", f)

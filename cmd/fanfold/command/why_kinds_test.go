@@ -33,8 +33,8 @@ type whyCase struct {
 var whyCases = map[why.Kind]whyCase{
 	why.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused."},
 	why.KindRedisDenies:   {config: "denied", record: "PENDING", says: "Redis answers, but denies a command to the user of this configuration: memory of Redis: NOPERM "},
-	why.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs, "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
-	why.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused."},
+	why.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs, "x") }, says: "A key of Fanfold has another type: stream fanfold:jobs: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'."},
+	why.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: table `file_download_record`: dial tcp IP: connect: connection refused."},
 	why.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused"},
 	why.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user "},
 	why.KindPaused: {so: func(w *whyPlace) {
@@ -95,7 +95,7 @@ var whyCases = map[why.Kind]whyCase{
 		w.do("XADD", w.k.Quarantined, "*", "stream", w.k.Jobs, "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},
 	why.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1."},
-	why.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`},
+	why.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: a key is not what it should be: state of ID: the field job is "x".`},
 	why.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, but the record has attempt 1: the record was changed."},
 	why.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv"},
 	why.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis."},

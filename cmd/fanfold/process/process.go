@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
@@ -113,20 +112,27 @@ func connectRedis(p *Process) (err error) {
 	p.closers.add(p.Redis)
 	waiting := 13 // blocking reads of the trigger, fan-in, timers, ends and replies, and some spare connections
 	waiting += len(p.Config.ListenerNames())/step.MaxShared + 1
-	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*waiting+api.MaxStreams, redisdb.BlockingTimeout); err != nil {
+	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*waiting, redisdb.BlockingTimeout); err != nil {
 		return err
 	}
 	p.closers.add(p.Blocking)
-	for _, keys := range all {
-		p.Partitions = append(p.Partitions, scripts.New(scripts.Options{
-			Redis: p.Redis, Blocking: p.Blocking, Keys: keys, Shared: all[0],
-			JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
-		}))
-	}
+	p.Partitions = newPartitions(p.Config, p.Redis, p.Blocking)
 	p.seen = &quiet.Watch{Type: p.Partitions.Type}
 	p.seen.On(p.Redis)
 	p.seen.On(p.Blocking)
 	return nil
+}
+
+// newPartitions makes the partitions of a configuration with two clients, one of them for blocking reads.
+func newPartitions(c *config.Config, client, blocking redis.UniversalClient) (of scripts.Partitions) {
+	all := c.Keys.Partitions(c.Redis)
+	for _, keys := range all {
+		of = append(of, scripts.New(scripts.Options{
+			Redis: client, Blocking: blocking, Keys: keys, Shared: all[0],
+			JobBytes: c.Limits.JobBytes, Compress: c.Limits.Compress,
+		}))
+	}
+	return of
 }
 
 // connectSources makes the databases and the APIs.

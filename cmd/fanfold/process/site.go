@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/web"
 )
@@ -95,8 +96,8 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 // readers is the number of connections to the records that all browsers and clients share.
 const readers = 6
 
-// inspector makes an Inspector with its own connections to the records, so that browsers and workers do
-// not wait for each other.
+// inspector makes an Inspector with its own connections to the records and for blocking reads, so that
+// browsers and workers do not wait for each other.
 func (p site) inspector() (*inspect.Inspector, error) {
 	o := p.handles()
 	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
@@ -107,5 +108,12 @@ func (p site) inspector() (*inspect.Inspector, error) {
 	if o.Records, err = record.New(rows, p.Config.Records); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
+	following, err := redisdb.Connect(p.Config.Redis, api.MaxStreams, redisdb.BlockingTimeout)
+	if err != nil {
+		return nil, err
+	}
+	p.closers.add(following)
+	p.seen.On(following)
+	o.Scripts = newPartitions(p.Config, p.Redis, following)
 	return inspect.New(o), nil
 }
