@@ -3,6 +3,9 @@ package fanfold_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -250,6 +253,53 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTypesAreSmall: a type with more than 15 methods is several types.
+func TestTypesAreSmall(t *testing.T) {
+	t.Parallel()
+	const most = 15
+	for _, r := range listHouse(t) {
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods := map[string]int{} // by type
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range parsed.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+					methods[receiver(f.Recv.List[0].Type)]++
+				}
+			}
+		}
+		for name, n := range methods {
+			if n > most {
+				t.Errorf("%s.%s has %d methods: cut it into types of at most %d", r.ImportPath, name, n, most)
+			}
+		}
+	}
+}
+
+// receiver returns the name of a receiver's type.
+func receiver(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.IndexListExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
 }
 
 // behindTheDoor are the packages that may use the client of Redis, and why. All others go through the
