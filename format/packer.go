@@ -18,11 +18,11 @@ var compressors = sync.Pool{New: func() any {
 	return z
 }}
 
-// packer writes to w: in the container of the format, or compressed if the report requires it, and at
-// most file.max_bytes.
+// packer writes to w: in the container of the format, compressed if the report requires it, and at most
+// file.max_bytes.
 type packer struct {
 	io.Writer
-	end        io.Closer    // writes the rest; nil: none
+	ends       []io.Closer  // write the rest, in this order
 	compressor *gzip.Writer // nil: none
 }
 
@@ -32,28 +32,28 @@ func newPacker(encoder Encoder, f *report.File, w io.Writer) (*packer, error) {
 	if f.MaxBytes > 0 {
 		p.Writer = &limited{w: w, left: f.MaxBytes, max: f.MaxBytes}
 	}
-	if container, ok := encoder.(Container); ok {
-		inside, err := container.Wrap(p.Writer)
-		if err != nil {
-			return nil, fmt.Errorf("begin file: %w", err)
-		}
-		p.Writer, p.end = inside, inside
-	}
 	if f.Gzip {
 		p.compressor = compressors.Get().(*gzip.Writer)
 		p.compressor.Reset(p.Writer)
-		p.Writer, p.end = p.compressor, p.compressor
+		p.Writer, p.ends = p.compressor, []io.Closer{p.compressor}
+	}
+	if container, ok := encoder.(Container); ok {
+		inside, err := container.Wrap(p.Writer)
+		if err != nil {
+			p.release()
+			return nil, fmt.Errorf("begin file: %w", err)
+		}
+		p.Writer, p.ends = inside, append([]io.Closer{inside}, p.ends...)
 	}
 	return p, nil
 }
 
-// close writes the rest of the compressed data, or of the container.
+// close writes the rest of the container, and of the compressed data.
 func (p *packer) close() error {
-	if p.end == nil {
-		return nil
-	}
-	if err := p.end.Close(); err != nil {
-		return fmt.Errorf("write file: %w", err)
+	for _, end := range p.ends {
+		if err := end.Close(); err != nil {
+			return fmt.Errorf("write file: %w", err)
+		}
 	}
 	return nil
 }

@@ -184,6 +184,8 @@ func (r *Report) Decode(canonical []byte) (map[string]any, error) {
 	decoder.UseNumber() // a float64 would lose digits
 	if err := decoder.Decode(&values); err != nil {
 		return nil, fmt.Errorf("%w: not a JSON object: %w", ErrParameters, err)
+	} else if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: there is more after the JSON object", ErrParameters)
 	}
 	for _, p := range r.Parameters {
 		value, ok := p.decode(values[p.Name])

@@ -189,7 +189,10 @@ func TestDecodeOfChangedParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, change := range [][2]string{{`{`, `no JSON {`}, {`"i":`, `"j":`}, {`"i":5`, `"i":1.5`}, {`"i":5`, `"i":[5]`}, {`"b":false`, `"b":null`}, {`05Z`, `99Z`}, {`"d":"2024-02-29"`, `"d":{}`}} {
+	for _, change := range [][2]string{
+		{`{`, `no JSON {`}, {`"i":`, `"j":`}, {`"i":5`, `"i":1.5`}, {`"i":5`, `"i":[5]`}, {`"b":false`, `"b":null`}, {`05Z`, `99Z`}, {`"d":"2024-02-29"`, `"d":{}`},
+		{`"i":5`, `"i":"5"`}, {`"b":false`, `"b":"false"`}, {`"d":"2024-02-29"`, `"d":7`}, {`"l":`, `"l":5,"m":`}, {`}`, `} x`},
+	} {
 		changed := strings.Replace(string(canonical), change[0], change[1], 1)
 		if values, err := everyType().Decode([]byte(changed)); !errors.Is(err, ErrParameters) || changed == string(canonical) {
 			t.Errorf("%s: %v %v", changed, values, err)

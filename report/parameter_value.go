@@ -88,27 +88,36 @@ func (p Parameter) one(raw []byte) (any, *Mistake) {
 
 // decode converts a decoded value of Report.Canonical to the value for a query.
 func (p Parameter) decode(value any) (bound any, ok bool) {
+	if value == nil {
+		return nil, p.Optional()
+	}
+	if !p.List {
+		return p.decodeOne(value)
+	}
+	list, ok := value.([]any)
+	for i := range list {
+		if list[i], ok = p.decodeOne(list[i]); !ok {
+			return nil, false
+		}
+	}
+	return list, ok
+}
+
+func (p Parameter) decodeOne(value any) (bound any, ok bool) {
 	switch v := value.(type) {
+	case json.Number:
+		n, wrong := integerValue(v.String())
+		return n, wrong == nil && p.Type == ParamInteger
+	case bool:
+		return v, p.Type == ParamBoolean
 	case string:
 		if p.Type != ParamDatetime || !strings.Contains(v, "T") {
-			return v, true
+			return v, p.Type != ParamInteger && p.Type != ParamBoolean
 		}
 		at, err := time.Parse(time.RFC3339Nano, v)
 		return at, err == nil
-	case json.Number:
-		n, wrong := integerValue(v.String())
-		return n, wrong == nil
-	case []any:
-		for i := range v {
-			if v[i], ok = p.decode(v[i]); !ok {
-				return nil, false
-			}
-		}
-		return v, p.List
-	case bool:
-		return v, true
 	}
-	return nil, value == nil && p.Optional()
+	return nil, false
 }
 
 // datetimeValue returns the datetime that datetimeForm has found: with an offset a time.Time in UTC,

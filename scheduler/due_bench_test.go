@@ -72,7 +72,7 @@ func BenchmarkFireDue(b *testing.B) {
 	if wrong != nil {
 		b.Fatal(wrong)
 	}
-	timers, err := NewTimers(TimerOptions{Scripts: s, Redis: client, Consumer: "c1", Timers: report.Timers{
+	timers, err := NewTimers(TimerOptions{Scripts: s, Redis: client, Consumer: "c1", Actions: action.Kinds{action.Append}, Timers: report.Timers{
 		{Name: "message", Key: pattern, Missed: report.MissedOnce, Action: "append", Own: &action.AppendFields{Stream: "messages"}},
 	}})
 	if err != nil {

@@ -233,7 +233,7 @@ func (m *machine) actions() map[string]action {
 		"start anew":     {60, func() bool { return m.job == nil }, m.start},
 		"read":           {60, entry(unread), m.read},
 		"takeover":       {10, entry(isPending), m.takeover},
-		"put back":       {1, hand(canPutBack), m.movedField},
+		"put back":       {1, hand(canPutBack), m.moveToEnd},
 		"hand back":      {1, hand(m.canHandBack), m.handBack},
 		"move":           {20, func() bool { return len(m.delayed) > 0 }, m.move},
 		"resend":         {2, exists, m.resend},
@@ -436,7 +436,7 @@ func (m *machine) takeOver(t *rapid.T, step string, e *mEntry) *mHand {
 	return h
 }
 
-func (m *machine) movedField(t *rapid.T) {
+func (m *machine) moveToEnd(t *rapid.T) {
 	h := m.drawHand(t, canPutBack)
 	if err := m.s.Streams.MoveToEnd(t.Context(), h.entry(m)); err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func New(e *engine.Engine, o Options) (*Files, error) {
 	return &Files{e, o}, nil
 }
 
-// Run deletes orphaned files until ctx ends, and then returns nil. The home partition does it for
+// Run deletes orphaned files until ctx ends, and then returns nil. The first partition does it for
 // all.
 func (f *Files) Run(ctx context.Context) error {
 	if f.Scripts != f.Partitions.First() {

@@ -52,7 +52,9 @@ func (p *Patience) Restart(limit time.Duration) {
 }
 
 // Over reports whether the time is over.
-func (p *Patience) Over() bool { return errors.Is(context.Cause(p.ctx), p.cause) }
+func (p *Patience) Over() bool {
+	return p.cause != nil && errors.Is(context.Cause(p.ctx), p.cause)
+}
 
 // Stop ends the time limit and its context.
 func (p *Patience) Stop() {

@@ -1,6 +1,7 @@
 package quiet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -34,6 +35,7 @@ type counter struct {
 	interval time.Duration
 	mu       sync.Mutex
 	lines    map[string]*line
+	closed   bool // all lines are written
 }
 
 type line struct {
@@ -71,6 +73,8 @@ var (
 	volatile = regexp.MustCompile(`\S+->|\b([0-9]{6,}(-[0-9]+)?|([0-9.]+(ns|µs|ms|s|m|h))+)\b`)
 	// common matches a cause that the lines of many jobs have in common.
 	common = regexp.MustCompile(`OOM |the key \S+ is a`)
+	// wrongType matches a key of the wrong type whose name is not known.
+	wrongType = regexp.MustCompile(`WRONGTYPE `)
 )
 
 // key identifies equal lines, and reports whether their cause is an outage of Redis.
@@ -89,7 +93,7 @@ func (h *Handler) key(r slog.Record) (key string, outage bool) {
 			outage = outage || errors.Is(v, ErrDown)
 		}
 		text := a.Value.String()
-		if cause := common.FindString(text); cause != "" {
+		if cause := cmp.Or(common.FindString(text), wrongType.FindString(text)); cause != "" {
 			return r.Message + "|" + cause, outage
 		}
 		if strings.Contains(text, " ") { // a sentence, not a name
@@ -111,7 +115,7 @@ func (c *counter) repeated(key string, next slog.Handler, r slog.Record) bool {
 		l.write = func() { _ = next.Handle(context.Background(), last) }
 		return true
 	}
-	if len(c.lines) < maxLines {
+	if len(c.lines) < maxLines && !c.closed {
 		c.lines[key] = &line{write: func() {}}
 		time.AfterFunc(c.interval, func() { c.flush(key) })
 	}
@@ -128,7 +132,7 @@ func (c *counter) flush(key string) {
 	}
 }
 
-// Close writes the counts that are not written yet.
+// Close writes the counts that are not written yet. Later lines are all written.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,4 +140,5 @@ func (h *Handler) Close() {
 		l.write()
 	}
 	clear(h.lines)
+	h.closed = true
 }

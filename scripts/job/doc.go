@@ -16,11 +16,11 @@
 // queryDoneCount, queryTarget, the data (see Field), and what is rarer, for every step:
 //
 //	<step>:owner, :entry        who took it over or claimed it, with which entry
-//	<step>:tries, :error, :blame, :next, :waits, :left, :generation
+//	<step>:tries, :error, :blame, :next, :waits, :last_owner, :generation
 //	                            how earlier tries ended, and when the next one comes
 //	<listener>:part, :writer    the chunks that are stored so far
 //	<listener>:found            what the listener gave: it is done
-//	<listener>:lease, :last, :ends, :memo
+//	<listener>:lease, :last, :total, :memo
 //	                            of external workers, and what a try remembers
 //
 // A step is a listener's task or StepFanIn. Parse makes a State of all of these but the data,

@@ -170,7 +170,7 @@ func (l *barrierLog) apply(args []string) {
 			return
 		}
 		fields := pairs(args[3:]) // behind the key and the entry's id
-		if stage := fields["stage"]; stage != "" && stage != "0" && fields["copy"] == "" && fields["back"] == "" {
+		if stage := fields["stage"]; stage != "" && stage != "0" && fields["copy"] == "" && fields["moved"] == "" {
 			l.entries[fields["id"]+"/"+fields["attempt"]+"/"+stage]++
 		}
 	}

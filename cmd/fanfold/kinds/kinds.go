@@ -70,6 +70,9 @@ func With(more ...Kind) (k Kinds, err error) {
 		case listeners.Kind:
 			k.Sources = append(k.Sources, one)
 		case action.Kind:
+			if one.Fields == nil || one.Check == nil || one.Act == nil {
+				return k, fmt.Errorf("timer action %q needs Fields, Check and Act", one.Name)
+			}
 			k.Actions = append(k.Actions, one)
 		default:
 			return k, fmt.Errorf("%s is a %T, which is no kind of format, sink, source or action", one.Names()[0], one)
