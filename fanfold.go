@@ -3,7 +3,7 @@
 //
 //   - report: what a report is; config: which field sets it
 //   - scripts: what is atomic in Redis: keys, Lua and its handles
-//   - internal/step: how one piece of work is done
+//   - step: how one piece of work is done
 //   - engine: moves a job forward: engine/trigger starts it, engine/fanin ends it, engine/files has
 //     its files, engine/recovery what Redis forgets
 //   - record: the records in MySQL; sink: where files go
@@ -14,7 +14,7 @@
 //   - scheduler: what happens because time passed
 //   - inspect: what an operator sees; operate: what an operator changes
 //   - dashboard, waiting, api: what a browser or a client sees; web: what they have in common
-//   - internal/access: who may do what over HTTP; internal/trace: traces of jobs
+//   - internal/access: who may do what over HTTP; trace: traces of jobs
 //   - internal/aged: when something is asked again; internal/words: how people read it
 //   - cmd/fanfold: the command
 package fanfold

@@ -74,7 +74,7 @@ func TestRoomsAreApart(t *testing.T) {
 	rooms := listHouse(t)
 	for room, apart := range map[string][]string{
 		"/report":         {""},
-		"/scripts":        {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal/ask", "/internal/mysqldb", "/internal/quiet", "/internal/step", "/internal/testenv", "/cmd"},
+		"/scripts":        {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal/ask", "/internal/mysqldb", "/internal/quiet", "/step", "/internal/testenv", "/cmd"},
 		"/scripts/job":    {"/scripts", "/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/dataset":        {"/config", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/format":         {"/config", "/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
@@ -94,7 +94,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/api":            {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/dashboard", "/cmd"},
 		"/inspect":        {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/operate", "/cmd"},
 
-		"/internal/step":    {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+		"/step":             {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/mysqldb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/web":              {"/config", "/listeners", "/scheduler", "/inspect", "/dashboard", "/waiting", "/api", "/cmd"},
 		"/internal/redisdb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
@@ -102,12 +102,12 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/words":   {""},
 		"/internal/aged":    {""},
 		"/internal/quiet":   {"/config", "/report", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
-		"/internal/trace":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+		"/trace":            {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/cmd/fanfold/demo": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
 		"/internal/ask":     {""},
 		"/internal/fault":   {""},
 		"/internal/group":   {""},
-		"/internal/past":    {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+		"/scripts/past":     {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 
 		"/cmd/fanfold/starter": {"/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd/fanfold/process"},
 		"/internal/access":     {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/dashboard", "/cmd"},
@@ -141,10 +141,10 @@ func TestWhoLinksSDKs(t *testing.T) {
 	t.Parallel()
 	for sdk, has := range map[string]string{
 		"cloud.google.com/go/storage":  "/sink/gcs",
-		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
+		"go.opentelemetry.io/otel/sdk": "/trace/otlp",
 	} {
 		want := []string{"/cmd/fanfold", "/cmd/fanfold/command", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
-		want = append(want, "/internal/testenv/e2e", "/internal/testenv/installation") // they read configurations
+		want = append(want, "/cmd/fanfold/e2e", "/cmd/fanfold/installation") // they read configurations
 		if sdk == "go.opentelemetry.io/otel/sdk" {
 			want = append(want, "/sink/gcs") // for metrics of its own
 		}
@@ -306,22 +306,22 @@ func receiver(of ast.Expr) string {
 // handles of scripts.
 var behindTheDoor = map[string]string{
 	"/scripts":          "the door",
-	"/internal/step":    "blocking reads of streams",
+	"/step":             "blocking reads of streams",
 	"/internal/redisdb": "makes the clients",
 
 	"/cmd/fanfold/command": "tells users what an answer of Redis means",
 	"/cmd/fanfold/process": "opens the clients and passes them on",
-	"/engine":              "passes the blocking client to internal/step",
-	"/listeners":           "passes the blocking client to internal/step",
-	"/scheduler":           "keyspace notifications; passes the blocking client to internal/step",
+	"/engine":              "passes the blocking client to step",
+	"/listeners":           "passes the blocking client to step",
+	"/scheduler":           "keyspace notifications; passes the blocking client to step",
 	"/engine/recovery":     "moves keys between two servers; watches keys on a connection of its own",
 	"/api":                 "tells an answer of Redis from an outage",
 	"/internal/quiet":      "hooks of the client",
 	"/cmd/fanfold/demo":    "stands for a service of the user",
 	"/internal/testenv":    "servers for tests",
 
-	"/internal/testenv/e2e":          "servers for tests",
-	"/internal/testenv/installation": "servers for tests",
+	"/cmd/fanfold/e2e":          "servers for tests",
+	"/cmd/fanfold/installation": "servers for tests",
 
 	"/examples/external/go": "stands for a service of the user",
 }
@@ -362,7 +362,7 @@ func TestRedisHasOneDoor(t *testing.T) {
 func TestKindsAreNamedInTheirPackages(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|file://)")
-	home := []string{"/format", "/sink", "/bench", "/internal/testenv", "/cmd/fanfold/demo"}
+	home := []string{"/format", "/sink", "/bench", "/cmd/fanfold/demo", "/cmd/fanfold/e2e", "/cmd/fanfold/installation"}
 	for _, r := range listHouse(t) {
 		if slices.ContainsFunc(home, func(room string) bool { return within(r.ImportPath, module+room) }) {
 			continue

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/internal/access"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // created is the answer for a job that was created or retried.

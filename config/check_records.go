@@ -18,8 +18,14 @@ func (k *checker) checkRecords() {
 	r.Parameters = k.config.Limits.Parameters
 	if s.Refers("database", r.Database, "databases", sortedKeys(k.config.Databases)) {
 		kind := k.config.Databases[r.Database].Kind
-		if of, ok := k.kinds.Sources.Of(kind); ok && !of.Records {
+		switch of, ok := k.kinds.Sources.Of(kind); {
+		case !ok:
+		case of.CheckCondition == nil:
 			s.Get("database").Problem("the records cannot be in a database of kind "+kind, "Name a database of MySQL or MariaDB")
+		case r.Filter != "":
+			if wrong := of.CheckCondition(r.Filter); wrong != nil {
+				s.Get("filter").Problem(wrong.Message, wrong.Remedy)
+			}
 		}
 	}
 	checkColumns(s, r.Columns)

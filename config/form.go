@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -54,16 +53,15 @@ var language = decode.Language{
 		"user": func(text string) *report.Mistake {
 			return unless(report.ValidUser(text), "not a valid user name", "Use up to 100 letters, digits and . _ @ + -")
 		},
-		"network":   badNetwork,
-		"listener":  badListener,
-		"redis":     badRedis,
-		"server":    badServer,
-		"url":       badURL,
-		"path":      badPath,
-		"address":   badAddress,
-		"prefix":    badPrefix,
-		"zone":      badZone,
-		"condition": dialect.MySQL.CheckCondition,
+		"network":  badNetwork,
+		"listener": badListener,
+		"redis":    badRedis,
+		"server":   badServer,
+		"url":      badURL,
+		"path":     badPath,
+		"address":  badAddress,
+		"prefix":   badPrefix,
+		"zone":     badZone,
 	},
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/step"
 )
 
 // Record is a row of the record table.

@@ -3,7 +3,7 @@ package inspect
 import (
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/installation"
+	"github.com/fanfold/fanfold/cmd/fanfold/installation"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/installation"
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/internal/testenv/installation"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )

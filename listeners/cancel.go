@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // Canceler is a Source that can end the work that a cancelled task has started elsewhere, such as a

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestTasksBeyondConnections: listeners of one database never run more queries than it has

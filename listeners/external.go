@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // external applies the replies of external workers with the scripts of tasks, so that the same fences

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // room is what a task does whose data a full Redis refuses.

@@ -13,10 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // Options configures a Runner. All fields except Partitions, Only, Bounds, Slots, Log, Metrics and Trace are

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // watchEvery is how often entries of silent workers are searched.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // TestSlotsOfAProcess are those of all its Runners: no more tasks are at work, and none is read

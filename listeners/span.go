@@ -3,8 +3,8 @@ package listeners
 import (
 	"context"
 
-	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/internal/trace"
+	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // span begins the span of a try, if the job is traced.

@@ -3,7 +3,7 @@ package listeners_test
 import (
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestSlotsOfTasksThatBeginTogether: every task takes its own slot, even if the stream entries of

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // worker is an external worker with one of its replies.

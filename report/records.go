@@ -7,7 +7,7 @@ type Records struct {
 	// `table` or `schema.table`
 	Table string `yaml:"table" form:"table"`
 	// SQL condition on the table's columns, such as `tenant = 7`. Fanfold sees only rows that fulfil it
-	Filter string `yaml:"filter" form:"condition" unset:"all rows"`
+	Filter string `yaml:"filter" unset:"all rows"`
 	// Fanfold's name of a column → the table's, or `"-"` if the table does not have it
 	Columns map[string]string `yaml:"columns"` // see RecordColumns
 	// Fanfold's status → the table's value. A status that is not listed is its own value

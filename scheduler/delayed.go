@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // mover moves due members of the delayed set to their streams.

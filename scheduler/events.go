@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/step"
 	"github.com/redis/go-redis/v9"
 )
 

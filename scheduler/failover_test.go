@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/redisdb"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // TestFailover promotes another server while deadlines come, with Sentinel and in a cluster. None

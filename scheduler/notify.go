@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // That a job has ended is told as a timer does its action: the script that ends the job appends a

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/scripts/past"
 )
 
 // maxTold is how many jobs a pass reads at most; further jobs are read in later passes.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // A service that names a stream in reply_to is told of its push by firings, as others are told of ends. A firing

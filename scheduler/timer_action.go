@@ -10,11 +10,11 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // actions executes the firings of a stream: fired timers, or ends of jobs.

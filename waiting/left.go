@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/scripts/past"
 )
 
 // Left is the estimated time left.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/past"
+	"github.com/fanfold/fanfold/scripts/past"
 )
 
 // seconds are durations of runs.

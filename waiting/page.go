@@ -14,8 +14,8 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/aged"
-	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/scripts/past"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
 )

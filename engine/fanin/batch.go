@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // handle handles entries of the fan-in stream: a batch of small jobs, or one that needs a claim.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // claims handles one entry at a time: it claims the job and takes it to its next stage or to its end.

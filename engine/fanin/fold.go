@@ -13,10 +13,10 @@ import (
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // maker makes the files of jobs.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/step"
 )
 
 // resultOf returns the result of a try from its error. If the error is no step.Failure, Redis is

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"

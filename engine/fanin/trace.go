@@ -1,9 +1,9 @@
 package fanin
 
 import (
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // traced returns what the spans of a job need to know of it.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestFilesOfLostAttempts: files of earlier attempts are deleted when a later attempt ends. Files

@@ -8,8 +8,8 @@ import (
 	"syscall"
 
 	"github.com/fanfold/fanfold/fold"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // scratchFolder returns $TMPDIR, or /var/tmp if it is not set, because /tmp is in memory on many

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // TestScratch changes the environment, so it is not parallel.

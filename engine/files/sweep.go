@@ -12,9 +12,9 @@ import (
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/step"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/quiet"
-	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/step"
 )
 
 // errForgotten ends a pass during which Redis has lost its data: delayed ids are unknown until they

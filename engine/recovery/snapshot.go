@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/step"
 )
 
 const (

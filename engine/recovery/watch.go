@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/step"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/step"
 )
 
 // failing are records that MySQL changes only after a few tries.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // TestAPoisonousPushIsRefused: it was noted when it was delivered first, and stays noted no longer than that.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // start makes the records PROCESSING and starts their jobs, in a Redis of the epoch that was read

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // beginTrace begins the trace of a job that is about to start.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
-	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // batch is the maximum number of ids per read: one query and one update in MySQL, one round trip to

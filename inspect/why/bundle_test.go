@@ -3,8 +3,8 @@ package why
 import (
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/installation"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/testenv/installation"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 

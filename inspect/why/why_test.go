@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/testenv/installation"
+	"github.com/fanfold/fanfold/cmd/fanfold/installation"
 	"github.com/fanfold/fanfold/scripts"
 )
 

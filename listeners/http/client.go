@@ -12,9 +12,9 @@ import (
 	"net/url"
 
 	"github.com/fanfold/fanfold/internal/ask"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // request is a complete request.

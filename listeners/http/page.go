@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/step"
 )
 
 const (

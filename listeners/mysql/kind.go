@@ -10,7 +10,7 @@ import (
 // Kind is the source MySQL and MariaDB.
 var Kind = listeners.Kind{
 	Source: kind.Source{
-		Name: "mysql", Field: "database", Records: true,
+		Name: "mysql", Field: "database",
 		Words: report.Words{
 			Noun: "database", Section: "databases", Work: "its query has been running for",
 			Remedy: "check that the server runs and that the address in the DSN is correct",
@@ -21,6 +21,8 @@ var Kind = listeners.Kind{
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.MySQL.Read,
+
+		CheckCondition: dialect.MySQL.CheckCondition,
 	},
 	OpenDatabase: func(d report.Database) (listeners.Connection, error) {
 		s, err := Open(d)

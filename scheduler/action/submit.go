@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/config/kind"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // Submit inserts a record, once per firing, and pushes its id.

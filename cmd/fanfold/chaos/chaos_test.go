@@ -15,7 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestChaos runs one round of the chaos suite. With CHAOS=1h in the environment, as make chaos sets

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // The kinds of faults. CHAOS_FAULTS names those that are on; all are by default.

@@ -3,7 +3,7 @@ package command
 import (
 	"bytes"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // commands runs commands with the configuration of a stack.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // web gets the pages and the API of a process that serves them.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/step"
 )
 
 // TestSentinelFailover promotes another Redis while two processes work. Data that was not

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestMessages: an error says what is wrong, where, and how to correct it.

@@ -17,10 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/step"
 )
 
 // sample is a line of /metrics.

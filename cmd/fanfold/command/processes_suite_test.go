@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // processes runs fanfold in processes of its own, with the configurations of a stack.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestRetentionInTheDocs runs the statements of the guide over old, new and unfinished records. TestSweep has

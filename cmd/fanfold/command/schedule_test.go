@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestSchedulesInTheDocs fires the timers of the guides that run a report. The reports have the rows of the last

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/screen"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // evil has what a terminal would interpret: it clears the screen, sets the title, moves the cursor,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 )
 
 // TestFilesShowWhatMariaDBShows compares files with the text that MariaDB's CAST gives, for values

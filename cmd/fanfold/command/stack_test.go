@@ -3,8 +3,8 @@ package command
 import (
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // stack is an e2e.Stack with the command line, and processes that run it.

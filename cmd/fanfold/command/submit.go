@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/trace"
 )
 
 func newSubmit(f *flags) *cobra.Command {

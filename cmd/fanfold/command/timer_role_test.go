@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scheduler/action"
 )

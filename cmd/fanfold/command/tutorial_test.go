@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // TestTutorial follows every step of docs/tutorial.md in an empty folder and on its own servers. It

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/watch"
-	"github.com/fanfold/fanfold/internal/testenv/e2e"
 )
 
 // written has the output of a command so far.

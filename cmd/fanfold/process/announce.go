@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 )

@@ -26,13 +26,13 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/redisdb"
-	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // Process is a configuration with the connections that it names.

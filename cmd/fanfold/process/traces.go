@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/fanfold/fanfold/internal/trace/otlp"
+	"github.com/fanfold/fanfold/trace/otlp"
 )
 
 // Traces starts the sending of spans, if the configuration names a collector. Only roles that are made

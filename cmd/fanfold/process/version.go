@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine/recovery"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/stored"
+	"github.com/fanfold/fanfold/step"
 )
 
 // These checks refuse what a newer release has written: the tables, the snapshot and the state in

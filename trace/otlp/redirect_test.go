@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // TestRedirectsAreNotFollowed: the secret headers go only to the collector.

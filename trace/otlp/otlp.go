@@ -21,8 +21,8 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/fanfold/fanfold/internal/ask"
-	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // Options configures Open. All fields but Metrics are needed.
