@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 const module = "github.com/fanfold/fanfold"
@@ -282,6 +283,36 @@ func TestTypesAreSmall(t *testing.T) {
 		for name, n := range methods {
 			if n > most {
 				t.Errorf("%s.%s has %d methods: cut it into types of at most %d", r.ImportPath, name, n, most)
+			}
+		}
+	}
+}
+
+// TestLinesAreShort: a line longer than 120 characters, where a tab counts as four, needs a reason. The one
+// reason is a text of 60 characters or more: a message that somebody searches for is not cut.
+func TestLinesAreShort(t *testing.T) {
+	t.Parallel()
+	const most, text = 120, 60
+	long := regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`?")
+	for _, r := range listHouse(t) {
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(string(source), "\n") {
+				width := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+				isLong := func(literal string) bool { return utf8.RuneCountInString(literal) >= text }
+				if width > most && !slices.ContainsFunc(long.FindAllString(line, -1), isLong) {
+					t.Errorf("%s:%d has %d characters: break it, or give its texts a name", file, i+1, width)
+				}
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 	case !of.Status.HasFile():
 		return problem{
 			Status: http.StatusConflict, Code: "state",
-			Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")),
+			Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status,
+				cmp.Or(of.Error, "no reason is given")),
 			Remedy: "POST " + a.url(id, "/retry") + " runs it again",
 		}
 	}

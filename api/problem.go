@@ -137,7 +137,8 @@ func refused(err error) bool {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		text := answer.Error()
 		away := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
-		return !slices.ContainsFunc([]string{"LOADING ", "CLUSTERDOWN ", "READONLY ", "MASTERDOWN "}, away) && !scripts.Full(err)
+		return !slices.ContainsFunc([]string{"LOADING ", "CLUSTERDOWN ", "READONLY ", "MASTERDOWN "}, away) &&
+			!scripts.Full(err)
 	}
 	return !mysqldb.Away(err)
 }

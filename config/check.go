@@ -23,7 +23,8 @@ type checker struct {
 
 func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	c := &Config{
-		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Sources: map[string]report.Source{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
+		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Sources: map[string]report.Source{},
+		Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, AdminPublic: f.AdminPublic, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, kinds: kinds, f: f, config: c, readers: map[string]*draftListener{}}
@@ -31,7 +32,8 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	k.checkKeys()
 	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
 		if ip := net.ParseIP(host); !c.HTTP.HasLogin() && (host == "" || ip != nil && !ip.IsLoopback()) {
-			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, add http.users_file, or set admin_public: true if a firewall protects it")
+			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login",
+				"Listen on 127.0.0.1, add http.users_file, or set admin_public: true if a firewall protects it")
 		}
 	}
 	k.checkSite()
@@ -45,7 +47,8 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		d := f.Databases[i].Database
 		of, _ := k.kinds.Sources.Of(d.Kind)
 		c.Databases[d.Name] = d
-		c.Sources[d.Name] = report.Source{Words: of.Words, TimeZone: d.TimeZone, MaxTasks: d.MaxConnections, Timed: true, Bound: d.Bound}
+		c.Sources[d.Name] = report.Source{Words: of.Words, TimeZone: d.TimeZone, MaxTasks: d.MaxConnections,
+			Timed: true, Bound: d.Bound}
 	}
 	for i := range f.APIs {
 		a := &f.APIs[i]
@@ -75,11 +78,14 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 func (k *checker) checkKeys() {
 	keys, s, d := k.f.Keys, k.Of(&k.f.Keys), report.DefaultKeys
 	for _, two := range [][2]struct{ name, prefix string }{
-		{{"hash", keys.Hash}, {"prefix", keys.Prefix}}, {{"replies", keys.Replies}, {"prefix", keys.Prefix}}, {{"replies", keys.Replies}, {"hash", keys.Hash}},
+		{{"hash", keys.Hash}, {"prefix", keys.Prefix}}, {{"replies", keys.Replies}, {"prefix", keys.Prefix}},
+		{{"replies", keys.Replies}, {"hash", keys.Hash}},
 	} {
 		a, b := two[0], two[1]
-		if !s.Wrong(a.name, b.name) && (strings.HasPrefix(a.prefix, b.prefix) || strings.HasPrefix(b.prefix, a.prefix)) {
-			s.First(a.name, b.name).Problem("one of "+b.name+" and "+a.name+" begins with the other", "Choose prefixes that begin differently; the defaults are "+d.Prefix+", "+d.Hash+" and "+d.Replies)
+		if !s.Wrong(a.name, b.name) && (strings.HasPrefix(a.prefix, b.prefix) ||
+			strings.HasPrefix(b.prefix, a.prefix)) {
+			s.First(a.name, b.name).Problem("one of "+b.name+" and "+a.name+" begins with the other",
+				"Choose prefixes that begin differently; the defaults are "+d.Prefix+", "+d.Hash+" and "+d.Replies)
 			return
 		}
 	}
@@ -112,12 +118,15 @@ func (k *checker) checkSite() {
 	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
 	at := s.First("key", "key_file").Hidden()
 	if at.Given() && !s.Wrong("key", "key_file") && len(site.Key) < minKey {
-		at.Problem("the key is shorter than 32 characters", "Use at least 32 random characters, such as the output of openssl rand -base64 32")
+		at.Problem("the key is shorter than 32 characters",
+			"Use at least 32 random characters, such as the output of openssl rand -base64 32")
 	}
 	site.URL = strings.TrimRight(site.URL, "/")
 	for _, text := range site.TrustedHeader.Proxies {
 		if network, err := netip.ParsePrefix(text); err == nil && network.Bits() == 0 {
-			k.Of(&k.f.HTTP.TrustedHeader).Get("proxies").Warn(text+" is every address: everyone who reaches the server can write the header", "Write the addresses of the proxies")
+			k.Of(&k.f.HTTP.TrustedHeader).Get("proxies").Warn(text+
+				" is every address: everyone who reaches the server can write the header",
+				"Write the addresses of the proxies")
 		}
 	}
 	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
@@ -184,7 +193,8 @@ func hasHeader(headers map[string]report.Secret, name string) bool {
 }
 
 // apiHeaders are the headers that Fanfold sets on requests to an API.
-var apiHeaders = []string{"content-length", "transfer-encoding", "content-type", "accept-encoding", "connection", "te", "upgrade"}
+var apiHeaders = []string{"content-length", "transfer-encoding", "content-type", "accept-encoding", "connection",
+	"te", "upgrade"}
 
 // sortedKeys makes messages and loops independent of the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

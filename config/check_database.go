@@ -37,7 +37,8 @@ func (k *checker) checkDatabase(d *databaseFields) {
 	case of.DSN.SetsTLS == nil:
 		certificate.Problem("a "+of.Noun+" of kind "+of.Name+" has no TLS", "Remove it")
 	case of.DSN.SetsTLS(d.DSN.Reveal()):
-		certificate.Problem("both a certificate and tls in the DSN are set", "Remove tls from the DSN: the certificate already turns TLS on")
+		certificate.Problem("both a certificate and tls in the DSN are set",
+			"Remove tls from the DSN: the certificate already turns TLS on")
 	}
 }
 
@@ -54,7 +55,8 @@ func addPassword(s decode.Section, d *databaseFields, of *kind.DSN) {
 	}
 	switch user, password := of.Account(d.DSN.Reveal()); {
 	case s.Get("dsn_file").Given():
-		file.Problem("both dsn_file and password_file are set", "Put the password into the DSN in dsn_file, or write the DSN in dsn")
+		file.Problem("both dsn_file and password_file are set",
+			"Put the password into the DSN in dsn_file, or write the DSN in dsn")
 	case user == "":
 		dsn.Problem("the DSN has no user for the password in password_file", remedy)
 	case password:

@@ -31,7 +31,8 @@ func (d *draft) checkFile() {
 		s.Get("compress").Problem(format.Packed, "Remove compress")
 	}
 	if format.MaxRows > 0 && d.File.MaxRows > format.MaxRows {
-		s.Get("max_rows").Problem(fmt.Sprintf("a file of the format %s has at most %d rows", format.Name, format.MaxRows), "Reduce it, or remove it")
+		s.Get("max_rows").Problem(fmt.Sprintf("a file of the format %s has at most %d rows", format.Name,
+			format.MaxRows), "Reduce it, or remove it")
 	}
 	if format.Check == nil {
 		return
@@ -65,7 +66,8 @@ func (d *draft) resolveColumns() []report.FileColumn {
 		switch {
 		case !ok:
 		case twice:
-			s.Problem(fmt.Sprintf("duplicate label %q, first used in line %d", column.Label, line), "Write {column: …, label: …} with another label")
+			s.Problem(fmt.Sprintf("duplicate label %q, first used in line %d", column.Label, line),
+				"Write {column: …, label: …} with another label")
 		default:
 			first[column.Label] = s.Line
 			columns = append(columns, column)
@@ -147,7 +149,8 @@ func (d *draft) defaultColumns() []report.FileColumn {
 			label = ref.String()
 		}
 		if taken[label] {
-			d.Of(&d.File).Problem(fmt.Sprintf("two columns have the label %q", label), "List file.columns with different labels")
+			d.Of(&d.File).Problem(fmt.Sprintf("two columns have the label %q", label),
+				"List file.columns with different labels")
 			continue
 		}
 		taken[label] = true

@@ -28,7 +28,8 @@ func (d *draft) checkJoin() bool {
 	sound := !d.nameless && len(d.listeners) > 0 && keysKnown && !s.Wrong("listeners")
 	if !list.Given() {
 		for _, l := range d.listeners {
-			d.Join.Listeners = append(d.Join.Listeners, report.Joined{Listener: l.Name, Type: report.Inner, Keys: d.Join.Keys})
+			d.Join.Listeners = append(d.Join.Listeners,
+				report.Joined{Listener: l.Name, Type: report.Inner, Keys: d.Join.Keys})
 			for _, key := range d.Join.Keys {
 				sound = l.givesKey(key, keys) && sound
 			}
@@ -86,7 +87,8 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 		own = at
 		sound = checkKeys(s, j.Keys, false) && sound
 		if !s.Wrong("key") && keysKnown && len(j.Keys) != len(d.Join.Keys) {
-			own.Problem(fmt.Sprintf("%d columns, but join.key has %d", len(j.Keys), len(d.Join.Keys)), "Name as many columns as join.key: "+report.Listing(d.Join.Keys))
+			own.Problem(fmt.Sprintf("%d columns, but join.key has %d", len(j.Keys), len(d.Join.Keys)),
+				"Name as many columns as join.key: "+report.Listing(d.Join.Keys))
 			sound = false
 		}
 	} else {
@@ -124,7 +126,8 @@ func (d *draft) checkFirst() {
 	if len(d.Join.Listeners) > 1 {
 		remedy += ", or put a required listener first in join.listeners"
 	}
-	l.Get("on_failure").Problem(fmt.Sprintf("%s provides the rows of the file, so a job cannot continue without it", l.Name), remedy)
+	l.Get("on_failure").Problem(fmt.Sprintf("%s provides the rows of the file, so a job cannot continue without it",
+		l.Name), remedy)
 }
 
 // checkFilters proves that no inner listener can be left out without a trace in the rows: they
@@ -132,7 +135,8 @@ func (d *draft) checkFirst() {
 func (d *draft) checkFilters() {
 	for i, joined := range d.Join.Listeners {
 		l := d.listeners.find(joined.Listener)
-		if i == 0 || l == nil || l.OnFailure != report.Optional || joined.Type != report.Inner || d.Of(&d.Join.Listeners[i]).Wrong("type") {
+		if i == 0 || l == nil || l.OnFailure != report.Optional || joined.Type != report.Inner ||
+			d.Of(&d.Join.Listeners[i]).Wrong("type") {
 			continue
 		}
 		l.Get("on_failure").Problem(fmt.Sprintf("%s is joined as inner: without it, the file would also have the rows that it filters", l.Name),

@@ -44,7 +44,8 @@ func (d *draft) addListener(stage int, f *listenerFields) {
 		return
 	}
 	if other := d.listeners.find(l.Name); other != nil {
-		s.Get("name").Problem(fmt.Sprintf("duplicate listener name, first used in line %d", other.f.Line), "Give every listener of a report a unique name")
+		s.Get("name").Problem(fmt.Sprintf("duplicate listener name, first used in line %d", other.f.Line),
+			"Give every listener of a report a unique name")
 		d.nameless = true
 		return
 	}
@@ -53,7 +54,8 @@ func (d *draft) addListener(stage int, f *listenerFields) {
 	if first, ok := d.readers[l.Name]; !ok {
 		d.readers[l.Name] = l
 	} else if (first.Kind == report.External) != (l.Kind == report.External) {
-		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read the same stream", l.Name, l.Kind, first.Kind, first.f.Line),
+		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read the same stream",
+			l.Name, l.Kind, first.Kind, first.f.Line),
 			"Rename one of them")
 	}
 	d.listeners = append(d.listeners, l)
@@ -104,7 +106,8 @@ func (l *draftListener) connect(k kind.Source) kind.Source {
 		l.Kind = of.Name
 		return of
 	default:
-		l.First("kind", k.Field).Problem(fmt.Sprintf("database %s is of kind %s", name, of.Name), "Write kind: "+of.Name+", or name another database")
+		l.First("kind", k.Field).Problem(fmt.Sprintf("database %s is of kind %s", name, of.Name),
+			"Write kind: "+of.Name+", or name another database")
 	}
 	return k
 }
@@ -118,8 +121,10 @@ func (l *draftListener) checkColumns() bool {
 	sound := true
 	for i, name := range l.Columns {
 		switch {
-		case name == "" || utf8.RuneCountInString(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return c == '#' || unicode.IsControl(c) }):
-			l.ColumnsAt.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)), "Give it an alias of 1 to 64 characters, without # and control characters")
+		case name == "" || utf8.RuneCountInString(name) > 64 ||
+			strings.ContainsFunc(name, func(c rune) bool { return c == '#' || unicode.IsControl(c) }):
+			l.ColumnsAt.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)),
+				"Give it an alias of 1 to 64 characters, without # and control characters")
 			sound = false
 		case slices.Contains(l.Columns[:i], name):
 			l.ColumnsAt.Problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
@@ -169,7 +174,8 @@ func (l *draftListener) givesKey(column string, at decode.Setting) bool {
 	if !l.Known || slices.Contains(l.Columns, column) {
 		return l.Known
 	}
-	remedy := report.DidYouMean(column, l.Columns) + ". If a column with the same values has another name, name it in key, or rename it in the query with AS"
+	remedy := report.DidYouMean(column, l.Columns) +
+		". If a column with the same values has another name, name it in key, or rename it in the query with AS"
 	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), remedy)
 	return false
 }
@@ -206,7 +212,8 @@ func (ls listeners) checkFieldNames() {
 			other, taken := owner[ref.String()]
 			owner[ref.String()] = ref
 			if taken {
-				l.ColumnsAt.Problem(fmt.Sprintf("%s is column %s of %s and also column %s of %s", ref, ref.Column, ref.Listener, other.Column, other.Listener),
+				l.ColumnsAt.Problem(fmt.Sprintf("%s is column %s of %s and also column %s of %s", ref, ref.Column,
+					ref.Listener, other.Column, other.Listener),
 					"Give one of the columns an alias, or one of the listeners another name")
 			}
 		}

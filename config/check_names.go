@@ -21,7 +21,8 @@ func (d *draft) resolve() {
 				u.At.Problem(fmt.Sprintf(":%s is a list, but only one value can stand here", u.Name), u.Remedy)
 			}
 			if u.Needed && i >= 0 && d.Parameters[i].Optional() {
-				u.At.Problem(fmt.Sprintf(":%s can be null, which a path cannot contain", u.Name), u.Remedy+", or remove default: null")
+				u.At.Problem(fmt.Sprintf(":%s can be null, which a path cannot contain", u.Name),
+					u.Remedy+", or remove default: null")
 			}
 			if column {
 				d.resolveColumn(l, u)
@@ -57,16 +58,19 @@ func (d *draft) resolveColumn(l *draftListener, u kind.Use) {
 	case source == nil && d.nameless:
 		return
 	case source == nil:
-		u.At.Problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.listeners.before(name, l))
+		u.At.Problem("unknown query parameter :"+name,
+			"A name with a dot is <listener>.<column> of an earlier stage. "+d.listeners.before(name, l))
 		return
 	case source.stage >= l.stage:
 		source.source = true
-		u.At.Problem(fmt.Sprintf(":%s comes from stage %d, which does not run before stage %d", name, source.stage+1, l.stage+1),
+		u.At.Problem(fmt.Sprintf(":%s comes from stage %d, which does not run before stage %d", name,
+			source.stage+1, l.stage+1),
 			"Move this listener to a later stage")
 		return
 	case source.Known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
-		u.At.Problem(fmt.Sprintf("%s has no column %s", ref.Listener, ref.Column), report.DidYouMean(ref.Column, source.Columns))
+		u.At.Problem(fmt.Sprintf("%s has no column %s", ref.Listener, ref.Column),
+			report.DidYouMean(ref.Column, source.Columns))
 		return
 	}
 	source.source = true

@@ -21,7 +21,8 @@ func (k *checker) checkRecords() {
 		switch of, ok := k.kinds.Sources.Of(kind); {
 		case !ok:
 		case of.CheckCondition == nil:
-			s.Get("database").Problem("the records cannot be in a database of kind "+kind, "Name a database of MySQL or MariaDB")
+			s.Get("database").Problem("the records cannot be in a database of kind "+kind,
+				"Name a database of MySQL or MariaDB")
 		case r.Filter != "":
 			if wrong := of.CheckCondition(r.Filter); wrong != nil {
 				s.Get("filter").Problem(wrong.Message, wrong.Remedy)
@@ -74,7 +75,8 @@ func checkStatuses(s decode.Section, statuses map[string]string) {
 			if !mapped {
 				at = "statuses." + other
 			}
-			s.Get(at).Problem(fmt.Sprintf("%s and %s have the same value", other, status), "Give every status a unique value")
+			s.Get(at).Problem(fmt.Sprintf("%s and %s have the same value", other, status),
+				"Give every status a unique value")
 		}
 		owner[key] = status
 	}

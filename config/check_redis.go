@@ -16,18 +16,22 @@ func (k *checker) checkRedis() {
 	encrypt := f.Encrypt
 	switch url := s.First("url", "url_file"); {
 	case sentinel.Given() && url.Given():
-		sentinel.Problem("both url and sentinel are set", "Remove one of them: the Sentinels know the address of the master")
+		sentinel.Problem("both url and sentinel are set",
+			"Remove one of them: the Sentinels know the address of the master")
 	case cluster.Given() && (url.Given() || sentinel.Given()):
 		cluster.Problem("cluster cannot be combined with url or sentinel", "Keep one of url, cluster and sentinel")
 	case cluster.Given() && s.Get("db").Given():
-		s.Get("db").Problem("a cluster has only database 0", "Remove it; use keys.prefix and keys.hash to separate installations")
+		s.Get("db").Problem("a cluster has only database 0",
+			"Remove it; use keys.prefix and keys.hash to separate installations")
 	case !sentinel.Given() && !cluster.Given():
 		for _, name := range s.Present("user", "password", "password_file", "db", "tls") {
-			s.Get(name).Hidden().Problem("this field requires cluster or sentinel", "Put it into the URL: redis://user:password@host:port/db, with rediss:// for TLS")
+			s.Get(name).Hidden().Problem("this field requires cluster or sentinel",
+				"Put it into the URL: redis://user:password@host:port/db, with rediss:// for TLS")
 		}
 		encrypt = isEncrypted(f.URL)
 		if !url.Given() && s.Readable() {
-			s.Missing("url", "Write url: redis://[user:password@]host:port/db, cluster: [host:port, ...] or sentinel: {master: NAME, addresses: [...]}")
+			s.Missing("url",
+				"Write url: redis://[user:password@]host:port/db, cluster: [host:port, ...] or sentinel: {master: NAME, addresses: [...]}")
 		}
 	}
 	f.Redis.TLS = certificates(s, f.tlsFields)
@@ -61,9 +65,11 @@ func certificates(s decode.Section, f tlsFields) report.TLS {
 	case key.Given() && !cert.Given():
 		key.Problem("key_file requires cert_file", "Name the file with the certificate in cert_file")
 	case errors.Is(err, report.ErrCA):
-		s.Get("ca_file").Hidden().Problem("the file contains no certificate", "Name a PEM file, which begins with -----BEGIN CERTIFICATE-----")
+		s.Get("ca_file").Hidden().Problem("the file contains no certificate",
+			"Name a PEM file, which begins with -----BEGIN CERTIFICATE-----")
 	case errors.Is(err, report.ErrCert):
-		cert.Problem("cert_file and key_file are not a certificate and its key", "Name a PEM file with the certificate in cert_file, and one with its unencrypted key in key_file")
+		cert.Problem("cert_file and key_file are not a certificate and its key",
+			"Name a PEM file with the certificate in cert_file, and one with its unencrypted key in key_file")
 	default:
 		return t
 	}

@@ -89,10 +89,12 @@ func (k *checker) inherit(r *report.Retry, base report.Retry) bool {
 	switch {
 	case s.Wrong(): // the others may be right
 	case s.Has("max_delay") && !r.Exponential:
-		s.Get("max_delay").Problem("max_delay has no effect on a fixed delay", "Add backoff: exponential, or remove max_delay")
+		s.Get("max_delay").Problem("max_delay has no effect on a fixed delay",
+			"Add backoff: exponential, or remove max_delay")
 	case r.Exponential && r.MaxDelay < r.Delay:
 		delay := report.ShortDuration(r.Delay)
-		s.First("max_delay", "delay", "backoff").Problem("max_delay "+report.ShortDuration(r.MaxDelay)+" is shorter than delay "+delay,
+		s.First("max_delay", "delay", "backoff").Problem("max_delay "+report.ShortDuration(r.MaxDelay)+
+			" is shorter than delay "+delay,
 			"Use a max_delay of at least "+delay+", a shorter delay, or backoff: fixed")
 		r.MaxDelay = r.Delay // so that inherited values do not repeat the problem
 	default:
@@ -170,7 +172,8 @@ func (d *draft) checkTimeout() {
 	case d.guessed:
 		return
 	case d.Timeout > max: // it was left out
-		at.Problem(fmt.Sprintf("the computed default of %s is more than the maximum of %s", report.ShortDuration(byDefault), report.ShortDuration(max)),
+		at.Problem(fmt.Sprintf("the computed default of %s is more than the maximum of %s",
+			report.ShortDuration(byDefault), report.ShortDuration(max)),
 			fmt.Sprintf("%s, or set a timeout of at most %s", fewer, report.ShortDuration(max)))
 		return
 	case d.Timeout >= needed:

@@ -21,7 +21,8 @@ func (k *checker) checkTimer(i int) {
 	for n := range i {
 		other := &k.f.Timers[n]
 		if s.Has("key") && k.Of(other).Has("key") && other.Key.Prefix() == t.Key.Prefix() {
-			s.Problem(fmt.Sprintf("the text before the first {name} is the same as in %s in line %d: %q", other.Name, other.Line, t.Key.Prefix()),
+			s.Problem(fmt.Sprintf("the text before the first {name} is the same as in %s in line %d: %q", other.Name,
+				other.Line, t.Key.Prefix()),
 				"Begin every key with a different text")
 		}
 	}
@@ -35,7 +36,8 @@ func (k *checker) checkTimer(i int) {
 	case t.Every.Calendar():
 		t.Every.Zone = zone
 	default:
-		s.Get("time_zone").Problem("time_zone has no effect on a timer that does not repeat by the calendar", "Write every: 1d, 1w or 1mo, or cron, or remove time_zone")
+		s.Get("time_zone").Problem("time_zone has no effect on a timer that does not repeat by the calendar",
+			"Write every: 1d, 1w or 1mo, or cron, or remove time_zone")
 	}
 	if after := s.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
 		after.Problem("has no effect without missed: skip", "Write missed: skip, or remove missed_after")
@@ -57,12 +59,14 @@ func (k *checker) checkAction(s decode.Section, t *report.Timer) {
 		return
 	}
 	if len(actions) > 1 {
-		s.Get(actions[1]).Problem(fmt.Sprintf("both %s and %s are set", actions[0], actions[1]), "Keep one of them: a timer has one action")
+		s.Get(actions[1]).Problem(fmt.Sprintf("both %s and %s are set", actions[0], actions[1]),
+			"Keep one of them: a timer has one action")
 	}
 	for _, a := range k.kinds.Actions {
 		if a.Name == actions[0] {
 			t.Action, t.Records = a.Name, a.Records
-			a.Check(&kind.Timer{Timer: t, Section: k.Of(t.Own), KeyValid: s.Has("key"), Keys: k.config.Keys, Reports: k.config.Reports})
+			a.Check(&kind.Timer{Timer: t, Section: k.Of(t.Own), KeyValid: s.Has("key"), Keys: k.config.Keys,
+				Reports: k.config.Reports})
 		}
 	}
 }

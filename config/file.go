@@ -26,7 +26,8 @@ type file struct {
 	Limits report.Limits `yaml:"limits"`
 	// Prefixes of the names in Redis
 	Keys report.Keys `yaml:"keys"`
-	// `host:port` of the admin server. An address that other machines can reach needs `admin_public`, or a login in `http`, which `/metrics` then requires too
+	// `host:port` of the admin server. An address that other machines can reach needs `admin_public`, or a login
+	// in `http`, which `/metrics` then requires too
 	Admin string `yaml:"admin" form:"address" unset:"none"`
 	// `true` allows the admin server an address that other machines can reach, such as `0.0.0.0:9464`, without a login
 	AdminPublic bool `yaml:"admin_public" default:"false"`
@@ -64,7 +65,8 @@ type databaseFields struct {
 
 // databaseTLS are tlsFields that turn TLS on.
 type databaseTLS struct {
-	// PEM file with the authorities that sign the server's certificate. It turns TLS on; `tls=` in the `dsn` beside it is an error. To trust the system's authorities, leave it out and write `?tls=true` in the `dsn`
+	// PEM file with the authorities that sign the server's certificate. It turns TLS on; `tls=` in the `dsn`
+	// beside it is an error. To trust the system's authorities, leave it out and write `?tls=true` in the `dsn`
 	CA decode.Content `yaml:"ca_file"`
 	// PEM file with the client's certificate. It turns TLS on. Needs `key_file`
 	Cert decode.Content `yaml:"cert_file"`
@@ -74,7 +76,9 @@ type databaseTLS struct {
 
 type apiFields struct {
 	report.API
-	// Headers of every request. Their values are secret. `{file: NAME}` reads the value from a file, without its line end, when a process starts; a relative name is relative to the folder of the configuration. An empty value is an error
+	// Headers of every request. Their values are secret. `{file: NAME}` reads the value from a file, without its
+	// line end, when a process starts; a relative name is relative to the folder of the configuration. An empty
+	// value is an error
 	Headers []headerFields `yaml:"headers" secret:""`
 }
 
@@ -106,7 +110,8 @@ type stageFields struct {
 
 type listenerFields struct {
 	report.Listener
-	// What happens when the listener fails for good: `required` fails the job; `optional` and `{default: {column: value}}` continue without it. See [When a listener fails](#when-a-listener-fails)
+	// What happens when the listener fails for good: `required` fails the job; `optional` and
+	// `{default: {column: value}}` continue without it. See [When a listener fails](#when-a-listener-fails)
 	OnFailure failureFields `yaml:"on_failure" unset:"the job fails"`
 }
 

@@ -27,7 +27,7 @@ var language = decode.Language{
 		reflect.TypeFor[report.Share]():    textOf(report.ParseShare),
 		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
 		reflect.TypeFor[report.Pattern]():  textOf(report.ParsePattern),
-		reflect.TypeFor[report.Template](): textOf(func(text string) (report.Template, *report.Mistake) { return report.NewTemplate(text), nil }),
+		reflect.TypeFor[report.Template](): textOf(template),
 	},
 	Words: map[reflect.Type][]string{
 		reflect.TypeFor[report.ParameterType](): texts(report.ParameterTypes),
@@ -35,23 +35,32 @@ var language = decode.Language{
 		reflect.TypeFor[report.Kind]():          texts(report.Kinds),
 	},
 	Forms: map[string]func(text string) *report.Mistake{
-		"database":  matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid database name", "Use up to 64 letters, digits, _ and -"),
-		"api":       matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid API name", "Use up to 64 letters, digits, _ and -"),
-		"report":    matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid report name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-		"timer":     matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid timer name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-		"parameter": matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid parameter name", "Use letters, digits and _, and do not begin with a digit"),
+		"database": matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`,
+			"not a valid database name", "Use up to 64 letters, digits, _ and -"),
+		"api": matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`,
+			"not a valid API name", "Use up to 64 letters, digits, _ and -"),
+		"report": matches(`^[a-z0-9][a-z0-9_-]{0,63}$`,
+			"not a valid report name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"timer": matches(`^[a-z0-9][a-z0-9_-]{0,63}$`,
+			"not a valid timer name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"parameter": matches(`^[A-Za-z_][A-Za-z0-9_]*$`,
+			"not a valid parameter name", "Use letters, digits and _, and do not begin with a digit"),
 		"header": func(text string) *report.Mistake {
 			return unless(report.ValidHeader(text), "not a valid header name", "Use letters, digits and -")
 		},
 		"idempotency": func(text string) *report.Mistake {
-			return unless(report.ValidHeader(text), "not a valid header name", "Write the header by which the API recognizes repeated requests, such as Idempotency-Key, or none")
+			return unless(report.ValidHeader(text), "not a valid header name",
+				"Write the header by which the API recognizes repeated requests, such as Idempotency-Key, or none")
 		},
-		"table":  matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid table name", "Write table or schema.table, of letters, digits, _ and $"),
+		"table": matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`,
+			"not a valid table name", "Write table or schema.table, of letters, digits, _ and $"),
 		"column": matches(`^`+report.Identifier+`$`, "not a valid column name", "Use letters, digits, _ and $"),
-		"stream": matches(`^[^ \p{C}\p{Z}]+$`, "not a valid stream name", "Use 1 to 512 printable characters without spaces"),
-		"query":  matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
+		"stream": matches(`^[^ \p{C}\p{Z}]+$`,
+			"not a valid stream name", "Use 1 to 512 printable characters without spaces"),
+		"query": matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"user": func(text string) *report.Mistake {
-			return unless(report.ValidUser(text), "not a valid user name", "Use up to 100 letters, digits and . _ @ + -")
+			return unless(report.ValidUser(text), "not a valid user name",
+				"Use up to 100 letters, digits and . _ @ + -")
 		},
 		"network":  badNetwork,
 		"listener": badListener,
@@ -95,9 +104,11 @@ func unless(ok bool, message, remedy string) *report.Mistake {
 
 func badListener(text string) *report.Mistake {
 	if len(text) > report.MaxListener {
-		return &report.Mistake{Message: fmt.Sprintf("longer than %d characters", report.MaxListener), Remedy: "Shorten it"}
+		return &report.Mistake{Message: fmt.Sprintf("longer than %d characters", report.MaxListener),
+			Remedy: "Shorten it"}
 	}
-	return unless(report.ValidListener(text), "not a valid listener name", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
+	return unless(report.ValidListener(text), "not a valid listener name",
+		"Use letters, digits and _, in parts with dots between them; no part begins with a digit")
 }
 
 var hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
@@ -106,7 +117,8 @@ var hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
 func badServer(text string) *report.Mistake {
 	host, port, err := net.SplitHostPort(text)
 	n, portErr := strconv.ParseUint(port, 10, 16)
-	return unless(err == nil && portErr == nil && n > 0 && hostForm.MatchString(host), "not host:port", "Write the host and the port of a server, such as 10.0.0.7:26379")
+	return unless(err == nil && portErr == nil && n > 0 && hostForm.MatchString(host), "not host:port",
+		"Write the host and the port of a server, such as 10.0.0.7:26379")
 }
 
 // badNetwork rejects a text that is neither an IP address nor a network.
@@ -144,7 +156,9 @@ func badPrefix(text string) *report.Mistake {
 	case utf8.RuneCountInString(text) > maxPrefix:
 		return &report.Mistake{Message: fmt.Sprintf("longer than %d characters", maxPrefix), Remedy: "Shorten it"}
 	}
-	bad := strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune(`{}*?[\`, r) })
+	bad := strings.ContainsFunc(text, func(r rune) bool {
+		return r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune(`{}*?[\`, r)
+	})
 	return unless(!bad, "contains a character that is not allowed in key names", `Do not use spaces, control characters or any of { } * ? [ \`)
 }
 
@@ -152,5 +166,9 @@ func badPrefix(text string) *report.Mistake {
 // machines.
 func badZone(text string) *report.Mistake {
 	_, err := time.LoadLocation(text)
-	return unless(err == nil && text != "Local" && text != "", "unknown time zone", "Use a name of the tz database, such as Europe/Berlin or UTC")
+	return unless(err == nil && text != "Local" && text != "", "unknown time zone",
+		"Use a name of the tz database, such as Europe/Berlin or UTC")
 }
+
+// template reads a text with values of the event in braces, which the kind that has it checks.
+func template(text string) (report.Template, *report.Mistake) { return report.NewTemplate(text), nil }

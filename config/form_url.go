@@ -20,9 +20,11 @@ func badRedis(text string) *report.Mistake {
 	} else if ok {
 		db := strings.TrimPrefix(u.Path, "/")
 		_, err = strconv.ParseUint(db, 10, 16)
-		ok = slices.Contains([]string{"redis", "rediss", "valkey", "valkeys"}, u.Scheme) && u.Host != "" && (db == "" || err == nil)
+		ok = slices.Contains([]string{"redis", "rediss", "valkey", "valkeys"}, u.Scheme) && u.Host != "" &&
+			(db == "" || err == nil)
 	}
-	return unless(ok, "not a valid Redis URL", "Write redis://[user:password@]host:port/db, rediss:// for TLS, or unix://path; escape special characters in the password, such as @ as %40")
+	return unless(ok, "not a valid Redis URL",
+		"Write redis://[user:password@]host:port/db, rediss:// for TLS, or unix://path; escape special characters in the password, such as @ as %40")
 }
 
 var (
@@ -54,7 +56,8 @@ func badPath(text string) *report.Mistake {
 	}
 	for _, brace := range anyBrace.FindAllString(text, -1) {
 		if !jobBrace.MatchString(brace) {
-			return &report.Mistake{Message: "a { or } that is not part of {id} or {key}", Remedy: "Use {id} for the job id, {key} for the idempotency key, or a parameter as a whole segment: /:name"}
+			return &report.Mistake{Message: "a { or } that is not part of {id} or {key}",
+				Remedy: "Use {id} for the job id, {key} for the idempotency key, or a parameter as a whole segment: /:name"}
 		}
 	}
 	return nil

@@ -120,7 +120,8 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) object {
 		if tag.Get("unit") == "bytes" {
 			form = `^[0-9]{1,13} ?([KkMmGg][Bb])?$`
 		}
-		number := object{"type": "integer", "minimum": decode.Number(tag.Get("min")), "maximum": decode.Number(tag.Get("max"))}
+		number := object{"type": "integer", "minimum": decode.Number(tag.Get("min")),
+			"maximum": decode.Number(tag.Get("max"))}
 		return object{"anyOf": []any{number, matching(form)}}
 	}
 	return object{"type": []any{"string", "number", "boolean"}}
@@ -215,7 +216,8 @@ func (s *schema) mapping(parts ...part) object {
 			file := f.Tag.Get("file")
 			switch {
 			case f.Is("need") && file != "":
-				either = append(either, object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{file}}}})
+				either = append(either,
+					object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{file}}}})
 			case f.Is("need"), f.Tag.Get("unset") == "required":
 				required = append(required, f.Name)
 			}
@@ -233,7 +235,10 @@ func (s *schema) mapping(parts ...part) object {
 			}
 			properties[f.Name] = s.property(p, f, text)
 			if file != "" {
-				properties[file] = object{"type": "string", "description": "File that holds the value, instead of `" + f.Name + "`"}
+				properties[file] = object{
+					"type":        "string",
+					"description": "File that holds the value, instead of `" + f.Name + "`",
+				}
 			}
 		}
 	}

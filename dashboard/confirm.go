@@ -50,7 +50,8 @@ func (c changes) confirm(ctx context.Context, r *http.Request, s *sample) (strin
 		return c.dead.confirm(r, s, q)
 	case "/quarantine":
 		entry := pass("entry")
-		q.Text, q.Back = "Entry "+entry+" is removed from the quarantine. It cannot be requeued afterwards.", "/quarantine"
+		q.Text, q.Back = "Entry "+entry+
+			" is removed from the quarantine. It cannot be requeued afterwards.", "/quarantine"
 		_, err = c.operate.Quarantine.Find(ctx, []string{entry})
 	case "/due/delayed":
 		member := pass("member")

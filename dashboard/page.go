@@ -103,7 +103,8 @@ func (d *Dashboard) write(w http.ResponseWriter, code int, t *template.Template,
 	var out bytes.Buffer
 	if err := t.Execute(&out, v); err != nil {
 		d.o.Log.Error("cannot render a page of the dashboard", "page", v.Page, "err", err)
-		http.Error(w, "This page cannot be shown. The log of the process has the cause.", http.StatusInternalServerError)
+		http.Error(w, "This page cannot be shown. The log of the process has the cause.",
+			http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -108,7 +108,8 @@ func connectAll(ctx context.Context, o Options, before []source) []source {
 		group.Go(func() {
 			if err := o.Inspect.Sources.Reach(ctx, all[i].Name); err != nil {
 				all[i].Unreachable, all[i].Since = err.Error(), time.Now()
-				was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" })
+				was := slices.IndexFunc(before,
+					func(s source) bool { return s.Name == all[i].Name && s.Unreachable != "" })
 				if was >= 0 {
 					all[i].Since = before[was].Since
 				}

@@ -69,7 +69,11 @@ var numbers = map[report.Kind]*regexp.Regexp{
 }
 
 // forms are examples of these forms.
-var forms = map[report.Kind]string{report.KindInteger: `42 or "42"`, report.KindDecimal: `12.50 or "12.50"`, report.KindFloat: `1.5 or 1e20`}
+var forms = map[report.Kind]string{
+	report.KindInteger: `42 or "42"`,
+	report.KindDecimal: `12.50 or "12.50"`,
+	report.KindFloat:   `1.5 or 1e20`,
+}
 
 // fits tells whether a JSON scalar is valid in a column of this type.
 func fits(kind report.Kind, value []byte) bool {

@@ -68,7 +68,8 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxExpandedBytes), zstd.WithDecoderConcurrency(runtime.GOMAXPROCS(0)))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxExpandedBytes),
+		zstd.WithDecoderConcurrency(runtime.GOMAXPROCS(0)))
 	if err != nil {
 		panic(err) // the options are wrong
 	}
@@ -85,7 +86,8 @@ func decompressed(columns []Column, fields [][]byte) ([][]byte, error) {
 		}
 		text, err := decoder().DecodeAll(field, nil)
 		if size += len(text); size > MaxExpandedBytes || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-			return nil, fmt.Errorf("column %q: the zstd frames of one chunk decompress to more than %d MB", columns[i].Name, MaxExpandedBytes>>20)
+			return nil, fmt.Errorf("column %q: the zstd frames of one chunk decompress to more than %d MB",
+				columns[i].Name, MaxExpandedBytes>>20)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("column %q: cannot decompress the zstd frame: %w", columns[i].Name, err)

@@ -13,7 +13,8 @@ type Fields struct {
 	Database string `yaml:"database" unset:"required" json:"-"`
 	// One SELECT, with `:parameter` and `:listener.column`
 	Text string `yaml:"query" need:"Add the SELECT that this listener runs" json:"Query"`
-	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an expression without alias
+	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an
+	// expression without alias
 	Columns []string `yaml:"columns" unset:"as in the SELECT" json:"-"`
 
 	Query Query `json:"-"` // Text, parsed
@@ -33,13 +34,15 @@ func (d *Dialect) Read(l *kind.Listener) {
 	}
 	f.Query, l.Whole = query, true
 	for _, name := range query.Names() {
-		l.Uses = append(l.Uses, kind.Use{Name: name, List: query.Listed(name), Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at})
+		l.Uses = append(l.Uses, kind.Use{Name: name, List: query.Listed(name),
+			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at})
 	}
 	selected, known := query.SelectList()
 	l.Columns = f.Columns
 	switch {
 	case l.ColumnsAt.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
-		l.ColumnsAt.Problem(fmt.Sprintf("%d listed, but the query returns %d", len(l.Columns), len(selected)), "The query returns "+report.Listing(selected))
+		l.ColumnsAt.Problem(fmt.Sprintf("%d listed, but the query returns %d", len(l.Columns), len(selected)),
+			"The query returns "+report.Listing(selected))
 		l.Unsure = true
 	case l.ColumnsAt.Given():
 	case known:

@@ -95,7 +95,8 @@ func (d *Dialect) oneStatement(tokens []token) error {
 	case first.text == "" || first.is(";"):
 		return errors.New("the query is empty")
 	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
-		return fmt.Errorf("the query begins with %s: it must begin with SELECT, WITH or (", report.ShortenTo(first.text, 20))
+		return fmt.Errorf("the query begins with %s: it must begin with SELECT, WITH or (",
+			report.ShortenTo(first.text, 20))
 	case depth > 0:
 		return errors.New("a ( has no matching )")
 	}

@@ -184,7 +184,8 @@ func (d *Dialect) unquote(text string) string {
 	quote, inside := text[0], text[1:len(text)-1]
 	var out strings.Builder
 	for i := 0; i < len(inside); i++ {
-		if (inside[i] == quote || (inside[i] == '\\' && d.Backslashes && strings.IndexByte(d.Strings, quote) >= 0)) && i+1 < len(inside) {
+		if (inside[i] == quote || (inside[i] == '\\' && d.Backslashes && strings.IndexByte(d.Strings, quote) >= 0)) &&
+			i+1 < len(inside) {
 			i++
 		}
 		out.WriteByte(inside[i])

@@ -48,7 +48,8 @@ func New(o Options) (*Engine, error) {
 	}
 	// A crash can count an end twice or not at all: the records are the truth.
 	finished := promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
-		Name: "fanfold_jobs_finished_total", Help: "Jobs whose end this process has carried out, by report and final status.",
+		Name: "fanfold_jobs_finished_total",
+		Help: "Jobs whose end this process has carried out, by report and final status.",
 	}, []string{"report", "status"})
 	return &Engine{o, finished}, nil
 }

@@ -12,7 +12,8 @@ type batch struct {
 
 func newBatch(sides int) *batch {
 	b := &batch{
-		keys: make([]joinKey, 0, batchRows), hasKey: make([]bool, 0, batchRows), texts: []byte{}, last: make([][]uint32, sides),
+		keys: make([]joinKey, 0, batchRows), hasKey: make([]bool, 0, batchRows), texts: []byte{},
+		last: make([][]uint32, sides),
 	}
 	for n := range b.last {
 		b.last[n] = make([]uint32, batchRows)

@@ -64,7 +64,8 @@ const fewChunks = 2
 // isParallel tells whether chunks can be joined in parallel: no side is merged, and no side
 // records which of its rows have a match.
 func (j *join) isParallel(chunks int64) bool {
-	return chunks > fewChunks && !j.plan.hasFull() && !slices.ContainsFunc(j.sides[1:], func(s *side) bool { return s.sorted != nil })
+	return chunks > fewChunks && !j.plan.hasFull() &&
+		!slices.ContainsFunc(j.sides[1:], func(s *side) bool { return s.sorted != nil })
 }
 
 // addChunks joins the rows of the chunks [from, to) of the origin. It numbers the rows from 0.

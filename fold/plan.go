@@ -181,7 +181,8 @@ func (p *Plan) compare(folding report.CaseFolding) {
 // the digits that people see if all floats there have a fixed number of decimals.
 func (p *Plan) widen(i int) {
 	column := func(in *input) dataset.Column { return in.columns[in.keys[i].number] }
-	if !slices.ContainsFunc(p.inputs, func(in *input) bool { c := column(in); return c.Kind == report.KindFloat && !c.Fixed }) {
+	if !slices.ContainsFunc(p.inputs,
+		func(in *input) bool { c := column(in); return c.Kind == report.KindFloat && !c.Fixed }) {
 		return
 	}
 	for _, in := range p.inputs {
@@ -228,5 +229,6 @@ func Needed(r *report.Report) map[string][]string {
 
 // shows tells whether a key of the join is a column of the file.
 func shows(r *report.Report, key string) bool {
-	return slices.ContainsFunc(r.File.Columns, func(c report.FileColumn) bool { return c.Listener == "" && c.Column == key })
+	return slices.ContainsFunc(r.File.Columns,
+		func(c report.FileColumn) bool { return c.Listener == "" && c.Column == key })
 }

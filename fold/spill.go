@@ -78,7 +78,8 @@ func (j *join) divide(x *index, rows int64) (*partition, error) {
 		if !j.sides[n].spilled {
 			continue
 		}
-		if err := p.partitionSide(n, x, func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
+		if err := p.partitionSide(n, x,
+			func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
 			return nil, err
 		}
 	}

@@ -19,11 +19,13 @@ type CSVOptions struct {
 	Delimiter Delimiter `yaml:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
 	// Line ends between rows. Those inside a cell stay as they are
 	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
-	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). With `"NULL"`, a NULL is `NULL`, the text NULL is `"NULL"`, and an empty text is `""`
+	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). With `"NULL"`, a NULL is `NULL`, the text NULL is
+	// `"NULL"`, and an empty text is `""`
 	Null *Null `yaml:"null" unset:"NULL and empty texts are empty" json:",omitempty"`
 	// Format of dates, from YYYY YY MM DD, each at most once
 	Date DateLayout `yaml:"date" unset:"YYYY-MM-DD" json:",omitempty"`
-	// Format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff, ffffff, AM and ZZ (+02:00), each at most once. MM is the month and mm the minute. T is the only other letter allowed
+	// Format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff, ffffff, AM and ZZ (+02:00),
+	// each at most once. MM is the month and mm the minute. T is the only other letter allowed
 	Datetime DatetimeLayout `yaml:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
 	// What happens to a text that a spreadsheet would read as a formula: see [Formulas](#formulas)
 	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"off" json:",omitempty"`
@@ -106,7 +108,8 @@ const (
 // formula.
 func checkCSV(r *report.Report) (wrong []report.FieldMistake) {
 	mistake := func(field, message, remedy string) {
-		wrong = append(wrong, report.FieldMistake{Field: field, Mistake: report.Mistake{Message: message, Remedy: remedy}})
+		wrong = append(wrong, report.FieldMistake{Field: field,
+			Mistake: report.Mistake{Message: message, Remedy: remedy}})
 	}
 	formula := func(text []byte) bool { return IsFormula(text, report.KindText) }
 	o := csvOptions(&r.File)

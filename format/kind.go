@@ -15,8 +15,8 @@ type Kind struct {
 	report.Format
 	Extension   string // the end of the names of its files, such as .csv: a dot, then a to z and 0 to 9
 	ContentType string
-	// New returns the encoder of one file, which can be a Container. columns has the columns of the file for every origin,
-	// or nil for an origin that AppendRow is never called with; there are as many as f has.
+	// New returns the encoder of one file, which can be a Container. columns has the columns of the file for every
+	// origin, or nil for an origin that AppendRow is never called with; there are as many as f has.
 	New func(f *report.File, columns [][]dataset.Column) (Encoder, error)
 }
 

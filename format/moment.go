@@ -43,7 +43,8 @@ func newDateStyle(o *CSVOptions, from, to string) (s dateStyle, err error) {
 
 // changes tells whether values of a kind are rewritten.
 func (s *dateStyle) changes(kind report.Kind) bool {
-	return kind == report.KindDate && s.date != nil || kind == report.KindDatetime && (s.datetime != nil || s.from != s.to)
+	return kind == report.KindDate && s.date != nil || kind == report.KindDatetime &&
+		(s.datetime != nil || s.from != s.to)
 }
 
 // sourceLayout is the layout of datetimes of sources, without the fraction.
@@ -102,7 +103,8 @@ var errLayout = errors.New("invalid format")
 
 // layoutParts is the part of a date or datetime that every token writes.
 var layoutParts = map[string]string{
-	"YYYY": "the year", "YY": "the year", "MM": "the month", "DD": "the day", "HH": "the hour", "hh": "the hour", "mm": "the minute",
+	"YYYY": "the year", "YY": "the year", "MM": "the month", "DD": "the day", "HH": "the hour", "hh": "the hour",
+	"mm": "the minute",
 	"ss": "the second", "ffffff": "the fraction", "fff": "the fraction", "AM": "AM or PM", "ZZ": "the zone",
 }
 
@@ -130,7 +132,8 @@ func (l layout) check() error {
 	}
 	switch half := tokens["AM or PM"] != ""; {
 	case tokens["the hour"] == "hh" && !half:
-		return &report.Mistake{Message: "hh (12 hours) without AM writes 02:00 and 14:00 alike", Remedy: "Write HH for 24 hours, or add AM"}
+		return &report.Mistake{Message: "hh (12 hours) without AM writes 02:00 and 14:00 alike",
+			Remedy: "Write HH for 24 hours, or add AM"}
 	case half && tokens["the hour"] != "hh":
 		return &report.Mistake{Message: "AM requires hh (12 hours)", Remedy: "Write hh for the hour, or remove AM"}
 	}
@@ -171,7 +174,8 @@ func checkLayout(text string, kind report.Kind) *report.Mistake {
 	if err == nil {
 		return nil
 	}
-	wrong := &report.Mistake{Message: "not a " + string(kind) + " format", Remedy: "Use " + strings.Join(tokens, ", ") + " and punctuation, such as DD.MM.YYYY"}
+	wrong := &report.Mistake{Message: "not a " + string(kind) + " format",
+		Remedy: "Use " + strings.Join(tokens, ", ") + " and punctuation, such as DD.MM.YYYY"}
 	errors.As(err, &wrong)
 	return wrong
 }

@@ -134,34 +134,42 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 		backlogFigures("fanin_large", k.FanInLarge,
 			"Jobs with much data that wait for fan-in: a process folds at most limits.folds of them at once."),
 		backlogFigures("replies", k.Reply, "Replies of external services that are not applied yet."),
-		backlogFigures("timer_actions", k.Fired, "Timers that have fired and whose action is not done, including those in "+
-			"work."),
-		backlogFigures("ends", k.Finished, "Ends of jobs and receipts that are not reported to a service yet, including "+
-			"those in work."),
+		backlogFigures("timer_actions", k.Fired,
+			"Timers that have fired and whose action is not done, including those in "+
+				"work."),
+		backlogFigures("ends", k.Finished,
+			"Ends of jobs and receipts that are not reported to a service yet, including "+
+				"those in work."),
 		[]measure{
 			size("jobs_running", k.Deadlines, "Running jobs, in all processes."),
-			overdue("timeout", k.Deadlines, "How long ago the oldest deadline of a job passed that has not ended, else 0. It "+
-				"grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
+			overdue("timeout", k.Deadlines,
+				"How long ago the oldest deadline of a job passed that has not ended, else 0. It "+
+					"grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
 			size("paused", k.PausedSet, "Paused listeners and reports."),
 			size("jobs_delayed", k.Delayed, "Delayed ids and retries."),
-			overdue("delayed", k.Delayed, "By how much the oldest delayed id or retry is overdue, else 0. It grows while no "+
-				"scheduler runs."),
+			overdue("delayed", k.Delayed,
+				"By how much the oldest delayed id or retry is overdue, else 0. It grows while no "+
+					"scheduler runs."),
 			contending(k),
 			size("jobs_dead", k.Dead, "Failed jobs that were neither retried nor discarded."),
-			length("quarantined", k.Quarantined, "Entries that could not be used. Above about 10,000, the oldest are removed."),
+			length("quarantined", k.Quarantined,
+				"Entries that could not be used. Above about 10,000, the oldest are removed."),
 			size("timers", k.Timers, "Timers that are set and not paused."),
-			overdue("timers", k.Timers, "By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
+			overdue("timers", k.Timers,
+				"By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
 			{
-				Figure{Name: "redis_memory_used_ratio", Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has " +
-					"no limit. Above limits.memory no job is started."},
+				Figure{Name: "redis_memory_used_ratio",
+					Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has " +
+						"no limit. Above limits.memory no job is started."},
 				func(r *reading) (float64, error) { return float64(r.memory.Percent()) / 100, r.memoryErr },
 			},
 			size("timer_actions_retrying", k.WaitingFired,
 				"Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
 		})
 	for _, name := range slices.Sorted(maps.Keys(f.o.Config.Reports)) {
-		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait because their report is paused, or has as many "+
-			"running jobs as it may have.")
+		m := size("jobs_parked", k.Waiting(name),
+			"Pushed ids that wait because their report is paused, or has as many "+
+				"running jobs as it may have.")
 		m.Label, m.Of = "report", name
 		all = append(all, m)
 	}

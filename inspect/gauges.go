@@ -12,7 +12,8 @@ import (
 func NewCollector(in *Inspector) prometheus.Collector {
 	g := &gauges{in: in, descs: map[string]*prometheus.Desc{}}
 	g.up = prometheus.NewDesc("fanfold_redis_up",
-		"1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.", nil, nil)
+		"1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.",
+		nil, nil)
 	for _, f := range in.Figures.Measured() {
 		var labels []string
 		if f.Label != "" {

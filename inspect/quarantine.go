@@ -30,7 +30,8 @@ type Quarantined struct {
 func (l Quarantine) List(ctx context.Context, match func(Quarantined) bool, limit int) ([]Quarantined, error) {
 	newest := func(a, b Quarantined) int { return b.At.Compare(a.At) }
 	return everywhere(l.o, limit, newest, func(s *scripts.Scripts) ([]Quarantined, error) {
-		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined), func(e scripts.Entry) Quarantined { return l.parse(s, e) }), match, limit)
+		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined),
+			func(e scripts.Entry) Quarantined { return l.parse(s, e) }), match, limit)
 	})
 }
 

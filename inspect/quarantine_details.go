@@ -34,7 +34,8 @@ func (l Quarantine) Details(ctx context.Context, q Quarantined) (v QuarantinedDe
 	case origin == "delayed" || origin == "timers":
 		v.Next = append(v.Next, requeue+" --at TIME puts it back with a correct time")
 	case q.ExactID() != "":
-		v.Next = append(v.Next, "fanfold submit "+q.ExactID()+" pushes the id as the record has it; then remove this entry")
+		v.Next = append(v.Next, "fanfold submit "+q.ExactID()+
+			" pushes the id as the record has it; then remove this entry")
 	case v.Again != "":
 		v.Next = append(v.Next, "correct the cause; then "+requeue+" puts it back")
 	default:

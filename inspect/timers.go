@@ -38,7 +38,8 @@ func (l Timers) List(ctx context.Context, match func(name string) bool, limit in
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b Timer) int { return cmp.Or(a.when().Compare(b.when()), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(all,
+		func(a, b Timer) int { return cmp.Or(a.when().Compare(b.when()), cmp.Compare(a.Name, b.Name)) })
 	return all[:min(len(all), limit)], nil
 }
 

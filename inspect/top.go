@@ -38,7 +38,8 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 	t := Top{
 		At: time.Now(), Running: f.Of("jobs_running", ""), Waiting: f.Of("jobs_waiting", ""),
 		Delayed: f.Of("jobs_delayed", ""),
-		Dead:    f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""), Memory: f.Of("redis_memory_used_ratio", ""),
+		Dead:    f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""),
+		Memory:    f.Of("redis_memory_used_ratio", ""),
 		Listeners: Loads(listeners, f, pauses, in.Slots.Count(held)), Paused: []string{},
 	}
 	for name := range in.Options.Config.Reports {

@@ -28,10 +28,12 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 	if slots == 0 {
 		return func() {}, nil
 	}
-	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Listener.Name, Worker: t.o.Consumer, Entry: t.own.Entry.ID}
+	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Listener.Name, Worker: t.o.Consumer,
+		Entry: t.own.Entry.ID}
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
-		held, err := insist(ctx, t.log, "take slot", func() (bool, error) { return limits.TakeSlot(ctx, source, who, slots, lease) })
+		held, err := insist(ctx, t.log, "take slot",
+			func() (bool, error) { return limits.TakeSlot(ctx, source, who, slots, lease) })
 		if back(); err != nil {
 			return nil, away(err)
 		}
@@ -39,7 +41,8 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 			break
 		}
 		if time.Now().After(end) {
-			return nil, wait{slotPatience + rand.N(slotPatience), fmt.Sprintf("one of the %d slots of %s", slots, source), job.BlameSlots}
+			return nil, wait{slotPatience + rand.N(slotPatience),
+				fmt.Sprintf("one of the %d slots of %s", slots, source), job.BlameSlots}
 		}
 		if err := step.Wait(ctx, slotPoll/2+rand.N(slotPoll)); err != nil {
 			return nil, err
@@ -71,7 +74,8 @@ func (t *task) waitForRate(ctx context.Context, patience time.Duration) error {
 		return err
 	}
 	if !mine {
-		return wait{after + rand.N(after/8+1), fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per), job.BlameRate}
+		return wait{after + rand.N(after/8+1),
+			fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per), job.BlameRate}
 	}
 	defer t.clock.Pause()()
 	return step.Wait(ctx, after)

@@ -78,9 +78,11 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	case err == nil:
 		return step.Result{Kind: step.Void}
 	case errors.As(err, &no):
-		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
+		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker,
+			"type", a.Type, "err", err)
 		err = ensure(ctx, e.log, "append event", func() error {
-			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", report.ShortenTo(a.Type, 100), "reason", no.why)
+			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker,
+				"type", report.ShortenTo(a.Type, 100), "reason", no.why)
 		})
 		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
 			return step.Result{Kind: step.Void}
@@ -90,7 +92,8 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	case errors.Is(err, errStrange) && entry.Deliveries > strangeTries:
 		// At the end of the stream it does not delay the detection of silence. Its worker's lease is
 		// not renewed.
-		return e.handOn(ctx, "move reply to the end", func() error { return e.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
+		return e.handOn(ctx, "move reply to the end",
+			func() error { return e.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
 	case errors.Is(err, errStrange), errors.Is(err, errLeft):
 		err = nil
 	}
@@ -107,14 +110,16 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	rep := e.definitions[state.Definition]
 	if rep == nil {
 		if entry.Deliveries > strangeTries {
-			e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener", a.Listener, "type", a.Type)
+			e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener",
+				a.Listener, "type", a.Type)
 		}
 		return errStrange
 	}
 	if l, _, ok := rep.Listener(a.Listener); !ok || l.Kind != report.External {
 		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
 	}
-	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener, scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
+	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener,
+		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
 	own.Definition, own.Generation = state.Definition, state.Tasks[a.Listener].Generation
 	t, _ := e.newTask(own, memo{})
 	own.Lease = t.Listener.Silence
@@ -140,7 +145,8 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 
 // look reads the state of a reply's job. It refuses a reply that can have no effect.
 func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
-	state, err := insist(ctx, e.log, "read state", func() (*job.State, error) { return e.o.Scripts.Jobs.Read(ctx, a.ID) })
+	state, err := insist(ctx, e.log, "read state",
+		func() (*job.State, error) { return e.o.Scripts.Jobs.Read(ctx, a.ID) })
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, refused{"the job has ended, or never existed"}
@@ -175,7 +181,8 @@ func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) 
 		}
 		id, attempt := found.Fields["id"], found.Fields["attempt"]
 		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
-			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID, report.ShortenTo(id, 100), report.ShortenTo(attempt, 100))})
+			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID,
+				report.ShortenTo(id, 100), report.ShortenTo(attempt, 100))})
 		}
 		return nil
 	})

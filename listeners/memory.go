@@ -30,7 +30,8 @@ const (
 // contend decides what a task of the job me does that needs memory for some bytes. Others are the
 // running jobs that hold data in the same server; victim is the job to preempt, or the one for which me
 // is preempted. Small jobs compete only if no job is large.
-func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender, need int64) (what room, victim scripts.Contender) {
+func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender,
+	need int64) (what room, victim scripts.Contender) {
 	var held int64
 	small := me.Small
 	for _, c := range others {
@@ -118,7 +119,8 @@ func (m *memory) look(ctx context.Context) (scripts.Usage, []scripts.Contender, 
 
 // store stores data of a task. While Redis is full, it makes room as contend says, and stores the data
 // again once there is memory; ErrFull never leaves it.
-func (m *memory) store(ctx context.Context, of scripts.Message, need int64, store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
+func (m *memory) store(ctx context.Context, of scripts.Message, need int64,
+	store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
 	var began time.Time
 	for {
 		outcome, err := insist(ctx, m.log, "store chunk", store)
@@ -195,7 +197,8 @@ func (m *memory) preempt(ctx context.Context, victim, older scripts.Contender) e
 	}
 	if outcome == scripts.OK {
 		m.metrics.preempted.Inc()
-		m.log.Warn("preempted a job of a full Redis; it starts again later", "job", victim.ID, "attempt", victim.Attempt, "bytes", victim.Bytes, "for", older.ID)
+		m.log.Warn("preempted a job of a full Redis; it starts again later", "job", victim.ID, "attempt",
+			victim.Attempt, "bytes", victim.Bytes, "for", older.ID)
 	}
 	return nil
 }
@@ -207,7 +210,8 @@ func tooLarge(u scripts.Usage, me scripts.Contender, others []scripts.Contender,
 		held += h.Bytes
 	}
 	return fmt.Errorf("the job does not fit into Redis: it has stored %s, and the next %s do not fit into maxmemory (%s), of which other jobs hold %s and everything else %s: "+
-		"reduce the result size, set limits.compress: zstd, or raise maxmemory", size(me.Bytes), size(need), size(u.Max), size(held), size(max(0, u.Used-me.Bytes-held)))
+		"reduce the result size, set limits.compress: zstd, or raise maxmemory", size(me.Bytes), size(need),
+		size(u.Max), size(held), size(max(0, u.Used-me.Bytes-held)))
 }
 
 // size formats a number of bytes for people.

@@ -31,14 +31,17 @@ func newMetrics(to prometheus.Registerer) *metrics {
 	with := promauto.With(to)
 	return &metrics{
 		tasks: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed, omitted or left.",
+			Name: "fanfold_tasks_total",
+			Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed, omitted or left.",
 		}, []string{"listener", "outcome"}),
 		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "fanfold_query_duration_seconds", Help: "How long a try of a task took, with storing its rows, however it ended.",
+			Name:    "fanfold_query_duration_seconds",
+			Help:    "How long a try of a task took, with storing its rows, however it ended.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 60, 180, 600, 1800},
 		}, []string{"listener"}),
 		preempted: with.NewCounter(prometheus.CounterOpts{
-			Name: "fanfold_jobs_preempted_total", Help: "Jobs that were stopped here because Redis was full, so that an older job could go on. They start again later.",
+			Name: "fanfold_jobs_preempted_total",
+			Help: "Jobs that were stopped here because Redis was full, so that an older job could go on. They start again later.",
 		}),
 	}
 }

@@ -52,8 +52,9 @@ var errNobody = errors.New("not a reply")
 func parseReply(fields map[string]string) (reply, error) {
 	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
 	r := reply{
-		Message: scripts.Message{ID: fields["id"], Attempt: attempt}, Listener: fields["listener"], Worker: fields["worker"],
-		Entry: fields["entry"], Consumer: fields["consumer"], Type: fields["type"],
+		Message: scripts.Message{ID: fields["id"], Attempt: attempt}, Listener: fields["listener"],
+		Worker: fields["worker"],
+		Entry:  fields["entry"], Consumer: fields["consumer"], Type: fields["type"],
 	}
 	for _, field := range []struct {
 		name string
@@ -89,7 +90,8 @@ const maxEntry = len("18446744073709551615-18446744073709551615")
 func (r *reply) parseType(fields map[string]string) error {
 	number := func(field string) (err error) {
 		if !replyNumber.MatchString(fields[field]) {
-			return fmt.Errorf("field %s of type %s is %q, not a whole number", field, r.Type, report.ShortenTo(fields[field], 100))
+			return fmt.Errorf("field %s of type %s is %q, not a whole number", field, r.Type,
+				report.ShortenTo(fields[field], 100))
 		}
 		r.Number, err = strconv.ParseInt(fields[field], 10, 64)
 		return err
@@ -114,7 +116,8 @@ func (r *reply) parseType(fields map[string]string) error {
 		return nil
 	case replyRows:
 		if n := len(fields["rows"]); n > maxReplyBytes {
-			return fmt.Errorf("rows of %d bytes in one entry, more than %d: send them in several entries", n, maxReplyBytes)
+			return fmt.Errorf("rows of %d bytes in one entry, more than %d: send them in several entries", n,
+				maxReplyBytes)
 		}
 		r.Rows = []byte(fields["rows"])
 		return number("number")

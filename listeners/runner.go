@@ -26,16 +26,17 @@ type Options struct {
 	Scripts *scripts.Scripts
 	// All partitions, of which Scripts is one; nil: it is the only one.
 	Partitions scripts.Partitions
-	Reports    map[string]*report.Report  // by name
-	Only       func(listener string) bool // whether a listener runs here; nil: all. Replies of external ones are always applied
-	Sources    map[string]Source          // by report.Listener.Source
-	Bounds     map[string]report.Bound    // by report.Listener.Source; a missing one is unlimited
-	Limits     report.Limits
-	Slots      *Slots                // shared by the Runners of this process; nil: not shared
-	Consumer   string                // unique for this process
-	Log        *slog.Logger          // nil: silent
-	Metrics    prometheus.Registerer // nil: none
-	Trace      *trace.Tracer         // nil: no job is traced
+	Reports    map[string]*report.Report // by name
+	// whether a listener runs here; nil: all. Replies of external ones are always applied
+	Only     func(listener string) bool
+	Sources  map[string]Source       // by report.Listener.Source
+	Bounds   map[string]report.Bound // by report.Listener.Source; a missing one is unlimited
+	Limits   report.Limits
+	Slots    *Slots                // shared by the Runners of this process; nil: not shared
+	Consumer string                // unique for this process
+	Log      *slog.Logger          // nil: silent
+	Metrics  prometheus.Registerer // nil: none
+	Trace    *trace.Tracer         // nil: no job is traced
 }
 
 // Runner executes the tasks of listeners. Run may be called once.
@@ -115,7 +116,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	for i, listener := range names {
 		tasks := r.tasks(ctx, listener)
 		reader := step.New(step.Options{
-			Redis: r.o.Redis, Shared: shared[i/step.MaxShared], Stream: r.o.Scripts.Keys.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
+			Redis: r.o.Redis, Shared: shared[i/step.MaxShared], Stream: r.o.Scripts.Keys.Task(listener),
+			Scripts: r.o.Scripts, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   step.Singles(tasks, r.o.Limits.Lease, &r.leases),
 			Patience: r.o.Limits.Stop,

@@ -51,13 +51,14 @@ func (e silence) watch(ctx context.Context) error {
 
 // tidy deletes consumers that no longer exist, once a minute.
 func (e silence) tidy(ctx context.Context) error {
-	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners", func(ctx context.Context) (failure error) {
-		for listener := range e.silences {
-			_, err := e.o.Scripts.Streams.RemoveIdleConsumers(ctx, e.o.Scripts.Keys.Task(listener), scripts.MaxIdle)
-			failure = errors.Join(failure, err)
-		}
-		return failure
-	})
+	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners",
+		func(ctx context.Context) (failure error) {
+			for listener := range e.silences {
+				_, err := e.o.Scripts.Streams.RemoveIdleConsumers(ctx, e.o.Scripts.Keys.Task(listener), scripts.MaxIdle)
+				failure = errors.Join(failure, err)
+			}
+			return failure
+		})
 }
 
 // watchListener looks at the idle entries of a listener.
@@ -141,7 +142,8 @@ func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) 
 	if !ok {
 		return nil // another process has its definition
 	}
-	took, err := own.Take(ctx, scripts.Take{Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)), Known: e.known[listener]})
+	took, err := own.Take(ctx, scripts.Take{Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)),
+		Known: e.known[listener]})
 	switch {
 	case err != nil:
 		return err
@@ -160,12 +162,15 @@ func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) 
 func verdictOf(t *task, was job.TaskState) step.Verdict {
 	tries, retry, failure := t.Tries()
 	// A minimal delay: until it is moved, the retry is visible in the delayed set.
-	again := scripts.Requeue{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", t.Listener.Silence), Blame: job.BlameSource}
+	again := scripts.Requeue{Delay: time.Millisecond, Counts: true,
+		Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", t.Listener.Silence),
+		Blame: job.BlameSource}
 	if was.Owner != "" {
 		// The worker's own take has counted.
 		again.Counts, again.Error, tries = false, failure, tries-1
 		if was.Total >= 0 {
-			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s", was.Total, was.Chunks, t.Listener.Silence)
+			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s",
+				was.Total, was.Chunks, t.Listener.Silence)
 		}
 	}
 	if exhausted, ok := step.Exhausted(tries+1, retry, again.Error); ok {

@@ -53,8 +53,9 @@ type Task struct {
 	// RateLimit waits until the rate limit of the source, which all processes share, allows one
 	// more query or request. Call WaitForRate before each. If the wait would exceed the patience,
 	// it returns a Wait, which Read returns unchanged. nil: no limit.
-	RateLimit  func(ctx context.Context, patience time.Duration) error
-	Parameters map[string]any // bound, as report.Report.Decode returns them: string, int64, uint64, bool, nil, time.Time, or []any of these
+	RateLimit func(ctx context.Context, patience time.Duration) error
+	// bound, as report.Report.Decode returns them: string, int64, uint64, bool, nil, time.Time, or []any of these
+	Parameters map[string]any
 	// Values opens a column of an earlier stage, and iterates over its values. Every value is the
 	// JSON of a scalar, and is valid until the next one. An error ends the iteration. The column is
 	// the zero Column if the job continues without its listener.

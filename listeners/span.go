@@ -22,7 +22,8 @@ func (r *tasks) span(ctx context.Context, t *task) (context.Context, *trace.Span
 
 // results are the words of a span for how a try ended.
 var results = map[step.Kind]string{
-	step.Done: "done", step.Void: "ended", step.Retry: "retry", step.Permanent: "failed", step.Outage: "outage", step.Waiting: "waits",
+	step.Done: "done", step.Void: "ended", step.Retry: "retry", step.Permanent: "failed", step.Outage: "outage",
+	step.Waiting:   "waits",
 	step.Elsewhere: "left", step.Stopping: "left",
 }
 

@@ -113,13 +113,15 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 	}
 	if paused, err := r.paused(ctx); err == nil && paused {
 		// The listener was paused while this read waited for an entry.
-		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
+		return nil, r.handOn(ctx, "put task back",
+			func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
 	}
 	outcome, err := insist(ctx, r.log, "take task", func() (scripts.Outcome, error) {
 		switch {
 		case !first || entry.Deliveries != 1:
 			return own.Take(ctx, scripts.Take{
-				Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Redelivered: entry.Deliveries > 1,
+				Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener],
+				Redelivered: entry.Deliveries > 1,
 			})
 		case slices.Contains(r.known[r.listener], own.Definition):
 			return own.Load(ctx)
@@ -139,7 +141,8 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 		return nil, step.Result{Kind: step.Void}
 	}
 	if _, said := r.handed.LoadOrStore(own.Definition, true); !said {
-		r.log.Info("tasks are handed back: their definition is not in this configuration", "report", own.Report, "definition", own.Definition, "first", own.ID, "listener", r.listener)
+		r.log.Info("tasks are handed back: their definition is not in this configuration", "report", own.Report,
+			"definition", own.Definition, "first", own.ID, "listener", r.listener)
 	}
 	return nil, r.handOn(ctx, "hand task back", func() error { return own.HandBack(ctx) })
 }

@@ -77,7 +77,8 @@ func insert[K comparable](set *map[K]struct{}, key K) bool {
 
 // values is Task.Values.
 func (t *task) values(ctx context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-	state, err := callRedis(ctx, t, "read state", func() (*job.State, error) { return t.o.Scripts.Jobs.Read(ctx, t.ID) })
+	state, err := callRedis(ctx, t, "read state",
+		func() (*job.State, error) { return t.o.Scripts.Jobs.Read(ctx, t.ID) })
 	if err != nil {
 		return dataset.Column{}, nil, err
 	}

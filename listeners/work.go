@@ -67,12 +67,14 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	t.clock.Stop() // also storing
 	out.Stop()
 	switch {
-	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
+	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded),
+		errors.As(err, new(wait)):
 	case t.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
 		return Outage(errRedis.New("Redis was away for %s while the query ran: %w", t.away.Round(time.Second), err))
 	case t.clock.Over():
-		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, t.Listener.Timeout)
+		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate,
+			t.Listener.Timeout)
 	}
 	return err
 }

@@ -44,7 +44,8 @@ func (w *worker) take(ctx context.Context) error {
 		return w.lost(err)
 	}
 	if consumer == "" {
-		return refused{fmt.Sprintf("entry %s is not pending in %s: another worker has the task", w.Entry, own.Entry.Stream)}
+		return refused{fmt.Sprintf("entry %s is not pending in %s: another worker has the task", w.Entry,
+			own.Entry.Stream)}
 	}
 	outcome, err := insist(ctx, w.log, "take task", func() (scripts.Outcome, error) {
 		return own.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
@@ -111,7 +112,9 @@ func (w *worker) lost(err error) error {
 func (w *worker) apply(ctx context.Context) error {
 	late := w.said.Sub(w.state.Taken)
 	if w.Type != replyDone && w.Type != replyFailed && late > w.task.Listener.Timeout {
-		return w.fail(ctx, fmt.Errorf("timed out after %s: raise the timeout of the listener, or make its service faster", w.task.Listener.Timeout))
+		return w.fail(ctx,
+			fmt.Errorf("timed out after %s: raise the timeout of the listener, or make its service faster",
+				w.task.Listener.Timeout))
 	}
 	switch w.Type {
 	case replyRows:
@@ -189,7 +192,8 @@ func (w *worker) end(ctx context.Context) error {
 func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 	switch {
 	case stored.Last > stored.Total:
-		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, but there were %d", stored.Total, stored.Last)))
+		return w.fail(ctx,
+			Permanent(fmt.Errorf("done says %d entries of rows, but there were %d", stored.Total, stored.Last)))
 	case stored.Chunks < stored.Total:
 		return w.keep(ctx) // the reply with the last chunk completes it
 	}
@@ -260,7 +264,8 @@ func (w *worker) fail(ctx context.Context, why error) error {
 // acknowledge acknowledges the task's entry, which external services never do.
 func (w *worker) acknowledge(ctx context.Context) error {
 	stream := w.task.own.Entry.Stream
-	if err := ensure(ctx, w.log, "acknowledge task", func() error { return w.o.Scripts.Streams.Ack(ctx, stream, w.Entry) }); err != nil {
+	if err := ensure(ctx, w.log, "acknowledge task",
+		func() error { return w.o.Scripts.Streams.Ack(ctx, stream, w.Entry) }); err != nil {
 		return away(err)
 	}
 	return nil

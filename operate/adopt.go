@@ -64,8 +64,9 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	state, err := j.in.Scripts.Of(id).Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
-		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace",
-			r.Attempt, id)
+		return "",
+			refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace",
+				r.Attempt, id)
 	case err != nil:
 		return "", err
 	case state.Attempt > r.Attempt || !state.NeedsDefinition():

@@ -79,8 +79,9 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 	case err != nil:
 		return false, err
 	case outcome == scripts.Busy && status == job.StatusPublishing:
-		return true, notCancelled(r.ID, "its file is being committed, so it ends with its file or as FAILED; see fanfold "+
-			"why %s", r.ID)
+		return true, notCancelled(r.ID,
+			"its file is being committed, so it ends with its file or as FAILED; see fanfold "+
+				"why %s", r.ID)
 	case outcome == scripts.Busy:
 		return true, notCancelled(r.ID, "its job is already failing")
 	}

@@ -50,7 +50,8 @@ func (s *mapping) update(ctx context.Context, on execer, l *layout, c change) (i
 			args = append(args, c.set[name])
 			continue
 		}
-		set.WriteString(column + " = CASE " + s.columns["id"] + strings.Repeat(" WHEN ? THEN ?", len(values)) + " END, ")
+		set.WriteString(column + " = CASE " + s.columns["id"] + strings.Repeat(" WHEN ? THEN ?",
+			len(values)) + " END, ")
 		for i, value := range values {
 			args = append(args, c.ids[i], value)
 		}

@@ -53,7 +53,8 @@ func (d Deletions) Deleted(ctx context.Context, ids []string) (map[string]bool, 
 func (d Deletions) view(ctx context.Context) (bool, error) {
 	var kind string
 	err := d.s.db.QueryRowContext(ctx, `SELECT TABLE_TYPE FROM information_schema.TABLES
-		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, d.s.names.schema, d.s.names.table).Scan(&kind)
+		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`,
+		d.s.names.schema, d.s.names.table).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	} else if err != nil {

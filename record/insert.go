@@ -73,7 +73,8 @@ func (s inserter) InsertOnce(ctx context.Context, key, report string,
 	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
 	if err == nil && before {
 		var same int
-		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+" WHERE records = ? AND name = ? "+
+		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+
+			" WHERE records = ? AND name = ? "+
 			"AND digest = ?", row...).Scan(&same)
 		if err = requests.own(err); err == nil && same == 0 {
 			err = ErrOtherRequest
@@ -123,7 +124,8 @@ func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report s
 	})
 	if err == nil && !before {
 		// An error is ignored: later calls delete more.
-		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY "+
+		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+
+			" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY "+
 			"made LIMIT "+strconv.Itoa(pruned), int64(in.kept.Seconds()))
 	}
 	return id, before, err

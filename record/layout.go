@@ -148,7 +148,8 @@ func (s *mapping) measure(ctx context.Context, l *layout) error {
 				l.nullable[column] = null == "YES"
 			}
 		}
-		if time := strings.HasPrefix(kind, "datetime") || strings.HasPrefix(kind, "timestamp"); time && !s.mapsCreated &&
+		if time := strings.HasPrefix(kind, "datetime") || strings.HasPrefix(kind, "timestamp"); time &&
+			!s.mapsCreated &&
 			strings.EqualFold(name, "created_at") && strings.Contains(privileges, "select") {
 			l.created = quote(name)
 		}

@@ -61,9 +61,12 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		if len(args) == 0 {
 			continue
 		}
-		all, err := collect(ctx, s.db, scan, fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s FROM %s WHERE %s IN (%s)%s",
-			s.columns["id"], s.columns["report"], parameters, length, created, s.table, s.columns["id"], marks(len(args)),
-			s.filter), args...)
+		all,
+			err := collect(ctx, s.db, scan,
+			fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s FROM %s WHERE %s IN (%s)%s",
+				s.columns["id"], s.columns["report"], parameters, length, created, s.table, s.columns["id"],
+				marks(len(args)),
+				s.filter), args...)
 		if err != nil {
 			return nil, fmt.Errorf("marks: %w", err)
 		}

@@ -41,7 +41,8 @@ func tableError(what string, err error) error {
 
 // meta returns a value of fanfold_meta; empty: none.
 func (s metadata) meta(ctx context.Context, on querier, name string) (value string, err error) {
-	err = on.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(name)).Scan(&value)
+	err = on.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?",
+		s.scoped(name)).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", tableError("read "+name, err)
 	}

@@ -31,7 +31,8 @@ func (s starter) Retry(ctx context.Context, id string) (engine.Record, error) {
 		return before, fmt.Errorf("%w: record %s is %s", ErrRunning, id, before.Status)
 	}
 	if _, ok := s.statuses[before.Status]; !ok {
-		return before, fmt.Errorf("record %s: status %q is not mapped: map it under records.statuses", id, before.Status)
+		return before, fmt.Errorf("record %s: status %q is not mapped: map it under records.statuses", id,
+			before.Status)
 	}
 	done, err := s.retry(ctx, []engine.Run{{ID: id, Attempt: before.Attempt}}, report.Success, report.Partial,
 		report.Failed, report.Cancelled)
@@ -60,7 +61,8 @@ func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.St
 	}
 	results := make([]bool, len(runs))
 	for attempt, batch := range l.batches(runs) {
-		c := change{ids: args(batch), attempt: attempt, from: from, to: report.Pending, set: map[string]any{"error": nil}}
+		c := change{ids: args(batch), attempt: attempt, from: from, to: report.Pending,
+			set: map[string]any{"error": nil}}
 		n, err := contended(ctx, func() (int64, error) { return s.update(ctx, s.db, l, c) })
 		if err != nil {
 			return nil, fmt.Errorf("retry of %d records: %w", len(batch), err)

@@ -105,7 +105,8 @@ func (s metadata) NotePartitions(ctx context.Context, now string) (noted string,
 		if noted != "" {
 			return noted, fmt.Errorf("%w: it is %s, and was %s", ErrPartitions, now, noted)
 		}
-		if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, partitions, "", now) }); err != nil {
+		set := func() (bool, error) { return s.setMeta(ctx, s.db, partitions, "", now) }
+		if _, err := contended(ctx, set); err != nil {
 			return "", tableError("store the number of partitions", err)
 		}
 	}
@@ -126,7 +127,8 @@ func (s metadata) SetPartitions(ctx context.Context, now string) error {
 	}
 	for _, name := range []string{epoch, snapshot} {
 		name = s.scoped(name)
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?", name,
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?",
+			name,
 			len(name)+1, name+" "); err != nil {
 			return tableError("delete the epoch", err)
 		}

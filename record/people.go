@@ -62,7 +62,8 @@ func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Re
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain, p.s.table)
 	}
 	// The second condition is for collations that treat two persons as equal.
-	found, err := p.s.records(ctx, p.s.selection(l)+" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+" AS BINARY) = CAST(? "+
+	found, err := p.s.records(ctx, p.s.selection(l)+" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+
+		" AS BINARY) = CAST(? "+
 		"AS BINARY)"+p.s.filter+
 		" ORDER BY "+p.s.columns["id"]+" DESC LIMIT "+strconv.Itoa(n), person, person)
 	if err != nil {

@@ -50,12 +50,14 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 		if _, err := s.contentVersion(ctx, tx); err != nil {
 			return false, err // a newer release has begun to make the snapshots
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ? AND part BETWEEN ? "+
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+
+			" WHERE records = ? AND part BETWEEN ? "+
 			"AND ?", s.names.table, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
 			return false, err
 		}
 		for i, p := range parts {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO "+s.beside(snapshotTable)+" (records, part, members, data) VALUES "+
+			if _, err := tx.ExecContext(ctx, "INSERT INTO "+s.beside(snapshotTable)+
+				" (records, part, members, data) VALUES "+
 				"(?, ?, ?, ?)",
 				s.names.table, s.firstPart()+i, p.Members, p.Data); err != nil {
 				return false, err
@@ -71,7 +73,8 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 
 // SnapshotMembers returns how many ids, timers and pauses the snapshot contains.
 func (s *Store) SnapshotMembers(ctx context.Context) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT COALESCE(SUM(members), 0) FROM "+s.beside(snapshotTable)+" WHERE records = "+
+	err = s.db.QueryRowContext(ctx, "SELECT COALESCE(SUM(members), 0) FROM "+s.beside(snapshotTable)+
+		" WHERE records = "+
 		"?", s.names.table).Scan(&n)
 	if err != nil {
 		return 0, tableError("read snapshot", err)

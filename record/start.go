@@ -21,7 +21,8 @@ func (s starter) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	for attempt, batch := range l.batches(runs) {
 		all := false
 		if len(batch) > 1 {
-			all, err = repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged, errDeadlock)
+			all, err = repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged,
+				errDeadlock)
 		}
 		started := batch
 		if !all && (err == nil || mysqldb.Answered(err, errLockTimeout)) {

@@ -72,7 +72,8 @@ var _ engine.Records = (*Store)(nil)
 // Fanfold's own table: columns are named as in report.RecordColumns, except updated_at and
 // row_count for updated and rows. The caller opens db with mysqldb.ConnectRecords and closes it.
 func New(db *sql.DB, options report.Records) (*Store, error) {
-	s := &mapping{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
+	s := &mapping{db: db, plain: map[string]string{}, columns: map[string]string{},
+		statuses: map[report.Status]string{},
 		maxBytes: cmp.Or(options.Parameters, math.MaxInt64)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, report.DefaultTable)); err != nil {

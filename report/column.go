@@ -6,9 +6,10 @@ type Kind string
 
 // The kinds of columns. docs/reference/keys.md has the table of SQL types.
 const (
-	KindInteger  Kind = "integer"  // JSON number, all digits of 64 bits
-	KindDecimal  Kind = "decimal"  // JSON string, as the source delivers it
-	KindFloat    Kind = "float"    // JSON number, the shortest that reads back the same, or with a fixed number of decimals
+	KindInteger Kind = "integer" // JSON number, all digits of 64 bits
+	KindDecimal Kind = "decimal" // JSON string, as the source delivers it
+	// JSON number, the shortest that reads back the same, or with a fixed number of decimals
+	KindFloat    Kind = "float"
 	KindText     Kind = "text"     // JSON string
 	KindDate     Kind = "date"     // JSON string 2006-01-02
 	KindDatetime Kind = "datetime" // JSON string 2006-01-02 15:04:05[.ffffff]
@@ -18,4 +19,5 @@ const (
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{KindInteger, KindDecimal, KindFloat, KindText, KindDate, KindDatetime, KindTime, KindJSON, KindBinary}
+var Kinds = []Kind{KindInteger, KindDecimal, KindFloat, KindText, KindDate, KindDatetime, KindTime,
+	KindJSON, KindBinary}

@@ -11,12 +11,16 @@ type File struct {
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source delivers them" json:",omitempty"`
 	// `gzip` compresses the file: its name ends in `.gz`, and its type is application/gzip, without a Content-Encoding
 	Gzip bool `yaml:"compress" enum:"off,gzip" default:"off" json:",omitempty"`
-	// Maximum number of rows, without the header. A job with more fails at once, and its error says what to do. Excel shows 1,048,576 rows
+	// Maximum number of rows, without the header. A job with more fails at once, and its error says what to do.
+	// Excel shows 1,048,576 rows
 	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"no limit" json:",omitempty"` // 0: any
 	// Maximum size of the file in the sink. A job with a larger file fails
-	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"no limit" json:",omitempty"` // 0: any
-	Options  any            `of:"format" json:",omitempty"`                                                         // pointer to the format's own fields; nil: it has none
-	Fixed    map[int]string `json:",omitempty"`                                                                     // index of a column from 0 → JSON of its cell in every row; set by Report.Without
+	MaxBytes int64 `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"no limit" json:",omitempty"`
+
+	// Options points to the format's own fields; nil: it has none.
+	Options any `of:"format" json:",omitempty"`
+	// Fixed maps the index of a column from 0 to the JSON of its cell in every row. Report.Without sets it.
+	Fixed map[int]string `json:",omitempty"`
 }
 
 // FileColumn is one column of the file.

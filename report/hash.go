@@ -34,7 +34,8 @@ func (r *Report) Hash() string {
 	for _, s := range r.Stages {
 		var listeners []listener
 		for _, l := range s.Listeners {
-			listeners = append(listeners, listener{l.Name, l.Kind, l.Source, l.Own, l.Columns, l.OnFailure, l.Defaults, l.Types, l.Zone})
+			listeners = append(listeners, listener{l.Name, l.Kind, l.Source, l.Own, l.Columns, l.OnFailure,
+				l.Defaults, l.Types, l.Zone})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

@@ -11,7 +11,8 @@ type Join struct {
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
 	// Whether keys that differ only in case are equal: see [Keys](#keys)
 	FoldCase CaseFolding `yaml:"fold_case" enum:"false=,true=simple,full" default:"false"`
-	// Listeners in the order of the join: names, or these fields. A listener that is not in the list only provides values for `:listener.column`
+	// Listeners in the order of the join: names, or these fields. A listener that is not in the list only provides
+	// values for `:listener.column`
 	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, as inner"` // the first one drives the join
 }
 
@@ -41,8 +42,9 @@ type Joined struct {
 	Listener string `yaml:"name" short:"" need:"Name one of the report's listeners"`
 	// Which rows the result has. The first listener has no type
 	Type JoinType `yaml:"type" default:"inner"`
-	// Names of its key columns, if they differ from those of the join. They must contain the same values: a listener cannot join by another key
-	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // the same number as Join.Keys
+	// Names of its key columns, if they differ from those of the join. They must contain the same values: a
+	// listener cannot join by another key
+	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"`
 }
 
 // Joins reports whether a listener is part of the join.

@@ -25,7 +25,8 @@ type JSONStep struct {
 
 // badPath returns the mistake of a path.
 func badPath(why string) *Mistake {
-	return &Mistake{"not a path to one value" + why, "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']"}
+	return &Mistake{"not a path to one value" + why,
+		"Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']"}
 }
 
 // ParseJSONPath reads a path. It rejects paths that can find more than one value, and

@@ -4,15 +4,19 @@ import "time"
 
 // Limits are the limits of an installation.
 type Limits struct {
-	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each process that starts jobs at the same moment can exceed it by up to 100
+	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each
+	// process that starts jobs at the same moment can exceed it by up to 100
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
-	// Maximum number of tasks of one listener at once in one process. All listeners of a database together run at most its `max_connections`; the other tasks wait without using a try. More may run for a while after an outage of Redis
+	// Maximum number of tasks of one listener at once in one process. All listeners of a database together run at
+	// most its `max_connections`; the other tasks wait without using a try. More may run for a while after an
+	// outage of Redis
 	Tasks int `yaml:"tasks" default:"16" min:"1" max:"10000"`
 	// Maximum number of files of large jobs that one process makes at once. Each may use `fold_bytes`
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`
 	// Memory for the rows of one file while it is made: see [Memory](#memory)
 	FoldBytes int64 `yaml:"fold_bytes" unit:"bytes" default:"128MB" min:"64KB" max:"8GB"`
-	// How long a PENDING or PROCESSING record without a job in Redis stays unchanged before Fanfold starts it by itself: see [Without a push](keys.md#without-a-push)
+	// How long a PENDING or PROCESSING record without a job in Redis stays unchanged before Fanfold starts it by
+	// itself: see [Without a push](keys.md#without-a-push)
 	Grace time.Duration `yaml:"grace" default:"1m" min:"1s" why:"Records that change within this time are left alone"`
 	// Time after which a silent worker is considered dead. Workers renew their leases three times in it
 	Lease time.Duration `yaml:"lease" default:"10s" min:"1s" max:"1h" why:"A third of it must be longer than a pause of the machine"`
@@ -22,7 +26,9 @@ type Limits struct {
 	Memory int `yaml:"memory" default:"80" min:"1" max:"100"`
 	// Maximum size of the data of one job in Redis, as it is stored. A larger job fails
 	JobBytes int64 `yaml:"job_bytes" unit:"bytes" default:"1GB" min:"1MB" max:"1024GB"`
-	// `zstd` stores the data of listeners compressed in Redis. It saves memory and uses CPU time of the listeners. You can change it while jobs run, because every process reads both forms. `job_bytes` counts compressed bytes, so that a file can be several times as large
+	// `zstd` stores the data of listeners compressed in Redis. It saves memory and uses CPU time of the listeners.
+	// You can change it while jobs run, because every process reads both forms. `job_bytes` counts compressed
+	// bytes, so that a file can be several times as large
 	Compress bool `yaml:"compress" enum:"off,zstd" default:"off"`
 	// Maximum number of records per second that a rebuild reads
 	Rebuild int `yaml:"rebuild" default:"500" min:"1" max:"1000000"`

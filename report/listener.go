@@ -6,7 +6,8 @@ import (
 
 // Listener is one data source of a stage.
 type Listener struct {
-	// You choose it, such as `withdrawals` or `plt_fund.vs_withdraw`. Unique in the report: letters, digits and `_`, in parts that dots separate
+	// You choose it, such as `withdrawals` or `plt_fund.vs_withdraw`. Unique in the report: letters, digits and
+	// `_`, in parts that dots separate
 	Name string `yaml:"name" form:"listener" need:"Name it after what it reads, such as schema.table"`
 	// Name of the listener on the [waiting page](../guides/waiting-page.md)
 	Label string `yaml:"label" unset:"the last part of the name"`

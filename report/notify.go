@@ -11,7 +11,8 @@ import (
 type Notify struct {
 	// `http://` or `https://`, without user, query and `#`. Redirects are not followed
 	URL string `yaml:"url" form:"url" need:"Write https://host[:port][/path], without user, query and #" why:"Write https://host[:port][/path], without user, query and #"`
-	// Secret that signs each request: `whsec_` and 24 bytes or more in Base64, such as from `echo "whsec_$(openssl rand -base64 32)"`
+	// Secret that signs each request: `whsec_` and 24 bytes or more in Base64, such as from
+	// `echo "whsec_$(openssl rand -base64 32)"`
 	Secret Secret `yaml:"secret" file:"secret_file"`
 	// Maximum time of one request
 	Timeout time.Duration `yaml:"timeout" default:"10s"`

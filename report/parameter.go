@@ -30,12 +30,13 @@ type ParameterType string
 
 // The types of a parameter, with the JSON that a record passes for them.
 const (
-	ParamString   ParameterType = "string"   // any JSON string
-	ParamInteger  ParameterType = "integer"  // JSON number or string of digits, 64 bits
-	ParamDecimal  ParameterType = "decimal"  // JSON number or numeric string, bound as its text
-	ParamBoolean  ParameterType = "boolean"  // true or false
-	ParamDate     ParameterType = "date"     // "2006-01-02"
-	ParamDatetime ParameterType = "datetime" // "2006-01-02 15:04:05[.ffffff]", "T" allowed; with Z or an offset such as +02:00 an instant
+	ParamString  ParameterType = "string"  // any JSON string
+	ParamInteger ParameterType = "integer" // JSON number or string of digits, 64 bits
+	ParamDecimal ParameterType = "decimal" // JSON number or numeric string, bound as its text
+	ParamBoolean ParameterType = "boolean" // true or false
+	ParamDate    ParameterType = "date"    // "2006-01-02"
+	// "2006-01-02 15:04:05[.ffffff]", "T" allowed; with Z or an offset such as +02:00 an instant
+	ParamDatetime ParameterType = "datetime"
 )
 
 // ParameterTypes are all of them.
@@ -156,7 +157,8 @@ func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any,
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(r.Parameters, func(p Parameter) bool { return p.Name == name }) {
-			wrong = append(wrong, ParameterMistake{name, given[name], true, Mistake{"not known", "The report has " + r.ParameterList()}})
+			wrong = append(wrong, ParameterMistake{name, given[name], true,
+				Mistake{"not known", "The report has " + r.ParameterList()}})
 		}
 	}
 	return values, wrong

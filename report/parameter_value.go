@@ -136,7 +136,8 @@ func datetimeValue(form []string, wrong *Mistake) (any, *Mistake) {
 	}
 	// In every zone the year has four digits, as databases need.
 	if at = at.UTC(); at.Year() < minYear || at.Year() > maxYear {
-		return nil, &Mistake{"a datetime with an offset in the year " + strconv.Itoa(at.Year()), fmt.Sprintf("Give one in the years %d to %d", minYear, maxYear)}
+		return nil, &Mistake{"a datetime with an offset in the year " + strconv.Itoa(at.Year()),
+			fmt.Sprintf("Give one in the years %d to %d", minYear, maxYear)}
 	}
 	return at, nil
 }
@@ -155,7 +156,8 @@ func integerValue(text string) (any, *Mistake) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return n, nil
 	}
-	return nil, &Mistake{"an integer of more than 64 bits", "Give one from -9223372036854775808 to 18446744073709551615"}
+	return nil, &Mistake{"an integer of more than 64 bits",
+		"Give one from -9223372036854775808 to 18446744073709551615"}
 }
 
 func (t ParameterType) noun() string {

@@ -9,7 +9,8 @@ import (
 // Redis is the address of Redis: exactly one of the URL of a server, the nodes of a cluster,
 // and the Sentinels of a master.
 type Redis struct {
-	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and `valkeys://` mean the same
+	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and
+	// `valkeys://` mean the same
 	URL Secret `yaml:"url" file:"url_file" short:"" form:"redis"`
 	// `host:port` of some nodes of a Redis Cluster; Fanfold finds the others. See [Redis Cluster](../guides/cluster.md)
 	Cluster []string `yaml:"cluster" form:"server" min:"1"`
@@ -24,7 +25,8 @@ type Redis struct {
 	// `true` encrypts the connections, with `cluster` or `sentinel`. With `url`, write `rediss://`
 	Encrypt bool `yaml:"tls" default:"false"`
 	TLS     TLS
-	// Number of parts into which the jobs are divided. All keys of a partition are in one slot of a cluster. See [Partitions](../guides/cluster.md#choose-the-number-of-partitions)
+	// Number of parts into which the jobs are divided. All keys of a partition are in one slot of a cluster. See
+	// [Partitions](../guides/cluster.md#choose-the-number-of-partitions)
 	Partitions int `yaml:"partitions" default:"1" min:"1" max:"1024"`
 }
 

@@ -13,7 +13,8 @@ type Report struct {
 	Label  string `yaml:"label" unset:"the name"`
 	Line   int    // in the configuration file
 	Stages []Stage
-	// Maximum number of running jobs of the report, in all processes together; the ids of others wait, and start in their order
+	// Maximum number of running jobs of the report, in all processes together; the ids of others wait, and start
+	// in their order
 	Running int `yaml:"running" min:"1" max:"1000000" unset:"unlimited"`
 	// Deadline of a job: time from its start until its file is committed. See [Timeouts](#timeouts)
 	Timeout time.Duration `yaml:"timeout" unset:"computed"`
@@ -27,7 +28,10 @@ type Report struct {
 	File File `yaml:"file"`
 	// Where to send a request when a job ends: see [Notifications](#notifications)
 	Notify *Notify `yaml:"notify"`
-	// What happens to a running job when no process has its definition any more: `restart` starts its next attempt with the current definition after `limits.grace`; `wait` waits for a process with that definition or for `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a definition](#changes-of-a-definition)
+	// What happens to a running job when no process has its definition any more: `restart` starts its next attempt
+	// with the current definition after `limits.grace`; `wait` waits for a process with that definition or for
+	// `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a
+	// definition](#changes-of-a-definition)
 	WaitOnChange bool `yaml:"on_change" enum:"restart,wait" default:"restart"`
 	// `waits` extends the deadline by the time for which the job waits for a paused listener
 	DeadlineWaits bool `yaml:"paused_deadline" enum:"runs,waits" default:"runs"`
@@ -87,7 +91,8 @@ func (r *Report) Without(omitted []string) *Report {
 		return r
 	}
 	rest := *r
-	rest.Join.Listeners = slices.DeleteFunc(slices.Clone(r.Join.Listeners), func(j Joined) bool { return slices.Contains(omitted, j.Listener) })
+	rest.Join.Listeners = slices.DeleteFunc(slices.Clone(r.Join.Listeners),
+		func(j Joined) bool { return slices.Contains(omitted, j.Listener) })
 	rest.File.Columns, rest.File.Fixed = slices.Clone(r.File.Columns), map[int]string{}
 	for i, c := range rest.File.Columns {
 		if c.Listener == "" || !slices.Contains(omitted, c.Listener) {

@@ -13,7 +13,8 @@ type Database struct {
 	Kind string // of source, which its DSN tells
 	// `user:password@tcp(host:port)/schema?options`, as go-sql-driver/mysql reads it
 	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:"Write user:password@tcp(host:port)/schema"`
-	// Maximum number of connections of one process, and so of its tasks that use the database at once. The records have as many of their own
+	// Maximum number of connections of one process, and so of its tasks that use the database at once. The records
+	// have as many of their own
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
 	// Zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
@@ -35,8 +36,9 @@ type Source struct {
 type Words struct {
 	Noun    string // before its name: "database", "API"
 	Section string // of the configuration: "databases", "apis"
-	Work    string // what a listener does, before the time since when: "its query has been running for"; {source} is its name
-	Remedy  string // if it cannot be reached
+	// what a listener does, before the time since when: "its query has been running for"; {source} is its name
+	Work   string
+	Remedy string // if it cannot be reached
 }
 
 // API is an HTTP service that listeners of kind http use.
@@ -51,9 +53,11 @@ type API struct {
 	Timeout time.Duration `yaml:"timeout" default:"30s"`
 	// Maximum size of one response, decompressed. A larger one fails the task. One row may have 4 MB
 	MaxBytes int64 `yaml:"max_bytes" unit:"bytes" default:"64MB" min:"1" max:"64GB"`
-	// Maximum number of redirects that a request follows. A redirect to another host or scheme is never followed, because the headers would go there too; 0 follows none
+	// Maximum number of redirects that a request follows. A redirect to another host or scheme is never followed,
+	// because the headers would go there too; 0 follows none
 	Redirects int `yaml:"redirects" default:"0" min:"0" max:"20"`
-	// Header by which the API recognizes a repeated request, such as `Idempotency-Key`, or `none`. Required for `submit`
+	// Header by which the API recognizes a repeated request, such as `Idempotency-Key`, or `none`. Required for
+	// `submit`
 	Idempotency string `yaml:"idempotency" form:"idempotency"`
 	Bound
 }
@@ -65,7 +69,8 @@ const NotIdempotent = "none"
 type Bound struct {
 	// Maximum number of tasks that use it at once, in all processes together; 0 means no limit
 	Parallel int `yaml:"parallel" default:"0" min:"0" max:"10000"`
-	// Maximum rate of queries or requests, evenly spaced, in all processes together: a number per second, minute or hour, such as `10/s`, `300/m` or `1000/h`
+	// Maximum rate of queries or requests, evenly spaced, in all processes together: a number per second, minute
+	// or hour, such as `10/s`, `300/m` or `1000/h`
 	Rate Rate `yaml:"rate" unset:"no limit"`
 }
 
@@ -80,7 +85,8 @@ func (r Rate) String() string {
 	if r.Count == 0 {
 		return ""
 	}
-	return strconv.Itoa(r.Count) + "/" + map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h"}[r.Per]
+	return strconv.Itoa(r.Count) + "/" + map[time.Duration]string{time.Second: "s", time.Minute: "m",
+		time.Hour: "h"}[r.Per]
 }
 
 // Distance returns the time between two events; 0 if there is no limit.
@@ -100,10 +106,12 @@ var rateForm = regexp.MustCompile(RateForm)
 func ParseRate(text string) (Rate, *Mistake) {
 	parts := rateForm.FindStringSubmatch(text)
 	if parts == nil {
-		return Rate{}, &Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 per second, minute or hour, such as 10/s or 300/m"}
+		return Rate{}, &Mistake{Message: "not a rate",
+			Remedy: "Write a whole number from 1 to 999999 per second, minute or hour, such as 10/s or 300/m"}
 	}
 	count, _ := strconv.Atoi(parts[1]) // six digits
-	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil
+	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute,
+		"h": time.Hour}[parts[2]]}, nil
 }
 
 // Secret is a value that must never be shown. It prints, logs and marshals as

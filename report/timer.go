@@ -13,15 +13,21 @@ import (
 type Timer struct {
 	Name string `key:"timer"` // of the definition
 	Line int    // in the configuration file
-	// Pattern of the timers' names. Each `{name}` takes at least one character; the last one may take `-`, the others not. If two definitions match, the one with the longer text before its first `{` wins; two with the same text are an error
+	// Pattern of the timers' names. Each `{name}` takes at least one character; the last one may take `-`, the
+	// others not. If two definitions match, the one with the longer text before its first `{` wins; two with the
+	// same text are an error
 	Key Pattern `yaml:"key" need:"Write the pattern of its names, such as send_message-{user}-{type}"`
-	// Period after which it fires again: exact hours and minutes (`24h`, `90m`), or calendar days, weeks and months (`1d`, `2w`, `1mo`)
+	// Period after which it fires again: exact hours and minutes (`24h`, `90m`), or calendar days, weeks and
+	// months (`1d`, `2w`, `1mo`)
 	Every Every `yaml:"every" unset:"once"`
-	// Instead of `every`: when it fires again, as minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`
+	// Instead of `every`: when it fires again, as minute, hour, day of month, month and day of week, such as `0 9
+	// * * mon-fri`
 	Cron Cron `yaml:"cron"`
-	// Zone of calendar days and of `cron`. The time of day stays the same over daylight saving time: a skipped time moves forward, and of a repeated time the first counts
+	// Zone of calendar days and of `cron`. The time of day stays the same over daylight saving time: a skipped
+	// time moves forward, and of a repeated time the first counts
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"` // as written: see Every.Zone and Cron.Zone
-	// What happens to a timer that no process fired within `missed_after`: `once` fires it once, however many of its times have passed; `skip` does not fire it
+	// What happens to a timer that no process fired within `missed_after`: `once` fires it once, however many of
+	// its times have passed; `skip` does not fire it
 	Missed Missed `yaml:"missed" enum:"once,skip" default:"once"`
 	// Delay after which a timer counts as missed. Only with `missed: skip`
 	MissedAfter time.Duration `yaml:"missed_after" default:"1m"`
@@ -68,7 +74,8 @@ func ParseEvery(text string) (e Every, wrong *Mistake) {
 	}
 	if e.Calendar() && e.Days <= years*365 && e.Months <= years*12 {
 		return e, nil
-	} else if !e.Calendar() && e.Exact >= time.Second && e.Exact <= years*366*24*time.Hour && e.Exact%time.Millisecond == 0 {
+	} else if !e.Calendar() && e.Exact >= time.Second && e.Exact <= years*366*24*time.Hour &&
+		e.Exact%time.Millisecond == 0 {
 		return e, nil
 	}
 	return Every{}, &Mistake{Message: "not a period from 1s to ten years", Remedy: form}

@@ -54,7 +54,8 @@ func ParseCron(text string) (Cron, *Mistake) {
 			alone[i] = item
 			_, err := gronx.NextTickAfter(strings.Join(alone[:], " "), time.Unix(0, 0).UTC(), false)
 			if !cronFields[i].form.MatchString(strings.ToLower(item)) || err != nil {
-				return Cron{}, &Mistake{Message: "not a cron expression: its " + cronFields[i].name + " is not valid", Remedy: form}
+				return Cron{}, &Mistake{Message: "not a cron expression: its " + cronFields[i].name + " is not valid",
+					Remedy: form}
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func ParseCron(text string) (Cron, *Mistake) {
 	for year := 2000; year < 2028; year++ {
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		if next := c.Next(from); next.IsZero() || next.After(from.AddDate(cronRarest+1, 0, 0)) {
-			return Cron{}, &Mistake{Message: "the date never occurs, or only after many years", Remedy: "Use a day that exists in the month"}
+			return Cron{}, &Mistake{Message: "the date never occurs, or only after many years",
+				Remedy: "Use a day that exists in the month"}
 		}
 	}
 	return c, nil

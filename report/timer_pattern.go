@@ -24,7 +24,8 @@ type Pattern struct {
 // ParsePattern reads a pattern. The mistake is nil if there is none.
 func ParsePattern(text string) (Pattern, *Mistake) {
 	wrong := func(format string, values ...any) *Mistake {
-		return &Mistake{"not a valid pattern: " + fmt.Sprintf(format, values...), "Write a pattern such as send_message-{user}-{type}"}
+		return &Mistake{"not a valid pattern: " + fmt.Sprintf(format, values...),
+			"Write a pattern such as send_message-{user}-{type}"}
 	}
 	p := Pattern{text: text}
 	at := placeholder.FindAllStringSubmatchIndex(text, -1)

@@ -72,7 +72,8 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 	case !left && (of == nil || !r.Status.Final()):
 		return step.Result{Kind: step.Void}
 	case of == nil: // a process with another configuration may know it
-		return t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: "the report is not known"})
+		return t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait),
+			Error: "the report is not known"})
 	case !r.Status.Final(): // it is about to be
 		return t.later(ctx, f, scripts.Requeue{Delay: unfinishedWait, Error: "the record is not final"})
 	case of.Notify == nil:

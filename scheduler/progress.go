@@ -40,7 +40,8 @@ func (s *progress) once(ctx context.Context) (time.Duration, error) {
 		}
 		took, err := s.past.Of(ctx, f.State.Report)
 		unknown = errors.Join(unknown, err)
-		jobs, texts = append(jobs, f.State), append(texts, progressLine(f.State, now, took.Left(now.Sub(f.State.Started))))
+		jobs = append(jobs, f.State)
+		texts = append(texts, progressLine(f.State, now, took.Left(now.Sub(f.State.Started))))
 	}
 	if len(jobs) == 0 {
 		return every, nil

@@ -77,8 +77,10 @@ func (t actions) Work(ctx context.Context, f *firing) step.Result {
 	if err == nil {
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), doneTime)
 		defer cancel()
-		if err := t.scripts.Timers.Done(quick, f.Name, strconv.FormatInt(f.Due, 10), "done", more...); errors.Is(err, scripts.ErrFull) {
-			t.log.Warn("could not record the event of a timer: Redis is full", "timer", f.Name) // the action must not be repeated
+		err := t.scripts.Timers.Done(quick, f.Name, strconv.FormatInt(f.Due, 10), "done", more...)
+		if errors.Is(err, scripts.ErrFull) {
+			// the action must not be repeated
+			t.log.Warn("could not record the event of a timer: Redis is full", "timer", f.Name)
 		} else if err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}

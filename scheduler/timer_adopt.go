@@ -145,8 +145,9 @@ func (a *adopter) refuse(ctx context.Context, events []scripts.TimerEvent, outco
 	for i, e := range events {
 		if outcomes[i] == scripts.OK && !report.ValidTimer(e.Name) {
 			a.log.Warn("quarantined timers", "key", a.scripts.Keys.Timers, "why", reasonName)
-			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name}, Verdict: scripts.TimerRefused,
-				Reason: reasonName})
+			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name},
+				Verdict: scripts.TimerRefused,
+				Reason:  reasonName})
 		}
 	}
 	_, err := a.scripts.Timers.Fire(ctx, refused)

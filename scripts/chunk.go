@@ -75,7 +75,8 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
 	if err != nil {
 		return 0, Stored{}, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(), t.s.bytes, MaxMissing}
+	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(),
+		t.s.bytes, MaxMissing}
 	return t.store(ctx, "store", c.args(args, t.Listener))
 }
 

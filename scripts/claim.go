@@ -79,7 +79,8 @@ type failure struct {
 // fail fails the job, and returns how late it is.
 func (c claim) fail(ctx context.Context, f failure) (Outcome, time.Duration, error) {
 	keys := []string{c.Keys.Job(c.id), c.Keys.FanIn, c.Keys.Events, c.Keys.Delayed, c.stream()}
-	args := []any{c.id, c.attempt, c.step, c.token, f.reason, c.events, asFlag(f.remove), Group, c.entry.ID, string(f.blame), Margin.Milliseconds()}
+	args := []any{c.id, c.attempt, c.step, c.token, f.reason, c.events, asFlag(f.remove), Group, c.entry.ID,
+		string(f.blame), Margin.Milliseconds()}
 	outcome, more, err := c.list(ctx, call(ctx, "fail", keys, append(args, f.paused...)...))
 	if err != nil || len(more) < 2 {
 		return outcome, 0, err

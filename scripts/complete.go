@@ -65,7 +65,8 @@ type completion struct {
 
 // shares reports whether one call of the script can serve both.
 func (c *completion) shares(other *completion) bool {
-	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
+	return c.task.Listener == other.task.Listener && c.columns == other.columns &&
+		slices.Equal(c.chunk.Names, other.chunk.Names)
 }
 
 // maxCompletions bounds how many calls of Complete share a round trip.

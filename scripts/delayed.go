@@ -63,7 +63,8 @@ func WhyInvalid(score string) string {
 	if n < MinMillis {
 		unit, at = "seconds", time.Unix(int64(n), 0)
 	}
-	return fmt.Sprintf("its score %s, read as %s, is %s, more than ten years away: %s", score, unit, at.UTC().Format(time.DateOnly), remedy)
+	return fmt.Sprintf("its score %s, read as %s, is %s, more than ten years away: %s", score, unit,
+		at.UTC().Format(time.DateOnly), remedy)
 }
 
 // Move is one member of the delayed set on its way to a stream: the entry has
@@ -76,7 +77,8 @@ type Move struct {
 // and returns how late those are that it moved. If the stream is a listener's, tasks that
 // are no longer to be done, or whose jobs are not in Redis, are removed instead, and those
 // that their jobs do not have are returned as unknown.
-func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, unknown []Refusal, err error) {
+func (s Clock) Move(ctx context.Context, stream, listener string,
+	moves []Move) (late []time.Duration, unknown []Refusal, err error) {
 	args, keys := []any{listener}, []string{s.Keys.Delayed, stream}
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)

@@ -116,7 +116,8 @@ func (s Entries) Reader(ctx context.Context, stream, id string) (consumer string
 // Idle returns the ids of entries that are pending for at least that long without a renewal, at most
 // count, after an entry; empty: from the first one on. If the stream has no group, Idle creates it
 // before the first entry.
-func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, after string, count int64) ([]string, error) {
+func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, after string,
+	count int64) ([]string, error) {
 	start := "-"
 	if after != "" {
 		start = "(" + after
@@ -141,7 +142,8 @@ func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, af
 
 // TakeOver makes entries pending for a consumer that are idle for at least that long, and returns them.
 // It claims only these: XAUTOCLAIM would add the consumer to the stream, from Redis 7.2 on.
-func (s Entries) TakeOver(ctx context.Context, stream, consumer string, idle time.Duration, ids []string) ([]Entry, error) {
+func (s Entries) TakeOver(ctx context.Context, stream, consumer string, idle time.Duration,
+	ids []string) ([]Entry, error) {
 	args := []any{"xclaim", stream, Group, consumer, idle.Milliseconds()}
 	c := redis.NewXMessageSliceCmd(ctx, append(args, asArgs(ids)...)...)
 	if err := s.send(ctx, c); err != nil {

@@ -30,7 +30,8 @@ func excerpt(fields map[string]string) string {
 
 func quoted(text string) string {
 	long := len(text) > maxExcerpt
-	if q := strconv.Quote(text[:min(len(text), maxExcerpt)]); long || q != `"`+text+`"` || strings.ContainsAny(text, " ="+cutMark) {
+	q := strconv.Quote(text[:min(len(text), maxExcerpt)])
+	if long || q != `"`+text+`"` || strings.ContainsAny(text, " ="+cutMark) {
 		return q
 	}
 	return text

@@ -38,11 +38,13 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	if c.Entry.Stream == s.Keys.FanInLarge {
 		small = ""
 	}
-	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, asFlag(c.Redelivered), Margin.Milliseconds(), c.ID, small}
+	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, asFlag(c.Redelivered), Margin.Milliseconds(),
+		c.ID, small}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	claim, fields := call(ctx, "claim", []string{s.Keys.Job(c.ID), s.Keys.FanIn, s.Keys.FanInLarge}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
+	claim, fields := call(ctx, "claim", []string{s.Keys.Job(c.ID), s.Keys.FanIn, s.Keys.FanInLarge},
+		args...), Jobs{s.conn}.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}
@@ -135,7 +137,8 @@ func (f *Fold) fence() string {
 }
 
 func (f *Fold) claim(step string) claim {
-	return claim{conn: f.s, id: f.ID, attempt: f.Attempt, step: step, token: strconv.FormatInt(f.Fence, 10), entry: f.Entry}
+	return claim{conn: f.s, id: f.ID, attempt: f.Attempt, step: step, token: strconv.FormatInt(f.Fence, 10),
+		entry: f.Entry}
 }
 
 // Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,

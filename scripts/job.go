@@ -87,7 +87,8 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 
 func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
 	listeners := strings.Split(p.Listeners, ",")
-	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
+	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs,
+		s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
 	args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
 		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, asFlag(p.Waits), Group, maxInline)
 	for _, l := range listeners {
@@ -96,7 +97,8 @@ func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start,
 	for _, i := range batch {
 		j := jobs[i]
 		keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
-		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent, j.Trace.Pushed)
+		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent,
+			j.Trace.Pushed)
 	}
 	return call(ctx, "start", keys, args...)
 }
@@ -118,7 +120,8 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 	if err != nil {
 		return Busy, 0, err
 	}
-	if outcome, err := (Gate{s.conn}).extend(ctx, id, found, minExtended); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
+	if outcome, err := (Gate{s.conn}).extend(ctx, id, found, minExtended); err != nil && !errors.Is(err, ErrBroken) ||
+		outcome == OK {
 		return Busy, 0, err
 	}
 	f := failure{reason: "deadline passed"}
@@ -140,7 +143,8 @@ func (s Jobs) ListDead(ctx context.Context, id string) error {
 // quarantines it: OK, or Gone if the key is a state or does not exist. The record must be
 // final before.
 func (s Jobs) Discard(ctx context.Context, id string) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "discard", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Contenders, s.Keys.Quarantined}, id, QuarantineCap))
+	return s.outcome(ctx, call(ctx, "discard",
+		[]string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Contenders, s.Keys.Quarantined}, id, QuarantineCap))
 }
 
 // Note appends an event that changes no state, such as an ignored message.
@@ -155,7 +159,8 @@ const otherStage Outcome = -4
 // Cancel cancels a job: OK, Already, Gone if that attempt has no state or has ended, or
 // Busy with its status, if it is PUBLISHING, or FAILING for another reason. After OK an
 // engine makes the record CANCELLED, unless it is final, and removes the rest.
-func (s Jobs) Cancel(ctx context.Context, id string, attempt int64, reason string) (outcome Outcome, status string, err error) {
+func (s Jobs) Cancel(ctx context.Context, id string, attempt int64,
+	reason string) (outcome Outcome, status string, err error) {
 	for {
 		listeners, err := s.rdb.HGet(ctx, s.Keys.Job(id), "listeners").Result()
 		if errors.Is(err, redis.Nil) {
@@ -168,7 +173,8 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64, reason strin
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
-		outcome, more, err := s.list(ctx, call(ctx, "cancel", keys, id, attempt, reason, s.events, s.Keys.Cancelled, listeners, Margin.Milliseconds()))
+		outcome, more, err := s.list(ctx, call(ctx, "cancel", keys, id, attempt, reason, s.events, s.Keys.Cancelled,
+			listeners, Margin.Milliseconds()))
 		if err != nil {
 			return 0, "", err
 		}

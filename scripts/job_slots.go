@@ -15,7 +15,8 @@ const slotGrace = time.Minute
 
 // TakeJobSlots takes slots for jobs of a report, of which at most limit run at once in all processes,
 // and reports which jobs have one. A slot expires after the lease, unless it is released before.
-func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, lease time.Duration, ids []string) ([]bool, error) {
+func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, lease time.Duration,
+	ids []string) ([]bool, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
 		cmds[i] = call(ctx, "slot", []string{s.shared.Running(report)}, id, limit, lease.Milliseconds())

@@ -158,7 +158,8 @@ func (k *Keys) Type(key string) string {
 	switch key {
 	case k.Jobs, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
 		return "stream"
-	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers, k.WaitingFired, k.Definitions, k.Processes:
+	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
+		k.WaitingFired, k.Definitions, k.Processes:
 		return "zset"
 	case k.TimerAnchors, k.ReplyTo:
 		return "hash"
@@ -168,9 +169,11 @@ func (k *Keys) Type(key string) string {
 	switch {
 	case strings.HasPrefix(key, k.Task("")):
 		return "stream"
-	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")), strings.HasPrefix(key, k.Running("")):
+	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")),
+		strings.HasPrefix(key, k.Running("")):
 		return "zset"
-	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")), strings.HasPrefix(key, k.Canary("")):
+	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
+		strings.HasPrefix(key, k.Canary("")):
 		return "string"
 	}
 	return ""
@@ -179,7 +182,8 @@ func (k *Keys) Type(key string) string {
 // HoldsWork tells whether a key holds work that is due later or entries for people, which no record has.
 func (k *Keys) HoldsWork(key string) bool {
 	switch key {
-	case k.Jobs, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished, k.ReplyTo, k.WaitingFired, k.Dead, k.Quarantined:
+	case k.Jobs, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished, k.ReplyTo,
+		k.WaitingFired, k.Dead, k.Quarantined:
 		return true
 	}
 	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))

@@ -117,5 +117,6 @@ func laterEntry(a, b string) bool {
 // Lost returns: OK, Busy if an external worker has a lease of the task or the step waits for its
 // next try, or Gone if it is not open.
 func (s Streams) Resend(ctx context.Context, m Message, step string, entry Entry) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "resend", []string{s.Keys.Job(m.ID), s.Keys.Delayed, entry.Stream}, m.ID, m.Attempt, step, entry.ID))
+	return s.outcome(ctx, call(ctx, "resend", []string{s.Keys.Job(m.ID), s.Keys.Delayed, entry.Stream}, m.ID,
+		m.Attempt, step, entry.ID))
 }

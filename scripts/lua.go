@@ -45,7 +45,8 @@ func loadAll() (named, hashed map[string]*script) {
 // newScript makes a script of a file: clock.lua, and the files that it uses, follow its first line.
 func newScript(name, source string) *script {
 	header, body, _ := strings.Cut(source, "\n")
-	plain := strings.ReplaceAll(mustRead("clock")+withUsed(body), "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
+	plain := strings.ReplaceAll(mustRead("clock")+withUsed(body), "HORIZON",
+		strconv.FormatInt(Horizon.Milliseconds(), 10))
 	source = header + "\n" + plain
 	hash := func(source string) string {
 		sum := sha1.Sum([]byte(source))

@@ -56,7 +56,8 @@ func (s Memory) Usage(ctx context.Context) (u Usage, err error) {
 		return n
 	}
 	return Usage{
-		Used: number("used_memory") - number("mem_not_counted_for_evict"), Max: number("maxmemory"), Freeing: number("lazyfree_pending_objects") > 0,
+		Used: number("used_memory") - number("mem_not_counted_for_evict"), Max: number("maxmemory"),
+		Freeing: number("lazyfree_pending_objects") > 0,
 	}, nil
 }
 
@@ -175,12 +176,16 @@ func (s Memory) Preempt(ctx context.Context, c, older Contender) (Outcome, error
 			return 0, asError("preempt", err)
 		}
 		listeners = job.LastStage(listeners)
-		keys := []string{s.Keys.Job(c.ID), s.Keys.Ended(c.ID), s.Keys.Deadlines, s.Keys.Delayed, s.Keys.Events, s.Keys.Contenders, s.Keys.Full}
+		keys := []string{s.Keys.Job(c.ID), s.Keys.Ended(c.ID), s.Keys.Deadlines, s.Keys.Delayed, s.Keys.Events,
+			s.Keys.Contenders, s.Keys.Full}
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
-		outcome, err := s.outcome(ctx, call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(), minPreempted.Milliseconds(),
-			maxPreempted.Milliseconds(), TombstoneTTL.Milliseconds(), contended.Milliseconds(), contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners))
+		outcome,
+			err := s.outcome(ctx, call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(),
+			minPreempted.Milliseconds(),
+			maxPreempted.Milliseconds(), TombstoneTTL.Milliseconds(), contended.Milliseconds(),
+			contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners))
 		if err != nil || outcome != otherStage {
 			return outcome, err
 		}
@@ -237,7 +242,8 @@ func (s Memory) Turns(ctx context.Context, ids []string) (map[string]Turn, error
 		me := Contender{ID: id, Since: turn.Since}
 		for i, other := range all {
 			due, waits := delayed[other]
-			waits = asked[other] || waits && due < float64(now.Add(maxPreempted).UnixMilli()) // later: somebody has delayed it
+			// later: somebody has delayed it
+			waits = asked[other] || waits && due < float64(now.Add(maxPreempted).UnixMilli())
 			runs := !(&job.State{Status: statuses[i]}).Ended()
 			switch {
 			case other == id:

@@ -30,7 +30,8 @@ const (
 )
 
 var outcomes = map[Outcome]string{
-	OK: "ok", Already: "already", ToFail: "to fail", Late: "late", Large: "sent on as a large job", Busy: "busy", Gone: "gone",
+	OK: "ok", Already: "already", ToFail: "to fail", Late: "late", Large: "sent on as a large job", Busy: "busy",
+	Gone:    "gone",
 	Unknown: "unknown definition", Another: "another job of this id", TooMuch: "too much data", Broken: "broken key",
 	Missing: "a chunk is missing", TooFar: "too many chunks before it are missing",
 }
@@ -92,7 +93,8 @@ func asError(script string, err error) error {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	// Lua's errors about a missing field begin with "attempt to …".
-	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "BROKEN") || strings.Contains(err.Error(), "attempt to ") {
+	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "BROKEN") ||
+		strings.Contains(err.Error(), "attempt to ") {
 		return fmt.Errorf("%w: %s: %w", ErrBroken, script, err)
 	}
 	return fmt.Errorf("%s: %w", script, err)

@@ -52,7 +52,8 @@ func (s Gate) pause(ctx context.Context, member string) (since time.Time, err er
 	if err != nil {
 		return since, err
 	}
-	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet, redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
+	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet,
+		redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
 	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, member).Result()
@@ -106,7 +107,8 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	if waits == "" || len(args) == 4 {
 		return Busy, nil
 	}
-	outcome, _, err := s.list(ctx, call(ctx, "extend", []string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Wake}, args...))
+	outcome, _, err := s.list(ctx, call(ctx, "extend",
+		[]string{s.Keys.Job(id), s.Keys.Deadlines, s.Keys.Wake}, args...))
 	return outcome, err
 }
 

@@ -48,17 +48,19 @@ func (p Partitions) Origin(stream string) string {
 		return name
 	}
 	tagged, _ := strings.CutPrefix(stream, "{"+prefix)
-	if number, name, _ := strings.Cut(tagged, "}:"); len(tagged) < len(stream) && strings.Trim(number, "0123456789") == "" {
+	if number, name, _ := strings.Cut(tagged, "}:"); len(tagged) < len(stream) &&
+		strings.Trim(number, "0123456789") == "" {
 		return name
 	}
 	return ""
 }
 
-// Requeue puts a quarantined entry back into the stream or sorted set that it came from, in
-// the partition that its id or the name of its timer belongs to, and then removes it from
-// the quarantine of from: a crash in between leaves it in both, as if it had been sent twice. What comes from a sorted set is due at that time. It returns the key, or an error
-// that matches ErrNotRequeued if the entry cannot be used there.
-func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntry, due time.Time) (key string, err error) {
+// Requeue puts a quarantined entry back into the stream or sorted set that it came from, in the partition that its
+// id or the name of its timer belongs to, and then removes it from the quarantine of from: a crash in between
+// leaves it in both, as if it had been sent twice. What comes from a sorted set is due at that time. It returns
+// the key, or an error that matches ErrNotRequeued if the entry cannot be used there.
+func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntry,
+	due time.Time) (key string, err error) {
 	refuse := func(why string) (string, error) { return "", fmt.Errorf("%w: %s", ErrNotRequeued, why) }
 	fields, whole := ParseExcerpt(a.Fields)
 	if !whole {
@@ -73,20 +75,23 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntr
 			return refuse(err.Error())
 		}
 		key, member = p.Of(later.ID).Keys.Delayed, later.String()
-	case (origin == "timers" || origin == "fired" || origin == "finished") && !report.ValidTimer(name) && !job.IsReceipt(name):
+	case (origin == "timers" || origin == "fired" || origin == "finished") && !report.ValidTimer(name) &&
+		!job.IsReceipt(name):
 		return refuse("its name cannot be one of a timer")
 	case origin == "timers":
 		key, member = p.Of(name).Keys.Timers, name
 	case origin == "fired", origin == "finished":
 		key = p.Of(name).Keys.Prefix + origin
 		delete(fields, "try")
-	case origin == "jobs", origin == "fanin", origin == "fanin:large", origin == "reply", strings.HasPrefix(origin, "task:"):
+	case origin == "jobs", origin == "fanin", origin == "fanin:large", origin == "reply",
+		strings.HasPrefix(origin, "task:"):
 		if !report.ValidID(id) {
 			return refuse("its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id")
 		}
 		key = p.Of(id).Keys.Prefix + origin
 		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, p.Of(id).Keys.Keys) {
-			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies + " (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
+			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies +
+				" (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
 		}
 		if origin == "jobs" {
 			delete(fields, "polls") // the record is polled anew

@@ -63,7 +63,8 @@ func (s Jobs) Attempts(ctx context.Context, ids []string) ([]int64, []string, er
 
 // EpochAndAttempts is Attempts, and returns the epoch of this Redis as well: empty if it has
 // none. If no job is known it takes one round trip.
-func (s Jobs) EpochAndAttempts(ctx context.Context, ids []string) (epoch string, attempts []int64, statuses []string, err error) {
+func (s Jobs) EpochAndAttempts(ctx context.Context,
+	ids []string) (epoch string, attempts []int64, statuses []string, err error) {
 	attempts, statuses = make([]int64, len(ids)), make([]string, len(ids))
 	if len(ids) == 0 {
 		return "", attempts, statuses, nil
@@ -84,7 +85,8 @@ func (s Jobs) EpochAndAttempts(ctx context.Context, ids []string) (epoch string,
 	}
 	cmds := make([]redis.Cmder, 2*len(ids))
 	for i, id := range ids {
-		cmds[2*i], cmds[2*i+1] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job"), redis.NewStringCmd(ctx, "get", s.Keys.Ended(id))
+		cmds[2*i] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job")
+		cmds[2*i+1] = redis.NewStringCmd(ctx, "get", s.Keys.Ended(id))
 	}
 	if err := s.do(ctx, cmds...); err != nil {
 		return "", nil, nil, fmt.Errorf("states: %w", err)

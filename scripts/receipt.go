@@ -63,7 +63,8 @@ func (s Receipts) Refuse(ctx context.Context, id, why string) error {
 }
 
 func (s Receipts) notify(ctx context.Context, id, name, middle string) error {
-	_, err := s.outcome(ctx, call(ctx, "notify", []string{s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Job(id)}, id, name, middle))
+	_, err := s.outcome(ctx, call(ctx, "notify", []string{s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Job(id)}, id,
+		name, middle))
 	return err
 }
 

@@ -123,15 +123,18 @@ func New(o Options) *Scripts {
 	if o.Blocking == nil {
 		o.Blocking = o.Redis
 	}
-	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, blocking: o.Blocking, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
+	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, blocking: o.Blocking,
+		events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
 	if o.Compress {
 		c.small /= expansion
 	}
 	c.completes = Tasks{c}.completeGroup()
-	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout, Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
-		return Gate{c}.Paused(ctx)
-	}}
-	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
+	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
+		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
+			return Gate{c}.Paused(ctx)
+		}}
+	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c},
+		Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

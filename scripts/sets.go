@@ -84,7 +84,8 @@ func (s Sets) Pages(ctx context.Context, key string) iter.Seq2[[]Member, error] 
 
 // Until returns a page of the members whose score is at most a time (ms), from an offset on, the
 // lowest or the highest score first. A page that is not full is the last one.
-func (s Sets) Until(ctx context.Context, key string, at time.Time, highest bool, offset int) (page []Member, full bool, err error) {
+func (s Sets) Until(ctx context.Context, key string, at time.Time, highest bool,
+	offset int) (page []Member, full bool, err error) {
 	args := redis.ZRangeArgs{
 		Key: key, ByScore: true, Rev: highest, Offset: int64(offset), Count: pageSize,
 		Start: "-inf", Stop: strconv.FormatInt(at.UnixMilli(), 10),

@@ -14,8 +14,10 @@ import (
 // Reserve reserves a call of a source with a rate limit: calls of all processes are a
 // distance of time apart. It returns how long the caller waits before its call; false if
 // the wait would be longer than limit, and nothing is reserved.
-func (s Limits) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
-	outcome, more, err := s.list(ctx, call(ctx, "rate", []string{s.shared.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
+func (s Limits) Reserve(ctx context.Context, source string, distance,
+	limit time.Duration) (time.Duration, bool, error) {
+	outcome, more, err := s.list(ctx, call(ctx, "rate", []string{s.shared.Rate(source)},
+		max(1, distance.Microseconds()), limit.Microseconds()))
 	if err != nil {
 		return 0, false, err
 	}
@@ -50,7 +52,8 @@ func parseHolder(member string) Holder {
 // TakeSlot takes one of the slots of a source, which all processes share, or renews the one
 // that the task has, for the time of a lease. It is false if all slots are taken.
 func (s Limits) TakeSlot(ctx context.Context, source string, who Holder, slots int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.shared.Slots(source)}, who.String(), slots, lease.Milliseconds()))
+	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.shared.Slots(source)}, who.String(), slots,
+		lease.Milliseconds()))
 	return outcome == OK, err
 }
 
@@ -72,7 +75,8 @@ func (s Limits) Holders(ctx context.Context, sources []string) (map[string][]Hol
 	found := make([]*redis.StringSliceCmd, len(sources))
 	if _, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, source := range sources {
-			found[i] = p.ZRangeByScore(ctx, s.shared.Slots(source), &redis.ZRangeBy{Min: strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf"})
+			found[i] = p.ZRangeByScore(ctx, s.shared.Slots(source),
+				&redis.ZRangeBy{Min: strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf"})
 		}
 		return nil
 	}); err != nil {

@@ -53,7 +53,8 @@ func EntryTime(id string) time.Time {
 	return time.UnixMilli(n)
 }
 
-// Ack acknowledges and removes entries of a stream, atomically. It is the last act for a message: its effect must exist in Redis or MySQL before.
+// Ack acknowledges and removes entries of a stream, atomically. It is the last act for a message: its effect must
+// exist in Redis or MySQL before.
 func (s Streams) Ack(ctx context.Context, stream string, entries ...string) error {
 	if len(entries) == 0 {
 		return nil

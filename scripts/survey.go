@@ -52,7 +52,8 @@ func (s Entries) Survey(ctx context.Context, streams, sets []string) (map[string
 	for _, key := range sets {
 		sizes = append(sizes, redis.NewIntCmd(ctx, "zcard", key))
 		firsts = append(firsts, [2]*redis.ZSliceCmd{
-			firstFrom(ctx, key, MinMillis, "+inf"), firstFrom(ctx, key, MinMillis/1000, fmt.Sprintf("(%d", int64(MinMillis))),
+			firstFrom(ctx, key, MinMillis, "+inf"),
+			firstFrom(ctx, key, MinMillis/1000, fmt.Sprintf("(%d", int64(MinMillis))),
 		})
 		cmds = append(cmds, sizes[len(sizes)-1], firsts[len(firsts)-1][0], firsts[len(firsts)-1][1])
 	}

@@ -91,11 +91,13 @@ type Take struct {
 // Unknown if the job's definition is not among those known; then Report and Definition say
 // which one it is.
 func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
-	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, asFlag(how.Redelivered), millis(t.Lease), asFlag(how.Once)}
+	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, asFlag(how.Redelivered), millis(t.Lease),
+		asFlag(how.Once)}
 	for _, k := range how.Known {
 		args = append(args, k)
 	}
-	outcome, more, err := t.s.list(ctx, call(ctx, "take", []string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, args...))
+	outcome, more, err := t.s.list(ctx, call(ctx, "take",
+		[]string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, args...))
 	if err != nil {
 		return 0, err
 	}
@@ -139,7 +141,8 @@ func millis(d time.Duration) string {
 }
 
 func (t *Task) claim() claim {
-	return claim{conn: t.s, id: t.ID, attempt: t.Attempt, step: t.Listener, token: strconv.FormatInt(t.Generation, 10), entry: t.Entry}
+	return claim{conn: t.s, id: t.ID, attempt: t.Attempt, step: t.Listener,
+		token: strconv.FormatInt(t.Generation, 10), entry: t.Entry}
 }
 
 // Renew renews the lease of a task, and keeps its message from being taken over: OK, Busy
@@ -172,7 +175,8 @@ func (t *Task) Fail(ctx context.Context, reason string, blame job.Blame) (Outcom
 // had stored is removed.
 func (t *Task) Omit(ctx context.Context, policy, reason string) (Outcome, error) {
 	s := t.s
-	return s.outcome(ctx, call(ctx, "omit", []string{s.Keys.Job(t.ID), s.Keys.FanIn, s.Keys.FanInLarge, s.Keys.Events, s.Keys.Task(t.Listener)},
+	keys := []string{s.Keys.Job(t.ID), s.Keys.FanIn, s.Keys.FanInLarge, s.Keys.Events, s.Keys.Task(t.Listener)}
+	return s.outcome(ctx, call(ctx, "omit", keys,
 		t.ID, t.Attempt, t.Listener, t.Generation, policy, reason, s.events, Group, t.Entry.ID, s.small))
 }
 
@@ -186,5 +190,6 @@ func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {
 	if len(memo) > MaxMemo {
 		return 0, fmt.Errorf("a memo of %d bytes; the maximum is %d", len(memo), MaxMemo)
 	}
-	return t.s.outcome(ctx, call(ctx, "remember", []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener, t.Generation, memo))
+	return t.s.outcome(ctx, call(ctx, "remember", []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener,
+		t.Generation, memo))
 }

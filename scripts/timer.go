@@ -32,7 +32,8 @@ type DueTimer struct {
 // is not a time. It also returns the time by the server's clock, and how long it is until
 // the next timer is due: 0 if it must be called again to know, negative if there is none.
 func (s Timers) Due(ctx context.Context, max, skip int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, call(ctx, "timers", []string{s.Keys.Timers, s.Keys.TimerAnchors, s.Keys.PausedTimers}, max, skip))
+	next, more, err := s.list(ctx, call(ctx, "timers",
+		[]string{s.Keys.Timers, s.Keys.TimerAnchors, s.Keys.PausedTimers}, max, skip))
 	if err != nil {
 		return nil, now, 0, err
 	}
@@ -94,8 +95,10 @@ func (s Timers) Fire(ctx context.Context, firings []Firing) ([]Outcome, error) {
 		if !f.Finite {
 			due = "none"
 		}
-		cmds[i] = call(ctx, "fire", []string{s.Keys.Timers, s.Keys.TimerAnchors, s.Keys.RecentTimers, s.Keys.Timer(f.Name), s.Keys.Events, target, s.Keys.PausedTimers},
-			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap, recentTimer.Milliseconds())
+		cmds[i] = call(ctx, "fire", []string{s.Keys.Timers, s.Keys.TimerAnchors, s.Keys.RecentTimers,
+			s.Keys.Timer(f.Name), s.Keys.Events, target, s.Keys.PausedTimers},
+			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap,
+			recentTimer.Milliseconds())
 	}
 	return s.each(ctx, cmds)
 }
@@ -122,7 +125,8 @@ func (s Timers) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, erro
 		if e.Set {
 			ago = strconv.FormatInt((e.SetAgo + setMargin).Milliseconds(), 10)
 		}
-		cmds[i] = call(ctx, "adopt", []string{s.Keys.Timer(e.Name), s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors},
+		cmds[i] = call(ctx, "adopt", []string{s.Keys.Timer(e.Name), s.Keys.Timers, s.Keys.PausedTimers,
+			s.Keys.RecentTimers, s.Keys.TimerAnchors},
 			e.Name, e.Event, recentTimer.Milliseconds(), ago)
 	}
 	return s.each(ctx, cmds)
@@ -165,7 +169,8 @@ func (e FiredEntry) member() string {
 // FireLater moves an entry of a stream that a consumer works on to the set of waiting firings, until
 // FireAgain returns it as another entry. It is false if the entry is no longer that
 // consumer's.
-func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
+func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e FiredEntry,
+	wait time.Duration) (bool, error) {
 	outcome, err := s.outcome(ctx, call(ctx, "fired_later", []string{stream, s.Keys.WaitingFired},
 		Group, consumer, entry, e.member(), max(0, wait.Milliseconds())))
 	return outcome == OK, err
@@ -174,6 +179,7 @@ func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e
 // FireAgain returns at most max entries that have waited long enough to their streams, and returns
 // how long it is until the next one: 0 if one is due, negative if there is none.
 func (s Timers) FireAgain(ctx context.Context, max int) (time.Duration, error) {
-	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired, s.Keys.Fired, s.Keys.Finished}, max, job.EndPrefix))
+	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired, s.Keys.Fired, s.Keys.Finished},
+		max, job.EndPrefix))
 	return time.Duration(next) * time.Millisecond, err
 }

@@ -31,7 +31,9 @@ func (s Timers) Remove(ctx context.Context, name string) error {
 }
 
 func (s Timers) set(ctx context.Context, name, due string) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "timer_set", []string{s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors, s.Keys.Timer(name)}, name, due))
+	return s.outcome(ctx, call(ctx, "timer_set",
+		[]string{s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors, s.Keys.Timer(name)},
+		name, due))
 }
 
 // Pause keeps a timer from firing until Resume, if it is not paused
@@ -47,7 +49,8 @@ func (s Timers) Resume(ctx context.Context, name string) (time.Time, error) {
 }
 
 func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.Time, error) {
-	due, err := s.outcome(ctx, call(ctx, "timer_move", []string{from, to, s.Keys.RecentTimers, s.Keys.Timer(name)}, name, key))
+	due, err := s.outcome(ctx, call(ctx, "timer_move",
+		[]string{from, to, s.Keys.RecentTimers, s.Keys.Timer(name)}, name, key))
 	if err == nil && due < 0 {
 		err = fmt.Errorf("%w: %s", ErrNoTimer, name)
 	}
@@ -57,14 +60,16 @@ func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.
 // FireNow fires a timer now, even if it is not set. A repeating timer keeps its next time.
 func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Time, error) {
 	now, err := s.outcome(ctx, call(ctx, "timer_now", []string{
-		s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors, s.Keys.Timer(name), s.Keys.Fired, s.Keys.Events,
+		s.Keys.Timers, s.Keys.PausedTimers, s.Keys.RecentTimers, s.Keys.TimerAnchors, s.Keys.Timer(name),
+		s.Keys.Fired, s.Keys.Events,
 	}, name, asFlag(repeats), s.events))
 	return time.UnixMilli(int64(now)), err
 }
 
 // Done appends the event that a timer's action has ended.
 func (s Timers) Done(ctx context.Context, name, due, outcome string, more ...string) error {
-	args := []any{"xadd", s.Keys.Events, "maxlen", "~", s.events, "*", "event", "timer", "timer", name, "due", due, "outcome", outcome}
+	args := []any{"xadd", s.Keys.Events, "maxlen", "~", s.events, "*", "event", "timer", "timer", name, "due", due,
+		"outcome", outcome}
 	for _, m := range more {
 		args = append(args, m)
 	}

@@ -17,7 +17,8 @@ func (s Epoch) CheckVersion(ctx context.Context) error {
 	}
 	found, err := strconv.Atoi(text)
 	if err != nil {
-		return fmt.Errorf("%w: %s is %.100q and not a version: delete it, and a process stores it again", ErrBroken, s.Keys.Version, text)
+		return fmt.Errorf("%w: %s is %.100q and not a version: delete it, and a process stores it again", ErrBroken,
+			s.Keys.Version, text)
 	}
 	return s.newer(found)
 }

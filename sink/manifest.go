@@ -15,17 +15,18 @@ import (
 // Manifest says what an object was made from. It lies beside the object as
 // indented JSON, under ManifestName.
 type Manifest struct {
-	Job        ManifestJob        `json:"job"`
-	Definition string             `json:"definition"` // hash of the report's definition
-	Parameters json.RawMessage    `json:"parameters"` // of the record; nil becomes null
-	Rows       int64              `json:"rows"`       // without the header
-	Bytes      int64              `json:"bytes"`
-	CRC32C     string             `json:"crc32c"`              // see Checksum
-	File       string             `json:"file"`                // the object's URL
-	CreatedAt  time.Time          `json:"created_at"`          // written in UTC, to the millisecond
-	TimeZone   string             `json:"time_zone,omitempty"` // in which the file shows datetimes; empty: as their sources gave them
-	Columns    []ManifestColumn   `json:"columns"`             // of the file, in its order
-	Listeners  []ManifestListener `json:"listeners"`           // in the order of the definition
+	Job        ManifestJob     `json:"job"`
+	Definition string          `json:"definition"` // hash of the report's definition
+	Parameters json.RawMessage `json:"parameters"` // of the record; nil becomes null
+	Rows       int64           `json:"rows"`       // without the header
+	Bytes      int64           `json:"bytes"`
+	CRC32C     string          `json:"crc32c"`     // see Checksum
+	File       string          `json:"file"`       // the object's URL
+	CreatedAt  time.Time       `json:"created_at"` // written in UTC, to the millisecond
+	// in which the file shows datetimes; empty: as their sources gave them
+	TimeZone  string             `json:"time_zone,omitempty"`
+	Columns   []ManifestColumn   `json:"columns"`   // of the file, in its order
+	Listeners []ManifestListener `json:"listeners"` // in the order of the definition
 }
 
 // ManifestJob names the job that made the object.
@@ -37,21 +38,23 @@ type ManifestJob struct {
 
 // ManifestColumn says where a column of the object comes from.
 type ManifestColumn struct {
-	Label    string      `json:"label"`
-	Listener string      `json:"listener,omitempty"` // empty for a key of the join, which several give
-	Column   string      `json:"column"`             // the listener's, or the key
-	Type     report.Kind `json:"type,omitempty"`     // in its source; of a key, in that of the first listener; empty: not known
-	Escaped  int64       `json:"escaped,omitempty"`  // cells that the format has escaped
+	Label    string `json:"label"`
+	Listener string `json:"listener,omitempty"` // empty for a key of the join, which several give
+	Column   string `json:"column"`             // the listener's, or the key
+	// in its source; of a key, in that of the first listener; empty: not known
+	Type    report.Kind `json:"type,omitempty"`
+	Escaped int64       `json:"escaped,omitempty"` // cells that the format has escaped
 }
 
 // ManifestListener says what one listener gave to the object. Its times are Redis's,
 // in UTC, to the millisecond, and those of its last try.
 type ManifestListener struct {
-	Name       string           `json:"name"`
-	Stage      int              `json:"stage"`
-	Rows       int64            `json:"rows"`
-	Tries      int64            `json:"tries"`
-	AsOf       time.Time        `json:"as_of,omitzero"`   // its reading began: of a database, the moment that its rows are of
+	Name  string `json:"name"`
+	Stage int    `json:"stage"`
+	Rows  int64  `json:"rows"`
+	Tries int64  `json:"tries"`
+	// its reading began: of a database, the moment that its rows are of
+	AsOf       time.Time        `json:"as_of,omitzero"`
 	DoneAt     time.Time        `json:"done_at,omitzero"` // it was done, or given up
 	DurationMS int64            `json:"duration_ms"`      // from one to the other
 	Columns    []dataset.Column `json:"columns"`
@@ -71,8 +74,8 @@ func ManifestName(name string) string { return name + ".manifest.json" }
 // Checksum is how a manifest writes a CRC32C: 8 hex digits.
 func Checksum(crc32c uint32) string { return fmt.Sprintf("%08x", crc32c) }
 
-// WriteManifest puts m beside the object of that name. An existing manifest stays unchanged and is
-// no conflict: a fold that ran again has other times, but describes the same object. After an error it may be called again.
+// WriteManifest puts m beside the object of that name. An existing manifest stays unchanged and is no conflict: a
+// fold that ran again has other times, but describes the same object. After an error it may be called again.
 func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 	data, err := m.encode()
 	if err != nil {

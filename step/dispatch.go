@@ -48,7 +48,8 @@ func (r *Reader) handle(p part) {
 	ctx := p.ctx
 	if r.o.KeepAlive && !p.entries[0].Leased {
 		var stop func()
-		ctx, stop = Renew(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.resetIdle(ctx, p.entries) })
+		ctx, stop = Renew(ctx, r.o.MinIdle,
+			func(ctx context.Context) (bool, error) { return true, r.resetIdle(ctx, p.entries) })
 		defer stop()
 	}
 	r.acknowledge(p.ctx, p.entries, r.o.Handle(ctx, p.entries))
@@ -80,11 +81,13 @@ func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Res
 			}
 		case Elsewhere:
 			if err != nil && ctx.Err() == nil {
-				r.o.Log.Warn("left the entry pending; it is delivered again", "stream", r.o.Stream, "entry", e.ID, "job", e.Fields["id"], "err", err)
+				r.o.Log.Warn("left the entry pending; it is delivered again", "stream", r.o.Stream, "entry", e.ID,
+					"job", e.Fields["id"], "err", err)
 			}
 		}
 	}
 	if err := r.o.Scripts.Streams.Ack(quick, r.o.Stream, done...); err != nil {
-		r.o.Log.Warn("could not acknowledge entries; they are delivered again without effect", "stream", r.o.Stream, "err", err)
+		r.o.Log.Warn("could not acknowledge entries; they are delivered again without effect", "stream",
+			r.o.Stream, "err", err)
 	}
 }

@@ -49,7 +49,8 @@ func (h *handled) forget(entries []Entry) {
 // this one. Of entries of batches that may have crashed their workers it chooses one at a time: if it
 // crashed this worker, too, the others would be charged with a delivery. Rest tells whether it left
 // any for that reason.
-func (h *handled) choose(idle []redis.XPendingExt, max int, batch bool) (ids []string, deliveries map[string]int64, rest bool) {
+func (h *handled) choose(idle []redis.XPendingExt, max int,
+	batch bool) (ids []string, deliveries map[string]int64, rest bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	deliveries = map[string]int64{}

@@ -18,13 +18,15 @@ const firstRenewal = 500 * time.Millisecond
 // Renew calls renew three times per lease until stop is called. The context that it returns ends
 // with ErrLost when renew returns false. Errors of renew are ignored: every write is fenced, and
 // Redis may come back within the lease. Stop waits for a running call of renew.
-func Renew(ctx context.Context, lease time.Duration, renew func(context.Context) (bool, error)) (leased context.Context, stop func()) {
+func Renew(ctx context.Context, lease time.Duration,
+	renew func(context.Context) (bool, error)) (leased context.Context, stop func()) {
 	leased, _, stop = renewWithTimer(ctx, lease, renew)
 	return leased, stop
 }
 
 // renewWithTimer is Renew, and also returns the timer of the renewals.
-func renewWithTimer(ctx context.Context, lease time.Duration, renew func(context.Context) (bool, error)) (leased context.Context, timer *time.Timer, stop func()) {
+func renewWithTimer(ctx context.Context, lease time.Duration,
+	renew func(context.Context) (bool, error)) (leased context.Context, timer *time.Timer, stop func()) {
 	leased, cancel := context.WithCancelCause(ctx)
 	var mu sync.Mutex // locked while renew runs
 	mu.Lock()
@@ -56,7 +58,8 @@ type Leases struct {
 }
 
 // Renew is the function Renew, for the lease of a job.
-func (l *Leases) Renew(ctx context.Context, id string, lease time.Duration, renew func(context.Context) (bool, error)) (leased context.Context, stop func()) {
+func (l *Leases) Renew(ctx context.Context, id string, lease time.Duration,
+	renew func(context.Context) (bool, error)) (leased context.Context, stop func()) {
 	leased, timer, end := renewWithTimer(ctx, lease, renew)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 // Loop calls once repeatedly until ctx ends, and then returns nil. It calls once when the bell
 // rings, and after the delay that once returned, at most max. After an error without a delay it
 // waits for max. It logs an error unless it is the same as the one before.
-func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration, bell Bell, once func(context.Context) (time.Duration, error)) error {
+func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration, bell Bell,
+	once func(context.Context) (time.Duration, error)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	logged := ""
@@ -43,7 +44,8 @@ func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration,
 }
 
 // Every is Loop for work that is done once per d.
-func Every(ctx context.Context, log *slog.Logger, d time.Duration, what string, once func(context.Context) error) error {
+func Every(ctx context.Context, log *slog.Logger, d time.Duration, what string,
+	once func(context.Context) error) error {
 	return Loop(ctx, log, what, d, Bell{}, func(ctx context.Context) (time.Duration, error) { return d, once(ctx) })
 }
 

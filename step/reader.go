@@ -70,7 +70,8 @@ type Reader struct {
 
 // New returns a Reader. It does no I/O.
 func New(o Options) *Reader {
-	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part), handled: handled{stream: o.Stream, consumer: o.Consumer, ids: map[string]bool{}}}
+	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part),
+		handled: handled{stream: o.Stream, consumer: o.Consumer, ids: map[string]bool{}}}
 	for range o.Slots {
 		r.free <- struct{}{}
 	}
@@ -210,7 +211,8 @@ func (r *Reader) tidy(ctx context.Context) {
 		return
 	}
 	r.tidied = time.Now()
-	if _, err := r.o.Scripts.Streams.RemoveIdleConsumers(ctx, r.o.Stream, scripts.MaxIdle); err != nil && ctx.Err() == nil {
+	if _, err := r.o.Scripts.Streams.RemoveIdleConsumers(ctx, r.o.Stream, scripts.MaxIdle); err != nil &&
+		ctx.Err() == nil {
 		r.o.Log.Warn("could not remove dead consumers; will try again in a minute", "stream", r.o.Stream, "err", err)
 	}
 }

@@ -56,7 +56,8 @@ type answer struct {
 
 // NewShared returns a Shared for a number of Readers of one consumer. It does no I/O.
 func NewShared(rdb redis.UniversalClient, consumer string, readers int) *Shared {
-	return &Shared{redis: rdb, consumer: consumer, readers: readers, wake: make(chan struct{}, 1), wants: map[string]*want{}}
+	return &Shared{redis: rdb, consumer: consumer, readers: readers, wake: make(chan struct{}, 1),
+		wants: map[string]*want{}}
 }
 
 // Run reads until ctx ends, which must be after all Readers have ended.
@@ -199,7 +200,8 @@ func (s *Shared) give(stream string, a answer) {
 // readTwice sends a blocking call and, behind it, one that does not block. Redis answers the first
 // with the entries of one stream; others have often received entries at the same time, from the
 // script that starts a job. It returns an error only if it found nothing.
-func (s *Shared) readTwice(ctx context.Context, streams []string, count int, block time.Duration) (map[string][]redis.XMessage, error) {
+func (s *Shared) readTwice(ctx context.Context, streams []string, count int,
+	block time.Duration) (map[string][]redis.XMessage, error) {
 	pipe := s.redis.Pipeline()
 	calls := []*redis.XStreamSliceCmd{pipe.XReadGroup(ctx, s.args(streams, count-count/2, block))}
 	if len(streams) > 1 && count > 1 {
@@ -228,7 +230,8 @@ func (s *Shared) args(streams []string, count int, block time.Duration) *redis.X
 	for range streams {
 		args = append(args, ">")
 	}
-	return &redis.XReadGroupArgs{Group: scripts.Group, Consumer: s.consumer, Streams: args, Count: int64(count), Block: block}
+	return &redis.XReadGroupArgs{Group: scripts.Group, Consumer: s.consumer, Streams: args, Count: int64(count),
+		Block: block}
 }
 
 func (s *Shared) readOne(ctx context.Context, stream string, count int) ([]redis.XMessage, error) {

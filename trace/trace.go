@@ -157,7 +157,8 @@ func (t *Tracer) End(of Job, status, reason string) {
 	}
 	parent, _ := oteltrace.SpanIDFromHex(by) // none: the span is the root
 	ctx := context.WithValue(context.Background(), ofJob{}, own.SpanID())
-	_, s := t.start(ctx, WholeJob, of, own.WithSpanID(parent), pushed, oteltrace.WithSpanKind(oteltrace.SpanKindConsumer))
+	_, s := t.start(ctx, WholeJob, of, own.WithSpanID(parent), pushed,
+		oteltrace.WithSpanKind(oteltrace.SpanKindConsumer))
 	s.Text(Status, status)
 	s.End(reason)
 }

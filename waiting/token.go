@@ -53,7 +53,8 @@ func NewSealer(key report.Secret, tag string, of report.Keys) (*Sealer, error) {
 	if tag == "" {
 		return nil, errors.New("waiting: the installation has no tag")
 	}
-	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil, purpose+"\x00"+tag+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
+	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil,
+		purpose+"\x00"+tag+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
 	if err != nil {
 		return nil, fmt.Errorf("waiting: key: %w", err)
 	}

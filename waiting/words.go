@@ -122,7 +122,10 @@ func (v *view) running(f facts, of *report.Report) {
 		v.Says = []string{all}
 		if len(f.Paused) > 0 {
 			v.Title = "Paused"
-			v.Says = []string{all, "A part that it needs is paused at the moment. It continues automatically when the pause ends."}
+			v.Says = []string{
+				all,
+				"A part that it needs is paused at the moment. It continues automatically when the pause ends.",
+			}
 		}
 	case job.StatusReady, job.StatusFold:
 		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}

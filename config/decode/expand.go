@@ -33,7 +33,8 @@ func expand(text string, lookup func(string) (string, bool)) (string, *report.Mi
 			return "${"
 		case wrong != nil:
 		case !closed:
-			wrong = &report.Mistake{Message: "a variable that begins with ${ is not closed", Remedy: "Add the }, or write $${ for a literal ${"}
+			wrong = &report.Mistake{Message: "a variable that begins with ${ is not closed",
+				Remedy: "Add the }, or write $${ for a literal ${"}
 		default:
 			value, wrong = variable(inside, lookup)
 		}
@@ -46,14 +47,16 @@ func expand(text string, lookup func(string) (string, bool)) (string, *report.Mi
 func variable(inside string, lookup func(string) (string, bool)) (string, *report.Mistake) {
 	form := variableForm.FindStringSubmatch(inside)
 	if form == nil {
-		return "", &report.Mistake{Message: "the text between ${ and } is not a variable", Remedy: "Write ${NAME} or ${NAME:-default}, or $${ for a literal ${"}
+		return "", &report.Mistake{Message: "the text between ${ and } is not a variable",
+			Remedy: "Write ${NAME} or ${NAME:-default}, or $${ for a literal ${"}
 	}
 	value, set := lookup(form[1])
 	switch {
 	case form[2] != "" && value == "":
 		return form[3], nil
 	case !set:
-		return "", &report.Mistake{Message: fmt.Sprintf("the environment variable %s is not set", form[1]), Remedy: fmt.Sprintf("Set it, or give a default: ${%s:-default}", form[1])}
+		return "", &report.Mistake{Message: fmt.Sprintf("the environment variable %s is not set", form[1]),
+			Remedy: fmt.Sprintf("Set it, or give a default: ${%s:-default}", form[1])}
 	}
 	return value, nil
 }

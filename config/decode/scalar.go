@@ -105,7 +105,8 @@ const MaxDuration = 720 * time.Hour
 func parseDuration(text string, tag reflect.StructTag) (any, *report.Mistake) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return nil, &report.Mistake{Message: "not a duration", Remedy: "Write a number with a unit, such as 500ms, 30s, 10m or 1h30m"}
+		return nil, &report.Mistake{Message: "not a duration",
+			Remedy: "Write a number with a unit, such as 500ms, 30s, 10m or 1h30m"}
 	}
 	lower, upper := cmp.Or(tag.Get("min"), "1ms"), cmp.Or(tag.Get("max"), report.ShortDuration(MaxDuration))
 	if d < mustDuration(lower) || d > mustDuration(upper) {
@@ -143,7 +144,8 @@ func size(text string) (bytes int64, unit string, ok bool) {
 func parseSize(text string, tag reflect.StructTag) (any, *report.Mistake) {
 	n, unit, ok := size(text)
 	if !ok {
-		return nil, &report.Mistake{Message: "not a size", Remedy: "Write a number of bytes, or a number with KB, MB or GB, such as 512MB"}
+		return nil, &report.Mistake{Message: "not a size",
+			Remedy: "Write a number of bytes, or a number with KB, MB or GB, such as 512MB"}
 	}
 	lower, upper := tag.Get("min"), tag.Get("max")
 	if n >= Number(lower) && n <= Number(upper) {

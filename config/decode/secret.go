@@ -65,7 +65,8 @@ func (p Setting) content() (string, bool) {
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		p.Problem("the file does not exist", "Name a file that contains only the value; a relative name is relative to the folder of this file")
+		p.Problem("the file does not exist",
+			"Name a file that contains only the value; a relative name is relative to the folder of this file")
 	case errors.Is(err, fs.ErrPermission):
 		p.Problem("no permission to read the file", "Check its owner and mode")
 	case errors.Is(err, errNotRegular):

@@ -88,7 +88,8 @@ func (s Section) Missing(name, remedy string) {
 func (s Section) Refers(field, name, what string, known []string) bool {
 	if at := s.Get(field); !at.Given() {
 		s.Missing(field, "Name one of "+what+": "+report.Listing(known))
-	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // if none are known, there is a problem for that already
+		// if none are known, there is a problem for that already
+	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 {
 		at.Problem("no such "+strings.TrimSuffix(what, "s"), report.DidYouMean(name, known))
 	} else {
 		return true

@@ -49,7 +49,8 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 				continue
 			}
 			if word := loneWord.FindStringSubmatch(lines[i]); word != nil {
-				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Add a colon after it"}
+				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon",
+					"Add a colon after it"}
 			}
 			break
 		}
@@ -62,8 +63,10 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 		fixed[i] = line[:end] + `"` + line[end:]
 		var documents []yaml.Node
 		var next *yaml.LoadError
-		if err := yaml.Load([]byte(strings.Join(fixed, "\n")), &documents, yaml.WithAllDocuments()); err == nil || errors.As(err, &next) && next.Mark.Line > m.line {
-			return mistake{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: the quote that opens here is not closed", `Add the closing "`}
+		if err := yaml.Load([]byte(strings.Join(fixed, "\n")), &documents, yaml.WithAllDocuments()); err == nil ||
+			errors.As(err, &next) && next.Mark.Line > m.line {
+			return mistake{i + 1, 1 + strings.LastIndex(line, `"`),
+				"not YAML: the quote that opens here is not closed", `Add the closing "`}
 		}
 	}
 	return m

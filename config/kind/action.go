@@ -35,7 +35,8 @@ type Timer struct {
 func (t *Timer) CheckNames(at decode.Setting, template report.Template) {
 	for _, name := range template.Names() {
 		if known := t.Key.Names(); t.KeyValid && !slices.Contains(known, name) {
-			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)), report.DidYouMean(name, known))
+			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)),
+				report.DidYouMean(name, known))
 		}
 	}
 }

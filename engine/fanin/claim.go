@@ -22,7 +22,8 @@ var _ step.Handler[*work] = claims{}
 func (c claims) Claim(ctx context.Context, entry step.Entry) (*work, step.Result) {
 	b, ok := entry.Content.(barrier)
 	if !ok {
-		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a job: the fields id and attempt are required")}
+		return nil, step.Result{Kind: step.Unusable,
+			Err: errors.New("not a job: the fields id and attempt are required")}
 	}
 	claim := scripts.Claim{
 		Message: b.Message, Stage: b.stage, Worker: c.Consumer + "/" + strconv.FormatInt(c.claims.Add(1), 10),

@@ -40,7 +40,8 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 				given.AsOf = task.DoneAt.Add(-task.Took)
 			}
 			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 {
-				given.Unmatched, given.FirstUnmatched = new(task.Rows-made.matches[at].Matched), new(made.matches[at].Missing)
+				match := made.matches[at]
+				given.Unmatched, given.FirstUnmatched = new(task.Rows-match.Matched), new(match.Missing)
 			}
 			for _, c := range given.Columns {
 				kinds[report.Ref{Listener: l.Name, Column: c.Name}] = c.Kind

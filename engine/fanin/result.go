@@ -28,7 +28,8 @@ func ofSink(err error) error {
 	if _, ok := errors.AsType[*step.Failure](err); err == nil || ok {
 		return err
 	}
-	failed := &step.Failure{Result: step.Result{Kind: step.Outage, Err: fmt.Errorf("sink: %w", err), Blame: job.BlameSink}}
+	failed := &step.Failure{Result: step.Result{Kind: step.Outage, Err: fmt.Errorf("sink: %w", err),
+		Blame: job.BlameSink}}
 	if errors.Is(err, sink.ErrRefused) {
 		failed.Kind = step.Retry
 	}

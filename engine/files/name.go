@@ -29,7 +29,8 @@ const (
 )
 
 var (
-	form     = regexp.MustCompile(`^(.+)/(` + report.IDForm + `)-([1-9][0-9]{0,18})(?:-(` + tagForm + `))?(\.[a-z0-9.]+)$`)
+	form = regexp.MustCompile(`^(.+)/(` + report.IDForm + `)-([1-9][0-9]{0,18})(?:-(` + tagForm +
+		`))?(\.[a-z0-9.]+)$`)
 	tagWhole = regexp.MustCompile(`^` + tagForm + `$`)
 )
 
@@ -76,6 +77,7 @@ func Parse(name string, endings []string) (Name, bool) {
 func Longest(report string, id int, ending string) string {
 	const attempt = 4294967295 // of an INT UNSIGNED
 	return Name{
-		Report: report, ID: strings.Repeat("0", id), Attempt: attempt, Tag: strings.Repeat("a", tagLength), Ending: ending,
+		Report: report, ID: strings.Repeat("0", id), Attempt: attempt, Tag: strings.Repeat("a", tagLength),
+		Ending: ending,
 	}.String()
 }

@@ -175,7 +175,8 @@ func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted
 func (f sweeper) orphaned(l listed, r engine.Record) bool {
 	pointed, ours := f.o.Sink.Name(r.File)
 	switch {
-	case r.ID != l.of.ID, l.of.Attempt > r.Attempt, l.of.Attempt == r.Attempt && !r.Status.Final(), r.File != "" && !ours:
+	case r.ID != l.of.ID, l.of.Attempt > r.Attempt, l.of.Attempt == r.Attempt && !r.Status.Final(),
+		r.File != "" && !ours:
 		return false
 	}
 	return l.leftover() || l.of.String() != pointed

@@ -18,6 +18,7 @@ func newMetrics(to prometheus.Registerer) metrics {
 			"Jobs that a rebuild started from their records, since Redis did not know them."),
 		lost: counter("incarnations_lost_total",
 			"Times that Redis was found to have lost its memory or the last of it, and got back what the snapshot has."),
-		snapshots: counter("snapshots_total", "Snapshots of due times and timers that this process has saved in MySQL."),
+		snapshots: counter("snapshots_total",
+			"Snapshots of due times and timers that this process has saved in MySQL."),
 	}
 }

@@ -106,7 +106,8 @@ func decide(p *push, grace time.Duration) decision {
 	case !p.record.Status.Known():
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
 	case p.record.Status.Final():
-		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
+		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) +
+			"; run it again with fanfold retry"}
 	case p.overwritten() && p.record.Status == report.Processing:
 		return decision{act: actFail, why: "another program overwrote the job's state in Redis; see fanfold quarantine"}
 	case p.broken:

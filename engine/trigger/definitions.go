@@ -133,7 +133,8 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 			return err
 		case ok:
 			d.Log.Warn("restarted the job with the current definition: no process had its own",
-				"job", o.ID, "attempt", o.Attempt+1, "report", r.Name, "definition", o.Definition, "for", d.polled.Sub(gone).Round(time.Second))
+				"job", o.ID, "attempt", o.Attempt+1, "report", r.Name, "definition", o.Definition, "for",
+				d.polled.Sub(gone).Round(time.Second))
 		}
 	}
 	return nil

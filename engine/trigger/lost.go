@@ -87,7 +87,8 @@ func (t *Trigger) StartLost(
 	if len(start) > 0 {
 		l.Started = t.start(ctx, start, epoch)
 	}
-	return l, step.Ensure(ctx, t.Log, "put lost deadlines back", func() error { return t.restoreDeadlines(ctx, running) })
+	return l, step.Ensure(ctx, t.Log, "put lost deadlines back",
+		func() error { return t.restoreDeadlines(ctx, running) })
 }
 
 // restoreDeadlines puts the deadlines back that running jobs have lost.

@@ -39,7 +39,8 @@ func (pl places) take(ctx context.Context, pushes []*push) []*push {
 		taken, err := pl.Scripts.Limits.TakeJobSlots(short, r.Name, r.Running, placeLease(r), ids)
 		cancel()
 		if err != nil {
-			pl.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids", len(ids), "err", err)
+			pl.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids",
+				len(ids), "err", err)
 			taken = make([]bool, len(ids))
 		}
 		for i, p := range pushes {
@@ -94,9 +95,10 @@ func (pl places) release(ctx context.Context) error {
 	for name := range pl.Reports {
 		waiting[name] = true
 	}
-	return step.Every(ctx, pl.Log, releaseEvery, "push ids that wait for their reports", func(ctx context.Context) error {
-		return pl.releaseResumed(ctx, waiting)
-	})
+	return step.Every(ctx, pl.Log, releaseEvery, "push ids that wait for their reports",
+		func(ctx context.Context) error {
+			return pl.releaseResumed(ctx, waiting)
+		})
 }
 
 // releaseResumed pushes the ids of resumed and limited reports, and updates waiting. A failure of one

@@ -70,7 +70,8 @@ func (t *Trigger) startRecords(ctx context.Context, pushes []*push) ([]bool, err
 	if len(runs) == 0 {
 		return started, nil
 	}
-	changed, err := step.Insist(ctx, t.Log, "start records", func() ([]bool, error) { return t.Records.Start(ctx, runs) })
+	changed, err := step.Insist(ctx, t.Log, "start records",
+		func() ([]bool, error) { return t.Records.Start(ctx, runs) })
 	for j := range changed {
 		started[usual[j]] = changed[j]
 	}

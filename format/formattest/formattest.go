@@ -29,7 +29,8 @@ type Reader struct {
 
 // texts are cells that have a special meaning in some format.
 var texts = []string{
-	"", " ", "a", ",", ";", "\t", "|", `"`, `""`, "'", "\n", "a\nb", "\\", "\\n", "null", "NULL", "=1+1", "-1", "{}", "<&>", "😀", "\u2028", "é",
+	"", " ", "a", ",", ";", "\t", "|", `"`, `""`, "'", "\n", "a\nb", "\\", "\\n", "null", "NULL",
+	"=1+1", "-1", "{}", "<&>", "😀", "\u2028", "é",
 	strings.Repeat("long ", 20_000),
 }
 
@@ -120,7 +121,8 @@ func (s suite) file(t *testing.T, f report.File, cells [][][]byte) []byte {
 }
 
 func (s suite) names(t *testing.T) {
-	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(s.Name) || !regexp.MustCompile(`^(\.[a-z0-9]+)+$`).MatchString(s.Extension) || s.ContentType == "" {
+	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(s.Name) ||
+		!regexp.MustCompile(`^(\.[a-z0-9]+)+$`).MatchString(s.Extension) || s.ContentType == "" {
 		t.Errorf("name %q, extension %q, content type %q", s.Name, s.Extension, s.ContentType)
 	}
 }
@@ -150,7 +152,8 @@ func (s suite) sameBytes(t *testing.T) {
 		return
 	}
 	packed := s.file(t, report.File{Gzip: true}, cells)
-	if !bytes.Equal(s.file(t, report.File{}, cells), plain) || !bytes.Equal(s.file(t, report.File{Gzip: true}, cells), packed) {
+	if !bytes.Equal(s.file(t, report.File{}, cells), plain) ||
+		!bytes.Equal(s.file(t, report.File{Gzip: true}, cells), packed) {
 		t.Error("other bytes the second time")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))

@@ -41,7 +41,8 @@ func checkKeys(ctx context.Context, source Database, r *report.Report, l *report
 	}
 	return Findings{{
 		Check: "keys " + r.Name + " / " + l.Name, Result: Warn,
-		Detail: strings.Join(wide, ", ") + ": SQL calls more texts equal than the join, which compares bytes, so rows " +
+		Detail: strings.Join(wide, ", ") +
+			": SQL calls more texts equal than the join, which compares bytes, so rows " +
 			"that match in SQL may not match here",
 		Hint: fmt.Sprintf("if they should match, make the bytes equal in the queries of all joined listeners (line %d), "+
 			"such as LOWER(TRIM(%s)) AS %[2]s, or set join.fold_case; if bytes are meant, end this warning with a binary "+

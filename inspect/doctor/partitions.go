@@ -42,7 +42,8 @@ func distribution(ctx context.Context, d *doctor, on map[string][]string, master
 	for other := n + 1; other <= 4*n+masters; other++ {
 		on, err := spread(ctx, d, other)
 		if err == nil && even(maxPartitions(on), other, masters) {
-			hint += fmt.Sprintf(", or configure %d partitions, of which no master has more than %d", other, maxPartitions(on))
+			hint += fmt.Sprintf(", or configure %d partitions, of which no master has more than %d", other,
+				maxPartitions(on))
 			break
 		}
 	}

@@ -152,8 +152,9 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not contain it: %w", err), "")
 	}
 	if limit == 0 {
-		return newFinding(check, Warn, "", fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it "+
-			"is full, and limits.memory has no effect", used>>20),
+		return newFinding(check, Warn, "",
+			fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it "+
+				"is full, and limits.memory has no effect", used>>20),
 			"set maxmemory to about two thirds of the memory that Redis may use, as redis.conf explains")
 	}
 	percent := used * 100 / limit

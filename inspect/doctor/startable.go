@@ -60,8 +60,9 @@ func checkStartable(ctx context.Context, d *doctor) Finding {
 	case len(counts) > 0 && !whole:
 		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared,
 			d.Scripts.First().Keys.Jobs)
-		return newFinding(check, Warn, "", err, "run fanfold doctor again when fewer ids wait there; a rebuild starts the "+
-			"records without a job")
+		return newFinding(check, Warn, "", err,
+			"run fanfold doctor again when fewer ids wait there; a rebuild starts the "+
+				"records without a job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
 	case unknown > 0:

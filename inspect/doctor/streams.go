@@ -58,7 +58,8 @@ func checkStream(ctx context.Context, s *scripts.Scripts, key string, by inspect
 	case err != nil:
 		return newFinding(check, Fail, "", err, "")
 	case waits > unreadAfter:
-		err = fmt.Errorf("%s; none of them reads, and the oldest unread entry has waited for %s", detail, words.Short(waits))
+		err = fmt.Errorf("%s; none of them reads, and the oldest unread entry has waited for %s", detail,
+			words.Short(waits))
 	case found.Pending > 0 && heard > by.Silence:
 		err = fmt.Errorf("%s; all of them have been silent for %s, and the entries in work stand still", detail,
 			words.Short(heard))

@@ -119,8 +119,9 @@ func checkTimersDue(ctx context.Context, d *doctor) Finding {
 	case len(undefined) > 0:
 		err = fmt.Errorf("no definition matches %d timers that are due, such as %s: they do not fire", len(undefined),
 			undefined[0])
-		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or remove them with fanfold "+
-			"timer rm")
+		return newFinding(check, Warn, "", err,
+			"correct the key of a definition in timers, or remove them with fanfold "+
+				"timer rm")
 	case len(overdue) > 0:
 		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
 		return newFinding(check, Warn, "", err, why.SchedulerMissing)

@@ -57,7 +57,8 @@ type Site struct {
 
 // New makes the Site of a validated configuration.
 func New(c report.Site, log *slog.Logger) (*Site, error) {
-	s := &Site{hosts: map[string]bool{"localhost": true}, operators: map[string]bool{}, readOnly: c.ReadOnly, header: c.TrustedHeader.Name, log: log}
+	s := &Site{hosts: map[string]bool{"localhost": true}, operators: map[string]bool{}, readOnly: c.ReadOnly,
+		header: c.TrustedHeader.Name, log: log}
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
 		if err != nil {

@@ -69,7 +69,8 @@ func (s *Site) Links(next http.Handler) http.Handler {
 
 // audit writes the log line of a change, accepted or refused.
 func (s *Site) audit(r *http.Request, who Who, code int, more []any) {
-	args := append([]any{"user", who.Name, "from", r.RemoteAddr, "method", r.Method, "path", shown(r.URL.Path), "answer", code}, more...)
+	args := append([]any{"user", who.Name, "from", r.RemoteAddr, "method", r.Method, "path", shown(r.URL.Path),
+		"answer", code}, more...)
 	s.log.Info("change", args...)
 }
 

@@ -1,7 +1,7 @@
 // Package access answers one question: who may do what over HTTP?
 //
-// A Site wraps the handlers of one server. Guard (guard.go) refuses requests for other host names,
-// requests from other sites, and bodies that are too long, and sets the security headers of pages. Login (login.go) identifies the user by a password (users.go) or the header of a proxy.
-// Viewers may read, operators may also make changes, and the log has a line for every change
-// (audit.go).
+// A Site wraps the handlers of one server. Guard (guard.go) refuses requests for other host names, requests from
+// other sites, and bodies that are too long, and sets the security headers of pages. Login (login.go) identifies
+// the user by a password (users.go) or the header of a proxy. Viewers may read, operators may also make changes,
+// and the log has a line for every change (audit.go).
 package access

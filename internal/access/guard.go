@@ -27,7 +27,8 @@ func (s *Site) Guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !s.known(r):
-			http.Error(w, "This server does not accept that host name: use "+here(r)+", or set http.url in its configuration.", http.StatusMisdirectedRequest)
+			http.Error(w, "This server does not accept that host name: use "+here(r)+
+				", or set http.url in its configuration.", http.StatusMisdirectedRequest)
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			http.Error(w, "Requests from pages of other sites are refused.", http.StatusForbidden)
 		default:

@@ -22,7 +22,8 @@ func (s *Site) Login(next http.Handler) http.Handler {
 			if s.users != nil {
 				w.Header().Set("WWW-Authenticate", `Basic realm="Fanfold", charset="UTF-8"`)
 			}
-			http.Error(w, "Log in with the name and the password of a user of http.users, or through the proxy of http.trusted_header.", http.StatusUnauthorized)
+			http.Error(w,
+				"Log in with the name and the password of a user of http.users, or through the proxy of http.trusted_header.", http.StatusUnauthorized)
 			return
 		}
 		who := Who{Name: name, Role: Viewer}

@@ -36,7 +36,8 @@ type users struct {
 }
 
 func newUsers(hashes map[string]string) *users {
-	u := &users{hashes: hashes, slot: make(chan struct{}, 1), queue: make(chan struct{}, maxQueue), right: map[[sha256.Size]byte]time.Time{}}
+	u := &users{hashes: hashes, slot: make(chan struct{}, 1), queue: make(chan struct{}, maxQueue),
+		right: map[[sha256.Size]byte]time.Time{}}
 	for _, hash := range hashes {
 		u.other = hash
 		break

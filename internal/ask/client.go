@@ -33,7 +33,8 @@ func New(redirects int) *Client {
 		}
 		return nil
 	}
-	return &Client{shared: &http.Client{Transport: transport, CheckRedirect: follow}, alone: &http.Client{Transport: alone, CheckRedirect: follow}}
+	return &Client{shared: &http.Client{Transport: transport, CheckRedirect: follow},
+		alone: &http.Client{Transport: alone, CheckRedirect: follow}}
 }
 
 // Close closes idle connections.
@@ -91,7 +92,8 @@ var errSlow = errors.New("no complete answer in time")
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	limit := NewPatience(ctx, r.Timeout, errSlow)
 	var connected atomic.Bool
-	traced := httptrace.WithClientTrace(limit.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	traced := httptrace.WithClientTrace(limit.Context(),
+		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	var body io.Reader
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
@@ -174,7 +176,8 @@ func (l *limited) Read(p []byte) (int, error) {
 // HasDotSegment reports whether a part of a value, between slashes of either kind, is . or .. A server,
 // or a proxy that decodes %2F, would resolve it to another path.
 func HasDotSegment(text string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
-		return part == "." || part == ".."
-	})
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }),
+		func(part string) bool {
+			return part == "." || part == ".."
+		})
 }

@@ -71,7 +71,8 @@ func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
 		return f
 	}
 	// A web page adds nothing to the status. Some APIs send JSON as text/html.
-	page := strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") && bytes.HasPrefix(bytes.TrimSpace(said), []byte("<"))
+	page := strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") &&
+		bytes.HasPrefix(bytes.TrimSpace(said), []byte("<"))
 	if more := Excerpt(said, secrets); more != "" && !page {
 		f.text += ": " + more
 	}

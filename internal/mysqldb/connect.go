@@ -46,12 +46,14 @@ func Connect(d report.Database, maxConnections int, patience time.Duration) (*sq
 //
 // A statement waits one second for a locked row instead of the server's 50, because the other rows
 // of the statement wait with it. innodb_lock_wait_timeout in the DSN takes precedence.
-func ConnectRecords(d report.Database, maxConnections int, patience time.Duration, zone *time.Location) (*sql.DB, error) {
+func ConnectRecords(d report.Database, maxConnections int, patience time.Duration,
+	zone *time.Location) (*sql.DB, error) {
 	return connect(d, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
 }
 
 // connect is ConnectRecords with session variables that the DSN may override.
-func connect(d report.Database, maxConnections int, patience time.Duration, zone *time.Location, variables map[string]string) (*sql.DB, error) {
+func connect(d report.Database, maxConnections int, patience time.Duration, zone *time.Location,
+	variables map[string]string) (*sql.DB, error) {
 	config, err := parse(d.DSN)
 	if err != nil {
 		return nil, err

@@ -16,10 +16,12 @@ var optional = []string{"config", "publish", "subscribe", "psubscribe", "client"
 // explain extends WRONGTYPE errors with the key that has the wrong type, both of a command and in
 // the answer of a script. It logs a command that Redis denies to its user.
 func (h *hook) explain(ctx context.Context, cmd redis.Cmder) {
-	if name := strings.ToLower(cmd.Name()); redis.HasErrorPrefix(cmd.Err(), "NOPERM") && !slices.Contains(optional, name) {
+	if name := strings.ToLower(cmd.Name()); redis.HasErrorPrefix(cmd.Err(), "NOPERM") &&
+		!slices.Contains(optional, name) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.write(slog.LevelError, "Redis denies a command to its user: work waits until the right is granted; this is no outage",
+		h.write(slog.LevelError,
+			"Redis denies a command to its user: work waits until the right is granted; this is no outage",
 			"command", name, "err", cmd.Err())
 		return
 	}
@@ -51,7 +53,8 @@ func (h *hook) withKey(ctx context.Context, cmd redis.Cmder, err error) error {
 		}
 		is, failed := h.types.Get(ctx, key)
 		if failed == nil && is != "none" && is != want {
-			return fmt.Errorf("%w: the key %s is a %s, not a %s: inspect it with redis-cli TYPE '%s'", err, key, is, want, key)
+			return fmt.Errorf("%w: the key %s is a %s, not a %s: inspect it with redis-cli TYPE '%s'", err, key,
+				is, want, key)
 		}
 		if read++; failed != nil || read == maxKeys {
 			break

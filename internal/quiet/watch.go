@@ -132,7 +132,8 @@ func (h *hook) observe(began time.Time, err error, down bool) error {
 	switch n := h.node; {
 	case down && n.down.IsZero() && !n.answered.After(began):
 		n.down = time.Now()
-		h.write(slog.LevelError, "Redis is down: workers wait until it is back; outages do not count as tries", "err", err)
+		h.write(slog.LevelError, "Redis is down: workers wait until it is back; outages do not count as tries", "err",
+			err)
 	case down:
 	case err == nil || errors.As(err, &answer):
 		n.answered = time.Now()

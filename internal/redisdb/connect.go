@@ -84,7 +84,8 @@ func connectCluster(r report.Redis, poolSize int, readTimeout time.Duration) (re
 	}
 	c := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: r.Cluster, Username: r.User, Password: r.Password.Reveal(), TLSConfig: encrypt,
-		Dialer: dialer(dialTimeout, encrypt), PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
+		Dialer: dialer(dialTimeout, encrypt), PoolSize: poolSize, ReadTimeout: readTimeout,
+		ContextTimeoutEnabled: true, DisableIdentity: true,
 		ClusterStateReloadInterval: reloadEvery, FailingTimeoutSeconds: 1, DialerRetries: 1,
 	})
 	c.OnNewNode(func(node *redis.Client) { node.AddHook(slotsHook{}) })
@@ -129,6 +130,7 @@ func connectSentinel(r report.Redis, poolSize int, readTimeout time.Duration) (r
 		MasterName: r.Sentinel.Master, SentinelAddrs: r.Sentinel.Addresses,
 		SentinelUsername: r.Sentinel.User, SentinelPassword: r.Sentinel.Password.Reveal(),
 		Username: r.User, Password: r.Password.Reveal(), DB: r.DB, TLSConfig: encrypt,
-		Dialer: dialer(dialTimeout, encrypt), PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
+		Dialer: dialer(dialTimeout, encrypt), PoolSize: poolSize, ReadTimeout: readTimeout,
+		ContextTimeoutEnabled: true, DisableIdentity: true,
 	}), nil
 }

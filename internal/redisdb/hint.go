@@ -23,19 +23,22 @@ func Hint(r report.Redis, err error) string {
 	switch {
 	case strings.Contains(text, "max number of clients reached"):
 		return "raise maxclients of the server, or run fewer processes: doctor counts their connections"
-	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOPERM"):
+	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"),
+		redis.HasErrorPrefix(err, "NOPERM"):
 		return "correct the user, its password or its permissions"
 	case strings.Contains(text, "cluster support disabled"):
 		return "this server is not a node of a Redis Cluster: write redis.url instead of redis.cluster"
 	case strings.Contains(strings.ToLower(text), "unknown command 'sentinel'"):
 		return "this server is not a Sentinel: write the addresses of the Sentinels in redis.sentinel.addresses"
-	case strings.Contains(text, "No such master with that name"), r.Sentinel.Master != "" && errors.Is(err, redis.Nil), strings.Contains(text, "unreachable: redis: nil"):
+	case strings.Contains(text, "No such master with that name"), r.Sentinel.Master != "" &&
+		errors.Is(err, redis.Nil), strings.Contains(text, "unreachable: redis: nil"):
 		return "the Sentinels know no master with this name: correct redis.sentinel.master"
 	case strings.Contains(text, "READONLY"):
 		return "this server is a replica: write the address of its master, or redis.sentinel"
 	case strings.Contains(text, "unknown authority"):
 		return "write the authority that signed the server's certificate in redis.ca_file"
-	case encrypted(r) && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() || strings.Contains(text, "tls: first record does not look like a TLS handshake")):
+	case encrypted(r) && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() ||
+		strings.Contains(text, "tls: first record does not look like a TLS handshake")):
 		return "if the server does not use TLS on this port, write redis:// or tls: false"
 	case !encrypted(r) && (errors.Is(err, io.EOF) || strings.Contains(text, "connection reset by peer")):
 		return "if the server uses TLS on this port, write rediss:// or tls: true"

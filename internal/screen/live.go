@@ -14,7 +14,8 @@ import (
 // Draw redraws a terminal until q, Ctrl-C or the end of ctx, and then restores it. Frame returns
 // the lines, which must be visible and not wider than the terminal. Between frames it rests at
 // least for every, and ten times as long as the last frame took.
-func Draw(ctx context.Context, terminal *os.File, every time.Duration, frame func(ctx context.Context, width, height int) []string) error {
+func Draw(ctx context.Context, terminal *os.File, every time.Duration,
+	frame func(ctx context.Context, width, height int) []string) error {
 	l := live{out: terminal, every: every, frame: frame, size: func() (int, int) {
 		width, height, err := term.GetSize(int(terminal.Fd()))
 		if err != nil {

@@ -25,7 +25,8 @@ func NewTable(header table.Row, rows []table.Row) table.Writer {
 
 // Columns returns the configuration of a table's columns. On a terminal, columns are narrowed so
 // that the table fits, if possible.
-func Columns(header table.Row, rows []table.Row, given []table.ColumnConfig, terminal bool, width int) []table.ColumnConfig {
+func Columns(header table.Row, rows []table.Row, given []table.ColumnConfig, terminal bool,
+	width int) []table.ColumnConfig {
 	of := map[int]table.ColumnConfig{}
 	for _, c := range given {
 		of[c.Number] = c

@@ -39,7 +39,8 @@ type Newer struct {
 
 // Error names the part and both versions. The command adds its own version and the remedy.
 func (n *Newer) Error() string {
-	return fmt.Sprintf("%s has version %d (%s), and this release knows versions up to %d", n.Part, n.Found, n.Where, n.Known)
+	return fmt.Sprintf("%s has version %d (%s), and this release knows versions up to %d", n.Part, n.Found,
+		n.Where, n.Known)
 }
 
 // Remedy is what to do about an error that matches IsNewer.

@@ -36,7 +36,8 @@ func StartMasters(ctx context.Context, dir string, masters int, keys ...string) 
 	return startCluster(ctx, dir, masters, 0, nil, []string{"--cluster-node-timeout", "60000"}, keys...)
 }
 
-func startCluster(ctx context.Context, dir string, masters, replicas int, n *Network, settings []string, even ...string) (*Cluster, error) {
+func startCluster(ctx context.Context, dir string, masters, replicas int, n *Network, settings []string,
+	even ...string) (*Cluster, error) {
 	c := &Cluster{masters: masters}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -94,7 +95,8 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 			return fmt.Errorf("testenv: replica %d: %w", i, err)
 		}
 	}
-	if err := c.await(ctx, "all replicas follow", func(_, nodes string) bool { return strings.Count(nodes, "slave ") == replicas }); err != nil {
+	if err := c.await(ctx, "all replicas follow",
+		func(_, nodes string) bool { return strings.Count(nodes, "slave ") == replicas }); err != nil {
 		return err
 	}
 	return c.Settled(ctx)
@@ -105,7 +107,8 @@ func newNode(dir string, settings ...string) (node *Redis, bus int, err error) {
 	if bus, err = freePort(); err != nil {
 		return nil, 0, err
 	}
-	node, err = newRedis(dir, append([]string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus)}, settings...)...)
+	node, err = newRedis(dir, append([]string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus)},
+		settings...)...)
 	return node, bus, err
 }
 
@@ -157,7 +160,8 @@ func (c *Cluster) Settled(ctx context.Context) error {
 	defer cancel()
 	if err := c.await(ctx, "all nodes are healthy", func(info, nodes string) bool {
 		return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") &&
-			strings.Count(nodes, " connected") == len(c.Servers) && !strings.Contains(nodes, "fail") && followed(nodes) == len(c.Servers)-c.masters
+			strings.Count(nodes, " connected") == len(c.Servers) && !strings.Contains(nodes, "fail") &&
+			followed(nodes) == len(c.Servers)-c.masters
 	}); err != nil {
 		return err
 	}

@@ -65,7 +65,8 @@ func (d *Database) initialise(ctx context.Context) error {
 		if err := os.WriteFile(init, []byte("RENAME USER root@localhost TO root@127.0.0.1;\n"), 0o600); err != nil {
 			return err
 		}
-		args = append(args, "--initialize-insecure", "--init-file="+init, "--secure-file-priv=", "--tmpdir="+d.temporary())
+		args = append(args, "--initialize-insecure", "--init-file="+init, "--secure-file-priv=",
+			"--tmpdir="+d.temporary())
 	} else {
 		args = append(args, "--auth-root-authentication-method=normal", "--skip-test-db")
 		if program, err = find("mariadb-install-db"); err != nil {
@@ -85,7 +86,8 @@ func (d *Database) Start(ctx context.Context, extra ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	args := []string{
-		"--no-defaults", "--datadir=" + d.data(), "--port=" + strconv.Itoa(d.port), "--bind-address=127.0.0.1", "--tmpdir=" + d.temporary(),
+		"--no-defaults", "--datadir=" + d.data(), "--port=" + strconv.Itoa(d.port), "--bind-address=127.0.0.1",
+		"--tmpdir=" + d.temporary(),
 		"--socket=" + filepath.Join(d.dir, "m.sock"), "--pid-file=" + filepath.Join(d.dir, "m.pid"),
 		"--skip-name-resolve", "--character-set-server=utf8mb4", "--max-connections=500",
 		"--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=256M",

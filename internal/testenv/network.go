@@ -51,7 +51,8 @@ func (n *Network) join(r *Redis, bus int) (busRelay int, err error) {
 		return 0, err
 	}
 	for _, kind := range []string{"replica", "cluster"} {
-		r.settings = append(r.settings, "--"+kind+"-announce-ip", "127.0.0.1", "--"+kind+"-announce-port", strconv.Itoa(port))
+		r.settings = append(r.settings, "--"+kind+"-announce-ip", "127.0.0.1", "--"+kind+"-announce-port",
+			strconv.Itoa(port))
 	}
 	r.Addr = "127.0.0.1:" + strconv.Itoa(port)
 	return busRelay, nil

@@ -42,7 +42,8 @@ func StartRabbitMQ(ctx context.Context, dir string) (*RabbitMQ, error) {
 		}
 		ports[i] = strconv.Itoa(port)
 	}
-	for name, content := range map[string]string{"plugins": "[].\n", "env.conf": "", "rabbitmq.conf": "", "advanced.config": "[].\n"} {
+	for name, content := range map[string]string{"plugins": "[].\n", "env.conf": "", "rabbitmq.conf": "",
+		"advanced.config": "[].\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return nil, fmt.Errorf("testenv: RabbitMQ's %s: %w", name, err)
 		}
@@ -62,7 +63,8 @@ func StartRabbitMQ(ctx context.Context, dir string) (*RabbitMQ, error) {
 		"RABBITMQ_NODENAME=bench"+ports[0]+"@localhost",
 		"RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT="+ports[0], "RABBITMQ_DIST_PORT="+ports[1],
 		"RABBITMQ_MNESIA_BASE="+filepath.Join(dir, "data"), "RABBITMQ_LOG_BASE="+filepath.Join(dir, "log"),
-		"RABBITMQ_CONF_ENV_FILE="+filepath.Join(dir, "env.conf"), "RABBITMQ_CONFIG_FILE="+filepath.Join(dir, "rabbitmq"),
+		"RABBITMQ_CONF_ENV_FILE="+filepath.Join(dir, "env.conf"),
+		"RABBITMQ_CONFIG_FILE="+filepath.Join(dir, "rabbitmq"),
 		"RABBITMQ_ADVANCED_CONFIG_FILE="+filepath.Join(dir, "advanced.config"),
 		"RABBITMQ_ENABLED_PLUGINS_FILE="+filepath.Join(dir, "plugins"),
 		"RABBITMQ_ALLOW_INPUT=true", // the shell becomes the node instead of waiting for it

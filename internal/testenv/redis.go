@@ -59,7 +59,8 @@ func newRedis(dir string, settings ...string) (*Redis, error) {
 func (r *Redis) Start(ctx context.Context, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	args := slices.Concat([]string{filepath.Join(r.dir, "redis.conf"), "--port", strconv.Itoa(r.port), "--dir", r.dir}, r.settings, more)
+	args := slices.Concat([]string{filepath.Join(r.dir, "redis.conf"), "--port", strconv.Itoa(r.port), "--dir",
+		r.dir}, r.settings, more)
 	p, err := startProcess("redis-server", args...)
 	if err != nil {
 		return err

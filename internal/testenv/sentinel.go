@@ -76,7 +76,8 @@ func (s *Sentinels) start(ctx context.Context, dir string, n *Network, settings 
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		if err := os.WriteFile(file, fmt.Appendf(nil, sentinelConf, port, source, folder, s.Servers[0].relayPort()), 0o600); err != nil {
+		if err := os.WriteFile(file, fmt.Appendf(nil, sentinelConf, port, source, folder, s.Servers[0].relayPort()),
+			0o600); err != nil {
 			return err
 		}
 		p, err := startProcess("redis-server", file, "--sentinel")
@@ -113,7 +114,8 @@ func (s *Sentinels) settled(ctx context.Context) (*Redis, error) {
 		}
 		if state["flags"] != "master" || state["num-other-sentinels"] != strconv.Itoa(len(s.Addresses)-1) ||
 			state["num-slaves"] != strconv.Itoa(s.replicas) || port != "" && port != state["port"] {
-			return nil, fmt.Errorf("testenv: the Sentinels know different servers, or the master is unhealthy: %v", state)
+			return nil, fmt.Errorf("testenv: the Sentinels know different servers, or the master is unhealthy: %v",
+				state)
 		}
 		port = state["port"]
 	}

@@ -21,6 +21,7 @@ func (d *Database) SQL(text string) string {
 		if m[3] != "" {
 			name = m[3]
 		}
-		return "(SELECT " + column + " FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', " + n + " - 1), ']'), '$[*]' COLUMNS (seq FOR ORDINALITY)) j)" + name
+		return "(SELECT " + column + " FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', " + n +
+			" - 1), ']'), '$[*]' COLUMNS (seq FOR ORDINALITY)) j)" + name
 	})
 }

@@ -92,7 +92,8 @@ func (s *Source) judge(r request, err error) error {
 // unread returns the error of an answer that could not be read completely.
 func (s *Source) unread(ctx context.Context, r request, answer *ask.Answer, err error) error {
 	if errors.Is(err, ask.ErrTooLong) {
-		return listeners.Permanent(fmt.Errorf("%w: raise max_bytes of the API, or request smaller pages", s.about(r, err)))
+		return listeners.Permanent(fmt.Errorf("%w: raise max_bytes of the API, or request smaller pages",
+			s.about(r, err)))
 	}
 	if err = answer.Err(ctx, err); ctx.Err() != nil {
 		return err
@@ -177,7 +178,8 @@ func (s *Source) short(ctx context.Context, asked request) (document any, header
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	case len(text) > shortAnswer:
-		return nil, nil, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has more than %d bytes", s.api.Name, asked.what, shortAnswer))
+		return nil, nil, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has more than %d bytes", s.api.Name,
+			asked.what, shortAnswer))
 	case len(text) == 0:
 		return nil, a.Header, nil
 	}

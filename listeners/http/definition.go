@@ -16,16 +16,18 @@ type Fields struct {
 	// Name of one of `apis`
 	API string `yaml:"api" unset:"required" json:"-"`
 	// Name of a column → the path to its value in a row, or these fields
-	Columns []Field `yaml:"columns" need:"Add the paths to the columns in a row: {user_id: $.user.id}"` // one for each of the listener's Columns
+	Columns []Field `yaml:"columns" need:"Add the paths to the columns in a row: {user_id: $.user.id}"`
 	// Request that creates the job
 	Submit *Submit `yaml:"submit" json:",omitempty"` // nil if the rows exist at once
 	// Request for the status of the job
 	Poll *Poll `yaml:"poll" json:",omitempty"` // ignored without Submit
-	// Request that ends the job when the record is cancelled or `total` is over, without a guarantee. 404, 409 and 410 mean that the job has ended. If the record fails for another reason, the job goes on
+	// Request that ends the job when the record is cancelled or `total` is over, without a guarantee. 404, 409 and
+	// 410 mean that the job has ended. If the record fails for another reason, the job goes on
 	Cancel *Request `yaml:"cancel" json:"-"`
 	// Request for the rows, after the job is done if there is one
 	Result Result `yaml:"result" need:"Add the request for the rows: {path: /…, rows: $.…}"`
-	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with the error of the last try. In the report's timeout it is the time of the listener
+	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with
+	// the error of the last try. In the report's timeout it is the time of the listener
 	Total time.Duration `yaml:"total" default:"2h" json:"-"` // without effect if there is no Submit
 	// Maximum number of values of `:listener.column` in one request
 	Batch int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
@@ -62,7 +64,7 @@ const (
 type LookUp struct {
 	Request
 	// Path to the id of the job in the response
-	ID report.JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.jobs[0].id"` // finds nothing, or null, if no such job exists
+	ID report.JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.jobs[0].id"`
 }
 
 // Poll is the request for the status of a job.
@@ -101,11 +103,11 @@ type Request struct {
 	// Method of the request
 	Method string `yaml:"method" enum:"GET,POST,PUT,PATCH,DELETE" unset:"GET; POST to submit, DELETE to cancel"`
 	// Path below the API's `url`
-	Path string `yaml:"path" form:"path" need:"Write the path below the API's url, such as /exports"` // begins with a slash
+	Path string `yaml:"path" form:"path" need:"Write the path below the API's url, such as /exports"`
 	// Names and values of the query in the URL
 	Query []Pair `yaml:"query" json:",omitempty"`
 	// Body of the request
-	JSON any `yaml:"json" raw:"" json:",omitempty"` // maps, slices, strings, json.Number, bool and nil; nil means no body
+	JSON any `yaml:"json" raw:"" json:",omitempty"`
 }
 
 // Pair is a name and a value of a URL's query.
@@ -137,7 +139,7 @@ type Result struct {
 	// The next page is requested with the value at Next, or with a number.
 
 	// Path to the value with which the next page is requested
-	Next report.JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text on the last page; zero: see Page and Offset
+	Next report.JSONPath `yaml:"next" json:",omitzero"`
 	// `url` if `next` leads to a URL on the same host, or `{query: NAME}` for its name in the query
 	NextAs Next `yaml:"next_as" json:",omitzero"`
 	// Name in the query for the number of the page

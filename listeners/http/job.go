@@ -142,7 +142,8 @@ func (js *jobs) poll(ctx context.Context) error {
 		case slices.Contains(p.Done, status):
 			js.memo.Jobs[i].Done, changed = true, true
 		case slices.Contains(p.Failed, status):
-			return listeners.Permanent(fmt.Errorf("API %s: job %s is %s%s", js.source.api.Name, name, status, js.why(document)))
+			return listeners.Permanent(fmt.Errorf("API %s: job %s is %s%s", js.source.api.Name, name, status,
+				js.why(document)))
 		case len(p.Working) > 0 && !slices.Contains(p.Working, status):
 			return listeners.Permanent(fmt.Errorf("API %s: job %s: %s is %s, which is in none of done, failed and working: add it to one of them",
 				js.source.api.Name, name, p.Status, shown(value)))
@@ -186,7 +187,8 @@ func (js *jobs) status(ctx context.Context, p part) (status string, document any
 	value, _ := poll.Status.Find(document)
 	status, ok := scalar(value)
 	if !ok {
-		err = listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not a status", js.source.api.Name, asked.what, poll.Status, shown(value)))
+		err = listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not a status", js.source.api.Name,
+			asked.what, poll.Status, shown(value)))
 	}
 	return status, document, header, err
 }

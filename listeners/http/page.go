@@ -82,7 +82,8 @@ func (ps *paging) read(ctx context.Context, asked *request, number int) (more bo
 		}
 		way := sha256.Sum256([]byte(asked.url.String()))
 		if before, twice := ps.seen[way]; twice && !last {
-			return false, fmt.Errorf("API %s: %s: page %d leads to the same page as page %d", ps.source.api.Name, ps.what, number+1, before+1)
+			return false, fmt.Errorf("API %s: %s: page %d leads to the same page as page %d", ps.source.api.Name,
+				ps.what, number+1, before+1)
 		}
 		ps.seen[way] = number
 	} else if count, ok := scalar(p.count); ok && count == strconv.Itoa(ps.total) {
@@ -102,7 +103,8 @@ func (ps *paging) next(asked *request, p page) (last bool, err error) {
 	case p.next == nil, p.next == false, ok && text == "":
 		return true, nil
 	case !ok:
-		return false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which names no page", api, asked.what, result.Next, shown(p.next)))
+		return false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which names no page", api, asked.what,
+			result.Next, shown(p.next)))
 	case result.NextAs.Query != "":
 		asked.url = with(ps.first, result.NextAs.Query, text)
 		return false, nil
@@ -127,7 +129,8 @@ func (ps *paging) counted(p page) error {
 	case !p.counts:
 		return fmt.Errorf("API %s: count: the answer has no %s: correct result.count", api, result.Count)
 	case result.Page == "" && result.Offset == "":
-		return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s: is result.next right?", api, ps.total, result.Count, shown(p.count))
+		return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s: is result.next right?", api, ps.total,
+			result.Count, shown(p.count))
 	}
 	return fmt.Errorf("API %s: %d rows arrived, but count (%s) says %s", api, ps.total, result.Count, shown(p.count))
 }
@@ -189,7 +192,8 @@ func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	case !w.there:
 		return p, listeners.Permanent(fmt.Errorf("API %s: %s: rows: the answer has no %s: correct result.rows, the path to the array of rows", r.source.api.Name, asked.what, result.Rows))
 	case w.odd:
-		return p, listeners.Permanent(fmt.Errorf("API %s: %s: rows: %s is not an array: correct result.rows", r.source.api.Name, asked.what, result.Rows))
+		return p, listeners.Permanent(fmt.Errorf("API %s: %s: rows: %s is not an array: correct result.rows",
+			r.source.api.Name, asked.what, result.Rows))
 	}
 	digest.Sum(p.digest[:0])
 	p.next, p.count, p.counts = w.found[0].value, w.found[1].value, w.found[1].there

@@ -50,7 +50,8 @@ func read(of *kind.Listener) {
 	} else {
 		for _, name := range []string{"poll", "cancel", "total"} {
 			if at := l.Get(name); at.Given() {
-				at.Problem(name+" requires submit", "Add submit: {path: /…, id: $.…}, or remove "+name+" if the API returns the rows at once")
+				at.Problem(name+" requires submit",
+					"Add submit: {path: /…, id: $.…}, or remove "+name+" if the API returns the rows at once")
 			}
 		}
 	}
@@ -87,20 +88,25 @@ func (l reading) checkSubmit(submit *Submit, api report.API, known bool) {
 	switch {
 	case !s.Readable() || !known:
 	case api.Idempotency == "":
-		s.Problem("the API does not set idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
+		s.Problem("the API does not set idempotency",
+			"Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
 	case api.Idempotency != report.NotIdempotent && unknown.Given():
-		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency, "Remove it: if the response is lost, the request is sent again with the same key")
+		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency,
+			"Remove it: if the response is lost, the request is sent again with the same key")
 	case api.Idempotency == report.NotIdempotent && !unknown.Given():
-		unknown.Problem("missing", "Say what to do when it is unknown whether the API created the job: resubmit (which may create two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
+		unknown.Problem("missing",
+			"Say what to do when it is unknown whether the API created the job: resubmit (which may create two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
 	}
 	if lookUp := submit.Unknown.LookUp; lookUp != nil {
 		submit.Unknown.Answer = LookUpJob
 		inside := l.Reader.Of(lookUp)
 		l.request(inside, &lookUp.Request, "GET", places{key: true, constant: true})
 		if !lookUp.UsesName("{key}") && inside.Readable() {
-			inside.Problem("no {key} to find the job by", "Put {key} into a field of submit that the API stores, and here into the filter for that field")
+			inside.Problem("no {key} to find the job by",
+				"Put {key} into a field of submit that the API stores, and here into the filter for that field")
 		} else if lookUp.UsesName("{key}") && !submit.UsesName("{key}") {
-			s.Problem("no {key} by which look_up can find the job", "Put {key} into a field that the API stores, such as json: {reference: \"{key}\"}")
+			s.Problem("no {key} by which look_up can find the job",
+				"Put {key} into a field that the API stores, such as json: {reference: \"{key}\"}")
 		}
 	}
 }
@@ -128,7 +134,8 @@ func checkPoll(at decode.Section, p *Poll) {
 // needJob rejects a request that is the same for every job: one without any of the names.
 func needJob(r *Request, s decode.Section, names ...string) {
 	if r.Path != "" && !slices.ContainsFunc(names, r.UsesName) {
-		s.Get("path").Problem("no {id} in path, query or json, so the request does not identify the job", "Put {id} where the API expects the job's id, such as /exports/{id}")
+		s.Get("path").Problem("no {id} in path, query or json, so the request does not identify the job",
+			"Put {id} where the API expects the job's id, such as /exports/{id}")
 	}
 }
 
@@ -155,13 +162,15 @@ func (l reading) checkResult(s decode.Section) {
 		first.Problem("first requires page", "Add the name of the query parameter for the page number: page: page")
 	}
 	if ways := s.Present("next", "page", "offset"); len(ways) > 1 {
-		s.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s are set", ways[0], ways[1]), "Keep one way to request the next page")
+		s.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s are set", ways[0], ways[1]),
+			"Keep one way to request the next page")
 	}
 	switch as, next := s.Get("next_as"), s.Get("next"); {
 	case as.Given() && !next.Given():
 		as.Problem("next_as requires next", "Add its path in the response: next: $.next_cursor")
 	case !as.Given() && next.Given():
-		as.Problem("missing", "Write next_as: url, or {query: NAME} with the name of the query parameter of the next page")
+		as.Problem("missing",
+			"Write next_as: url, or {query: NAME} with the name of the query parameter of the next page")
 	}
 	for _, p := range r.Query {
 		if p.Name != "" && slices.Contains([]string{r.NextAs.Query, r.Page, r.Offset}, p.Name) {
@@ -189,7 +198,8 @@ func (l reading) request(s decode.Section, r *Request, method string, may places
 	if at := s.Get("json"); at.Given() {
 		left := maxValues
 		if r.JSON, _ = body(at, &left, maxLevels); left < 0 {
-			at.Problem(fmt.Sprintf("the body has more than %d values or %d levels", maxValues, maxLevels), "Check for an alias that contains itself")
+			at.Problem(fmt.Sprintf("the body has more than %d values or %d levels", maxValues, maxLevels),
+				"Check for an alias that contains itself")
 		}
 		l.use(at, Request{JSON: r.JSON}, may)
 	}
@@ -201,17 +211,21 @@ func (l reading) use(at decode.Setting, part Request, may places) {
 		sound := false
 		switch {
 		case strings.HasPrefix(u.Name, ":"):
-			at.Problem("a text begins with a colon, but is not a parameter", "Write :name with nothing around it for a parameter, or :: for a literal colon")
+			at.Problem("a text begins with a colon, but is not a parameter",
+				"Write :name with nothing around it for a parameter, or :: for a literal colon")
 		case u.Name == "{id}" && !may.id, u.Name == "{key}" && !may.key:
-			at.Problem(u.Name+" is not available here", "{id} is the id of the job that submit creates; {key} is the idempotency key of submit")
+			at.Problem(u.Name+" is not available here",
+				"{id} is the id of the job that submit creates; {key} is the idempotency key of submit")
 		case strings.HasPrefix(u.Name, "{"):
 			sound = true
 		case may.constant:
 			at.Problem(fmt.Sprintf(":%s is not available here", u.Name), "Use {key}, {id} or a literal value")
 		case strings.Contains(u.Name, ".") && !may.values:
-			at.Problem(fmt.Sprintf("values of an earlier stage cannot be used here: :%s", u.Name), "Use them in submit, or in result if there is no submit")
+			at.Problem(fmt.Sprintf("values of an earlier stage cannot be used here: :%s", u.Name),
+				"Use them in submit, or in result if there is no submit")
 		default:
-			l.Uses = append(l.Uses, kind.Use{Name: u.Name, List: u.List, Needed: part.Path != "", Remedy: "Put it into query or json", At: at})
+			l.Uses = append(l.Uses, kind.Use{Name: u.Name, List: u.List, Needed: part.Path != "",
+				Remedy: "Put it into query or json", At: at})
 			sound = true
 		}
 		l.Whole = l.Whole && sound

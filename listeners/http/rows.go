@@ -113,7 +113,8 @@ func (r *rows) write(cells []any, number int) error {
 			if r.guessed[i] {
 				remedy = "its first value was a number; " + remedy
 			}
-			return listeners.Permanent(fmt.Errorf("row %d, column %s: %w: %s", number, r.listener.Columns[i], err, remedy))
+			return listeners.Permanent(fmt.Errorf("row %d, column %s: %w: %s", number, r.listener.Columns[i],
+				err, remedy))
 		}
 	}
 	return r.out.EndRow()

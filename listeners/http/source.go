@@ -55,7 +55,8 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	}
 	r := &reader{source: s, task: task, fields: f, rows: newRows(task.Listener, f, out)}
 	limit := task.Listener.Timeout
-	r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or request less from the API", ErrTimeout, limit))
+	r.time = ask.NewPatience(ctx, limit,
+		fmt.Errorf("%w after %s: raise the timeout of the listener, or request less from the API", ErrTimeout, limit))
 	defer r.time.Stop()
 	ctx = r.time.Context()
 	err := r.read(ctx)

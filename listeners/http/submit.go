@@ -78,7 +78,8 @@ func (js *jobs) submit(ctx context.Context, p part) error {
 	}
 	id, ok := identity(s.ID.Find(document))
 	if !ok {
-		return listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s, which should be the job's id", js.source.api.Name, asked.what, s.ID))
+		return listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s, which should be the job's id",
+			js.source.api.Name, asked.what, s.ID))
 	}
 	*j = job{ID: id}
 	if err := js.remember(ctx); err != nil {
@@ -167,7 +168,8 @@ func (js *jobs) lookUp(ctx context.Context, p part) (id string, err error) {
 		return "", nil
 	}
 	if id, ok = identity(value, true); !ok {
-		return "", listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not an id", js.source.api.Name, asked.what, look.ID, shown(value)))
+		return "", listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which is not an id", js.source.api.Name,
+			asked.what, look.ID, shown(value)))
 	}
 	return id, nil
 }

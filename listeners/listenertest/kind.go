@@ -23,7 +23,8 @@ const Password = "s3cretPasswordOfTheTests"
 // that it reads data source names without showing a password.
 func TestKind(t *testing.T, k listeners.Kind, names Names) {
 	t.Helper()
-	if k.Name == "" || k.Noun == "" || k.Section == "" || k.Work == "" || k.Remedy == "" || k.Field == "" || k.Read == nil {
+	if k.Name == "" || k.Noun == "" || k.Section == "" || k.Work == "" || k.Remedy == "" || k.Field == "" ||
+		k.Read == nil {
 		t.Errorf("the kind is not complete: %+v", k.Source)
 	}
 	if one, other := k.Fields(), k.Fields(); reflect.TypeOf(one).Elem().Kind() != reflect.Struct || one == other {
@@ -38,7 +39,8 @@ func TestKind(t *testing.T, k listeners.Kind, names Names) {
 		if wrong := k.DSN.Check(name); wrong != nil {
 			t.Errorf("%s: %v", name, wrong)
 		}
-		opened, err := k.OpenDatabase(report.Database{Name: "d", Kind: k.Name, DSN: report.Secret(name), MaxConnections: 1})
+		opened, err := k.OpenDatabase(report.Database{Name: "d", Kind: k.Name, DSN: report.Secret(name),
+			MaxConnections: 1})
 		if err != nil {
 			t.Errorf("%s cannot be opened, but has no mistake: %v", name, err)
 			continue
@@ -54,7 +56,8 @@ func TestKind(t *testing.T, k listeners.Kind, names Names) {
 		} else if strings.Contains(wrong.Error(), Password) {
 			t.Errorf("the mistake of %s shows the password: %v", name, wrong)
 		}
-		opened, err := k.OpenDatabase(report.Database{Name: "d", Kind: k.Name, DSN: report.Secret(name), MaxConnections: 1})
+		opened, err := k.OpenDatabase(report.Database{Name: "d", Kind: k.Name, DSN: report.Secret(name),
+			MaxConnections: 1})
 		if err == nil {
 			_ = opened.Close()
 		} else if strings.Contains(err.Error(), Password) {

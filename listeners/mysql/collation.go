@@ -35,7 +35,8 @@ func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []s
 	}
 	defer func() { _ = tx.Rollback() }()
 	// Without rows, the aggregates still have one.
-	if err := tx.QueryRowContext(ctx, "SELECT "+strings.Join(wanted, ", ")+" FROM ("+text+"\n) AS fanfold WHERE 1 = 0", args...).Scan(targets...); err != nil {
+	none := "SELECT " + strings.Join(wanted, ", ") + " FROM (" + text + "\n) AS fanfold WHERE 1 = 0"
+	if err := tx.QueryRowContext(ctx, none, args...).Scan(targets...); err != nil {
 		return nil, explain(ctx, l, err)
 	}
 	return collations, nil

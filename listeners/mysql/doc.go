@@ -22,13 +22,13 @@
 //
 // # Values of an earlier stage
 //
-// A query with :listener.column runs once. All distinct values except nulls replace the name, as SQL
-// literals. Aggregates, DISTINCT, LIMIT and NOT IN therefore work as written, and the server compares
-// the values by the collation of its own column. A literal has the type of the earlier column: binary values are x'…', a FLOAT
-// is the double that it equals. The statement may be as long as the server's
-// max_allowed_packet (16 MiB on MariaDB, 64 MiB on MySQL unless set), at most 64 MiB:
-// about 1.5 million integers for 16 MiB. More values are a permanent error. The process needs about six times the statement while it sends it.
-// MariaDB turns a long list into a derived table by itself.
+// A query with :listener.column runs once. All distinct values except nulls replace the name, as SQL literals.
+// Aggregates, DISTINCT, LIMIT and NOT IN therefore work as written, and the server compares the values by the
+// collation of its own column. A literal has the type of the earlier column: binary values are x'…', a FLOAT is
+// the double that it equals. The statement may be as long as the server's max_allowed_packet (16 MiB on MariaDB,
+// 64 MiB on MySQL unless set), at most 64 MiB: about 1.5 million integers for 16 MiB. More values are a permanent
+// error. The process needs about six times the statement while it sends it. MariaDB turns a long list into a
+// derived table by itself.
 //
 // Without any value the dataset is empty. To learn its types, the query runs with NULL in the list,
 // and no row is read.

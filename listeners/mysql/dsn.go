@@ -37,13 +37,15 @@ func badDSN(text string) *report.Mistake {
 	}
 	schema, options, _ := strings.Cut(address[slash+1:], "?")
 	if _, err := url.PathUnescape(schema); err != nil {
-		return &report.Mistake{Message: "the schema in the DSN has a % without two hexadecimal digits", Remedy: "Write %25 for a %"}
+		return &report.Mistake{Message: "the schema in the DSN has a % without two hexadecimal digits",
+			Remedy: "Write %25 for a %"}
 	}
 	for option := range strings.SplitSeq(options, "&") {
 		name, value, given := strings.Cut(option, "=")
 		plain, err := url.QueryUnescape(value)
 		if err != nil {
-			return &report.Mistake{Message: "the option " + shownName(name) + " of the DSN has a % without two hexadecimal digits", Remedy: "Write %25 for a %"}
+			return &report.Mistake{Message: "the option " + shownName(name) +
+				" of the DSN has a % without two hexadecimal digits", Remedy: "Write %25 for a %"}
 		}
 		if given && dsnOptions[name] != nil {
 			if remedy := dsnOptions[name](value); remedy != "" {
@@ -61,7 +63,8 @@ func badDSN(text string) *report.Mistake {
 		if plainZone.MatchString(plain) { // it cannot contain a secret
 			shown = name + "=" + plain
 		}
-		return &report.Mistake{Message: "the DSN sets " + shown, Remedy: "Remove it: Fanfold sets the session's time zone to UTC. Set the zone of DATETIME columns in time_zone, next to dsn"}
+		return &report.Mistake{Message: "the DSN sets " + shown,
+			Remedy: "Remove it: Fanfold sets the session's time zone to UTC. Set the zone of DATETIME columns in time_zone, next to dsn"}
 	}
 	return nil
 }
@@ -139,7 +142,8 @@ var dsnOptions = map[string]func(value string) (remedy string){
 		return ""
 	},
 	"tls": func(value string) string {
-		if _, ok := switchOf(value); ok || slices.Contains([]string{"skip-verify", "preferred"}, strings.ToLower(value)) {
+		if _, ok := switchOf(value); ok || slices.Contains([]string{"skip-verify", "preferred"},
+			strings.ToLower(value)) {
 			return ""
 		}
 		return "Write tls=true, or remove it and name the authority's certificate in ca_file, next to dsn"

@@ -30,7 +30,8 @@ func (r *reader) literals(ctx context.Context, packet int) (dialect.Literals, er
 	}
 	limit, remedy := maxStatement, fmt.Sprintf("reduce the result of %s", from.Listener)
 	if packet < limit {
-		limit, remedy = packet, fmt.Sprintf("raise max_allowed_packet of database %s, up to %d MiB, or %s", r.task.Listener.Source, maxStatement>>20, remedy)
+		limit, remedy = packet, fmt.Sprintf("raise max_allowed_packet of database %s, up to %d MiB, or %s",
+			r.task.Listener.Source, maxStatement>>20, remedy)
 	}
 	uses := dialect.QueryOf(r.task.Listener).Uses(from.String())
 	budget := (limit - len(text) - packetMargin) / max(1, uses)

@@ -63,7 +63,8 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 // begin limits the queries and starts the transaction.
 func (s *session) begin(ctx context.Context) error {
 	var version string
-	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION(), @@max_allowed_packet, "+serverName).Scan(&s.id, &version, &s.packet, &s.server); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION(), @@max_allowed_packet, "+
+		serverName).Scan(&s.id, &version, &s.packet, &s.server); err != nil {
 		return err
 	}
 	timeout := s.listener.Timeout

@@ -39,8 +39,10 @@ func checkAppend(t *kind.Timer) {
 			t.Get("fields").Problem("Fanfold sets "+name+" itself", "Rename the field")
 		}
 	}
-	if t.Has("stream") && (strings.HasPrefix(strings.TrimPrefix(own.Stream, "{"), t.Keys.Prefix) || strings.HasPrefix(own.Stream, t.Keys.Hash)) {
-		t.Get("stream").Problem("this name is reserved for keys of Fanfold", "Choose a name that does not begin with keys.prefix or keys.hash")
+	if t.Has("stream") && (strings.HasPrefix(strings.TrimPrefix(own.Stream, "{"), t.Keys.Prefix) ||
+		strings.HasPrefix(own.Stream, t.Keys.Hash)) {
+		t.Get("stream").Problem("this name is reserved for keys of Fanfold",
+			"Choose a name that does not begin with keys.prefix or keys.hash")
 	}
 }
 

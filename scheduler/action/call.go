@@ -30,7 +30,7 @@ var Call = Kind{
 // CallFields are the own fields of Call.
 type CallFields struct {
 	// `http://` or `https://`
-	URL report.Template `yaml:"url" secret:"" need:"Write http://host/path, with {name} where a value goes"` // the values are escaped for their place
+	URL report.Template `yaml:"url" secret:"" need:"Write http://host/path, with {name} where a value goes"`
 	// Method of the request
 	Method string `yaml:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE" default:"POST"`
 	// Headers of the request, by name. Their values are secret
@@ -51,7 +51,8 @@ func checkCall(t *kind.Timer) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.Headers)) {
-		wrong := report.CheckHeader(name, own.Headers[name].Reveal(), []string{"idempotency-key", "content-length", "transfer-encoding"})
+		wrong := report.CheckHeader(name, own.Headers[name].Reveal(),
+			[]string{"idempotency-key", "content-length", "transfer-encoding"})
 		if !report.ValidHeader(name) {
 			wrong = &report.Mistake{Message: "not a valid header name", Remedy: "Use letters, digits and -"}
 		}

@@ -44,14 +44,17 @@ func checkSubmit(t *kind.Timer) {
 		known[p.Name] = true
 		switch {
 		case !given && p.Default == nil:
-			parameters.Problem(fmt.Sprintf("parameter %s of report %s is missing", p.Name, r.Name), "Add it, such as "+p.Name+": \"{user}\"")
+			parameters.Problem(fmt.Sprintf("parameter %s of report %s is missing", p.Name, r.Name),
+				"Add it, such as "+p.Name+": \"{user}\"")
 		case given && p.List:
-			parameters.Problem(fmt.Sprintf("%s is a list in report %s", p.Name, r.Name), "A timer can pass single values only: give the parameter a default and remove it here")
+			parameters.Problem(fmt.Sprintf("%s is a list in report %s", p.Name, r.Name),
+				"A timer can pass single values only: give the parameter a default and remove it here")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.Parameters)) {
 		if !known[name] {
-			parameters.Problem(fmt.Sprintf("report %s has no parameter %s", r.Name, report.Shorten(name)), "Available: "+r.ParameterList())
+			parameters.Problem(fmt.Sprintf("report %s has no parameter %s", r.Name, report.Shorten(name)),
+				"Available: "+r.ParameterList())
 		}
 	}
 }

@@ -61,7 +61,8 @@ func EndedWithoutJob(attempt int64) string {
 
 // Refused is the middle of the name of a refusal.
 func Refused(why string) string {
-	return "0/" + ReceiptRefused + "/" + url.QueryEscape(strings.ToValidUTF8(why[:min(len(why), maxRefusal)], "")) + "//"
+	return "0/" + ReceiptRefused + "/" + url.QueryEscape(strings.ToValidUTF8(why[:min(len(why), maxRefusal)], "")) +
+		"//"
 }
 
 // ParseReceipt takes the name of a receipt apart; false: it is none.
@@ -72,7 +73,8 @@ func ParseReceipt(name string) (r Receipt, ok bool) {
 		return r, false
 	}
 	r = Receipt{
-		ID: parts[0], Attempt: parts[1], Kind: parts[2], Started: parts[3], Deadline: parts[4], Report: parts[5], Stream: parts[6], Push: parts[7],
+		ID: parts[0], Attempt: parts[1], Kind: parts[2], Started: parts[3], Deadline: parts[4], Report: parts[5],
+		Stream: parts[6], Push: parts[7],
 	}
 	switch r.Kind {
 	case ReceiptAccepted, ReceiptEnded:
@@ -115,7 +117,8 @@ func ValidReplyTo(stream string, of report.Keys) bool {
 		return false
 	}
 	hash, shared := strings.TrimPrefix(of.Hash, of.Prefix), withoutPartition(of.Prefix)
-	return !strings.HasPrefix(strings.TrimPrefix(stream, "{"), shared) && !strings.HasPrefix(stream, hash) && !strings.HasSuffix(stream, known(shared))
+	return !strings.HasPrefix(strings.TrimPrefix(stream, "{"), shared) && !strings.HasPrefix(stream, hash) &&
+		!strings.HasSuffix(stream, known(shared))
 }
 
 // KnownReceipts is the key of the names of entries that were appended to a stream, in the same

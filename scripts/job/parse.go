@@ -18,7 +18,8 @@ func Parse(id string, fields map[string]string) (*State, error) {
 	}
 	open := p.line(fields["job"], state)
 	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
-	state.Reason, state.Blame, state.Outcome, state.Remove = fields["reason"], Blame(fields["blame"]), fields["outcome"], fields["remove"] != ""
+	state.Reason, state.Blame = fields["reason"], Blame(fields["blame"])
+	state.Outcome, state.Remove = fields["outcome"], fields["remove"] != ""
 	state.Trace = Trace{fields["traceparent"], fields["pushed"]}
 	for i, stage := range strings.Split(fields["listeners"], ";") {
 		state.Listeners = strings.Split(stage, ",")
@@ -106,8 +107,10 @@ func (p *parser) line(line string, state *State) map[string]int64 {
 // task reads what a state says of a listener.
 func (p *parser) task(listener string, stage, generation int64) TaskState {
 	t := TaskState{
-		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"], LastOwner: p.fields[listener+":last_owner"],
-		Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Total: -1, Waits: p.fields[listener+":waits"],
+		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"],
+		LastOwner: p.fields[listener+":last_owner"],
+		Lease:     p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Total: -1,
+		Waits: p.fields[listener+":waits"],
 	}
 	if p.fields[listener+":total"] != "" {
 		t.Total = p.number(listener + ":total")
@@ -164,7 +167,8 @@ func (p *parser) found(text string, t *TaskState) {
 // step reads what a state says of the tries of a step.
 func (p *parser) step(name string) StepState {
 	return StepState{
-		Tries: p.number(name + ":tries"), Error: p.fields[name+":error"], Blame: Blame(p.fields[name+":blame"]), Next: p.time(name + ":next"),
+		Tries: p.number(name + ":tries"), Error: p.fields[name+":error"], Blame: Blame(p.fields[name+":blame"]),
+		Next: p.time(name + ":next"),
 	}
 }
 

@@ -55,7 +55,8 @@ func (d *Sink) Make() error {
 
 // MakeHint says how to make the directory by hand.
 func (d *Sink) MakeHint() string {
-	return "run mkdir -p " + string(d.root) + " as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it"
+	return "run mkdir -p " + string(d.root) +
+		" as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it"
 }
 
 // URL returns file://<root>/<name>.
@@ -119,7 +120,8 @@ func (d *Sink) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	}
 	// A link may have replaced the file in between.
 	if after, err := file.Stat(); err != nil || !os.SameFile(before, after) {
-		return nil, d.root.failed("read "+name, errors.Join(err, errors.New("it was replaced while it was opened"), file.Close()))
+		return nil, d.root.failed("read "+name,
+			errors.Join(err, errors.New("it was replaced while it was opened"), file.Close()))
 	}
 	return &reader{ctx, file}, nil
 }

@@ -42,7 +42,8 @@ func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 			}
 		}
 		for _, folder := range folders {
-			if !d.root.list(ctx, t, folder, prefix, yield) || !d.root.list(ctx, t, path.Join(folder, temporaryFolder), prefix, yield) {
+			if !d.root.list(ctx, t, folder, prefix, yield) ||
+				!d.root.list(ctx, t, path.Join(folder, temporaryFolder), prefix, yield) {
 				return
 			}
 		}
@@ -50,7 +51,8 @@ func (d *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 }
 
 // list lists one folder, and tells whether more is wanted.
-func (r root) list(ctx context.Context, t tree, folder, prefix string, yield func(sink.Listed, error) bool) (more bool) {
+func (r root) list(ctx context.Context, t tree, folder, prefix string,
+	yield func(sink.Listed, error) bool) (more bool) {
 	err := t.unlinked(folder)
 	var f *os.File
 	if err == nil {
@@ -66,7 +68,8 @@ func (r root) list(ctx context.Context, t tree, folder, prefix string, yield fun
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
 			object, temporary := objectOf(name)
-			if !e.Type().IsRegular() || sink.CheckName(object) != nil || temporary != (path.Base(folder) == temporaryFolder) || !strings.HasPrefix(object, prefix) {
+			if !e.Type().IsRegular() || sink.CheckName(object) != nil ||
+				temporary != (path.Base(folder) == temporaryFolder) || !strings.HasPrefix(object, prefix) {
 				continue
 			}
 			info, gone := t.Lstat(name)

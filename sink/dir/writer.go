@@ -115,7 +115,8 @@ func (u *upload) compare(size int64, crc32c uint32) error {
 		return sink.Taken(place, what+", which Fanfold has not made,")
 	}
 	if info.Size() != size {
-		return sink.Taken(place, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,", info.Size(), size))
+		return sink.Taken(place, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,",
+			info.Size(), size))
 	}
 	file, err := u.tree.Open(u.name)
 	if err != nil {

@@ -45,7 +45,8 @@ func parse(text string) (bucket, prefix, wrong string) {
 			return "", "", "a segment of the prefix is empty, . or .."
 		}
 		// GCS tools read ? and * as patterns, # as a generation.
-		if strings.ContainsAny(part, "?*#") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if strings.ContainsAny(part, "?*#") ||
+			strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return "", "", "the prefix has a character that is not allowed"
 		}
 	}

@@ -157,5 +157,6 @@ func said(metadata map[string]string) string {
 	if metadata["fanfold-record"] == "" {
 		return "Fanfold has not made it"
 	}
-	return fmt.Sprintf("record %s, attempt %s, installation %s", metadata["fanfold-record"], metadata["fanfold-attempt"], cmp.Or(metadata["fanfold-installation"], "unknown"))
+	return fmt.Sprintf("record %s, attempt %s, installation %s", metadata["fanfold-record"],
+		metadata["fanfold-attempt"], cmp.Or(metadata["fanfold-installation"], "unknown"))
 }

@@ -21,7 +21,8 @@ func kinds(t *testing.T, kind sink.Kind, p Place) {
 		}
 	}
 	const secret = "s3cr3t"
-	for _, bad := range []string{"", kind.Scheme, kind.Scheme + ":", strings.ToUpper(kind.Scheme) + "://x", string(want) + "/../" + secret, string(want) + "/\n" + secret} {
+	for _, bad := range []string{"", kind.Scheme, kind.Scheme + ":", strings.ToUpper(kind.Scheme) + "://x",
+		string(want) + "/../" + secret, string(want) + "/\n" + secret} {
 		if got, wrong := kind.Parse(bad); wrong == "" || strings.Contains(wrong, secret) {
 			t.Errorf("Parse(%q) = %q, %s", bad, got, wrong)
 		}

@@ -88,7 +88,8 @@ func opens(t *testing.T, p Place) {
 	if _, err := p.Sink.Open(t.Context(), name); !errors.Is(err, sink.ErrNoObject) {
 		t.Fatalf("Open before commit = %v, want ErrNoObject", err)
 	}
-	for object, want := range map[string]string{name: strings.Repeat(contents, 100_000), longer: "", "1-1.csv": contents} {
+	for object, want := range map[string]string{name: strings.Repeat(contents, 100_000), longer: "",
+		"1-1.csv": contents} {
 		put(t, p, object, want)
 		r, err := p.Sink.Open(t.Context(), object)
 		if err != nil {
@@ -204,7 +205,8 @@ func urls(t *testing.T, p Place) {
 func badNames(t *testing.T, p Place) {
 	for _, bad := range []string{
 		"", ".", "..", "/", "/etc/passwd", "../x.csv", "a/../../x.csv", "a//b.csv", "a/", "a/./b.csv",
-		".hidden", "a/.hidden", "a\x00b", "a\\b", "a b", "a%2e", "ä.csv", "a?b", "a#b", "a*", "a/.tmp/b.0123.tmp", "a/.tmp/../b.0123456789abcdef.tmp",
+		".hidden", "a/.hidden", "a\x00b", "a\\b", "a b", "a%2e", "ä.csv", "a?b", "a#b", "a*", "a/.tmp/b.0123.tmp",
+		"a/.tmp/../b.0123456789abcdef.tmp",
 		strings.Repeat("x", 201),
 	} {
 		if _, err := p.Sink.Create(t.Context(), object(bad)); !errors.Is(err, sink.ErrName) {

@@ -52,25 +52,31 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 		headers[name] = value.Reveal()
 		secrets = append(secrets, value.Reveal())
 	}
-	client, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.URL+"/v1/traces"), otlptracehttp.WithHeaders(headers), otlptracehttp.WithTimeout(o.Timeout),
+	client, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.URL+"/v1/traces"),
+		otlptracehttp.WithHeaders(headers), otlptracehttp.WithTimeout(o.Timeout),
 		otlptracehttp.WithHTTPClient(&http.Client{Timeout: o.Timeout, CheckRedirect: stay}),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: every, MaxInterval: o.Timeout, MaxElapsedTime: o.Timeout}))
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: every,
+			MaxInterval: o.Timeout, MaxElapsedTime: o.Timeout}))
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
 	of, err := resource.Merge(resource.Environment(), resource.NewSchemaless(
-		attribute.String("service.name", "fanfold"), attribute.String("service.version", o.Version), attribute.String("service.instance.id", o.Instance)))
+		attribute.String("service.name", "fanfold"), attribute.String("service.version", o.Version),
+		attribute.String("service.instance.id", o.Instance)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
 	dropped := promauto.With(o.Metrics).NewCounter(prometheus.CounterOpts{
-		Name: "fanfold_spans_dropped_total", Help: "Spans that were not sent because the collector does not accept them or is too slow.",
+		Name: "fanfold_spans_dropped_total",
+		Help: "Spans that were not sent because the collector does not accept them or is too slow.",
 	})
 	q := &queue{size: int64(o.Queue), dropped: dropped, secrets: secrets, log: o.Log}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(q.logError)) // errors that ExportSpans does not return
-	batches := sdk.NewBatchSpanProcessor(exporter{client, q}, sdk.WithMaxQueueSize(o.Queue), sdk.WithMaxExportBatchSize(min(batch, o.Queue)), sdk.WithBatchTimeout(every), sdk.WithExportTimeout(o.Timeout))
-	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(processor{batches, q}), sdk.WithIDGenerator(ids{}), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithResource(of))
+	batches := sdk.NewBatchSpanProcessor(exporter{client, q}, sdk.WithMaxQueueSize(o.Queue),
+		sdk.WithMaxExportBatchSize(min(batch, o.Queue)), sdk.WithBatchTimeout(every), sdk.WithExportTimeout(o.Timeout))
+	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(processor{batches, q}), sdk.WithIDGenerator(ids{}),
+		sdk.WithSampler(sdk.AlwaysSample()), sdk.WithResource(of))
 	ratio := sdk.TraceIDRatioBased(float64(o.Sample))
 	return trace.New(trace.Options{
 			Tracer: provider.Tracer("github.com/fanfold/fanfold"),
@@ -158,7 +164,8 @@ func (e exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 func (q *queue) drop(n int, err error) {
 	q.dropped.Add(float64(n))
 	if !q.failing.Swap(true) {
-		q.log.Warn("spans are dropped: jobs continue without them", "metric", "fanfold_spans_dropped_total", "err", ask.Excerpt([]byte(err.Error()), q.secrets))
+		q.log.Warn("spans are dropped: jobs continue without them", "metric", "fanfold_spans_dropped_total", "err",
+			ask.Excerpt([]byte(err.Error()), q.secrets))
 	}
 }
 

@@ -28,7 +28,9 @@ func (f *flags) open(file string) (*backend, error) {
 
 // connected wraps a function that needs the backend. It fails if the keys in Redis belong to another
 // number of partitions or to another installation.
-func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
+func (f *flags) connected(
+	run func(c *cobra.Command, b *backend, args []string) error,
+) func(*cobra.Command, []string) error {
 	return f.opened(func(c *cobra.Command, b *backend, args []string) error {
 		if err := b.CheckOwner(c.Context()); err != nil {
 			return err
@@ -38,7 +40,9 @@ func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) 
 }
 
 // opened is connected without the check of the keys.
-func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
+func (f *flags) opened(
+	run func(c *cobra.Command, b *backend, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		b, err := f.open(f.config)
 		if err != nil {
@@ -50,7 +54,9 @@ func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) err
 }
 
 // withIDs is connected for a command whose arguments are ids of records.
-func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) error) func(*cobra.Command, []string) error {
+func (f *flags) withIDs(
+	run func(c *cobra.Command, b *backend, ids []string) error,
+) func(*cobra.Command, []string) error {
 	return f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 		for _, id := range ids {
 			if err := operate.CheckID(id); err != nil {

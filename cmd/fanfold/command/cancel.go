@@ -21,7 +21,8 @@ Cancelling twice finishes an interrupted cancellation and otherwise changes noth
 event finished may then appear twice.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			done, err := forEach(ids, func(id string) (string, error) { return b.Operate.Jobs.Cancel(c.Context(), id, reason) })
+			done, err := forEach(ids,
+				func(id string) (string, error) { return b.Operate.Jobs.Cancel(c.Context(), id, reason) })
 			return cmp.Or(f.printOutcomes(c, done), err)
 		}),
 	}

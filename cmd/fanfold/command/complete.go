@@ -27,12 +27,14 @@ const (
 
 // completions maps a command to the function that finds values for its arguments.
 var completions = map[string]func(context.Context, *backend) ([]string, error){
-	"submit":             records(report.Pending),
-	"watch":              records(report.Processing, report.Pending),
-	"cancel":             records(report.Processing, report.Pending),
-	"adopt":              records(report.Processing),
-	"status":             records(report.Processing, report.Pending, report.Failed, report.Partial, report.Success, report.Cancelled),
-	"why":                records(report.Processing, report.Pending, report.Failed, report.Partial, report.Success, report.Cancelled),
+	"submit": records(report.Pending),
+	"watch":  records(report.Processing, report.Pending),
+	"cancel": records(report.Processing, report.Pending),
+	"adopt":  records(report.Processing),
+	"status": records(report.Processing, report.Pending, report.Failed, report.Partial, report.Success,
+		report.Cancelled),
+	"why": records(report.Processing, report.Pending, report.Failed, report.Partial, report.Success,
+		report.Cancelled),
 	"retry":              records(report.Failed, report.Partial, report.Cancelled, report.Success),
 	"url":                records(report.Success, report.Partial),
 	"dead discard":       deadIDs,
@@ -60,16 +62,20 @@ func (f *flags) completeAll(root *cobra.Command) {
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		c.Flags().VisitAll(func(flag *pflag.Flag) {
-			names := map[string]func(*config.Config) []string{"report": (*config.Config).ReportNames, "listeners": (*config.Config).ListenerNames}[flag.Name]
+			names := map[string]func(*config.Config) []string{
+				"report":    (*config.Config).ReportNames,
+				"listeners": (*config.Config).ListenerNames,
+			}[flag.Name]
 			if _, taken := c.GetFlagCompletionFunc(flag.Name); names != nil && !taken {
 				// It fails only if the flag does not exist or already has a function.
-				_ = c.RegisterFlagCompletionFunc(flag.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-					config, err := process.LoadConfig(f.config, f.kinds)
-					if err != nil {
-						return nil, cobra.ShellCompDirectiveNoFileComp
-					}
-					return names(config), cobra.ShellCompDirectiveNoFileComp
-				})
+				_ = c.RegisterFlagCompletionFunc(flag.Name,
+					func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+						config, err := process.LoadConfig(f.config, f.kinds)
+						if err != nil {
+							return nil, cobra.ShellCompDirectiveNoFileComp
+						}
+						return names(config), cobra.ShellCompDirectiveNoFileComp
+					})
 			}
 		})
 		for _, below := range c.Commands() {
@@ -97,7 +103,8 @@ func (f *flags) completeFrom(find func(context.Context, *backend) ([]string, err
 		all = slices.DeleteFunc(all, func(one string) bool {
 			name, about, _ := strings.Cut(one, "\t")
 			unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-			return slices.Contains(args, name) || !strings.HasPrefix(name, begin) || strings.ContainsFunc(name+about, unprintable)
+			return slices.Contains(args, name) || !strings.HasPrefix(name, begin) ||
+				strings.ContainsFunc(name+about, unprintable)
 		})
 		return all, nothing | cobra.ShellCompDirectiveKeepOrder
 	}

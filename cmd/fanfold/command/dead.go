@@ -63,29 +63,31 @@ func (d *deadFilter) selects(j inspect.DeadJob, matches func(string) bool) bool 
 
 func newDeadList(f *flags) *cobra.Command {
 	var filter deadFilter
-	c := newListing(f, "List dead jobs with their reasons, newest first", deadMatch, func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-		if err := filter.check(); err != nil {
-			return err
-		}
-		matching := func(j inspect.DeadJob) bool { return filter.selects(j, matches) }
-		list, err := b.Inspect.Dead.List(c.Context(), matching, limit)
-		if err != nil {
-			return err
-		}
-		if err := printList(f.printer, c, list, table.Row{"id", "when", "report", "attempt", "reason"}, func(j inspect.DeadJob) table.Row {
-			reason := j.Error
-			if j.Note != "" {
-				reason = "(" + j.Note + ") " + reason
+	c := newListing(f, "List dead jobs with their reasons, newest first", deadMatch,
+		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+			if err := filter.check(); err != nil {
+				return err
 			}
-			return table.Row{j.ID, words.Stamp(j.When), j.Report, j.Attempt, reason}
-		}, table.ColumnConfig{Number: 5, WidthMax: 100}); err != nil {
-			return err
-		}
-		return f.printCut(c, len(list), limit, func() (int64, error) {
-			all, err := b.Inspect.Dead.List(c.Context(), matching, 0)
-			return int64(len(all)), err
+			matching := func(j inspect.DeadJob) bool { return filter.selects(j, matches) }
+			list, err := b.Inspect.Dead.List(c.Context(), matching, limit)
+			if err != nil {
+				return err
+			}
+			if err := printList(f.printer, c, list, table.Row{"id", "when", "report", "attempt", "reason"},
+				func(j inspect.DeadJob) table.Row {
+					reason := j.Error
+					if j.Note != "" {
+						reason = "(" + j.Note + ") " + reason
+					}
+					return table.Row{j.ID, words.Stamp(j.When), j.Report, j.Attempt, reason}
+				}, table.ColumnConfig{Number: 5, WidthMax: 100}); err != nil {
+				return err
+			}
+			return f.printCut(c, len(list), limit, func() (int64, error) {
+				all, err := b.Inspect.Dead.List(c.Context(), matching, 0)
+				return int64(len(all)), err
+			})
 		})
-	})
 	filter.flags(c)
 	return c
 }
@@ -144,7 +146,8 @@ func (d *deadSweep) check(ids []string) error {
 		return fault.Input.New("give ids or --all, not both")
 	case !d.all && len(ids) == 0:
 		return fault.Input.New("give ids, or --all")
-	case !d.all && (d.match != "" || d.filter.report != "" || d.filter.since != "" || d.filter.until != "" || d.dryRun || d.limit != 0):
+	case !d.all && (d.match != "" || d.filter.report != "" || d.filter.since != "" || d.filter.until != "" ||
+		d.dryRun || d.limit != 0):
 		return fault.Input.New("--match, --report, --since, --until, --dry-run and --limit require --all")
 	case d.limit < 0:
 		return fault.Input.New("--limit: %d is less than 0", d.limit)
@@ -153,7 +156,8 @@ func (d *deadSweep) check(ids []string) error {
 }
 
 // run changes the selected dead jobs and prints the result, also of an incomplete run.
-func (d *deadSweep) run(f *flags, c *cobra.Command, change func(context.Context, operate.Sweep) (operate.Swept, error)) error {
+func (d *deadSweep) run(f *flags, c *cobra.Command,
+	change func(context.Context, operate.Sweep) (operate.Swept, error)) error {
 	matches, err := glob(d.match)
 	if err != nil {
 		return err

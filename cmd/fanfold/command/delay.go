@@ -21,9 +21,11 @@ func newDelay(f *flags) *cobra.Command {
 }
 
 func newDelayList(f *flags) *cobra.Command {
-	return newListing(f, "List delayed jobs and retries, next due first", "only members that match this pattern, such as '1111*' or '*/@fanin'",
+	return newListing(f, "List delayed jobs and retries, next due first",
+		"only members that match this pattern, such as '1111*' or '*/@fanin'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.Inspect.Delayed.List(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
+			list, err := b.Inspect.Delayed.List(c.Context(),
+				func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
 				return err
 			}
@@ -75,7 +77,8 @@ deadline if you remove its retry.`,
 }
 
 // changeDelayed changes the members that args name and prints them.
-func changeDelayed(f *flags, c *cobra.Command, b *backend, args []string, done string, change func(context.Context, []string) error) error {
+func changeDelayed(f *flags, c *cobra.Command, b *backend, args []string, done string,
+	change func(context.Context, []string) error) error {
 	members, err := b.Operate.Delayed.Find(c.Context(), args)
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables} {
+	migrations := []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables}
+	for _, migrate := range migrations {
 		if _, err := migrate(ctx, db, b.Config.Records.Table); err != nil {
 			return err
 		}
@@ -112,7 +113,8 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	}()
 
 	if d.full {
-		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.Vendor, demo.ServiceListener)
+		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.Vendor,
+			demo.ServiceListener)
 		go func() {
 			if err := (demo.Service{Redis: b.Blocking}).Run(serving); err != nil {
 				stop(err)

@@ -60,9 +60,12 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	}
 	o.Lookup, o.Now = os.LookupEnv, time.Now()
 	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
-	c.Flags().StringArrayVar(&o.Databases, "database", nil, "NAME=mysql://user@host:port/schema, without password; repeat for every database")
-	c.Flags().StringVar(&o.Records, "records", "", "DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
-	c.Flags().StringVar(&o.Sink, "sink", "", f.kinds.Config().SinkForms()+"; default: the folder fanfold-files next to the configuration")
+	c.Flags().StringArrayVar(&o.Databases, "database", nil,
+		"NAME=mysql://user@host:port/schema, without password; repeat for every database")
+	c.Flags().StringVar(&o.Records, "records", "",
+		"DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
+	c.Flags().StringVar(&o.Sink, "sink", "", f.kinds.Config().SinkForms()+
+		"; default: the folder fanfold-files next to the configuration")
 	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "configuration file to write")
 	return c
 }
@@ -95,7 +98,8 @@ func (out printer) printProposal(c *cobra.Command, file string, p *starter.Propo
 		text += fmt.Sprintf("The records are in the existing table %s.\n", p.Records)
 	}
 	if len(p.Variables) > 0 {
-		text += fmt.Sprintf("Every fanfold command needs these environment variables: %s.\n", strings.Join(p.Variables, ", "))
+		text += fmt.Sprintf("Every fanfold command needs these environment variables: %s.\n",
+			strings.Join(p.Variables, ", "))
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), `%s
 Review the file. Then:

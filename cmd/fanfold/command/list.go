@@ -100,13 +100,15 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 					rows = strconv.FormatInt(*v.Rows, 10)
 				}
 				return table.Row{
-					v.ID, v.Report, v.Status, v.Attempt, rows, localTime(v.Created), localTime(v.Started), localTime(v.Ended),
+					v.ID, v.Report, v.Status, v.Attempt, rows, localTime(v.Created), localTime(v.Started),
+					localTime(v.Ended),
 					durationText(v.Job), parametersText(v.Job), show.About(v.Job), v.Why,
 				}
 			}, hiddenColumns(views, width)...)
 		}),
 	}
-	c.Flags().StringVar(&status, "status", "", "only records with this status: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
+	c.Flags().StringVar(&status, "status", "",
+		"only records with this status: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
 	var statuses []string
 	for _, s := range report.Statuses {
 		statuses = append(statuses, string(s))
@@ -115,7 +117,8 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 	c.Flags().StringVar(&filter.Report, "report", "", "only records of this report")
 	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
-	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
+	c.Flags().StringArrayVar(&parameters, "param", nil,
+		"only records with this parameter, as NAME=VALUE; several must all match")
 	c.Flags().StringVar(&reason, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
 	offer(c, "why", whyKinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
@@ -165,7 +168,8 @@ func kindLines() (lines []string) {
 const wideTerminal = 160
 
 var listHeader = table.Row{
-	"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why",
+	"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters",
+	"file (error)", "why",
 }
 
 // hiddenColumns returns the columns of a list that have no values or do not fit on a terminal.

@@ -101,14 +101,16 @@ of a newer release.`,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return fault.Input.Of(suggestFlag(c, err)) })
 	p := root.PersistentFlags()
-	p.StringVarP(&f.config, "config", "c", cmp.Or(os.Getenv("FANFOLD_CONFIG"), "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
+	p.StringVarP(&f.config, "config", "c", cmp.Or(os.Getenv("FANFOLD_CONFIG"), "fanfold.yaml"),
+		"configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")
 	p.Var((*level)(&f.logLevel), "log-level", "debug, info, warn or error")
 	offer(root, "output", "table", "json")
 	offer(root, "log-level", "debug", "info", "warn", "error")
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
-		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newTop(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
+		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newTop(&f),
+		newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
 		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f),
 		newInit(&f), newValidate(&f), newDoctor(&f), newMigrate(&f), newRepartition(&f), newDemo(&f), newVersion(&f),
 	)
@@ -159,7 +161,8 @@ func exitCode(err error) int {
 		return exitNewer
 	case hasKind:
 		return code
-	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
+	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn),
+		errors.Is(err, mysql.ErrInvalidConn):
 		return exitUnreachable
 	}
 	return exitFailure

@@ -24,7 +24,8 @@ type printer struct {
 
 // print writes a result as a table or, with -o json, as JSON. On a terminal, the table fits its width
 // and has colours. Elsewhere a row is one line, unless a cell has several.
-func (p printer) print(c *cobra.Command, result any, header table.Row, rows []table.Row, columns ...table.ColumnConfig) error {
+func (p printer) print(c *cobra.Command, result any, header table.Row, rows []table.Row,
+	columns ...table.ColumnConfig) error {
 	w := c.OutOrStdout()
 	if p.output == "json" {
 		return printJSON(w, result)
@@ -40,7 +41,8 @@ func (p printer) print(c *cobra.Command, result any, header table.Row, rows []ta
 }
 
 // printList prints a list, with one row for every entry.
-func printList[T any](p printer, c *cobra.Command, list []T, header table.Row, row func(T) table.Row, columns ...table.ColumnConfig) error {
+func printList[T any](p printer, c *cobra.Command, list []T, header table.Row, row func(T) table.Row,
+	columns ...table.ColumnConfig) error {
 	if list == nil {
 		list = []T{} // JSON readers expect [], not null
 	}
@@ -96,7 +98,8 @@ type outcome struct {
 }
 
 func (p printer) printOutcomes(c *cobra.Command, done []outcome) error {
-	return printList(p, c, done, table.Row{"id", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+	return printList(p, c, done, table.Row{"id", "outcome"},
+		func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
 }
 
 // forEach calls do for every id. It continues after a refusal and stops at any other error. It returns
@@ -134,7 +137,8 @@ func glob(pattern string) (func(text string) bool, error) {
 
 // newListing returns the command ls, which prints up to --limit entries that match --match; help is the
 // help of --match.
-func newListing(f *flags, short, help string, print func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error) *cobra.Command {
+func newListing(f *flags, short, help string,
+	print func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error) *cobra.Command {
 	var match string
 	var limit int
 	c := &cobra.Command{

@@ -27,14 +27,16 @@ migrate). Pauses do not count as tries. The deadline of a job that waits for a p
 listener still applies, unless its report has paused_deadline: waits.`,
 	}
 	c.AddCommand(
-		named(f, "listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
-			since, err := b.Operate.Pauses.Listener(c.Context(), name)
-			return f.printPaused(c, scripts.PausedListener(name), since, err)
-		}),
-		named(f, "report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
-			since, err := b.Operate.Pauses.Report(c.Context(), name)
-			return f.printPaused(c, scripts.PausedReport(name), since, err)
-		}),
+		named(f, "listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames,
+			func(c *cobra.Command, b *backend, name string) error {
+				since, err := b.Operate.Pauses.Listener(c.Context(), name)
+				return f.printPaused(c, scripts.PausedListener(name), since, err)
+			}),
+		named(f, "report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames,
+			func(c *cobra.Command, b *backend, name string) error {
+				since, err := b.Operate.Pauses.Report(c.Context(), name)
+				return f.printPaused(c, scripts.PausedReport(name), since, err)
+			}),
 		&cobra.Command{
 			Use: "ls", Aliases: []string{"list"}, Short: "List paused listeners and reports",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
@@ -58,20 +60,23 @@ A task that failed before keeps the time of its next try; fanfold delay run retr
 Resuming something that is not paused changes nothing.`,
 	}
 	c.AddCommand(
-		named(f, "listener NAME", "Resume a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
-			was, err := b.Operate.Pauses.ResumeListener(c.Context(), name)
-			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
-		}),
-		named(f, "report NAME", "Resume a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
-			was, n, err := b.Operate.Pauses.ResumeReport(c.Context(), name)
-			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
-		}),
+		named(f, "listener NAME", "Resume a listener", (*config.Config).ListenerNames,
+			func(c *cobra.Command, b *backend, name string) error {
+				was, err := b.Operate.Pauses.ResumeListener(c.Context(), name)
+				return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
+			}),
+		named(f, "report NAME", "Resume a report", (*config.Config).ReportNames,
+			func(c *cobra.Command, b *backend, name string) error {
+				was, n, err := b.Operate.Pauses.ResumeReport(c.Context(), name)
+				return f.printResumed(c, scripts.PausedReport(name), was, n, err)
+			}),
 	)
 	return c
 }
 
 // named returns a command whose argument is a name from the configuration.
-func named(f *flags, use, short string, names func(*config.Config) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
+func named(f *flags, use, short string, names func(*config.Config) []string,
+	run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete(names),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error { return run(c, b, args[0]) }),

@@ -18,16 +18,20 @@ entries, timers that match no definition. Fanfold does not read them again. Fix 
 reason names and requeue the entry, or remove it. The quarantine keeps about 10,000
 entries and drops the oldest.`,
 	}
-	list := newListing(f, "List quarantined entries with their reasons, newest first", "only entries whose reason or fields match this pattern, such as '*no record*'",
+	list := newListing(f, "List quarantined entries with their reasons, newest first",
+		"only entries whose reason or fields match this pattern, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			matching := func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }
 			list, err := b.Inspect.Quarantine.List(c.Context(), matching, limit)
 			if err != nil {
 				return err
 			}
-			if err := printList(f.printer, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
-				return table.Row{e.Entry, words.Stamp(e.At), e.Stream, e.Reason, e.Fields}
-			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60}); err != nil {
+			if err := printList(f.printer, c, list, table.Row{"entry", "when", "stream", "reason", "fields"},
+				func(e inspect.Quarantined) table.Row {
+					return table.Row{e.Entry, words.Stamp(e.At), e.Stream, e.Reason, e.Fields}
+				},
+				table.ColumnConfig{Number: 4, WidthMax: 60},
+				table.ColumnConfig{Number: 5, WidthMax: 60}); err != nil {
 				return err
 			}
 			return f.printCut(c, len(list), limit, func() (n int64, err error) {
@@ -64,7 +68,8 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				return err
 			}
 			if missing := len(entries) - removed; !all && missing > 0 {
-				return fault.NotFound.New("%d of %d entries are not in %s; the others were removed", missing, len(entries), b.Partitions.First().Keys.Quarantined)
+				return fault.NotFound.New("%d of %d entries are not in %s; the others were removed", missing,
+					len(entries), b.Partitions.First().Keys.Quarantined)
 			}
 			return f.printChanged(c, "removed", entries)
 		}),

@@ -31,7 +31,8 @@ func newQuarantineShow(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows := []table.Row{{"entry", v.Entry}, {"when", words.Stamp(v.At)}, {"came from", strings.TrimSpace(v.Stream + " " + v.Origin)}, {"reason", v.Reason}}
+			rows := []table.Row{{"entry", v.Entry}, {"when", words.Stamp(v.At)},
+				{"came from", strings.TrimSpace(v.Stream + " " + v.Origin)}, {"reason", v.Reason}}
 			for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
 				rows = append(rows, table.Row{"field " + name, v.Parts[name]})
 			}
@@ -80,7 +81,8 @@ quarantine show says why.`,
 				if err != nil {
 					return err
 				}
-				entries, err = b.Inspect.Quarantine.List(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, 0)
+				entries, err = b.Inspect.Quarantine.List(c.Context(),
+					func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, 0)
 				if err != nil {
 					return err
 				}
@@ -108,12 +110,16 @@ quarantine show says why.`,
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "requeue all current entries, except refused ones")
-	c.Flags().StringVar(&match, "match", "", "requeue entries whose reason or fields match this pattern, such as '*no record*', except refused ones")
-	c.Flags().Var((*durationValue)(&due.in), "in", "due time of entries from a sorted set, such as 90s, 24h or 1w from now")
-	c.Flags().StringVar(&due.at, "at", "", "the due time as a point in time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (in this machine's time zone), or unix seconds or milliseconds")
+	c.Flags().StringVar(&match, "match", "",
+		"requeue entries whose reason or fields match this pattern, such as '*no record*', except refused ones")
+	c.Flags().Var((*durationValue)(&due.in), "in",
+		"due time of entries from a sorted set, such as 90s, 24h or 1w from now")
+	c.Flags().StringVar(&due.at, "at", "",
+		"the due time as a point in time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (in this machine's time zone), or unix seconds or milliseconds")
 	return c
 }
 
 func (p printer) printRequeued(c *cobra.Command, done []outcome) error {
-	return printList(p, c, done, table.Row{"entry", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+	return printList(p, c, done, table.Row{"entry", "outcome"},
+		func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
 }

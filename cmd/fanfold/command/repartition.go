@@ -48,7 +48,8 @@ limits.grace, when a process runs with the new configuration.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers were moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Layout(), b.Layout())
+			_, err = fmt.Fprintf(c.OutOrStdout(),
+				"%d ids and timers were moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Layout(), b.Layout())
 			return err
 		}),
 	}
@@ -66,7 +67,8 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 	noted, err := b.Records.NotePartitions(ctx, old.Layout())
 	switch {
 	case errors.Is(err, record.ErrPartitions):
-		return 0, fault.Input.New("--from: jobs were started with %s partitions, but this configuration has %s", noted, old.Layout())
+		return 0, fault.Input.New("--from: jobs were started with %s partitions, but this configuration has %s",
+			noted, old.Layout())
 	case err != nil && !errors.Is(err, recovery.ErrNoTables):
 		return 0, err
 	}

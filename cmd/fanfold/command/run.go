@@ -89,15 +89,16 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 
 // completeParam completes --param with the parameters of the report on the command line.
 func (f *flags) completeParam(c *cobra.Command) {
-	err := c.RegisterFlagCompletionFunc("param", func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-		config, err := process.LoadConfig(f.config, f.kinds)
-		if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
-			for _, p := range config.Reports[args[0]].Parameters {
-				names = append(names, p.Name+"=")
+	err := c.RegisterFlagCompletionFunc("param",
+		func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			config, err := process.LoadConfig(f.config, f.kinds)
+			if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
+				for _, p := range config.Reports[args[0]].Parameters {
+					names = append(names, p.Name+"=")
+				}
 			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
+			return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		})
 	if err != nil {
 		panic(err) // the flag does not exist
 	}
@@ -123,7 +124,8 @@ func parseParameters(r *report.Report, given []string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		p, given := types[name], texts[name]
 		if object[name] = p.FromTexts(given); len(given) > 1 && p.Name != "" && !p.List {
-			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times, but is not a list: give it once", name, len(given)))
+			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times, but is not a list: give it once", name,
+				len(given)))
 		}
 	}
 	values, mistakes := r.Check(object)
@@ -135,11 +137,14 @@ func parseParameters(r *report.Report, given []string) ([]byte, error) {
 			if near := report.Nearest(m.Name, slices.Sorted(maps.Keys(types))); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			wrong = append(wrong, fmt.Sprintf("--param %s: report %s has no such parameter: %s", report.Shorten(m.Name), r.Name, hint))
+			wrong = append(wrong, fmt.Sprintf("--param %s: report %s has no such parameter: %s",
+				report.Shorten(m.Name), r.Name, hint))
 		case m.Value == nil:
-			wrong = append(wrong, fmt.Sprintf("parameter %s (%s) is missing: give --param %s=VALUE", m.Name, types[m.Name].Type, m.Name))
+			wrong = append(wrong, fmt.Sprintf("parameter %s (%s) is missing: give --param %s=VALUE", m.Name,
+				types[m.Name].Type, m.Name))
 		default:
-			wrong = append(wrong, fmt.Sprintf("--param %s=%s: it is %s: %s", m.Name, report.Shorten(strings.Join(texts[m.Name], " ")), m.Message, remedy))
+			wrong = append(wrong, fmt.Sprintf("--param %s=%s: it is %s: %s", m.Name,
+				report.Shorten(strings.Join(texts[m.Name], " ")), m.Message, remedy))
 		}
 	}
 	if len(wrong) > 0 {

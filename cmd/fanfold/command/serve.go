@@ -62,8 +62,10 @@ process that finds data of a newer release stops within seconds: it is not ready
 	}
 	c.Flags().StringSliceVar(&chosen, "roles", process.Roles, "parts of the work that this process does")
 	offer(c, "roles", process.Roles...)
-	c.Flags().StringSliceVar(&only, "listeners", nil, "names or patterns of the listeners whose queries it runs; default: all")
+	c.Flags().StringSliceVar(&only, "listeners", nil,
+		"names or patterns of the listeners whose queries it runs; default: all")
 	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard and the API; default: none")
-	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
+	c.Flags().StringVar(&admin, "admin", "",
+		"host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
 }

@@ -45,13 +45,16 @@ func newValidate(f *flags) *cobra.Command {
 			for _, name := range slices.Sorted(maps.Keys(config.Reports)) {
 				views = append(views, newReportView(config.Reports[name], config.Warnings))
 			}
-			err = printList(f.printer, c, views, table.Row{"report", "definition", "parameters", "stages", "timeout", "columns"}, func(v reportView) table.Row {
-				var stages []string
-				for _, s := range v.Stages {
-					stages = append(stages, strings.Join(s, ", "))
-				}
-				return table.Row{v.Report, v.Definition, strings.Join(v.Parameters, ", "), strings.Join(stages, " → "), v.Timeout, strings.Join(v.Columns, ", ")}
-			})
+			err = printList(f.printer, c, views,
+				table.Row{"report", "definition", "parameters", "stages", "timeout",
+					"columns"}, func(v reportView) table.Row {
+					var stages []string
+					for _, s := range v.Stages {
+						stages = append(stages, strings.Join(s, ", "))
+					}
+					return table.Row{v.Report, v.Definition, strings.Join(v.Parameters, ", "),
+						strings.Join(stages, " → "), v.Timeout, strings.Join(v.Columns, ", ")}
+				})
 			if err != nil || f.output == "json" {
 				return err
 			}
@@ -79,7 +82,8 @@ type reportView struct {
 }
 
 func newReportView(r *report.Report, warnings decode.Problems) reportView {
-	v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String(), Parameters: []string{}, Columns: []string{}}
+	v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String(), Parameters: []string{},
+		Columns: []string{}}
 	for _, w := range warnings {
 		if strings.HasPrefix(w.Path, "reports."+r.Name+".") {
 			v.Warnings = append(v.Warnings, w.Error())

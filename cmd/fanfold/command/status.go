@@ -78,7 +78,9 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"job", job})
 	}
 	if v.Orphan {
-		rows = append(rows, table.Row{"waits", "no process has the definition that the job was started with: fanfold adopt " + v.ID + " restarts it with the current one"})
+		rows = append(rows, table.Row{"waits",
+			"no process has the definition that the job was started with: fanfold adopt " + v.ID +
+				" restarts it with the current one"})
 	}
 	for _, p := range v.Paused {
 		rows = append(rows, table.Row{"paused", p})
@@ -132,9 +134,10 @@ func parametersText(v inspect.Job) string {
 type jobViews []inspect.Job
 
 func (vs jobViews) print(f *flags, c *cobra.Command) error {
-	return printList(f.printer, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
-		return table.Row{v.ID, v.Report, v.Status, v.Attempt, show.About(v)}
-	})
+	return printList(f.printer, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"},
+		func(v inspect.Job) table.Row {
+			return table.Row{v.ID, v.Report, v.Status, v.Attempt, show.About(v)}
+		})
 }
 
 // failed returns an error if a job made no file.

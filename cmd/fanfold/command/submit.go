@@ -58,7 +58,8 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
 	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
-	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), unix seconds or milliseconds")
+	c.Flags().StringVar(&due.at, "at", "",
+		"due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), unix seconds or milliseconds")
 	return c
 }
 

@@ -21,7 +21,8 @@ func newTimer(f *flags) *cobra.Command {
 		Long: `Services set timers with SET … EX or ZADD. The section timers of the configuration says
 what happens when a timer fires.`,
 	}
-	list := newListing(f, "List timers, next due first", "only names that match this pattern, such as 'send_message-42-*'",
+	list := newListing(f, "List timers, next due first",
+		"only names that match this pattern, such as 'send_message-42-*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Timers.List(c.Context(), matches, limit)
 			if err != nil {
@@ -30,12 +31,16 @@ what happens when a timer fires.`,
 			return f.printTimers(c, list)
 		})
 	c.AddCommand(list, newTimerSet(f),
-		newTimerChange(f, "pause", "paused", "Pause timers: they keep their time and do not fire", operate.Timers.Pause),
-		newTimerChange(f, "resume", "resumed", "Resume paused timers; overdue ones fire at once", operate.Timers.Resume),
-		newTimerChange(f, "fire", "fired", "Fire timers now, even if not set; a repeating timer keeps its next time", operate.Timers.Fire),
-		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(t operate.Timers, ctx context.Context, name string) (time.Time, error) {
-			return time.Time{}, t.Remove(ctx, name)
-		}),
+		newTimerChange(f, "pause", "paused", "Pause timers: they keep their time and do not fire",
+			operate.Timers.Pause),
+		newTimerChange(f, "resume", "resumed", "Resume paused timers; overdue ones fire at once",
+			operate.Timers.Resume),
+		newTimerChange(f, "fire", "fired", "Fire timers now, even if not set; a repeating timer keeps its next time",
+			operate.Timers.Fire),
+		newTimerChange(f, "rm", "removed", "Remove timers and their keys",
+			func(t operate.Timers, ctx context.Context, name string) (time.Time, error) {
+				return time.Time{}, t.Remove(ctx, name)
+			}),
 	)
 	return c
 }
@@ -79,12 +84,14 @@ the definition has cron, omit --in and --at to use its next time.`,
 		}),
 	}
 	c.Flags().Var((*durationValue)(&due.in), "in", "due after this time, such as 90s, 24h or 1w")
-	c.Flags().StringVar(&due.at, "at", "", "due at this time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (in this machine's time zone), or unix seconds or milliseconds")
+	c.Flags().StringVar(&due.at, "at", "",
+		"due at this time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (in this machine's time zone), or unix seconds or milliseconds")
 	return c
 }
 
 // newTimerChange returns a command that changes timers by name.
-func newTimerChange(f *flags, verb, state, short string, change func(t operate.Timers, ctx context.Context, name string) (time.Time, error)) *cobra.Command {
+func newTimerChange(f *flags, verb, state, short string,
+	change func(t operate.Timers, ctx context.Context, name string) (time.Time, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME…",
 		Short: short,
@@ -113,11 +120,12 @@ func newTimerChange(f *flags, verb, state, short string, change func(t operate.T
 }
 
 func (p printer) printTimers(c *cobra.Command, list []inspect.Timer) error {
-	return printList(p, c, list, table.Row{"name", "state", "due", "repeats", "definition"}, func(v inspect.Timer) table.Row {
-		due := ""
-		if v.Due != nil {
-			due = words.Stamp(*v.Due)
-		}
-		return table.Row{v.Name, v.State, due, v.Every + v.Cron, v.Definition}
-	})
+	return printList(p, c, list, table.Row{"name", "state", "due", "repeats", "definition"},
+		func(v inspect.Timer) table.Row {
+			due := ""
+			if v.Due != nil {
+				due = words.Stamp(*v.Due)
+			}
+			return table.Row{v.Name, v.State, due, v.Every + v.Cron, v.Definition}
+		})
 }

@@ -50,7 +50,8 @@ http.key in the configuration.`,
 			return err
 		}),
 	}
-	c.Flags().Var((*durationValue)(&expires), "expires", "lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
+	c.Flags().Var((*durationValue)(&expires), "expires",
+		"lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
 	c.Flags().Lookup("expires").DefValue = "" // it depends on --page
 	c.Flags().BoolVar(&page, "page", false, "print the address of the waiting page instead")
 	return c
@@ -88,7 +89,8 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		if r.Error != "" {
 			reason = ": " + r.Error
 		}
-		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id)
+		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id,
+			r.Status, reason, id)
 	}
 	found, err := b.Object(ctx, id, r.File)
 	if err != nil {
@@ -96,7 +98,8 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	}
 	switch from := found.Sink.(type) {
 	case sink.Signer:
-		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // a URL counts whole seconds, and 0 is invalid
+		// a URL counts whole seconds, and 0 is invalid
+		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
 		l.URL, err = from.SignedURL(ctx, found.Name, until)
 		l.Expires = &until
 	case sink.Local:

@@ -17,7 +17,8 @@ type level slog.Level
 
 // Set implements pflag.Value.
 func (l *level) Set(text string) error {
-	for name, value := range map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError} {
+	for name, value := range map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo,
+		"warn": slog.LevelWarn, "error": slog.LevelError} {
 		if strings.EqualFold(text, name) {
 			*l = level(value)
 			return nil

@@ -52,7 +52,8 @@ func (p *Process) Object(ctx context.Context, id, file string) (web.File, error)
 	}
 	name, ours := from.Name(file)
 	if !ours {
-		return web.File{}, fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file, p.Config.Sink.URL)
+		return web.File{}, fmt.Errorf("%w: record %s has the file %q, which is not in %s", web.ErrElsewhere, id, file,
+			p.Config.Sink.URL)
 	}
 	made, _ := files.Parse(name, p.kinds.Formats.Endings())
 	return web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}, nil

@@ -183,8 +183,9 @@ func buildScheduler(ctx context.Context, p *Process, _ *slog.Logger) (func(parti
 // newScheduler makes the scheduler of a partition. It acts on due times, deadlines and timers.
 func newScheduler(p *Process, of partition) (Runner, error) {
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
-		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Actions: p.kinds.Actions, Submitter: Submitter{p.Records},
-		Reports: p.Config.Reports, Records: Ends{p.Records},
+		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Actions: p.kinds.Actions,
+		Submitter: Submitter{p.Records},
+		Reports:   p.Config.Reports, Records: Ends{p.Records},
 		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: of.consumer, Log: of.log,
 	})
 	if err != nil {

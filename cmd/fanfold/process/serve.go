@@ -60,7 +60,8 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 			return fault.Unreachable.New("redis: %w; "+
 				"Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err)
 		} else if err != nil {
-			log.Warn("the server of a partition does not answer: its jobs wait", "partition", strconv.Itoa(i), "err", err)
+			log.Warn("the server of a partition does not answer: its jobs wait", "partition",
+				strconv.Itoa(i), "err", err)
 		}
 	}
 	defer p.seen.SetLog(nil)

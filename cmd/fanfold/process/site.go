@@ -100,7 +100,8 @@ const readers = 6
 // browsers and workers do not wait for each other.
 func (p site) inspector() (*inspect.Inspector, error) {
 	o := p.handles()
-	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, statementTimeout, p.zone)
+	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers,
+		statementTimeout, p.zone)
 	if err != nil {
 		return nil, fault.Config.New("databases.%s: %w", p.Config.Records.Database, err)
 	}

@@ -42,7 +42,8 @@ func (p checks) versions(ctx context.Context) error {
 		if err := s.Epoch.NoteVersion(ctx); stored.IsNewer(err) {
 			return err
 		} else if err != nil {
-			p.log.Warn("the version of the state in a partition is unknown: trying again", "partition", strconv.Itoa(i), "err", err)
+			p.log.Warn("the version of the state in a partition is unknown: trying again", "partition",
+				strconv.Itoa(i), "err", err)
 		}
 	}
 	return nil

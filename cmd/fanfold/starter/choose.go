@@ -72,7 +72,8 @@ func pair(facts, other side) *pick {
 		when(other.by.Indexed, 2) +
 		when(len(other.shown(other.by)) == 0, -6) +
 		when(facts.by.Unique, -3) // a row of it is looked up by other tables
-	return &pick{Facts: facts.table, Date: facts.date(), Other: other.table, Key: facts.by, Same: other.by, score: score}
+	return &pick{Facts: facts.table, Date: facts.date(), Other: other.table, Key: facts.by, Same: other.by,
+		score: score}
 }
 
 // worth rates how well a table is suited to be the facts of a report.

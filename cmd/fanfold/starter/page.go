@@ -50,7 +50,8 @@ func (p *page) proposal(o Options) (*Proposal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the tables do not make a valid configuration: %w", err)
 	}
-	made := &Proposal{Text: text, Report: p.Pick.Report(), Joins: p.Pick.Facts.Listener(), Records: p.Records.Of.Name + "." + p.Records.Table, Exists: p.Records.Exists}
+	made := &Proposal{Text: text, Report: p.Pick.Report(), Joins: p.Pick.Facts.Listener(),
+		Records: p.Records.Of.Name + "." + p.Records.Table, Exists: p.Records.Exists}
 	if p.Pick.Other != nil {
 		made.Joins += " with " + p.Pick.Other.Listener() + " by " + p.Pick.Key.Name
 	}

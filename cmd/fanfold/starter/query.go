@@ -88,9 +88,11 @@ func (p *pick) since(ctx context.Context, now time.Time) {
 	if p.Date.Indexed {
 		var newest string
 		_ = p.Facts.of.reading(ctx, func(ctx context.Context, tx *sql.Tx) error { // after an error, the date stays now
-			return tx.QueryRowContext(ctx, "SELECT COALESCE(MAX("+quoted(p.Date.Name)+"), '') FROM "+quoted(p.Facts.Name)).Scan(&newest)
+			return tx.QueryRowContext(ctx, "SELECT COALESCE(MAX("+quoted(p.Date.Name)+"), '') FROM "+
+				quoted(p.Facts.Name)).Scan(&newest)
 		})
-		if found, err := time.Parse(time.DateOnly, newest[:min(len(newest), len(time.DateOnly))]); err == nil && found.Before(now) {
+		if found, err := time.Parse(time.DateOnly, newest[:min(len(newest), len(time.DateOnly))]); err == nil &&
+			found.Before(now) {
 			at = found
 		}
 	}

@@ -30,7 +30,8 @@ var usual = map[string][]string{
 	"error":      {"error", "error_message", "error_msg", "fail_reason", "failure", "reason", "message", "remark"},
 	"rows":       {"row_count", "rows", "total", "total_count", "record_count"},
 	"created":    {"created_at", "created", "create_time", "created_time", "gmt_create"},
-	"updated":    {"updated_at", "updated", "update_time", "updated_time", "modified_at", "modify_time", "gmt_modified", "last_modified"},
+	"updated": {"updated_at", "updated", "update_time", "updated_time", "modified_at", "modify_time",
+		"gmt_modified", "last_modified"},
 }
 
 var identifier = regexp.MustCompile("^" + report.Identifier + "$")
@@ -79,7 +80,8 @@ func (r *records) find(sources []*source) error {
 	named := r.Table
 	for _, s := range sources {
 		for _, t := range s.Tables {
-			if named != "" && !strings.EqualFold(t.Name, named) || named == "" && (!t.isRecords() || !identifier.MatchString(t.Name)) {
+			if named != "" && !strings.EqualFold(t.Name, named) || named == "" &&
+				(!t.isRecords() || !identifier.MatchString(t.Name)) {
 				continue
 			}
 			columns, missing := t.recordColumns()

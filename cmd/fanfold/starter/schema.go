@@ -88,8 +88,10 @@ func (s *source) readTables(ctx context.Context) error {
 			return err
 		}
 		var alone bool
-		return each(ctx, tx, `SELECT TABLE_NAME, COALESCE(MAX(CASE WHEN SEQ_IN_INDEX = 1 THEN COLUMN_NAME END), ''), MIN(NON_UNIQUE) = 0 AND MAX(SEQ_IN_INDEX) = 1
-			FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() GROUP BY TABLE_NAME, INDEX_NAME`, func() {
+		return each(ctx, tx, `SELECT TABLE_NAME, COALESCE(MAX(CASE WHEN SEQ_IN_INDEX = 1 THEN COLUMN_NAME END), ''),
+				MIN(NON_UNIQUE) = 0 AND MAX(SEQ_IN_INDEX) = 1
+			FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()
+			GROUP BY TABLE_NAME, INDEX_NAME`, func() {
 			if t := byName[name]; t != nil && t.find(other) != nil {
 				first := t.find(other)
 				first.Indexed, first.Unique = true, first.Unique || alone

@@ -19,8 +19,9 @@ type Options struct {
 	File      string   // path of the configuration; the default sink is a directory beside it
 	Redis     string   // its URL
 	Databases []string // NAME=URL, at least one
-	Records   string   // DATABASE or DATABASE.TABLE; empty: an existing table of Fanfold, otherwise a new one in the first database
-	Sink      string   // its URL; empty: the directory fanfold-files beside File
+	// DATABASE or DATABASE.TABLE; empty: an existing table of Fanfold, otherwise a new one in the first database
+	Records string
+	Sink    string // its URL; empty: the directory fanfold-files beside File
 
 	Kinds  config.Kinds                     // that the file can choose
 	Folder func(path string) report.SinkURL // returns the sink of a directory
@@ -68,7 +69,8 @@ func Propose(ctx context.Context, o Options) (*Proposal, error) {
 		return nil, err
 	}
 	tables = slices.DeleteFunc(tables, func(t *table) bool {
-		return t.of == p.Records.Of && strings.EqualFold(t.Name, p.Records.Table) || t.isRecords() || len(t.shown(nil)) == 0
+		return t.of == p.Records.Of && strings.EqualFold(t.Name, p.Records.Table) || t.isRecords() ||
+			len(t.shown(nil)) == 0
 	})
 	err = errors.New("the databases have no tables that a report could show: name other schemas, or grant SELECT on their tables to the accounts")
 	all := picks(tables)

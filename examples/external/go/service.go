@@ -60,9 +60,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s := &service{consumer: fmt.Sprintf("%s-%d", host, os.Getpid()), unzip: unzip, redis: redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig, IsClusterMode: *cluster,
-	})}
+	s := &service{consumer: fmt.Sprintf("%s-%d", host, os.Getpid()), unzip: unzip,
+		redis: redis.NewUniversalClient(&redis.UniversalOptions{
+			Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig,
+			IsClusterMode: *cluster,
+		})}
 	of := report.Redis{Partitions: *partitions}
 	if *cluster {
 		of.Cluster = []string{o.Addr}
@@ -98,7 +100,9 @@ func (s *service) read(ctx context.Context, some []keys) {
 		streams = append(streams, ">")
 	}
 	for {
-		found, err := s.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: group, Consumer: s.consumer, Streams: streams, Count: 1, Block: 5 * time.Second}).Result()
+		found, err := s.redis.XReadGroup(ctx,
+			&redis.XReadGroupArgs{Group: group, Consumer: s.consumer, Streams: streams, Count: 1,
+				Block: 5 * time.Second}).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			log.Print(err) // Redis is unreachable, or Fanfold has not created the group yet
 			time.Sleep(time.Second)
@@ -154,7 +158,8 @@ var errEnded = errors.New("the job has ended")
 func (s *service) work(ctx context.Context, k keys, entry redis.XMessage) {
 	id := fmt.Sprint(entry.Values["id"])
 	t := &task{s, k, k.hash + id, []any{
-		"id", id, "attempt", entry.Values["attempt"], "listener", listener, "worker", rand.Text(), "entry", entry.ID, "consumer", s.consumer,
+		"id", id, "attempt", entry.Values["attempt"], "listener", listener, "worker", rand.Text(), "entry", entry.ID,
+		"consumer", s.consumer,
 	}}
 	t.say(ctx, "alive")
 	beat, end := context.WithCancel(ctx)

@@ -221,7 +221,8 @@ func send(ctx context.Context, method, address, body string) ([]byte, error) {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s %s: %s: %w", method, address, response.Status, errors.New(cmp.Or(strings.TrimSpace(string(text)), "no text")))
+		err = fmt.Errorf("%s %s: %s: %w", method, address, response.Status,
+			errors.New(cmp.Or(strings.TrimSpace(string(text)), "no text")))
 	}
 	return text, err
 }

@@ -56,7 +56,8 @@ func (s suite) complete(t *testing.T) {
 	if s.Name == "" || s.Doc == "" || s.Form == "" || s.Check == nil {
 		t.Errorf("the kind is not complete: %+v", s.Kind)
 	}
-	if one, other := s.Kind.Fields(), s.Kind.Fields(); one == other || reflect.TypeOf(one) != reflect.TypeOf(s.Own) || reflect.TypeOf(one).Elem().Kind() != reflect.Struct {
+	if one, other := s.Kind.Fields(), s.Kind.Fields(); one == other || reflect.TypeOf(one) != reflect.TypeOf(s.Own) ||
+		reflect.TypeOf(one).Elem().Kind() != reflect.Struct {
 		t.Errorf("Fields returns %T, not a pointer to a new struct", one)
 	}
 }
@@ -89,14 +90,16 @@ func (s suite) away(t *testing.T) {
 		t.Skip("no outage of its receiver is told apart from a failure")
 	}
 	s.Away(t)
-	if _, err := s.act(t.Context(), "ada", 1); !errors.Is(err, action.ErrOutage) || errors.Is(err, action.ErrPermanent) {
+	if _, err := s.act(t.Context(), "ada", 1); !errors.Is(err, action.ErrOutage) ||
+		errors.Is(err, action.ErrPermanent) {
 		t.Errorf("%v is no outage", err)
 	}
 }
 
 func (s suite) refused(t *testing.T) {
 	s.Refuse(t)
-	if _, err := s.act(t.Context(), "ada", 1); !errors.Is(err, action.ErrPermanent) || errors.Is(err, action.ErrOutage) {
+	if _, err := s.act(t.Context(), "ada", 1); !errors.Is(err, action.ErrPermanent) ||
+		errors.Is(err, action.ErrOutage) {
 		t.Errorf("%v is not permanent", err)
 	}
 }
