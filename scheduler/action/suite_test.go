@@ -120,7 +120,9 @@ func TestCallKind(t *testing.T) {
 		t.Cleanup(service.Close)
 		tools, _ := open(t, nil)
 		return actiontest.Fixture{
-			Tools: tools, Own: &action.CallFields{URL: report.NewTemplate(service.URL), Method: "POST", Timeout: 10 * time.Second}, IDs: r.got,
+			Tools: tools, IDs: r.got,
+			Own:  &action.CallFields{URL: report.NewTemplate(service.URL), Method: "POST", Timeout: 10 * time.Second},
+			Away: func(*testing.T) { service.Close() }, OutageIsATry: true,
 			Refuse: func(*testing.T) { refuses.Store(true) },
 		}
 	})

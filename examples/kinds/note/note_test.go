@@ -26,7 +26,9 @@ func TestAction(t *testing.T) {
 				}
 				return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 			},
-			Refuse: func(*testing.T) { own.File = filepath.Join(own.File, "missing", "notes") },
+			Away:         func(t *testing.T) { own.File = t.TempDir() }, // a folder cannot be written to
+			OutageIsATry: true,
+			Refuse:       func(*testing.T) { own.File = filepath.Join(own.File, "missing", "notes") },
 		}
 	})
 }

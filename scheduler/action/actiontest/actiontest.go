@@ -18,8 +18,10 @@ type Fixture struct {
 	Own   any // the own fields of a timer whose key has the name {user}
 	// IDs returns what the receiver recognizes effects by, one for every time that it was reached.
 	IDs func(t *testing.T) []string
-	// Away makes a server unavailable whose outage is not the fault of the timer; nil: there is none.
+	// Away makes what the action needs unavailable, without a fault of the timer.
 	Away func(t *testing.T)
+	// OutageIsATry says that Away counts as a try: the kind does not tell it from a failure.
+	OutageIsATry bool
 	// Refuse makes the receiver refuse every try.
 	Refuse func(t *testing.T)
 }
@@ -86,13 +88,10 @@ func (s suite) again(t *testing.T) {
 }
 
 func (s suite) away(t *testing.T) {
-	if s.Away == nil {
-		t.Skip("no outage of its receiver is told apart from a failure")
-	}
 	s.Away(t)
-	if _, err := s.act(t.Context(), "ada", 1); !errors.Is(err, action.ErrOutage) ||
-		errors.Is(err, action.ErrPermanent) {
-		t.Errorf("%v is no outage", err)
+	_, err := s.act(t.Context(), "ada", 1)
+	if err == nil || errors.Is(err, action.ErrPermanent) || errors.Is(err, action.ErrOutage) == s.OutageIsATry {
+		t.Errorf("an outage, which is a try: %t; it ended with %v", s.OutageIsATry, err)
 	}
 }
 
