@@ -20,8 +20,8 @@ type Timer struct {
 	// Period after which it fires again: exact hours and minutes (`24h`, `90m`), or calendar days, weeks and
 	// months (`1d`, `2w`, `1mo`)
 	Every Every `yaml:"every" unset:"once"`
-	// Instead of `every`: when it fires again, as minute, hour, day of month, month and day of week, such as `0 9
-	// * * mon-fri`
+	// Instead of `every`: when it fires again, as minute, hour, day of month, month and day of week, such as
+	// `0 9 * * mon-fri`
 	Cron Cron `yaml:"cron"`
 	// Zone of calendar days and of `cron`. The time of day stays the same over daylight saving time: a skipped
 	// time moves forward, and of a repeated time the first counts

@@ -43,8 +43,8 @@ func (f Firing) ID() string { return f.Name + "/" + strconv.FormatInt(f.Due, 10)
 // Tools are what actions work with.
 type Tools struct {
 	Scripts   *scripts.Scripts
-	Submitter Submitter // needed by kinds with Records
-	Client    *ask.Client
+	Submitter Submitter   // needed by kinds with Records
+	Client    *ask.Client // of the standard actions; another module brings its own client
 	Log       *slog.Logger
 }
 

@@ -7,12 +7,16 @@ package kinds
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
@@ -72,6 +76,10 @@ func With(more ...Kind) (k Kinds, err error) {
 		case action.Kind:
 			if one.Fields == nil || one.Check == nil || one.Act == nil {
 				return k, fmt.Errorf("timer action %q needs Fields, Check and Act", one.Name)
+			}
+			isName := func(f decode.Field) bool { return f.Name == one.Name }
+			if slices.ContainsFunc(decode.Fields(reflect.TypeFor[report.Timer]()), isName) {
+				return k, fmt.Errorf("timer action %q has the name of a field of all timers: rename it", one.Name)
 			}
 			k.Actions = append(k.Actions, one)
 		default:

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
 )
@@ -26,14 +27,17 @@ func TestWith(t *testing.T) {
 	}
 	postgres := mysql.Kind
 	postgres.Name = "postgres"
+	cron := action.Submit
+	cron.Name = "cron"
 	for want, more := range map[string][]Kind{
-		`"format csv"`:       {format.CSV},
-		`"extension .csv"`:   {format.Kind{Format: report.Format{Name: "other"}, Extension: ".csv"}},
-		`"sink file"`:        {dir.Kind},
-		`"source mysql"`:     {mysql.Kind},
-		`"format tsv"`:       {own, own},
-		"oven":               {strange{}},
-		`"DSNs of no scheme`: {postgres},
+		`"format csv"`:        {format.CSV},
+		`"extension .csv"`:    {format.Kind{Format: report.Format{Name: "other"}, Extension: ".csv"}},
+		`"sink file"`:         {dir.Kind},
+		`"source mysql"`:      {mysql.Kind},
+		`"format tsv"`:        {own, own},
+		"oven":                {strange{}},
+		`"DSNs of no scheme`:  {postgres},
+		`"cron" has the name`: {cron},
 	} {
 		if _, err := With(more...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
