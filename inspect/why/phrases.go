@@ -8,6 +8,10 @@ var phrases = map[string]rules{
 		{when: "for-other", says: "; it waits for {waits}"},
 		{says: "{tried}"},
 	},
+	"occasion": {
+		{when: "for-other", says: "poll"},
+		{says: "try"},
+	},
 	"again": {
 		{when: "for-other", says: "it waits for {waits}; the next poll is {next}"},
 		{says: "it is tried again {next}{try}"},

@@ -81,7 +81,7 @@ var stepRules = rules{
 	},
 	{
 		when: "overdue", kind: KindNoScheduler, severity: 130,
-		says: "its next try was due {next}, and no scheduler has moved it{before}",
+		says: "its next {occasion} was due {next}, and no scheduler has moved it{before}",
 		do:   []string{SchedulerMissing},
 	},
 	{
@@ -136,7 +136,7 @@ var stepRules = rules{
 	},
 	{
 		when: "forgotten", kind: KindLost, severity: 80,
-		says: "its next try was due {next}, and it is no longer in {delayed} or {stream}{before}",
+		says: "its next {occasion} was due {next}, and it is no longer in {delayed} or {stream}{before}",
 		do:   []string{"{send}"},
 	},
 	{

@@ -319,7 +319,7 @@ var ofSteps = map[string]meaning{
 	"listener paused":           {querying(fails("a", time.Second, "x", ""), source(away), pauses("a")), KindPaused, "fanfold resume listener a"},
 	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query has been running"},
 	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m0s ago, and no scheduler has moved it; the last try failed: x"},
-	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "no scheduler has moved it; it waits for API vendor"},
+	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "next poll was due 1m0s ago"},
 	"handed back":               {querying(back("a", time.Second)), KindNoWorker, "has handed it back; it is offered again in 1s"},
 	"a fold handed back":        {running(job.StatusReady, back(fanIn, time.Second)), KindNoWorker, "It waits for fan-in: a process without its definition"},
 	"nobody reads":              {querying(unattended("a")), KindNoWorker, "no worker reads ka, which has 3 entries"},
