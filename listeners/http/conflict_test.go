@@ -19,22 +19,22 @@ func TestConflict(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]func(e *exports){
 		"a 500": func(e *exports) {
-			e.Before = func(w http.ResponseWriter, r *http.Request) bool {
-				e.Before = nil
+			e.SetBefore(func(w http.ResponseWriter, r *http.Request) bool {
+				e.SetBefore(nil)
 				e.ServeHTTP(httptest.NewRecorder(), r)
 				w.WriteHeader(http.StatusInternalServerError)
 				return true
-			}
+			})
 		},
 		"a cut connection": func(e *exports) {
-			e.Made = func(*http.Request, *testvendor.Job) { panic(http.ErrAbortHandler) }
+			e.SetMade(func(*http.Request, *testvendor.Job) { panic(http.ErrAbortHandler) })
 		},
 		"no answer in time": func(e *exports) {
 			e.api.Timeout = 500 * time.Millisecond
-			e.Made = func(r *http.Request, _ *testvendor.Job) { <-r.Context().Done() }
+			e.SetMade(func(r *http.Request, _ *testvendor.Job) { <-r.Context().Done() })
 		},
 		"a dead worker": func(e *exports) {
-			e.Made = func(*http.Request, *testvendor.Job) { panic(http.ErrAbortHandler) }
+			e.SetMade(func(*http.Request, *testvendor.Job) { panic(http.ErrAbortHandler) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,9 +51,10 @@ func TestConflict(t *testing.T) {
 				if name == "a dead worker" {
 					e.memo = []byte(fmt.Sprintf(`{"started":%d,"jobs":[{"asked":true}]}`, time.Now().UnixMilli()))
 				}
-				e.Made, e.api.Timeout = nil, timeout
+				e.SetMade(nil)
+				e.api.Timeout = timeout
 				after := ""
-				e.Before = func(w http.ResponseWriter, r *http.Request) bool {
+				e.SetBefore(func(w http.ResponseWriter, r *http.Request) bool {
 					if r.Method == http.MethodGet {
 						fmt.Fprint(w, `{"jobs": []}`) // it is not to be seen yet
 						return true
@@ -63,13 +64,13 @@ func TestConflict(t *testing.T) {
 					}
 					w.WriteHeader(http.StatusConflict)
 					return true
-				}
+				})
 				if _, err := e.try(); errors.Is(err, listeners.ErrPermanent) || !errors.Is(err, listeners.ErrOutage) {
 					t.Errorf("%q: %v", unknown, err)
 				}
 				after = "2"
 				e.waits("409 Conflict")
-				e.Before = nil
+				e.SetBefore(nil)
 				e.done()
 				e.one()
 			}
@@ -78,7 +79,7 @@ func TestConflict(t *testing.T) {
 	// Where no key was sent, it means something else.
 	e := newExports(t, ResubmitJob)
 	e.memo = []byte(fmt.Sprintf(`{"started":%d,"jobs":[{"asked":true}]}`, time.Now().UnixMilli()))
-	e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusConflict); return true }
+	e.SetBefore(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusConflict); return true })
 	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) {
 		t.Error(err)
 	}

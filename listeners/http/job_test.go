@@ -165,14 +165,14 @@ func TestSubmitThatIsRefused(t *testing.T) {
 	for _, unknown := range []Unknown{"", FailJob} {
 		e := newExports(t, unknown)
 		code := http.StatusTooManyRequests
-		e.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		e.SetBefore(func(w http.ResponseWriter, r *http.Request) bool {
 			if code != 0 && r.Method == http.MethodPost {
 				w.Header().Set("Retry-After", "30")
 				w.WriteHeader(code)
 				return true
 			}
 			return false
-		}
+		})
 		e.waits("429")
 		code = http.StatusServiceUnavailable
 		e.waits("503")
@@ -197,7 +197,7 @@ func TestSubmitWithoutID(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{}`, `{"job": {"id": null}}`, `{"job": {"id": ""}}`, `{"job": {"id": {}}}`, `{"job": {"id": true}}`, ``} {
 		e := newExports(t, "")
-		e.Before = func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, text); return true }
+		e.SetBefore(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, text); return true })
 		if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "has no $.job.id") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -241,16 +241,16 @@ func TestWorkersThatDie(t *testing.T) {
 				}
 				return nil
 			}
-			e.Before = func(http.ResponseWriter, *http.Request) bool {
+			e.SetBefore(func(http.ResponseWriter, *http.Request) bool {
 				mu.Lock()
 				defer mu.Unlock()
 				return dead
-			}
-			e.Made = func(r *http.Request, _ *testvendor.Job) {
+			})
+			e.SetMade(func(r *http.Request, _ *testvendor.Job) {
 				if effect() {
 					<-r.Context().Done()
 				}
-			}
+			})
 			var err error
 			for try := range 20 {
 				e.task.Memo = e.memo
@@ -309,12 +309,12 @@ func TestAnswersThatAreLost(t *testing.T) {
 	for unknown, want := range map[Unknown]int{"": 1, ResubmitJob: 2, LookUpJob: 1} {
 		e := newExports(t, unknown)
 		lose := true
-		e.Made = func(*http.Request, *testvendor.Job) {
+		e.SetMade(func(*http.Request, *testvendor.Job) {
 			if lose {
 				lose = false
 				panic(http.ErrAbortHandler) // the connection breaks
 			}
-		}
+		})
 		if _, err := e.try(); err == nil || errors.Is(err, listeners.ErrPermanent) || errors.Is(err, listeners.ErrOutage) {
 			t.Errorf("%q: %v", unknown, err)
 		}
@@ -324,7 +324,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 		}
 	}
 	e := newExports(t, FailJob)
-	e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	e.SetBefore(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true })
 	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
 	}
@@ -337,13 +337,13 @@ func TestARefusalAfterADoubt(t *testing.T) {
 	e := newExports(t, "")
 	e.memo = []byte(`{"started":` + fmt.Sprint(time.Now().UnixMilli()) + `,"jobs":[{"asked":true}]}`)
 	code := http.StatusTooManyRequests
-	e.Before = func(w http.ResponseWriter, r *http.Request) bool {
+	e.SetBefore(func(w http.ResponseWriter, r *http.Request) bool {
 		if code != 0 {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(code)
 		}
 		return code != 0
-	}
+	})
 	e.waits("429")
 	code = http.StatusConflict
 	e.waits("409")
@@ -458,18 +458,21 @@ func TestCancelEndsJobs(t *testing.T) {
 	for id, name := range map[string]string{"x-9": "x-9", "\x1b[2Jx\n" + strings.Repeat("9", 400): "[2Jx " + strings.Repeat("9", 94) + "…"} {
 		text, _ := json.Marshal(memo{Jobs: []job{{ID: id}}})
 		e.task.Memo = text
-		e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+		e.SetBefore(func(w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		})
 		if err := source.Cancel(t.Context(), e.task); err == nil || !strings.Contains(err.Error(), "DELETE /exports/{id} (job "+name+"): 403 Forbidden") {
 			t.Errorf("%q", err)
 		}
-		e.Before = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+		e.SetBefore(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
 		ctx, late := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := source.Cancel(ctx, e.task); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "DELETE /exports/{id} (job "+name+"): ") {
 			t.Errorf("%q", err)
 		}
 		late()
 	}
-	e.Before = nil
+	e.SetBefore(nil)
 	cancel(string(e.memo), 1)
 	cancel(`{"jobs":[{"asked":true}]}`, 2)
 	cancel(`{"jobs":[{"id":"x-1","done":true},{"id":"x-99"},{}]}`, 2)

@@ -58,15 +58,16 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 	vendors := map[string]*testvendor.Vendor{}
 	apis := "apis:"
 	for name, idempotency := range map[string]string{"keyed": "Idempotency-Key", "careless": "none"} {
-		v := &testvendor.Vendor{Idempotent: name == "keyed", Polls: 1, Pages: 2, Made: func(r *http.Request, _ *testvendor.Job) {
+		v := &testvendor.Vendor{Idempotent: name == "keyed", Polls: 1, Pages: 2}
+		v.SetMade(func(r *http.Request, _ *testvendor.Job) {
 			made.Add(1)
 			select { // the worker is killed before the answer
 			case <-r.Context().Done():
 			case <-time.After(50 * time.Millisecond):
 			}
-		}}
+		})
 		var posts sync.Map // number of requests by key
-		v.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		v.SetBefore(func(w http.ResponseWriter, r *http.Request) bool {
 			key := r.Header.Get("Idempotency-Key")
 			n, _ := posts.LoadOrStore(key, new(atomic.Int64))
 			if r.Method != http.MethodPost || key == "" || n.(*atomic.Int64).Add(1) != 2 {
@@ -75,7 +76,7 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusConflict) // the first request still runs
 			return true
-		}
+		})
 		if err := v.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -23,16 +23,20 @@ type Vendor struct {
 	Pages      int    // pages per job, of two rows, if Rows is nil
 	// Rows returns a page of a job's rows, and whether more pages follow.
 	Rows func(j *Job, page int) (rows []any, more bool)
-	// Before is called with every request, without the lock. It returns true if it has answered.
-	Before func(w http.ResponseWriter, r *http.Request) bool
-	// Made is called after a job was created and before the answer, without the lock.
-	Made func(r *http.Request, j *Job)
 	// State returns the state of a job; nil: queued, running, done.
 	State func(j *Job) (state, message string)
 
 	jobs   []*Job
+	before Before
+	made   Made
 	server *http.Server
 }
+
+// Before is called with every request, without the lock. It returns true if it has answered.
+type Before = func(w http.ResponseWriter, r *http.Request) bool
+
+// Made is called after a job was created and before the answer, without the lock.
+type Made = func(r *http.Request, j *Job)
 
 // Job is a job of the vendor.
 type Job struct {
@@ -58,6 +62,20 @@ func (v *Vendor) Start() error {
 // Close ends the API and its connections.
 func (v *Vendor) Close() { _ = v.server.Close() }
 
+// SetBefore sets what is called with every request from now on; nil: nothing.
+func (v *Vendor) SetBefore(f Before) {
+	v.Lock()
+	defer v.Unlock()
+	v.before = f
+}
+
+// SetMade sets what is called with every job from now on; nil: nothing.
+func (v *Vendor) SetMade(f Made) {
+	v.Lock()
+	defer v.Unlock()
+	v.made = f
+}
+
 // Jobs returns copies of all jobs by key.
 func (v *Vendor) Jobs() map[string][]Job {
 	v.Lock()
@@ -71,7 +89,10 @@ func (v *Vendor) Jobs() map[string][]Job {
 
 // ServeHTTP answers a request.
 func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if v.Before != nil && v.Before(w, r) {
+	v.Lock()
+	before := v.before
+	v.Unlock()
+	if before != nil && before(w, r) {
 		return
 	}
 	if v.Token != "" && r.Header.Get("Authorization") != "Bearer "+v.Token {
@@ -124,9 +145,10 @@ func (v *Vendor) submit(w http.ResponseWriter, r *http.Request) {
 		j = &Job{ID: fmt.Sprintf("x-%d", len(v.jobs)+1), Key: key, Asked: raw}
 		v.jobs = append(v.jobs, j)
 	}
+	made := v.made
 	v.Unlock()
-	if v.Made != nil {
-		v.Made(r, j)
+	if made != nil {
+		made(r, j)
 	}
 	answer(w, map[string]any{"job": map[string]any{"id": j.ID}})
 }
