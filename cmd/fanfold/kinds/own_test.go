@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -100,6 +101,26 @@ func (o own) serve() string {
 	return ""
 }
 
+// waitForNote waits until the notes end with a text.
+func (o own) waitForNote(end string) {
+	o.Helper()
+	ctx, cancel := context.WithTimeout(o.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, err := os.ReadFile(o.notes)
+		if err == nil && strings.HasSuffix(string(text), end) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			o.Fatalf("the notes are %q: %v", text, err)
+		case <-tick.C:
+		}
+	}
+}
+
 // file makes a job of a report and returns its file.
 func (o own) file(api, report string) ([]byte, http.Header) {
 	o.Helper()
@@ -148,14 +169,7 @@ func TestOwnKinds(t *testing.T) {
 		t.Errorf("the archive has %d files: %v", len(archive.File), err)
 	}
 	o.run(o.binary, "timer", "set", "greet-ada", "--in", "1s")
-	for until := time.Now().Add(time.Minute); ; {
-		if text, err := os.ReadFile(o.notes); err == nil && strings.HasSuffix(string(text), " hello ada\n") {
-			break
-		} else if time.Now().After(until) {
-			t.Fatalf("the notes are %q: %v", text, err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	o.waitForNote(" hello ada\n")
 	if why := o.run(o.binary, "why", "1"); !strings.Contains(why, "SUCCESS") {
 		t.Errorf("why says %s", why)
 	}
