@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,10 +17,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // fenced returns the code blocks of a language in a page, without the indentation of blocks in
@@ -228,7 +229,7 @@ func TestDemo(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			c := command(append([]string{"demo", "--dir", dir}, demo.args...)...)
-			var out e2e.Log
+			var out testmain.Log
 			c.Stdout, c.Stderr = &out, &out
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -263,15 +264,14 @@ func TestDemo(t *testing.T) {
 }
 
 // look opens the addresses that the demo prints with --keep.
-func look(t *testing.T, out *e2e.Log) {
+func look(t *testing.T, out *testmain.Log) {
 	t.Helper()
-	var found [][]string
-	for deadline := time.Now().Add(2 * time.Minute); len(out.Lines("Try in another terminal")) == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not say what to try: %s", out.Lines(""))
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if !out.Wait(ctx, "Try in another terminal") {
+		t.Fatalf("it does not say what to try: %s", out.Lines(""))
 	}
-	found = regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:waiting page|dashboard)`).FindAllStringSubmatch(strings.Join(out.Lines(""), "\n"), -1)
+	found := regexp.MustCompile(`(?m)^  (http://\S+) +# the (?:waiting page|dashboard)`).FindAllStringSubmatch(strings.Join(out.Lines(""), "\n"), -1)
 	if len(found) != 2 {
 		t.Fatalf("addresses: %v in %s", found, out.Lines(""))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/step"
 )
@@ -311,7 +312,7 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 func TestKeysOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
 	first := newStackAlone(t, nil, e2e.Crowd)
-	log := &e2e.Log{}
+	log := &testmain.Log{}
 	stop := first.ServeInto(log)
 	first.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
 	second := withCommands(e2e.NewBehind(t, first.Where, 1, e2e.Crowd))
@@ -323,7 +324,7 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	}
 	stop()
 	first.Redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that an existing key cannot be set
-	log = &e2e.Log{}
+	log = &testmain.Log{}
 	stop = first.ServeInto(log)
 	first.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
 	stop()

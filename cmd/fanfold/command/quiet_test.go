@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // TestRedisIsDownIsSaidOnce: a process logs an outage of Redis and its end once, and not for every
@@ -36,7 +37,7 @@ func TestRedisIsDownIsSaidOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStackAlone(t, nil, twoListeners)
-			var log e2e.Log
+			var log testmain.Log
 			stop := s.ServeInto(&log)
 			s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) == 1 })
 			end := outage(s)
@@ -65,7 +66,7 @@ func TestRedisIsDownIsSaidOnce(t *testing.T) {
 func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, twoListeners)
-	var log e2e.Log
+	var log testmain.Log
 	stop := s.ServeInto(&log)
 	s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) == 1 })
 	ctx, sc := t.Context(), s.Partitions.First()

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -47,7 +48,7 @@ func TestServeWithoutARight(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	config = s.limitUser("~* &* +@all -@admin -@dangerous +info")
-	log := &e2e.Log{}
+	log := &testmain.Log{}
 	s.File = config
 	s.ServeInto(log)
 	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
@@ -93,7 +94,7 @@ func TestRightsOfTheGuide(t *testing.T) {
 	if err := s.Redis.Do(t.Context(), "acl", "log", "reset").Err(); err != nil {
 		t.Fatal(err)
 	}
-	log := &e2e.Log{}
+	log := &testmain.Log{}
 	s.ServeInto(log)
 	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
@@ -177,7 +178,7 @@ func TestAPusherOfTheGuide(t *testing.T) {
 func TestDownloadsAreLogged(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, e2e.Slow)
-	log := &e2e.Log{}
+	log := &testmain.Log{}
 	w.ServeInto(log, strings.TrimPrefix(w.base, "http://"))
 	v := w.Jobs.Run("slow", "")
 	link := w.link(v.ID)
@@ -204,7 +205,7 @@ func TestServeWarnsOfEviction(t *testing.T) {
 	t.Parallel()
 	for policy, lines := range map[string]int{"allkeys-lru": 1, "noeviction": 0} {
 		s := newStackAlone(t, []string{"--maxmemory-policy", policy}, e2e.Slow)
-		log := &e2e.Log{}
+		log := &testmain.Log{}
 		s.ServeInto(log)
 		s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
 		if n := len(log.Lines("set maxmemory-policy noeviction")); n != lines {

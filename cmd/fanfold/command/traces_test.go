@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -238,7 +239,7 @@ func TestTracesCostNoJob(t *testing.T) {
 	s := newStack(t, e2e.Slow, "limits: {stop: 1s}\ntraces: {url: 'http://127.0.0.1:1'}")
 	// run runs a job, and returns the field traceparent that its hash had meanwhile.
 	run := func() string {
-		var log e2e.Log
+		var log testmain.Log
 		s.must("pause listener one", "listener/one")
 		stop := s.ServeInto(&log)
 		id := s.Records.Insert("slow", "")

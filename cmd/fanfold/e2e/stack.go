@@ -125,7 +125,7 @@ func (s *Stack) Serve(file string) (stop func()) {
 
 // ServeInto is Serve of the stack's configuration with a log that is kept, and with web pages if an
 // address is given.
-func (s *Stack) ServeInto(log *Log, http ...string) (stop func()) {
+func (s *Stack) ServeInto(log *testmain.Log, http ...string) (stop func()) {
 	s.Helper()
 	p := s.Open(s.File)
 	p.HTTP = strings.Join(http, "")

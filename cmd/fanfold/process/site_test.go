@@ -130,11 +130,11 @@ func TestDashboardRoles(t *testing.T) {
 	}
 	oncall.posts("/fanfold/quarantine", 404, "is not in", "entry", "1-1", "action", "remove")
 	eventually(t, "the changes are in the log", func() bool {
-		return len(log.lines("msg=change user=oncall")) == 2 && len(log.lines("path=/reports/slow/pause answer=303")) == 1 &&
-			len(log.lines("msg=change user=reader")) == 2 && len(log.lines("answer=403")) == 2 &&
-			len(log.lines("path=/quarantine answer=404 entry=1-1 action=remove")) == 1
+		return len(log.Lines("msg=change user=oncall")) == 2 && len(log.Lines("path=/reports/slow/pause answer=303")) == 1 &&
+			len(log.Lines("msg=change user=reader")) == 2 && len(log.Lines("answer=403")) == 2 &&
+			len(log.Lines("path=/quarantine answer=404 entry=1-1 action=remove")) == 1
 	})
-	if found := log.lines("-password"); len(found) > 0 {
+	if found := log.Lines("-password"); len(found) > 0 {
 		t.Errorf("passwords in the log: %q", found)
 	}
 }
@@ -145,7 +145,7 @@ func TestPublicWithoutLogin(t *testing.T) {
 	t.Parallel()
 	p := open(t, `http: {url: "https://reports.example.com", key: "a key of a test, which nobody needs to guess"}`)
 	b := browse(t, p)
-	if len(b.log.lines("serving waiting pages only")) != 1 {
+	if len(b.log.Lines("serving waiting pages only")) != 1 {
 		t.Error("the log does not say so")
 	}
 	page, err := p.PageURL(t.Context(), insert(t, p), time.Now().Add(time.Hour))

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,14 +80,14 @@ func insert(t *testing.T, p *Process) string {
 type browser struct {
 	t              *testing.T
 	base           string
-	log            *keptLog
+	log            *testmain.Log
 	name, password string
 }
 
 // browse serves the site of a process. No role runs.
 func browse(t *testing.T, p *Process) browser {
 	t.Helper()
-	b := browser{t: t, log: &keptLog{}}
+	b := browser{t: t, log: &testmain.Log{}}
 	p.HTTP = "127.0.0.1:0"
 	end, err := site{p, slog.New(slog.NewTextHandler(b.log, nil))}.serve(t.Context())
 	if err != nil {
@@ -96,7 +95,7 @@ func browse(t *testing.T, p *Process) browser {
 	}
 	t.Cleanup(end)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	listens := regexp.MustCompile(`listens=(\S+)`).FindStringSubmatch(strings.Join(b.log.lines("listens="), ""))
+	listens := regexp.MustCompile(`listens=(\S+)`).FindStringSubmatch(strings.Join(b.log.Lines("listens="), ""))
 	if len(listens) != 2 {
 		t.Fatal("no address in the log")
 	}
@@ -164,28 +163,4 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			t.Fatal(what + ": not within a minute")
 		}
 	}
-}
-
-// keptLog is a log that a test reads.
-type keptLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *keptLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-// lines returns the lines that contain a text.
-func (l *keptLog) lines(text string) (found []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
-		if strings.Contains(line, text) {
-			found = append(found, line)
-		}
-	}
-	return found
 }
