@@ -13,103 +13,124 @@ import (
 	"github.com/fanfold/fanfold/step"
 )
 
-// TestSentinelFailover promotes another Redis while two processes work. Data that was not
-// replicated is rebuilt from the records: every record ends as SUCCESS, with one file.
-func TestSentinelFailover(t *testing.T) {
+// These tests are separate, and not subtests, which would all begin when the other tests have ended.
+
+// TestSentinelKilled: the master dies.
+func TestSentinelKilled(t *testing.T) {
 	t.Parallel()
-	const jobs, slices = 600, 30
-	for name, fault := range map[string]func(r *testenv.Redis){
-		"killed": func(r *testenv.Redis) { r.Kill() },
-		"frozen": func(r *testenv.Redis) {
-			r.Freeze()
-			_ = step.Wait(t.Context(), 5*time.Second)
-			r.Thaw()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			on, servers := e2e.NewOnSentinels(t, e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
-			s := withCommands(on)
-			for range 2 {
-				s.process("-c", s.File, "serve")
-			}
-			ids := s.crowd.insert(jobs)
-			ended := make(chan struct{})
-			for i := range slices {
-				s.Jobs.PushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
-				if i == slices/3 {
-					go func() {
-						defer close(ended)
-						fault(servers.Servers[0])
-					}()
-				}
-				_ = step.Wait(t.Context(), 100*time.Millisecond)
-			}
-			<-ended
-			s.Jobs.Wait(ids...)
-			s.Jobs.Idle()
-			s.crowd.check(jobs)
-		})
-	}
+	sentinelFailover(t, func(r *testenv.Redis) { r.Kill() })
 }
 
-// TestCluster runs jobs in partitions on three masters while one master fails in several ways and a
-// slot moves. Data that was not replicated is rebuilt from the records.
-func TestCluster(t *testing.T) {
+// TestSentinelFrozen: the master hangs and returns.
+func TestSentinelFrozen(t *testing.T) {
 	t.Parallel()
+	sentinelFailover(t, func(r *testenv.Redis) {
+		r.Freeze()
+		_ = step.Wait(t.Context(), 5*time.Second)
+		r.Thaw()
+	})
+}
+
+// sentinelFailover promotes another Redis while two processes work. Data that was not replicated is
+// rebuilt from the records: every record ends as SUCCESS, with one file.
+func sentinelFailover(t *testing.T, fault func(r *testenv.Redis)) {
 	const jobs, slices = 600, 30
-	partitions := report.DefaultKeys.Partitions(report.Redis{Partitions: 8})
-	for name, fault := range map[string]func(ctx context.Context, c *testenv.Cluster) error{
-		"killed": func(_ context.Context, c *testenv.Cluster) error {
-			c.Servers[1].Kill()
-			return nil
-		},
-		"frozen": func(ctx context.Context, c *testenv.Cluster) error {
-			c.Servers[1].Freeze()
-			defer c.Servers[1].Thaw() // with old data, and still configured as a master
-			return step.Wait(ctx, 5*time.Second)
-		},
-		"failover": func(ctx context.Context, c *testenv.Cluster) error {
-			return c.HandOver(ctx, partitions[0].Prefix)
-		},
-		"slot moved": func(ctx context.Context, c *testenv.Cluster) error {
-			for _, keys := range partitions {
-				if err := c.MoveSlot(ctx, keys.Prefix); err != nil {
-					return err
-				}
+	on, servers := e2e.NewOnSentinels(t, e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
+	s := withCommands(on)
+	for range 2 {
+		s.process("-c", s.File, "serve")
+	}
+	ids := s.crowd.insert(jobs)
+	ended := make(chan struct{})
+	for i := range slices {
+		s.Jobs.PushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+		if i == slices/3 {
+			go func() {
+				defer close(ended)
+				fault(servers.Servers[0])
+			}()
+		}
+		_ = step.Wait(t.Context(), 100*time.Millisecond)
+	}
+	<-ended
+	s.Jobs.Wait(ids...)
+	s.Jobs.Idle()
+	s.crowd.check(jobs)
+}
+
+// clusterPartitions are those of the jobs of clusterFault.
+var clusterPartitions = report.DefaultKeys.Partitions(report.Redis{Partitions: 8})
+
+// TestClusterKilled: a master dies.
+func TestClusterKilled(t *testing.T) {
+	t.Parallel()
+	clusterFault(t, func(_ context.Context, c *testenv.Cluster) error {
+		c.Servers[1].Kill()
+		return nil
+	})
+}
+
+// TestClusterFrozen: a master hangs and returns.
+func TestClusterFrozen(t *testing.T) {
+	t.Parallel()
+	clusterFault(t, func(ctx context.Context, c *testenv.Cluster) error {
+		c.Servers[1].Freeze()
+		defer c.Servers[1].Thaw() // with old data, and still configured as a master
+		return step.Wait(ctx, 5*time.Second)
+	})
+}
+
+// TestClusterHandOver: a master hands over to its replica.
+func TestClusterHandOver(t *testing.T) {
+	t.Parallel()
+	clusterFault(t, func(ctx context.Context, c *testenv.Cluster) error {
+		return c.HandOver(ctx, clusterPartitions[0].Prefix)
+	})
+}
+
+// TestClusterSlotMoves: the slots of all partitions move to other masters.
+func TestClusterSlotMoves(t *testing.T) {
+	t.Parallel()
+	clusterFault(t, func(ctx context.Context, c *testenv.Cluster) error {
+		for _, keys := range clusterPartitions {
+			if err := c.MoveSlot(ctx, keys.Prefix); err != nil {
+				return err
 			}
-			return nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, cluster := newStackOnCluster(t, len(partitions), e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
-			for range 2 {
-				s.process("-c", s.File, "serve")
-			}
-			ids := s.crowd.insert(jobs)
-			ended := make(chan error, 1)
-			for i := range slices {
-				s.Jobs.PushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
-				if i == slices/3 {
-					go func() { ended <- fault(t.Context(), cluster) }()
-				}
-				_ = step.Wait(t.Context(), 100*time.Millisecond)
-			}
-			if err := <-ended; err != nil {
-				t.Fatal(err)
-			}
-			s.Jobs.Wait(ids...)
-			s.Jobs.Idle()
-			s.crowd.check(jobs)
-			for i := range len(partitions) { // to streams in other slots
-				id, stream := s.Records.Insert("crowd", `{"job": 1}`), fmt.Sprint("replies:", i)
-				s.Receipts.Push(stream, id)
-				if got := s.Receipts.Wait(stream, 1); len(got) != 2 || got[0]["event"] != "accepted" || got[1]["status"] != "SUCCESS" {
-					t.Errorf("receipts: %v", got)
-				}
-			}
-		})
+		}
+		return nil
+	})
+}
+
+// clusterFault runs jobs in partitions on three masters while one master fails or slots move. Data that
+// was not replicated is rebuilt from the records.
+func clusterFault(t *testing.T, fault func(ctx context.Context, c *testenv.Cluster) error) {
+	const jobs, slices = 600, 30
+	s, cluster := newStackOnCluster(t, len(clusterPartitions), e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
+	for range 2 {
+		s.process("-c", s.File, "serve")
+	}
+	ids := s.crowd.insert(jobs)
+	ended := make(chan error, 1)
+	for i := range slices {
+		s.Jobs.PushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+		if i == slices/3 {
+			go func() { ended <- fault(t.Context(), cluster) }()
+		}
+		_ = step.Wait(t.Context(), 100*time.Millisecond)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	s.Jobs.Wait(ids...)
+	s.Jobs.Idle()
+	s.crowd.check(jobs)
+	for i := range len(clusterPartitions) { // to streams in other slots
+		id, stream := s.Records.Insert("crowd", `{"job": 1}`), fmt.Sprint("replies:", i)
+		s.Receipts.Push(stream, id)
+		got := s.Receipts.Wait(stream, 1)
+		if len(got) != 2 || got[0]["event"] != "accepted" || got[1]["status"] != "SUCCESS" {
+			t.Errorf("receipts: %v", got)
+		}
 	}
 }
 

@@ -82,52 +82,66 @@ func largeReports(rows int) string {
 `, rows)
 }
 
-// TestLargeJobsOnAFullRedis: jobs of which one fits into Redis go on one after another, the oldest
-// first, while small jobs pass.
-func TestLargeJobsOnAFullRedis(t *testing.T) {
+// TestTwoLargeJobsOnAFullRedis: a Redis that has room for one of them.
+func TestTwoLargeJobsOnAFullRedis(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ jobs, partitions int }{{2, 1}, {4, 1}, {4, 2}} {
-		jobs := c.jobs
-		t.Run(fmt.Sprintf("%d in %d", jobs, c.partitions), func(t *testing.T) {
-			t.Parallel()
-			rows := fullRows(t)
-			memory := strconv.Itoa(16<<20 + 190*rows) // one job fits, and two do not
-			s := e2e.NewAloneIn(t, c.partitions, []string{"--maxmemory", memory}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
-			var ids, small []string
-			for range jobs {
-				ids = append(ids, s.Records.Insert("large", ""))
-			}
-			for range 5 {
-				small = append(small, s.Records.Insert("small", ""))
-			}
-			s.Serve(s.File)
-			began := time.Now()
-			s.Jobs.Push(ids...)
-			s.Eventually("Redis was full", func() bool {
-				return slices.ContainsFunc(s.Partitions, func(p *scripts.Scripts) bool { return s.Redis.Exists(t.Context(), p.Keys.Full).Val() == 1 })
-			})
-			s.Jobs.PushAgain(small...) // as a service does that a full Redis refuses
-			for _, v := range s.Jobs.Wait(small...) {
-				if v.Status != report.Success {
-					t.Errorf("%+v", v)
-				}
-			}
-			t.Logf("small jobs after %v", time.Since(began))
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(rows)*time.Millisecond/4)
-			defer cancel()
-			views, err := (&backend{s.Process}).await(ctx, ids, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range views {
-				if v.Status != report.Success || v.Rows == nil || *v.Rows != int64(rows) {
-					t.Errorf("%+v", v)
-				}
-				t.Logf("%s ended as attempt %d after %v", v.ID, v.Attempt, time.Since(began))
-			}
-			s.Jobs.Idle()
-		})
+	largeJobs(t, 2, 1)
+}
+
+// TestFourLargeJobsOnAFullRedis: a Redis that has room for one of them.
+func TestFourLargeJobsOnAFullRedis(t *testing.T) {
+	t.Parallel()
+	largeJobs(t, 4, 1)
+}
+
+// TestLargeJobsOfPartitionsOnAFullRedis: two partitions share a Redis that has room for one of four.
+func TestLargeJobsOfPartitionsOnAFullRedis(t *testing.T) {
+	t.Parallel()
+	largeJobs(t, 4, 2)
+}
+
+// largeJobs checks that jobs of which one fits into Redis go on one after another, the oldest first,
+// while small jobs pass.
+func largeJobs(t *testing.T, jobs, partitions int) {
+	rows := fullRows(t)
+	memory := strconv.Itoa(16<<20 + 190*rows) // one job fits, and two do not
+	s := e2e.NewAloneIn(t, partitions, []string{"--maxmemory", memory}, largeReports(rows),
+		"limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+	var ids, small []string
+	for range jobs {
+		ids = append(ids, s.Records.Insert("large", ""))
 	}
+	for range 5 {
+		small = append(small, s.Records.Insert("small", ""))
+	}
+	s.Serve(s.File)
+	began := time.Now()
+	s.Jobs.Push(ids...)
+	s.Eventually("Redis was full", func() bool {
+		return slices.ContainsFunc(s.Partitions, func(p *scripts.Scripts) bool {
+			return s.Redis.Exists(t.Context(), p.Keys.Full).Val() == 1
+		})
+	})
+	s.Jobs.PushAgain(small...) // as a service does that a full Redis refuses
+	for _, v := range s.Jobs.Wait(small...) {
+		if v.Status != report.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+	t.Logf("small jobs after %v", time.Since(began))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(rows)*time.Millisecond/4)
+	defer cancel()
+	views, err := (&backend{s.Process}).await(ctx, ids, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views {
+		if v.Status != report.Success || v.Rows == nil || *v.Rows != int64(rows) {
+			t.Errorf("%+v", v)
+		}
+		t.Logf("%s ended as attempt %d after %v", v.ID, v.Attempt, time.Since(began))
+	}
+	s.Jobs.Idle()
 }
 
 // TestAJobLargerThanRedis fails at once, with the arithmetic.

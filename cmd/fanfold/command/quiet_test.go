@@ -14,50 +14,52 @@ import (
 )
 
 // TestRedisIsDownIsSaidOnce: a process logs an outage of Redis and its end once, and not for every
-// role and every attempt to connect. The same holds for a Redis that accepts connections and does
-// not answer.
+// role and every attempt to connect.
 func TestRedisIsDownIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	for name, outage := range map[string]func(s *stack) (end func() error){
-		"stopped": func(s *stack) func() error {
-			s.Server.Stop()
-			return func() error { return s.Server.Start(s.Context()) }
-		},
-		"hung": func(s *stack) func() error {
-			pid, err := strconv.Atoi(s.Redis.InfoMap(s.Context(), "server").Val()["Server"]["process_id"])
-			if err != nil {
-				s.Fatal(err)
-			}
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				s.Fatal(err)
-			}
-			return func() error { return syscall.Kill(pid, syscall.SIGCONT) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStackAlone(t, nil, twoListeners)
-			var log testmain.Log
-			stop := s.ServeInto(&log)
-			s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) == 1 })
-			end := outage(s)
-			s.Eventually("it is said", func() bool { return len(log.Lines("Redis is down")) > 0 })
-			before := len(log.Lines("level=WARN")) + len(log.Lines("level=ERROR"))
-			// Long enough for the loops of all roles, which poll every second.
-			timer := time.NewTimer(5 * time.Second)
-			<-timer.C
-			if after := len(log.Lines("level=WARN")) + len(log.Lines("level=ERROR")); after > before+2 {
-				t.Errorf("%d lines in 5 s: %q", after-before, log.Lines("level="))
-			}
-			if err := end(); err != nil {
-				t.Fatal(err)
-			}
-			s.Eventually("it is back", func() bool { return len(log.Lines("Redis is back")) > 0 })
-			stop()
-			if n, m := len(log.Lines("Redis is down")), len(log.Lines("Redis is back")); n != 1 || m != 1 {
-				t.Errorf("down %d times, back %d times: %q", n, m, log.Lines("Redis is"))
-			}
-		})
+	saidOnce(t, func(s *stack) func() error {
+		s.Server.Stop()
+		return func() error { return s.Server.Start(s.Context()) }
+	})
+}
+
+// TestRedisHangsIsSaidOnce: the same holds for a Redis that accepts connections and does not answer.
+func TestRedisHangsIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	saidOnce(t, func(s *stack) func() error {
+		pid, err := strconv.Atoi(s.Redis.InfoMap(s.Context(), "server").Val()["Server"]["process_id"])
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			s.Fatal(err)
+		}
+		return func() error { return syscall.Kill(pid, syscall.SIGCONT) }
+	})
+}
+
+// saidOnce checks what a process logs during an outage, and after its end.
+func saidOnce(t *testing.T, outage func(s *stack) (end func() error)) {
+	s := newStackAlone(t, nil, twoListeners)
+	var log testmain.Log
+	stop := s.ServeInto(&log)
+	s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) == 1 })
+	end := outage(s)
+	s.Eventually("it is said", func() bool { return len(log.Lines("Redis is down")) > 0 })
+	before := len(log.Lines("level=WARN")) + len(log.Lines("level=ERROR"))
+	// Long enough for the loops of all roles, which poll every second.
+	timer := time.NewTimer(5 * time.Second)
+	<-timer.C
+	if after := len(log.Lines("level=WARN")) + len(log.Lines("level=ERROR")); after > before+2 {
+		t.Errorf("%d lines in 5 s: %q", after-before, log.Lines("level="))
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	s.Eventually("it is back", func() bool { return len(log.Lines("Redis is back")) > 0 })
+	stop()
+	if n, m := len(log.Lines("Redis is down")), len(log.Lines("Redis is back")); n != 1 || m != 1 {
+		t.Errorf("down %d times, back %d times: %q", n, m, log.Lines("Redis is"))
 	}
 }
 
