@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // changing is a report in two versions with the same listener.
@@ -96,9 +95,7 @@ func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	ctx, sc := t.Context(), s.Partitions.First()
 	id := s.Records.Insert("slow", "")
 	s.States.ReadyWith(id, "gone")
-	if outcomes, err := sc.Folds.Publish(ctx, s.States.Claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
-		t.Fatal(outcomes, err)
-	}
+	s.States.Publish(id, "dead")
 	s.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = 'file:///there.csv' WHERE id = ?", id)
 	s.Serve(s.File)
 	s.Eventually("settled", func() bool {

@@ -106,14 +106,20 @@ func (s States) Claim(id, worker string) *scripts.Fold {
 	return f
 }
 
+// Publish claims a READY job for a worker, and makes it PUBLISHING.
+func (s States) Publish(id, worker string) {
+	s.Helper()
+	outcomes, err := s.p.Partitions.First().Folds.Publish(s.Context(), s.Claim(id, worker))
+	if err != nil || outcomes[0] != scripts.OK {
+		s.Fatal(outcomes, err)
+	}
+}
+
 // Published starts a job of report slow whose worker dies right after the commit of its file.
 func (s States) Published(to sink.Sink) string {
 	s.Helper()
 	id := s.Ready()
-	outcomes, err := s.p.Partitions.First().Folds.Publish(s.Context(), s.Claim(id, "dead"))
-	if err != nil || outcomes[0] != scripts.OK {
-		s.Fatal(outcomes, err)
-	}
+	s.Publish(id, "dead")
 	w, err := to.Create(s.Context(), sink.Object{Name: s.files.Named("slow", id, 1)})
 	if err != nil {
 		s.Fatal(err)
