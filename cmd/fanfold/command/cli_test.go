@@ -37,7 +37,7 @@ func TestExitCodesInTheDocs(t *testing.T) {
 // TestExitCodes checks the exit codes that fanfold --help lists.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, e2e.Slow)
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {stop: 1s}")
 	s.Serve(s.File)
 	broken := filepath.Join(s.Dir, "broken.yaml")
 	if err := os.WriteFile(broken, []byte("redis: 7\nreports: {x: {}}\n"), 0o600); err != nil {
@@ -108,7 +108,7 @@ func TestExitCodes(t *testing.T) {
 // running returns the id of a record whose job runs.
 func (s *stack) running() string {
 	s.Helper()
-	id := s.Records.Insert("slow", `{"seconds": 2}`)
+	id := s.Records.Insert("slow", `{"seconds": 300}`)
 	s.Jobs.Push(id)
 	s.Eventually("PROCESSING", func() bool {
 		v, err := s.Inspect.Jobs.Get(s.Context(), id)
