@@ -16,7 +16,7 @@ import (
 const slowReport = `
   slow:
     parameters: {seconds: integer}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}]}]
+    listeners: {one: {database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}}
 `
 
 // TestSIGTERM: work that can end within limits.stop is completed, and the process exits with 0.

@@ -248,7 +248,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 	s := newStack(t, e2e.Who+strings.Replace(strings.Replace(e2e.Who, "who:\n", "other:\n", 1), "name: one", "name: two", 1)+`
   bad:
     retry: 0
-    stages: [{listeners: [{name: three, database: db, query: "SELECT k FROM no_such_table"}]}]
+    listeners: {three: {database: db, query: "SELECT k FROM no_such_table"}}
 `, "limits: {lease: 1s, grace: 1s}")
 	s.Serve(s.File)
 	var ids []string
