@@ -1,0 +1,374 @@
+package parse
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Parse reads one SELECT. The error is an *Error.
+func Parse(text string) (q *Query, err error) {
+	if !utf8.ValidString(text) {
+		return nil, &Error{Position{1, 1}, "not UTF-8 text", "Save the file as UTF-8"}
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Error:
+			q, err = nil, r
+		default:
+			panic(r)
+		}
+	}()
+	p := &parser{lexer: lexer{src: text, line: 1}}
+	p.following = p.next()
+	p.advance()
+	q = p.query()
+	p.accept(";")
+	switch {
+	case p.kind == end:
+		return q, nil
+	case p.is("SELECT"):
+		p.refuse("more than one statement", "Combine them with UNION ALL")
+	}
+	p.unexpected("")
+	return nil, nil
+}
+
+// parser reads tokens. It looks one token ahead.
+type parser struct {
+	lexer
+	token           // the current one
+	following token // the one after it
+	previous  token
+	nested    int // depth of expressions and queries
+}
+
+// maxNested bounds the depth of a query, and so the stack that reading it takes.
+const maxNested = 200
+
+// advance makes the following token the current one.
+func (p *parser) advance() {
+	p.previous, p.token = p.token, p.following
+	if p.token.kind != end {
+		p.following = p.next()
+	}
+}
+
+// enter bounds the depth. The caller calls leave.
+func (p *parser) enter() {
+	if p.nested++; p.nested > maxNested {
+		p.refuse("more than "+strconv.Itoa(maxNested)+" nested expressions", "Simplify the query")
+	}
+}
+
+func (p *parser) leave() { p.nested-- }
+
+// refuse ends the parsing with a mistake at the current token.
+func (p *parser) refuse(message, remedy string) { fail(p.token.Position, message, remedy) }
+
+// shown is the current token for a message.
+func (p *parser) shown() string {
+	if p.kind == end {
+		return "end"
+	}
+	return strconv.Quote(report.ShortenTo(p.src[p.from:p.to], 30))
+}
+
+// is tells whether the current token is one of these words or this punctuation.
+func (p *parser) is(words ...string) bool { return p.token.is(words...) }
+
+func (t token) is(words ...string) bool {
+	return (t.kind == word || t.kind == punct) && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, t.text) })
+}
+
+// accept passes the current token if it is one of these, and returns it in upper case.
+func (p *parser) accept(words ...string) string {
+	if !p.is(words...) {
+		return ""
+	}
+	found := strings.ToUpper(p.text)
+	p.advance()
+	return found
+}
+
+// expect passes words, one after the other.
+func (p *parser) expect(words ...string) {
+	for _, w := range words {
+		if p.accept(w) == "" {
+			p.unexpected(w)
+		}
+	}
+}
+
+// missing is what MariaDB has and a fold does not.
+type missing struct{ what, instead string }
+
+var (
+	noWindows    = missing{"window functions", "Use GROUP BY, or compute the value in the query of a listener"}
+	noSubqueries = missing{"subqueries outside of FROM", "Use an INNER JOIN with (SELECT DISTINCT …), or a LEFT JOIN … WHERE column IS NULL"}
+	noBits       = missing{"operators on bits", "Compute the value in the query of a listener"}
+	noVariables  = missing{"variables", "Declare a parameter of the report, and write :name"}
+	noLocks      = missing{"locks", "Remove it: a fold reads what the listeners found"}
+	noStatements = missing{"statement but SELECT", "Write SELECT … FROM a listener"}
+	noRollup     = missing{"ROLLUP", "Add the totals with UNION ALL"}
+)
+
+// unsupported are the words and signs with which something begins that a fold does not have.
+var unsupported = map[string]missing{
+	"OVER": noWindows, "WINDOW": noWindows, "EXISTS": noSubqueries, "ROLLUP": noRollup,
+	"|": noBits, "&": noBits, "^": noBits, "~": noBits, "<<": noBits, ">>": noBits, "@": noVariables, ":=": noVariables,
+	"FOR": noLocks, "LOCK": noLocks, "DELETE": noStatements, "UPDATE": noStatements, "INSERT": noStatements,
+	"WITH":      {"WITH", "Write the query into FROM: FROM (SELECT …) AS name"},
+	"CROSS":     {"CROSS JOIN", "A join needs an equality: write JOIN … ON a.column = b.column"},
+	"NATURAL":   {"NATURAL JOIN", "Name the columns: write JOIN … USING (column)"},
+	"INTERSECT": {"INTERSECT", "Use an INNER JOIN with (SELECT DISTINCT …)"},
+	"EXCEPT":    {"EXCEPT", "Use a LEFT JOIN … WHERE column IS NULL"},
+	"INTO":      {"INTO", "Remove it: the rows become the file"},
+	"?":         {"placeholders", "Write :name, a parameter of the report"},
+}
+
+// lacks ends the parsing because a fold does not have something.
+func (p *parser) lacks(m missing) { p.refuse("a fold has no "+m.what, m.instead) }
+
+// unexpected ends the parsing at the current token. what was expected may be empty.
+func (p *parser) unexpected(what string) {
+	if m, ok := unsupported[strings.ToUpper(p.text)]; ok && (p.kind == word || p.kind == punct) {
+		p.lacks(m)
+	}
+	message, remedy := "unexpected "+p.shown(), "Correct the query: a fold is one SELECT over the listeners"
+	switch {
+	case p.kind == end:
+		remedy = "The query ends too early: complete it"
+	case p.kind == word && p.is(reserved...):
+		remedy = fmt.Sprintf("If %s is a name, put it in backquotes", p.text)
+	}
+	if what != "" {
+		message = fmt.Sprintf("expected %s, not %s", what, p.shown())
+	}
+	p.refuse(message, remedy)
+}
+
+// reserved are words that are no names without backquotes. FULL is one here, but not in MariaDB.
+var reserved = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT EXISTS
+	FALSE FOR FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LEFT LIKE LIMIT LOCK MOD NATURAL NOT NULL ON
+	OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT THEN TRUE UNION USING WHEN WHERE WITH XOR`)
+
+// isName tells whether a token can be a name.
+func (t token) isName() bool { return t.kind == name || t.kind == word && !t.is(reserved...) }
+
+// identifier reads a name.
+func (p *parser) identifier(what string) string {
+	if !p.token.isName() {
+		p.unexpected(what)
+	}
+	p.advance()
+	return p.previous.text
+}
+
+// query reads SELECT … UNION … ORDER BY … LIMIT.
+func (p *parser) query() *Query {
+	p.enter()
+	defer p.leave()
+	q := &Query{Position: p.token.Position}
+	q.Selects = append(q.Selects, p.selection())
+	for p.accept("UNION") != "" {
+		all := p.accept("ALL", "DISTINCT") == "ALL"
+		q.All = append(q.All, all)
+		q.Selects = append(q.Selects, p.selection())
+	}
+	if p.accept("ORDER") != "" {
+		p.expect("BY")
+		q.OrderBy = p.orders()
+	}
+	if p.is("LIMIT") {
+		q.Limit = p.limit()
+	}
+	if len(q.Selects) == 1 && q.Selects[0].Sub != nil && q.OrderBy == nil && q.Limit == nil {
+		return q.Selects[0].Sub // ((SELECT …))
+	}
+	return q
+}
+
+// orders reads what follows ORDER BY.
+func (p *parser) orders() []Order {
+	var all []Order
+	for more := true; more; more = p.accept(",") != "" {
+		o := Order{X: p.expression()}
+		o.Desc = p.accept("ASC", "DESC") == "DESC"
+		all = append(all, o)
+	}
+	return all
+}
+
+// limit reads LIMIT n, LIMIT m, n or LIMIT n OFFSET m.
+func (p *parser) limit() *Limit {
+	p.expect("LIMIT")
+	l := &Limit{Count: p.count()}
+	switch p.accept(",", "OFFSET") {
+	case ",":
+		l.Offset, l.Count = l.Count, p.count()
+	case "OFFSET":
+		l.Offset = p.count()
+	}
+	return l
+}
+
+// count reads a number of rows.
+func (p *parser) count() int64 {
+	n, err := strconv.ParseInt(p.text, 10, 64)
+	if p.kind != number || err != nil {
+		p.refuse("expected a number of rows, not "+p.shown(), "Write LIMIT 100")
+	}
+	p.advance()
+	return n
+}
+
+// selection reads one SELECT, or a query in parentheses.
+func (p *parser) selection() Select {
+	s := Select{Position: p.token.Position}
+	if p.accept("(") != "" {
+		s.Sub = p.query()
+		p.expect(")")
+		return s
+	}
+	p.expect("SELECT")
+	s.Distinct = p.accept("DISTINCT", "ALL") == "DISTINCT"
+	for more := true; more; more = p.accept(",") != "" {
+		s.Items = append(s.Items, p.item())
+	}
+	p.expect("FROM")
+	s.From = p.table()
+	for p.is("JOIN", "INNER", "LEFT", "RIGHT", "FULL") {
+		s.Joins = append(s.Joins, p.join())
+	}
+	if p.is(",") {
+		p.refuse("a fold has no joins by comma", "Write JOIN … ON a.column = b.column")
+	}
+	if p.accept("WHERE") != "" {
+		s.Where = p.expression()
+	}
+	if p.accept("GROUP") != "" {
+		p.expect("BY")
+		for more := true; more; more = p.accept(",") != "" {
+			s.GroupBy = append(s.GroupBy, p.expression())
+			p.accept("ASC")
+		}
+		if p.is("WITH") {
+			p.lacks(noRollup)
+		}
+	}
+	if p.accept("HAVING") != "" {
+		s.Having = p.expression()
+	}
+	return s
+}
+
+// item reads a column of the result.
+func (p *parser) item() Item {
+	i := Item{Position: p.token.Position}
+	if p.accept("*") != "" {
+		i.Star = true
+		return i
+	}
+	if table, ok := p.starOf(); ok {
+		i.Star, i.Table = true, table
+		return i
+	}
+	from := p.from
+	i.X = p.expression()
+	i.Name = p.src[from:p.previous.to]
+	if c, ok := i.X.(*Column); ok {
+		i.Name = c.Name
+	}
+	switch {
+	case p.accept("AS") != "":
+		if p.kind == text {
+			p.advance()
+			i.Name = p.previous.text
+		} else {
+			i.Name = p.identifier("an alias")
+		}
+	case p.token.isName():
+		i.Name = p.identifier("an alias")
+	}
+	if utf8.RuneCountInString(i.Name) > maxName {
+		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", maxName), "Give it an alias: AS name")
+	}
+	return i
+}
+
+// maxName is the maximum length of the name of a column, in characters.
+const maxName = 64
+
+// starOf reads t.* or s.t.* if it is the next.
+func (p *parser) starOf() (table string, ok bool) {
+	saved := *p
+	for p.token.isName() && p.following.is(".") {
+		if table != "" {
+			table += "."
+		}
+		table += p.text
+		p.advance()
+		p.advance()
+	}
+	if table != "" && p.accept("*") != "" {
+		return table, true
+	}
+	*p = saved
+	return "", false
+}
+
+// table reads a listener or a query in FROM, with its alias.
+func (p *parser) table() Table {
+	t := Table{Position: p.token.Position}
+	if p.accept("(") != "" {
+		if !p.is("SELECT", "(") {
+			p.refuse("expected SELECT, not "+p.shown(), "Joins in parentheses are not supported: write them one after the other")
+		}
+		t.Sub = p.query()
+		p.expect(")")
+		p.accept("AS")
+		t.Alias = p.identifier("an alias of the query in FROM")
+		return t
+	}
+	t.Name = p.identifier("the name of a listener")
+	for p.accept(".") != "" {
+		t.Name += "." + p.identifier("a name")
+	}
+	t.Alias = t.Name
+	if p.accept("AS") != "" || p.token.isName() {
+		t.Alias = p.identifier("an alias")
+	}
+	return t
+}
+
+// join reads a joined table and its condition.
+func (p *parser) join() Join {
+	j := Join{Position: p.token.Position, Kind: Inner}
+	switch kind := p.accept("INNER", "LEFT", "RIGHT", "FULL"); kind {
+	case "LEFT", "RIGHT", "FULL":
+		j.Kind = JoinKind(kind)
+		p.accept("OUTER")
+	}
+	p.expect("JOIN")
+	j.Table = p.table()
+	switch p.accept("ON", "USING") {
+	case "ON":
+		j.On = p.expression()
+	case "USING":
+		p.expect("(")
+		for more := true; more; more = p.accept(",") != "" {
+			at := p.token.Position
+			j.Using = append(j.Using, Column{Position: at, Name: p.identifier("a column")})
+		}
+		p.expect(")")
+	default:
+		p.refuse(fmt.Sprintf("expected ON or USING, not %s", p.shown()), "Every join needs an equality: write ON a.column = b.column")
+	}
+	return j
+}
