@@ -63,7 +63,7 @@ func TestPartial(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	whole, err := s.Inspect.Jobs.Get(t.Context(), v.ID)
-	if err != nil || s.Files.Content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
+	if err != nil || s.Files.Content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n3,,\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}
 	s.Eventually("the file in part is deleted", func() bool {
