@@ -74,7 +74,7 @@ func (b *Builder) Uint(col int, v uint64) {
 func (b *Builder) Float(col int, v float64, bits int) {
 	if b.isNumber(col, v) {
 		c := b.columns[col].next()
-		c.text = appendFloat(c.text, v, bits)
+		c.text = AppendFloat(c.text, v, bits)
 	}
 }
 
@@ -82,7 +82,7 @@ func (b *Builder) Float(col int, v float64, bits int) {
 func (b *Builder) Fixed(col int, v float64, decimals int) {
 	if b.isNumber(col, v) {
 		c := b.columns[col].next()
-		c.text = appendFixed(c.text, v, decimals)
+		c.text = AppendFixed(c.text, v, decimals)
 	}
 }
 
@@ -104,11 +104,19 @@ func (b *Builder) Text(col int, v []byte) {
 		return
 	}
 	c := b.columns[col].next()
-	c.text = append(append(c.text, '"'), v[:plain]...)
-	if plain < len(v) {
-		c.text = appendEscaped(c.text, v[plain:])
+	c.text = appendString(c.text, v, plain)
+}
+
+// AppendString appends UTF-8 text as a JSON string.
+func AppendString(dst, text []byte) []byte { return appendString(dst, text, plainASCII(text)) }
+
+// appendString is AppendString of a text that begins with this number of plain bytes.
+func appendString(dst, text []byte, plain int) []byte {
+	dst = append(append(dst, '"'), text[:plain]...)
+	if plain < len(text) {
+		dst = appendEscaped(dst, text[plain:])
 	}
-	c.text = append(c.text, '"')
+	return append(dst, '"')
 }
 
 // Binary gives the column bytes, as base64 with padding.
@@ -193,10 +201,10 @@ func (b *Builder) dropRow() {
 	}
 }
 
-// appendFloat writes a float as MariaDB and MySQL write a DOUBLE: with an exponent below 1e-15, and
+// AppendFloat writes a float as MariaDB and MySQL write a DOUBLE: with an exponent below 1e-15, and
 // from 1e15 on if it is a whole number; otherwise without. The digits decide, not the bits: 1e15
 // has the same form as a float of 32 and of 64 bits.
-func appendFloat(dst []byte, v float64, bits int) []byte {
+func AppendFloat(dst []byte, v float64, bits int) []byte {
 	if a := math.Abs(v); a == 0 || (a >= 1e-14 && a < 9e14) {
 		return strconv.AppendFloat(dst, v, 'f', -1, bits)
 	}
@@ -217,9 +225,9 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 	return strconv.AppendInt(dst[:e+1], int64(exponent), 10)
 }
 
-// appendFixed writes a float with a fixed number of decimals as MariaDB and MySQL do: the shortest
+// AppendFixed writes a float with a fixed number of decimals as MariaDB and MySQL do: the shortest
 // digits that identify it, then zeros instead of the digits of its exact value.
-func appendFixed(dst []byte, v float64, decimals int) []byte {
+func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
 	have := 0

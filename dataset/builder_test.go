@@ -72,7 +72,7 @@ func TestBuilderFloatsReadBack(t *testing.T) {
 	t.Parallel()
 	for exponent := -1074; exponent < 1024; exponent++ {
 		for _, v := range []float64{math.Ldexp(1, exponent), math.Ldexp(-1.7, exponent)} {
-			got := string(appendFloat(nil, v, 64))
+			got := string(AppendFloat(nil, v, 64))
 			if back, err := strconv.ParseFloat(got, 64); err != nil || back != v {
 				t.Errorf("%g became %s", v, got)
 			}

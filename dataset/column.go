@@ -10,4 +10,8 @@ type Column struct {
 	Fixed    bool        `json:"fixed,omitempty"`     // of a float: it has a fixed number of decimals
 	Zone     string      `json:"time_zone,omitempty"` // zone of datetimes, a name of the tz database; empty: UTC
 	Zerofill int         `json:"zerofill,omitempty"`  // minimum characters of a number, filled with leading zeros
+	Unsigned bool        `json:"unsigned,omitempty"`  // of an integer
+	Digits   int         `json:"digits,omitempty"`    // maximum of a decimal; 0: not known, and neither is its scale
+	// Scale is the number of decimals of a decimal, a fixed float, or the seconds of a time. 0: none, or not known.
+	Scale int `json:"scale,omitempty"`
 }

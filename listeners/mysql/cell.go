@@ -53,6 +53,25 @@ func decimalsOf(rows driver.Rows, column int) (decimals int, fixed bool) {
 	return int(scale), ok && scale < notFixed
 }
 
+// digitsOf returns the maximum number of digits of a decimal column, and the number of decimals of that, of a float
+// with a fixed number of them, and of the seconds of a time.
+func digitsOf(rows driver.Rows, column int, kind report.Kind) (digits, scale int) {
+	types, ok := rows.(driver.RowsColumnTypePrecisionScale)
+	if !ok {
+		return 0, 0
+	}
+	precision, decimals, ok := types.ColumnTypePrecisionScale(column)
+	switch {
+	case !ok || decimals >= notFixed && kind != report.KindDecimal:
+		return 0, 0
+	case kind == report.KindDecimal:
+		return int(precision), int(decimals)
+	case kind == report.KindFloat, kind == report.KindDatetime, kind == report.KindTime:
+		return 0, int(decimals)
+	}
+	return 0, 0
+}
+
 // notFixed is the protocol's number of decimals for a float without a fixed number.
 const notFixed = 31
 

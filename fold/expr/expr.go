@@ -1,0 +1,344 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Column is a column of the rows.
+type Column struct {
+	Table, Name string
+	Type        value.Type
+	Hidden      bool // only its full name finds it, because USING has another one of its name
+}
+
+// Scope is what an expression can use.
+type Scope struct {
+	Columns []Column
+	// Parameters returns the values of a parameter of the report, and their type: one, or those of a list. False: there
+	// is none. Nil: there are no parameters.
+	Parameters func(name string) (values []value.Value, t value.Type, list, ok bool)
+	// Computed are expressions whose values the rows have, by parse.Canonical: the number of the column.
+	Computed map[string]int
+	// Grouped: a column that is not Computed has no single value in a row.
+	Grouped bool
+}
+
+// Expr is an expression that is ready to be computed. It is used by one goroutine at a time.
+type Expr struct {
+	Type value.Type
+	eval func(row [][]byte) (value.Value, error)
+
+	column   int // of the row, plus one; 0: it is computed
+	constant bool
+}
+
+// Eval returns the value in a row, which is valid as long as the cells of the row.
+func (e *Expr) Eval(row [][]byte) (value.Value, error) {
+	v, err := e.eval(row)
+	return e.shown(v), err
+}
+
+// shown rounds a decimal to the scale of its type. As in MariaDB, arithmetic uses the digits that a division has
+// besides; comparisons, groups and results do not.
+func (e *Expr) shown(v value.Value) value.Value {
+	if v.Kind == value.Decimal && e.Type.Kind == value.Decimal && e.Type.Scale >= 0 && v.Dec.Scale > e.Type.Scale {
+		v.Dec = v.Dec.Round(e.Type.Scale)
+	}
+	return v
+}
+
+// Column returns the number of the column whose cell the expression is, unchanged.
+func (e *Expr) Column() (int, bool) { return e.column - 1, e.column > 0 }
+
+// refuse ends the compilation with a mistake; Compile recovers.
+func refuse(at parse.Position, message, remedy string) {
+	panic(&parse.Error{Position: at, Message: message, Remedy: remedy})
+}
+
+// catch returns what refuse has thrown.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *parse.Error:
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+// Compile prepares an expression. The error is a *parse.Error.
+func Compile(e parse.Expr, s *Scope) (compiled *Expr, err error) {
+	defer catch(&err)
+	return s.compile(e), nil
+}
+
+// constant returns an expression with one value.
+func constant(v value.Value, t value.Type) *Expr {
+	return &Expr{Type: t, constant: true, eval: func([][]byte) (value.Value, error) { return v, nil }}
+}
+
+// cell returns the expression of a column of the rows.
+func (s *Scope) cell(i int) *Expr {
+	t := s.Columns[i].Type
+	return &Expr{Type: t, column: i + 1, eval: func(row [][]byte) (value.Value, error) { return value.Decode(row[i], t) }}
+}
+
+func (s *Scope) compile(e parse.Expr) *Expr {
+	if i, ok := s.Computed[parse.Canonical(e)]; ok {
+		return s.cell(i)
+	}
+	switch e := e.(type) {
+	case *parse.Literal:
+		return literal(e)
+	case *parse.Parameter:
+		values, list := s.parameter(e)
+		if list {
+			refuse(e.Position, fmt.Sprintf(":%s is a list, but only one value can stand here", e.Name), "Write IN (:"+e.Name+")")
+		}
+		return values[0]
+	case *parse.Column:
+		return s.columnOf(e)
+	case *parse.Unary:
+		x := s.compile(e.X)
+		if e.Op == "NOT" {
+			return not(x)
+		}
+		return negate(x)
+	case *parse.Binary:
+		l, r := s.compile(e.L), s.compile(e.R)
+		switch e.Op {
+		case "OR", "AND", "XOR":
+			return logic(e.Op, l, r)
+		case "=", "<=>", "<>", "<", "<=", ">", ">=":
+			return comparison(e.Op, l, r)
+		}
+		return arithmetic(e.Op, l, r)
+	case *parse.Is:
+		return is(s.compile(e.X), e.What, e.Not)
+	case *parse.Like:
+		return like(s.compile(e.X), s.compile(e.Pattern), s.escapeOf(e), e.Not)
+	case *parse.Regexp:
+		return matches(e.Position, s.compile(e.X), s.compile(e.Pattern), e.Not)
+	case *parse.In:
+		return in(s.compile(e.X), s.listOf(e.List), e.Not)
+	case *parse.Between:
+		return between(s.compile(e.X), s.compile(e.Low), s.compile(e.High), e.Not)
+	case *parse.Case:
+		return s.compileCase(e)
+	case *parse.Cast:
+		return cast(e.Position, s.compile(e.X), e.Type)
+	case *parse.Collate:
+		if e.Name != "binary" && e.Name != "utf8mb4_bin" {
+			refuse(e.Position, "a fold compares texts by their bytes", "Write COLLATE utf8mb4_bin, or compare LOWER(a) with LOWER(b)")
+		}
+		return s.compile(e.X)
+	case *parse.Call:
+		return s.call(e)
+	}
+	refuse(e.Pos(), fmt.Sprintf("an expression of type %T", e), "Remove it")
+	return nil
+}
+
+func (s *Scope) compileAll(all []parse.Expr) []*Expr {
+	compiled := make([]*Expr, len(all))
+	for i, e := range all {
+		compiled[i] = s.compile(e)
+	}
+	return compiled
+}
+
+// parameter returns the values of a parameter.
+func (s *Scope) parameter(e *parse.Parameter) (all []*Expr, list bool) {
+	if s.Parameters != nil {
+		values, t, list, ok := s.Parameters(e.Name)
+		for _, v := range values {
+			all = append(all, constant(v, t))
+		}
+		if ok {
+			return all, list
+		}
+	}
+	refuse(e.Position, "the report has no parameter "+e.Name, "Declare it in parameters")
+	return nil, false
+}
+
+// listOf compiles the values of IN; a parameter that is a list is all of its values, and an empty one is NULL.
+func (s *Scope) listOf(items []parse.Expr) []*Expr {
+	var all []*Expr
+	for _, item := range items {
+		p, ok := item.(*parse.Parameter)
+		if !ok {
+			all = append(all, s.compile(item))
+			continue
+		}
+		values, _ := s.parameter(p)
+		all = append(all, values...)
+	}
+	if len(all) == 0 {
+		all = append(all, constant(value.Value{}, value.Type{Kind: value.Null}))
+	}
+	return all
+}
+
+// columnOf returns the expression of a column.
+func (s *Scope) columnOf(c *parse.Column) *Expr {
+	i := s.find(c)
+	if s.Grouped {
+		refuse(c.Position, fmt.Sprintf("%s has no single value in a group", c.Name),
+			fmt.Sprintf("Add it to GROUP BY, or write MIN(%s) or MAX(%s)", c.Name, c.Name))
+	}
+	return s.cell(i)
+}
+
+// Find returns the number of a column. The error is a *parse.Error.
+func (s *Scope) Find(c *parse.Column) (i int, err error) {
+	defer catch(&err)
+	return s.find(c), nil
+}
+
+func (s *Scope) find(c *parse.Column) int {
+	found := -1
+	var names, tables []string
+	for i, other := range s.Columns {
+		if other.Name == "" {
+			continue // computed
+		}
+		names, tables = append(names, other.Name), append(tables, other.Table)
+		if !strings.EqualFold(other.Name, c.Name) || c.Table == "" && other.Hidden ||
+			c.Table != "" && !isCalled(other.Table, c.Table) {
+			continue
+		}
+		if found >= 0 {
+			refuse(c.Position, fmt.Sprintf("several tables have the column %s", c.Name),
+				fmt.Sprintf("Write %s.%s or %s.%s", s.Columns[found].Table, c.Name, other.Table, c.Name))
+		}
+		found = i
+	}
+	switch {
+	case found >= 0:
+		return found
+	case c.Table != "" && !slices.ContainsFunc(tables, func(t string) bool { return isCalled(t, c.Table) }):
+		refuse(c.Position, "the query has no table "+c.Table, report.DidYouMean(c.Table, slices.Compact(slices.Clone(tables))))
+	}
+	refuse(c.Position, "no table has a column "+c.Name, report.DidYouMean(c.Name, slices.Compact(names)))
+	return -1
+}
+
+// isCalled tells whether a query can call a table by a name: its alias, or the last part of it.
+func isCalled(table, name string) bool {
+	return table == name || strings.HasSuffix(table, "."+name)
+}
+
+// literal returns the value of a constant.
+func literal(e *parse.Literal) *Expr {
+	text := []byte(e.Text)
+	switch e.Kind {
+	case parse.Null:
+		return constant(value.Value{}, value.Type{Kind: value.Null})
+	case parse.True, parse.False:
+		return constant(value.OfBool(e.Kind == parse.True), value.Type{Kind: value.Integer})
+	case parse.Integer:
+		if v, err := value.Decode(text, value.Type{Kind: value.Integer}); err == nil {
+			return constant(v, value.Type{Kind: value.Integer, Unsigned: v.Unsigned})
+		}
+		return decimalLiteral(e)
+	case parse.Decimal:
+		return decimalLiteral(e)
+	case parse.Float:
+		v, err := value.Decode(text, value.Type{Kind: value.Double, Scale: value.Floating})
+		if err != nil {
+			refuse(e.Position, "the number is out of range", "Use a smaller exponent")
+		}
+		return constant(v, value.Type{Kind: value.Double, Scale: value.Floating})
+	case parse.Hex:
+		return constant(value.Value{Kind: value.Binary, Bytes: text}, value.Type{Kind: value.Binary})
+	case parse.Date, parse.Time, parse.Datetime:
+		kind := map[parse.LiteralKind]value.Kind{parse.Date: value.Date, parse.Time: value.Time, parse.Datetime: value.Datetime}[e.Kind]
+		v, ok := value.ParseTemporal(text, kind)
+		if !ok {
+			refuse(e.Position, fmt.Sprintf("not a valid %s: %q", kind, report.Shorten(e.Text)), "Write DATE '2024-02-29', TIME '10:00:00' or TIMESTAMP '2024-02-29 10:00:00'")
+		}
+		return constant(v, value.Type{Kind: kind, Scale: fractionOf(e.Text)})
+	}
+	return constant(value.OfText(text), value.Type{Kind: value.Text})
+}
+
+// fractionOf returns the number of digits after the point.
+func fractionOf(text string) int {
+	if at := strings.LastIndexByte(text, '.'); at >= 0 {
+		return min(len(text)-at-1, 6)
+	}
+	return 0
+}
+
+func decimalLiteral(e *parse.Literal) *Expr {
+	d, ok := value.ParseDec([]byte(e.Text))
+	if !ok || d.Digits() > 65 {
+		refuse(e.Position, "the number has more than 65 digits", "Write it with an exponent, as a double")
+	}
+	return constant(value.OfDec(d), value.Type{Kind: value.Decimal, Scale: d.Scale})
+}
+
+// apply returns an expression that computes its value from those of others.
+func apply(t value.Type, args []*Expr, f func(args []value.Value) (value.Value, error)) *Expr {
+	values := make([]value.Value, len(args))
+	all := true
+	for _, a := range args {
+		all = all && a.constant
+	}
+	e := &Expr{Type: t, constant: all, eval: func(row [][]byte) (value.Value, error) {
+		for i, a := range args {
+			v, err := a.eval(row)
+			if err != nil {
+				return v, err
+			}
+			values[i] = v
+		}
+		return f(values)
+	}}
+	if !all || len(args) == 0 {
+		return e
+	}
+	if v, err := e.eval(nil); err == nil { // a constant is computed once
+		return constant(v, t)
+	}
+	return e
+}
+
+// strict is apply with NULL if an argument is NULL.
+func strict(t value.Type, args []*Expr, f func(args []value.Value) (value.Value, error)) *Expr {
+	return apply(t, args, func(args []value.Value) (value.Value, error) {
+		for _, v := range args {
+			if v.IsNull() {
+				return value.Value{}, nil
+			}
+		}
+		return f(args)
+	})
+}
+
+// textOf returns the text of a value of an expression.
+func textOf(v value.Value, e *Expr) []byte {
+	if v.Kind.IsText() {
+		return v.Bytes
+	}
+	return v.AppendText(nil, e.Type)
+}
+
+// Converted returns a column of the rows as a value of another type, which Unify returned for it.
+func (s *Scope) Converted(column int, t value.Type) *Expr {
+	from := s.cell(column)
+	if from.Type == t {
+		return from
+	}
+	return &Expr{Type: t, eval: func(row [][]byte) (value.Value, error) {
+		v, err := from.eval(row)
+		return Convert(v, from.Type, t), err
+	}}
+}

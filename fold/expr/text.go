@@ -1,0 +1,269 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
+)
+
+// textFunctions are the functions of texts. Positions and lengths are those of characters, but of LENGTH.
+var textFunctions = map[string]function{
+	"CONCAT":           {1, -1, concat},
+	"CONCAT_WS":        {2, -1, concatWith},
+	"SUBSTRING":        {2, 3, substring},
+	"SUBSTR":           {2, 3, substring},
+	"MID":              {3, 3, substring},
+	"LEFT":             {2, 2, func(c *call) *Expr { return cut(c, func(b []byte, n int64) []byte { return left(b, n, false) }) }},
+	"RIGHT":            {2, 2, func(c *call) *Expr { return cut(c, right) }},
+	"TRIM":             {1, 2, func(c *call) *Expr { return trim(c, true, true) }},
+	"LTRIM":            {1, 2, func(c *call) *Expr { return trim(c, true, false) }},
+	"RTRIM":            {1, 2, func(c *call) *Expr { return trim(c, false, true) }},
+	"UPPER":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToUpper) }},
+	"UCASE":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToUpper) }},
+	"LOWER":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToLower) }},
+	"LCASE":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToLower) }},
+	"REVERSE":          {1, 1, func(c *call) *Expr { return textToText(c, reverse) }},
+	"LENGTH":           {1, 1, func(c *call) *Expr { return textToInt(c, func(b []byte) int { return len(b) }) }},
+	"OCTET_LENGTH":     {1, 1, func(c *call) *Expr { return textToInt(c, func(b []byte) int { return len(b) }) }},
+	"CHAR_LENGTH":      {1, 1, func(c *call) *Expr { return textToInt(c, characters) }},
+	"CHARACTER_LENGTH": {1, 1, func(c *call) *Expr { return textToInt(c, characters) }},
+	"REPLACE":          {3, 3, replace},
+	"REPEAT":           {2, 2, repeat},
+	"LPAD":             {3, 3, func(c *call) *Expr { return pad(c, true) }},
+	"RPAD":             {3, 3, func(c *call) *Expr { return pad(c, false) }},
+	"INSTR":            {2, 2, func(c *call) *Expr { return locate(c, c.args[1], c.args[0]) }},
+	"LOCATE":           {2, 2, func(c *call) *Expr { return locate(c, c.args[0], c.args[1]) }},
+	"JSON_VALUE":       {2, 2, jsonValue},
+}
+
+// maxText is the maximum size of a text that a function makes.
+const maxText = 16 << 20
+
+// texts is strict with the texts of all arguments.
+func texts(t value.Type, args []*Expr, f func(texts [][]byte) (value.Value, error)) *Expr {
+	all := make([][]byte, len(args))
+	return strict(t, args, func(values []value.Value) (value.Value, error) {
+		for i, v := range values {
+			all[i] = textOf(v, args[i])
+		}
+		return f(all)
+	})
+}
+
+func textToText(c *call, f func([]byte) []byte) *Expr {
+	return texts(text, c.args, func(all [][]byte) (value.Value, error) { return value.OfText(f(all[0])), nil })
+}
+
+func textToInt(c *call, f func([]byte) int) *Expr {
+	return texts(integer, c.args, func(all [][]byte) (value.Value, error) { return value.OfInt(int64(f(all[0]))), nil })
+}
+
+func concat(c *call) *Expr {
+	return texts(text, c.args, func(all [][]byte) (value.Value, error) { return value.OfText(bytes.Join(all, nil)), nil })
+}
+
+// concatWith skips NULLs after the separator.
+func concatWith(c *call) *Expr {
+	return apply(text, c.args, func(args []value.Value) (value.Value, error) {
+		if args[0].IsNull() {
+			return value.Value{}, nil
+		}
+		var parts [][]byte
+		for i, v := range args[1:] {
+			if !v.IsNull() {
+				parts = append(parts, textOf(v, c.args[i+1]))
+			}
+		}
+		return value.OfText(bytes.Join(parts, textOf(args[0], c.args[0]))), nil
+	})
+}
+
+// characters counts characters.
+func characters(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c&0xC0 != 0x80 {
+			n++
+		}
+	}
+	return n
+}
+
+// offset returns the offset of a character, from 0, or the length of the text.
+func offset(b []byte, n int64) int {
+	if n >= int64(len(b)) {
+		return len(b)
+	}
+	at := 0
+	for ; n > 0 && at < len(b); n-- {
+		at += runeLength(b[at:])
+	}
+	return at
+}
+
+// left returns the first characters or bytes.
+func left(b []byte, n int64, octets bool) []byte {
+	if octets {
+		return b[:max(0, min(n, int64(len(b))))]
+	}
+	return b[:offset(b, max(0, n))]
+}
+
+// right returns the last characters.
+func right(b []byte, n int64) []byte {
+	return b[offset(b, max(0, int64(characters(b))-max(0, n))):]
+}
+
+// cut computes LEFT and RIGHT.
+func cut(c *call, f func(b []byte, n int64) []byte) *Expr {
+	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+		return value.OfText(f(textOf(args[0], c.args[0]), count(args[1]))), nil
+	})
+}
+
+// count returns a number of characters; an unsigned number beyond the int64s is the maximum.
+func count(v value.Value) int64 {
+	n := v.ToInt()
+	if n.Unsigned {
+		return 1<<63 - 1
+	}
+	return n.Int
+}
+
+// substring has positions from 1; a negative one counts from the end.
+func substring(c *call) *Expr {
+	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+		b, from := textOf(args[0], c.args[0]), count(args[1])
+		length := int64(1<<62 - 1)
+		if len(args) == 3 {
+			length = count(args[2])
+		}
+		n := int64(characters(b))
+		if from < 0 {
+			from += n + 1
+		}
+		if from <= 0 || from > n || length <= 0 {
+			return value.OfText(nil), nil
+		}
+		b = b[offset(b, from-1):]
+		return value.OfText(left(b, length, false)), nil
+	})
+}
+
+// trim removes spaces, or another text, from the ends.
+func trim(c *call, start, end bool) *Expr {
+	return texts(text, c.args, func(all [][]byte) (value.Value, error) {
+		b, what := all[0], []byte(" ")
+		if len(all) == 2 {
+			what = all[1]
+		}
+		for start && len(what) > 0 && bytes.HasPrefix(b, what) {
+			b = b[len(what):]
+		}
+		for end && len(what) > 0 && bytes.HasSuffix(b, what) {
+			b = b[:len(b)-len(what)]
+		}
+		return value.OfText(b), nil
+	})
+}
+
+func reverse(b []byte) []byte {
+	out := make([]byte, len(b))
+	for at := 0; at < len(b); {
+		n := runeLength(b[at:])
+		copy(out[len(b)-at-n:], b[at:at+n])
+		at += n
+	}
+	return out
+}
+
+func replace(c *call) *Expr {
+	return texts(text, c.args, func(all [][]byte) (value.Value, error) {
+		if len(all[1]) == 0 {
+			return value.OfText(all[0]), nil
+		}
+		return value.OfText(bytes.ReplaceAll(all[0], all[1], all[2])), nil
+	})
+}
+
+// repeat and pad are NULL if the text is too large.
+func repeat(c *call) *Expr {
+	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+		b, n := textOf(args[0], c.args[0]), count(args[1])
+		if n <= 0 || len(b) == 0 {
+			return value.OfText(nil), nil
+		}
+		if n > maxText/int64(len(b)) {
+			return value.Value{}, nil
+		}
+		return value.OfText(bytes.Repeat(b, int(n))), nil
+	})
+}
+
+func pad(c *call, atLeft bool) *Expr {
+	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+		b, n, with := textOf(args[0], c.args[0]), count(args[1]), textOf(args[2], c.args[2])
+		missing := n - int64(characters(b))
+		switch {
+		case n < 0 || n > maxText:
+			return value.Value{}, nil
+		case missing <= 0:
+			return value.OfText(left(b, n, false)), nil
+		case len(with) == 0:
+			return value.OfText(nil), nil
+		}
+		fill := left(bytes.Repeat(with, int(missing)/characters(with)+1), missing, false)
+		if atLeft {
+			return value.OfText(append(fill, b...)), nil
+		}
+		return value.OfText(append(b[:len(b):len(b)], fill...)), nil
+	})
+}
+
+// locate returns the position of a text in another, from 1; 0: it is not there.
+func locate(c *call, what, in *Expr) *Expr {
+	_ = c
+	return texts(integer, []*Expr{what, in}, func(all [][]byte) (value.Value, error) {
+		at := bytes.Index(all[1], all[0])
+		if at < 0 {
+			return value.OfInt(0), nil
+		}
+		return value.OfInt(int64(characters(all[1][:at]) + 1)), nil
+	})
+}
+
+// jsonValue returns the scalar at a path of a document, as a text; NULL if there is none.
+func jsonValue(c *call) *Expr {
+	v, err := c.args[1].eval(nil)
+	if !c.args[1].constant || err != nil || v.IsNull() {
+		refuse(c.Args[1].Pos(), "not a constant path", "Write the path as a text, such as '$.user.id'")
+	}
+	path, wrong := report.ParseJSONPath(string(textOf(v, c.args[1])))
+	if wrong != nil {
+		refuse(c.Args[1].Pos(), "the path is "+wrong.Message, wrong.Remedy)
+	}
+	return texts(text, c.args[:1], func(all [][]byte) (value.Value, error) {
+		var document any
+		decoder := json.NewDecoder(bytes.NewReader(all[0]))
+		decoder.UseNumber()
+		if decoder.Decode(&document) != nil {
+			return value.Value{}, nil
+		}
+		found, ok := path.Find(document)
+		if !ok {
+			return value.Value{}, nil
+		}
+		switch found := found.(type) {
+		case string:
+			return value.OfText([]byte(found)), nil
+		case json.Number:
+			return value.OfText([]byte(found.String())), nil
+		case bool:
+			return value.OfText([]byte(strings.ToLower(map[bool]string{true: "1", false: "0"}[found]))), nil
+		}
+		return value.Value{}, nil
+	})
+}

@@ -1,0 +1,204 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/expr"
+	"github.com/fanfold/fanfold/fold/op"
+	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Dataset is the result of a listener. It is that of package fold.
+type Dataset interface {
+	// Columns returns the columns of every chunk.
+	Columns() []dataset.Column
+	// Chunks returns the number of chunks.
+	Chunks() int64
+	// Chunk reads chunk n, counted from 0, with only these columns, in this order. The chunk stays valid.
+	Chunk(n int64, columns []int) (*dataset.Chunk, error)
+}
+
+// Plan is a query over datasets whose names and types are known.
+type Plan struct {
+	root    *node
+	columns []dataset.Column
+	tables  []*table
+	lines   []string // of EXPLAIN
+}
+
+// node is a part of a plan that makes rows.
+type node struct {
+	columns []expr.Column
+	run     func(m *op.Memory, to op.Output) error
+}
+
+// planner makes a Plan.
+type planner struct {
+	datasets   map[string]Dataset
+	parameters func(name string) ([]value.Value, value.Type, bool, bool)
+	plan       *Plan
+	depth      int
+}
+
+// New returns the plan of a query over datasets, by the name of the listener. parameters is that of expr.Scope. The
+// error is a *parse.Error.
+func New(
+	q *parse.Query, datasets map[string]Dataset, parameters func(name string) ([]value.Value, value.Type, bool, bool),
+) (plan *Plan, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *parse.Error:
+			plan, err = nil, r
+		default:
+			panic(r)
+		}
+	}()
+	p := &planner{datasets: datasets, parameters: parameters, plan: &Plan{}}
+	p.plan.root = p.query(q)
+	for _, c := range p.plan.root.columns {
+		p.plan.columns = append(p.plan.columns, c.Type.Column(c.Name))
+	}
+	return p.plan, nil
+}
+
+// refuse ends the planning with a mistake.
+func refuse(at parse.Position, message, remedy string) {
+	panic(&parse.Error{Position: at, Message: message, Remedy: remedy})
+}
+
+// must returns a result, or ends the planning with its mistake.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// explain adds a line to EXPLAIN.
+func (p *planner) explain(format string, args ...any) {
+	p.plan.lines = append(p.plan.lines, strings.Repeat("  ", p.depth)+fmt.Sprintf(format, args...))
+}
+
+// Columns returns the columns of the rows.
+func (p *Plan) Columns() []dataset.Column { return p.columns }
+
+// Explain says, one step a line, what Run does.
+func (p *Plan) Explain() []string { return p.lines }
+
+// Needed returns the columns that the query uses, by listener, in the order of the listener.
+func (p *Plan) Needed() map[string][]string {
+	needed := map[string][]string{}
+	for _, t := range p.tables {
+		names := needed[t.listener]
+		for i, c := range t.all {
+			if t.used[i] && !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+		needed[t.listener] = names
+	}
+	return needed
+}
+
+// Run passes the rows of the query on, and ends them. The first error of a dataset, an expression or the output ends
+// it.
+func (p *Plan) Run(m *op.Memory, to op.Output) error { return p.root.run(m, to) }
+
+// table is a listener in FROM.
+type table struct {
+	listener string
+	set      Dataset
+	all      []dataset.Column
+	used     []bool
+}
+
+// scan returns the node of a listener.
+func (p *planner) scan(t parse.Table) (*node, *table) {
+	set := p.datasets[t.Name]
+	if set == nil {
+		names := make([]string, 0, len(p.datasets))
+		for name := range p.datasets {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		refuse(t.Position, fmt.Sprintf("the report has no listener %s", t.Name), report.DidYouMean(t.Name, names))
+	}
+	of := &table{listener: t.Name, set: set, all: set.Columns()}
+	of.used = make([]bool, len(of.all))
+	p.plan.tables = append(p.plan.tables, of)
+	n := &node{run: of.run}
+	for _, c := range of.all {
+		n.columns = append(n.columns, expr.Column{Table: t.Alias, Name: c.Name, Type: value.TypeOf(c)})
+	}
+	return n, of
+}
+
+// run passes the rows of the listener on. Cells of unused columns are nil.
+func (t *table) run(_ *op.Memory, to op.Output) error {
+	var numbers []int
+	for i, used := range t.used {
+		if used {
+			numbers = append(numbers, i)
+		}
+	}
+	if len(numbers) == 0 && len(t.all) > 0 {
+		numbers = []int{0} // for the number of rows
+	}
+	row := make(op.Row, len(t.all))
+	for n := range t.set.Chunks() {
+		chunk, err := t.set.Chunk(n, numbers)
+		if err != nil {
+			return fmt.Errorf("dataset of listener %q: %w", t.listener, err)
+		}
+		for r := range chunk.Rows() {
+			for i, column := range numbers {
+				row[column] = chunk.Cell(i, r)
+			}
+			if err := to.Add(row); err == op.ErrEnough {
+				return to.End()
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	return to.End()
+}
+
+// cells returns the function that sets the cells of expressions.
+func cells(all []*expr.Expr) func(into, row op.Row) error {
+	buffers := make([][]byte, len(all))
+	return func(into, row op.Row) error {
+		for i, e := range all {
+			if column, ok := e.Column(); ok {
+				into[i] = row[column]
+				continue
+			}
+			v, err := e.Eval(row)
+			if err != nil {
+				return err
+			}
+			if v.IsNull() {
+				into[i] = nil
+				continue
+			}
+			buffers[i] = v.AppendCell(buffers[i][:0], e.Type)
+			into[i] = buffers[i]
+		}
+		return nil
+	}
+}
+
+// truth returns a condition as a function.
+func truth(e *expr.Expr) func(row op.Row) (bool, error) {
+	return func(row op.Row) (bool, error) {
+		v, err := e.Eval(row)
+		is, _ := v.Truth()
+		return is, err
+	}
+}

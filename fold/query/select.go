@@ -1,0 +1,424 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/fold/expr"
+	"github.com/fanfold/fanfold/fold/op"
+	"github.com/fanfold/fanfold/fold/parse"
+)
+
+// selecting is a SELECT in the making.
+type selecting struct {
+	*planner
+	*parse.Select
+	orders []parse.Order
+	scope  *expr.Scope
+	tables []*source
+	items  []parse.Item // without stars
+}
+
+// source is a table of FROM.
+type source struct {
+	*node
+	alias string
+	of    *table // nil: a query
+	from  int    // number of its first column
+	join  *join  // nil: the first
+	where []parse.Expr
+}
+
+// selection plans a SELECT with its order and limit.
+func (p *planner) selection(s *parse.Select, orders []parse.Order, limit *parse.Limit) *node {
+	b := &selecting{planner: p, Select: s, orders: orders, scope: &expr.Scope{Parameters: p.parameters}}
+	b.addTable(s.From, nil)
+	for i := range s.Joins {
+		b.addTable(s.Joins[i].Table, &s.Joins[i])
+	}
+	b.expandItems()
+	b.qualifyAll()
+	b.splitWhere()
+	for _, t := range b.tables[1:] {
+		b.prepareJoin(t)
+	}
+	for _, t := range b.tables {
+		b.explainTable(t)
+	}
+	return b.finish(limit)
+}
+
+// addTable adds a table, whose columns follow those before it.
+func (b *selecting) addTable(t parse.Table, j *parse.Join) {
+	s := &source{alias: t.Alias, from: len(b.scope.Columns)}
+	if slices.ContainsFunc(b.tables, func(other *source) bool { return other.alias == t.Alias }) {
+		refuse(t.Position, fmt.Sprintf("two tables are called %s", t.Alias), "Give one of them an alias: AS name")
+	}
+	if t.Sub != nil {
+		b.depth++
+		s.node = b.query(t.Sub)
+		b.depth--
+		columns := slices.Clone(s.columns)
+		for i := range columns {
+			columns[i].Table, columns[i].Hidden = t.Alias, false
+		}
+		s.node = &node{columns, s.run}
+	} else {
+		s.node, s.of = b.scan(t)
+	}
+	if j != nil {
+		s.join = &join{Join: j}
+		b.hideUsing(s)
+	}
+	b.scope.Columns = append(b.scope.Columns, s.columns...)
+	b.tables = append(b.tables, s)
+}
+
+// hideUsing hides one of two columns that USING joins, and makes the conditions of USING those of ON.
+func (b *selecting) hideUsing(s *source) {
+	j := s.join.Join
+	if j.Kind == parse.Full && j.Using != nil {
+		refuse(j.Position, "FULL JOIN … USING", "Write ON a.column = b.column, and COALESCE(a.column, b.column) in the SELECT")
+	}
+	right := &expr.Scope{Columns: slices.Clone(s.columns)}
+	for i := range j.Using {
+		c := j.Using[i]
+		l, r := must(b.scope.Find(&c)), must(right.Find(&c))
+		left := b.scope.Columns[l]
+		equal := &parse.Binary{Position: c.Position, Op: "=",
+			L: &parse.Column{Position: c.Position, Table: left.Table, Name: left.Name},
+			R: &parse.Column{Position: c.Position, Table: s.alias, Name: c.Name}}
+		if j.On == nil {
+			j.On = equal
+		} else {
+			j.On = &parse.Binary{Position: c.Position, Op: "AND", L: j.On, R: equal}
+		}
+		if j.Kind == parse.Right {
+			b.scope.Columns[l].Hidden = true
+		} else {
+			s.columns = slices.Clone(s.columns)
+			s.columns[r].Hidden = true
+		}
+	}
+}
+
+// expandItems replaces * and t.* by their columns, and checks the names.
+func (b *selecting) expandItems() {
+	for _, item := range b.Items {
+		if !item.Star {
+			b.items = append(b.items, item)
+			continue
+		}
+		before := len(b.items)
+		add := func(c expr.Column) {
+			x := &parse.Column{Position: item.Position, Table: c.Table, Name: c.Name}
+			b.items = append(b.items, parse.Item{Position: item.Position, X: x, Name: c.Name})
+		}
+		for _, c := range b.scope.Columns { // as in SQL, * begins with the columns of USING
+			if item.Table == "" && !c.Hidden && b.isUsed(c.Name) {
+				add(c)
+			}
+		}
+		for _, c := range b.scope.Columns {
+			if item.Table == "" && !c.Hidden && !b.isUsed(c.Name) ||
+				item.Table != "" && (c.Table == item.Table || strings.HasSuffix(c.Table, "."+item.Table)) {
+				add(c)
+			}
+		}
+		if len(b.items) == before {
+			refuse(item.Position, "the query has no table "+item.Table, "Name a table of FROM")
+		}
+	}
+	first := map[string]bool{}
+	for _, item := range b.items {
+		if name := strings.ToLower(item.Name); first[name] {
+			refuse(item.Position, fmt.Sprintf("two columns are called %s", item.Name), "Give one of them an alias: AS name")
+		} else {
+			first[name] = true
+		}
+	}
+}
+
+// isUsed tells whether a USING has a column of a name.
+func (b *selecting) isUsed(name string) bool {
+	return slices.ContainsFunc(b.tables, func(t *source) bool {
+		return t.join != nil && slices.ContainsFunc(t.join.Using, func(c parse.Column) bool { return strings.EqualFold(c.Name, name) })
+	})
+}
+
+// qualifyAll finds the columns of all expressions, so that equal expressions have the same text.
+func (b *selecting) qualifyAll() {
+	for i := range b.items {
+		b.qualify(b.items[i].X)
+	}
+	if b.Where != nil {
+		b.noAggregates(b.Where, "WHERE", "Use HAVING")
+		b.qualify(b.Where)
+	}
+	for _, t := range b.tables {
+		if t.join != nil {
+			b.noAggregates(t.join.On, "ON", "Use HAVING")
+			b.qualify(t.join.On)
+		}
+	}
+	for i, x := range b.GroupBy {
+		if n, ok := position(x, len(b.items)); ok {
+			b.GroupBy[i] = b.items[n].X
+		} else if item, ok := b.alias(x); ok && !b.isColumn(x) {
+			b.GroupBy[i] = item.X
+		} else {
+			b.qualify(x)
+		}
+		b.noAggregates(b.GroupBy[i], "GROUP BY", "Group by columns, and use HAVING")
+	}
+	for i, o := range b.orders {
+		if n, ok := position(o.X, len(b.items)); ok {
+			b.orders[i].X = b.items[n].X
+		} else if item, ok := b.alias(o.X); ok {
+			b.orders[i].X = item.X
+		} else {
+			b.orders[i].X = b.withAliases(o.X)
+		}
+	}
+	if b.Having != nil {
+		b.Having = b.withAliases(b.Having)
+	}
+}
+
+func (b *selecting) noAggregates(e parse.Expr, where, remedy string) {
+	all := map[string]*parse.Call{}
+	expr.Aggregates(e, all)
+	for _, c := range all {
+		refuse(c.Position, fmt.Sprintf("%s in %s", c.Name, where), remedy)
+	}
+}
+
+// alias returns the item that a name without a table calls.
+func (b *selecting) alias(e parse.Expr) (parse.Item, bool) {
+	c, ok := e.(*parse.Column)
+	if !ok || c.Table != "" {
+		return parse.Item{}, false
+	}
+	i := slices.IndexFunc(b.items, func(item parse.Item) bool { return strings.EqualFold(item.Name, c.Name) })
+	if i < 0 {
+		return parse.Item{}, false
+	}
+	return b.items[i], true
+}
+
+// isColumn tells whether a name is that of a column of FROM.
+func (b *selecting) isColumn(e parse.Expr) bool {
+	_, err := b.scope.Find(e.(*parse.Column))
+	return err == nil
+}
+
+// withAliases replaces the names of items by their expressions, and qualifies the other names.
+func (b *selecting) withAliases(e parse.Expr) parse.Expr {
+	if item, ok := b.alias(e); ok {
+		return item.X
+	}
+	switch e := e.(type) {
+	case *parse.Column:
+		b.qualify(e)
+	case *parse.Call:
+		if expr.IsAggregate(e) {
+			b.qualify(e)
+			return e
+		}
+		for i := range e.Args {
+			e.Args[i] = b.withAliases(e.Args[i])
+		}
+	case *parse.Unary:
+		e.X = b.withAliases(e.X)
+	case *parse.Binary:
+		e.L, e.R = b.withAliases(e.L), b.withAliases(e.R)
+	case *parse.Is:
+		e.X = b.withAliases(e.X)
+	case *parse.Like:
+		e.X, e.Pattern = b.withAliases(e.X), b.withAliases(e.Pattern)
+	case *parse.In:
+		e.X = b.withAliases(e.X)
+		for i := range e.List {
+			e.List[i] = b.withAliases(e.List[i])
+		}
+	case *parse.Between:
+		e.X, e.Low, e.High = b.withAliases(e.X), b.withAliases(e.Low), b.withAliases(e.High)
+	default:
+		b.qualify(e)
+	}
+	return e
+}
+
+// qualify gives the columns of an expression the names of their tables, and marks them as used.
+func (b *selecting) qualify(e parse.Expr) {
+	if c, ok := e.(*parse.Column); ok {
+		i := must(b.scope.Find(c))
+		c.Table, c.Name = b.scope.Columns[i].Table, b.scope.Columns[i].Name
+		for _, t := range b.tables {
+			if t.of != nil && i >= t.from && i < t.from+len(t.columns) {
+				t.of.used[i-t.from] = true
+			}
+		}
+		return
+	}
+	for _, x := range parse.Children(e) {
+		b.qualify(x)
+	}
+}
+
+// needs returns the numbers of the tables that an expression uses.
+func (b *selecting) needs(e parse.Expr) []int {
+	var all []int
+	if c, ok := e.(*parse.Column); ok {
+		i := must(b.scope.Find(c))
+		for n, t := range b.tables {
+			if i >= t.from && i < t.from+len(t.columns) {
+				return []int{n}
+			}
+		}
+	}
+	for _, x := range parse.Children(e) {
+		for _, n := range b.needs(x) {
+			if !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// conjuncts splits a condition at its ANDs.
+func conjuncts(e parse.Expr) []parse.Expr {
+	if and, ok := e.(*parse.Binary); ok && and.Op == "AND" {
+		return append(conjuncts(and.L), conjuncts(and.R)...)
+	}
+	if e == nil {
+		return nil
+	}
+	return []parse.Expr{e}
+}
+
+// splitWhere moves the conditions that need one table to that table, if no join adds rows without it.
+func (b *selecting) splitWhere() {
+	var rest parse.Expr
+	for _, c := range conjuncts(b.Where) {
+		if needs := b.needs(c); len(needs) == 1 && b.canFilter(needs[0]) {
+			b.tables[needs[0]].where = append(b.tables[needs[0]].where, c)
+			continue
+		}
+		if rest == nil {
+			rest = c
+		} else {
+			rest = &parse.Binary{Position: c.Pos(), Op: "AND", L: rest, R: c}
+		}
+	}
+	b.Where = rest
+}
+
+// canFilter tells whether a table can be filtered before the joins: no row has NULLs in its place.
+func (b *selecting) canFilter(n int) bool {
+	for i, t := range b.tables[1:] {
+		kind := t.join.Kind
+		if kind == parse.Full || kind == parse.Right && n <= i || kind == parse.Left && n == i+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// rows returns the output of a table that takes all of its rows, and passes on those that its conditions keep.
+func (b *selecting) filtered(t *source, to op.Output) op.Output {
+	scope := &expr.Scope{Columns: t.columns, Parameters: b.parameters}
+	for _, c := range t.where {
+		to = &op.Filter{To: to, Keep: truth(must(expr.Compile(c, scope)))}
+	}
+	return to
+}
+
+func (b *selecting) explainTable(t *source) {
+	name := t.alias
+	if t.of != nil && t.of.listener != t.alias {
+		name = t.of.listener + " as " + t.alias
+	}
+	text := "read " + name
+	if t.join != nil {
+		text = fmt.Sprintf("%s join %s on %d keys", strings.ToLower(string(t.join.Kind)), name, len(t.join.left))
+		if t.join.rest != nil {
+			text += " and a condition"
+		}
+	}
+	if len(t.where) > 0 {
+		text += fmt.Sprintf(", filtered by %d conditions", len(t.where))
+	}
+	b.explain("%s", text)
+}
+
+// finish plans what follows the joins: WHERE, groups, HAVING, ORDER BY, the items, DISTINCT and LIMIT.
+func (b *selecting) finish(limit *parse.Limit) *node {
+	var where *expr.Expr
+	if b.Where != nil {
+		where = must(expr.Compile(b.Where, b.scope))
+		b.explain("filter")
+	}
+	g := b.grouping()
+	scope := b.scope
+	if g != nil {
+		scope = g.scope
+	}
+	var having *expr.Expr
+	if b.Having != nil {
+		having = must(expr.Compile(b.Having, scope))
+		b.explain("filter groups")
+	}
+	items, n := make([]*expr.Expr, len(b.items)), &node{}
+	for i, item := range b.items {
+		items[i] = must(expr.Compile(item.X, scope))
+		n.columns = append(n.columns, expr.Column{Name: item.Name, Type: items[i].Type})
+	}
+	var keys []*expr.Expr
+	var desc []bool
+	for _, o := range b.orders {
+		keys, desc = append(keys, must(expr.Compile(o.X, scope))), append(desc, o.Desc)
+	}
+	if b.Distinct {
+		b.explain("distinct")
+		keys = b.orderOfItems(n)
+	}
+	b.explainEnd(len(keys), limit)
+	n.run = func(m *op.Memory, to op.Output) error {
+		to = limited(to, limit)
+		if b.Distinct {
+			to = distinct(m, sorted(m, to, keys, desc), n.columns)
+		}
+		to = op.NewProject(to, len(items), cells(items))
+		if !b.Distinct {
+			to = sorted(m, to, keys, desc)
+		}
+		if having != nil {
+			to = &op.Filter{To: to, Keep: truth(having)}
+		}
+		if g != nil {
+			to = g.output(m, to)
+		}
+		if where != nil {
+			to = &op.Filter{To: to, Keep: truth(where)}
+		}
+		return b.runJoins(m, to)
+	}
+	return n
+}
+
+// orderOfItems returns the order of a SELECT DISTINCT, whose rows have the items alone.
+func (b *selecting) orderOfItems(n *node) []*expr.Expr {
+	scope := &expr.Scope{Columns: n.columns}
+	var keys []*expr.Expr
+	for _, o := range b.orders {
+		i := slices.IndexFunc(b.items, func(item parse.Item) bool { return parse.Canonical(item.X) == parse.Canonical(o.X) })
+		if i < 0 {
+			refuse(o.X.Pos(), "a SELECT DISTINCT is ordered by something that it does not select", "Add it to the SELECT, or remove DISTINCT")
+		}
+		keys = append(keys, scope.Converted(i, n.columns[i].Type))
+	}
+	return keys
+}

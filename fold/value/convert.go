@@ -1,0 +1,212 @@
+package value
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// ErrRange matches the errors of results that are out of range.
+var ErrRange = errors.New("out of range")
+
+// ToFloat returns a value as a double. A text is its numeric beginning, or 0.
+func (v Value) ToFloat() float64 {
+	switch v.Kind {
+	case Integer:
+		if v.Unsigned {
+			return float64(uint64(v.Int))
+		}
+		return float64(v.Int)
+	case Decimal:
+		return v.Dec.Float()
+	case Double:
+		return v.Float
+	case Text, JSON, Binary:
+		f, _ := strconv.ParseFloat(string(numeric(v.Bytes)), 64)
+		if math.IsInf(f, 0) {
+			return math.Copysign(math.MaxFloat64, f)
+		}
+		return f
+	case Null:
+		return 0
+	}
+	return v.ToDec().Float()
+}
+
+// numeric returns the part of a text that is a number, after white space; 0 if it does not begin with one.
+func numeric(text []byte) []byte {
+	for len(text) > 0 && isSpace(text[0]) {
+		text = text[1:]
+	}
+	i, digits := 0, 0
+	if i < len(text) && (text[i] == '-' || text[i] == '+') {
+		i++
+	}
+	for point := false; i < len(text) && (isDigit(text[i]) || text[i] == '.' && !point); i++ {
+		if text[i] == '.' {
+			point = true
+		} else {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return []byte("0")
+	}
+	if i < len(text) && text[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(text) && (text[j] == '-' || text[j] == '+') {
+			j++
+		}
+		from := j
+		for j < len(text) && isDigit(text[j]) {
+			j++
+		}
+		if j > from {
+			i = j
+		}
+	}
+	return text[:i]
+}
+
+// ToDec returns a value as a decimal. Dates are YYYYMMDD[hhmmss], times hhmmss.
+func (v Value) ToDec() Dec {
+	switch v.Kind {
+	case Integer:
+		if v.Unsigned {
+			return DecOfUint(uint64(v.Int))
+		}
+		return DecOf(v.Int)
+	case Decimal:
+		return v.Dec
+	case Double:
+		d, _ := ParseDec(strconv.AppendFloat(nil, v.Float, 'f', -1, 64))
+		return d
+	case Text, JSON, Binary:
+		d, _ := ParseDec(numeric(v.Bytes))
+		return d
+	case Date, Datetime, Time:
+		c := v.Clock()
+		n := int64(c.Hour)*10000 + int64(c.Minute)*100 + int64(c.Second)
+		if v.Kind != Time {
+			n += (int64(c.Year)*10000 + int64(c.Month)*100 + int64(c.Day)) * 1_000_000
+		}
+		if v.Kind == Date {
+			n /= 1_000_000
+		}
+		d := DecOf(n)
+		if c.Micro != 0 {
+			d = d.Add(Dec{small: int64(c.Micro), Scale: 6})
+		}
+		if c.Negative {
+			d = d.Neg()
+		}
+		return d
+	}
+	return Dec{}
+}
+
+// ToInt returns a value as an integer, rounded.
+func (v Value) ToInt() Value {
+	switch v.Kind {
+	case Null, Integer:
+		return v
+	case Double:
+		f := math.RoundToEven(v.Float)
+		switch {
+		case f >= 1<<63 && f < 1<<64:
+			return OfUint(uint64(f))
+		case f >= 1<<63:
+			return OfInt(math.MaxInt64)
+		case f < -1<<63:
+			return OfInt(math.MinInt64)
+		}
+		return OfInt(int64(f))
+	case Text, JSON, Binary: // an integer at the start, cut
+		text := numeric(v.Bytes)
+		for i, c := range text {
+			if c == '.' || c|0x20 == 'e' {
+				return OfDec(v.ToDec().Truncate(0)).ToInt()
+			}
+			_ = i
+		}
+		return OfDec(v.ToDec()).ToInt()
+	}
+	n := v.ToDec().Round(0).int()
+	switch {
+	case n.IsInt64():
+		return OfInt(n.Int64())
+	case n.IsUint64():
+		return OfUint(n.Uint64())
+	case n.Sign() < 0:
+		return OfInt(math.MinInt64)
+	}
+	return OfInt(math.MaxInt64)
+}
+
+// Truth returns whether a value is true: neither zero nor NULL. known is false for NULL.
+func (v Value) Truth() (truth, known bool) {
+	switch v.Kind {
+	case Null:
+		return false, false
+	case Integer:
+		return v.Int != 0, true
+	case Decimal:
+		return v.Dec.Sign() != 0, true
+	case Date, Datetime, Time:
+		return v.Int != 0, true
+	}
+	return v.ToFloat() != 0, true
+}
+
+// ToTemporal returns a value as a date, datetime or time: NULL if it is none.
+func ToTemporal(v Value, kind Kind) Value {
+	switch v.Kind {
+	case Null:
+		return Value{}
+	case Date, Datetime:
+		c := v.Clock()
+		if kind == Time {
+			c.Year, c.Month, c.Day = 0, 0, 0
+		}
+		return OfClock(kind, c)
+	case Time:
+		if kind == Time {
+			return v
+		}
+		return Value{} // it depends on today's date
+	case Text, JSON, Binary:
+		t, _ := ParseTemporal(v.Bytes, kind)
+		return t
+	}
+	text := v.ToDec().append(nil)
+	if kind == Time {
+		t, ok := parseTime(text)
+		if !ok {
+			return Value{}
+		}
+		return t
+	}
+	for len(text) > 0 && text[0] != '-' && (intLength(text) < 6 || intLength(text) == 7 || intLength(text) > 8 && intLength(text) < 12 || intLength(text) == 13) {
+		text = append([]byte{'0'}, text...)
+	}
+	t, _ := ParseTemporal(text, kind)
+	return t
+}
+
+// intLength returns the number of digits before the point.
+func intLength(text []byte) int {
+	_, n := number(text, len(text))
+	return n
+}
+
+// integerOf returns an exact integer, or an error if it needs more than 64 bits.
+func integerOf(n *big.Int, unsigned bool) (Value, error) {
+	switch {
+	case unsigned && n.IsUint64():
+		return OfUint(n.Uint64()), nil
+	case !unsigned && n.IsInt64():
+		return OfInt(n.Int64()), nil
+	}
+	return Value{}, ErrRange
+}
