@@ -287,6 +287,10 @@ func decimalLiteral(e *parse.Literal) *Expr {
 
 // apply returns an expression that computes its value from those of others.
 func apply(t value.Type, args []*Expr, f func(args []value.Value) (value.Value, error)) *Expr {
+	return applied(t, args, false, f)
+}
+
+func applied(t value.Type, args []*Expr, strict bool, f func(args []value.Value) (value.Value, error)) *Expr {
 	values := make([]value.Value, len(args))
 	all := true
 	for _, a := range args {
@@ -295,8 +299,8 @@ func apply(t value.Type, args []*Expr, f func(args []value.Value) (value.Value, 
 	e := &Expr{Type: t, constant: all, eval: func(row [][]byte) (value.Value, error) {
 		for i, a := range args {
 			v, err := a.eval(row)
-			if err != nil {
-				return v, err
+			if err != nil || strict && v.IsNull() {
+				return value.Value{}, err
 			}
 			values[i] = v
 		}
@@ -311,16 +315,9 @@ func apply(t value.Type, args []*Expr, f func(args []value.Value) (value.Value, 
 	return e
 }
 
-// strict is apply with NULL if an argument is NULL.
+// strict is apply with NULL if an argument is NULL. Those after it are not computed.
 func strict(t value.Type, args []*Expr, f func(args []value.Value) (value.Value, error)) *Expr {
-	return apply(t, args, func(args []value.Value) (value.Value, error) {
-		for _, v := range args {
-			if v.IsNull() {
-				return value.Value{}, nil
-			}
-		}
-		return f(args)
-	})
+	return applied(t, args, true, f)
 }
 
 // textOf returns the text of a value of an expression.

@@ -121,8 +121,8 @@ func unify(a, b value.Type) value.Type {
 		return value.Type{Kind: value.Integer, Unsigned: a.Unsigned}
 	case a.Kind == value.Double && isNumber(b), b.Kind == value.Double && isNumber(a):
 		t := double
-		if a.Kind == b.Kind && a.Scale == b.Scale {
-			t.Scale = a.Scale
+		if x, y := fixedScale(a), fixedScale(b); x >= 0 && y >= 0 {
+			t.Scale = max(x, y)
 		}
 		return t
 	case isNumber(a) && isNumber(b):
@@ -159,7 +159,7 @@ func Convert(v value.Value, from, to value.Type) value.Value {
 		return v
 	case to.Kind == value.Decimal:
 		d := v.ToDec()
-		if to.Scale >= 0 {
+		if d.Scale < to.Scale {
 			d = d.Round(to.Scale)
 		}
 		return value.OfDec(d)
@@ -327,7 +327,7 @@ func round(c *call, half bool) *Expr {
 	}
 	switch {
 	case t.Kind == value.Decimal && known && t.Scale >= 0:
-		t.Scale = int(max(0, min(places, int64(t.Scale))))
+		t.Scale = int(max(0, min(places, maxScale)))
 	case t.Kind == value.Double && known && places >= 0 && places < 31:
 		t.Scale = int(places)
 	case t.Kind == value.Double:

@@ -238,8 +238,6 @@ func matches(at parse.Position, x, pattern *Expr, not bool) *Expr {
 // numberKind returns the kind of a number that an operand is in arithmetic.
 func numberKind(t value.Type) value.Kind {
 	switch {
-	case t.Kind == value.Null:
-		return value.Integer
 	case t.Kind == value.Integer, t.Kind == value.Decimal:
 		return t.Kind
 	case t.Kind.IsTemporal() && t.Scale <= 0:
@@ -259,6 +257,17 @@ func scaleOf(t value.Type) int {
 	return 0
 }
 
+// fixedScale returns the decimals with which an operand takes part in doubles; Floating: it has no fixed number.
+func fixedScale(t value.Type) int {
+	switch {
+	case t.Kind == value.Integer, t.Kind == value.Null:
+		return 0
+	case t.Kind == value.Decimal, t.Kind == value.Double, t.Kind.IsTemporal():
+		return t.Scale
+	}
+	return value.Floating
+}
+
 // arithmetic computes +, -, *, /, DIV and %.
 func arithmetic(op string, l, r *Expr) *Expr {
 	a, b := numberKind(l.Type), numberKind(r.Type)
@@ -272,8 +281,10 @@ func arithmetic(op string, l, r *Expr) *Expr {
 		})
 	case kind == value.Double:
 		t := double
-		if op != "/" && l.Type.Kind == value.Double && r.Type.Kind == value.Double && l.Type.Scale >= 0 && r.Type.Scale >= 0 {
-			t.Scale = max(l.Type.Scale, r.Type.Scale)
+		if a, b := fixedScale(l.Type), fixedScale(r.Type); a >= 0 && b >= 0 {
+			if t.Scale = max(a, b); op == "/" {
+				t.Scale += divisionDigits
+			}
 		}
 		return strict(t, args, func(args []value.Value) (value.Value, error) {
 			return floats(op, args[0].ToFloat(), args[1].ToFloat())

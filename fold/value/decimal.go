@@ -1,6 +1,7 @@
 package value
 
 import (
+	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -36,7 +37,12 @@ func power(n int) *big.Int {
 }
 
 // DecOf returns an integer as a decimal.
-func DecOf(n int64) Dec { return Dec{small: n} }
+func DecOf(n int64) Dec {
+	if n == math.MinInt64 {
+		return Dec{big: big.NewInt(n)} // -n is no int64
+	}
+	return Dec{small: n}
+}
 
 // DecOfUint returns an integer as a decimal.
 func DecOfUint(n uint64) Dec { return normal(new(big.Int).SetUint64(n), 0) }

@@ -92,7 +92,7 @@ type Value struct {
 // Of returns values of Go types.
 func OfInt(n int64) Value     { return Value{Kind: Integer, Int: n} }
 func OfUint(n uint64) Value   { return Value{Kind: Integer, Int: int64(n), Unsigned: n > math.MaxInt64} }
-func OfFloat(f float64) Value { return Value{Kind: Double, Float: f} }
+func OfFloat(f float64) Value { return Value{Kind: Double, Float: f + 0} } // -0 becomes 0
 func OfText(b []byte) Value   { return Value{Kind: Text, Bytes: b} }
 func OfDec(d Dec) Value       { return Value{Kind: Decimal, Dec: d} }
 
