@@ -165,7 +165,8 @@ func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
 	if _, ok := s.columns["parameters"]; ok && parameters != nil {
 		columns, args = columns+", {parameters}", append(args, string(parameters))
 	}
-	result, err := tx.ExecContext(ctx, s.sql("INSERT INTO {table} ("+columns+") VALUES ("+marks(len(args))+")"), args...)
+	statement := s.sql("INSERT INTO {table} (" + columns + ") VALUES (" + marks(len(args)) + ")")
+	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return "", err
 	}

@@ -67,11 +67,11 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 	for _, p := range plans {
 		listeners := strings.Split(p.Listeners, ",")
 		for batch := range slices.Chunk(of[p], batchJobs) {
-			keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs,
-				s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
+			keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events,
+				s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
 			args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners),
-				p.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, asFlag(p.Waits),
-				Group, maxInline)
+				p.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch,
+				asFlag(p.Waits), Group, maxInline)
 			for _, l := range listeners {
 				keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 			}
