@@ -53,7 +53,7 @@ func (f *folder) newJoin(origin int) *join {
 		cells[i] = cell // no input shows a column there
 	}
 	return &join{
-		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: newOut(f.w),
+		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: &out{w: f.w},
 		cells: cells, filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n), counts: make([]Match, n),
 	}
 }
