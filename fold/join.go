@@ -18,7 +18,7 @@ type side struct {
 	sorted *group
 
 	spilled bool
-	matched bitset // its rows that have a match; only of a full side
+	matched marks // its rows that have a match; only of a full side
 
 	// Its rows that match a row of the first dataset are counted once: seen has the refs of their
 	// last rows if it is in memory, and their numbers if it is spilled.
