@@ -192,7 +192,11 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 			return err
 		}
 	}
-	s.readInBackground(context.WithoutCancel(ctx), to)
+	// These are read outside the samples.
+	outside, before := context.WithoutCancel(ctx), to.Sources
+	to.Sources = s.sources.Get(func() []source { return connectAll(outside, s.o, before) })
+	to.Settings = s.settings.Get(func() settings { return readSettings(outside, s.o) })
+	to.Sink = s.sink.Get(func() sinkState { return readSink(outside, s.o, &s.hung) })
 	return s.readDead(ctx, to)
 }
 
@@ -228,14 +232,6 @@ func (s *sampler) readServers(ctx context.Context, to *sample) {
 	if err != nil {
 		to.Processes = -1
 	}
-}
-
-// readInBackground copies the values that are read outside the samples.
-func (s *sampler) readInBackground(ctx context.Context, to *sample) {
-	before := to.Sources
-	to.Sources = s.sources.Get(func() []source { return connectAll(ctx, s.o, before) })
-	to.Settings = s.settings.Get(func() settings { return readSettings(ctx, s.o) })
-	to.Sink = s.sink.Get(func() sinkState { return readSink(ctx, s.o, &s.hung) })
 }
 
 // readDead reads dead jobs and quarantined entries if they may have changed.
