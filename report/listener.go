@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Listener is one data source of a stage.
+// Listener is one data source of a stage. Hash lists the fields that are part of the definition.
 type Listener struct {
 	// You choose it, such as `withdrawals` or `plt_fund.vs_withdraw`. Unique in the report: letters, digits and
 	// `_`, in parts that dots separate

@@ -15,6 +15,10 @@ const (
 	Cancelled  Status = "CANCELLED"
 )
 
+// Deleted is shown, and written to receipts, instead of the status of a record that no longer exists. No record
+// has it.
+const Deleted Status = "DELETED"
+
 // Statuses are all of them, in the order in which they are listed.
 var Statuses = []Status{Pending, Processing, Success, Partial, Failed, Cancelled}
 
