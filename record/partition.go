@@ -54,6 +54,7 @@ func (s *Partition) Startable(ctx context.Context, after string, grace time.Dura
 	if l.integerID {
 		id = "CONCAT({id} + 0)"
 	}
+	// The same number as report.Partition.
 	condition := s.sql(fmt.Sprintf(" AND CRC32(CONVERT(%s USING utf8mb4)) %% %d = %d", id, s.of, s.index))
 	return s.startableAnd(ctx, condition, after, grace, n)
 }

@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Limits are the limits of an installation. Share divides those that all partitions have together.
+// Limits are the limits of an installation. A new one that all partitions have together is divided in Share.
 type Limits struct {
 	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each
 	// process that starts jobs at the same moment can exceed it by up to 100

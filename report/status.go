@@ -2,7 +2,8 @@ package report
 
 import "slices"
 
-// Status is the state of a record. All but Pending and Processing are final.
+// Status is the state of a record. All but Pending and Processing are final. The names are a contract: settle.lua,
+// cancel.lua and the conditions of package record repeat some of them.
 type Status string
 
 // The statuses of a record.
