@@ -57,8 +57,8 @@ sink: file://%s
 reports:
   typed:
     parameters: {s: string, i: {type: integer, default: 7}, ids: {type: integer, list: true, default: null}}
-    stages: [{listeners: [{name: a, database: db, query: "SELECT :s AS k, :i AS i FROM DUAL WHERE 1 IN (:ids)"}]}]
-  plain: {stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]}
+    listeners: {a: {database: db, query: "SELECT :s AS k, :i AS i FROM DUAL WHERE 1 IN (:ids)"}}
+  plain: {listeners: {b: {database: db, query: "SELECT 1 AS k"}}}
 `, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		t.Fatal(err)

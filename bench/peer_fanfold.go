@@ -180,7 +180,7 @@ var formats = format.Kinds{format.CSV}
 func benchReport(n int) (*report.Report, error) {
 	var list, joined []string
 	for i := range n {
-		list = append(list, `{name: `+listenerName(i)+`, database: numbers, query: "SELECT k FROM t"}`)
+		list = append(list, listenerName(i)+`: {database: numbers, query: "SELECT k FROM t"}`)
 		joined = append(joined, listenerName(i))
 	}
 	config, err := config.Load("bench.yaml", []byte(`
@@ -190,7 +190,7 @@ records: {database: numbers}
 sink: file:///nowhere
 reports:
   bench:
-    stages: [{listeners: [`+strings.Join(list, ", ")+`]}]
+    listeners: {`+strings.Join(list, ", ")+`}
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
 `), decode.Environment{}, config.Kinds{Formats: formats.Config(), Sinks: sink.Kinds{dir.Kind}.Config(), Sources: listeners.Kinds{mysql.Kind}.Config()})
 	if err != nil {

@@ -32,7 +32,7 @@ func (d *draft) checkJoin() bool {
 	if !list.Given() {
 		for _, l := range d.listeners {
 			d.Join.Listeners = append(d.Join.Listeners,
-				report.Joined{Listener: l.Name, Type: report.Inner, Keys: d.Join.Keys})
+				report.Joined{Listener: l.Name, Type: l.joinType(), Keys: d.Join.Keys})
 			for _, key := range d.Join.Keys {
 				sound = l.gives(key, keys, otherName) && sound
 			}
@@ -82,7 +82,12 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 		name.Problem("joined twice", "Remove one of them, or define a second listener with another name")
 		sound = false
 	}
-	if s.Has("type") && i == 0 && j.Type != report.Inner {
+	switch {
+	case !s.Get("type").Given() && l != nil && i > 0:
+		j.Type = l.joinType()
+	case !s.Get("type").Given():
+		j.Type = report.Inner
+	case s.Has("type") && i == 0 && j.Type != report.Inner:
 		s.Get("type").Problem("the first listener of a join has no type", "Set the type of the listeners after it")
 		sound = false
 	}
@@ -122,27 +127,36 @@ func (d *draft) checkFirst() {
 		return
 	}
 	l := d.listeners.find(d.Join.Listeners[0].Listener)
-	if l == nil || !l.CanOmit() {
+	if l == nil || !l.Optional {
 		return
 	}
-	remedy := "Remove on_failure"
+	remedy := "Remove optional"
 	if len(d.Join.Listeners) > 1 {
 		remedy += ", or put a required listener first in join.listeners"
 	}
-	l.Get("on_failure").Problem(fmt.Sprintf("%s provides the rows of the file, so a job cannot continue without it",
+	l.Get("optional").Problem(fmt.Sprintf("%s provides the rows of the file, so a job cannot continue without it",
 		l.Name), remedy)
 }
 
-// checkFilters proves that no inner listener can be left out without a trace in the rows: they
-// would include those that it filters.
+// joinType returns how a listener is joined if the file does not say it: the rows must not depend on whether an
+// optional one is there.
+func (l *draftListener) joinType() report.JoinType {
+	if l.Optional {
+		return report.Left
+	}
+	return report.Inner
+}
+
+// checkFilters proves that no listener that filters rows can be left out: the file would include those that
+// it filters.
 func (d *draft) checkFilters() {
 	for i, joined := range d.Join.Listeners {
 		l := d.listeners.find(joined.Listener)
-		if i == 0 || l == nil || l.OnFailure != report.Optional || joined.Type != report.Inner ||
+		if i == 0 || l == nil || !l.Optional || joined.Type != report.Inner ||
 			d.Of(&d.Join.Listeners[i]).Wrong("type") {
 			continue
 		}
-		l.Get("on_failure").Problem(fmt.Sprintf("%s is joined as inner: without it, the file would also have the rows that it filters", l.Name),
-			fmt.Sprintf("Join it as {name: %s, type: left}, or write on_failure: {default: {COLUMN: VALUE}}, so that every row shows that it is missing", l.Name))
+		d.Of(&d.Join.Listeners[i]).Get("type").Problem(
+			l.Name+" is optional: without it, the file would also have the rows that it filters", "Write type: left, or remove optional")
 	}
 }

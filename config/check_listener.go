@@ -21,17 +21,16 @@ type draftListener struct {
 	*kind.Listener
 	checker *checker
 	f       *listenerFields
-	stage   int  // from 0
-	source  bool // a later query uses one of its columns
+	source  bool // another query uses one of its columns
 }
 
 // listeners are the listeners of a report that were read so far, in order.
 type listeners []*draftListener
 
-func (d *draft) addListener(stage int, f *listenerFields) {
+func (d *draft) addListener(f *listenerFields) {
 	s := d.Of(f)
 	base := &kind.Listener{Listener: &f.Listener, Section: s, Reader: d.Reader, ColumnsAt: s.Get("columns")}
-	l := &draftListener{Listener: base, checker: d.checker, f: f, stage: stage}
+	l := &draftListener{Listener: base, checker: d.checker, f: f}
 	f.Line = s.Line
 	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total") || d.guessed
 	if k, ok := d.kinds.Sources.Of(l.Kind); ok {
@@ -39,17 +38,7 @@ func (d *draft) addListener(stage int, f *listenerFields) {
 		k.Read(base)
 	}
 	l.Known = s.Readable() && !l.Unsure && !s.Wrong("columns") && (l.Known || l.ColumnsAt.Given()) && l.checkColumns()
-	if !s.Has("name") {
-		d.nameless = true
-		return
-	}
-	if other := d.listeners.find(l.Name); other != nil {
-		s.Get("name").Problem(fmt.Sprintf("duplicate listener name, first used in line %d", other.f.Line),
-			"Give every listener of a report a unique name")
-		d.nameless = true
-		return
-	}
-	l.readFailure()
+	l.readOptional()
 	// Listeners of the same name share a stream in all reports; an external service needs its own.
 	if first, ok := d.readers[l.Name]; !ok {
 		d.readers[l.Name] = l
@@ -134,20 +123,31 @@ func (l *draftListener) checkColumns() bool {
 	return sound
 }
 
-// readFailure reads on_failure. It needs the columns.
-func (l *draftListener) readFailure() {
-	f := l.f.OnFailure
-	l.OnFailure = f.Policy
-	if at := l.Get("on_failure"); !at.Given() || at.IsText() {
+// readOptional reads optional. It needs the columns.
+func (l *draftListener) readOptional() {
+	at := l.f.Optional
+	if !l.Get("optional").Given() {
 		return
 	}
-	l.OnFailure, l.Defaults = report.Default, map[string]string{}
-	for name, v := range f.Default {
-		if v.IsNull() {
-			v.Problem("no value", "Remove the column to leave it empty")
-		} else if text, ok := v.Text(); ok && l.gives(name, v, "") {
-			l.Defaults[name] = cell(v, text)
+	if at.IsText() {
+		text, ok := at.Text()
+		l.Optional = text == "true"
+		if ok && !l.Optional && text != "false" {
+			at.Problem("not true, false or a mapping", "Write true, or values for its columns: {COLUMN: VALUE}")
 		}
+		return
+	}
+	values, ok := at.Entries()
+	l.Optional, l.Values = true, map[string]string{}
+	for _, e := range values {
+		if e.Value.IsNull() {
+			e.Value.Problem("no value", "Remove the column to leave it empty")
+		} else if text, ok := e.Value.Text(); ok && l.gives(e.Name, e.Value, "") {
+			l.Values[e.Name] = cell(e.Value, text)
+		}
+	}
+	if ok && len(values) == 0 {
+		at.Problem("empty", "Write true, or values for its columns: {COLUMN: VALUE}")
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 )
 
 // resolve finds the source of every name in a query: a parameter, or for a
-// name with a dot a listener of an earlier stage. Then it adds the listeners to
-// their stages.
+// name with a dot another listener.
 func (d *draft) resolve() {
 	for _, l := range d.listeners {
 		for _, u := range l.Uses {
@@ -33,9 +32,6 @@ func (d *draft) resolve() {
 				u.At.Problem("unknown query parameter :"+u.Name, parameterRemedy(u.Name, d.Parameters))
 			}
 		}
-	}
-	for _, l := range d.listeners {
-		d.Report.Stages[l.stage].Listeners = append(d.Report.Stages[l.stage].Listeners, *l.Listener.Listener)
 	}
 }
 
@@ -59,13 +55,7 @@ func (d *draft) resolveColumn(l *draftListener, u kind.Use) {
 		return
 	case source == nil:
 		u.At.Problem("unknown query parameter :"+name,
-			"A name with a dot is <listener>.<column> of an earlier stage. "+d.listeners.before(name, l))
-		return
-	case source.stage >= l.stage:
-		source.source = true
-		u.At.Problem(fmt.Sprintf(":%s comes from stage %d, which does not run before stage %d", name,
-			source.stage+1, l.stage+1),
-			"Move this listener to a later stage")
+			"A name with a dot is <listener>.<column> of another listener. "+d.listeners.others(name, l))
 		return
 	case source.Known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
@@ -78,8 +68,8 @@ func (d *draft) resolveColumn(l *draftListener, u kind.Use) {
 		return
 	}
 	if l.From != nil {
-		u.At.Problem(fmt.Sprintf("the listener uses two columns of earlier stages: :%s after :%s", name, l.From),
-			"A listener can use one column of an earlier stage: add a listener for the other one")
+		u.At.Problem(fmt.Sprintf("the listener uses two columns of other listeners: :%s after :%s", name, l.From),
+			"A listener can use one column of another listener: add a listener for the second one")
 		return
 	}
 	l.From = &ref
@@ -103,11 +93,11 @@ func (ls listeners) split(name string) (report.Ref, *draftListener) {
 	return best, source
 }
 
-// before lists the columns that a query of this listener can use.
-func (ls listeners) before(name string, l *draftListener) string {
+// others lists the columns that a query of this listener can use.
+func (ls listeners) others(name string, l *draftListener) string {
 	var names []string
 	for _, other := range ls {
-		if other.stage >= l.stage {
+		if other == l {
 			continue
 		}
 		for _, column := range other.Columns {
@@ -115,7 +105,7 @@ func (ls listeners) before(name string, l *draftListener) string {
 		}
 	}
 	if len(names) == 0 {
-		return "There is no earlier stage with columns"
+		return "There is no other listener with columns"
 	}
 	return report.DidYouMean(name, names)
 }

@@ -91,7 +91,7 @@ func (k *checker) checkPartial() {
 		}
 		c.Records.Partial = true
 		if _, ok := c.Records.Statuses[string(report.Partial)]; !ok && len(c.Records.Statuses) > 0 {
-			k.Of(&k.f.Records).Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, but a job of report %s can end as PARTIAL: one of its listeners has on_failure", name),
+			k.Of(&k.f.Records).Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, but a job of report %s can end as PARTIAL: one of its listeners is optional", name),
 				"Add PARTIAL: VALUE, or make all listeners required")
 		}
 		return

@@ -26,7 +26,7 @@ type draft struct {
 func (k *checker) report(f *reportFields) *report.Report {
 	s := k.Of(f)
 	d := &draft{checker: k, f: f, used: map[string]bool{}, Report: &f.Report}
-	d.Line, d.Report.Stages = s.Line, make([]report.Stage, len(f.Stages))
+	d.Line = s.Line
 	if !s.Readable() {
 		return d.Report
 	}
@@ -35,15 +35,13 @@ func (k *checker) report(f *reportFields) *report.Report {
 	}
 	k.checkNotify(d.Notify)
 	d.guessed = !k.inherit(&d.Retry, report.DefaultRetry) || s.Wrong("timeout")
-	for s := range f.Stages {
-		stage := &f.Stages[s]
-		d.nameless = d.nameless || len(stage.Listeners) == 0
-		for i := range stage.Listeners {
-			d.addListener(s, &stage.Listeners[i])
-		}
+	d.nameless = len(f.Listeners) == 0 || s.Wrong("listeners") && len(f.Listeners) < s.Get("listeners").Size()
+	for i := range f.Listeners {
+		d.addListener(&f.Listeners[i])
 	}
 	d.listeners.checkFieldNames()
 	d.resolve()
+	staging{d, map[string]int{}}.place()
 	if d.checkJoin() {
 		d.checkFile()
 	}

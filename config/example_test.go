@@ -20,9 +20,8 @@ reports:
   orders:
     parameters:
       since: date
-    stages:
-      - listeners:
-          - {name: orders, database: shop, query: "SELECT id, total FROM orders WHERE day >= :since"}
+    listeners:
+      orders: {database: shop, query: "SELECT id, total FROM orders WHERE day >= :since"}
 `
 
 func environment() decode.Environment {
@@ -55,5 +54,5 @@ func ExampleLoad_problems() {
 	// Output:
 	// fanfold.yaml:6:7: sink: neither gs:// nor file:// (value "/var/lib/fanfold"). Write gs://bucket/prefix or file:///directory
 	// fanfold.yaml:10:14: reports.orders.parameters.sinse: no query uses this parameter (value "date"). Use :sinse in a query, or remove it
-	// fanfold.yaml:13:51: reports.orders.stages[0].listeners[0].query: unknown query parameter :since (value "SELECT id, total FROM orders WHERE day >= :since"). Did you mean :sinse? Or add since: string to the report's parameters
+	// fanfold.yaml:12:39: reports.orders.listeners.orders.query: unknown query parameter :since (value "SELECT id, total FROM orders WHERE day >= :since"). Did you mean :sinse? Or add since: string to the report's parameters
 }

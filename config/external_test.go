@@ -11,7 +11,7 @@ import (
 
 // external is base with a listener that a service does.
 func external(listener string) string {
-	return strings.Replace(base, `{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, listener, 1)
+	return strings.Replace(base, `shop.users: {database: main, query: "SELECT id, name FROM users"}`, listener, 1)
 }
 
 func TestExternalListener(t *testing.T) {
@@ -24,9 +24,9 @@ func TestExternalListener(t *testing.T) {
 		}
 		return c.Reports["orders"]
 	}
-	r := load(external("{name: shop.users, kind: external, columns: [id, {name: name, type: date}], silence: 90s, timeout: 2m, retry: 1}"))
+	r := load(external("shop.users: {kind: external, columns: [id, {name: name, type: date}], silence: 90s, timeout: 2m, retry: 1}"))
 	want := report.Listener{
-		Name: "shop.users", Line: 15, Kind: report.External, Columns: []string{"id", "name"}, Types: []report.Kind{report.KindText, report.KindDate},
+		Name: "shop.users", Line: 14, Kind: report.External, Columns: []string{"id", "name"}, Types: []report.Kind{report.KindText, report.KindDate},
 		Timeout: 2 * time.Minute, Silence: 90 * time.Second, Retry: report.Retry{Retries: 1, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour},
 	}
 	got := r.Stages[0].Listeners[1]
@@ -38,17 +38,17 @@ func TestExternalListener(t *testing.T) {
 	if got := r.Stages[0].Listeners[1].Total(); got != 2*(2*time.Minute+90*time.Second)+time.Minute {
 		t.Errorf("it can take %v", got)
 	}
-	other := load(external("{name: shop.users, kind: external, columns: [id, name], timeout: 2m, retry: 1}"))
+	other := load(external("shop.users: {kind: external, columns: [id, name], timeout: 2m, retry: 1}"))
 	if other.Stages[0].Listeners[1].Silence != 30*time.Second {
 		t.Errorf("%+v", other.Stages[0].Listeners[1])
 	}
 	if r.Hash() == other.Hash() {
 		t.Error("the type of a column does not change the hash")
 	}
-	same := load(external("{name: shop.users, kind: external, columns: [id, {name: name, type: date}]}"))
+	same := load(external("shop.users: {kind: external, columns: [id, {name: name, type: date}]}"))
 	if r.Hash() != same.Hash() {
 		t.Error("silence changes the hash")
 	}
 	// What a service uses is not known: nothing seems unused.
-	load(strings.Replace(external("{name: shop.users, kind: external, columns: [id, name]}"), "since: date", "since: date\n      until: date", 1))
+	load(strings.Replace(external("shop.users: {kind: external, columns: [id, name]}"), "since: date", "since: date\n      until: date", 1))
 }

@@ -96,27 +96,20 @@ type headerFields struct {
 }
 
 type reportFields struct {
-	// Stages, which run one after the other
-	Stages []stageFields `yaml:"stages" min:"1" need:"Add stages: [{listeners: [...]}]"`
+	// What the report reads, by a name that you choose, such as `withdrawals` or `plt_fund.vs_withdraw`: letters,
+	// digits and `_`, in parts that dots separate. See [Listeners](#listeners)
+	Listeners []listenerFields `yaml:"listeners" min:"1" need:"Add listeners: {NAME: {database: …, query: …}}"`
 	report.Report
 	// `true` refuses a `timeout` that is shorter than what the stages can take. `false` only warns
 	StrictTimeout bool `yaml:"strict_timeout" default:"false"`
 }
 
-type stageFields struct {
-	// Listeners, which run at the same time
-	Listeners []listenerFields `yaml:"listeners" min:"1" need:"Add listeners: [{name: …, database: …, query: …}]"`
-}
-
 type listenerFields struct {
 	report.Listener
-	// What happens when the listener fails for good: `required` fails the job; `optional` and
-	// `{default: {column: value}}` continue without it. See [When a listener fails](#when-a-listener-fails)
-	OnFailure failureFields `yaml:"on_failure" unset:"the job fails"`
-}
-
-type failureFields struct {
-	Policy report.OnFailure `short:"" enum:"required=,optional" why:"Or write {default: {column: value}}"`
-	// Column → its value in every row
-	Default map[string]decode.Setting `yaml:"default" min:"1" need:"Write {default: {column: value}}, or optional"`
+	// A listener, or a list of them, that must be done before this one starts. A `:listener.column` in the query
+	// means the same
+	After []string `yaml:"after" one:"" min:"1"`
+	// `true`, or values for its columns in every row, such as `{paid: unknown}`: if the listener fails for good, the
+	// job continues without it. See [When a listener fails](#when-a-listener-fails)
+	Optional decode.Setting `yaml:"optional" types:"boolean,object" unset:"the job fails"`
 }

@@ -33,7 +33,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add([]byte(base + "timers:\n  x: " + bad + "\n"))
 	}
 	f.Add([]byte("a: &a [*a]\n"))
-	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, file: *x}}\n"))
+	f.Add([]byte("reports: {x: &x {listeners: {a: *x, b: *x}, join: *x, file: *x}}\n"))
 	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := decode.NewReader("f.yaml", testEnvironment(), TestKinds.language())

@@ -12,7 +12,7 @@ import (
 const (
 	rowParameters = "`parameters`: types, `list`, `default`"
 	rowListeners  = "its listeners: names, sources, queries and requests, even by one space, `columns`"
-	rowFailure    = "`on_failure` of a listener"
+	rowFailure    = "`optional` of a listener, `after`"
 	rowJoin       = "`join`, `fold_case`"
 	rowFile       = "`file`: columns, labels and every option, such as `bom` or `max_rows`"
 	rowZone       = "`time_zone` of a database"
@@ -52,9 +52,9 @@ func TestHash(t *testing.T) {
 		{rowComments, "a comment and the place", "reports:", "# x\n\nreports:"},
 		{rowTimes, "the report's timeout", "timeout: 2h", "timeout: 3h"},
 		{rowTimes, "the report's retries", "timeout: 2h", "retry: {retries: 2, delay: 1s, backoff: exponential, max_delay: 2s}"},
-		{rowTimes, "a listener's retries", "{name: shop.items, database", "{name: shop.items, retry: 0, database"},
+		{rowTimes, "a listener's retries", "shop.items: {database", "shop.items: {retry: 0, database"},
 		{rowAround, "limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, fold_bytes: 1MB, rebuild: 1, tasks: "},
-		{rowTimes, "a listener's timeout", "{name: shop.items, database", "{name: shop.items, timeout: 1s, database"},
+		{rowTimes, "a listener's timeout", "shop.items: {database", "shop.items: {timeout: 1s, database"},
 		{rowAround, "the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:"},
 		{rowAround, "the database's host", "db:3306", "other:3306"},
 		{rowParameters, "a parameter's type", "since: date", "since: datetime"},
@@ -65,9 +65,9 @@ func TestHash(t *testing.T) {
 		{rowJoin, "fold_case", "key: id\n", "key: id\n      fold_case: true\n"},
 		{rowJoin, "full folding", "key: id\n", "key: id\n      fold_case: full\n"},
 		{rowDefault, "no folding", "key: id\n", "key: id\n      fold_case: false\n"},
-		{rowDefault, "a policy that is the default", "{name: shop.users, database", "{name: shop.users, on_failure: required, database"},
-		{rowFailure, "a policy", "{name: shop.users, database", "{name: shop.users, on_failure: optional, database"},
-		{rowFailure, "a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database"},
+		{rowDefault, "a policy that is the default", "shop.users: {database", "shop.users: {optional: false, database"},
+		{rowFailure, "a policy", "shop.users: {database", "shop.users: {optional: true, database"},
+		{rowFailure, "a policy with defaults", "shop.items: {database", "shop.items: {optional: {item: none}, database"},
 		{rowFile, "a label", "label: Item", "label: item"},
 		{rowDefault, "options of the file as they are without", "    file:\n", "    file:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n"},
 		{rowFile, "a byte order mark", "    file:\n", "    file:\n      bom: true\n"},
@@ -134,7 +134,7 @@ func definitionTable(t *testing.T) map[string]bool {
 	return rows
 }
 
-// TestDefinitionTableIsComplete: the table names every field of a report, but stages, whose listeners it
+// TestDefinitionTableIsComplete: the table names every field of a report, but listeners, whose fields it
 // names.
 func TestDefinitionTableIsComplete(t *testing.T) {
 	t.Parallel()
@@ -153,7 +153,7 @@ func TestDefinitionTableIsComplete(t *testing.T) {
 		t.Fatalf("the schema has the fields %v", fields)
 	}
 	for field := range fields {
-		if field != "stages" && !strings.Contains(all.String(), "`"+field+"`") {
+		if field != "listeners" && !strings.Contains(all.String(), "`"+field+"`") {
 			t.Errorf("the table does not say whether %s changes the definition", field)
 		}
 	}

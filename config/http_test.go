@@ -33,39 +33,38 @@ sink: gs://reports/exports
 reports:
   scores:
     parameters: {from: date, team: integer}
-    stages:
-      - listeners:
-          - {name: users, database: main, query: "SELECT id FROM users"}
-      - listeners:
-          - name: vendor.scores
-            kind: http
-            api: vendor
-            columns:
-              id: $.user.id
-              score: {path: "$['score']", type: decimal, optional: true}
-            batch: 10
-            result:
-              method: POST
-              path: /teams/:team/scores
-              query: {limit: "1000"}
-              json: {from: ":from", ids: ":users.id", deep: [1, 2.50, True, null, "::x"]}
-              rows: $.rows
-              next: $.next
-              next_as: {query: cursor}
-              count: $.total
-          - name: vendor.export
-            kind: http
-            api: vendor
-            columns: {id: $.id}
-            submit:
-              path: /exports
-              json: {from: ":from", reference: "{key}"}
-              id: $.job.id
-              unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}
-            poll: {path: "/exports/{id}", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}
-            cancel: {path: "/exports/{id}"}
-            result: {path: "/exports/{id}/rows", rows: $.rows, page: page, first: 0}
-            total: 30m
+    listeners:
+      users: {database: main, query: "SELECT id FROM users"}
+      vendor.scores:
+        kind: http
+        api: vendor
+        columns:
+          id: $.user.id
+          score: {path: "$['score']", type: decimal, optional: true}
+        batch: 10
+        result:
+          method: POST
+          path: /teams/:team/scores
+          query: {limit: "1000"}
+          json: {from: ":from", ids: ":users.id", deep: [1, 2.50, True, null, "::x"]}
+          rows: $.rows
+          next: $.next
+          next_as: {query: cursor}
+          count: $.total
+      vendor.export:
+        after: users
+        kind: http
+        api: vendor
+        columns: {id: $.id}
+        submit:
+          path: /exports
+          json: {from: ":from", reference: "{key}"}
+          id: $.job.id
+          unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}
+        poll: {path: "/exports/{id}", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}
+        cancel: {path: "/exports/{id}"}
+        result: {path: "/exports/{id}/rows", rows: $.rows, page: page, first: 0}
+        total: 30m
     join: {key: id}
 `
 
@@ -91,7 +90,7 @@ func TestLoadHTTP(t *testing.T) {
 		return p
 	}
 	want := &report.Listener{
-		Name: "vendor.scores", Line: 22, Kind: "http", Source: "vendor", Columns: []string{"id", "score"},
+		Name: "vendor.scores", Line: 20, Kind: "http", Source: "vendor", Columns: []string{"id", "score"},
 		From: &report.Ref{Listener: "users", Column: "id"}, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		Own: &http.Fields{
 			API: "vendor", Batch: 10, Total: 2 * time.Hour,
@@ -110,7 +109,7 @@ func TestLoadHTTP(t *testing.T) {
 		t.Error(stage, diff)
 	}
 	want = &report.Listener{
-		Name: "vendor.export", Line: 38, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		Name: "vendor.export", Line: 36, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		Own: &http.Fields{
 			API: "vendor", Batch: 1000,
 			Columns: []http.Field{{Name: "id", Path: path("$.id")}}, Total: 30 * time.Minute,
@@ -174,7 +173,7 @@ var badHTTP = []struct {
 	edits []string
 }{
 	{"an API with the name of a database", []string{"  vendor:\n", "  main:\n"}},
-	{"an API that is not there", []string{"api: vendor\n            columns:\n", "api: vendro\n            columns:\n"}},
+	{"an API that is not there", []string{"api: vendor\n        columns:\n", "api: vendro\n        columns:\n"}},
 	{"an API without url", []string{"    url: https://api.vendor.example/v2/\n", ""}},
 	{"a url with a password", []string{"https://api", "https://u:s/s@w0rd-7Qx@api"}},
 	{"a url with a query", []string{"v2/", "v2?key=w0rd"}},
@@ -185,9 +184,9 @@ var badHTTP = []struct {
 	{"headers with nothing", []string{`X-Key: {file: fund.password}`, `X-Key: "", X-Space: "  ", X-Unset: "${NOT_SET:-}", X-File: {file: empty}`}},
 	{"files of headers that are no use", []string{`X-Key: {file: fund.password}`, `X-Key: {file: keys/vendor.key}, X-Forbidden: {file: /run/secrets/vendor}, X-Secret: {file: "w0rd+7Qx="}`}},
 	{"a header's file", []string{"file: fund.password", "flie: fund.password"}},
-	{"fields of a database", []string{"api: vendor\n            columns:\n", "api: vendor\n            database: main\n            query: SELECT 1\n            columns:\n"}},
-	{"columns that are a list", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", "            columns: [id]\n"}},
-	{"no columns", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", ""}},
+	{"fields of a database", []string{"api: vendor\n        columns:\n", "api: vendor\n        database: main\n        query: SELECT 1\n        columns:\n"}},
+	{"columns that are a list", []string{"        columns:\n          id: $.user.id\n          score: {path: \"$['score']\", type: decimal, optional: true}\n", "        columns: [id]\n"}},
+	{"no columns", []string{"        columns:\n          id: $.user.id\n          score: {path: \"$['score']\", type: decimal, optional: true}\n", ""}},
 	{"paths", []string{"$.user.id", "user.id", "$['score']", "$..score", "rows: $.rows\n", "rows: $.rows[*]\n", "next: $.next", "next: $.x[-1]"}},
 	{"a type", []string{"type: decimal", "type: number"}},
 	{"an optional parameter in a path", []string{"team: integer", "team: {type: integer, default: null}"}},
@@ -195,23 +194,23 @@ var badHTTP = []struct {
 	{"unknown where the API tells repetitions", []string{"idempotency: none", "idempotency: X-Request-Id"}},
 	{"an idempotency that is no header, or one of the headers", []string{"idempotency: none", "idempotency: X-Key"}},
 	{"an idempotency with a space", []string{"idempotency: none", "idempotency: request id"}},
-	{"no unknown", []string{"              unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
+	{"no unknown", []string{"          unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
 	{"another unknown", []string{"unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}", "unknown: ignore"}},
 	{"a look_up without the key", []string{"query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}", "query: {reference: \":from\"}}"}},
 	{"a look_up by a key that nobody has got", []string{"json: {from: \":from\", reference: \"{key}\"}", "json: {from: \":from\"}"}},
-	{"a job without id and path", []string{"              path: /exports\n", "", "              id: $.job.id\n", ""}},
-	{"a job that is made by GET", []string{"              path: /exports\n", "              path: /exports\n              method: GET\n"}},
+	{"a job without id and path", []string{"          path: /exports\n", "", "          id: $.job.id\n", ""}},
+	{"a job that is made by GET", []string{"          path: /exports\n", "          path: /exports\n          method: GET\n"}},
 	{"a poll with nothing", []string{"poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}", "poll: {}"}},
-	{"no poll", []string{"            poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}\n", ""}},
+	{"no poll", []string{"        poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}\n", ""}},
 	{"statuses twice, and none", []string{"done: done, failed: [error, gone], working: [queued]", "done: [done, gone], failed: [error, gone], working: []"}},
-	{"poll, cancel and total without submit", []string{httpBase[strings.Index(httpBase, "            submit:"):strings.Index(httpBase, "            poll:")], ""}},
+	{"poll, cancel and total without submit", []string{httpBase[strings.Index(httpBase, "        submit:"):strings.Index(httpBase, "        poll:")], ""}},
 	{"a cancel of the whole collection", []string{`cancel: {path: "/exports/{id}"}`, "cancel: {path: /exports}"}},
 	{"a poll and a result of no job", []string{`poll: {path: "/exports/{id}"`, "poll: {path: /exports, query: {team: \":team\"}", `result: {path: "/exports/{id}/rows"`, "result: {path: /exports/rows"}},
 	{"the job's id before there is one", []string{"reference: \"{key}\"}\n", "reference: \"{id}\"}\n"}},
 	{"values where they cannot be known", []string{"cancel: {path: \"/exports/{id}\"}", "cancel: {path: \"/exports/{id}/:from\"}", "/exports/{id}/rows\"", "/exports/{id}/rows\", query: {ids: \":users.id\"}"}},
 	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    strict_timeout: true\n    parameters: {from"}},
 	{"rates", []string{"rate: 300/m", "rate: 0/s", "parallel: 4", "parallel: -1", "{dsn: \"app@tcp(db:3306)/app\"}", "{dsn: \"app@tcp(db:3306)/app\", rate: 10, parallel: many}"}},
-	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "          - name: vendor.export")], ""}},
+	{"no result", []string{httpBase[strings.Index(httpBase, "        result:"):strings.Index(httpBase, "      vendor.export")], ""}},
 	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},
 	{"a result with a query in its path", []string{"/teams/:team/scores", "/teams/:team?x=y"}},
 	{"a result on another host", []string{"/teams/:team/scores", "https://other.example/:team"}},
@@ -224,12 +223,12 @@ var badHTTP = []struct {
 	{"GET cannot have a body", []string{"method: POST", "method: GET"}},
 	{"a method", []string{"method: POST", "method: FETCH"}},
 	{"next_as", []string{"next_as: {query: cursor}", "next_as: cursor"}},
-	{"next in the rows", []string{"              rows: $.rows\n", ""}},
+	{"next in the rows", []string{"          rows: $.rows\n", ""}},
 	{"paths that lie in each other", []string{"rows: $.rows\n", "rows: $.answer.rows\n", "next: $.next", "next: $.answer['rows'][0].next", "count: $.total", "count: $.answer"}},
-	{"no next_as", []string{"              next_as: {query: cursor}\n", ""}},
-	{"next_as without next", []string{"              next: $.next\n", ""}},
-	{"two ways to the next page", []string{"next: $.next", "next: $.next\n              page: page\n              offset: skip"}},
-	{"a first page without page", []string{"next: $.next", "next: $.next\n              first: 0"}},
+	{"no next_as", []string{"          next_as: {query: cursor}\n", ""}},
+	{"next_as without next", []string{"          next: $.next\n", ""}},
+	{"two ways to the next page", []string{"next: $.next", "next: $.next\n          page: page\n          offset: skip"}},
+	{"a first page without page", []string{"next: $.next", "next: $.next\n          first: 0"}},
 	{"the cursor in the query", []string{`{limit: "1000"}`, `{limit: "1000", cursor: "0"}`}},
 	{"a number that JSON does not have", []string{"2.50", "0x10"}},
 	{"a body without end", []string{"deep: [1, ", "deep: &deep [*deep, *deep, "}},

@@ -27,12 +27,10 @@ reports:
     timeout: 2h
     parameters:
       since: date
-    stages:
-      - listeners:
-          - {name: shop.orders, database: main, query: "SELECT id, total FROM orders WHERE day >= :since"}
-          - {name: shop.users, database: main, query: "SELECT id, name FROM users"}
-      - listeners:
-          - {name: shop.items, database: main, query: "SELECT id, item FROM items WHERE id IN (:shop.orders.id)"}
+    listeners:
+      shop.orders: {database: main, query: "SELECT id, total FROM orders WHERE day >= :since"}
+      shop.users: {database: main, query: "SELECT id, name FROM users"}
+      shop.items: {database: main, query: "SELECT id, item FROM items WHERE id IN (:shop.orders.id)"}
     join:
       key: id
       listeners:
@@ -106,14 +104,14 @@ var badFiles = []struct {
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, folds: 0, running_jobs: 1.5, grace: 1, lease: -1s"}},
 
 	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "stop: soon, memory: 101, job_bytes: 1.5GB, rebuild: 0"}},
-	{"a kind of listener that is not known", []string{"{name: shop.orders,", "{name: shop.orders, kind: oracle,"}},
-	{"a kind of listener that is no text", []string{"{name: shop.orders,", "{name: shop.orders, kind: [mysql],"}},
-	{"an external listener without columns", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external}"}},
-	{"an external listener with a query", []string{"{name: shop.users, database", "{name: shop.users, kind: external, columns: [id], database"}},
-	{"columns of an external listener", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external, silence: soon, columns: [id, {name: name, type: varchar}]}"}},
-	{"a column of an external listener without name", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external, columns: [id, {type: text}]}"}},
-	{"a column that an external listener has not", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external, columns: [user_id, name]}"}},
-	{"a name of a query and of a service", []string{"reports:", "reports:\n  other: {stages: [{listeners: [{name: shop.users, kind: external, columns: [id]}]}]}"}},
+	{"a kind of listener that is not known", []string{"shop.orders: {", "shop.orders: {kind: oracle,"}},
+	{"a kind of listener that is no text", []string{"shop.orders: {", "shop.orders: {kind: [mysql],"}},
+	{"an external listener without columns", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external}"}},
+	{"an external listener with a query", []string{"shop.users: {database", "shop.users: {kind: external, columns: [id], database"}},
+	{"columns of an external listener", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, silence: soon, columns: [id, {name: name, type: varchar}]}"}},
+	{"a column of an external listener without name", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, columns: [id, {type: text}]}"}},
+	{"a column that an external listener has not", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, columns: [user_id, name]}"}},
+	{"a name of a query and of a service", []string{"reports:", "reports:\n  other: {listeners: {shop.users: {kind: external, columns: [id]}}}"}},
 	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "compress: gzip"}},
 	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
 	{"a job and a fold of a few bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 5, fold_bytes: 10"}},
@@ -124,9 +122,9 @@ var badFiles = []struct {
 	{"an address with another port", []string{"sink:", "admin: localhost:http\nsink:"}},
 	{"an address that is a URL", []string{"sink:", "admin: http://localhost:9464\nsink:"}},
 	{"an address without host", []string{"sink:", "admin: :9464\nsink:"}},
-	{"nothing that signs", []string{"    stages:", "    notify: {url: \"https://x.example/?a=b\"}\n    stages:"}},
-	{"a signature that can be guessed", []string{"    stages:", "    notify: {url: \"https://x.example\", secret: \"whsec_${EMPTY}aGVsbG8=\", retry: {retries: -1}}\n    stages:"}},
-	{"nobody to tell", []string{"    stages:", "    notify: {secret: \"whsec_aGVsbG8gd29ybGQgaGVsbG8gd29ybGQh\", timout: 1s}\n    stages:"}},
+	{"nothing that signs", []string{"    listeners:\n      shop", "    notify: {url: \"https://x.example/?a=b\"}\n    listeners:\n      shop"}},
+	{"a signature that can be guessed", []string{"    listeners:\n      shop", "    notify: {url: \"https://x.example\", secret: \"whsec_${EMPTY}aGVsbG8=\", retry: {retries: -1}}\n    listeners:\n      shop"}},
+	{"nobody to tell", []string{"    listeners:\n      shop", "    notify: {secret: \"whsec_aGVsbG8gd29ybGQgaGVsbG8gd29ybGQh\", timout: 1s}\n    listeners:\n      shop"}},
 	{"a key that can be guessed", []string{"sink:", "http: {key: \"${USER_DB_PASSWORD}\", url: \"reports.example.com\"}\nsink:"}},
 	{"a key that is empty", []string{"sink:", "http: {key: \"${EMPTY}\", url: \"https://reports.example.com/?a=b\"}\nsink:"}},
 	{"traces without a collector", []string{"sink:", "traces: {sample: 2, timeout: 1h, queue: 0}\nsink:"}},
@@ -154,7 +152,7 @@ var badFiles = []struct {
 	{"a text for NULL with a delimiter", []string{"    file:\n", "    file:\n      null: \"a;b\"\n"}},
 	{"an empty text for NULL in a file of one column", []string{"        - total\n        - {column: shop.items.item, label: Item}\n", "      null: \"\"\n"}},
 	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    file:\n", "    file:\n      formulas: fail\n"}},
-	{"a default that is a formula", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: \"=1+1\"}}, database", "    file:\n", "    file:\n      formulas: fail\n"}},
+	{"a default that is a formula", []string{"shop.items: {database", "shop.items: {optional: {item: \"=1+1\"}, database", "    file:\n", "    file:\n      formulas: fail\n"}},
 	{"a text for NULL that is a formula", []string{"    file:\n", "    file:\n      null: \"=NA()\"\n      formulas: escape\n"}},
 	{"the zone of a database", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app\", time_zone: Berlin"}},
 	{"a time zone in a DSN", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?charset=utf8mb4&time_zone=%27%2B02%3A00%27\""}},
@@ -180,12 +178,12 @@ var badFiles = []struct {
 
 	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
 	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
-	{"no such policy", []string{"{name: shop.items, database", "{name: shop.items, on_failure: option, database"}},
-	{"policies of another form", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {defaults: {}}, database", "{name: shop.users, database", "{name: shop.users, on_failure: {default: {nam: x, id: }}, database"}},
-	{"a policy without columns", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {}}, database"}},
-	{"the first listener of the join is needed", []string{"{name: shop.orders, database", "{name: shop.orders, on_failure: optional, database"}},
-	{"a filter that can be left out", []string{"{name: shop.users, database", "{name: shop.users, on_failure: optional, database", "{name: shop.items, database", "{name: shop.items, on_failure: optional, database"}},
-	{"no value for PARTIAL", []string{"{name: shop.users, database", "{name: shop.users, on_failure: optional, database", "database: main}\nsink", "database: main, statuses: {PENDING: 0}}\nsink"}},
+	{"optional in another form", []string{"shop.items: {database", "shop.items: {optional: maybe, database", "shop.users: {database", "shop.users: {optional: [name], database"}},
+	{"values of columns that do not exist", []string{"shop.users: {database", "shop.users: {optional: {nam: x, id: }, database"}},
+	{"optional without columns", []string{"shop.items: {database", "shop.items: {optional: {}, database"}},
+	{"the first listener of the join is needed", []string{"shop.orders: {database", "shop.orders: {optional: true, database"}},
+	{"a filter that can be left out", []string{"shop.users: {database", "shop.users: {optional: true, database", "shop.items: {database", "shop.items: {optional: {item: none}, database", "shop.users, type: left", "shop.users, type: inner", "shop.items, key", "shop.items, type: inner, key"}},
+	{"no value for PARTIAL", []string{"shop.users: {database", "shop.users: {optional: true, database", "database: main}\nsink", "database: main, statuses: {PENDING: 0}}\nsink"}},
 	{"record statuses", []string{"database: main}\nsink", "database: main, statuses: {PENDING: 0, FAILED: 0, SUCCES: 1, SUCCESS: processing}}\nsink"}},
 	{"a filter that reaches out", []string{"database: main}\nsink", "database: main, filter: \"a = 1) OR (1 = 1\"}\nsink"}},
 	{"a filter with a comment", []string{"database: main}\nsink", "database: main, filter: \"a = 1 -- \"}\nsink"}},
@@ -193,28 +191,28 @@ var badFiles = []struct {
 	{"a filter that does not end", []string{"database: main}\nsink", "database: main, filter: \"a = 'b\"}\nsink"}},
 
 	{"a report's name", []string{"  orders:\n", "  Orders:\n"}},
-	{"no stages", []string{base[strings.Index(base, "    stages"):], "    stages: []\n"}},
-	{"stages without listeners", []string{base[strings.Index(base, "    stages"):], "    stages: [{listeners: []}, {}]\n"}},
-	{"a listener with nothing", []string{"name: shop.users, database: main, query: \"SELECT id, name FROM users\"", ""}},
-	{"names of listeners", []string{"name: shop.users, database", "name: shop..users, database", "{name: shop.orders, database", "{name: " + strings.Repeat("x", 101) + ", database"}},
-	{"two listeners of one name", []string{"{name: shop.users, database", "{name: shop.orders, database"}},
-	{"a listener's database", []string{"name: shop.users, database: main", "name: shop.users, database: mein"}},
-	{"timeout and batch", []string{"name: shop.users, database", "name: shop.users, timeout: 5 minutes, batch: 10, database"}},
-	{"a report's timeout that is too short", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true", "name: shop.users, database", "name: shop.users, timeout: 6m, database"}},
+	{"no listeners", []string{base[strings.Index(base, "    listeners"):], "    listeners: {}\n"}},
+	{"listeners in a list", []string{base[strings.Index(base, "    listeners"):], "    listeners: [{database: main}]\n"}},
+	{"a listener with nothing", []string{"{database: main, query: \"SELECT id, name FROM users\"}", "{}"}},
+	{"names of listeners", []string{"shop.users: {database", "shop..users: {database", "shop.orders: {database", strings.Repeat("x", 101) + ": {database"}},
+	{"two listeners of one name", []string{"shop.users: {database", "shop.orders: {database"}},
+	{"a listener's database", []string{"shop.users: {database: main", "shop.users: {database: mein"}},
+	{"timeout and batch", []string{"shop.users: {database", "shop.users: {timeout: 5 minutes, batch: 10, database"}},
+	{"a report's timeout that is too short", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true", "shop.users: {database", "shop.users: {timeout: 6m, database"}},
 	{"a timeout that is too short without retries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: 0"}},
-	{"a timeout that is too short for one listener", []string{"timeout: 2h", "timeout: 30m\n    strict_timeout: true", base[strings.Index(base, "      - listeners:\n          - {name: shop.items"):strings.Index(base, "    join")], "", base[strings.Index(base, "        - {name: shop.items, key"):strings.Index(base, "    file:")], "", "        - {column: shop.items.item, label: Item}\n", ""}},
-	{"a timeout that is too short for one of many tries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: {retries: 0}", "name: shop.users, database", "name: shop.users, retry: {retries: 2, backoff: exponential, delay: 10s}, database"}},
-	{"a listener that takes more than the longest timeout", []string{"timeout: 2h", "timeout: 720h\n    strict_timeout: true", "{name: shop.items, database", "{name: shop.items, timeout: 720h, retry: 100, database"}},
+	{"a timeout that is too short for one listener", []string{"timeout: 2h", "timeout: 30m\n    strict_timeout: true", base[strings.Index(base, "      shop.items"):strings.Index(base, "    join")], "", base[strings.Index(base, "        - {name: shop.items, key"):strings.Index(base, "    file:")], "", "        - {column: shop.items.item, label: Item}\n", ""}},
+	{"a timeout that is too short for one of many tries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: {retries: 0}", "shop.users: {database", "shop.users: {retry: {retries: 2, backoff: exponential, delay: 10s}, database"}},
+	{"a listener that takes more than the longest timeout", []string{"timeout: 2h", "timeout: 720h\n    strict_timeout: true", "shop.items: {database", "shop.items: {timeout: 720h, retry: 100, database"}},
 	{"retries that take more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 100, delay: 720h}"}},
-	{"a default that is more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 1, delay: 400h}", "{name: shop.items, database", "{name: shop.items, retry: 0, database"}},
-	{"a timeout where a listener's is wrong", []string{"timeout: 2h", "timeout: 1m", "name: shop.users, database", "name: shop.users, timeout: 5 s, database"}},
+	{"a default that is more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 1, delay: 400h}", "shop.items: {database", "shop.items: {retry: 0, database"}},
+	{"a timeout where a listener's is wrong", []string{"timeout: 2h", "timeout: 1m", "shop.users: {database", "shop.users: {timeout: 5 s, database"}},
 	{"retries", []string{"timeout: 2h", "retry: {retries: 101, delay: 0s, backoff: linear, max_delay: 721h}"}},
-	{"other fields of retries", []string{"timeout: 2h", "retry: {retry: 3, exponential: true}", "name: shop.users, database", "name: shop.users, retry: [3], database"}},
-	{"retries in short", []string{"timeout: 2h", "retry: -1", "name: shop.users, database", "name: shop.users, retry: exponential, database"}},
+	{"other fields of retries", []string{"timeout: 2h", "retry: {retry: 3, exponential: true}", "shop.users: {database", "shop.users: {retry: [3], database"}},
+	{"retries in short", []string{"timeout: 2h", "retry: -1", "shop.users: {database", "shop.users: {retry: exponential, database"}},
 	{"a max_delay of a fixed delay", []string{"timeout: 2h", "retry: {max_delay: 2m}"}},
-	{"a max_delay below the delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 30s}", "name: shop.users, database", "name: shop.users, retry: {retries: 2}, database"}},
-	{"a delay above the max_delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 5m}", "name: shop.users, database", "name: shop.users, retry: {delay: 6m}, database"}},
-	{"a listener's backoff that does not fit the report's delay", []string{"timeout: 2h", "retry: {retries: 1, delay: 2h}", "name: shop.users, database", "name: shop.users, retry: {backoff: exponential}, database"}},
+	{"a max_delay below the delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 30s}", "shop.users: {database", "shop.users: {retry: {retries: 2}, database"}},
+	{"a delay above the max_delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 5m}", "shop.users: {database", "shop.users: {retry: {delay: 6m}, database"}},
+	{"a listener's backoff that does not fit the report's delay", []string{"timeout: 2h", "retry: {retries: 1, delay: 2h}", "shop.users: {database", "shop.users: {retry: {backoff: exponential}, database"}},
 
 	{"parameters", []string{"since: date", "since: date\n      a: text\n      1b: string\n      c: {type: integer, list: maybe, default: x}\n      d: {default: 1, typ: date}\n      e:", ":since", ":since + :a + :c + :d + :e"}},
 	{"defaults of another type", []string{"since: date", "since: {type: date, default: 2024-02-30}\n      b: {type: boolean, default: yes}\n      l: {type: integer, list: true, default: [1, 2.5]}\n      m: {list: true, default: x}", ":since", ":since + :b + :l + :m"}},
@@ -232,9 +230,10 @@ var badFiles = []struct {
 	{"columns that are not allowed", []string{"SELECT id, name FROM users", "SELECT id, name AS `a#b`, id FROM users"}},
 	{"columns that are no list", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: id"}},
 	{"no columns", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: []"}},
-	{"fields that collide", []string{"SELECT id, name FROM users", "SELECT id, 1 AS `vip.id` FROM users", "name: shop.items, database", "name: shop.users.vip, database", "name: shop.items, key", "name: shop.users.vip, key", "shop.items.item", "shop.users.vip.item"}},
+	{"fields that collide", []string{"SELECT id, name FROM users", "SELECT id, 1 AS `vip.id` FROM users", "shop.items: {database", "shop.users.vip: {database", "name: shop.items, key", "name: shop.users.vip, key", "shop.items.item", "shop.users.vip.item"}},
 
-	{"a column of the same stage", []string{"FROM users", "FROM users WHERE id IN (:shop.orders.id)"}},
+	{"a listener that needs itself", []string{"FROM users", "FROM users WHERE id IN (:shop.users.id)"}},
+	{"listeners that need one another", []string{"day >= :since", "day >= :since AND id IN (:shop.items.id)", "shop.users: {database", "shop.users: {after: [shop.items, shop.item], database"}},
 	{"a column of nothing", []string{":shop.orders.id", ":shop.order.id"}},
 	{"a column that an earlier listener does not give", []string{":shop.orders.id", ":shop.orders.di"}},
 	{"two lists", []string{"(:shop.orders.id)", "(:shop.orders.id) OR id IN (:shop.users.id)"}},

@@ -40,7 +40,7 @@ func TestRetryOfAListener(t *testing.T) {
 	} {
 		file := edit(t, base, "timeout: 2h", c.report)
 		if c.listener != "" {
-			file = edit(t, file, "{name: shop.users, database", "{name: shop.users, "+c.listener+", database")
+			file = edit(t, file, "shop.users: {database", "shop.users: {"+c.listener+", database")
 		}
 		config, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
 		if err != nil {

@@ -88,6 +88,12 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) object {
 	_, raw := tag.Lookup("raw")
 	words := s.WordsOf(t, tag)
 	switch {
+	case tag.Get("types") != "":
+		var types []any
+		for name := range strings.SplitSeq(tag.Get("types"), ",") {
+			types = append(types, name)
+		}
+		return object{"type": types}
 	case t == reflect.TypeFor[decode.Setting](), raw:
 		return nil
 	case t.Kind() == reflect.Pointer:

@@ -143,10 +143,10 @@ func TestSchemaRefuses(t *testing.T) {
 		{"timeout: 2h", "retry: {backoff: linear}"},
 		{"type: left", "type: outer"},
 		{"since: date", "since: text"},
-		{"{name: shop.users, database", "{name: shop.users, batch: 10, database"},
-		{"{name: shop.users, database", "{name: shop.users, kind: external, database"},
+		{"shop.users: {database", "shop.users: {batch: 10, database"},
+		{"shop.users: {database", "shop.users: {kind: external, database"},
 		{"      key: id\n", "      key: {a: b}\n"},
-		{"      - listeners:\n          - {name: shop.items", "      - listener:\n          - {name: shop.items"},
+		{"    listeners:\n      shop", "    listener:\n      shop"},
 	} {
 		if strings.Count(base, edit[0]) != 1 {
 			t.Fatalf("base has %q more than once, or not", edit[0])

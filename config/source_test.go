@@ -34,7 +34,7 @@ redis: redis://127.0.0.1:6379/0
 databases: {main: {dsn: "u@tcp(db)/app"}, o: {dsn: "other://u@h/s"}, f: {dsn: "files://h"}}
 records: {database: `+more+`}
 sink: file:///tmp/x
-reports: {r: {stages: [{listeners: [{name: a, `+listener+`, query: SELECT 1 AS n, columns: [n]}]}]}}
+reports: {r: {listeners: {a: {`+listener+`, query: SELECT 1 AS n, columns: [n]}}}}
 `), testEnvironment(), kinds)
 	}
 	for listener, want := range map[string]string{

@@ -13,11 +13,11 @@ func TestCommonMistakes(t *testing.T) {
 		want            string
 		lines           int // of the message
 	}{
-		{"tab", "    stages:", "\tstages:", "f.yaml:12:1: not YAML: a tab in the indentation. Indent with spaces", 1},
+		{"tab", "    listeners:\n      shop", "\tlisteners:\n      shop", "f.yaml:12:1: not YAML: a tab in the indentation. Indent with spaces", 1},
 		{"no colon at the top", "reports:", "reports", "f.yaml:7:1: not YAML: a name without a colon. Add a colon after it", 1},
 		{"a secret without a name", "  main: {", "  x:\n    dsn:\n      hunter2\n      foo: bar\n  main: {", "not YAML: a name without a colon. Add a colon after it", 1},
-		{"no colon below", "    stages:", "    stages", "f.yaml:12:5: not YAML: a name without a colon. Add a colon after it", 1},
-		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:15:55: not YAML: the quote that opens here is not closed", 1},
+		{"no colon below", "    listeners:\n      shop", "    listeners\n      shop", "f.yaml:12:5: not YAML: a name without a colon. Add a colon after it", 1},
+		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:14:43: not YAML: the quote that opens here is not closed", 1},
 		{"no closing quote near the top", `/app"}`, `/app}`, "f.yaml:3:15: not YAML: the quote that opens here is not closed", 1},
 		{"a misspelt listener", ":shop.orders.id", ":shop.order.id", `Did you mean "shop.orders.id"?`, 1},
 		{"a shortened type", "since: date", "since: int", `(value "int"). Did you mean "integer"?`, 1},

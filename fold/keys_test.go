@@ -12,16 +12,16 @@ import (
 // docs/reference/configuration.md says.
 func TestNumbersAsKeys(t *testing.T) {
 	t.Parallel()
-	const a = `{name: a, database: db, query: "SELECT k, a FROM a ORDER BY a"}`
+	const a = `a: {database: db, query: "SELECT k, a FROM a ORDER BY a"}`
 	s := e2e.New(t, `
   full:
-    stages: [{listeners: [`+a+`, {name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}]}]
+    listeners: {`+a+`, b: {database: db, query: "SELECT k, b FROM b ORDER BY b"}}
     join: {key: k, listeners: [a, {name: b, type: full}]}
   cast:
-    stages: [{listeners: [{name: a, database: db, query: "SELECT CAST(k AS DECIMAL(3,1)) AS k, a FROM a ORDER BY a"}, {name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}]}]
+    listeners: {a: {database: db, query: "SELECT CAST(k AS DECIMAL(3,1)) AS k, a FROM a ORDER BY a"}, b: {database: db, query: "SELECT k, b FROM b ORDER BY b"}}
     join: {key: k, listeners: [a, {name: b, type: full}]}
   text:
-    stages: [{listeners: [{name: b, database: db, query: "SELECT k, b FROM b ORDER BY b"}, {name: c, database: db, query: "SELECT k, c FROM c ORDER BY c"}]}]
+    listeners: {b: {database: db, query: "SELECT k, b FROM b ORDER BY b"}, c: {database: db, query: "SELECT k, c FROM c ORDER BY c"}}
     join: {key: k}
 `)
 	s.Records.Exec("CREATE TABLE a (k INT, a INT)")

@@ -82,9 +82,9 @@ func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
 		family.pairs(func(left, right int) {
 			fmt.Fprintf(&reports, `
   f%d_%d_%d:
-    stages: [{listeners: [
-      {name: l, database: db, query: "SELECT id AS l, c%[2]d AS k FROM left%[1]d ORDER BY id"},
-      {name: r, database: db, query: "SELECT id AS r, c%[3]d AS k FROM right%[1]d ORDER BY id"}]}]
+    listeners: {
+      l: {database: db, query: "SELECT id AS l, c%[2]d AS k FROM left%[1]d ORDER BY id"},
+      r: {database: db, query: "SELECT id AS r, c%[3]d AS k FROM right%[1]d ORDER BY id"}}
     join: {key: k}
     file: {columns: [l, r]}
 `, n, left, right)

@@ -124,89 +124,72 @@ func compareFiles(t *testing.T, s *e2e.Stack) {
 const reportsYAML = `
   inner:
     parameters: {tag: string}
-    stages:
-      - listeners:
-          - {name: tags, database: db, query: "SELECT user_id, tag FROM tags WHERE tag = :tag ORDER BY user_id"}
-          - {name: withdraws, database: db, query: "SELECT id, user_id, amount, note FROM withdraws ORDER BY id"}
+    listeners:
+      tags: {database: db, query: "SELECT user_id, tag FROM tags WHERE tag = :tag ORDER BY user_id"}
+      withdraws: {database: db, query: "SELECT id, user_id, amount, note FROM withdraws ORDER BY id"}
     join: {key: user_id}
   left:
-    stages:
-      - listeners:
-          - {name: users, database: db, query: "SELECT id, name FROM users ORDER BY id"}
-          - {name: withdraws, database: db, query: "SELECT user_id, amount FROM withdraws WHERE amount > 90 ORDER BY id"}
-          - {name: payments, database: db, query: "SELECT user_id, amount FROM payments ORDER BY id"}
+    listeners:
+      users: {database: db, query: "SELECT id, name FROM users ORDER BY id"}
+      withdraws: {database: db, query: "SELECT user_id, amount FROM withdraws WHERE amount > 90 ORDER BY id"}
+      payments: {database: db, query: "SELECT user_id, amount FROM payments ORDER BY id"}
     join: {key: user_id, listeners: [{name: users, key: id}, {name: withdraws, type: left}, {name: payments, type: left}]}
     file: {columns: [user_id, users.name, withdraws.amount, {column: payments.amount, label: paid}]}
   full:
-    stages:
-      - listeners:
-          - {name: tags, database: db, query: "SELECT user_id, tag FROM tags WHERE tag = 'new' ORDER BY user_id"}
-          - {name: payments, database: db, query: "SELECT user_id, amount FROM payments ORDER BY id"}
+    listeners:
+      tags: {database: db, query: "SELECT user_id, tag FROM tags WHERE tag = 'new' ORDER BY user_id"}
+      payments: {database: db, query: "SELECT user_id, amount FROM payments ORDER BY id"}
     join: {key: user_id, listeners: [tags, {name: payments, type: full}]}
   many:
-    stages:
-      - listeners:
-          - {name: tags, database: db, query: "SELECT user_id, tag FROM tags ORDER BY user_id, tag"}
-          - {name: withdraws, database: db, query: "SELECT user_id, id AS withdraw FROM withdraws ORDER BY id"}
-          - {name: payments, database: db, query: "SELECT user_id, id AS payment FROM payments ORDER BY id"}
+    listeners:
+      tags: {database: db, query: "SELECT user_id, tag FROM tags ORDER BY user_id, tag"}
+      withdraws: {database: db, query: "SELECT user_id, id AS withdraw FROM withdraws ORDER BY id"}
+      payments: {database: db, query: "SELECT user_id, id AS payment FROM payments ORDER BY id"}
     join: {key: user_id}
   composite:
-    stages:
-      - listeners:
-          - {name: prices, database: db, query: "SELECT day, code, price FROM prices ORDER BY id"}
-          - {name: stocks, database: db, query: "SELECT day, code, stock FROM stocks ORDER BY id"}
+    listeners:
+      prices: {database: db, query: "SELECT day, code, price FROM prices ORDER BY id"}
+      stocks: {database: db, query: "SELECT day, code, stock FROM stocks ORDER BY id"}
     join: {key: [day, code]}
   stages:
     parameters: {from: date}
-    stages:
-      - listeners:
-          - {name: buyers, database: db, query: "SELECT user_id, amount FROM buyers WHERE at >= :from ORDER BY id"}
-      - listeners:
-          - {name: receipts, database: db, query: "SELECT user_id, SUM(amount) AS paid FROM receipts WHERE user_id IN (:buyers.user_id) GROUP BY user_id"}
+    listeners:
+      buyers: {database: db, query: "SELECT user_id, amount FROM buyers WHERE at >= :from ORDER BY id"}
+      receipts: {database: db, query: "SELECT user_id, SUM(amount) AS paid FROM receipts WHERE user_id IN (:buyers.user_id) GROUP BY user_id"}
     join: {key: user_id}
   three:
-    stages:
-      - listeners:
-          - {name: tags, database: db, query: "SELECT user_id, tag FROM tags WHERE tag = 'zz' ORDER BY user_id"}
-      - listeners:
-          - {name: payments, database: db, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id) ORDER BY id"}
-      - listeners:
-          - {name: withdraws, database: db, query: "SELECT user_id, note FROM withdraws WHERE user_id IN (:payments.user_id) ORDER BY id"}
+    listeners:
+      tags: {database: db, query: "SELECT user_id, tag FROM tags WHERE tag = 'zz' ORDER BY user_id"}
+      payments: {database: db, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id) ORDER BY id"}
+      withdraws: {database: db, query: "SELECT user_id, note FROM withdraws WHERE user_id IN (:payments.user_id) ORDER BY id"}
     join: {key: user_id, listeners: [tags, {name: payments, type: left}, {name: withdraws, type: left}]}
   nothing:
-    stages:
-      - listeners:
-          - {name: tags, database: db, query: "SELECT user_id, tag FROM tags WHERE FALSE"}
-      - listeners:
-          - {name: payments, database: db, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id)"}
+    listeners:
+      tags: {database: db, query: "SELECT user_id, tag FROM tags WHERE FALSE"}
+      payments: {database: db, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id)"}
     join: {key: user_id, listeners: [tags, {name: payments, type: full}]}
   alphabets:
-    stages:
-      - listeners:
-          - {name: words, database: db, query: "SELECT word FROM words ORDER BY id"}
-          - {name: meanings, database: db, query: "SELECT word, meaning FROM meanings ORDER BY id"}
+    listeners:
+      words: {database: db, query: "SELECT word FROM words ORDER BY id"}
+      meanings: {database: db, query: "SELECT word, meaning FROM meanings ORDER BY id"}
     join: {key: word}
   types:
-    stages:
-      - listeners:
-          - {name: types, database: db, query: "SELECT u, d, da, dt, ts, ti, j, b, e, bl, txt, NULL AS n, f, se, y FROM types ORDER BY id"}
+    listeners:
+      types: {database: db, query: "SELECT u, d, da, dt, ts, ti, j, b, e, bl, txt, NULL AS n, f, se, y FROM types ORDER BY id"}
   sorted:
-    stages:
-      - listeners:
-          - {name: sorted_a, database: db, query: "SELECT user_id, name FROM big_a WHERE user_id <= 50000 ORDER BY user_id"}
-          - {name: sorted_b, database: db, query: "SELECT id, user_id, amount FROM big_b WHERE user_id <= 50000 ORDER BY user_id, id"}
+    listeners:
+      sorted_a: {database: db, query: "SELECT user_id, name FROM big_a WHERE user_id <= 50000 ORDER BY user_id"}
+      sorted_b: {database: db, query: "SELECT id, user_id, amount FROM big_b WHERE user_id <= 50000 ORDER BY user_id, id"}
     join: {key: user_id, listeners: [sorted_a, {name: sorted_b, type: left}]}
   sorted_until_the_end:
-    stages:
-      - listeners:
-          - {name: until_a, database: db, query: "SELECT user_id, name FROM big_a WHERE user_id <= 50000 ORDER BY user_id"}
-          - {name: until_b, database: db, query: "SELECT id, user_id, amount FROM big_b WHERE user_id <= 50000 ORDER BY user_id = 8, user_id, id"}
+    listeners:
+      until_a: {database: db, query: "SELECT user_id, name FROM big_a WHERE user_id <= 50000 ORDER BY user_id"}
+      until_b: {database: db, query: "SELECT id, user_id, amount FROM big_b WHERE user_id <= 50000 ORDER BY user_id = 8, user_id, id"}
     join: {key: user_id, listeners: [until_a, {name: until_b, type: left}]}
   million:
-    stages:
-      - listeners:
-          - {name: big_a, database: db, query: "SELECT user_id, name FROM big_a ORDER BY user_id"}
-          - {name: big_b, database: db, query: "SELECT id, user_id, amount FROM big_b ORDER BY id"}
+    listeners:
+      big_a: {database: db, query: "SELECT user_id, name FROM big_a ORDER BY user_id"}
+      big_b: {database: db, query: "SELECT id, user_id, amount FROM big_b ORDER BY id"}
     join: {key: user_id}
 `
 

@@ -13,7 +13,7 @@ func TestWithout(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []report.JoinType{report.Inner, report.Left, report.Full} {
 		r := foldReport(report.Left, kind)
-		r.Stages[1].Listeners[1].Defaults = map[string]string{"at": `"never, \"ever\""`}
+		r.Stages[1].Listeners[1].Values = map[string]string{"at": `"never, \"ever\""`}
 		var rest, with bytes.Buffer
 		sets := foldDatasets(t)
 		delete(sets, "refunds")

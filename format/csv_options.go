@@ -130,7 +130,7 @@ func checkCSV(r *report.Report) (wrong []report.FieldMistake) {
 				"Change the label, or set formulas: escape")
 		}
 		l, _, ok := r.Listener(column.Listener)
-		if ok && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
+		if ok && formula(dataset.AppendText(nil, []byte(l.Values[column.Column]))) {
 			mistake("formulas", fmt.Sprintf("a spreadsheet reads the default of %s as a formula", column.Column),
 				"Change the default, or set formulas: escape")
 		}

@@ -160,7 +160,7 @@ func TestMemory(t *testing.T) {
 // not see it wait. Once a task stays unread, it does not count.
 func TestIdleService(t *testing.T) {
 	t.Parallel()
-	b := setup(t, `  scored: {stages: [{listeners: [{name: service, kind: external, columns: [k]}]}]}`)
+	b := setup(t, `  scored: {listeners: {service: {kind: external, columns: [k]}}}`)
 	ctx, key := t.Context(), b.Keys().Task("service")
 	b.OK(b.Redis.XGroupCreateMkStream(ctx, key, scripts.Group, "0").Err())
 	b.OK(b.Redis.XGroupCreateConsumer(ctx, key, scripts.Group, "c").Err())

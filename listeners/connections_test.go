@@ -21,7 +21,7 @@ func TestTasksBeyondConnections(t *testing.T) {
 	s := e2e.New(t, `
   two:
     retry: 0
-    stages: [{listeners: [{name: a, database: few, timeout: 2s, query: "`+query+`a"}, {name: b, database: few, timeout: 2s, query: "`+query+`b"}]}]
+    listeners: {a: {database: few, timeout: 2s, query: "`+query+`a"}, b: {database: few, timeout: 2s, query: "`+query+`b"}}
     join: {key: k}
 `, "databases: {db: {dsn: \"{dsn}\"}, few: {dsn: \"{dsn}\", max_connections: 1}}")
 	b := s.Open(s.File)

@@ -59,9 +59,9 @@ func TestAQueryOverAnEarlierStageIsOneQuery(t *testing.T) {
 	for _, c := range cases {
 		fmt.Fprintf(&reports, `
   %s:
-    stages:
-      - listeners: [{name: a, database: db, query: "%s"}]
-      - listeners: [{name: b, database: db, query: "%s"}]
+    listeners:
+      a: {database: db, query: "%s"}
+      b: {after: a, database: db, query: "%s"}
     join: {key: [%s], listeners: [b]}
 `, c.name, c.first, c.second, c.header)
 	}

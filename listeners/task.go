@@ -213,10 +213,10 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 	outcome, what := taskRetry, "requeue task"
 	script := func() (scripts.Outcome, error) { return t.own.Requeue(ctx, v.Again) }
 	switch {
-	case v.Act == step.GiveUp && t.Listener.CanOmit():
+	case v.Act == step.GiveUp && t.Listener.Optional:
 		outcome, what = taskOmitted, "omit task"
-		log.Warn("the job goes on without a listener", "policy", t.Listener.OnFailure, "err", v.Err)
-		script = func() (scripts.Outcome, error) { return t.own.Omit(ctx, string(t.Listener.OnFailure), v.Err.Error()) }
+		log.Warn("the job goes on without a listener", "err", v.Err)
+		script = func() (scripts.Outcome, error) { return t.own.Omit(ctx, t.Listener.Instead(), v.Err.Error()) }
 	case v.Act == step.GiveUp:
 		outcome, what = taskFailed, "fail job"
 		log.Warn("task failed", "err", v.Err)

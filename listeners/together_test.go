@@ -13,10 +13,9 @@ func TestSlotsOfTasksThatBeginTogether(t *testing.T) {
 	const query = "SELECT 1 AS k, GET_LOCK('{schema}', 0) AS alone, SLEEP(0.2) AS slept, RELEASE_LOCK('{schema}') AS released"
 	s := e2e.New(t, `
   two:
-    stages:
-      - listeners:
-          - {name: t.a, database: db, query: "`+query+`"}
-          - {name: t.b, database: db, query: "`+query+`"}
+    listeners:
+      t.a: {database: db, query: "`+query+`"}
+      t.b: {database: db, query: "`+query+`"}
     join: {key: k}
     file: {columns: [{column: t.a.alone, label: a}, {column: t.b.alone, label: b}]}
 `, "databases: {db: {dsn: \"{dsn}\", parallel: 1}}")

@@ -14,7 +14,7 @@ import (
 const againReport = `
   again:
     retry: {retries: 3, delay: 200ms}
-    stages: [{listeners: [{name: one, database: db, timeout: 500ms, query: "SELECT id AS k, SLEEP(seconds) AS v FROM {schema}.knob"}]}]
+    listeners: {one: {database: db, timeout: 500ms, query: "SELECT id AS k, SLEEP(seconds) AS v FROM {schema}.knob"}}
 `
 
 // knob sets how long the query of againReport sleeps.
@@ -60,7 +60,7 @@ func TestASourceThatIsAway(t *testing.T) {
 	s := e2e.New(t, `
   away:
     retry: {retries: 1, delay: 200ms}
-    stages: [{listeners: [{name: one, database: source, timeout: 20s, query: "SELECT 1 AS k"}]}]
+    listeners: {one: {database: source, timeout: 20s, query: "SELECT 1 AS k"}}
 `, fmt.Sprintf("databases: {db: {dsn: %q}, source: {dsn: %q}}", "{dsn}", source.DSN("mysql")))
 	s.Serve(s.File)
 	s.Files.Content(s.Jobs.Run("away", ""))

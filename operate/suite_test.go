@@ -47,8 +47,8 @@ records: {database: db}
 sink: file://%s
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}
 reports:
-  slow: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}
-  external: {stages: [{listeners: [{name: service, kind: external, columns: [k], silence: 30s}]}]}
+  slow: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}
+  external: {listeners: {service: {kind: external, columns: [k], silence: 30s}}}
 `, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{}, kinds.Standard().Config())
 	b := &bench{T: t}
 	b.ok(err)

@@ -18,8 +18,8 @@ func (r *Report) Hash() string {
 		Name, Kind, Source string
 		Own                any `json:",omitempty"`
 		Columns            []string
-		OnFailure          OnFailure         `json:",omitempty"` // empty for Required
-		Defaults           map[string]string `json:",omitempty"`
+		Optional           bool              `json:",omitempty"`
+		Values             map[string]string `json:",omitempty"`
 		Types              []Kind            `json:",omitempty"`
 		Zone               string            `json:",omitempty"`
 	}
@@ -34,8 +34,8 @@ func (r *Report) Hash() string {
 	for _, s := range r.Stages {
 		var listeners []listener
 		for _, l := range s.Listeners {
-			listeners = append(listeners, listener{l.Name, l.Kind, l.Source, l.Own, l.Columns, l.OnFailure,
-				l.Defaults, l.Types, l.Zone})
+			listeners = append(listeners, listener{l.Name, l.Kind, l.Source, l.Own, l.Columns, l.Optional,
+				l.Values, l.Types, l.Zone})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

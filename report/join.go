@@ -13,7 +13,7 @@ type Join struct {
 	FoldCase CaseFolding `yaml:"fold_case" enum:"false=,true=simple,full" default:"false"`
 	// Listeners in the order of the join: names, or these fields. A listener that is not in the list only provides
 	// values for `:listener.column`
-	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, as inner"` // the first one drives the join
+	Listeners []Joined `yaml:"listeners" min:"1" unset:"all; optional ones as left, the others as inner"` // the first one drives the join
 }
 
 // CaseFolding defines which text keys are equal although their case differs, by Unicode's
@@ -41,7 +41,7 @@ type Joined struct {
 	// Name of a listener
 	Listener string `yaml:"name" short:"" need:"Name one of the report's listeners"`
 	// Which rows the result has. The first listener has no type
-	Type JoinType `yaml:"type" default:"inner"`
+	Type JoinType `yaml:"type" unset:"inner, or left for an optional listener"`
 	// Names of its key columns, if they differ from those of the join. They must contain the same values: a
 	// listener cannot join by another key
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"`

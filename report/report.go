@@ -55,7 +55,7 @@ func (s Stage) Names() []string {
 // and end as PARTIAL.
 func (r *Report) CanOmit() bool {
 	return slices.ContainsFunc(r.Stages, func(s Stage) bool {
-		return slices.ContainsFunc(s.Listeners, func(l Listener) bool { return l.CanOmit() })
+		return slices.ContainsFunc(s.Listeners, func(l Listener) bool { return l.Optional })
 	})
 }
 
@@ -84,7 +84,7 @@ func (r *Report) Listener(name string) (l *Listener, stage int, ok bool) {
 
 // Without returns the report for a job that continues without these listeners. They are
 // not part of the join, whatever their type in it, and their columns in the file are
-// empty or have their defaults in every row. The first listener of the join cannot be
+// empty or have their values in every row. The first listener of the join cannot be
 // omitted.
 func (r *Report) Without(omitted []string) *Report {
 	if len(omitted) == 0 {
@@ -99,8 +99,8 @@ func (r *Report) Without(omitted []string) *Report {
 			continue
 		}
 		text := "null"
-		if l, _, ok := r.Listener(c.Listener); ok && l.Defaults[c.Column] != "" {
-			text = l.Defaults[c.Column]
+		if l, _, ok := r.Listener(c.Listener); ok && l.Values[c.Column] != "" {
+			text = l.Values[c.Column]
 		}
 		rest.File.Columns[i], rest.File.Fixed[i] = FileColumn{Label: c.Label}, text
 	}

@@ -64,7 +64,8 @@ type ManifestListener struct {
 	Unmatched      *int64 `json:"unmatched,omitempty"`       // of this listener, in the first one
 	FirstUnmatched *int64 `json:"first_unmatched,omitempty"` // of the first listener, in this one
 
-	OnFailure string `json:"on_failure,omitempty"` // its policy, where the file was made without it
+	// Omitted is "empty" or "values" if the file was made without it: what its columns have.
+	Omitted string `json:"omitted,omitempty"`
 	Error     string `json:"error,omitempty"`      // why it was
 }
 

@@ -60,7 +60,7 @@ func (l *ManifestListener) encode(o *encoder) {
 	}
 	o.integer("duration_ms", l.DurationMS)
 	o.list("columns", len(l.Columns), func(i int) { encodeColumn(o, l.Columns[i]) })
-	o.optional("on_failure", l.OnFailure)
+	o.optional("omitted", l.Omitted)
 	o.optional("error", l.Error)
 }
 

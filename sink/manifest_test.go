@@ -36,7 +36,7 @@ func TestManifestBytes(t *testing.T) {
 			Columns: []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "note", Kind: report.KindText}},
 		}, {
 			Name: "plt_fund.vs_payment", Stage: 2, Tries: 7, Unmatched: new(int64(0)), FirstUnmatched: new(int64(2)), DoneAt: time.Date(2024, 3, 4, 3, 6, 7, 0, time.UTC),
-			Columns: []dataset.Column{}, OnFailure: "optional", Error: "query timed out after 5m0s",
+			Columns: []dataset.Column{}, Omitted: "empty", Error: "query timed out after 5m0s",
 		}},
 	}
 	for name, m := range map[string]sink.Manifest{"manifest.json": m, "manifest_empty.json": {}} {

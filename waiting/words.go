@@ -210,7 +210,7 @@ func (v *view) done(f facts, of *report.Report) {
 			Rows: words.Grouped(m.Rows), Size: words.FileSize(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt),
 		}
 		for _, l := range m.Listeners {
-			if l.OnFailure != "" {
+			if l.Omitted != "" {
 				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))
 			}
 		}

@@ -51,7 +51,7 @@ func TestWords(t *testing.T) {
 		return facts{Now: now, Manifest: m, Job: inspect.Job{ID: "1", Report: "r", Status: s, Error: "SELECT secret", File: "gs://secret/1.csv"}}
 	}
 	made := &sink.Manifest{Rows: 41_000, Bytes: 1_234_567, CRC32C: "0000beef", CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600)), Listeners: []sink.ManifestListener{
-		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", OnFailure: "optional", Error: "SELECT secret"},
+		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", Omitted: "empty", Error: "SELECT secret"},
 	}}
 	for want, f := range map[string]facts{
 		"Waiting to start: It has not started yet.":                                                              queued(position{}),

@@ -29,6 +29,7 @@
 //	choice   the field, of type any, holds a pointer to the own fields of a kind of this table. They
 //	         are the value of the field with the name of the kind; a file should have one of them
 //	raw      the field is not decoded; read it from Section.Raw
+//	types    the JSON types of a Setting, for the schema
 //
 // A report.Secret is always secret, a Content names a file with a secret, and a Setting is a
 // value that is not decoded. A pointer to a string type is nil if the field is not given. A Text

@@ -152,6 +152,17 @@ func child(path, name string) string {
 	return path + "." + name
 }
 
+// Size returns the number of entries of a mapping, or of items of a list.
+func (p Setting) Size() int {
+	switch {
+	case p.Node == nil:
+		return 0
+	case p.Node.Kind == yaml.MappingNode:
+		return len(p.Node.Content) / 2
+	}
+	return len(p.Node.Content)
+}
+
 // Item returns an item of a list, or the value itself if it is not a list.
 func (p Setting) Item(i int) Setting {
 	if items := p.Node.Content; i < len(items) {

@@ -55,12 +55,12 @@ timers: {reminder: {key: "reminder-{id}", append: {stream: reminders, fields: {i
 reports:
   tagged-withdrawals:
     parameters: {gate: {type: string, default: none}}
-    stages: [{listeners: [{name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, '7.50' AS amount, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v"}, {name: plt_user.tags, database: db, query: "SELECT 1 AS user_id, 'vip' AS tag"}]}]
+    listeners: {plt_fund.vs_withdraw: {database: db, query: "SELECT 1 AS user_id, '7.50' AS amount, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v"}, plt_user.tags: {database: db, query: "SELECT 1 AS user_id, 'vip' AS tag"}}
     join: {key: user_id}
     file: {columns: [user_id, tag, amount]}
   payments:
     retry: {retries: 0}
-    stages: [{listeners: [{name: plt_pay.payments, database: db, query: "SELECT k FROM payments"}]}]
+    listeners: {plt_pay.payments: {database: db, query: "SELECT k FROM payments"}}
 `
 
 // binary is fanfold, built from this tree.

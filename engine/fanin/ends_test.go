@@ -18,17 +18,17 @@ func TestAJobThatFails(t *testing.T) {
 	s := e2e.New(t, `
   bad-sql:
     retry: 0
-    stages: [{listeners: [
-      {name: good, database: db, query: "SELECT seq AS k FROM seq_1_to_30000"},
-      {name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
+    listeners: {
+      good: {database: db, query: "SELECT seq AS k FROM seq_1_to_30000"},
+      bad: {database: db, query: "SELECT k FROM no_such_table"}}
     join: {key: k}
   too-slow:
     timeout: 2s
     retry: 0
-    stages: [{listeners: [{name: sleeper, database: db, timeout: 1500ms, query: "SELECT SLEEP(20) AS k"}]}]
+    listeners: {sleeper: {database: db, timeout: 1500ms, query: "SELECT SLEEP(20) AS k"}}
   double:
     retry: 0
-    stages: [{listeners: [{name: twins, database: db, query: "SELECT * FROM twins", columns: [k]}]}]
+    listeners: {twins: {database: db, query: "SELECT * FROM twins", columns: [k]}}
 `, "limits: {lease: 1s}")
 	s.Records.Exec("CREATE TABLE twins (k INT, v INT)")
 	s.Serve(s.File)

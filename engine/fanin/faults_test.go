@@ -122,7 +122,7 @@ func TestAFileColumnThatIsTooShort(t *testing.T) {
 // that was published for it before is deleted once the record is FAILED.
 func TestASinkThatIsAway(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, strings.Replace(e2e.Slow, "stages:", "retry: {retries: 1, delay: 100ms}\n    stages:", 1), "limits: {lease: 1s}")
+	s := e2e.New(t, strings.Replace(e2e.Slow, "listeners:", "retry: {retries: 1, delay: 100ms}\n    listeners:", 1), "limits: {lease: 1s}")
 	files := &brokenSink{Sink: s.Files.Sink()}
 	id := s.States.Published(files)
 	files.away.Store(3)

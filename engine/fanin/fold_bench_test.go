@@ -25,7 +25,7 @@ records: {database: db}
 sink: file:///nowhere
 reports:
   r:
-    stages: [{listeners: [{name: a, database: db, query: "SELECT k FROM t"}, {name: b, database: db, query: "SELECT k FROM t"}]}]
+    listeners: {a: {database: db, query: "SELECT k FROM t"}, b: {database: db, query: "SELECT k FROM t"}}
     join: {key: k}
 `), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {

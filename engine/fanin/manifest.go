@@ -28,7 +28,7 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 			given := sink.ManifestListener{
 				Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries,
 				DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds(),
-				OnFailure: task.Policy, Error: task.Failed,
+				Omitted: task.Policy, Error: task.Failed,
 			}
 			if task.Policy != "" {
 				given.Columns = []dataset.Column{}

@@ -18,11 +18,11 @@ import (
 func TestManifestCountsMatches(t *testing.T) {
 	t.Parallel()
 	const listeners = `
-    stages: [{listeners: [
-      {name: a, database: db, query: "SELECT k, id AS a FROM a ORDER BY %[1]s LIMIT :n"},
-      {name: b, database: db, query: "SELECT k, id AS b FROM b ORDER BY %[1]s LIMIT :n"},
-      {name: c, database: db, query: "SELECT k, id AS c FROM c ORDER BY %[1]s LIMIT :n"},
-      {name: d, database: db, query: "SELECT k, nothing FROM d", on_failure: optional, retry: 0, columns: [k, nothing]}]}]
+    listeners: {
+      a: {database: db, query: "SELECT k, id AS a FROM a ORDER BY %[1]s LIMIT :n"},
+      b: {database: db, query: "SELECT k, id AS b FROM b ORDER BY %[1]s LIMIT :n"},
+      c: {database: db, query: "SELECT k, id AS c FROM c ORDER BY %[1]s LIMIT :n"},
+      d: {database: db, query: "SELECT k, nothing FROM d", optional: true, retry: 0, columns: [k, nothing]}}
     join: {key: k, listeners: [a, {name: b, type: %[2]s}, {name: c, type: %[3]s}, {name: d, type: left}]}
     parameters: {n: integer}
 `

@@ -57,12 +57,10 @@ const stormReport = `
     timeout: 10m
     retry: {retries: 8, delay: 200ms}
     parameters: {job: integer, rows: integer}
-    stages:
-      - listeners:
-          - {name: src.a, database: db, timeout: 4s, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
-          - {name: src.b, database: db, timeout: 4s, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
-      - listeners:
-          - {name: src.c, database: db, timeout: 4s, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
+    listeners:
+      src.a: {database: db, timeout: 4s, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
+      src.b: {database: db, timeout: 4s, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
+      src.c: {database: db, timeout: 4s, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
     join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
 `
 

@@ -103,39 +103,36 @@ func weekReports(version int, minute time.Duration) string {
     timeout: 20m
     %[2]s
     parameters: {job: integer}
-    stages:
-      - listeners:
-          - {name: users, database: db, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_40"}
-          - {name: sums, database: db, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_40"}
-      - listeners:
-          - {name: tags, database: db, query: "SELECT seq AS k, seq + 7 AS v%[1]d FROM seq_1_to_40 WHERE seq IN (:users.k)"}
+    listeners:
+      users: {database: db, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_40"}
+      sums: {database: db, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_40"}
+      tags: {database: db, query: "SELECT seq AS k, seq + 7 AS v%[1]d FROM seq_1_to_40 WHERE seq IN (:users.k)"}
     join: {key: k}
   slow:
     timeout: 20m
     %[2]s
     parameters: {job: integer}
-    stages: [{listeners: [{name: archive, database: db, query: "SELECT :job AS k, SLEEP(0.2) AS v"}]}]
+    listeners: {archive: {database: db, query: "SELECT :job AS k, SLEEP(0.2) AS v"}}
   vendor:
     timeout: 20m
     %[2]s
     parameters: {job: integer}
-    stages:
-      - listeners: [{name: names, database: db, query: "SELECT seq AS k FROM seq_1_to_5"}]
-      - listeners: [{name: scores, kind: http, api: vendor, columns: {k: $.k, score: $.score}, result: {path: /scores, query: {job: ":job"}, rows: $.rows}}]
+    listeners:
+      names: {database: db, query: "SELECT seq AS k FROM seq_1_to_5"}
+      scores: {after: names, kind: http, api: vendor, columns: {k: $.k, score: $.score}, result: {path: /scores, query: {job: ":job"}, rows: $.rows}}
     join: {key: k}
   export:
     timeout: 20m
     %[2]s
     parameters: {job: integer}
-    stages:
-      - listeners:
-          - {name: all_users, database: db, query: "SELECT SHA2(seq, 224) AS k, seq AS a FROM seq_1_to_20000"}
-          - {name: all_sums, database: db, query: "SELECT SHA2(seq, 224) AS k, seq + :job AS b FROM seq_20000_to_1"}
+    listeners:
+      all_users: {database: db, query: "SELECT SHA2(seq, 224) AS k, seq AS a FROM seq_1_to_20000"}
+      all_sums: {database: db, query: "SELECT SHA2(seq, 224) AS k, seq + :job AS b FROM seq_20000_to_1"}
     join: {key: k}
   nightly:
     timeout: 20m
     %[2]s
-    stages: [{listeners: [{name: night, database: db, query: "SELECT 1 AS k"}]}]
+    listeners: {night: {database: db, query: "SELECT 1 AS k"}}
 `, version, retry)
 }
 

@@ -24,7 +24,7 @@ func mended(seconds, more string) string {
   mended:` + more + `
     timeout: 1h
     retry: {retries: 6, delay: 1s}
-    stages: [{listeners: [{name: one, database: db, timeout: 1s, query: "SELECT 1 AS k, SLEEP(` + seconds + `) AS v"}]}]
+    listeners: {one: {database: db, timeout: 1s, query: "SELECT 1 AS k, SLEEP(` + seconds + `) AS v"}}
 `
 }
 

@@ -16,7 +16,7 @@ import (
 const slowReport = `
   slow:
     parameters: {seconds: integer}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}]}]
+    listeners: {one: {database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}}
 `
 
 // TestSIGTERM: work that can end within limits.stop is completed, and the process exits with 0.
@@ -96,7 +96,7 @@ func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
 // workers continue their work before another worker takes it over.
 func TestARedisOutageUsesNoTry(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, strings.Replace(slowReport, "stages:", "retry: 0\n    stages:", 1), "limits: {lease: 3s, grace: 5m}")
+	s := newStackAlone(t, nil, strings.Replace(slowReport, "listeners:", "retry: 0\n    listeners:", 1), "limits: {lease: 3s, grace: 5m}")
 	for range 2 {
 		s.process("-c", s.File, "serve")
 	}

@@ -20,8 +20,8 @@ import (
 const apiReports = e2e.Slow + `
   tagged-withdrawals:
     parameters: {tag: string, from: {type: date, default: "2024-01-01"}}
-    stages:
-      - listeners: [{name: two, database: db, query: "SELECT seq AS k, :tag AS tag, :from AS since, REPEAT('x', 100) AS v FROM seq_1_to_20000"}]
+    listeners:
+      two: {database: db, query: "SELECT seq AS k, :tag AS tag, :from AS since, REPEAT('x', 100) AS v FROM seq_1_to_20000"}
 `
 
 // call sends a request to the API and returns the status and the complete answer.

@@ -35,10 +35,9 @@ func TestParallelAndRate(t *testing.T) {
 	s := newStack(t, `
   bound:
     retry: 0
-    stages:
-      - listeners:
-          - {name: a, kind: http, api: vendor, columns: {n: {path: $.n, type: integer}}, result: {path: /}}
-          - {name: b, database: bound, query: "SELECT 1 AS n, SLEEP(0.05) AS b"}
+    listeners:
+      a: {kind: http, api: vendor, columns: {n: {path: $.n, type: integer}}, result: {path: /}}
+      b: {database: bound, query: "SELECT 1 AS n, SLEEP(0.05) AS b"}
     join: {key: n}
 `, fmt.Sprintf(`databases: {db: {dsn: "{dsn}"}, bound: {dsn: "{dsn}", parallel: 1, rate: 100/s}}
 apis: {vendor: {url: "%s", parallel: %d, rate: %d/s}}`, api.URL, tasks, time.Second/distance))

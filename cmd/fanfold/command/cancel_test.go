@@ -25,9 +25,9 @@ func TestCancel(t *testing.T) {
 	// With this lease, the next renewal is too late for this test.
 	s := newStack(t, `
   long:
-    stages: [{listeners: [
-      {name: sleeps, database: db, query: "SELECT 1 AS k, SLEEP(280) AS v"},
-      {name: fails, database: db, query: "SELECT k, v FROM no_such_table"}]}]
+    listeners: {
+      sleeps: {database: db, query: "SELECT 1 AS k, SLEEP(280) AS v"},
+      fails: {database: db, query: "SELECT k, v FROM no_such_table"}}
     join: {key: k}
 `, "limits: {lease: 10m}")
 	s.Records.Exec("CREATE TABLE no_such_table (k INT, v INT)")
@@ -86,17 +86,16 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
 	t.Cleanup(api.Close)
 	s := newStack(t, `
   export:
-    stages:
-      - listeners:
-          - name: scores
-            kind: http
-            api: vendor
-            columns: {id: $.id}
-            submit: {path: /jobs, id: $.id, unknown: fail}
-            poll: {path: "/jobs/{id}", every: 1h, status: $.state, done: [done], failed: [error]}
-            cancel: {path: "/jobs/{id}"}
-            result: {path: "/jobs/{id}/rows", rows: $}
-            total: 3h
+    listeners:
+      scores:
+        kind: http
+        api: vendor
+        columns: {id: $.id}
+        submit: {path: /jobs, id: $.id, unknown: fail}
+        poll: {path: "/jobs/{id}", every: 1h, status: $.state, done: [done], failed: [error]}
+        cancel: {path: "/jobs/{id}"}
+        result: {path: "/jobs/{id}/rows", rows: $}
+        total: 3h
 `, fmt.Sprintf(`apis: {vendor: {url: "%s", idempotency: none}}`, api.URL))
 	s.Serve(s.File)
 	id := s.Records.Insert("export", "")

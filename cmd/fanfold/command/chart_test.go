@@ -150,7 +150,7 @@ env: {FANFOLD_SINK: "gs://bucket/a b", QUOTED: 'a "b": ${c}'}
 image: {repository: r.example.com/f, tag: v1, pullPolicy: Always}
 filesClaim: files
 serviceAccount: writer
-config: "redis: redis://r\ndatabases: {main: {dsn: \"u@tcp(h)/s\"}}\nrecords: {database: main}\nsink: gs://bucket/x\nadmin: 0.0.0.0:9464\nadmin_public: true\nreports: {r: {stages: [{listeners: [{name: a, database: main, query: 'SELECT 1 AS x'}]}]}}\n"
+config: "redis: redis://r\ndatabases: {main: {dsn: \"u@tcp(h)/s\"}}\nrecords: {database: main}\nsink: gs://bucket/x\nadmin: 0.0.0.0:9464\nadmin_public: true\nreports: {r: {listeners: {a: {database: main, query: 'SELECT 1 AS x'}}}}\n"
 deployments:
   engine: {replicas: 1, args: ["--roles=engine"], migrate: true, http: true, resources: null}
   scheduler: {replicas: 1, args: ["--roles=scheduler"], migrate: false, http: false, resources: null}

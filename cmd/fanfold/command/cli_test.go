@@ -263,8 +263,8 @@ func TestRetryOfSeveral(t *testing.T) {
 func TestValidateWarns(t *testing.T) {
 	t.Parallel()
 	const short = `
-  short: {timeout: 10m, stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}
-  long: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}
+  short: {timeout: 10m, listeners: {one: {database: db, query: "SELECT 1 AS k"}}}
+  long: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}
 `
 	s := newStack(t, short)
 	const want = "reports.short.timeout: 10m is shorter than 5m × 7 + 6m = 41m"

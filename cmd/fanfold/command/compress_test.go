@@ -13,12 +13,10 @@ import (
 
 const compressedYAML = `
   compressed:
-    stages:
-      - listeners:
-          - {name: orders, database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id"}
-          - {name: held, database: db, query: "SELECT id, state FROM held ORDER BY id"}
-      - listeners:
-          - {name: customers, database: db, query: "SELECT id, name FROM customers WHERE id IN (:orders.customer)"}
+    listeners:
+      orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id"}
+      held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
+      customers: {database: db, query: "SELECT id, name FROM customers WHERE id IN (:orders.customer)"}
     join:
       key: id
       listeners: [orders, {name: held, type: left}, {name: customers, type: left}]

@@ -15,9 +15,9 @@ func TestManyListenersShareConnections(t *testing.T) {
 	const reports, each = 30, 10
 	var text strings.Builder
 	for r := range reports {
-		fmt.Fprintf(&text, "  r%d:\n    stages:\n      - listeners:\n", r)
+		fmt.Fprintf(&text, "  r%d:\n    listeners:\n", r)
 		for l := range each {
-			fmt.Fprintf(&text, "          - {name: l%d_%d, database: db, query: \"SELECT 1 AS k, %d AS v%d\"}\n", r, l, l, l)
+			fmt.Fprintf(&text, "      l%d_%d: {database: db, query: \"SELECT 1 AS k, %d AS v%d\"}\n", r, l, l, l)
 		}
 		text.WriteString("    join: {key: k}\n")
 	}

@@ -19,9 +19,9 @@ import (
 // TestCSVOptions makes files with every CSV option from the values of a real server.
 func TestCSVOptions(t *testing.T) {
 	t.Parallel()
-	const listeners = `    stages: [{listeners: [
-      {name: a, database: db, query: "SELECT k, amount, note, day, at FROM a ORDER BY k"},
-      {name: b, database: db, query: "SELECT k, name FROM b ORDER BY k"}]}]
+	const listeners = `    listeners: {
+      a: {database: db, query: "SELECT k, amount, note, day, at FROM a ORDER BY k"},
+      b: {database: db, query: "SELECT k, name FROM b ORDER BY k"}}
     join: {key: k, listeners: [a, {name: b, type: left}]}
 `
 	s := newStack(t, `

@@ -47,10 +47,9 @@ func TestRecipes(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, `
   recipe:
-    stages:
-      - listeners:
-          - {name: plt_user.vs_user_tag_relation, database: db, query: "SELECT seq AS user_id FROM seq_1_to_3"}
-          - {name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, SLEEP(20) AS amount"}
+    listeners:
+      plt_user.vs_user_tag_relation: {database: db, query: "SELECT seq AS user_id FROM seq_1_to_3"}
+      plt_fund.vs_withdraw: {database: db, query: "SELECT 1 AS user_id, SLEEP(20) AS amount"}
     join: {key: user_id}
 `, "limits: {stop: 1s}")
 	s.Records.Exec("INSERT INTO file_download_record (id, report) VALUES (1111, 'recipe')")
@@ -195,9 +194,9 @@ func TestDeadlinesInTheDocs(t *testing.T) {
 	const above = "redis: redis://127.0.0.1\ndatabases: {db: {dsn: \"u@tcp(h)/d\"}}\nrecords: {database: db}\nsink: file:///tmp\nreports:\n"
 	c, err := config.Load("deadlines", []byte(above+`
   one:
-    stages: [listeners: [{name: a, database: db, query: SELECT 1 AS x}]]
+    listeners: {a: {database: db, query: SELECT 1 AS x}}
   two:
-    stages: [listeners: [{name: a, database: db, query: SELECT 1 AS x}], listeners: [{name: b, database: db, query: SELECT 1 AS x}]]
+    listeners: {a: {database: db, query: SELECT 1 AS x}, b: {after: a, database: db, query: SELECT 1 AS x}}
     join: {key: x}
 `), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {

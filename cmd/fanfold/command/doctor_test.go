@@ -48,21 +48,19 @@ func TestDoctorOnKeys(t *testing.T) {
 	s := newStack(t, strings.ReplaceAll(`
   mails:
     parameters: {id: integer, n: integer}
-    stages:
-      - listeners:
-          - {name: ci, database: db, query: "SELECT id, mail, day FROM people WHERE id > :id LIMIT :n;"}
-          - {name: bin, database: db, query: "SELECT id, bin AS mail, id AS b FROM people"}
-          - {name: nopad, database: db, query: "SELECT id, mail COLLATE utf8mb4_nopad_bin AS mail, id AS c FROM people -- all"}
-          - {name: bytes, database: db, query: "SELECT id, CAST(mail AS BINARY) AS m, id AS d FROM people"}
-      - listeners:
-          - {name: later, database: db, query: "WITH all_of AS (SELECT SLEEP(id + 100) AS slept, MAX(mail) AS mail FROM people WHERE mail IN (:ci.mail) GROUP BY id) SELECT 1 AS id, mail, slept FROM all_of", columns: [id, mail, slept]}
+    listeners:
+      ci: {database: db, query: "SELECT id, mail, day FROM people WHERE id > :id LIMIT :n;"}
+      bin: {database: db, query: "SELECT id, bin AS mail, id AS b FROM people"}
+      nopad: {database: db, query: "SELECT id, mail COLLATE utf8mb4_nopad_bin AS mail, id AS c FROM people -- all"}
+      bytes: {database: db, query: "SELECT id, CAST(mail AS BINARY) AS m, id AS d FROM people"}
+      later: {database: db, query: "WITH all_of AS (SELECT SLEEP(id + 100) AS slept, MAX(mail) AS mail FROM people WHERE mail IN (:ci.mail) GROUP BY id) SELECT 1 AS id, mail, slept FROM all_of", columns: [id, mail, slept]}
     join: {key: [id, mail], listeners: [ci, bin, nopad, {name: bytes, key: [id, m]}, later]}
     file: {columns: [id]}
   alone:
-    stages: [{listeners: [{name: alone, database: db, query: "SELECT id, mail FROM people"}]}]
+    listeners: {alone: {database: db, query: "SELECT id, mail FROM people"}}
     join: {key: mail}
   days:
-    stages: [{listeners: [{name: x, database: db, query: "SELECT day FROM people"}, {name: y, database: db, query: "SELECT day, id FROM people"}]}]
+    listeners: {x: {database: db, query: "SELECT day FROM people"}, y: {database: db, query: "SELECT day, id FROM people"}}
     join: {key: day}
 `, "utf8mb4_nopad_bin", binary))
 	s.Records.Exec("CREATE TABLE people (id INT, mail VARCHAR(60) COLLATE utf8mb4_general_ci, bin VARCHAR(60) COLLATE utf8mb4_bin, day DATE)")
@@ -79,7 +77,7 @@ func TestDoctorOnKeys(t *testing.T) {
 		}
 	}
 	for check, words := range map[string][]string{
-		"keys mails / ci":    {"WARN: mail has the collation utf8mb4_general_ci:", "(line 12)", "LOWER(TRIM(mail)) AS mail", "join.fold_case", "mail COLLATE utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"},
+		"keys mails / ci":    {"WARN: mail has the collation utf8mb4_general_ci:", "(line 11)", "LOWER(TRIM(mail)) AS mail", "join.fold_case", "mail COLLATE utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"},
 		"keys mails / bin":   {"WARN: mail has the collation utf8mb4_bin:"},
 		"keys mails / later": {"WARN: mail has the collation utf8mb4_general_ci:"},
 	} {
@@ -237,7 +235,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 func TestDoctorOfADeadService(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
-  outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
+  outside: {listeners: {vendor.scores: {kind: external, columns: [k]}}}
 `)
 	ctx, stream := t.Context(), s.Partitions.First().Keys.Task("vendor.scores")
 	read := func(count int64) {

@@ -19,7 +19,7 @@ func TestAnOverdueJob(t *testing.T) {
   waiting:
     timeout: 2s
     retry: 0
-    stages: [{listeners: [{name: one, database: db, timeout: 1s, query: "SELECT 1 AS k"}, {name: two, database: db, timeout: 1s, query: "SELECT 1 AS k"}]}]
+    listeners: {one: {database: db, timeout: 1s, query: "SELECT 1 AS k"}, two: {database: db, timeout: 1s, query: "SELECT 1 AS k"}}
     join: {key: k}
 `)
 	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")

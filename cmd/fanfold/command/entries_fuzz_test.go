@@ -36,7 +36,7 @@ func FuzzEntries(f *testing.F) {
 	s := newStack(f, `
   r:
     retry: {retries: 1, delay: 100ms}
-    stages: [{listeners: [{name: q, database: db, query: "SELECT 1 AS a"}, {name: x, kind: external, columns: [a], silence: 30s}]}]
+    listeners: {q: {database: db, query: "SELECT 1 AS a"}, x: {kind: external, columns: [a], silence: 30s}}
     join: {key: a}
 `, "limits: {lease: 1s, stop: 1s}", `timers: {known: {key: "known-{a}", append: {stream: "fuzz:{a}", fields: {a: "{a}"}}}}`)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -18,7 +18,7 @@ import (
 func TestExistingTable(t *testing.T) {
 	t.Parallel()
 	const page = "docs/guides/existing-table.md"
-	s := newStackAlone(t, nil, "  r: {stages: [{listeners: [{name: a, database: db, query: SELECT 1 AS user_id}]}]}\n")
+	s := newStackAlone(t, nil, "  r: {listeners: {a: {database: db, query: SELECT 1 AS user_id}}}\n")
 	s.Records.Exec(`CREATE TABLE exports (id CHAR(36) PRIMARY KEY, kind VARCHAR(64), parameters JSON, state TINYINT, url VARCHAR(100), tenant INT, changed_at DATETIME(3)) CHARACTER SET utf8mb4`)
 	s.Records.Exec(`INSERT INTO exports (id, kind, state, tenant, changed_at) VALUES ('5b0c-1', 'r', 0, 7, '2001-01-01'), ('5b0c-2', 'other', 0, 7, '2001-01-01'),
 		('5b0c-3', 'r', 2, 7, '2001-01-01'), ('5b0c-4', 'r', 9, 7, '2001-01-01'), ('5b0c-5', 'r', 0, 8, '2001-01-01')`)

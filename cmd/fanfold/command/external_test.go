@@ -29,11 +29,9 @@ const scored = `
   scored:
     parameters: {from: date}
     retry: {retries: 5, delay: 100ms}
-    stages:
-      - listeners:
-          - {name: shop.users, database: db, query: "SELECT user_id, name FROM users WHERE since >= :from ORDER BY user_id"}
-      - listeners:
-          - {name: vendor.scores, kind: external, columns: [user_id, {name: score, type: decimal}], silence: 3s}
+    listeners:
+      shop.users: {database: db, query: "SELECT user_id, name FROM users WHERE since >= :from ORDER BY user_id"}
+      vendor.scores: {after: shop.users, kind: external, columns: [user_id, {name: score, type: decimal}], silence: 3s}
     join: {key: user_id}
 `
 

@@ -50,10 +50,9 @@ func TestScratchFiles(t *testing.T) {
 	const reports = `
   two:
     retry: {retries: 1, delay: 100ms}
-    stages:
-      - listeners:
-          - {name: a, database: db, query: "SELECT 'x' AS k, 1 AS a"}
-          - {name: b, database: db, query: "SELECT 'x' AS k, REPEAT('b', 200000) AS b"}
+    listeners:
+      a: {database: db, query: "SELECT 'x' AS k, 1 AS a"}
+      b: {database: db, query: "SELECT 'x' AS k, REPEAT('b', 200000) AS b"}
     join: {key: k}
 `
 	s := newStack(t, reports, "limits: {fold_bytes: 64KB}")

@@ -27,7 +27,7 @@ func TestAFullRedisDrains(t *testing.T) {
 	s := newStackAlone(t, []string{"--maxmemory", "32mb"}, `
   big:
     retry: {delay: 200ms}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_30000"}]}]
+    listeners: {one: {database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_30000"}}
 `, "limits: {lease: 2s, grace: 5m}")
 	var ids []string
 	for range 24 {
@@ -71,14 +71,13 @@ func largeReports(rows int) string {
 	return fmt.Sprintf(`
   large:
     retry: {delay: 200ms}
-    stages:
-      - listeners:
-          - {name: a, database: db, query: "SELECT seq AS k, REPEAT('x', 50) AS a FROM seq_1_to_%[1]d"}
-          - {name: b, database: db, query: "SELECT seq AS k, REPEAT('y', 50) AS b FROM seq_1_to_%[1]d"}
+    listeners:
+      a: {database: db, query: "SELECT seq AS k, REPEAT('x', 50) AS a FROM seq_1_to_%[1]d"}
+      b: {database: db, query: "SELECT seq AS k, REPEAT('y', 50) AS b FROM seq_1_to_%[1]d"}
     join: {key: k}
   small:
     retry: {delay: 200ms}
-    stages: [{listeners: [{name: s, database: db, query: "SELECT seq AS k FROM seq_1_to_10"}]}]
+    listeners: {s: {database: db, query: "SELECT seq AS k FROM seq_1_to_10"}}
 `, rows)
 }
 
@@ -167,7 +166,7 @@ func TestAPreemptedJob(t *testing.T) {
 	s := newStackAlone(t, nil, `
   held:
     timeout: 10m
-    stages: [{listeners: [{name: one, database: db, query: "SELECT id AS k FROM {schema}.held"}]}]
+    listeners: {one: {database: db, query: "SELECT id AS k FROM {schema}.held"}}
 `, "limits: {lease: 2s}")
 	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
 	s.Records.Exec("INSERT INTO held VALUES (1)")

@@ -16,7 +16,7 @@ import (
 // the guide gives, and have no more rights. (TestMigrateWithTheGrantsOfTheDocs runs those of migrate.)
 func TestGrantsOfTheGuide(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, "  r: {stages: [{listeners: [{name: vs_withdraw, database: db, query: SELECT user_id FROM vs_withdraw}]}]}\n")
+	s := newStackAlone(t, nil, "  r: {listeners: {vs_withdraw: {database: db, query: SELECT user_id FROM vs_withdraw}}}\n")
 	s.Records.Exec("CREATE TABLE vs_withdraw (user_id INT)")
 	s.Records.Exec("INSERT INTO vs_withdraw VALUES (7)")
 	s.Records.Exec("CREATE TABLE secret (user_id INT)")

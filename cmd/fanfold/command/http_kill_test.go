@@ -20,22 +20,20 @@ const killReports = `
   keyed: &report
     retry: {retries: 100, delay: 100ms}
     timeout: 1h
-    stages:
-      - listeners:
-          - &listener
-            name: keyed
-            kind: http
-            api: keyed
-            columns: {n: $.n, twice: $.twice}
-            submit: &submit {path: /exports, json: {reference: "{key}"}, id: $.job.id}
-            poll: {path: "/exports/{id}", every: 200ms, status: $.state, done: done, failed: error}
-            result: {path: "/exports/{id}/rows", rows: $.rows, next: $.next_cursor, next_as: {query: cursor}}
-            total: 20m
+    listeners:
+      keyed:
+        kind: http
+        api: keyed
+        columns: {n: $.n, twice: $.twice}
+        submit: &submit {path: /exports, json: {reference: "{key}"}, id: $.job.id}
+        poll: {path: "/exports/{id}", every: 200ms, status: $.state, done: done, failed: error}
+        result: {path: "/exports/{id}/rows", rows: $.rows, next: $.next_cursor, next_as: {query: cursor}}
+        total: 20m
 `
 
 // killConfig generates the four reports, which differ in a few words.
 func killConfig() string {
-	keyed := strings.NewReplacer("&report", "", "&submit ", "", "- &listener\n            ", "- ").Replace(killReports)
+	keyed := strings.NewReplacer("&report", "", "&submit ", "").Replace(killReports)
 	all := keyed
 	for name, unknown := range map[string]string{
 		"resubmitted": "resubmit", "failing": "fail", "looked_up": `{look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`,

@@ -70,14 +70,13 @@ func TestAnAPI(t *testing.T) {
 	s := newStack(t, `
   scores:
     parameters: {team: string}
-    stages:
-      - listeners: [{name: users, database: db, query: "SELECT id, name FROM {schema}.users ORDER BY id"}]
-      - listeners:
-          - name: scores
-            kind: http
-            api: vendor
-            columns: {id: $.user.id, score: $.score}
-            result: {method: POST, path: "/:team", json: {ids: ":users.id"}, rows: $.rows}
+    listeners:
+      users: {database: db, query: "SELECT id, name FROM {schema}.users ORDER BY id"}
+      scores:
+        kind: http
+        api: vendor
+        columns: {id: $.user.id, score: $.score}
+        result: {method: POST, path: "/:team", json: {ids: ":users.id"}, rows: $.rows}
     join: {key: id}
 `, fmt.Sprintf(`apis: {vendor: {url: "%s/v2", headers: {Authorization: Bearer secret-7Qx}}}`, api.URL))
 	s.Records.Exec("CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT)")

@@ -93,11 +93,10 @@ func TestKEDA(t *testing.T) {
 	}
 	s := newStackAlone(t, nil, `
   scaled:
-    stages:
-      - listeners:
-          - {name: plt_user.vs_user_tag_relation, database: db, query: "SELECT seq AS k FROM seq_1_to_3"}
-          - {name: plt_fund.vs_withdraw, database: db, query: "SELECT seq AS k, seq AS a FROM seq_1_to_3"}
-          - {name: plt_fund.vs_payment, database: db, query: "SELECT seq AS k, seq AS b FROM seq_1_to_3"}
+    listeners:
+      plt_user.vs_user_tag_relation: {database: db, query: "SELECT seq AS k FROM seq_1_to_3"}
+      plt_fund.vs_withdraw: {database: db, query: "SELECT seq AS k, seq AS a FROM seq_1_to_3"}
+      plt_fund.vs_payment: {database: db, query: "SELECT seq AS k, seq AS b FROM seq_1_to_3"}
     join: {key: k}
 `, "admin_public: true")
 	// start runs a Deployment, with the file and the port of this test.

@@ -60,7 +60,7 @@ func TestTextKeysInTheDocs(t *testing.T) {
 		names[head] = fmt.Sprintf("keys%d", len(names))
 		reports += fmt.Sprintf(`
   %s:
-    stages: [{listeners: [{name: a, database: db, query: "SELECT id, a AS word FROM pairs ORDER BY id"}, {name: b, database: db, query: "SELECT id, b AS word, CONCAT(a, ' ', b) AS both_of FROM pairs"}]}]
+    listeners: {a: {database: db, query: "SELECT id, a AS word FROM pairs ORDER BY id"}, b: {database: db, query: "SELECT id, b AS word, CONCAT(a, ' ', b) AS both_of FROM pairs"}}
     join: {key: [id, word]%s}
     file: {columns: [both_of]}
 `, names[head], folding[head])

@@ -29,10 +29,9 @@ func TestKeyValuesInTheDocs(t *testing.T) {
 	for i, row := range rows {
 		fmt.Fprintf(&reports, `
   pair%d:
-    stages:
-      - listeners:
-          - {name: l, database: db, query: "SELECT %s AS k, 1 AS l"}
-          - {name: r, database: db, query: "SELECT %s AS k, 2 AS r"}
+    listeners:
+      l: {database: db, query: "SELECT %s AS k, 1 AS l"}
+      r: {database: db, query: "SELECT %s AS k, 2 AS r"}
     join: {key: k}
     file: {columns: [l, r]}
 `, i, row[1], row[2])

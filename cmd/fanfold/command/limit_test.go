@@ -14,9 +14,9 @@ func TestRunningJobsOfAReport(t *testing.T) {
 	s := newStack(t, `
   two:
     running: 2
-    stages: [{listeners: [{name: one, database: db, query: "SELECT id AS k FROM {schema}.held"}]}]
+    listeners: {one: {database: db, query: "SELECT id AS k FROM {schema}.held"}}
   other:
-    stages: [{listeners: [{name: other, database: db, query: "SELECT 1 AS k"}]}]
+    listeners: {other: {database: db, query: "SELECT 1 AS k"}}
 `, "limits: {lease: 2s}")
 	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
 	s.Records.Exec("INSERT INTO held VALUES (1)")

@@ -17,11 +17,11 @@ func TestWhatRedisHasLost(t *testing.T) {
 	s := newStack(t, `
   one:
     timeout: 1h
-    stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}]}]
+    listeners: {a: {database: db, query: "SELECT 1 AS k"}}
     join: {key: k}
   two:
     timeout: 1h
-    stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]
+    listeners: {b: {database: db, query: "SELECT 1 AS k"}}
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
 	ctx, sc := t.Context(), s.Partitions.First()

@@ -15,9 +15,9 @@ func TestMomentsOfListeners(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
   moments:
-    stages:
-      - listeners: [{name: before, database: db, query: "SELECT k, v AS earlier FROM moments"}]
-      - listeners: [{name: after, database: db, query: "SELECT k, v AS later FROM moments WHERE k IN (:before.k)"}]
+    listeners:
+      before: {database: db, query: "SELECT k, v AS earlier FROM moments"}
+      after: {database: db, query: "SELECT k, v AS later FROM moments WHERE k IN (:before.k)"}
     join: {key: k}
 `)
 	s.Records.Exec("CREATE TABLE moments (k INT PRIMARY KEY, v INT)")

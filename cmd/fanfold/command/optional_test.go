@@ -27,19 +27,17 @@ func TestOptionalParameters(t *testing.T) {
     parameters: {from: {type: date, default: null}, ids: {type: integer, list: true, default: null}, limit: {type: integer, default: "7"}}`
 	s := newStack(t, `
   query:`+parameters+`
-    stages:
-      - listeners:
-          - name: one
-            database: db
-            query: |
-              SELECT id, day, :limit AS n FROM {schema}.days
-              WHERE (:from IS NULL OR day >= :from) AND (COALESCE(:ids) IS NULL OR id IN (:ids)) ORDER BY id
+    listeners:
+      one:
+        database: db
+        query: |
+          SELECT id, day, :limit AS n FROM {schema}.days
+          WHERE (:from IS NULL OR day >= :from) AND (COALESCE(:ids) IS NULL OR id IN (:ids)) ORDER BY id
   api:`+parameters+`
-    stages:
-      - listeners:
-          - {name: two, kind: http, api: vendor, columns: {k: $.k}, result: {method: POST, path: /x, query: {from: ":from", ids: ":ids"}, json: {from: ":from", ids: ":ids", limit: ":limit"}}}
+    listeners:
+      two: {kind: http, api: vendor, columns: {k: $.k}, result: {method: POST, path: /x, query: {from: ":from", ids: ":ids"}, json: {from: ":from", ids: ":ids", limit: ":limit"}}}
   service:`+parameters+`
-    stages: [{listeners: [{name: three, kind: external, columns: [k]}]}]
+    listeners: {three: {kind: external, columns: [k]}}
 `, fmt.Sprintf(`apis: {vendor: {url: "%s"}}`, api.URL))
 	s.Records.Exec("CREATE TABLE days (id INT PRIMARY KEY, day DATE)")
 	s.Records.Exec("INSERT INTO days VALUES (1, '2024-01-01'), (2, '2024-01-02'), (3, '2024-01-03')")

@@ -16,12 +16,10 @@ import (
 const partialReports = `
   both:
     retry: 0
-    stages:
-      - listeners:
-          - {name: good, database: db, query: "SELECT seq AS k FROM seq_1_to_3"}
-          - {name: bad, database: db, query: "SELECT k, v FROM may_be_there", on_failure: {default: {v: "none, yet"}}}
-      - listeners:
-          - {name: after, database: db, query: "SELECT k, w FROM later WHERE k IN (:bad.k)", on_failure: optional}
+    listeners:
+      good: {database: db, query: "SELECT seq AS k FROM seq_1_to_3"}
+      bad: {database: db, query: "SELECT k, v FROM may_be_there", optional: {v: "none, yet"}}
+      after: {database: db, query: "SELECT k, w FROM later WHERE k IN (:bad.k)", optional: true}
     join: {key: k, listeners: [good, bad, {name: after, type: left}]}
 `
 
@@ -46,7 +44,7 @@ func TestPartial(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &m) != nil {
 		t.Fatal(err, string(text))
 	}
-	if bad := m.Listeners[1]; bad.OnFailure != "default" || !strings.Contains(bad.Error, "doesn't exist") || m.Listeners[2].Error != "" {
+	if bad := m.Listeners[1]; bad.Omitted != "values" || !strings.Contains(bad.Error, "doesn't exist") || m.Listeners[2].Error != "" {
 		t.Errorf("%+v", m.Listeners)
 	}
 	if s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() != 0 {
@@ -65,7 +63,7 @@ func TestPartial(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	whole, err := s.Inspect.Jobs.Get(t.Context(), v.ID)
-	if err != nil || s.Files.Content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
+	if err != nil || s.Files.Content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n3,,\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}
 	s.Eventually("the file in part is deleted", func() bool {

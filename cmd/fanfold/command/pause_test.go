@@ -14,18 +14,18 @@ const pauseReports = `
     paused_deadline: waits
     retry: 0
     timeout: 3s
-    stages: [{listeners: [
-      {name: first, database: db, timeout: 1s, query: "SELECT 1 AS k"},
-      {name: second, database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}]}]
+    listeners: {
+      first: {database: db, timeout: 1s, query: "SELECT 1 AS k"},
+      second: {database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}}
     join: {key: k}
   runs:
     retry: 0
     timeout: 2s
-    stages: [{listeners: [{name: second, database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}]}]
+    listeners: {second: {database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}}
   external:
-    stages: [{listeners: [{name: service, kind: external, columns: [k], silence: 30s}]}]
+    listeners: {service: {kind: external, columns: [k], silence: 30s}}
   other:
-    stages: [{listeners: [{name: first, database: db, query: "SELECT 1 AS k"}]}]
+    listeners: {first: {database: db, query: "SELECT 1 AS k"}}
 `
 
 // must runs a command and fails the test unless it succeeds and prints this text.

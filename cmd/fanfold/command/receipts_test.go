@@ -18,7 +18,7 @@ func TestReceipts(t *testing.T) {
 	s := newStack(t, e2e.Slow+`
   fails:
     retry: 0
-    stages: [{listeners: [{name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
+    listeners: {bad: {database: db, query: "SELECT k FROM no_such_table"}}
 `, "limits: {lease: 2s}")
 	s.Serve(s.File)
 	keys := s.Partitions.First().Keys

@@ -17,7 +17,7 @@ func TestADatabaseThatRefusesTheLogin(t *testing.T) {
 databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, nowhere: {dsn: "{server}/no_such_schema"}}`
 	define := func(name, database, delay string) string {
 		return `
-  ` + name + `: {timeout: 3h, retry: {retries: 1, delay: ` + delay + `}, stages: [{listeners: [{name: l.` + name + `, database: ` + database + `, query: "SELECT 1 AS k"}]}]}`
+  ` + name + `: {timeout: 3h, retry: {retries: 1, delay: ` + delay + `}, listeners: {l.` + name + `: {database: ` + database + `, query: "SELECT 1 AS k"}}}`
 	}
 	reports := define("soon", "locked", "100ms") + define("missing", "nowhere", "100ms") + define("late", "locked", "1h")
 	s := newStack(t, e2e.Slow)

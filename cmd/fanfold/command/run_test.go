@@ -32,12 +32,11 @@ const typedReport = `
       b: {type: boolean, default: false}
       d: {type: date, default: "2024-02-29"}
       ids: {type: integer, list: true, default: [1]}
-    stages:
-      - listeners:
-          - {name: one, database: db, query: "SELECT id, :s AS s, :i AS i, :f AS f, IF(:b, 'yes', 'no') AS b, :d AS d FROM (SELECT 1 AS id UNION SELECT 2) n WHERE id IN (:ids)"}
-  broken: {retry: 0, stages: [{listeners: [{name: three, database: db, query: "SELECT k FROM no_such_table"}]}]}
+    listeners:
+      one: {database: db, query: "SELECT id, :s AS s, :i AS i, :f AS f, IF(:b, 'yes', 'no') AS b, :d AS d FROM (SELECT 1 AS id UNION SELECT 2) n WHERE id IN (:ids)"}
+  broken: {retry: 0, listeners: {three: {database: db, query: "SELECT k FROM no_such_table"}}}
   large:
-    stages: [{listeners: [{name: two, database: db, query: "SELECT seq AS k, REPEAT('x', 1000) AS v FROM seq_1_to_200"}]}]
+    listeners: {two: {database: db, query: "SELECT seq AS k, REPEAT('x', 1000) AS v FROM seq_1_to_200"}}
 `
 
 // runApart runs a command with separate standard output and standard error.

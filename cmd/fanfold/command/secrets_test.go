@@ -41,11 +41,11 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 	server := testmain.SharedDatabase(t)
 	s := newStack(t, fmt.Sprintf(`
-  refused: {retry: {retries: 1, delay: 1s}, stages: [{listeners: [{name: one, database: refusing, query: "SELECT 1 AS k"}]}]}
+  refused: {retry: {retries: 1, delay: 1s}, listeners: {one: {database: refusing, query: "SELECT 1 AS k"}}}
   repeated:
     retry: {retries: 0}
     notify: {url: "%s", secret: whsec_%s, retry: {retries: 0}}
-    stages: [{listeners: [{name: two, kind: http, api: vendor, result: {path: /x, rows: "$.rows"}, columns: {k: "$.k"}}]}]
+    listeners: {two: {kind: http, api: vendor, result: {path: /x, rows: "$.rows"}, columns: {k: "$.k"}}}
 `, echo.URL, signing), fmt.Sprintf(`limits: {stop: 1s}
 databases: {db: {dsn: "{dsn}"}, refusing: {dsn: "nobody:%s@tcp(%s)/{schema}"}}
 apis: {vendor: {url: "%s", headers: {Authorization: "%s"}}}

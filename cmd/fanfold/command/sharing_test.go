@@ -245,10 +245,10 @@ const retryPairs = 40
 // earlier file, which is in another folder, however the next run ends.
 func TestARecordWhoseReportIsChanged(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Who+strings.Replace(strings.Replace(e2e.Who, "who:\n", "other:\n", 1), "name: one", "name: two", 1)+`
+	s := newStack(t, e2e.Who+strings.Replace(strings.Replace(e2e.Who, "who:\n", "other:\n", 1), "one: {", "two: {", 1)+`
   bad:
     retry: 0
-    stages: [{listeners: [{name: three, database: db, query: "SELECT k FROM no_such_table"}]}]
+    listeners: {three: {database: db, query: "SELECT k FROM no_such_table"}}
 `, "limits: {lease: 1s, grace: 1s}")
 	s.Serve(s.File)
 	var ids []string

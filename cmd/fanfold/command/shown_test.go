@@ -20,31 +20,27 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
 	m, db := serverIn(t, "+02:00")
 	s := newStack(t, `
   zeros:
-    stages:
-      - listeners:
-          - {name: zeros, database: odd, query: "SELECT z AS k, t, s, m, b, bare, y, y2, f, d, dec_z, n FROM zeros ORDER BY z"}
-          - {name: ints, database: odd, query: "SELECT k, v FROM ints ORDER BY k"}
+    listeners:
+      zeros: {database: odd, query: "SELECT z AS k, t, s, m, b, bare, y, y2, f, d, dec_z, n FROM zeros ORDER BY z"}
+      ints: {database: odd, query: "SELECT k, v FROM ints ORDER BY k"}
     join: {key: k}
   zeros_full:
-    stages:
-      - listeners:
-          - {name: zeros, database: odd, query: "SELECT z AS k FROM zeros ORDER BY z DESC"}
-          - {name: ints, database: odd, query: "SELECT k, v FROM ints ORDER BY v"}
+    listeners:
+      zeros: {database: odd, query: "SELECT z AS k FROM zeros ORDER BY z DESC"}
+      ints: {database: odd, query: "SELECT k, v FROM ints ORDER BY v"}
     join: {key: k, listeners: [zeros, {name: ints, type: full}]}
     file: {delimiter: ";", null: "NULL"}
   later:
-    stages:
-      - listeners:
-          - {name: zeros, database: odd, query: "SELECT z, y FROM zeros ORDER BY z"}
-      - listeners:
-          - {name: ints, database: odd, query: "SELECT k, v FROM ints WHERE k IN (:zeros.z) ORDER BY k"}
+    listeners:
+      zeros: {database: odd, query: "SELECT z, y FROM zeros ORDER BY z"}
+      ints: {database: odd, query: "SELECT k, v FROM ints WHERE k IN (:zeros.z) ORDER BY k"}
     join: {key: z, listeners: [zeros, {name: ints, key: k}]}
   fixed:
-    stages: [{listeners: [{name: fixed, database: odd, query: "SELECT id, f, d, wide, whole, ROUND(free, 2) AS r, SUM(f) AS total, 1.5e0 AS one FROM fixed GROUP BY id ORDER BY id"}]}]
+    listeners: {fixed: {database: odd, query: "SELECT id, f, d, wide, whole, ROUND(free, 2) AS r, SUM(f) AS total, 1.5e0 AS one FROM fixed GROUP BY id ORDER BY id"}}
   floats:
-    stages: [{listeners: [{name: floats, database: odd, query: "SELECT id, d, f FROM floats ORDER BY id"}]}]
+    listeners: {floats: {database: odd, query: "SELECT id, d, f FROM floats ORDER BY id"}}
   times:
-    stages: [{listeners: [{name: times, database: odd, query: "SELECT id, ts, dt, MAX(ts) AS last FROM times GROUP BY id ORDER BY id"}]}]
+    listeners: {times: {database: odd, query: "SELECT id, ts, dt, MAX(ts) AS last FROM times GROUP BY id ORDER BY id"}}
 `, fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, odd: {dsn: %q}}", m.DSN("x")))
 	s.Records.DB = db
 	short := "YEAR(2)"

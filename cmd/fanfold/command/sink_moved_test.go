@@ -11,7 +11,7 @@ import (
 func TestAFileOfAnEarlierSink(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, `
-  weekly: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}`)
+  weekly: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}`)
 	stop := w.stack.Serve(w.File)
 	id := w.Records.Insert("weekly", "")
 	w.Jobs.Push(id)

@@ -49,10 +49,10 @@ func TestASinkWithoutRoom(t *testing.T) {
   who:
     parameters: {who: string}
     retry: {retries: 1, delay: 100ms}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT :who AS who, 0 AS v"}]}]
+    listeners: {one: {database: db, query: "SELECT :who AS who, 0 AS v"}}
   large:
     retry: {retries: 1, delay: 100ms}
-    stages: [{listeners: [{name: two, database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_1000"}]}]
+    listeners: {two: {database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_1000"}}
 `, "limits: {lease: 1s}")
 	folder := mount(s.Stack)
 	b := s.Open(s.File)

@@ -16,7 +16,7 @@ func TestTamperedStates(t *testing.T) {
 	s := newStack(t, `
   one:
     timeout: 1h
-    stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}]}]
+    listeners: {a: {database: db, query: "SELECT 1 AS k"}}
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
 	ctx, sc := t.Context(), s.Partitions.First()

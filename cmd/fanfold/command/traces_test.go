@@ -101,15 +101,13 @@ const (
 const tracedReport = `
   traced:
     retry: {retries: 1, delay: 10ms}
-    stages:
-      - listeners:
-          - {name: one, database: db, query: "SELECT seq AS k FROM seq_1_to_3"}
-          - {name: api, kind: http, api: vendor, result: {path: /x, rows: "$.rows"}, columns: {k: "$.k", b: "$.b"}}
-      - listeners:
-          - {name: two, database: db, query: "SELECT seq AS k, 'x' AS c FROM seq_1_to_3 WHERE seq IN (:one.k)"}
+    listeners:
+      one: {database: db, query: "SELECT seq AS k FROM seq_1_to_3"}
+      api: {kind: http, api: vendor, result: {path: /x, rows: "$.rows"}, columns: {k: "$.k", b: "$.b"}}
+      two: {database: db, query: "SELECT seq AS k, 'x' AS c FROM seq_1_to_3 WHERE seq IN (:one.k)"}
     join: {key: k}
-  broken: {retry: {retries: 1, delay: 10ms}, stages: [{listeners: [{name: bad, database: db, query: "SELECT k FROM missing"}]}]}
-  strict: {parameters: {tag: string}, stages: [{listeners: [{name: one, database: db, query: "SELECT :tag AS k"}]}]}
+  broken: {retry: {retries: 1, delay: 10ms}, listeners: {bad: {database: db, query: "SELECT k FROM missing"}}}
+  strict: {parameters: {tag: string}, listeners: {one: {database: db, query: "SELECT :tag AS k"}}}
 `
 
 // TestTraces: a job is one trace from its push to its file, also across processes.

@@ -15,9 +15,9 @@ func changing(column string) string {
 	return `
   changing:
     parameters: {seconds: {type: decimal, default: "0"}}
-    stages:
-      - listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS ` + column + `"}]
-      - listeners: [{name: two, database: db, query: "SELECT 2 AS k2 FROM DUAL WHERE 1 IN (:one.k)"}]
+    listeners:
+      one: {database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS ` + column + `"}
+      two: {database: db, query: "SELECT 2 AS k2 FROM DUAL WHERE 1 IN (:one.k)"}
     join: {key: k, listeners: [one, {name: two, key: k2, type: left}]}
 `
 }
@@ -67,7 +67,7 @@ func TestARemovedReport(t *testing.T) {
   gone:
     timeout: 6s
     retry: 0
-    stages: [{listeners: [{name: one, database: db, timeout: 5s, query: "SELECT 1 AS k"}]}]
+    listeners: {one: {database: db, timeout: 5s, query: "SELECT 1 AS k"}}
 `
 	s := newStack(t, with, "limits: {lease: 2s}")
 	stop := s.Serve(s.File)

@@ -15,7 +15,7 @@ import (
 func TestLinkOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
 	report := `
-  weekly: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}`
+  weekly: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}`
 	here, there := newWaiter(t, report), newWaiter(t, report)
 	id, same := here.Records.Insert("weekly", ""), there.Records.Insert("weekly", "")
 	if id != same {
@@ -39,7 +39,7 @@ func TestLinkOfAReplacedRecord(t *testing.T) {
 	w := newWaiter(t, `
   weekly:
     parameters: {of: {type: string, default: ""}}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT :of AS k"}]}]`)
+    listeners: {one: {database: db, query: "SELECT :of AS k"}}`)
 	w.serve()
 	for _, c := range []struct {
 		what    string
@@ -78,7 +78,7 @@ func TestLinkOfAReplacedRecord(t *testing.T) {
 func TestLinkToAFileThatIsALink(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, `
-  weekly: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}`)
+  weekly: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}`)
 	w.serve()
 	secret := t.TempDir()
 	for what, replace := range map[string]func(file string) error{

@@ -81,9 +81,9 @@ func TestWaitingPage(t *testing.T) {
 	w := newWaiter(t, `
   weekly:
     label: Weekly <withdrawals>
-    stages: [{listeners: [
-      {name: quick.one, database: db, query: "SELECT 1 AS k, 'a' AS a"},
-      {name: slow.gate, label: Gated payments, database: db, query: "SELECT k, b FROM gate"}]}]
+    listeners: {
+      quick.one: {database: db, query: "SELECT 1 AS k, 'a' AS a"},
+      slow.gate: {label: Gated payments, database: db, query: "SELECT k, b FROM gate"}}
     join: {key: k, listeners: [quick.one, slow.gate]}
     file: {columns: [k, a, b]}`, `limits: {stop: 1s, running_jobs: 1}`)
 	w.Records.Exec("CREATE TABLE gate (k INT, b TEXT)")
@@ -171,12 +171,12 @@ func TestWaitingPage(t *testing.T) {
 func TestWaitingPageOfAFailure(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, `
-  broken: {retry: {retries: 0}, stages: [{listeners: [{name: broken, database: db, query: "SELECT k FROM secret_table"}]}]}
+  broken: {retry: {retries: 0}, listeners: {broken: {database: db, query: "SELECT k FROM secret_table"}}}
   halved:
     retry: {retries: 0}
-    stages: [{listeners: [
-      {name: first, database: db, query: "SELECT 1 AS k"},
-      {name: plt.user_tags, database: db, query: "SELECT k, tag FROM secret_table", columns: [k, tag], on_failure: optional}]}]
+    listeners: {
+      first: {database: db, query: "SELECT 1 AS k"},
+      plt.user_tags: {database: db, query: "SELECT k, tag FROM secret_table", columns: [k, tag], optional: true}}
     join: {key: k, listeners: [first, {name: plt.user_tags, type: left}]}
     file: {columns: [k, tag]}`)
 	w.serve()
@@ -207,7 +207,7 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
 	s := newStack(t, `
   slow:
     parameters: {user_id: {type: string, default: ""}}
-    stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, :user_id AS v"}]}]`, `http: {url: "`+base+`", person: owner, key: "`+strings.Repeat("k", 32)+`"}`)
+    listeners: {one: {database: db, query: "SELECT 1 AS k, :user_id AS v"}}`, `http: {url: "`+base+`", person: owner, key: "`+strings.Repeat("k", 32)+`"}`)
 	w := waiter{s, base}
 	w.Records.Exec(fenced(t, "docs/guides/waiting-page.md", "sql")[0])
 	w.serve()

@@ -62,13 +62,13 @@ func TestWatch(t *testing.T) {
 	s := newStack(t, `
   steps:
     retry: {retries: 1, delay: 1s}
-    stages:
-      - listeners: [{name: first, database: db, query: "SELECT id AS k FROM steps"}]
-      - listeners: [{name: second, database: db, query: "SELECT id AS k, SLEEP(0.2) AS v FROM steps WHERE id IN (:first.k)"}]
+    listeners:
+      first: {database: db, query: "SELECT id AS k FROM steps"}
+      second: {database: db, query: "SELECT id AS k, SLEEP(0.2) AS v FROM steps WHERE id IN (:first.k)"}
     join: {key: k}
   never:
     retry: 0
-    stages: [{listeners: [{name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
+    listeners: {bad: {database: db, query: "SELECT k FROM no_such_table"}}
 `)
 	good, bad := s.Records.Insert("steps", ""), s.Records.Insert("never", "")
 	out, code := s.start("watch", bad, good, bad)

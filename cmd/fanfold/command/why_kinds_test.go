@@ -209,9 +209,9 @@ func timeless(text, id, port string) string {
 // the same words.
 func TestWhySaysTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	const one = `{stages: [{listeners: [{name: %[1]s, database: %[1]s, query: "SELECT 1 AS k"}]}]}`
+	const one = `{listeners: {%[1]s: {database: %[1]s, query: "SELECT 1 AS k"}}}`
 	reports := `
-  two: {stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}, {name: b, database: db, query: "SELECT 1 AS k"}]}], join: {key: k}}
+  two: {listeners: {a: {database: db, query: "SELECT 1 AS k"}, b: {database: db, query: "SELECT 1 AS k"}}, join: {key: k}}
   gone: ` + fmt.Sprintf(one, "gone") + `
   bounded: ` + fmt.Sprintf(one, "bounded") + `
   locked: ` + fmt.Sprintf(one, "locked")

@@ -128,9 +128,9 @@ func TestWhyBeforeTheStart(t *testing.T) {
 const twoListeners = `
   two:
     timeout: 1h
-    stages: [{listeners: [
-      {name: quick, database: db, query: "SELECT 1 AS k"},
-      {name: lazy.one, database: db, query: "SELECT 1 AS k, SLEEP(60) AS v"}]}]
+    listeners: {
+      quick: {database: db, query: "SELECT 1 AS k"},
+      lazy.one: {database: db, query: "SELECT 1 AS k, SLEEP(60) AS v"}}
     join: {key: k}
 `
 
@@ -259,7 +259,7 @@ func TestWhyTheSinkFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, e2e.Slow+`
   source:
-    stages: [{listeners: [{name: far, database: gone, query: "SELECT 1 AS k"}]}]
+    listeners: {far: {database: gone, query: "SELECT 1 AS k"}}
 `, `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}}`)
 	s.Serve(s.File)
 	away := s.Records.Insert("source", "")

@@ -53,9 +53,9 @@ func TestTimeZones(t *testing.T) {
 		SET time_zone = DEFAULT`); err != nil {
 		t.Fatal(err)
 	}
-	const stages = `    stages: [{listeners: [
-      {name: ops, database: ops, query: "SELECT id, ts, dt FROM t ORDER BY id"},
-      {name: crm, database: crm, query: "SELECT id, us, ts AS seen FROM t ORDER BY id"}]}]
+	const stages = `    listeners: {
+      ops: {database: ops, query: "SELECT id, ts, dt FROM t ORDER BY id"},
+      crm: {database: crm, query: "SELECT id, us, ts AS seen FROM t ORDER BY id"}}
     join: {key: id}
 `
 	s := newStack(t, `
@@ -66,7 +66,7 @@ func TestTimeZones(t *testing.T) {
 `+stages+`    file: {datetime: "DD HH:mm ZZ"}
   later:
     parameters: {from: datetime}
-    stages: [{listeners: [{name: later, database: ops, query: "SELECT id, @@session.time_zone AS zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) AS hours, FROM_UNIXTIME(1) AS epoch FROM t WHERE ts >= :from"}]}]
+    listeners: {later: {database: ops, query: "SELECT id, @@session.time_zone AS zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) AS hours, FROM_UNIXTIME(1) AS epoch FROM t WHERE ts >= :from"}}
 `, fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q, time_zone: Europe/Berlin}, crm: {dsn: %[1]q, time_zone: America/New_York}}", m.DSN("x")))
 	s.Serve(s.File)
 	for name, want := range map[string]string{
@@ -134,12 +134,12 @@ func TestInstantsAsParameters(t *testing.T) {
 	s := newStack(t, `
   since:
     parameters: {from: datetime, moments: {type: datetime, list: true, default: null}}
-    stages: [{listeners: [
-      {name: tokyo, database: tokyo, query: "SELECT id, at FROM t WHERE at >= :from ORDER BY id"},
-      {name: utc, database: utc, query: "SELECT id, at AS utc, :from AS bound FROM t WHERE at >= :from"},
-      {name: stamps, database: stamps, query: "SELECT id, ts FROM t WHERE ts >= :from"},
-      {name: moments, database: tokyo, query: "SELECT id, at AS moment FROM t WHERE at IN (:moments)"},
-      {name: vendor, kind: http, api: vendor, columns: {id: {path: $.id, type: integer}}, result: {path: /, query: {from: ":from"}}}]}]
+    listeners: {
+      tokyo: {database: tokyo, query: "SELECT id, at FROM t WHERE at >= :from ORDER BY id"},
+      utc: {database: utc, query: "SELECT id, at AS utc, :from AS bound FROM t WHERE at >= :from"},
+      stamps: {database: stamps, query: "SELECT id, ts FROM t WHERE ts >= :from"},
+      moments: {database: tokyo, query: "SELECT id, at AS moment FROM t WHERE at IN (:moments)"},
+      vendor: {kind: http, api: vendor, columns: {id: {path: $.id, type: integer}}, result: {path: /, query: {from: ":from"}}}}
     join: {key: id, listeners: [tokyo, {name: utc, type: full}, {name: stamps, type: full}, {name: moments, type: full}, {name: vendor, type: left}]}
 `, fmt.Sprintf(`databases: {db: {dsn: "{dsn}"}, tokyo: {dsn: %q, time_zone: Asia/Tokyo}, stamps: {dsn: %[1]q}, utc: {dsn: %q}}
 apis: {vendor: {url: %q}}`, tokyo.DSN("x"), utc.DSN("x"), api.URL))
@@ -177,7 +177,7 @@ func TestDoctorOnTimeZones(t *testing.T) {
 	if _, err := source.ExecContext(t.Context(), "CREATE TABLE t (id INT, dt DATETIME)"); err != nil {
 		t.Fatal(err)
 	}
-	const stages = `    stages: [{listeners: [{name: ops, database: ops, query: "SELECT id, dt FROM t"}]}]` + "\n"
+	const stages = `    listeners: {ops: {database: ops, query: "SELECT id, dt FROM t"}}` + "\n"
 	databases := func(more string) string {
 		return fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q%s}}", m.DSN("x"), more)
 	}
@@ -229,7 +229,7 @@ func TestAgesOfRecordsInADatetime(t *testing.T) {
 			}
 			s := newStack(t, `
   r:
-    stages: [{listeners: [{name: x, database: db, query: "SELECT 1 AS id FROM DUAL"}]}]
+    listeners: {x: {database: db, query: "SELECT 1 AS id FROM DUAL"}}
 `)
 			// The records are on the server with that zone.
 			file, err := os.ReadFile(s.File)

@@ -6,9 +6,8 @@ import "fmt"
 const Slow = `
   slow:
     parameters: {seconds: {type: decimal, default: "0"}}
-    stages:
-      - listeners:
-          - {name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}
+    listeners:
+      one: {database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}
 `
 
 // Who is a report that writes the name of its user into its file.
@@ -16,7 +15,7 @@ const Who = `
   who:
     parameters: {who: string, seconds: {type: decimal, default: "0"}}
     retry: 0
-    stages: [{listeners: [{name: one, database: db, query: "SELECT :who AS who, SLEEP(:seconds) AS v"}]}]
+    listeners: {one: {database: db, query: "SELECT :who AS who, SLEEP(:seconds) AS v"}}
 `
 
 // WhoFile is the file of a job of Who.
@@ -31,11 +30,9 @@ func WhoParameters(who string, seconds float64) string {
 const Crowd = `
   crowd:
     parameters: {job: integer}
-    stages:
-      - listeners:
-          - {name: src.a, database: db, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20"}
-          - {name: src.b, database: db, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20"}
-      - listeners:
-          - {name: src.c, database: db, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20 WHERE seq IN (:src.a.k)"}
+    listeners:
+      src.a: {database: db, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20"}
+      src.b: {database: db, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20"}
+      src.c: {database: db, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20 WHERE seq IN (:src.a.k)"}
     join: {key: k}
 `

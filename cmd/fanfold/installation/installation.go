@@ -45,10 +45,9 @@ records: {database: db}
 sink: file://%s
 reports:
   two:
-    stages:
-      - listeners:
-          - {name: a, database: db, query: "SELECT 1 AS k"}
-          - {name: b, database: db, query: "SELECT 1 AS k"}
+    listeners:
+      a: {database: db, query: "SELECT 1 AS k"}
+      b: {database: db, query: "SELECT 1 AS k"}
     join: {key: k}
 %s`, server.URL(), name, name, dsn, t.TempDir(), more), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {

@@ -48,7 +48,7 @@ databases: {db: {dsn: %q}}
 records: {database: db}
 sink: file://%s
 reports:
-  slow: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}
+  slow: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}
 %s
 `, testmain.SharedRedis(t).URL(), name, name, testmain.SharedDatabase(t).DSN(schema), t.TempDir(), more)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -31,7 +31,7 @@ var pages = template.Must(template.New("starter.yaml").Funcs(template.FuncMap{
 	"text":   func(text string) string { return quotedText(escape(text)) },
 	"url":    quotedText,
 	"escape": escape,
-	"indent": func(text string) string { return strings.ReplaceAll(text, "\n", "\n              ") },
+	"indent": func(text string) string { return strings.ReplaceAll(text, "\n", "\n          ") },
 }).Parse(form))
 
 // load writes the file and validates it.
