@@ -18,21 +18,22 @@ help: ## list the targets
 demo: deps build ## make a report on private servers with sample data; KEEP=1 stays up, with a dashboard
 	./fanfold demo --dir out/demo $(if $(KEEP),--keep)
 
+# -vet=off: go vet, which checks more, has just run on the same packages.
 test: deps vet ## run all tests
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
-	$(GO) test -tags $(TAGS) -parallel 8 -timeout 12m ./...
-	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
-	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -tags $(TAGS) ./...
-	cd deploy/check && $(GO) vet ./... && $(GO) test ./...
+	$(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m ./...
+	$(GO) test -vet=off -tags $(TAGS) -run '^$$' -bench . -benchtime 1x $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
+	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -vet=off -tags $(TAGS) ./...
+	cd deploy/check && $(GO) vet ./... && $(GO) test -vet=off ./...
 	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory browser
 	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
 
 browser: deps ## drive headless Chromium over all pages; PICTURES=DIR writes what it sees there
 	@./.ci/deps chromium:chromium node:nodejs npm:npm
-	cd dashboard/browser && $(GO) vet ./... && FANFOLD_AXE=$$(../../.ci/axe) FANFOLD_PICTURES=$(abspath $(PICTURES)) $(GO) test -count 1 ./...
+	cd dashboard/browser && $(GO) vet ./... && FANFOLD_AXE=$$(../../.ci/axe) FANFOLD_PICTURES=$(abspath $(PICTURES)) $(GO) test -vet=off -count 1 ./...
 
 docs: ## write the documentation as a site to out/site
 	@./.ci/deps mkdocs:mkdocs

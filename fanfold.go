@@ -8,7 +8,7 @@
 //     its files, engine/recovery what Redis forgets
 //   - record: the records in MySQL; sink: where files go
 //   - dialect: how the SQL of a query is read
-//   - listeners: run the queries: listeners/mysql, listeners/http
+//   - listeners: run the queries; a kind of source has a package below it
 //   - dataset: what listeners write; fold: how datasets meet; format: what the file
 //     looks like
 //   - scheduler: what happens because time passed

@@ -8,6 +8,9 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
+// otherName is the further remedy for a key that is not a column.
+const otherName = ". If a column with the same values has another name, name it in key, or rename it in the query with AS"
+
 // checkJoin validates the join, or makes the join of a single listener. It returns false if
 // the columns of the file cannot be checked against it.
 func (d *draft) checkJoin() bool {
@@ -31,7 +34,7 @@ func (d *draft) checkJoin() bool {
 			d.Join.Listeners = append(d.Join.Listeners,
 				report.Joined{Listener: l.Name, Type: l.joinType(), Keys: d.Join.Keys})
 			for _, key := range d.Join.Keys {
-				sound = l.givesKey(key, keys) && sound
+				sound = l.gives(key, keys, otherName) && sound
 			}
 		}
 		return sound
@@ -102,7 +105,7 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 	sound = sound && l != nil && !s.Wrong("type")
 	if sound && keysKnown {
 		for _, key := range j.Keys {
-			sound = l.givesKey(key, own) && sound
+			sound = l.gives(key, own, otherName) && sound
 		}
 	}
 	return sound

@@ -142,7 +142,7 @@ func (l *draftListener) readOptional() {
 	for _, e := range values {
 		if e.Value.IsNull() {
 			e.Value.Problem("no value", "Remove the column to leave it empty")
-		} else if text, ok := e.Value.Text(); ok && l.gives(e.Name, e.Value) {
+		} else if text, ok := e.Value.Text(); ok && l.gives(e.Name, e.Value, "") {
 			l.Values[e.Name] = cell(e.Value, text)
 		}
 	}
@@ -160,23 +160,12 @@ func cell(p decode.Setting, text string) string {
 	return string(report.EncodeBound(text))
 }
 
-// gives reports whether the listener has a column, and notes a problem if not.
-func (l *draftListener) gives(column string, at decode.Setting) bool {
+// gives reports whether the listener has a column, and notes a problem, with a further remedy, if not.
+func (l *draftListener) gives(column string, at decode.Setting, further string) bool {
 	if !l.Known || slices.Contains(l.Columns, column) {
 		return l.Known
 	}
-	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), report.DidYouMean(column, l.Columns))
-	return false
-}
-
-// givesKey is gives for a key column of the join.
-func (l *draftListener) givesKey(column string, at decode.Setting) bool {
-	if !l.Known || slices.Contains(l.Columns, column) {
-		return l.Known
-	}
-	remedy := report.DidYouMean(column, l.Columns) +
-		". If a column with the same values has another name, name it in key, or rename it in the query with AS"
-	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), remedy)
+	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), report.DidYouMean(column, l.Columns)+further)
 	return false
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,22 @@ var tables = map[string]reflect.Type{
 	"notify": reflect.TypeFor[report.Notify](), "timers": reflect.TypeFor[report.Timer](),
 }
 
-var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (own))? -->\n.*?<!-- end -->`)
+var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([^,\n]+?)(?:, (own))? -->\n.*?<!-- end -->`)
+
+// TestTablesOfAnyKind: the name of a kind may have more than letters.
+func TestTablesOfAnyKind(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string][]string{
+		"sink s3":           {"sink s3", ""},
+		"source my-sql_2":   {"source my-sql_2", ""},
+		"sink git+ssh, own": {"sink git+ssh", "own"},
+	} {
+		m := tableForm.FindStringSubmatch("<!-- fields of " + head + " -->\n<!-- end -->")
+		if m == nil || !slices.Equal(m[1:], want) {
+			t.Errorf("%s: %q", head, m)
+		}
+	}
+}
 
 // TestFieldsInTheDocs compares the tables of the documentation with the tags and
 // comments of the fields, and with -update writes them.

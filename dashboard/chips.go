@@ -12,23 +12,44 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
+// stateOf is the state of the chip of an open step, by the kind of the step: "failed" needs an operator.
+var stateOf = map[why.Kind]string{
+	why.KindRunning:       "open",
+	why.KindFolding:       "open",
+	why.KindEnding:        "open",
+	why.KindQueued:        "open",
+	why.KindPaused:        "paused",
+	why.KindNoSlot:        "wait",
+	why.KindRateLimited:   "wait",
+	why.KindWaiting:       "wait",
+	why.KindRetryWaiting:  "retry",
+	why.KindSinkFails:     "retry",
+	why.KindNoDefinition:  "failed",
+	why.KindRecordsAway:   "failed",
+	why.KindSourceRefuses: "failed",
+	why.KindSourceAway:    "failed",
+	why.KindNoScheduler:   "failed",
+	why.KindNoWorker:      "failed",
+	why.KindWorkerDead:    "failed",
+	why.KindLost:          "failed",
+}
+
 // chipOfStep returns the state and the text of the chip of an open step.
 func chipOfStep(s why.Step, now time.Time) (state, text string) {
+	text = strings.ReplaceAll(string(s.Kind), "-", " ")
 	switch s.Kind {
-	case why.KindRunning, why.KindFolding, why.KindEnding:
-		return "open", "running"
-	case why.KindQueued, why.KindPaused:
-		return map[why.Kind]string{why.KindQueued: "open", why.KindPaused: "paused"}[s.Kind], string(s.Kind)
+	case why.KindFolding, why.KindEnding:
+		text = "running"
 	case why.KindNoSlot:
-		return "wait", "waits for a slot"
+		text = "waits for a slot"
 	case why.KindRateLimited:
-		return "wait", "waits for the rate limit"
+		text = "waits for the rate limit"
 	case why.KindWaiting:
-		return "wait", "next poll in " + words.Countdown(s.Next.Sub(now))
+		text = "next poll in " + words.Countdown(s.Next.Sub(now))
 	case why.KindRetryWaiting, why.KindSinkFails:
-		return "retry", "next try in " + words.Countdown(s.Next.Sub(now))
+		text = "next try in " + words.Countdown(s.Next.Sub(now))
 	}
-	return "failed", strings.ReplaceAll(string(s.Kind), "-", " ")
+	return stateOf[s.Kind], text
 }
 
 // chips returns the listeners of a job's stage, or its fan-in.

@@ -69,18 +69,9 @@ func (s *sampler) latest(ctx context.Context) *sample {
 	s.lastRequest.Store(time.Now().UnixMilli())
 	ctx, cancel := context.WithTimeout(ctx, latestWait)
 	defer cancel()
-	for {
-		next, now := s.next(), s.now.Load()
-		if now.Full && time.Since(later(now.At, now.Ended)) < activeFor {
-			return now
-		}
-		s.wakeUp()
-		select {
-		case <-next:
-		case <-ctx.Done():
-			return now
-		}
-	}
+	return s.wait(ctx, func(now *sample) bool {
+		return now.Full && time.Since(later(now.At, now.Ended)) < activeFor
+	})
 }
 
 // refresh waits until ctx ends for a sample that begins after the call, which shows earlier changes.
@@ -88,16 +79,21 @@ func (s *sampler) refresh(ctx context.Context) {
 	changed := time.Now()
 	s.stale.Store(true)
 	s.lastRequest.Store(changed.UnixMilli())
+	s.wait(ctx, func(now *sample) bool { return now.Began.After(changed) })
+}
+
+// wait starts samples until one suffices or ctx ends, and returns the last one.
+func (s *sampler) wait(ctx context.Context, suffices func(*sample) bool) *sample {
 	for {
-		next := s.next()
-		if s.now.Load().Began.After(changed) {
-			return
+		next, now := s.next(), s.now.Load()
+		if suffices(now) {
+			return now
 		}
 		s.wakeUp()
 		select {
 		case <-next:
 		case <-ctx.Done():
-			return
+			return now
 		}
 	}
 }
@@ -196,7 +192,11 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 			return err
 		}
 	}
-	s.readInBackground(context.WithoutCancel(ctx), to)
+	// These are read outside the samples.
+	outside, before := context.WithoutCancel(ctx), to.Sources
+	to.Sources = s.sources.Get(func() []source { return connectAll(outside, s.o, before) })
+	to.Settings = s.settings.Get(func() settings { return readSettings(outside, s.o) })
+	to.Sink = s.sink.Get(func() sinkState { return readSink(outside, s.o, &s.hung) })
 	return s.readDead(ctx, to)
 }
 
@@ -232,14 +232,6 @@ func (s *sampler) readServers(ctx context.Context, to *sample) {
 	if err != nil {
 		to.Processes = -1
 	}
-}
-
-// readInBackground copies the values that are read outside the samples.
-func (s *sampler) readInBackground(ctx context.Context, to *sample) {
-	before := to.Sources
-	to.Sources = s.sources.Get(func() []source { return connectAll(ctx, s.o, before) })
-	to.Settings = s.settings.Get(func() settings { return readSettings(ctx, s.o) })
-	to.Sink = s.sink.Get(func() sinkState { return readSink(ctx, s.o, &s.hung) })
 }
 
 // readDead reads dead jobs and quarantined entries if they may have changed.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -58,12 +59,7 @@ func (s sweep) Progress() string {
 	} else {
 		parts = append(parts, words.Count(s.Done, "job")+" done")
 	}
-	var reasons []string
-	for why := range s.Left {
-		reasons = append(reasons, why)
-	}
-	slices.Sort(reasons)
-	for _, why := range reasons {
+	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
 		parts = append(parts, fmt.Sprintf("%d unchanged: %s", s.Left[why], why))
 	}
 	return strings.Join(parts, "; ")

@@ -21,8 +21,6 @@ func newBatch(sides int) *batch {
 	return b
 }
 
-func (b *batch) reset() { b.keys, b.hasKey, b.texts = b.keys[:0], b.hasKey[:0], b.texts[:0] }
-
 func (b *batch) add(k joinKey, hasKey bool) {
 	if k.text != nil {
 		at := len(b.texts)
@@ -34,7 +32,7 @@ func (b *batch) add(k joinKey, hasKey bool) {
 
 // read fills the batch with the keys of rows of a chunk.
 func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []keyColumn) {
-	b.reset()
+	b.keys, b.hasKey, b.texts = b.keys[:0], b.hasKey[:0], b.texts[:0]
 	for row := from; row < to; row++ {
 		b.add(k.find(c, row, keys))
 	}

@@ -26,9 +26,11 @@ type Writer interface {
 	// the file: the JSON of a value of Plan.Columns()[origin], or nil for NULL. The cells are
 	// valid until it returns. It is safe for concurrent use.
 	AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error)
+	// Buffer returns an empty buffer for AppendRow. It is safe for concurrent use.
+	Buffer() []byte
 	// WriteRows writes rows that AppendRow returned, in the order of the file; count is their
-	// number. It keeps the buffer, and returns an empty one. It is used by one goroutine at a
-	// time.
+	// number. It keeps the buffer, and returns an empty one or nil. It is used by one goroutine
+	// at a time.
 	WriteRows(rows []byte, count int64) (empty []byte, err error)
 }
 
@@ -178,12 +180,12 @@ func (f *folder) readSide(s *side) (bool, error) {
 func (f *folder) addRowsOf(origin int) error {
 	j := f.newJoin(origin)
 	if origin > 0 && f.sides[origin].arena != nil {
-		return j.out.end(j.addRest(f.sides[origin].arena))
+		return j.out.flush(j.addRest(f.sides[origin].arena))
 	}
 	for _, s := range f.sides[origin+1:] {
 		if s.spilled {
-			return j.out.end(f.addSpilled(j))
+			return j.out.flush(f.addSpilled(j))
 		}
 	}
-	return j.out.end(j.addChunks(0, f.plan.inputs[origin].dataset.Chunks()))
+	return j.out.flush(j.addChunks(0, f.plan.inputs[origin].dataset.Chunks()))
 }

@@ -21,10 +21,6 @@ type index struct {
 // times.
 const indexBytes = 1 << 20
 
-func newIndex(numbers int) *index {
-	return &index{slots: make(slots, slotsFor(numbers)), numbers: numbers}
-}
-
 // indexRows returns the number of rows that an index of this size can hold.
 func indexRows(bytes int64) int64 { return bytes / int64(unsafe.Sizeof(slot{})) * 3 / 4 }
 
@@ -100,7 +96,8 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 			if left := in.dataset.Rows() - j.first; left > 0 {
 				numbers = min(numbers, left)
 			}
-			x = newIndex(int(max(numbers, int64(c.Rows()))))
+			x = &index{numbers: max(int(numbers), c.Rows())}
+			x.slots = make(slots, slotsFor(x.numbers))
 		} else if rows+int64(c.Rows()) > int64(x.numbers) || x.bytes() > bytes {
 			break
 		}
@@ -122,15 +119,3 @@ func (j *join) indexChunk(x *index, c *dataset.Chunk, keys []keyColumn, number i
 		x.addAll(j.batch, number+int64(from), skip)
 	}
 }
-
-// bitset is a set of numbers.
-type bitset []uint64
-
-func (b *bitset) set(i int64) {
-	for int64(len(*b)) <= i/64 {
-		*b = append(*b, 0)
-	}
-	(*b)[i/64] |= 1 << (i % 64)
-}
-
-func (b bitset) has(i int64) bool { return i/64 < int64(len(b)) && b[i/64]&(1<<(i%64)) != 0 }

@@ -18,7 +18,7 @@ type side struct {
 	sorted *group
 
 	spilled bool
-	matched bitset // its rows that have a match; only of a full side
+	matched marks // its rows that have a match; only of a full side
 
 	// Its rows that match a row of the first dataset are counted once: seen has the refs of their
 	// last rows if it is in memory, and their numbers if it is spilled.
@@ -53,7 +53,7 @@ func (f *folder) newJoin(origin int) *join {
 		cells[i] = cell // no input shows a column there
 	}
 	return &join{
-		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: newOut(f.w),
+		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: &out{w: f.w},
 		cells: cells, filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n), counts: make([]Match, n),
 	}
 }

@@ -75,3 +75,6 @@ func (m marks) set(i int64) bool {
 	word, bit := &m[i/32], uint32(1)<<(i%32)
 	return word.Load()&bit == 0 && word.Or(bit)&bit == 0
 }
+
+// has tells whether the set has a number; an empty set can be nil.
+func (m marks) has(i int64) bool { return m != nil && m[i/32].Load()&(1<<(i%32)) != 0 }

@@ -119,7 +119,9 @@ func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) 
 		return err
 	}
 	if s := p.j.sides[n]; s.seen == nil {
-		s.seen = newMarks(number)
+		if s.seen = newMarks(number); in.isOrigin(n) {
+			s.matched = newMarks(number)
+		}
 	}
 	return failed
 }

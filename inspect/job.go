@@ -40,7 +40,7 @@ type Job struct {
 }
 
 // Deleted is the status that is shown for a deleted record.
-const Deleted report.Status = "DELETED"
+const Deleted = report.Deleted
 
 // OfRecord returns a Job from a record alone.
 func OfRecord(r engine.Record) Job {

@@ -37,11 +37,11 @@ func (l Quarantine) List(ctx context.Context, match func(Quarantined) bool, limi
 
 // Entry reads an entry of a partition's quarantine. It returns false if it does not exist.
 func (l Quarantine) Entry(ctx context.Context, s *scripts.Scripts, id string) (q Quarantined, ok bool, err error) {
-	found, ok, err := s.Entries.Get(ctx, s.Keys.Quarantined, id)
-	if err != nil || !ok {
+	found, err := s.Entries.Get(ctx, s.Keys.Quarantined, id)
+	if err != nil || found == nil {
 		return q, false, err
 	}
-	return l.parse(s, found), true, nil
+	return l.parse(s, *found), true, nil
 }
 
 // parse decodes an entry of a partition.

@@ -32,8 +32,8 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 		Entry: t.own.Entry.ID}
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
-		held, err := insist(ctx, t.log, "take slot",
-			func() (bool, error) { return limits.TakeSlot(ctx, source, who, slots, lease) })
+		held, err := step.Insist(ctx, t.log, "take slot",
+			func() (bool, error) { return limits.TakeSlot(ctx, source, who, slots, lease) }, step.UnlessFull)
 		if back(); err != nil {
 			return nil, away(err)
 		}

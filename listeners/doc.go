@@ -19,5 +19,5 @@
 // worker.go). silence.go detects silent workers.
 //
 // To add a kind of data source, implement Source and run the tests of listeners/listenertest over
-// it. listeners/mysql is the source for MySQL and MariaDB, listeners/http the one for HTTP APIs.
+// it. listeners/mysql is the model.
 package listeners

@@ -24,9 +24,9 @@ const (
 	// replyIdle is after how long a reply is read again that had to wait, or whose process died.
 	// Applying a reply twice has no further effect.
 	replyIdle = 2 * time.Second
-	// strangeTries is how often a reply is tried that is strange here, before it moves to the end of
+	// earlyTries is how often a reply is tried that cannot be applied yet, before it moves to the end of
 	// the stream.
-	strangeTries = 4
+	earlyTries = 4
 )
 
 // replies returns the reader of replies.
@@ -63,9 +63,9 @@ type refused struct{ why string }
 
 func (r refused) Error() string { return r.why }
 
-// errStrange is the error of a reply that cannot be applied here yet: this process does not have its
+// errEarly is the error of a reply that cannot be applied here yet: this process does not have its
 // definition, or rows before its rows are missing.
-var errStrange = errors.New("the reply cannot be applied here yet")
+var errEarly = errors.New("the reply cannot be applied here yet")
 
 // handleReply applies a reply.
 func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Result {
@@ -80,21 +80,21 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker,
 			"type", a.Type, "err", err)
-		err = ensure(ctx, e.log, "append event", func() error {
+		err = step.Ensure(ctx, e.log, "append event", func() error {
 			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker,
 				"type", report.ShortenTo(a.Type, 100), "reason", no.why)
-		})
+		}, step.UnlessFull)
 		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
 			return step.Result{Kind: step.Void}
 		}
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
 		return step.Result{Kind: step.Unusable, Err: err}
-	case errors.Is(err, errStrange) && entry.Deliveries > strangeTries:
+	case errors.Is(err, errEarly) && entry.Deliveries > earlyTries:
 		// At the end of the stream it does not delay the detection of silence. Its worker's lease is
 		// not renewed.
 		return e.handOn(ctx, "move reply to the end",
 			func() error { return e.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
-	case errors.Is(err, errStrange), errors.Is(err, errLeft):
+	case errors.Is(err, errEarly), errors.Is(err, errLeft):
 		err = nil
 	}
 	return step.Result{Kind: step.Elsewhere, Err: err}
@@ -109,11 +109,11 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	}
 	rep := e.definitions[state.Definition]
 	if rep == nil {
-		if entry.Deliveries > strangeTries {
+		if entry.Deliveries > earlyTries {
 			e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener",
 				a.Listener, "type", a.Type)
 		}
-		return errStrange
+		return errEarly
 	}
 	if l, _, ok := rep.Listener(a.Listener); !ok || l.Kind != report.External {
 		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
@@ -135,9 +135,9 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	}
 	// The quarantine shows the reply. The service would send the same with every try.
 	e.log.Warn("quarantined", "stream", entry.Stream, "entry", entry.ID, "err", wrong)
-	if err := ensure(ctx, e.log, "quarantine", func() error {
+	if err := step.Ensure(ctx, e.log, "quarantine", func() error {
 		return e.o.Scripts.Streams.Quarantine(ctx, entry.Stream, entry.ID, entry.Fields, wrong.Error())
-	}); err != nil {
+	}, step.UnlessFull); err != nil {
 		return err
 	}
 	return w.fail(ctx, Permanent(wrong))
@@ -145,8 +145,8 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 
 // look reads the state of a reply's job. It refuses a reply that can have no effect.
 func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
-	state, err := insist(ctx, e.log, "read state",
-		func() (*job.State, error) { return e.o.Scripts.Jobs.Read(ctx, a.ID) })
+	state, err := step.Insist(ctx, e.log, "read state",
+		func() (*job.State, error) { return e.o.Scripts.Jobs.Read(ctx, a.ID) }, step.UnlessFull)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, refused{"the job has ended, or never existed"}
@@ -174,16 +174,16 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 // ofAnother refuses a reply that names the entry of another task, which it would acknowledge. A
 // deleted entry is no reason to refuse.
 func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) error {
-	return ensure(ctx, e.log, "read entry", func() error {
-		found, ok, err := e.o.Scripts.Entries.Get(ctx, named.Stream, named.ID)
-		if err != nil || !ok {
-			return err
-		}
-		id, attempt := found.Fields["id"], found.Fields["attempt"]
-		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
-			return step.Final(refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID,
-				report.ShortenTo(id, 100), report.ShortenTo(attempt, 100))})
-		}
-		return nil
-	})
+	found, err := step.Insist(ctx, e.log, "read entry", func() (*scripts.Entry, error) {
+		return e.o.Scripts.Entries.Get(ctx, named.Stream, named.ID)
+	}, step.UnlessFull)
+	if err != nil || found == nil {
+		return err
+	}
+	id, attempt := found.Fields["id"], found.Fields["attempt"]
+	if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
+		return refused{fmt.Sprintf("entry %s belongs to job %s, attempt %s", named.ID,
+			report.ShortenTo(id, 100), report.ShortenTo(attempt, 100))}
+	}
+	return nil
 }

@@ -434,7 +434,7 @@ func TestExternalRepliesOfNobody(t *testing.T) {
 	}
 }
 
-// TestExternalKeysOfAnotherType: what cannot be applied is put aside, and so is a task
+// TestExternalKeysOfAnotherType: what cannot be applied is quarantined, and so is a task
 // whose worker is silent.
 func TestExternalKeysOfAnotherType(t *testing.T) {
 	t.Parallel()

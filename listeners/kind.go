@@ -5,7 +5,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Kind is a kind of source: its package, and one line in cmd/fanfold/kinds.
+// Kind is a kind of source: its package, and one line in cmd/fanfold/kinds, or an argument of command.Main in a
+// program of your own.
 type Kind struct {
 	kind.Source
 	// OpenDatabase opens a database whose data source name the kind reads. It does no I/O.

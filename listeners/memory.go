@@ -123,7 +123,7 @@ func (m *memory) store(ctx context.Context, of scripts.Message, need int64,
 	store func() (scripts.Outcome, error)) (scripts.Outcome, error) {
 	var began time.Time
 	for {
-		outcome, err := insist(ctx, m.log, "store chunk", store)
+		outcome, err := step.Insist(ctx, m.log, "store chunk", store, step.UnlessFull)
 		switch {
 		case err == nil:
 			return outcome, nil

@@ -106,7 +106,7 @@ func (e silence) behind(ctx context.Context) (time.Duration, error) {
 // end ends the try of an idle entry, if the entry belongs to one.
 func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) error {
 	ack := func() error { return e.o.Scripts.Streams.Ack(ctx, entry.Stream, entry.ID) }
-	aside := func(why string) error {
+	quarantine := func(why string) error {
 		e.log.Warn("quarantined", "stream", entry.Stream, "entry", entry.ID, "err", why)
 		if err := e.o.Scripts.Streams.Quarantine(ctx, entry.Stream, entry.ID, entry.Fields, why); err != nil {
 			return err
@@ -115,14 +115,14 @@ func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) 
 	}
 	message, ok := entry.Message()
 	if !ok {
-		return aside("not a task: id and attempt are needed")
+		return quarantine("not a task: id and attempt are needed")
 	}
 	state, err := e.look(ctx, reply{Message: message, Listener: listener})
 	switch {
 	case errors.As(err, new(refused)):
 		return ack() // nothing is left to do for it
 	case errors.Is(err, scripts.ErrBroken):
-		return aside(err.Error())
+		return quarantine(err.Error())
 	case err != nil:
 		return err
 	}

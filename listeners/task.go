@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strconv"
 	"time"
@@ -116,7 +115,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 		return nil, r.handOn(ctx, "put task back",
 			func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
 	}
-	outcome, err := insist(ctx, r.log, "take task", func() (scripts.Outcome, error) {
+	outcome, err := step.Insist(ctx, r.log, "take task", func() (scripts.Outcome, error) {
 		switch {
 		case !first || entry.Deliveries != 1:
 			return own.Take(ctx, scripts.Take{
@@ -127,7 +126,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 			return own.Load(ctx)
 		}
 		return scripts.Unknown, nil
-	})
+	}, step.UnlessFull)
 	switch {
 	case errors.Is(err, scripts.ErrBroken):
 		return nil, step.Result{Kind: step.Unusable, Err: err}
@@ -149,7 +148,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 
 // handOn runs a script that leaves an entry to another process.
 func (r *Runner) handOn(ctx context.Context, what string, script func() error) step.Result {
-	if err := ensure(ctx, r.log, what, script); err != nil {
+	if err := step.Ensure(ctx, r.log, what, script, step.UnlessFull); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	return step.Result{Kind: step.Moved}
@@ -235,7 +234,7 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 		log.Warn("task is tried again", "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
 	}
 	r.metrics.count(t.Listener.Name, outcome)
-	ended, err := insist(ctx, r.log, what, script)
+	ended, err := step.Insist(ctx, r.log, what, script, step.UnlessFull)
 	switch {
 	case err != nil || ended == scripts.Busy:
 		return step.Result{Kind: step.Elsewhere, Err: err}
@@ -243,16 +242,4 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 		return step.Result{Kind: step.Void}
 	}
 	return step.Result{}
-}
-
-// insist repeats an effect on Redis, which may be unavailable for a while. A full Redis is another
-// matter: see memory.store.
-func insist[T any](ctx context.Context, log *slog.Logger, what string, f func() (T, error)) (T, error) {
-	return step.Insist(ctx, log, what, step.UnlessFull(f))
-}
-
-// ensure is insist for an effect without a value.
-func ensure(ctx context.Context, log *slog.Logger, what string, f func() error) error {
-	_, err := insist(ctx, log, what, func() (struct{}, error) { return struct{}{}, f() })
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // errLeft means that an entry is not done and must not be acknowledged: another worker has the task,
@@ -119,7 +120,7 @@ func (t *task) pause() (resume func()) {
 // callRedis repeats a call of Redis, outside the time limit of a task.
 func callRedis[T any](ctx context.Context, t *task, what string, call func() (T, error)) (T, error) {
 	defer t.pause()()
-	value, err := insist(ctx, t.log, what, call)
+	value, err := step.Insist(ctx, t.log, what, call, step.UnlessFull)
 	if err != nil {
 		err = away(err)
 	}

@@ -36,10 +36,10 @@ func (w *worker) take(ctx context.Context) error {
 	case w.state.LastOwner == w.Worker:
 		return w.left(ctx)
 	}
-	consumer, err := insist(ctx, w.log, "look for entry", func() (string, error) {
+	consumer, err := step.Insist(ctx, w.log, "look for entry", func() (string, error) {
 		consumer, _, err := w.o.Scripts.Entries.Reader(ctx, own.Entry.Stream, w.Entry)
 		return consumer, err
-	})
+	}, step.UnlessFull)
 	if err != nil {
 		return w.lost(err)
 	}
@@ -47,9 +47,9 @@ func (w *worker) take(ctx context.Context) error {
 		return refused{fmt.Sprintf("entry %s is not pending in %s: another worker has the task", w.Entry,
 			own.Entry.Stream)}
 	}
-	outcome, err := insist(ctx, w.log, "take task", func() (scripts.Outcome, error) {
+	outcome, err := step.Insist(ctx, w.log, "take task", func() (scripts.Outcome, error) {
 		return own.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
-	})
+	}, step.UnlessFull)
 	if err != nil {
 		return w.lost(err)
 	}
@@ -147,16 +147,12 @@ func (w *worker) store(ctx context.Context) error {
 	}
 	chunk := w.chunk(w.Number, fields)
 	chunk.Rows = int64(rows)
-	var stored scripts.Stored
-	err = w.done(ctx, "store chunk", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.task.own.Store(ctx, chunk)
-		return outcome, err
-	})
+	err = w.done(ctx, "store chunk", func() (scripts.Outcome, error) { return w.task.own.Store(ctx, chunk) })
 	if err != nil || w.ended {
 		return err
 	}
-	if stored.Total >= 0 {
-		return w.complete(ctx, stored)
+	if w.task.own.Stored.Total >= 0 {
+		return w.complete(ctx)
 	}
 	return w.keep(ctx)
 }
@@ -177,19 +173,16 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 
 // end stores the number of chunks, and completes the task if all have arrived.
 func (w *worker) end(ctx context.Context) error {
-	var stored scripts.Stored
-	err := w.done(ctx, "note the end", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.task.own.SetTotal(ctx, w.Number)
-		return outcome, err
-	})
+	err := w.done(ctx, "note the end", func() (scripts.Outcome, error) { return w.task.own.SetTotal(ctx, w.Number) })
 	if err != nil || w.ended {
 		return err
 	}
-	return w.complete(ctx, stored)
+	return w.complete(ctx)
 }
 
 // complete counts the listener if all chunks have arrived.
-func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
+func (w *worker) complete(ctx context.Context) error {
+	stored := w.task.own.Stored
 	switch {
 	case stored.Last > stored.Total:
 		return w.fail(ctx,
@@ -218,10 +211,10 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 
 // done runs a script for the owner, and handles its outcome.
 func (w *worker) done(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
-	outcome, err := insist(ctx, w.log, what, script)
+	outcome, err := step.Insist(ctx, w.log, what, script, step.UnlessFull)
 	switch {
 	case outcome == scripts.TooFar:
-		return errStrange
+		return errEarly
 	case errors.Is(err, scripts.ErrFull):
 		// Waiting would keep the replies of other jobs from being read.
 		_, full := w.memory.contend(ctx, w.Message, 0, w.fullFor(ctx))
@@ -264,8 +257,8 @@ func (w *worker) fail(ctx context.Context, why error) error {
 // acknowledge acknowledges the task's entry, which external services never do.
 func (w *worker) acknowledge(ctx context.Context) error {
 	stream := w.task.own.Entry.Stream
-	if err := ensure(ctx, w.log, "acknowledge task",
-		func() error { return w.o.Scripts.Streams.Ack(ctx, stream, w.Entry) }); err != nil {
+	if err := step.Ensure(ctx, w.log, "acknowledge task",
+		func() error { return w.o.Scripts.Streams.Ack(ctx, stream, w.Entry) }, step.UnlessFull); err != nil {
 		return away(err)
 	}
 	return nil

@@ -35,12 +35,6 @@ type Swept struct {
 	Examples map[string]string `json:"examples,omitempty"` // an id for every report
 }
 
-// clone returns a copy that shares no map.
-func (s Swept) clone() Swept {
-	s.Left, s.ByReport, s.Examples = maps.Clone(s.Left), maps.Clone(s.ByReport), maps.Clone(s.Examples)
-	return s
-}
-
 // Retry runs dead jobs again whose records are still FAILED, the oldest of every partition first. A job
 // that fails again meanwhile is not retried twice. On an error, Swept says what was done before it.
 func (d Dead) Retry(ctx context.Context, s Sweep) (Swept, error) {
@@ -105,7 +99,8 @@ func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) s
 			result.Examples[j.Report] = j.ID
 		}
 		if s.Each != nil {
-			s.Each(result.clone())
+			s.Each(Swept{result.Would, result.Done, maps.Clone(result.Left), maps.Clone(result.ByReport),
+				maps.Clone(result.Examples)})
 		}
 		if s.Limit > 0 && seen >= s.Limit {
 			break

@@ -17,54 +17,65 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// execer is a pool, a connection or a transaction.
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // change is one UPDATE: the condition for the records, and the columns to set.
 type change struct {
-	ids     []any           // as layout.exact binds them
+	of      []named
 	attempt int64           // attempt of the records
 	from    []report.Status // allowed statuses of the records
 	to      report.Status
 	set     map[string]any // further columns by Fanfold's names; columns that the table lacks are left out
+	whole   bool           // if not all of the records can be changed, none is
+	retried []uint16       // server errors after which the UPDATE is repeated
 }
 
-// each has one value of a column for every id of a change.
+// each has one value of a column for every record of a change.
 type each []any
 
-// update executes a change and returns how many rows changed. COALESCE prevents the use of an index
-// on the status, which would lock rows of others.
-func (s *mapping) update(ctx context.Context, on execer, l *layout, c change) (int64, error) {
+// update executes a change and returns how many rows meet its condition. COALESCE prevents the use of
+// an index on the status, which would lock rows of others.
+func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error) {
 	var set strings.Builder
 	var args []any
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {
-		column, ok := s.columns[name]
-		if !ok {
+		if _, ok := s.columns[name]; !ok {
 			continue
 		}
 		values, ok := c.set[name].(each)
 		if !ok {
-			set.WriteString(column + " = ?, ")
+			set.WriteString("{" + name + "} = ?, ")
 			args = append(args, c.set[name])
 			continue
 		}
-		set.WriteString(column + " = CASE " + s.columns["id"] + strings.Repeat(" WHEN ? THEN ?",
-			len(values)) + " END, ")
+		set.WriteString("{" + name + "} = CASE {id}" + strings.Repeat(" WHEN ? THEN ?", len(values)) + " END, ")
 		for i, value := range values {
-			args = append(args, c.ids[i], value)
+			args = append(args, c.of[i].arg, value)
 		}
 	}
-	args = append(append(append(args, l.statuses[c.to]), c.ids...), c.attempt)
+	args = append(args, l.statuses[c.to])
+	for _, one := range c.of {
+		args = append(args, one.arg)
+	}
+	args = append(args, c.attempt)
 	for _, status := range c.from {
 		args = append(args, l.statuses[status]) // NULL for a status that the table cannot store
 	}
-	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.columns["status"]+" = ?, "+
-		""+s.columns["updated"]+" = NOW(6) WHERE "+
-		s.columns["id"]+" IN ("+marks(len(c.ids))+") AND COALESCE("+s.columns["attempt"]+", 0) = ? AND "+
-		"COALESCE("+s.columns["status"]+
-		") IN ("+marks(len(c.from))+")"+s.filter, args...))
+	statement := s.sql("UPDATE {table} SET " + set.String() + "{status} = ?, {updated} = NOW(6) WHERE {id} IN (" +
+		marks(len(c.of)) + ") AND COALESCE({attempt}, 0) = ? AND COALESCE({status}) IN (" + marks(len(c.from)) + "){filter}")
+	return repeated(ctx, func() (int64, error) {
+		if !c.whole || len(c.of) == 1 {
+			return changed(s.db.ExecContext(ctx, statement, args...))
+		}
+		tx, err := s.db.BeginTx(ctx, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer tx.Rollback()
+		n, err := changed(tx.ExecContext(ctx, statement, args...))
+		if err == nil && n == int64(len(c.of)) {
+			err = tx.Commit()
+		}
+		return n, err
+	}, c.retried...)
 }
 
 // changed returns the number of rows that a statement changed.
@@ -83,15 +94,6 @@ type named struct {
 	id    string
 	arg   any
 	index int
-}
-
-// args returns the arguments that find the records of a batch.
-func args(batch []named) []any {
-	args := make([]any, len(batch))
-	for i, n := range batch {
-		args[i] = n.arg
-	}
-	return args
 }
 
 // batches yields the runs that can have a record, every run once, by attempt and in the same order
@@ -143,11 +145,9 @@ const (
 	errDeadlock    = 1213
 )
 
-// contended repeats a change that lost against another writer. The server or the caller has rolled
-// it back.
-func contended[T any](ctx context.Context, change func() (T, error)) (T, error) {
-	return repeated(ctx, change, errChanged, errLockTimeout, errDeadlock)
-}
+// contended are the errors of a change that lost against another writer. The server or the caller has
+// rolled it back.
+var contended = []uint16{errChanged, errLockTimeout, errDeadlock}
 
 // repeated repeats a change a few times while the server returns one of these errors.
 func repeated[T any](ctx context.Context, change func() (T, error), numbers ...uint16) (T, error) {

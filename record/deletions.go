@@ -81,8 +81,8 @@ func (d Deletions) passed(ctx context.Context, l *layout, ids []string) (passed 
 		into[i] = &before[i]
 	}
 	statement := "SELECT " + strings.TrimSuffix(strings.Repeat("? <= l.last, ", len(exact)), ", ") +
-		" FROM (SELECT MAX(" + d.s.columns["id"] + ") AS last FROM " + d.s.table + ") AS l"
-	if err := d.s.db.QueryRowContext(ctx, statement, args...).Scan(into...); err != nil {
+		" FROM (SELECT MAX({id}) AS last FROM {table}) AS l"
+	if err := d.s.db.QueryRowContext(ctx, d.s.sql(statement), args...).Scan(into...); err != nil {
 		return nil, fmt.Errorf("last id of %s: %w", d.s.table, err)
 	}
 	for i, id := range exact {
@@ -100,9 +100,8 @@ func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool
 	for i, file := range files {
 		args[i] = file
 	}
-	column := d.s.columns["file"]
 	found, err := collect(ctx, d.s.db, func(rows *sql.Rows) (file string, err error) { return file, rows.Scan(&file) },
-		"SELECT DISTINCT "+column+" FROM "+d.s.table+" WHERE "+column+" IN ("+marks(len(files))+")", args...)
+		d.s.sql("SELECT DISTINCT {file} FROM {table} WHERE {file} IN ("+marks(len(files))+")"), args...)
 	if err != nil {
 		return nil, fmt.Errorf("files of %s: %w", d.s.table, err)
 	}
@@ -136,10 +135,6 @@ func (d Deletions) Unbroken(ctx context.Context, gap time.Duration) (time.Durati
 		return now.Sub(time.Unix(since, 0)), nil
 	}
 	// If another process was first, its value does as well.
-	if _, err := contended(ctx, func() (bool, error) {
-		return d.s.setMeta(ctx, d.s.db, sweeps, before, fmt.Sprintf("%d %d", since, now.Unix()))
-	}); err != nil {
-		return 0, tableError("store the time of a sweep", err)
-	}
-	return now.Sub(time.Unix(since, 0)), nil
+	_, err = d.s.setMeta(ctx, "the time of a sweep", sweeps, before, fmt.Sprintf("%d %d", since, now.Unix()))
+	return now.Sub(time.Unix(since, 0)), err
 }

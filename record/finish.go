@@ -108,13 +108,12 @@ func (s finisher) finish(ctx context.Context, l *layout, run engine.Run, file st
 	if !ok {
 		return false, nil
 	}
-	c.ids, c.attempt = []any{id}, run.Attempt
-	update := func() (int64, error) { return s.update(ctx, s.db, l, c) }
-	n, err := contended(ctx, update)
+	c.of, c.attempt, c.retried = []named{{arg: id}}, run.Attempt, contended
+	n, err := s.update(ctx, l, c)
 	if reason, ok := c.set["error"].(string); ok && mysqldb.Answered(err, errCharacter, errConversion) {
 		// Without this, a status with such a text would be retried forever.
 		c.set["error"] = plain(reason)
-		n, err = contended(ctx, update)
+		n, err = s.update(ctx, l, c)
 	}
 	if err != nil {
 		return false, fmt.Errorf("record %s: change to %s: %w", run.ID, c.to, err)
@@ -151,42 +150,33 @@ type success struct {
 func (s finisher) succeedTogether(batches iter.Seq[[]*success]) {
 	for batch := range batches {
 		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
-		_ = s.succeedAll(ctx, batch)
+		var ones []*success
+		var runs []engine.Run
+		alike := map[string]bool{}
+		for _, one := range batch {
+			// If a collation treated two ids as equal, the number of changed rows would be wrong and
+			// no success would be known.
+			if id := strings.ToLower(one.run.ID); one.layout == batch[0].layout && !alike[id] {
+				alike[id] = true
+				ones, runs = append(ones, one), append(runs, one.run)
+			}
+		}
+		for attempt, same := range batch[0].layout.batches(runs) {
+			var files, rows each
+			for _, n := range same {
+				files, rows = append(files, ones[n.index].file), append(rows, ones[n.index].rows)
+			}
+			n, err := s.update(ctx, batch[0].layout, change{of: same, attempt: attempt, from: running[1:],
+				to: report.Success, set: map[string]any{"file": files, "rows": rows, "error": nil}})
+			if err != nil {
+				break
+			}
+			for _, one := range same {
+				ones[one.index].done = n == int64(len(same))
+			}
+		}
 		cancel()
 	}
-}
-
-// succeedAll executes one statement per attempt of a batch.
-func (s finisher) succeedAll(ctx context.Context, batch []*success) error {
-	ones := map[engine.Run]*success{}
-	runs := make([]engine.Run, 0, len(batch))
-	alike := map[string]bool{}
-	for _, one := range batch {
-		// If a collation treated two ids as equal, the number of changed rows would be wrong and no
-		// success would be known.
-		if id := strings.ToLower(one.run.ID); one.layout == batch[0].layout && !alike[id] {
-			alike[id] = true
-			ones[one.run] = one
-			runs = append(runs, one.run)
-		}
-	}
-	for attempt, same := range batch[0].layout.batches(runs) {
-		c := change{ids: args(same), attempt: attempt, from: running[1:], to: report.Success}
-		var files, rows each
-		for _, n := range same {
-			one := ones[runs[n.index]]
-			files, rows = append(files, one.file), append(rows, one.rows)
-		}
-		c.set = map[string]any{"file": files, "rows": rows, "error": nil}
-		n, err := s.update(ctx, s.db, batch[0].layout, c)
-		if err != nil {
-			return err
-		}
-		for _, one := range same {
-			ones[runs[one.index]].done = n == int64(len(same))
-		}
-	}
-	return nil
 }
 
 // fit shortens a text to the size of a column.

@@ -52,8 +52,7 @@ func (s inserter) CheckFirings(ctx context.Context) error {
 			ErrNoFirings, s.table, s.columns["id"])
 	}
 	var n int
-	if err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(firingTable)+" WHERE 1 = "+
-		"0").Scan(&n); err != nil {
+	if err := s.db.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {firing} WHERE 1 = 0")).Scan(&n); err != nil {
 		return fmt.Errorf("%w: table %s: %w: create it with fanfold migrate", ErrNoFirings, s.beside(firingTable), err)
 	}
 	return nil

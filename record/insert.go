@@ -73,9 +73,8 @@ func (s inserter) InsertOnce(ctx context.Context, key, report string,
 	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
 	if err == nil && before {
 		var same int
-		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+
-			" WHERE records = ? AND name = ? "+
-			"AND digest = ?", row...).Scan(&same)
+		err = s.db.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {request} WHERE records = ? AND name = ? AND digest = ?"),
+			row...).Scan(&same)
 		if err = requests.own(err); err == nil && same == 0 {
 			err = ErrOtherRequest
 		}
@@ -118,15 +117,15 @@ func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report s
 	if err != nil {
 		return "", false, err
 	}
-	id, err = contended(ctx, func() (id string, err error) {
+	id, err = repeated(ctx, func() (id string, err error) {
 		id, before, err = s.insertWith(ctx, l, in, row, report, parameters)
 		return id, err
-	})
+	}, contended...)
 	if err == nil && !before {
 		// An error is ignored: later calls delete more.
 		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+
-			" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY "+
-			"made LIMIT "+strconv.Itoa(pruned), int64(in.kept.Seconds()))
+			" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY made LIMIT "+
+			strconv.Itoa(pruned), int64(in.kept.Seconds()))
 	}
 	return id, before, err
 }
@@ -162,11 +161,12 @@ func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []an
 // insert inserts a PENDING record. After an error the caller rolls back.
 func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
 	parameters []byte) (id string, err error) {
-	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
-	if column, ok := s.columns["parameters"]; ok && parameters != nil {
-		columns, args = columns+", "+column, append(args, string(parameters))
+	columns, args := "{report}, {status}", []any{of, l.statuses[report.Pending]}
+	if _, ok := s.columns["parameters"]; ok && parameters != nil {
+		columns, args = columns+", {parameters}", append(args, string(parameters))
 	}
-	result, err := tx.ExecContext(ctx, "INSERT INTO "+s.table+" ("+columns+") VALUES ("+marks(len(args))+")", args...)
+	statement := s.sql("INSERT INTO {table} (" + columns + ") VALUES (" + marks(len(args)) + ")")
+	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return "", err
 	}
@@ -179,8 +179,7 @@ func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
 	}
 	if s.filter != "" {
 		var seen int
-		err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.table+" WHERE "+s.columns["id"]+" = ?"+s.filter,
-			n).Scan(&seen)
+		err := tx.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {table} WHERE {id} = ?{filter}"), n).Scan(&seen)
 		if err != nil {
 			return "", err
 		}

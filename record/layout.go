@@ -79,8 +79,8 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 	for name, column := range s.columns {
 		names, list = append(names, name), append(list, column)
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT "+
-		strings.Join(list, ", ")+" FROM "+s.table+" WHERE 1 = 1"+s.filter+" LIMIT 0")
+	rows, err := s.db.QueryContext(ctx, s.sql("SELECT "+strings.Join(list, ", ")+
+		" FROM {table} WHERE 1 = 1{filter} LIMIT 0"))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
@@ -131,7 +131,8 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 // measure reads the sizes of text columns, and whether there is a readable created_at. If the
 // database does not say, as for some views, defaults stay.
 func (s *mapping) measure(ctx context.Context, l *layout) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
+	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, PRIVILEGES,
+		CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
 	if err != nil {
 		return fmt.Errorf("columns of %s: %w", s.table, err)

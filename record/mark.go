@@ -41,7 +41,6 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64(plain, uint64(length)))
 		return marked{m.id, Mark(sum[:])}, nil
 	}
-	parameters, length := s.parameters()
 	created := "NULL"
 	switch { // the mark must not depend on the session's time zone, which changes with daylight saving
 	case l.created == "" || l.createdMoves:
@@ -61,12 +60,8 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		if len(args) == 0 {
 			continue
 		}
-		all,
-			err := collect(ctx, s.db, scan,
-			fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s FROM %s WHERE %s IN (%s)%s",
-				s.columns["id"], s.columns["report"], parameters, length, created, s.table, s.columns["id"],
-				marks(len(args)),
-				s.filter), args...)
+		all, err := collect(ctx, s.db, scan, s.sql("SELECT {id}, COALESCE({report}, ''), "+s.parameters()+", "+created+
+			" FROM {table} WHERE {id} IN ("+marks(len(args))+"){filter}"), args...)
 		if err != nil {
 			return nil, fmt.Errorf("marks: %w", err)
 		}

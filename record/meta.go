@@ -41,8 +41,7 @@ func tableError(what string, err error) error {
 
 // meta returns a value of fanfold_meta; empty: none.
 func (s metadata) meta(ctx context.Context, on querier, name string) (value string, err error) {
-	err = on.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?",
-		s.scoped(name)).Scan(&value)
+	err = on.QueryRowContext(ctx, s.sql("SELECT value FROM {meta} WHERE name = ?"), s.scoped(name)).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", tableError("read "+name, err)
 	}
@@ -50,14 +49,27 @@ func (s metadata) meta(ctx context.Context, on querier, name string) (value stri
 }
 
 // setMeta sets a value of fanfold_meta if it is still before (empty: none). It tells whether it
-// did.
-func (s metadata) setMeta(ctx context.Context, on execer, name, before, now string) (bool, error) {
-	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?",
-		[]any{now, s.scoped(name), before}
-	if before == "" {
-		statement, args = "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2]
+// did. Errors name what it stores.
+func (s metadata) setMeta(ctx context.Context, what, name, before, now string) (bool, error) {
+	set, err := repeated(ctx, func() (bool, error) { return s.setMetaOn(ctx, s.db, name, before, now) }, contended...)
+	if err != nil {
+		return false, tableError("store "+what, err)
 	}
-	n, err := changed(on.ExecContext(ctx, statement, args...))
+	return set, nil
+}
+
+// execer is a pool or a transaction.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// setMetaOn is one try of setMeta, alone or as a part of a transaction.
+func (s metadata) setMetaOn(ctx context.Context, on execer, name, before, now string) (bool, error) {
+	statement, args := "UPDATE {meta} SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(name), before}
+	if before == "" {
+		statement, args = "INSERT IGNORE INTO {meta} (value, name) VALUES (?, ?)", args[:2]
+	}
+	n, err := changed(on.ExecContext(ctx, s.sql(statement), args...))
 	return n == 1, err
 }
 
@@ -80,11 +92,8 @@ func (s metadata) Install(ctx context.Context) (string, error) {
 	if err != nil || tag != "" {
 		return tag, err
 	}
-	if _, err := contended(ctx, func() (bool, error) {
-		return s.setMeta(ctx, s.db, installation, "",
-			files.NewTag())
-	}); err != nil {
-		return "", tableError("store the installation's tag", err)
+	if _, err := s.setMeta(ctx, "the installation's tag", installation, "", files.NewTag()); err != nil {
+		return "", err
 	}
 	tag, err = s.Installation(ctx)
 	if err == nil && tag == "" {

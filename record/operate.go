@@ -61,9 +61,8 @@ func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.St
 	}
 	results := make([]bool, len(runs))
 	for attempt, batch := range l.batches(runs) {
-		c := change{ids: args(batch), attempt: attempt, from: from, to: report.Pending,
-			set: map[string]any{"error": nil}}
-		n, err := contended(ctx, func() (int64, error) { return s.update(ctx, s.db, l, c) })
+		n, err := s.update(ctx, l, change{of: batch, attempt: attempt, from: from, to: report.Pending,
+			set: map[string]any{"error": nil}, retried: contended})
 		if err != nil {
 			return nil, fmt.Errorf("retry of %d records: %w", len(batch), err)
 		}
@@ -105,34 +104,35 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		return nil, err
 	}
 	where, args := "1 = 1", []any{}
-	and := func(condition string, values ...any) { where, args = where+" AND "+condition, append(args, values...) }
+	and := func(condition string, values ...any) {
+		where, args = where+" AND "+s.sql(condition), append(args, values...)
+	}
 	if of.Status != "" {
 		value, ok := l.statuses[of.Status]
 		if !ok {
 			return nil, fmt.Errorf("no status %q", of.Status)
 		}
-		and(s.columns["status"]+" = ?", value)
+		and("{status} = ?", value)
 	}
 	if of.Open {
-		and(s.columns["status"]+" IN (?, ?)", l.statuses[report.Pending], l.statuses[report.Processing])
+		and("{status} IN (?, ?)", l.statuses[report.Pending], l.statuses[report.Processing])
 	}
 	if of.Report != "" {
-		and(s.columns["report"]+" = ?", of.Report)
+		and("{report} = ?", of.Report)
 	}
 	if of.Since > 0 {
-		and(s.columns["updated"]+" >= NOW(6) - INTERVAL ? MICROSECOND", min(of.Since, ancient).Microseconds())
+		and("{updated} >= NOW(6) - INTERVAL ? MICROSECOND", min(of.Since, ancient).Microseconds())
 	}
 	if of.Until > 0 {
-		and(s.columns["updated"]+" <= NOW(6) - INTERVAL ? MICROSECOND", min(of.Until, ancient).Microseconds())
+		and("{updated} <= NOW(6) - INTERVAL ? MICROSECOND", min(of.Until, ancient).Microseconds())
 	}
 	for name, value := range of.Parameters {
-		column, ok := s.columns["parameters"]
-		if !ok {
+		if _, ok := s.columns["parameters"]; !ok {
 			return nil, errors.New("the table has no column for parameters")
 		}
 		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
-		found := "CASE WHEN JSON_VALID(" + column + ") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(" + column +
-			", ?)) AS BINARY) END IN (CAST(? AS BINARY)"
+		found := "CASE WHEN JSON_VALID({parameters}) THEN CAST(JSON_UNQUOTE(JSON_EXTRACT({parameters}, ?)) AS BINARY) END " +
+			"IN (CAST(? AS BINARY)"
 		values := []any{"$." + string(report.EncodeBound(name)), value}
 		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
 			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
@@ -154,8 +154,8 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) +
 			strings.TrimPrefix(selection, "SELECT ")
 	}
-	return s.records(ctx, limited+selection+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+
-		""+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
+	return s.records(ctx, limited+selection+" WHERE "+where+s.sql("{filter} ORDER BY {updated} DESC, {id} DESC LIMIT ")+
+		strconv.Itoa(max(0, limit)), args...)
 }
 
 // notJSON are the errors of MySQL for a text that is no JSON to it. MariaDB returns NULL.
@@ -184,9 +184,8 @@ func (s candidates) CountStartable(ctx context.Context, grace time.Duration) (pe
 	}
 	condition, args := s.startable(l, report.Pending, grace)
 	other, more := s.startable(l, report.Processing, grace)
-	count := func(condition string) string { return "(SELECT COUNT(*) FROM " + s.table + " WHERE " + condition + ")" }
-	err = s.db.QueryRowContext(ctx, "SELECT "+count(condition)+", "+count(other),
-		append(args, more...)...).Scan(&pending, &processing)
+	err = s.db.QueryRowContext(ctx, "SELECT (SELECT COUNT(*) FROM "+s.table+" WHERE "+condition+"), "+
+		"(SELECT COUNT(*) FROM "+s.table+" WHERE "+other+")", append(args, more...)...).Scan(&pending, &processing)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count: %w", err)
 	}

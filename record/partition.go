@@ -50,11 +50,13 @@ func (s *Partition) Startable(ctx context.Context, after string, grace time.Dura
 		return nil, err
 	}
 	// The bytes of the id as in Go, independent of the column's character set and ZEROFILL.
-	id := "CONVERT(" + s.columns["id"] + " USING utf8mb4)"
+	id := "{id}"
 	if l.integerID {
-		id = "CONVERT(CONCAT(" + s.columns["id"] + " + 0) USING utf8mb4)"
+		id = "CONCAT({id} + 0)"
 	}
-	return s.startableAnd(ctx, fmt.Sprintf(" AND CRC32(%s) %% %d = %d", id, s.of, s.index), after, grace, n)
+	// The same number as report.Partition.
+	condition := s.sql(fmt.Sprintf(" AND CRC32(CONVERT(%s USING utf8mb4)) %% %d = %d", id, s.of, s.index))
+	return s.startableAnd(ctx, condition, after, grace, n)
 }
 
 // Epoch implements recovery.Store.
@@ -64,11 +66,7 @@ func (s *Partition) Epoch(ctx context.Context) (string, error) {
 
 // SetEpoch implements recovery.Store.
 func (s *Partition) SetEpoch(ctx context.Context, before, now string) (bool, error) {
-	ok, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, s.name(epoch), before, now) })
-	if err != nil {
-		return false, tableError("store the epoch", err)
-	}
-	return ok, nil
+	return s.setMeta(ctx, "the epoch", s.name(epoch), before, now)
 }
 
 // partitions is the name of the number of partitions in fanfold_meta; onePartition is its value if
@@ -105,9 +103,8 @@ func (s metadata) NotePartitions(ctx context.Context, now string) (noted string,
 		if noted != "" {
 			return noted, fmt.Errorf("%w: it is %s, and was %s", ErrPartitions, now, noted)
 		}
-		set := func() (bool, error) { return s.setMeta(ctx, s.db, partitions, "", now) }
-		if _, err := contended(ctx, set); err != nil {
-			return "", tableError("store the number of partitions", err)
+		if _, err := s.setMeta(ctx, "the number of partitions", partitions, "", now); err != nil {
+			return "", err
 		}
 	}
 	return noted, nil
@@ -121,19 +118,17 @@ func (s metadata) SetPartitions(ctx context.Context, now string) error {
 		return fmt.Errorf("store the number of partitions: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?",
-		s.names.table); err != nil {
+	if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {snapshot} WHERE records = ?"), s.names.table); err != nil {
 		return tableError("delete the snapshot", err)
 	}
 	for _, name := range []string{epoch, snapshot} {
 		name = s.scoped(name)
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?",
-			name,
+		if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {meta} WHERE name = ? OR LEFT(name, ?) = ?"), name,
 			len(name)+1, name+" "); err != nil {
 			return tableError("delete the epoch", err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "REPLACE INTO "+s.beside(metaTable)+" (name, value) VALUES (?, ?)",
+	if _, err := tx.ExecContext(ctx, s.sql("REPLACE INTO {meta} (name, value) VALUES (?, ?)"),
 		s.scoped(partitions), now); err != nil {
 		return tableError("store the number of partitions", err)
 	}

@@ -34,8 +34,8 @@ func (p *People) Of(ctx context.Context, id string) (string, error) {
 		return "", engine.ErrNoRecord
 	}
 	var person sql.NullString
-	err = p.s.db.QueryRowContext(ctx, "SELECT "+p.quoted+" FROM "+p.s.table+" WHERE "+p.s.columns["id"]+" = "+
-		"?"+p.s.filter, arg).Scan(&person)
+	err = p.s.db.QueryRowContext(ctx, p.s.sql("SELECT "+p.quoted+" FROM {table} WHERE {id} = ?{filter}"),
+		arg).Scan(&person)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", engine.ErrNoRecord
 	} else if err != nil {
@@ -52,20 +52,18 @@ func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Re
 		return nil, err
 	}
 	var indexes int
-	if err := p.s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = "+
-		"COALESCE(NULLIF(?, ''), DATABASE()) "+
-		"AND table_name = ? AND column_name = ? AND seq_in_index = 1", p.s.names.schema, p.s.names.table,
-		p.plain).Scan(&indexes); err != nil {
+	if err := p.s.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.statistics
+		WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
+		AND column_name = ? AND seq_in_index = 1`,
+		p.s.names.schema, p.s.names.table, p.plain).Scan(&indexes); err != nil {
 		return nil, fmt.Errorf("indexes: %w", err)
 	}
 	if indexes == 0 {
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain, p.s.table)
 	}
 	// The second condition is for collations that treat two persons as equal.
-	found, err := p.s.records(ctx, p.s.selection(l)+" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+
-		" AS BINARY) = CAST(? "+
-		"AS BINARY)"+p.s.filter+
-		" ORDER BY "+p.s.columns["id"]+" DESC LIMIT "+strconv.Itoa(n), person, person)
+	found, err := p.s.records(ctx, p.s.selection(l)+p.s.sql(" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+
+		" AS BINARY) = CAST(? AS BINARY){filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n)), person, person)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func (s reader) find(ctx context.Context, l *layout, ids []string, condition str
 	if len(args) == 0 {
 		return nil, nil
 	}
-	return s.records(ctx, s.selection(l)+" WHERE "+s.columns["id"]+" IN ("+marks(len(args))+")"+condition, args...)
+	return s.records(ctx, s.selection(l)+s.sql(" WHERE {id} IN ("+marks(len(args))+")")+condition, args...)
 }
 
 // records executes a statement that is based on selection.
@@ -95,25 +95,18 @@ func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, er
 	return all, rows.Err()
 }
 
-// optional returns a column, or NULL if the table has none.
-func (s reader) optional(name string) string { return cmp.Or(s.columns[name], "NULL") }
-
 // parameters returns the expressions of the parameters and of their length. Oversized parameters
 // are not read: 100 records of 10 MB would take a gigabyte.
-func (s reader) parameters() (value, length string) {
-	length = "COALESCE(LENGTH(" + s.optional("parameters") + "), 0)"
-	return fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.maxBytes, s.optional("parameters")), length
+func (s reader) parameters() string {
+	const length = "COALESCE(LENGTH({parameters}), 0)"
+	return fmt.Sprintf("CASE WHEN %s <= %d THEN {parameters} END, %[1]s", length, s.maxBytes)
 }
 
 // selection returns the SELECT for scan.
 func (s reader) selection(l *layout) string {
-	parameters, length := s.parameters()
-	age := func(column string) string { return "TIMESTAMPDIFF(MICROSECOND, " + column + ", NOW(6))" }
-	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s "+
-		"FROM %s",
-		s.columns["id"], s.columns["report"], parameters, length, s.columns["status"], s.columns["attempt"],
-		s.columns["file"], s.optional("error"), age(s.columns["updated"]), "CAST("+s.optional("rows")+" AS SIGNED)",
-		age(cmp.Or(l.created, "NULL")), s.table)
+	return s.sql("SELECT {id}, COALESCE({report}, ''), " + s.parameters() + ", {status}, COALESCE({attempt}, 0), " +
+		"COALESCE({file}, ''), {error}, TIMESTAMPDIFF(MICROSECOND, {updated}, NOW(6)), CAST({rows} AS SIGNED), " +
+		"TIMESTAMPDIFF(MICROSECOND, " + cmp.Or(l.created, "NULL") + ", NOW(6)) FROM {table}")
 }
 
 func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
@@ -186,9 +179,9 @@ func (s candidates) startableQuery(l *layout, condition, after string, grace tim
 		where, more := s.startable(l, status, grace)
 		where += condition
 		if arg, ok := l.argument(after); ok && after != "" {
-			where, more = where+" AND "+s.columns["id"]+" > ?", append(more, arg)
+			where, more = where+s.sql(" AND {id} > ?"), append(more, arg)
 		}
-		pages = append(pages, "("+s.selection(l)+" WHERE "+where+" ORDER BY "+s.columns["id"]+limit+")")
+		pages = append(pages, "("+s.selection(l)+" WHERE "+where+s.sql(" ORDER BY {id}")+limit+")")
 		args = append(args, more...)
 	}
 	return strings.Join(pages, " UNION ALL ") + " ORDER BY 1" + limit, args
@@ -197,8 +190,6 @@ func (s candidates) startableQuery(l *layout, condition, after string, grace tim
 // startable returns the condition for records of a status that have not changed within the grace
 // time.
 func (s candidates) startable(l *layout, status report.Status, grace time.Duration) (where string, args []any) {
-	updated := s.columns["updated"]
-	return s.columns["status"] + " = ? AND (" + updated + " IS NULL OR " + updated +
-			" <= NOW(6) - INTERVAL ? MICROSECOND)" + s.filter,
+	return s.sql("{status} = ? AND ({updated} IS NULL OR {updated} <= NOW(6) - INTERVAL ? MICROSECOND){filter}"),
 		[]any{l.statuses[status], grace.Microseconds()}
 }

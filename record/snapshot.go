@@ -27,8 +27,8 @@ func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recov
 	}
 	parts, err = collect(ctx, tx, func(rows *sql.Rows) (p recovery.Part, err error) {
 		return p, rows.Scan(&p.Members, &p.Data)
-	}, "SELECT members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? AND part BETWEEN ? AND ? ORDER BY "+
-		"part", s.names.table, s.firstPart(), s.firstPart()+maxParts-1)
+	}, s.sql("SELECT members, data FROM {snapshot} WHERE records = ? AND part BETWEEN ? AND ? ORDER BY part"),
+		s.names.table, s.firstPart(), s.firstPart()+maxParts-1)
 	if err != nil {
 		return "", nil, tableError("read snapshot", err)
 	}
@@ -38,33 +38,30 @@ func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recov
 // SaveSnapshot implements recovery.Store in one transaction; the row of the version locks out
 // others.
 func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part) (bool, error) {
-	saved, err := contended(ctx, func() (bool, error) {
+	saved, err := repeated(ctx, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
 			return false, err
 		}
 		defer func() { _ = tx.Rollback() }()
-		if ok, err := s.setMeta(ctx, tx, s.name(snapshot), before, now); err != nil || !ok {
+		if ok, err := s.setMetaOn(ctx, tx, s.name(snapshot), before, now); err != nil || !ok {
 			return false, err
 		}
 		if _, err := s.contentVersion(ctx, tx); err != nil {
 			return false, err // a newer release has begun to make the snapshots
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+
-			" WHERE records = ? AND part BETWEEN ? "+
-			"AND ?", s.names.table, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
+		if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {snapshot} WHERE records = ? AND part BETWEEN ? AND ?"),
+			s.names.table, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
 			return false, err
 		}
 		for i, p := range parts {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO "+s.beside(snapshotTable)+
-				" (records, part, members, data) VALUES "+
-				"(?, ?, ?, ?)",
+			if _, err := tx.ExecContext(ctx, s.sql("INSERT INTO {snapshot} (records, part, members, data) VALUES (?, ?, ?, ?)"),
 				s.names.table, s.firstPart()+i, p.Members, p.Data); err != nil {
 				return false, err
 			}
 		}
 		return true, tx.Commit()
-	})
+	}, contended...)
 	if err != nil {
 		return false, tableError("save snapshot", err)
 	}
@@ -73,9 +70,8 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 
 // SnapshotMembers returns how many ids, timers and pauses the snapshot contains.
 func (s *Store) SnapshotMembers(ctx context.Context) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT COALESCE(SUM(members), 0) FROM "+s.beside(snapshotTable)+
-		" WHERE records = "+
-		"?", s.names.table).Scan(&n)
+	err = s.db.QueryRowContext(ctx, s.sql("SELECT COALESCE(SUM(members), 0) FROM {snapshot} WHERE records = ?"),
+		s.names.table).Scan(&n)
 	if err != nil {
 		return 0, tableError("read snapshot", err)
 	}

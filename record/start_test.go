@@ -113,12 +113,12 @@ func TestContendedChangesAreRepeated(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[uint16]int{errDeadlock: 3, errLockTimeout: 3, errChanged: 3, 1064: 1} {
 		calls := 0
-		_, err := contended(t.Context(), func() (int, error) {
+		_, err := repeated(t.Context(), func() (int, error) {
 			if calls++; calls < 3 {
 				return 0, fmt.Errorf("wrapped: %w", &mysql.MySQLError{Number: number})
 			}
 			return 1, nil
-		})
+		}, contended...)
 		if calls != want || (err == nil) != (want == 3) {
 			t.Errorf("error %d: %d calls, %v", number, calls, err)
 		}
@@ -127,13 +127,13 @@ func TestContendedChangesAreRepeated(t *testing.T) {
 		}
 	}
 	calls := 0
-	_, err := contended(t.Context(), func() (int, error) { calls++; return 0, &mysql.MySQLError{Number: errDeadlock} })
+	_, err := repeated(t.Context(), func() (int, error) { calls++; return 0, &mysql.MySQLError{Number: errDeadlock} }, contended...)
 	if calls < 3 || !mysqldb.Answered(err, errDeadlock) {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := contended(ctx, func() (int, error) { return 0, &mysql.MySQLError{Number: errDeadlock} }); !errors.Is(err, context.Canceled) {
+	if _, err := repeated(ctx, func() (int, error) { return 0, &mysql.MySQLError{Number: errDeadlock} }, contended...); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -213,7 +213,8 @@ func TestAStartNeedsNoOtherRow(t *testing.T) {
 	for id := range int64(40) {
 		batch = append(batch, named{id: fmt.Sprint(id + 1), arg: id + 1})
 	}
-	if n, err := s.update(ctx, db, l, starting(batch, 0, 1)); err != nil || n != 2 {
+	if n, err := s.update(ctx, l, change{of: batch, from: running, to: report.Processing,
+		set: map[string]any{"attempt": 1, "error": nil}}); err != nil || n != 2 {
 		t.Errorf("started %d: %v", n, err)
 	}
 }

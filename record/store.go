@@ -53,6 +53,7 @@ type mapping struct {
 	db       *sql.DB
 	table    string            // quoted
 	names    tableName         // as in information_schema
+	quoted   *strings.Replacer // see sql
 	plain    map[string]string // Fanfold's name → the table's; missing: the table has no such column
 	columns  map[string]string // the same, quoted
 	statuses map[report.Status]string
@@ -93,11 +94,21 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 		// The line break ends a comment at the end of the filter.
 		s.filter = " AND (" + options.Filter + "\n)"
 	}
+	quoted := []string{"{table}", s.table, "{filter}", s.filter, "{meta}", s.beside(metaTable),
+		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable)}
+	for column := range report.RecordColumns {
+		quoted = append(quoted, "{"+column+"}", cmp.Or(s.columns[column], "NULL"))
+	}
+	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
 	finish := finisher{reader: read}
 	finish.successes = group.New(maxSuccesses, finish.succeedTogether)
 	return &Store{s, read, candidates{read}, inserter{s}, starter{read}, finish, metadata{s}}, nil
 }
+
+// sql returns a statement with the names of this table for those in braces: table, the columns by
+// Fanfold's names (NULL where the table has none), filter, and the tables beside it.
+func (s *mapping) sql(statement string) string { return s.quoted.Replace(statement) }
 
 func (s *mapping) mapColumns(given map[string]string) error {
 	s.mapsCreated = given["created"] != ""

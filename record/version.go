@@ -53,10 +53,9 @@ func (s metadata) NoteVersion(ctx context.Context) error {
 			before = ""
 		}
 		// If another process was faster, look again.
-		if _, err := contended(ctx, func() (bool, error) {
-			return s.setMeta(ctx, s.db, version, before, strconv.Itoa(stored.Snapshot.Writes))
-		}); err != nil {
-			return tableError("store the version of the snapshot", err)
+		if _, err := s.setMeta(ctx, "the version of the snapshot", version, before,
+			strconv.Itoa(stored.Snapshot.Writes)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -83,7 +82,7 @@ func (s metadata) contentVersion(ctx context.Context, on querier) (int, error) {
 func made(ctx context.Context, on querier, versions tableName, known int) (steps int, err error) {
 	var needs int
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0), COALESCE(MAX(needs), 0) FROM "+
-		""+versions.quoted()).Scan(&steps, &needs)
+		versions.quoted()).Scan(&steps, &needs)
 	if err != nil {
 		return 0, err
 	}

@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Limits are the limits of an installation.
+// Limits are the limits of an installation. A new one that all partitions have together is divided in Share.
 type Limits struct {
 	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each
 	// process that starts jobs at the same moment can exceed it by up to 100
@@ -34,4 +34,12 @@ type Limits struct {
 	Rebuild int `yaml:"rebuild" default:"500" min:"1" max:"1000000"`
 	// Maximum size of a record's parameters. Larger ones are not read, and the record becomes FAILED
 	Parameters int64 `yaml:"parameters" unit:"bytes" default:"64KB" min:"1KB" max:"1MB"`
+}
+
+// Share returns the limits of one partition in a process, at least 1 each. The limit of tasks is
+// shared by all partitions.
+func (l Limits) Share(partitions int) Limits {
+	l.RunningJobs = max(1, l.RunningJobs/partitions)
+	l.Folds, l.Rebuild = max(1, l.Folds/partitions), max(1, l.Rebuild/partitions)
+	return l
 }

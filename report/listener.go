@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Listener is one data source of a report.
+// Listener is one data source of a report. Hash lists the fields that are part of the definition.
 type Listener struct {
 	Name string `key:"listener"`
 	// Name of the listener on the [waiting page](../guides/waiting-page.md)

@@ -6,7 +6,8 @@ import (
 )
 
 // Partition returns the number, from 0, of the partition of an id or a timer's name: its
-// CRC-32 (IEEE), the same as CRC32() of MySQL, modulo the number of partitions.
+// CRC-32 (IEEE), the same as CRC32() of MySQL, modulo the number of partitions. record/partition.go has it
+// in SQL.
 func Partition(id string, partitions int) int {
 	return int(crc32.ChecksumIEEE([]byte(id)) % uint32(partitions))
 }
@@ -25,12 +26,4 @@ func (k Keys) Partitions(r Redis) []Keys {
 		all[i] = Keys{Prefix: tag, Hash: tag + k.Hash, Replies: k.Replies}
 	}
 	return all
-}
-
-// Share returns the limits of one partition in a process, at least 1 each. The limit of tasks is
-// shared by all partitions.
-func (l Limits) Share(partitions int) Limits {
-	l.RunningJobs = max(1, l.RunningJobs/partitions)
-	l.Folds, l.Rebuild = max(1, l.Folds/partitions), max(1, l.Rebuild/partitions)
-	return l
 }

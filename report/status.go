@@ -2,7 +2,8 @@ package report
 
 import "slices"
 
-// Status is the state of a record. All but Pending and Processing are final.
+// Status is the state of a record. All but Pending and Processing are final. The names are a contract: settle.lua,
+// cancel.lua and the conditions of package record repeat some of them.
 type Status string
 
 // The statuses of a record.
@@ -14,6 +15,10 @@ const (
 	Failed     Status = "FAILED"
 	Cancelled  Status = "CANCELLED"
 )
+
+// Deleted is shown, and written to receipts, instead of the status of a record that no longer exists. No record
+// has it.
+const Deleted Status = "DELETED"
 
 // Statuses are all of them, in the order in which they are listed.
 var Statuses = []Status{Pending, Processing, Success, Partial, Failed, Cancelled}

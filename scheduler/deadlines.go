@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -119,8 +120,7 @@ func (s *deadlines) failAll(ctx context.Context, jobs []scripts.Member, found st
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i, id := range ids {
-		if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken &&
-			statuses[i] != scripts.StatusGarbled {
+		if attempts[i] != 0 && !slices.Contains(expiring, statuses[i]) {
 			continue // it is ending already
 		}
 		group.Go(func() error {
@@ -153,8 +153,5 @@ func (s *deadlines) fail(ctx context.Context, id, found string) error {
 	return err
 }
 
-// mayExpire tells whether a deadline applies to a job with this status: later, it is being
-// finished.
-func mayExpire(status string) bool {
-	return status == job.StatusRun || status == job.StatusReady || status == job.StatusFold
-}
+// expiring are the statuses to which a deadline applies: with a later one, a job is being finished.
+var expiring = []string{job.StatusRun, job.StatusReady, job.StatusFold, scripts.StatusBroken, scripts.StatusGarbled}

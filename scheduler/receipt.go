@@ -16,7 +16,7 @@ import (
 // can come twice; the script that appends to the stream does so once.
 
 // deleted is the status of a final receipt if the record no longer exists.
-const deleted = "DELETED"
+const deleted = string(report.Deleted)
 
 // receiptTime bounds an append to the stream of a service, whose server may not answer.
 const receiptTime = 2 * time.Second

@@ -147,24 +147,29 @@ func (s *subscription) session(ctx context.Context) (heard bool, err error) {
 		if err != nil {
 			return heard, fmt.Errorf("notifications: %w", err)
 		}
-		chirp, err := s.proves(ctx, e.canary)
-		if chirp && !e.all.Load() {
+		arrived, err := s.proves(ctx, e.canary)
+		if arrived && !e.all.Load() {
 			// It can be the event of an earlier subscription's canary.
-			chirp, err = s.proves(ctx, e.canary)
+			arrived, err = s.proves(ctx, e.canary)
 		}
 		switch {
 		case err != nil && context.Cause(ctx) != nil:
 			return heard, context.Cause(ctx)
 		case err != nil:
 			return heard, fmt.Errorf("canary: %w", err)
-		case !chirp && heard:
+		case !arrived && heard:
 			return true, errDeaf
-		case !chirp:
+		case !arrived:
 			return false, errMute
 		case !heard || changed || e.all.Load() != all:
 			heard, all = true, e.all.Load()
 			if s.timers != nil {
-				s.tellTimers(all)
+				s.timers.Subscribed(all)
+				if !all && !s.part { // logged once
+					s.log.Warn("Redis publishes only some of the required keyspace notifications; scanning for keys of "+
+						"timers instead", "setting", notifySetting, "needed", notifyFlags)
+				}
+				s.part = !all
 			}
 			s.hears.Store(true)
 			s.metrics.heard.Set(1)
@@ -178,16 +183,6 @@ func (s *subscription) session(ctx context.Context) (heard bool, err error) {
 			return heard, context.Cause(ctx)
 		}
 	}
-}
-
-// tellTimers says that events arrive, and whether all kinds do. Missing kinds are logged once.
-func (s *subscription) tellTimers(all bool) {
-	s.timers.Subscribed(all)
-	if !all && !s.part {
-		s.log.Warn("Redis publishes only some of the required keyspace notifications; scanning for keys of timers "+
-			"instead", "setting", notifySetting, "needed", notifyFlags)
-	}
-	s.part = !all
 }
 
 // touches is the maximum number of touches of a canary, a millisecond apart.

@@ -31,7 +31,13 @@ func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
 				firings = append(firings, f)
 			}
 		}
-		if err := t.fireAll(ctx, firings); err != nil {
+		outcomes, err := t.scripts.Timers.Fire(ctx, firings)
+		for i, outcome := range outcomes {
+			if f := firings[i]; outcome == scripts.OK && f.Verdict != scripts.TimerFired {
+				t.log.Warn("timer does not fire", "timer", f.Name, "outcome", f.Verdict, "why", f.Reason)
+			}
+		}
+		if err != nil {
 			return 0, err
 		}
 		fired += len(firings)
@@ -46,17 +52,6 @@ func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
 		}
 		return wait, nil
 	}
-}
-
-// fireAll does with timers what was decided.
-func (t *Timers) fireAll(ctx context.Context, firings []scripts.Firing) error {
-	outcomes, err := t.scripts.Timers.Fire(ctx, firings)
-	for i, outcome := range outcomes {
-		if f := firings[i]; outcome == scripts.OK && f.Verdict != scripts.TimerFired {
-			t.log.Warn("timer does not fire", "timer", f.Name, "outcome", f.Verdict, "why", f.Reason)
-		}
-	}
-	return err
 }
 
 // decide says what becomes of a timer that is due; not ok: it is left to others.

@@ -24,9 +24,7 @@ func together(t testing.TB, s *Scripts, n int, f func(i int)) {
 	usual, queued := s.completes, make(chan struct{})
 	s.completes = group.New(maxCompletions, func(batches iter.Seq[[]*completion]) {
 		<-queued
-		for calls := range batches {
-			s.Tasks.completeAll(calls)
-		}
+		s.Tasks.completeAll(batches)
 	})
 	defer func() { s.completes = usual }()
 	var calls sync.WaitGroup

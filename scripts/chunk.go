@@ -69,11 +69,11 @@ type Stored struct {
 // Store stores a chunk in any order, if the task still has this generation, and renews its
 // lease: OK, Busy, Gone, TooMuch, or TooFar if MaxMissing or more chunks before it are missing.
 // The fields must not be changed before it returns, and not at all if it returns an error
-// of ctx.
-func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
+// of ctx. It sets Stored.
+func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, error) {
 	columns, err := json.Marshal(c.Columns)
 	if err != nil {
-		return 0, Stored{}, fmt.Errorf("columns of %s: %w", t.Listener, err)
+		return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
 	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(),
 		t.s.bytes, MaxMissing}
@@ -81,21 +81,20 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
 }
 
 // SetTotal stores how many chunks a task has, before all of them are stored. It works in a full
-// Redis.
-func (t *Task) SetTotal(ctx context.Context, chunks int64) (Outcome, Stored, error) {
+// Redis, and sets Stored.
+func (t *Task) SetTotal(ctx context.Context, chunks int64) (Outcome, error) {
 	return t.store(ctx, "total", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
 }
 
-func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, Stored, error) {
+func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, error) {
 	outcome, more, err := t.s.list(ctx, call(ctx, script, []string{t.s.Keys.Job(t.ID)}, args...))
-	if err != nil || len(more) != 3 {
-		return outcome, Stored{}, err
+	t.Stored = Stored{}
+	if err == nil && len(more) == 3 {
+		t.Stored.Chunks, _ = more[0].(int64)
+		t.Stored.Last, _ = more[1].(int64)
+		t.Stored.Total, _ = more[2].(int64)
 	}
-	var stored Stored
-	stored.Chunks, _ = more[0].(int64)
-	stored.Last, _ = more[1].(int64)
-	stored.Total, _ = more[2].(int64)
-	return outcome, stored, nil
+	return outcome, err
 }
 
 // ErrNoChunk is returned if the data of a job is not what its state says.

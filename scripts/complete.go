@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -63,53 +62,41 @@ type completion struct {
 	err     error
 }
 
-// shares reports whether one call of the script can serve both.
-func (c *completion) shares(other *completion) bool {
-	return c.task.Listener == other.task.Listener && c.columns == other.columns &&
-		slices.Equal(c.chunk.Names, other.chunk.Names)
-}
-
 // maxCompletions bounds how many calls of Complete share a round trip.
 const maxCompletions = 256
 
-// completeGroup returns the group of the calls of Complete.
-func (s Tasks) completeGroup() *group.Group[*completion] {
-	return group.New(maxCompletions, func(batches iter.Seq[[]*completion]) {
-		for calls := range batches {
-			s.completeAll(calls)
-		}
-	})
-}
-
-// completeAll runs calls in one round trip: one call of the script for the tasks of one
+// completeAll runs the calls of a batch in one round trip: one call of the script for the tasks of one
 // listener that have the same columns.
-func (s Tasks) completeAll(calls []*completion) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
-	defer cancel()
-	var batches [][]*completion
-next:
-	for _, c := range calls {
-		for i, b := range batches {
-			if len(b) < batchJobs && b[0].shares(c) {
-				batches[i] = append(b, c)
-				continue next
+func (s Tasks) completeAll(batches iter.Seq[[]*completion]) {
+	for calls := range batches {
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+		var shared [][]*completion
+	next:
+		for _, c := range calls {
+			for i, b := range shared {
+				if first := b[0]; len(b) < batchJobs && first.task.Listener == c.task.Listener &&
+					first.columns == c.columns && slices.Equal(first.chunk.Names, c.chunk.Names) {
+					shared[i] = append(b, c)
+					continue next
+				}
 			}
+			shared = append(shared, []*completion{c})
 		}
-		batches = append(batches, []*completion{c})
-	}
-	cmds := make([]redis.Cmder, len(batches))
-	for i, b := range batches {
-		cmds[i] = s.completeCall(ctx, b)
-	}
-	err := s.do(ctx, cmds...)
-	for i, b := range batches {
-		outcomes, failed := outcomesOf(cmds[i], len(b))
-		if err != nil {
-			failed = err
+		cmds := make([]redis.Cmder, len(shared))
+		for i, b := range shared {
+			cmds[i] = s.completeCall(ctx, b)
 		}
-		for k, c := range b {
-			if c.err = failed; failed == nil {
-				c.outcome = outcomes[k]
+		err := s.do(ctx, cmds...)
+		cancel()
+		for i, b := range shared {
+			outcomes, failed := outcomesOf(cmds[i], len(b))
+			if err != nil {
+				failed = err
+			}
+			for k, c := range b {
+				if c.err = failed; failed == nil {
+					c.outcome = outcomes[k]
+				}
 			}
 		}
 	}

@@ -56,10 +56,7 @@ func (s Definitions) NoteWanted(ctx context.Context, definitions []string) error
 }
 
 func (s Definitions) announce(ctx context.Context, key, only string, kept time.Duration, members []string) error {
-	args := []any{only, kept.Milliseconds()}
-	for _, m := range members {
-		args = append(args, m)
-	}
+	args := append([]any{only, kept.Milliseconds()}, asArgs(members)...)
 	_, err := s.outcome(ctx, call(ctx, "announce", []string{key}, args...))
 	return err
 }

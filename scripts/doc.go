@@ -8,7 +8,8 @@
 // DelayedSets and Pushes change several partitions in one round trip. keys.go names the keys.
 //
 // Other packages call Redis through this one; a test lists the exceptions. No other package writes to
-// a job's hash. Package job parses what the scripts write, and does not need Redis.
+// a job's hash. Package job parses what the scripts write, and does not need Redis. The events that they append
+// are documented in a table of docs/reference/keys.md.
 //
 // # The life of a state
 //

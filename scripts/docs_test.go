@@ -2,7 +2,10 @@ package scripts
 
 import (
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -42,6 +45,52 @@ func TestScriptsInTheDocs(t *testing.T) {
 	} else if diff := cmp.Diff(string(was), is); diff != "" {
 		t.Errorf("%s is not what the scripts say (write it with: go test ./scripts -run TestScriptsInTheDocs -update):\n%s", page, diff)
 	}
+}
+
+// TestEventsInTheDocs: the table of events in docs/reference/keys.md has those of the scripts and of Note, and no
+// other.
+func TestEventsInTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/reference/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Events\n")
+	table, _, _ := strings.Cut(section, "\nEvents of timers")
+	documented := firsts(regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|"), table)
+	made := map[string]bool{}
+	err = filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		made := func(form *regexp.Regexp) error {
+			text, err := os.ReadFile(path)
+			maps.Copy(made, firsts(form, string(text)))
+			return err
+		}
+		switch {
+		case err != nil || strings.HasSuffix(path, "_test.go"):
+			return err
+		case filepath.Ext(path) == ".lua":
+			return made(regexp.MustCompile(`'event', '([a-z]+)'`))
+		case filepath.Ext(path) == ".go":
+			return made(regexp.MustCompile(`\.Note\([^,"]+, [^,"]+, [^,"]+, "([a-z]+)"`))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(made, "timer") // which has a table of its outcomes
+	if diff := cmp.Diff(documented, made); diff != "" {
+		t.Errorf("the table of events (-documented +made):\n%s", diff)
+	}
+}
+
+// firsts returns the first groups of all matches.
+func firsts(form *regexp.Regexp, text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range form.FindAllStringSubmatch(text, -1) {
+		all[m[1]] = true
+	}
+	return all
 }
 
 // describe makes Markdown of a script's header, which has all parts but Uses, ARGV and Errors.

@@ -19,23 +19,23 @@ func (s Entries) Len(ctx context.Context, stream string) (int64, error) {
 
 // First returns the oldest entries of a stream, at most count.
 func (s Entries) First(ctx context.Context, stream string, count int64) ([]Entry, error) {
-	return s.between(ctx, stream, "-", "+", count)
+	return s.read(ctx, stream, "xrange", "-", "+", count)
 }
 
-// Get returns an entry of a stream; false: it does not exist. It returns ErrBroken if the key is not a
+// Get returns an entry of a stream; nil: it does not exist. It returns ErrBroken if the key is not a
 // stream.
-func (s Entries) Get(ctx context.Context, stream, id string) (Entry, bool, error) {
-	found, err := s.between(ctx, stream, id, id, 1)
+func (s Entries) Get(ctx context.Context, stream, id string) (*Entry, error) {
+	found, err := s.read(ctx, stream, "xrange", id, id, 1)
 	if err != nil || len(found) == 0 {
-		return Entry{}, false, err
+		return nil, err
 	}
-	return found[0], true, nil
+	return &found[0], nil
 }
 
 // After returns a page of the entries of a stream after an entry, the oldest first. A page that is not
 // full is the last one.
 func (s Entries) After(ctx context.Context, stream, id string) (page []Entry, full bool, err error) {
-	page, err = s.between(ctx, stream, "("+id, "+", pageSize)
+	page, err = s.read(ctx, stream, "xrange", "("+id, "+", pageSize)
 	return page, len(page) == pageSize, err
 }
 
@@ -86,10 +86,6 @@ func (s Entries) NewestPages(ctx context.Context, stream string) iter.Seq2[[]Ent
 			before = page[len(page)-1].ID
 		}
 	}
-}
-
-func (s Entries) between(ctx context.Context, stream, from, to string, count int64) ([]Entry, error) {
-	return s.read(ctx, stream, "xrange", from, to, count)
 }
 
 func (s Entries) read(ctx context.Context, stream, command, from, to string, count int64) ([]Entry, error) {

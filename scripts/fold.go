@@ -40,11 +40,8 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	}
 	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, asFlag(c.Redelivered), Margin.Milliseconds(),
 		c.ID, small}
-	for _, k := range c.Known {
-		args = append(args, k)
-	}
 	claim, fields := call(ctx, "claim", []string{s.Keys.Job(c.ID), s.Keys.FanIn, s.Keys.FanInLarge},
-		args...), Jobs{s.conn}.stateCall(ctx, c.ID)
+		append(args, asArgs(c.Known)...)...), Jobs{s.conn}.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,6 @@ type Plan struct {
 // With an error, the jobs that another report or definition has have their outcomes, and the
 // others are Busy: they did not start, or that is not known.
 func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome, error) {
-	var cmds []redis.Cmder
 	of := map[Plan][]int{}
 	var plans []Plan
 	for i, j := range jobs {
@@ -62,12 +62,26 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 		}
 		of[j.Plan] = append(of[j.Plan], i)
 	}
+	var cmds []redis.Cmder
 	var batches [][]int
 	for _, p := range plans {
-		for rest := of[p]; len(rest) > 0; {
-			n := min(len(rest), batchJobs)
-			cmds, batches = append(cmds, s.startCall(ctx, epoch, p, jobs, rest[:n])), append(batches, rest[:n])
-			rest = rest[n:]
+		listeners := strings.Split(p.Listeners, ",")
+		for batch := range slices.Chunk(of[p], batchJobs) {
+			keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events,
+				s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
+			args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners),
+				p.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch,
+				asFlag(p.Waits), Group, maxInline)
+			for _, l := range listeners {
+				keys, args = append(keys, s.Keys.Task(l)), append(args, l)
+			}
+			for _, i := range batch {
+				j := jobs[i]
+				keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
+				args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent,
+					j.Trace.Pushed)
+			}
+			cmds, batches = append(cmds, call(ctx, "start", keys, args...)), append(batches, batch)
 		}
 	}
 	if err := s.do(ctx, cmds...); err != nil {
@@ -83,24 +97,6 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 		}
 	}
 	return all, failed
-}
-
-func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
-	listeners := strings.Split(p.Listeners, ",")
-	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs,
-		s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
-	args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
-		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, asFlag(p.Waits), Group, maxInline)
-	for _, l := range listeners {
-		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
-	}
-	for _, i := range batch {
-		j := jobs[i]
-		keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
-		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent,
-			j.Trace.Pushed)
-	}
-	return call(ctx, "start", keys, args...)
 }
 
 // digest identifies parameters: FNV-1a in hexadecimal.

@@ -37,11 +37,7 @@ func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, leas
 
 // ReleaseJobSlots releases the slots of jobs.
 func (s Limits) ReleaseJobSlots(ctx context.Context, report string, ids ...string) error {
-	args := []any{"zrem", s.shared.Running(report)}
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return s.send(ctx, redis.NewIntCmd(ctx, args...))
+	return s.send(ctx, redis.NewIntCmd(ctx, append([]any{"zrem", s.shared.Running(report)}, asArgs(ids)...)...))
 }
 
 // Queue keeps the id of a record that has no slot, until Release.

@@ -149,11 +149,7 @@ func (s Gate) Release(ctx context.Context, report string, ids []string) (int, er
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	n, err := s.outcome(ctx, call(ctx, "release", []string{s.Keys.Waiting(report), s.Keys.Jobs}, args...))
+	n, err := s.outcome(ctx, call(ctx, "release", []string{s.Keys.Waiting(report), s.Keys.Jobs}, asArgs(ids)...))
 	return int(n), err
 }
 

@@ -21,11 +21,7 @@ const (
 // of its push: OK, or Busy if the id has maxReplies other streams. Of a stream that the id has already the first
 // entry stays.
 func (s Receipts) Note(ctx context.Context, pushes ...string) ([]Outcome, error) {
-	args := []any{maxReplies}
-	for _, p := range pushes {
-		args = append(args, p)
-	}
-	c := call(ctx, "reply_to", []string{s.Keys.ReplyTo}, args...)
+	c := call(ctx, "reply_to", []string{s.Keys.ReplyTo}, append([]any{maxReplies}, asArgs(pushes)...)...)
 	if err := s.do(ctx, c); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func TestABigJobIsRefused(t *testing.T) {
 	if outcome, err := b.Append(ctx, chunk); outcome != TooMuch || err != nil {
 		t.Errorf("append: %v %v", outcome, err)
 	}
-	if outcome, _, err := b.Store(ctx, chunk); outcome != TooMuch || err != nil {
+	if outcome, err := b.Store(ctx, chunk); outcome != TooMuch || err != nil {
 		t.Errorf("store: %v %v", outcome, err)
 	}
 	if outcome, err := b.Complete(ctx, chunk, 0); outcome != TooMuch || err != nil {

@@ -128,11 +128,9 @@ func New(o Options) *Scripts {
 	if o.Compress {
 		c.small /= expansion
 	}
-	c.completes = Tasks{c}.completeGroup()
+	c.completes = group.New(maxCompletions, Tasks{c}.completeAll)
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
-		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) {
-			return Gate{c}.Paused(ctx)
-		}}
+		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c},
 		Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
@@ -152,7 +150,19 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 			}
 		}
 	}
-	s.exec(limited, cmds)
+	// Every command gets an error, also if the connection failed before it was sent.
+	exec := func(cmds []redis.Cmder) {
+		if len(cmds) == 1 {
+			_ = s.rdb.Process(limited, cmds[0])
+			return
+		}
+		pipe := s.rdb.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(limited, cmd) // queues it; errors come with Exec
+		}
+		_, _ = pipe.Exec(limited)
+	}
+	exec(cmds)
 	// Redis lost its scripts: it was restarted, or its cache was flushed. Those commands
 	// are sent again, in their order, and bring the script along, so that it cannot be
 	// missing.
@@ -169,23 +179,9 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 		}
 	}
 	if len(again) > 0 {
-		s.exec(limited, again)
+		exec(again)
 	}
 	return ctx.Err()
-}
-
-// exec runs the commands as one pipeline. Every command gets an error, also if the
-// connection failed before it was sent.
-func (s *conn) exec(ctx context.Context, cmds []redis.Cmder) {
-	if len(cmds) == 1 {
-		_ = s.rdb.Process(ctx, cmds[0])
-		return
-	}
-	pipe := s.rdb.Pipeline()
-	for _, cmd := range cmds {
-		_ = pipe.Process(ctx, cmd) // queues it; errors come with Exec
-	}
-	_, _ = pipe.Exec(ctx)
 }
 
 // asArgs returns texts as arguments of a command.

@@ -59,11 +59,7 @@ func (s Streams) Ack(ctx context.Context, stream string, entries ...string) erro
 	if len(entries) == 0 {
 		return nil
 	}
-	args := []any{Group}
-	for _, e := range entries {
-		args = append(args, e)
-	}
-	_, err := s.outcome(ctx, call(ctx, "ack", []string{stream}, args...))
+	_, err := s.outcome(ctx, call(ctx, "ack", []string{stream}, append([]any{Group}, asArgs(entries)...)...))
 	return err
 }
 
@@ -90,11 +86,7 @@ func (s Streams) Append(ctx context.Context, stream string, keep int64, fields .
 	if keep > 0 {
 		args = append(args, "maxlen", "~", keep)
 	}
-	args = append(args, "*")
-	for _, f := range fields {
-		args = append(args, f)
-	}
-	c := redis.NewStringCmd(ctx, args...)
+	c := redis.NewStringCmd(ctx, append(append(args, "*"), asArgs(fields)...)...)
 	if err := s.do(ctx, c); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type Task struct {
 	Tries      int64  // that count, with this one
 	Failure    string // why the try before this one ended, or what it waited for; empty: not known
 	Memo       []byte // what an earlier try of this attempt remembered; nil: nothing
+	Stored     Stored // of a task whose chunks arrive in any order, after Store or SetTotal
 
 	writer string // of its chunks, unique for every try; empty: it has appended none
 	s      *conn
@@ -56,9 +57,7 @@ const uncheckedAge = 2 * time.Second
 // its entry has waited for long: OK, Gone if it is no longer open, or Busy if it was taken over:
 // then it must be taken, once its entry is delivered again.
 func (t *Task) Load(ctx context.Context) (Outcome, error) {
-	at, _, _ := strings.Cut(t.Entry.ID, "-")
-	ms, _ := strconv.ParseInt(at, 10, 64)
-	if t.Parameters != nil && time.Since(time.UnixMilli(ms)) < uncheckedAge {
+	if t.Parameters != nil && time.Since(EntryTime(t.Entry.ID)) < uncheckedAge {
 		return OK, nil
 	}
 	have := redis.NewSliceCmd(ctx, "hmget", t.s.Keys.Job(t.ID), "job", "parameters")
@@ -93,11 +92,8 @@ type Take struct {
 func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, asFlag(how.Redelivered), millis(t.Lease),
 		asFlag(how.Once)}
-	for _, k := range how.Known {
-		args = append(args, k)
-	}
 	outcome, more, err := t.s.list(ctx, call(ctx, "take",
-		[]string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, args...))
+		[]string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, append(args, asArgs(how.Known)...)...))
 	if err != nil {
 		return 0, err
 	}

@@ -197,7 +197,7 @@ func TestBrokenKeys(t *testing.T) {
 		for name, call := range map[string]func() error{
 			"take":     func() error { _, err := task.Take(ctx, Take{Owner: "o"}); return err },
 			"append":   func() error { _, err := task.Append(ctx, chunkOf(0, "1")); return err },
-			"store":    func() error { _, _, err := task.Store(ctx, chunkOf(0, "1")); return err },
+			"store":    func() error { _, err := task.Store(ctx, chunkOf(0, "1")); return err },
 			"complete": func() error { _, err := task.Complete(ctx, chunkOf(0, "1"), 0); return err },
 			"keep":     func() error { _, err := task.Renew(ctx); return err },
 			"requeue":  func() error { _, err := task.Requeue(ctx, Requeue{}); return err },

@@ -265,12 +265,12 @@ var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 		return t.Append(ctx, chunkOf(w.number(2), w.at(3)))
 	}),
 	"store": func(_ *player, ctx context.Context, h *hand, w words) (string, error) { // worker number values
-		outcome, stored, err := h.task.Store(ctx, chunkOf(w.number(2), w.at(3)))
-		return storedText(outcome, stored), err
+		outcome, err := h.task.Store(ctx, chunkOf(w.number(2), w.at(3)))
+		return storedText(outcome, h.task.Stored), err
 	},
 	"total": func(_ *player, ctx context.Context, h *hand, w words) (string, error) { // worker chunks
-		outcome, stored, err := h.task.SetTotal(ctx, w.number(2))
-		return storedText(outcome, stored), err
+		outcome, err := h.task.SetTotal(ctx, w.number(2))
+		return storedText(outcome, h.task.Stored), err
 	},
 	"complete": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number values
 		return t.Complete(ctx, chunkOf(w.number(2), w.at(3)), 7*time.Millisecond)

@@ -13,7 +13,7 @@ import (
 )
 
 // Manifest says what an object was made from. It lies beside the object as
-// indented JSON, under ManifestName.
+// indented JSON, under ManifestName. manifest_encode.go writes it with the same names.
 type Manifest struct {
 	Job        ManifestJob     `json:"job"`
 	Definition string          `json:"definition"` // hash of the report's definition

@@ -63,6 +63,7 @@ func (w *Watched) Create(ctx context.Context, o Object) (Writer, error) {
 	return &watchedWriter{writer, w, ctx}, nil
 }
 
+// watchedWriter remembers for a Watched how a write ended.
 type watchedWriter struct {
 	Writer
 	of  *Watched

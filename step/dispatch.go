@@ -74,9 +74,9 @@ func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Res
 		case Unusable:
 			r.o.Log.Warn("quarantined an entry", "stream", r.o.Stream, "entry", e.ID, "why", err)
 			// Waiting for memory would block the steps that free it when they end.
-			if _, err := Insist(ctx, r.o.Log, "quarantine", UnlessFull(func() (struct{}, error) {
-				return struct{}{}, r.o.Scripts.Streams.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, err.Error())
-			})); err == nil {
+			if err := Ensure(ctx, r.o.Log, "quarantine", func() error {
+				return r.o.Scripts.Streams.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, err.Error())
+			}, UnlessFull); err == nil {
 				done = append(done, e.ID)
 			}
 		case Elsewhere:

@@ -94,11 +94,15 @@ func Wait(ctx context.Context, d time.Duration) error {
 // is acknowledged and that fail only while a server is unreachable. An error whose method Final
 // returns true is returned at once: Final marks one, and packages scripts and engine mark those that
 // every try would repeat.
-func Insist[T any](ctx context.Context, log *slog.Logger, what string, f func() (T, error)) (T, error) {
+func Insist[T any](ctx context.Context, log *slog.Logger, what string, f func() (T, error),
+	options ...Option) (T, error) {
 	var pause *backoff.ExponentialBackOff
 	for {
 		value, err := f()
-		if err == nil || isFinal(err) {
+		if len(options) > 0 && scripts.Full(err) {
+			err = Final(err)
+		}
+		if m, ok := errors.AsType[marked](err); err == nil || ok && m.Final() {
 			return value, err
 		}
 		if pause == nil {
@@ -116,22 +120,18 @@ func Insist[T any](ctx context.Context, log *slog.Logger, what string, f func() 
 }
 
 // Ensure is Insist for an effect without a value.
-func Ensure(ctx context.Context, log *slog.Logger, what string, f func() error) error {
-	_, err := Insist(ctx, log, what, func() (struct{}, error) { return struct{}{}, f() })
+// Ensure is Insist for an effect without a value.
+func Ensure(ctx context.Context, log *slog.Logger, what string, f func() error, options ...Option) error {
+	_, err := Insist(ctx, log, what, func() (struct{}, error) { return struct{}{}, f() }, options...)
 	return err
 }
 
+// Option says when Insist gives up.
+type Option int
+
 // UnlessFull makes Insist give up while Redis is full, instead of waiting until jobs that end free
 // memory. Use it for steps for which those jobs may wait.
-func UnlessFull[T any](f func() (T, error)) func() (T, error) {
-	return func() (T, error) {
-		value, err := f()
-		if scripts.Full(err) {
-			err = Final(err)
-		}
-		return value, err
-	}
-}
+const UnlessFull Option = iota
 
 // Final marks an error that Insist does not retry.
 func Final(err error) error { return final{err} }
@@ -141,10 +141,8 @@ type final struct{ error }
 func (f final) Unwrap() error { return f.error }
 func (f final) Final() bool   { return true }
 
-func isFinal(err error) bool {
-	marked, ok := errors.AsType[interface {
-		error
-		Final() bool
-	}](err)
-	return ok && marked.Final()
+// marked is an error that Final, or another package, marks.
+type marked interface {
+	error
+	Final() bool
 }

@@ -400,7 +400,7 @@ func TestInsist(t *testing.T) {
 		}
 		return n, nil
 	}
-	if got, err := Insist(t.Context(), log, "x", UnlessFull(full)); got != 0 || !errors.Is(err, scripts.ErrFull) || n != 1 {
+	if got, err := Insist(t.Context(), log, "x", full, UnlessFull); got != 0 || !errors.Is(err, scripts.ErrFull) || n != 1 {
 		t.Errorf("%d, %v after %d calls", got, err, n)
 	}
 	if got, err := Insist(t.Context(), log, "x", full); got != 3 || err != nil {

@@ -124,20 +124,13 @@ func (s *Shared) gathered(ctx context.Context) bool {
 	return all && ctx.Err() == nil || Wait(ctx, gather) == nil
 }
 
-// patience is how long the next call may wait for entries.
-func (s *Shared) patience() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.wants) == s.readers {
-		return block
-	}
-	return shortBlock
-}
-
 // call reads once for all waiting Readers, and tells whether any still wait.
 func (s *Shared) call(ctx context.Context) bool {
-	patience := s.patience()
 	s.mu.Lock()
+	patience := shortBlock // for entries
+	if len(s.wants) == s.readers {
+		patience = block
+	}
 	var streams []string
 	count := 0
 	for stream, w := range s.wants {

@@ -18,7 +18,7 @@ const (
 )
 
 // export is a past export of a person.
-type export struct{ Report, Created, Token string }
+type export struct{ id, Report, Created, Token string }
 
 // exports finds the past exports of people.
 type exports struct {
@@ -28,10 +28,8 @@ type exports struct {
 
 // exportList is a list of past exports without their tokens, which every page makes for itself.
 type exportList struct {
-	ids     []string
+	exports []export
 	marks   map[string]record.Mark
-	names   []string // of the reports
-	created []string
 }
 
 // of returns the past exports of the person of a pass, without the one that the page shows. If the
@@ -45,10 +43,10 @@ func (e *exports) of(ctx context.Context, pass Pass) (all []export) {
 		e.o.Log.Warn("cannot read past exports", "err", err)
 		return nil
 	}
-	for i, id := range l.ids {
-		if mark, ok := l.marks[id]; ok && id != pass.ID {
-			token := e.o.Seal.Seal(Pass{ID: id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
-			all = append(all, export{title(e.o.Inspect.Config.Reports, l.names[i]), l.created[i], token})
+	for _, one := range l.exports {
+		if mark, ok := l.marks[one.id]; ok && one.id != pass.ID {
+			one.Token = e.o.Seal.Seal(Pass{ID: one.id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
+			all = append(all, one)
 		}
 	}
 	return all
@@ -60,11 +58,13 @@ func (e *exports) read(ctx context.Context, person string) (l exportList, err er
 	if err != nil {
 		return l, err
 	}
+	var ids []string
 	for _, r := range found {
-		l.ids = append(l.ids, r.ID)
-		l.names = append(l.names, r.Report)
-		l.created = append(l.created, stamp(time.Now().Add(-r.Age)))
+		ids = append(ids, r.ID)
+		l.exports = append(l.exports, export{
+			id: r.ID, Report: title(e.o.Inspect.Config.Reports, r.Report), Created: stamp(time.Now().Add(-r.Age)),
+		})
 	}
-	l.marks, err = e.o.Inspect.Records.Marks(ctx, l.ids...)
+	l.marks, err = e.o.Inspect.Records.Marks(ctx, ids...)
 	return l, err
 }

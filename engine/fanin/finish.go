@@ -18,8 +18,8 @@ type finisher struct{ *maker }
 
 // Outcomes of a job whose record was changed by others meanwhile.
 const (
-	outcomeDeleted    = "DELETED"    // the row was deleted
-	outcomeSuperseded = "SUPERSEDED" // the row has another attempt, or a status that others have set
+	outcomeDeleted    = string(report.Deleted) // the row was deleted
+	outcomeSuperseded = "SUPERSEDED"           // the row has another attempt, or a status that others have set
 )
 
 // fail fails a claimed job and ends it. With remove, its file may exist and is deleted. Nothing is

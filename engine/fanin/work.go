@@ -114,7 +114,7 @@ func (f *FanIn) prepare(ctx context.Context, w *work, begin create) step.Result 
 // last runs the last script of an entry, which acknowledges it. The result is Elsewhere if another
 // claim owns the job: that worker has the same entry, and may die.
 func (f *FanIn) last(ctx context.Context, what string, script func() (scripts.Outcome, error)) step.Result {
-	outcome, err := step.Insist(ctx, f.Log, what, step.UnlessFull(script))
+	outcome, err := step.Insist(ctx, f.Log, what, script, step.UnlessFull)
 	switch {
 	case err != nil:
 		return resultOf(err)
@@ -177,9 +177,9 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	outcomes, err := step.Insist(ctx, f.Log, "settle jobs", step.UnlessFull(func() ([]scripts.Outcome, error) {
+	outcomes, err := step.Insist(ctx, f.Log, "settle jobs", func() ([]scripts.Outcome, error) {
 		return f.Scripts.Folds.Settle(ctx, ends...)
-	}))
+	}, step.UnlessFull)
 	ended := map[string][]string{} // by report
 	for i, w := range of {
 		switch {

@@ -150,7 +150,7 @@ func (w *walk) valid(ctx context.Context) error {
 		}
 		_, _, older, err := w.versions(ctx)
 		if older || errors.Is(err, ErrNoTables) {
-			w.doubt() // an older copy, or the tables are gone: the watch mends that
+			w.doubt() // an older copy, or the tables are gone: the watch restores them
 			return step.Final(errForgotten)
 		}
 		return err

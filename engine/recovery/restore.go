@@ -11,10 +11,10 @@ import (
 // restoreBatch is how many members are restored per round trip.
 const restoreBatch = 1000
 
-// mend restores the snapshot in a Redis that has lost its data or is an older copy of itself. After
+// restoreLost restores the snapshot in a Redis that has lost its data or is an older copy of itself. After
 // a loss Redis gets a new epoch, which is written to Redis first and to MySQL last: while the two
 // differ, the work is not done, and after a crash or another loss it begins again.
-func (r *Recovery) mend(ctx context.Context) error {
+func (r *Recovery) restoreLost(ctx context.Context) error {
 	ctx, release, err := r.lock(ctx, "rebuild")
 	if err != nil || ctx == nil {
 		return err // another process is at it

@@ -81,7 +81,7 @@ func (w *watcher) poll(ctx context.Context) error {
 		return nil
 	}
 	w.doubt()
-	if err := w.mend(ctx); err != nil {
+	if err := w.restoreLost(ctx); err != nil {
 		return fmt.Errorf("restore what Redis has lost: %w", err)
 	}
 	return nil

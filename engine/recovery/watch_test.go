@@ -63,7 +63,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 		t.Error("no pass is wanted")
 	}
 	// Somebody who saw the loss and had to wait for the lock finds it done.
-	if err := w.mend(t.Context()); err != nil {
+	if err := w.restoreLost(t.Context()); err != nil {
 		t.Error(err)
 	}
 	b.lost(w.Recovery, 1)

@@ -22,7 +22,8 @@ import (
 
 // Reader reads a file of a kind back.
 type Reader struct {
-	// Read returns the texts of the cells, the labels of the columns first.
+	// Read returns the texts of the cells, the labels of the columns first. A file without rows may have no labels, as
+	// that of a format that repeats them in every row.
 	Read func(file []byte) ([][]string, error)
 	Null string // what it returns for NULL
 }

@@ -21,19 +21,14 @@ func checkKeys(ctx context.Context, source Database, r *report.Report, l *report
 	if len(keys) == 0 {
 		return nil
 	}
-	collations, err := source.Collations(ctx, l, keys)
+	collations, binary, err := source.Collations(ctx, l, keys)
 	if err != nil {
-		return nil // such as of a query that MySQL does not take as a derived table
+		return nil // such as of a query that the server does not take as a derived table
 	}
 	var wide, names []string
-	binary := "utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"
 	for i, key := range keys {
-		if comparesBytes(collations[i]) {
-			continue
-		}
-		wide, names = append(wide, fmt.Sprintf("%s has the collation %s", key, collations[i])), append(names, key)
-		if strings.Contains(collations[i], "_0900_") {
-			binary = "utf8mb4_0900_bin"
+		if collations[i] != "" {
+			wide, names = append(wide, fmt.Sprintf("%s has the collation %s", key, collations[i])), append(names, key)
 		}
 	}
 	if len(wide) == 0 {
@@ -49,10 +44,4 @@ func checkKeys(ctx context.Context, source Database, r *report.Report, l *report
 			"collation without padding: %[2]s COLLATE %s AS %[2]s",
 			l.Line, names[0], binary),
 	}}
-}
-
-// comparesBytes tells whether texts are equal in a collation only if their bytes are: it ignores neither
-// case nor accents, nor spaces at the end.
-func comparesBytes(collation string) bool {
-	return collation == "binary" || strings.HasSuffix(collation, "_nopad_bin") || collation == "utf8mb4_0900_bin"
 }

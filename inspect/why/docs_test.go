@@ -11,6 +11,7 @@ import (
 // TestKindsInTheDocs: the guide to stuck jobs has every kind that why gives, and the guarantees no other.
 func TestKindsInTheDocs(t *testing.T) {
 	t.Parallel()
+	word := regexp.MustCompile("`([a-z]+(?:-[a-z]+)*)`")
 	for page, column := range map[string]int{"guides/stuck-job.md": 1, "explanation/guarantees.md": 3} {
 		text, err := os.ReadFile("../../docs/" + page)
 		if err != nil {
@@ -23,9 +24,12 @@ func TestKindsInTheDocs(t *testing.T) {
 			if len(cells) <= column+2 || cells[0] != "" {
 				continue
 			}
-			for _, m := range regexp.MustCompile("`([a-z]+-[a-z]+|ended|delayed|lost|paused|queued|running|waiting|barrier|polling|quarantined|starting|folding|ending|stateless|superseded)`").FindAllStringSubmatch(cells[column], -1) {
+			for _, m := range word.FindAllStringSubmatch(cells[column], -1) {
 				missing = slices.DeleteFunc(missing, func(k Kind) bool { return string(k) == m[1] })
-				if found++; !slices.Contains(known, Kind(m[1])) {
+				switch {
+				case slices.Contains(known, Kind(m[1])):
+					found++
+				case strings.Contains(m[1], "-"): // a single word may be another thing, such as a field
 					t.Errorf("%s: why gives no kind %s", page, m[1])
 				}
 			}

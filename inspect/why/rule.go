@@ -164,9 +164,14 @@ func (k *known) value(name string) string {
 }
 
 // Kinds returns all kinds of verdicts, without duplicates.
-func Kinds() []Kind {
+func Kinds() []Kind { return kindsOf(jobRules, stepRules) }
+
+// StepKinds returns all kinds of steps, without duplicates.
+func StepKinds() []Kind { return kindsOf(stepRules) }
+
+func kindsOf(all ...rules) []Kind {
 	var kinds []Kind
-	for _, r := range slices.Concat(jobRules, stepRules) {
+	for _, r := range slices.Concat(all...) {
 		if r.kind != "" && !slices.Contains(kinds, r.kind) {
 			kinds = append(kinds, r.kind)
 		}

@@ -51,7 +51,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
 			filter.Status = report.Status(strings.ToUpper(status))
 			if filter.Status != "" && !slices.Contains(report.Statuses, filter.Status) {
-				return fault.Input.New("--status: %q is not one of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED", status)
+				return fault.Input.New("--status: %q is not one of %s", status, statusList())
 			}
 			if filter.Since, err = ago("--since", since); err != nil {
 				return fault.Input.Of(err)
@@ -108,12 +108,8 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "",
-		"only records with this status: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
-	var statuses []string
-	for _, s := range report.Statuses {
-		statuses = append(statuses, string(s))
-	}
-	offer(c, "status", statuses...)
+		"only records with this status: "+statusList())
+	offer(c, "status", statusNames()...)
 	c.Flags().StringVar(&filter.Report, "report", "", "only records of this report")
 	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
@@ -149,6 +145,20 @@ func waitingFor(ctx context.Context, b *backend, views []listed, kind why.Kind, 
 const maxWhy = 1000
 
 // whyKinds returns the values of list --why.
+func statusNames() (names []string) {
+	for _, s := range report.Statuses {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// statusList returns the statuses as in a sentence.
+func statusList() string {
+	names := statusNames()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 func whyKinds() (names []string) {
 	for _, k := range why.Kinds() {
 		names = append(names, string(k))

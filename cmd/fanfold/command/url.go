@@ -18,7 +18,7 @@ func newURL(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "url ID",
 		Short: "Print a URL of a job's file",
-		Long: `Url prints a signed URL of Google Cloud Storage with which anyone can read the file of a
+		Long: `Url prints a signed URL of the bucket with which anyone can read the file of a
 record, and nothing else, until it expires. Treat it like a password; it is not stored.
 The URL is signed with the key of the service account, or by IAM if the credentials have
 no key. For a directory, url prints the path. If the record has no file, url prints its

@@ -6,7 +6,7 @@
 // the configuration works unchanged.
 //
 //	address.go  addresses; the file has the names of variables with passwords, never passwords
-//	schema.go   the tables of a database
+//	schema.go   the tables of a database of MySQL or MariaDB: init knows no other kind
 //	choose.go   which tables the first report joins
 //	query.go    its queries
 //	records.go  which table has the records

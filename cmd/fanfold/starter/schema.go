@@ -118,7 +118,9 @@ func each(ctx context.Context, tx *sql.Tx, query string, do func(), into ...any)
 
 // plain reports whether a name can be used in a query and as the column of a listener.
 func plain(name string) bool {
-	return !strings.ContainsFunc(name, func(r rune) bool { return r == '#' || r == '`' || r == unicode.ReplacementChar || !unicode.IsPrint(r) })
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return strings.ContainsRune("#`\uFFFD", r) || !unicode.IsPrint(r)
+	})
 }
 
 // internalName matches tables of Fanfold and of migration tools, which have no data to report.

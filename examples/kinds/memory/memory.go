@@ -102,10 +102,13 @@ func (u *upload) Failed(what string, err error) error {
 
 // Remove implements sink.Sink.
 func (s *Sink) Remove(_ context.Context, name string) error {
+	if err := sink.CheckName(name); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, name)
-	return sink.CheckName(name)
+	return nil
 }
 
 // Open implements sink.Sink.
