@@ -81,7 +81,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/format":         {"/config", "/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/fold":           {"/config", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/config/decode":  {"/dataset", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
-		"/config":         {"/dataset", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/config":         {"/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/engine":         {"/config", "/listeners", "/scheduler", "/inspect"},
 		"/engine/files":   {"/engine/fanin", "/engine/recovery", "/engine/trigger"},
 		"/engine/fanin":   {"/engine/recovery", "/engine/trigger"},

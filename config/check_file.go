@@ -22,6 +22,12 @@ func (d *draft) checkFile() {
 	} else {
 		d.File.Columns = d.defaultColumns()
 	}
+	checkFormat(d)
+}
+
+// checkFormat asks the format of the file about its fields.
+func checkFormat(d *draft) {
+	s := d.Of(&d.File)
 	i := slices.IndexFunc(d.kinds.Formats, func(f report.Format) bool { return f.Name == d.File.Format })
 	if i < 0 {
 		return

@@ -35,14 +35,19 @@ func (k *checker) report(f *reportFields) *report.Report {
 	}
 	k.checkNotify(d.Notify)
 	d.guessed = !k.inherit(&d.Retry, report.DefaultRetry) || s.Wrong("timeout")
-	d.nameless = len(f.Listeners) == 0 || s.Wrong("listeners") && len(f.Listeners) < s.Get("listeners").Size()
+	d.nameless = len(f.Listeners) == 0 || // or some of the names are not valid
+		s.Wrong("listeners") && 2*len(f.Listeners) < len(s.Get("listeners").Node.Content)
 	for i := range f.Listeners {
 		d.addListener(&f.Listeners[i])
 	}
 	d.listeners.checkFieldNames()
 	d.resolve()
 	staging{d, map[string]int{}}.place()
-	if d.checkJoin() {
+	if s.Get("fold").Given() {
+		if (folding{d}).check() {
+			checkFormat(d)
+		}
+	} else if d.checkJoin() {
 		d.checkFile()
 	}
 	d.checkFirst()

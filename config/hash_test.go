@@ -13,7 +13,7 @@ const (
 	rowParameters = "`parameters`: types, `list`, `default`"
 	rowListeners  = "its listeners: names, sources, queries and requests, even by one space, `columns`"
 	rowFailure    = "`optional` of a listener, `after`"
-	rowJoin       = "`join`, `fold_case`"
+	rowJoin       = "`fold`, `join`, `fold_case`"
 	rowFile       = "`file`: columns, labels and every option, such as `bom` or `max_rows`"
 	rowZone       = "`time_zone` of a database"
 	rowDefault    = "a field that is written out with its default"

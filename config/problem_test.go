@@ -238,6 +238,17 @@ var badFiles = []struct {
 	{"a column that an earlier listener does not give", []string{":shop.orders.id", ":shop.orders.di"}},
 	{"two lists", []string{"(:shop.orders.id)", "(:shop.orders.id) OR id IN (:shop.users.id)"}},
 
+	{"a fold that is no SELECT", []string{base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.id,\n      FROM shop.orders o\n"}},
+	{"a fold with wrong names", []string{base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.id, u.nam\n      FROM shop.orders o\n      LEFT JOIN shop.users u ON u.id = o.id\n      JOIN shop.items i ON i.id = o.id\n"}},
+	{"a fold in one line", []string{base[strings.Index(base, "    join"):], "    fold: SELECT COUNTT(*) FROM shop.orders\n"}},
+	{"a fold of a listener that does not exist", []string{base[strings.Index(base, "    join"):], "    fold: \"SELECT id FROM shop.order\"\n"}},
+	{"a fold beside a join", []string{"    join:", "    fold: SELECT o.id, i.item FROM shop.orders o JOIN shop.users USING (id) JOIN shop.items i USING (id)\n    join:"}},
+	{"a fold that does not use a listener", []string{base[strings.Index(base, "    join"):], "    fold: SELECT id, total FROM shop.orders\n"}},
+	{"a fold with a window", []string{base[strings.Index(base, "    join"):], "    fold: |\n      SELECT id, SUM(total) OVER () AS s FROM shop.orders\n"}},
+	{"a fold whose parameter does not exist", []string{base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.id, i.item FROM shop.orders o JOIN shop.users u USING (id) JOIN shop.items i USING (id)\n      WHERE o.total > :least AND :since IS NOT NULL\n"}},
+	{"an optional listener that a fold needs", []string{"shop.users: {database", "shop.users: {optional: true, database", "shop.items: {database", "shop.items: {optional: {item: none}, database", base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.id, i.item FROM shop.orders o\n      JOIN shop.users u USING (id) LEFT JOIN shop.items i USING (id)\n"}},
+	{"columns of a file that the fold does not have", []string{base[strings.Index(base, "    join"):], "    fold: SELECT o.id, i.item AS what FROM shop.orders o JOIN shop.users u USING (id) JOIN shop.items i USING (id)\n    file: {columns: [id, item]}\n"}},
+
 	{"no join", []string{base[strings.Index(base, "    join"):], ""}},
 	{"no key", []string{"      key: id\n", ""}},
 	{"keys", []string{"      key: id\n", "      key: [id, id]\n"}},

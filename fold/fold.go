@@ -54,6 +54,9 @@ const spillBytes = 4 << 20
 // dataset, of the scratch file or of w ends the fold and is returned, wrapped. It returns a Match for
 // every dataset after the first; the budget does not change them.
 func (p *Plan) Fold(w Writer, b Budget) ([]Match, error) {
+	if p.query != nil {
+		return nil, p.rowsOfSelect(w, b)
+	}
 	if b.Bytes == 0 {
 		b.Bytes = math.MaxInt64
 	}

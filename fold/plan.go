@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/query"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -16,6 +17,9 @@ type Plan struct {
 	comparisons []comparison
 
 	indexBytes int64 // minimum budget of an index
+
+	query *query.Plan // of a report whose fold is a SELECT; nil: a join
+	shown []int       // by column of the file: the number of its column in the query
 }
 
 // input is the dataset of one listener of the join.
@@ -199,6 +203,9 @@ func (p *Plan) hasFull() bool {
 // has every listener that the join or the file uses.
 func Needed(r *report.Report) map[string][]string {
 	needed := map[string][]string{}
+	if r.Fold != "" {
+		return neededBySelect(r)
+	}
 	add := func(listener, column string) {
 		if !slices.Contains(needed[listener], column) {
 			needed[listener] = append(needed[listener], column)

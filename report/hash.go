@@ -27,9 +27,10 @@ func (r *Report) Hash() string {
 		Name       string
 		Parameters []Parameter
 		Stages     [][]listener
+		Fold       string `json:",omitempty"`
 		Join       Join
 		File       File
-	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Join: r.Join, File: r.File}
+	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Fold: r.Fold, Join: r.Join, File: r.File}
 	slices.SortFunc(definition.Parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range r.Stages {
 		var listeners []listener

@@ -22,7 +22,10 @@ type Report struct {
 	Retry Retry `yaml:"retry"`
 	// Values that a record passes, by name: a type, or these fields
 	Parameters []Parameter `yaml:"parameters"`
-	// How the rows of the listeners are joined. Required for two or more listeners
+	// One SELECT over the listeners, which are its tables: see [Fold](#fold)
+	Fold string `yaml:"fold" unset:"see join"`
+	// Short form of a fold: how the rows of the listeners are joined. Required for two or more listeners without a
+	// `fold`
 	Join Join `yaml:"join"`
 	// Columns and format of the file
 	File File `yaml:"file"`

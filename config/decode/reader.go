@@ -56,6 +56,7 @@ type Reader struct {
 	Language
 	file     string
 	env      Environment
+	data     []byte // of the file
 	problems Problems
 	warnings Problems
 	used     variables
@@ -109,6 +110,7 @@ func (r *Reader) Uses(variable string) (secrets, others bool) {
 
 // readYAML reads the YAML, which must be one document.
 func (r *Reader) readYAML(data []byte) (Setting, bool) {
+	r.data = data
 	top := Setting{r: r, Line: 1, column: 1}
 	if !utf8.Valid(data) {
 		top.Line += strings.Count(string(data[:invalidAt(data)]), "\n")
@@ -135,6 +137,16 @@ func (r *Reader) readYAML(data []byte) (Setting, bool) {
 		return top, false
 	}
 	return r.at(documents[0].Content[0], ""), true
+}
+
+// indentOf returns the number of spaces before the text of a line, from 1, or of the next that is not empty.
+func (r *Reader) indentOf(line int) int {
+	for i, text := range strings.Split(string(r.data), "\n") {
+		if rest := strings.TrimLeft(text, " "); i+1 >= line && strings.TrimSpace(rest) != "" {
+			return len(text) - len(rest)
+		}
+	}
+	return 0
 }
 
 // invalidAt finds the first byte that is not UTF-8.

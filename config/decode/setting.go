@@ -152,15 +152,19 @@ func child(path, name string) string {
 	return path + "." + name
 }
 
-// Size returns the number of entries of a mapping, or of items of a list.
-func (p Setting) Size() int {
+// Inside returns a place in a text of several lines: its line and the column in it, both from 1.
+func (p Setting) Inside(line, column int) Setting {
 	switch {
 	case p.Node == nil:
-		return 0
-	case p.Node.Kind == yaml.MappingNode:
-		return len(p.Node.Content) / 2
+	case p.Node.Style&yaml.LiteralStyle != 0:
+		p.Line, p.column = p.Node.Line+line, p.r.indentOf(p.Node.Line+1)+column
+	case p.Node.Style&yaml.FoldedStyle == 0 && line == 1:
+		if p.column += column - 1; p.Node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			p.column++
+		}
 	}
-	return len(p.Node.Content)
+	p.secret = true // the text is long, and the place says which part is meant
+	return p
 }
 
 // Item returns an item of a list, or the value itself if it is not a list.

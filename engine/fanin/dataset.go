@@ -32,6 +32,10 @@ func (m *maker) datasets(ctx context.Context, r *report.Report, from *scripts.Fo
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
 		task := from.Tasks[listener]
+		if l, _, ok := r.Listener(listener); ok && task.Policy != "" {
+			sets[listener] = fold.Empty(l) // the job continues without it
+			continue
+		}
 		all, err := m.columns.parse(task.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/fold"
@@ -31,6 +32,7 @@ type file struct {
 	writer sink.Writer
 	format.Made
 	matches []fold.Match
+	columns []dataset.Column // of a report whose fold is a SELECT
 }
 
 func (f file) abort() {
@@ -59,9 +61,12 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 	if err != nil {
 		return file{}, broken(err)
 	}
-	plan, err := fold.NewPlan(r, sets)
+	plan, err := m.plan(r, sets, w)
 	if err != nil {
 		return file{}, broken(fmt.Errorf("make file: %w", err))
+	}
+	if r.Fold != "" {
+		made.columns = plan.Columns()[0]
 	}
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
 		return file{}, ofSink(err)
@@ -71,6 +76,18 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
 	return made, nil
+}
+
+// plan returns the plan of a report's fold.
+func (m *maker) plan(r *report.Report, sets map[string]fold.Dataset, w *work) (*fold.Plan, error) {
+	if r.Fold == "" {
+		return fold.NewPlan(r, sets)
+	}
+	parameters, err := r.Decode(w.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	return fold.NewSelect(r, sets, parameters)
 }
 
 // writeRows writes the rows of a plan.

@@ -49,15 +49,19 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 			manifest.Listeners = append(manifest.Listeners, given)
 		}
 	}
-	for _, c := range r.File.Columns {
+	for i, c := range r.File.Columns {
 		from := report.Ref{Listener: c.Listener, Column: c.Column}
 		if key := slices.Index(r.Join.Keys, c.Column); c.Listener == "" && key >= 0 {
 			first := r.Join.Listeners[0]
 			from = report.Ref{Listener: first.Listener, Column: first.Keys[key]}
 		}
-		manifest.Columns = append(manifest.Columns, sink.ManifestColumn{
+		column := sink.ManifestColumn{
 			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
-		})
+		}
+		if made.columns != nil {
+			column.Type = made.columns[i].Kind
+		}
+		manifest.Columns = append(manifest.Columns, column)
 	}
 	return ofSink(m.files.WriteManifest(ctx, r, state, manifest))
 }

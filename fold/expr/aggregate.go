@@ -63,7 +63,10 @@ func CompileAggregate(c *parse.Call, s *Scope) (a *Aggregate, err error) {
 
 // distinct gives an aggregate every combination of values once.
 func distinct(a *Aggregate, args []*Expr) *Aggregate {
-	return &Aggregate{a.Type, func() State { return &distinctState{State: a.New(), args: args, seen: map[string]struct{}{}} }}
+	return &Aggregate{a.Type, func() State {
+		return &distinctState{State: a.New(), args: args,
+			seen: map[string]struct{}{}}
+	}}
 }
 
 type distinctState struct {
@@ -228,7 +231,8 @@ func groupConcat(s *Scope, c *parse.Call, args []*Expr) *Aggregate {
 		orders, desc = append(orders, s.compile(o.X)), append(desc, o.Desc)
 	}
 	return &Aggregate{text, func() State {
-		return &concatState{args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct, seen: map[string]struct{}{}}
+		return &concatState{args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct,
+			seen: map[string]struct{}{}}
 	}}
 }
 
@@ -267,7 +271,8 @@ func (c *concatState) Add(row [][]byte) error {
 		p.key = AppendOrder(p.key, v, c.desc[i])
 	}
 	if c.size += len(p.text) + len(c.separator); c.size > maxConcat {
-		return fmt.Errorf("a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns", maxConcat)
+		return fmt.Errorf("a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns",
+			maxConcat)
 	}
 	c.parts = append(c.parts, p)
 	return nil

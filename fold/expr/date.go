@@ -11,21 +11,19 @@ import (
 
 // dateFunctions are the functions of dates and times. A value that is no date makes them NULL.
 var dateFunctions = map[string]function{
-	"DATE":      {1, 1, func(c *call) *Expr { return toTemporal(c, value.Date) }},
-	"TIME":      {1, 1, func(c *call) *Expr { return toTemporal(c, value.Time) }},
-	"TIMESTAMP": {1, 1, func(c *call) *Expr { return toTemporal(c, value.Datetime) }},
-	"YEAR":      {1, 1, func(c *call) *Expr { return part(c, value.Datetime, func(k value.Clock) int { return k.Year }) }},
-	"QUARTER": {1, 1, func(c *call) *Expr {
-		return part(c, value.Datetime, func(k value.Clock) int { return (k.Month + 2) / 3 })
-	}},
-	"MONTH":         {1, 1, func(c *call) *Expr { return part(c, value.Datetime, func(k value.Clock) int { return k.Month }) }},
-	"DAY":           {1, 1, func(c *call) *Expr { return part(c, value.Datetime, func(k value.Clock) int { return k.Day }) }},
-	"DAYOFMONTH":    {1, 1, func(c *call) *Expr { return part(c, value.Datetime, func(k value.Clock) int { return k.Day }) }},
-	"HOUR":          {1, 1, func(c *call) *Expr { return part(c, value.Time, func(k value.Clock) int { return k.Hour }) }},
-	"MINUTE":        {1, 1, func(c *call) *Expr { return part(c, value.Time, func(k value.Clock) int { return k.Minute }) }},
-	"SECOND":        {1, 1, func(c *call) *Expr { return part(c, value.Time, func(k value.Clock) int { return k.Second }) }},
-	"DAYOFWEEK":     {1, 1, func(c *call) *Expr { return ofDay(c, func(t time.Time) int { return int(t.Weekday()) + 1 }) }},
-	"WEEKDAY":       {1, 1, func(c *call) *Expr { return ofDay(c, func(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }) }},
+	"DATE":          {1, 1, func(c *call) *Expr { return toTemporal(c, value.Date) }},
+	"TIME":          {1, 1, func(c *call) *Expr { return toTemporal(c, value.Time) }},
+	"TIMESTAMP":     {1, 1, func(c *call) *Expr { return toTemporal(c, value.Datetime) }},
+	"YEAR":          {1, 1, func(c *call) *Expr { return part(c, value.Datetime, year) }},
+	"QUARTER":       {1, 1, func(c *call) *Expr { return part(c, value.Datetime, quarter) }},
+	"MONTH":         {1, 1, func(c *call) *Expr { return part(c, value.Datetime, month) }},
+	"DAY":           {1, 1, func(c *call) *Expr { return part(c, value.Datetime, day) }},
+	"DAYOFMONTH":    {1, 1, func(c *call) *Expr { return part(c, value.Datetime, day) }},
+	"HOUR":          {1, 1, func(c *call) *Expr { return part(c, value.Time, hour) }},
+	"MINUTE":        {1, 1, func(c *call) *Expr { return part(c, value.Time, minute) }},
+	"SECOND":        {1, 1, func(c *call) *Expr { return part(c, value.Time, second) }},
+	"DAYOFWEEK":     {1, 1, func(c *call) *Expr { return ofDay(c, weekdayFromSunday) }},
+	"WEEKDAY":       {1, 1, func(c *call) *Expr { return ofDay(c, weekdayFromMonday) }},
 	"DAYOFYEAR":     {1, 1, func(c *call) *Expr { return ofDay(c, time.Time.YearDay) }},
 	"TO_DAYS":       {1, 1, func(c *call) *Expr { return ofDay(c, days) }},
 	"LAST_DAY":      {1, 1, lastDay},
@@ -37,6 +35,18 @@ var dateFunctions = map[string]function{
 	"DATE_FORMAT":   {2, 2, dateFormat},
 	"CONVERT_TZ":    {3, 3, convertZone},
 }
+
+func year(k value.Clock) int    { return k.Year }
+func quarter(k value.Clock) int { return (k.Month + 2) / 3 }
+func month(k value.Clock) int   { return k.Month }
+func day(k value.Clock) int     { return k.Day }
+func hour(k value.Clock) int    { return k.Hour }
+func minute(k value.Clock) int  { return k.Minute }
+func second(k value.Clock) int  { return k.Second }
+func micro(k value.Clock) int   { return k.Micro }
+
+func weekdayFromSunday(t time.Time) int { return int(t.Weekday()) + 1 }
+func weekdayFromMonday(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
 // fractionScale is the number of decimals of the seconds of a date or time that is made of an operand.
 func fractionScale(t value.Type) int {
@@ -58,7 +68,10 @@ func toTemporal(c *call, kind value.Kind) *Expr {
 	if kind == value.Date {
 		t.Scale = 0
 	}
-	return strict(t, c.args, func(args []value.Value) (value.Value, error) { return value.ToTemporal(args[0], kind), nil })
+	return strict(t, c.args, func(args []value.Value) (value.Value, error) {
+		return value.ToTemporal(args[0], kind),
+			nil
+	})
 }
 
 // part returns a part of a date or time.
@@ -103,14 +116,8 @@ func lastDay(c *call) *Expr {
 
 // extract computes EXTRACT(unit FROM x) of a single unit.
 func extract(c *call) *Expr {
-	parts := map[string]func(value.Clock) int{
-		"YEAR": func(k value.Clock) int { return k.Year }, "QUARTER": func(k value.Clock) int { return (k.Month + 2) / 3 },
-		"MONTH": func(k value.Clock) int { return k.Month }, "DAY": func(k value.Clock) int { return k.Day },
-	}
-	clock := map[string]func(value.Clock) int{
-		"HOUR": func(k value.Clock) int { return k.Hour }, "MINUTE": func(k value.Clock) int { return k.Minute },
-		"SECOND": func(k value.Clock) int { return k.Second }, "MICROSECOND": func(k value.Clock) int { return k.Micro },
-	}
+	parts := map[string]func(value.Clock) int{"YEAR": year, "QUARTER": quarter, "MONTH": month, "DAY": day}
+	clock := map[string]func(value.Clock) int{"HOUR": hour, "MINUTE": minute, "SECOND": second, "MICROSECOND": micro}
 	if f, ok := parts[c.Unit]; ok {
 		return part(c, value.Datetime, f)
 	}
@@ -263,7 +270,8 @@ func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 		micros := n.ToDec().Mul(value.DecOf(1_000_000)).Round(0)
 		count, unit = value.OfDec(micros).ToInt().Int*sign, "MICROSECOND"
 	}
-	size := map[string]int64{"MICROSECOND": 1, "SECOND": 1e6, "MINUTE": 60e6, "HOUR": 3600e6, "DAY": 86400e6, "WEEK": 7 * 86400e6}[unit]
+	size := map[string]int64{"MICROSECOND": 1, "SECOND": 1e6, "MINUTE": 60e6, "HOUR": 3600e6, "DAY": 86400e6,
+		"WEEK": 7 * 86400e6}[unit]
 	if size == 0 || count > 1<<62/size || count < -1<<62/size {
 		return value.Value{}
 	}

@@ -86,7 +86,10 @@ func constant(v value.Value, t value.Type) *Expr {
 // cell returns the expression of a column of the rows.
 func (s *Scope) cell(i int) *Expr {
 	t := s.Columns[i].Type
-	return &Expr{Type: t, column: i + 1, eval: func(row [][]byte) (value.Value, error) { return value.Decode(row[i], t) }}
+	return &Expr{Type: t, column: i + 1, eval: func(row [][]byte) (value.Value,
+		error) {
+		return value.Decode(row[i], t)
+	}}
 }
 
 func (s *Scope) compile(e parse.Expr) *Expr {
@@ -99,7 +102,8 @@ func (s *Scope) compile(e parse.Expr) *Expr {
 	case *parse.Parameter:
 		values, list := s.parameter(e)
 		if list {
-			refuse(e.Position, fmt.Sprintf(":%s is a list, but only one value can stand here", e.Name), "Write IN (:"+e.Name+")")
+			refuse(e.Position, fmt.Sprintf(":%s is a list, but only one value can stand here", e.Name),
+				"Write IN (:"+e.Name+")")
 		}
 		return values[0]
 	case *parse.Column:
@@ -135,7 +139,8 @@ func (s *Scope) compile(e parse.Expr) *Expr {
 		return cast(e.Position, s.compile(e.X), e.Type)
 	case *parse.Collate:
 		if e.Name != "binary" && e.Name != "utf8mb4_bin" {
-			refuse(e.Position, "a fold compares texts by their bytes", "Write COLLATE utf8mb4_bin, or compare LOWER(a) with LOWER(b)")
+			refuse(e.Position, "a fold compares texts by their bytes",
+				"Write COLLATE utf8mb4_bin, or compare LOWER(a) with LOWER(b)")
 		}
 		return s.compile(e.X)
 	case *parse.Call:
@@ -224,7 +229,8 @@ func (s *Scope) find(c *parse.Column) int {
 	case found >= 0:
 		return found
 	case c.Table != "" && !slices.ContainsFunc(tables, func(t string) bool { return isCalled(t, c.Table) }):
-		refuse(c.Position, "the query has no table "+c.Table, report.DidYouMean(c.Table, slices.Compact(slices.Clone(tables))))
+		refuse(c.Position, "the query has no table "+c.Table,
+			report.DidYouMean(c.Table, slices.Compact(slices.Clone(tables))))
 	}
 	refuse(c.Position, "no table has a column "+c.Name, report.DidYouMean(c.Name, slices.Compact(names)))
 	return -1
@@ -259,10 +265,12 @@ func literal(e *parse.Literal) *Expr {
 	case parse.Hex:
 		return constant(value.Value{Kind: value.Binary, Bytes: text}, value.Type{Kind: value.Binary})
 	case parse.Date, parse.Time, parse.Datetime:
-		kind := map[parse.LiteralKind]value.Kind{parse.Date: value.Date, parse.Time: value.Time, parse.Datetime: value.Datetime}[e.Kind]
+		kind := map[parse.LiteralKind]value.Kind{parse.Date: value.Date, parse.Time: value.Time,
+			parse.Datetime: value.Datetime}[e.Kind]
 		v, ok := value.ParseTemporal(text, kind)
 		if !ok {
-			refuse(e.Position, fmt.Sprintf("not a valid %s: %q", kind, report.Shorten(e.Text)), "Write DATE '2024-02-29', TIME '10:00:00' or TIMESTAMP '2024-02-29 10:00:00'")
+			refuse(e.Position, fmt.Sprintf("not a valid %s: %q", kind, report.Shorten(e.Text)),
+				"Write DATE '2024-02-29', TIME '10:00:00' or TIMESTAMP '2024-02-29 10:00:00'")
 		}
 		return constant(v, value.Type{Kind: kind, Scale: fractionOf(e.Text)})
 	}

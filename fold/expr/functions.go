@@ -59,14 +59,16 @@ func Names() []string {
 
 // changing are functions whose result is another in every run.
 var changing = map[string]string{
-	"NOW": "datetime", "CURRENT_TIMESTAMP": "datetime", "SYSDATE": "datetime", "UTC_TIMESTAMP": "datetime", "CURDATE": "date",
-	"CURRENT_DATE": "date", "UTC_DATE": "date", "CURTIME": "datetime", "RAND": "", "UUID": "", "CONNECTION_ID": "", "USER": "",
+	"NOW": "datetime", "CURRENT_TIMESTAMP": "datetime", "SYSDATE": "datetime", "UTC_TIMESTAMP": "datetime",
+	"CURTIME": "datetime", "CURDATE": "date", "CURRENT_DATE": "date", "UTC_DATE": "date",
+	"RAND": "", "UUID": "", "CONNECTION_ID": "", "USER": "",
 }
 
 // call compiles a function.
 func (s *Scope) call(c *parse.Call) *Expr {
 	if IsAggregate(c) {
-		refuse(c.Position, fmt.Sprintf("%s cannot stand here", c.Name), "Use it in the SELECT, in HAVING or in ORDER BY, and not inside of another one")
+		refuse(c.Position, fmt.Sprintf("%s cannot stand here", c.Name),
+			"Use it in the SELECT, in HAVING or in ORDER BY, and not inside of another one")
 	}
 	f, ok := functions[c.Name]
 	if kind, is := changing[c.Name]; is && !ok {
@@ -77,7 +79,8 @@ func (s *Scope) call(c *parse.Call) *Expr {
 		refuse(c.Position, c.Name+" has another result in every run", remedy)
 	}
 	if !ok {
-		refuse(c.Position, fmt.Sprintf("a fold has no function %s", c.Name), report.DidYouMean(c.Name, append(Names(), aggregateNames()...)))
+		refuse(c.Position, fmt.Sprintf("a fold has no function %s", c.Name),
+			report.DidYouMean(c.Name, append(Names(), aggregateNames()...)))
 	}
 	if c.Star || c.Distinct || c.OrderBy != nil || c.Separator != nil {
 		refuse(c.Position, fmt.Sprintf("%s is no aggregate", c.Name), "Write its arguments alone")
@@ -126,7 +129,8 @@ func unify(a, b value.Type) value.Type {
 		}
 		return t
 	case isNumber(a) && isNumber(b):
-		if a.Kind == value.Decimal && a.Scale == value.Floating || b.Kind == value.Decimal && b.Scale == value.Floating {
+		if a.Kind == value.Decimal && a.Scale == value.Floating || b.Kind == value.Decimal &&
+			b.Scale == value.Floating {
 			return value.Type{Kind: value.Decimal, Scale: value.Floating}
 		}
 		return value.Type{Kind: value.Decimal, Scale: max(scaleOf(a), scaleOf(b))}
@@ -390,7 +394,10 @@ func whole(c *call, of func(float64) float64, side int) *Expr {
 	t := numberType(c.args[0].Type)
 	if t.Kind == value.Double {
 		t.Scale = 0
-		return strict(t, c.args, func(args []value.Value) (value.Value, error) { return value.OfFloat(of(args[0].ToFloat())), nil })
+		return strict(t, c.args, func(args []value.Value) (value.Value,
+			error) {
+			return value.OfFloat(of(args[0].ToFloat())), nil
+		})
 	}
 	return strict(integer, c.args, func(args []value.Value) (value.Value, error) {
 		d := args[0].ToDec()
@@ -441,34 +448,40 @@ func cast(at parse.Position, x *Expr, to parse.CastType) *Expr {
 		})
 	case "SIGNED", "UNSIGNED":
 		unsigned := to.Name == "UNSIGNED"
-		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned}, args, func(args []value.Value) (value.Value, error) {
-			n := args[0].ToInt()
-			if unsigned {
-				return value.OfUint(uint64(n.Int)), nil
-			}
-			return value.OfInt(n.Int), nil
-		})
+		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned}, args,
+			func(args []value.Value) (value.Value, error) {
+				n := args[0].ToInt()
+				if unsigned {
+					return value.OfUint(uint64(n.Int)), nil
+				}
+				return value.OfInt(n.Int), nil
+			})
 	case "DECIMAL":
 		digits, scale := max(to.Length, 0), max(to.Scale, 0)
 		if to.Length < 0 {
 			digits = 10
 		}
 		if digits > 65 || scale > maxScale || scale > digits || digits == 0 {
-			refuse(at, fmt.Sprintf("DECIMAL(%d,%d)", digits, scale), "Write at most 65 digits, of which at most 38 are decimals")
+			refuse(at, fmt.Sprintf("DECIMAL(%d,%d)", digits, scale),
+				"Write at most 65 digits, of which at most 38 are decimals")
 		}
 		most, _ := value.ParseDec([]byte(nines(digits, scale)))
-		return strict(value.Type{Kind: value.Decimal, Scale: scale}, args, func(args []value.Value) (value.Value, error) {
-			d := args[0].ToDec().Round(scale)
-			switch {
-			case d.Cmp(most) > 0:
-				d = most
-			case d.Cmp(most.Neg()) < 0:
-				d = most.Neg()
-			}
-			return value.OfDec(d), nil
-		})
+		return strict(value.Type{Kind: value.Decimal, Scale: scale}, args,
+			func(args []value.Value) (value.Value, error) {
+				d := args[0].ToDec().Round(scale)
+				switch {
+				case d.Cmp(most) > 0:
+					d = most
+				case d.Cmp(most.Neg()) < 0:
+					d = most.Neg()
+				}
+				return value.OfDec(d), nil
+			})
 	case "DOUBLE":
-		return strict(double, args, func(args []value.Value) (value.Value, error) { return value.OfFloat(args[0].ToFloat()), nil })
+		return strict(double, args, func(args []value.Value) (value.Value,
+			error) {
+			return value.OfFloat(args[0].ToFloat()), nil
+		})
 	}
 	kind := map[string]value.Kind{"DATE": value.Date, "DATETIME": value.Datetime, "TIME": value.Time}[to.Name]
 	t := value.Type{Kind: kind, Scale: max(to.Length, 0)}

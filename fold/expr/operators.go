@@ -276,9 +276,10 @@ func arithmetic(op string, l, r *Expr) *Expr {
 	kind := max(a, b) // Integer, Decimal and Double are in this order
 	switch {
 	case op == "DIV":
-		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned}, args, func(args []value.Value) (value.Value, error) {
-			return divide(args[0], args[1], unsigned)
-		})
+		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned}, args,
+			func(args []value.Value) (value.Value, error) {
+				return divide(args[0], args[1], unsigned)
+			})
 	case kind == value.Double:
 		t := double
 		if a, b := fixedScale(l.Type), fixedScale(r.Type); a >= 0 && b >= 0 {
@@ -290,9 +291,10 @@ func arithmetic(op string, l, r *Expr) *Expr {
 			return floats(op, args[0].ToFloat(), args[1].ToFloat())
 		})
 	case kind == value.Integer && op != "/":
-		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned && (op != "%" || l.Type.Unsigned)}, args, func(args []value.Value) (value.Value, error) {
-			return integers(op, args[0].ToInt(), args[1].ToInt(), unsigned)
-		})
+		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned && (op != "%" || l.Type.Unsigned)}, args,
+			func(args []value.Value) (value.Value, error) {
+				return integers(op, args[0].ToInt(), args[1].ToInt(), unsigned)
+			})
 	}
 	t := value.Type{Kind: value.Decimal, Scale: decimals(op, scaleOf(l.Type), scaleOf(r.Type))}
 	return strict(t, args, func(args []value.Value) (value.Value, error) {
@@ -426,7 +428,8 @@ func decs(op string, a, b value.Dec, scale int) (value.Value, error) {
 		d = d.Round(max(scale, maxScale))
 	}
 	if d.Digits()-d.Scale+max(scale, 0) > 65 {
-		return value.Value{}, outOfRange(op, a, b, "a decimal of 65 digits", "ROUND the operands, or CAST a side AS DOUBLE")
+		return value.Value{}, outOfRange(op, a, b, "a decimal of 65 digits",
+			"ROUND the operands, or CAST a side AS DOUBLE")
 	}
 	return value.OfDec(d), nil
 }
@@ -463,11 +466,15 @@ func negate(x *Expr) *Expr {
 		if x.Type.Kind == value.Double {
 			t.Scale = x.Type.Scale
 		}
-		return strict(t, []*Expr{x}, func(args []value.Value) (value.Value, error) { return value.OfFloat(-args[0].ToFloat()), nil })
-	case value.Decimal:
-		return strict(value.Type{Kind: value.Decimal, Scale: scaleOf(x.Type)}, []*Expr{x}, func(args []value.Value) (value.Value, error) {
-			return value.OfDec(args[0].ToDec().Neg()), nil
+		return strict(t, []*Expr{x}, func(args []value.Value) (value.Value,
+			error) {
+			return value.OfFloat(-args[0].ToFloat()), nil
 		})
+	case value.Decimal:
+		return strict(value.Type{Kind: value.Decimal, Scale: scaleOf(x.Type)}, []*Expr{x},
+			func(args []value.Value) (value.Value, error) {
+				return value.OfDec(args[0].ToDec().Neg()), nil
+			})
 	}
 	return strict(integer, []*Expr{x}, func(args []value.Value) (value.Value, error) {
 		n := bigOf(args[0].ToInt())

@@ -11,12 +11,15 @@ import (
 
 // textFunctions are the functions of texts. Positions and lengths are those of characters, but of LENGTH.
 var textFunctions = map[string]function{
-	"CONCAT":           {1, -1, concat},
-	"CONCAT_WS":        {2, -1, concatWith},
-	"SUBSTRING":        {2, 3, substring},
-	"SUBSTR":           {2, 3, substring},
-	"MID":              {3, 3, substring},
-	"LEFT":             {2, 2, func(c *call) *Expr { return cut(c, func(b []byte, n int64) []byte { return left(b, n, false) }) }},
+	"CONCAT":    {1, -1, concat},
+	"CONCAT_WS": {2, -1, concatWith},
+	"SUBSTRING": {2, 3, substring},
+	"SUBSTR":    {2, 3, substring},
+	"MID":       {3, 3, substring},
+	"LEFT": {2, 2, func(c *call) *Expr {
+		return cut(c,
+			func(b []byte, n int64) []byte { return left(b, n, false) })
+	}},
 	"RIGHT":            {2, 2, func(c *call) *Expr { return cut(c, right) }},
 	"TRIM":             {1, 2, func(c *call) *Expr { return trim(c, true, true) }},
 	"LTRIM":            {1, 2, func(c *call) *Expr { return trim(c, true, false) }},
@@ -62,7 +65,10 @@ func textToInt(c *call, f func([]byte) int) *Expr {
 }
 
 func concat(c *call) *Expr {
-	return texts(text, c.args, func(all [][]byte) (value.Value, error) { return value.OfText(bytes.Join(all, nil)), nil })
+	return texts(text, c.args, func(all [][]byte) (value.Value, error) {
+		return value.OfText(bytes.Join(all, nil)),
+			nil
+	})
 }
 
 // concatWith skips NULLs after the separator.

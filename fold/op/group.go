@@ -198,7 +198,10 @@ type Distinct struct{ *Group }
 
 // NewDistinct returns a Distinct.
 func NewDistinct(m *Memory, to Output, key func(dst []byte, row Row) ([]byte, error)) Distinct {
-	return Distinct{NewGroup(m, to, key, func(first Row) State { return &firstRow{row: appendRow(nil, first), cells: len(first)} })}
+	return Distinct{NewGroup(m, to, key, func(first Row) State {
+		return &firstRow{row: appendRow(nil, first),
+			cells: len(first)}
+	})}
 }
 
 // firstRow is the state of a group of which only the first row counts.

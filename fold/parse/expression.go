@@ -6,9 +6,18 @@ import (
 	"strings"
 )
 
+// operators reads the operators of an expression.
+type operators struct{ *parser }
+
+// operands reads what operators combine.
+type operands struct{ *parser }
+
+// calls reads functions.
+type calls struct{ *parser }
+
 // expression reads an expression. The operators bind as in MariaDB, from the loosest: OR, XOR, AND, NOT, BETWEEN
 // and CASE, comparisons and LIKE and IN, + and -, *, / and %, unary -, COLLATE.
-func (p *parser) expression() Expr {
+func (p operators) expression() Expr {
 	p.enter()
 	defer p.leave()
 	return p.binary(0)
@@ -21,7 +30,7 @@ var levels = [][]string{{"OR", "||"}, {"XOR"}, {"AND", "&&"}}
 var meanings = map[string]string{"||": "OR", "&&": "AND", "!=": "<>", "MOD": "%"}
 
 // binary reads the operators of a level and of those that bind more.
-func (p *parser) binary(level int) Expr {
+func (p operators) binary(level int) Expr {
 	if level == len(levels) {
 		return p.not()
 	}
@@ -43,7 +52,7 @@ func meaning(op string) string {
 	return op
 }
 
-func (p *parser) not() Expr {
+func (p operators) not() Expr {
 	at := p.token.Position
 	if p.accept("NOT") == "" {
 		return p.comparison()
@@ -54,7 +63,7 @@ func (p *parser) not() Expr {
 }
 
 // comparison reads comparisons, IS, LIKE, IN and BETWEEN.
-func (p *parser) comparison() Expr {
+func (p operators) comparison() Expr {
 	left := p.sum()
 	for {
 		at := p.token.Position
@@ -83,7 +92,7 @@ func (p *parser) comparison() Expr {
 		case "REGEXP", "RLIKE":
 			left = &Regexp{at, left, p.sum(), not}
 		case "IN":
-			left = &In{at, left, p.list(), not}
+			left = &In{at, left, operands{p.parser}.list(), not}
 		case "BETWEEN":
 			b := &Between{Position: at, X: left, Low: p.sum(), Not: not}
 			p.expect("AND")
@@ -96,7 +105,7 @@ func (p *parser) comparison() Expr {
 }
 
 // isWhat reads what follows IS.
-func (p *parser) isWhat(at Position, x Expr) Expr {
+func (p operators) isWhat(at Position, x Expr) Expr {
 	is := &Is{Position: at, X: x, Not: p.accept("NOT") != ""}
 	switch p.accept("NULL", "TRUE", "FALSE", "UNKNOWN") {
 	case "TRUE":
@@ -110,7 +119,7 @@ func (p *parser) isWhat(at Position, x Expr) Expr {
 }
 
 // list reads the values of IN.
-func (p *parser) list() []Expr {
+func (p operands) list() []Expr {
 	p.expect("(")
 	if p.is("SELECT") {
 		p.lacks(noSubqueries)
@@ -119,7 +128,7 @@ func (p *parser) list() []Expr {
 }
 
 // arguments reads expressions up to the closing parenthesis.
-func (p *parser) arguments() []Expr {
+func (p operands) arguments() []Expr {
 	var all []Expr
 	if p.accept(")") != "" {
 		return nil
@@ -132,11 +141,11 @@ func (p *parser) arguments() []Expr {
 }
 
 // sum reads + and -, also with an INTERVAL.
-func (p *parser) sum() Expr {
+func (p operators) sum() Expr {
 	var left Expr
 	if at := p.token.Position; p.is("INTERVAL") { // INTERVAL 1 DAY + x
 		p.advance()
-		n, unit := p.interval()
+		n, unit := operands{p.parser}.interval()
 		p.expect("+")
 		left = &Call{Position: at, Name: "DATE_ADD", Args: []Expr{p.product(), n}, Unit: unit}
 	} else {
@@ -149,8 +158,9 @@ func (p *parser) sum() Expr {
 		case op == "":
 			return left
 		case p.accept("INTERVAL") != "":
-			n, unit := p.interval()
-			left = &Call{Position: at, Name: map[string]string{"+": "DATE_ADD", "-": "DATE_SUB"}[op], Args: []Expr{left, n}, Unit: unit}
+			n, unit := operands{p.parser}.interval()
+			left = &Call{Position: at, Name: map[string]string{"+": "DATE_ADD", "-": "DATE_SUB"}[op],
+				Args: []Expr{left, n}, Unit: unit}
 		default:
 			left = &Binary{at, op, left, p.product()}
 		}
@@ -161,12 +171,12 @@ func (p *parser) sum() Expr {
 var units = strings.Fields(`MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR`)
 
 // interval reads the number and the unit after INTERVAL.
-func (p *parser) interval() (Expr, string) {
+func (p operands) interval() (Expr, string) {
 	n := p.expression()
 	return n, p.unit()
 }
 
-func (p *parser) unit() string {
+func (p operands) unit() string {
 	unit := p.accept(units...)
 	if unit == "" {
 		p.refuse("expected a unit of time, not "+p.shown(), "Write one of "+strings.Join(units, ", "))
@@ -174,7 +184,7 @@ func (p *parser) unit() string {
 	return unit
 }
 
-func (p *parser) product() Expr {
+func (p operators) product() Expr {
 	left := p.unary()
 	for {
 		at := p.token.Position
@@ -186,7 +196,7 @@ func (p *parser) product() Expr {
 	}
 }
 
-func (p *parser) unary() Expr {
+func (p operators) unary() Expr {
 	at := p.token.Position
 	switch p.accept("-", "+", "!") {
 	case "-":
@@ -202,7 +212,7 @@ func (p *parser) unary() Expr {
 		defer p.leave()
 		return &Unary{at, "NOT", p.unary()}
 	}
-	x := p.primary()
+	x := operands{p.parser}.primary()
 	for at := p.token.Position; p.accept("COLLATE") != ""; {
 		x = &Collate{at, x, strings.ToLower(p.identifier("the name of a collation"))}
 	}
@@ -210,7 +220,7 @@ func (p *parser) unary() Expr {
 }
 
 // primary reads an operand.
-func (p *parser) primary() Expr {
+func (p operands) primary() Expr {
 	t := p.token
 	switch {
 	case t.kind == number:
@@ -241,13 +251,15 @@ func (p *parser) primary() Expr {
 		}
 		p.expect(")")
 		return x
-	case t.kind == word && p.following.is("(") && !p.following.spaced || t.is("IF", "LEFT", "RIGHT", "REPLACE", "DATE", "TIME", "TIMESTAMP", "MOD") && p.following.is("("):
-		return p.call()
+	case t.kind == word && p.following.is("(") && !p.following.spaced ||
+		t.is("IF", "LEFT", "RIGHT", "REPLACE", "DATE", "TIME", "TIMESTAMP", "MOD") && p.following.is("("):
+		return calls{p.parser}.call()
 	case t.is("CASE"):
 		return p.cases()
 	case t.is("NULL", "TRUE", "FALSE"):
 		p.advance()
-		return &Literal{t.Position, map[string]LiteralKind{"NULL": Null, "TRUE": True, "FALSE": False}[strings.ToUpper(t.text)], ""}
+		return &Literal{t.Position, map[string]LiteralKind{"NULL": Null, "TRUE": True,
+			"FALSE": False}[strings.ToUpper(t.text)], ""}
 	case t.is("DATE", "TIME", "TIMESTAMP") && p.following.kind == text:
 		p.advance()
 		kind := map[string]LiteralKind{"DATE": Date, "TIME": Time, "TIMESTAMP": Datetime}[strings.ToUpper(t.text)]
@@ -272,20 +284,20 @@ func numberKind(text string) LiteralKind {
 }
 
 // column reads a, t.a or s.t.a.
-func (p *parser) column() Expr {
+func (p operands) column() Expr {
 	c := &Column{Position: p.token.Position, Name: p.identifier("a column")}
 	for p.accept(".") != "" {
 		if c.Table != "" {
 			c.Table += "."
 		}
 		c.Table += c.Name
-		c.Name = p.identifier("a column")
+		c.Name = p.afterDot("a column")
 	}
 	return c
 }
 
 // cases reads CASE.
-func (p *parser) cases() Expr {
+func (p operands) cases() Expr {
 	c := &Case{Position: p.token.Position}
 	p.expect("CASE")
 	if !p.is("WHEN") {
@@ -308,7 +320,7 @@ func (p *parser) cases() Expr {
 }
 
 // call reads a function, whose arguments have forms of their own in some.
-func (p *parser) call() Expr {
+func (p calls) call() Expr {
 	c := &Call{Position: p.token.Position, Name: strings.ToUpper(p.text)}
 	p.advance()
 	p.expect("(")
@@ -316,13 +328,13 @@ func (p *parser) call() Expr {
 	case "CAST", "CONVERT":
 		return p.cast(c)
 	case "EXTRACT":
-		c.Unit = p.unit()
+		c.Unit = operands{p.parser}.unit()
 		p.expect("FROM")
 		c.Args = []Expr{p.expression()}
 	case "TIMESTAMPDIFF", "TIMESTAMPADD":
-		c.Unit = p.unit()
+		c.Unit = operands{p.parser}.unit()
 		p.expect(",")
-		c.Args = p.arguments()
+		c.Args = operands{p.parser}.arguments()
 		return c
 	case "TRIM":
 		return p.trim(c)
@@ -343,12 +355,13 @@ func (p *parser) call() Expr {
 		p.expect(",")
 		if p.accept("INTERVAL") != "" {
 			var n Expr
-			n, c.Unit = p.interval()
+			n, c.Unit = operands{p.parser}.interval()
 			c.Args = append(c.Args, n)
 		} else {
 			c.Args, c.Unit = append(c.Args, p.expression()), "DAY"
 		}
-		c.Name = map[string]string{"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "DATE_ADD": "DATE_ADD", "DATE_SUB": "DATE_SUB"}[c.Name]
+		c.Name = map[string]string{"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "DATE_ADD": "DATE_ADD",
+			"DATE_SUB": "DATE_SUB"}[c.Name]
 	default:
 		return p.plainCall(c)
 	}
@@ -357,7 +370,7 @@ func (p *parser) call() Expr {
 }
 
 // plainCall reads arguments, and what aggregates have besides.
-func (p *parser) plainCall(c *Call) Expr {
+func (p calls) plainCall(c *Call) Expr {
 	if p.is("*") && p.following.is(")") {
 		p.advance()
 		p.advance()
@@ -376,7 +389,7 @@ func (p *parser) plainCall(c *Call) Expr {
 	}
 	if p.accept("ORDER") != "" {
 		p.expect("BY")
-		c.OrderBy = p.orders()
+		c.OrderBy = statements{p.parser}.orders()
 	}
 	if p.accept("SEPARATOR") != "" {
 		if p.kind != text {
@@ -391,7 +404,7 @@ func (p *parser) plainCall(c *Call) Expr {
 }
 
 // trim reads TRIM([LEADING|TRAILING|BOTH] [x FROM] y) as LTRIM, RTRIM or TRIM with one or two arguments: y, x.
-func (p *parser) trim(c *Call) Expr {
+func (p calls) trim(c *Call) Expr {
 	switch p.accept("LEADING", "TRAILING", "BOTH") {
 	case "LEADING":
 		c.Name = "LTRIM"
@@ -409,13 +422,14 @@ func (p *parser) trim(c *Call) Expr {
 
 // castTypes are those of CAST, with the names of some that mean the same.
 var castTypes = map[string]string{
-	"CHAR": "CHAR", "CHARACTER": "CHAR", "VARCHAR": "CHAR", "BINARY": "BINARY", "SIGNED": "SIGNED", "UNSIGNED": "UNSIGNED",
-	"INT": "SIGNED", "INTEGER": "SIGNED", "BIGINT": "SIGNED", "DECIMAL": "DECIMAL", "DEC": "DECIMAL", "NUMERIC": "DECIMAL",
-	"DOUBLE": "DOUBLE", "DATE": "DATE", "DATETIME": "DATETIME", "TIME": "TIME",
+	"CHAR": "CHAR", "CHARACTER": "CHAR", "VARCHAR": "CHAR", "BINARY": "BINARY",
+	"SIGNED": "SIGNED", "UNSIGNED": "UNSIGNED", "INT": "SIGNED", "INTEGER": "SIGNED", "BIGINT": "SIGNED",
+	"DECIMAL": "DECIMAL", "DEC": "DECIMAL", "NUMERIC": "DECIMAL", "DOUBLE": "DOUBLE",
+	"DATE": "DATE", "DATETIME": "DATETIME", "TIME": "TIME",
 }
 
 // cast reads CAST(x AS type) and CONVERT(x, type).
-func (p *parser) cast(c *Call) Expr {
+func (p calls) cast(c *Call) Expr {
 	x := p.expression()
 	if c.Name == "CAST" {
 		p.expect("AS")
@@ -427,7 +441,8 @@ func (p *parser) cast(c *Call) Expr {
 	given := strings.ToUpper(p.text)
 	t := CastType{castTypes[given], -1, -1}
 	if t.Name == "" || p.kind != word {
-		p.refuse("expected a type, not "+p.shown(), "Write CHAR, BINARY, SIGNED, UNSIGNED, DECIMAL(10,2), DOUBLE, DATE, DATETIME or TIME")
+		p.refuse("expected a type, not "+p.shown(),
+			"Write CHAR, BINARY, SIGNED, UNSIGNED, DECIMAL(10,2), DOUBLE, DATE, DATETIME or TIME")
 	}
 	p.advance()
 	if t.Name == "SIGNED" || t.Name == "UNSIGNED" {
@@ -445,10 +460,11 @@ func (p *parser) cast(c *Call) Expr {
 }
 
 // size reads a number of a type.
-func (p *parser) size() int {
+func (p calls) size() int {
 	n, err := strconv.Atoi(p.text)
 	if p.kind != number || err != nil || n > 65535 {
-		p.refuse(fmt.Sprintf("expected a number of digits or characters, not %s", p.shown()), "Write DECIMAL(10,2) or CHAR(20)")
+		p.refuse(fmt.Sprintf("expected a number of digits or characters, not %s", p.shown()),
+			"Write DECIMAL(10,2) or CHAR(20)")
 	}
 	p.advance()
 	return n

@@ -193,7 +193,9 @@ func (l *lexer) hex(s string) string {
 }
 
 // escapes are the characters that a backslash makes of others. \% and \_ keep the backslash.
-var escapes = map[byte]string{'0': "\x00", 'b': "\b", 'n': "\n", 'r': "\r", 't': "\t", 'Z': "\x1a", '%': `\%`, '_': `\_`}
+var escapes = map[byte]string{
+	'0': "\x00", 'b': "\b", 'n': "\n", 'r': "\r", 't': "\t", 'Z': "\x1a", '%': `\%`, '_': `\_`,
+}
 
 // quoted reads a string, in which a backslash may escape, or a name.
 func (l *lexer) quoted(s string, backslashes bool) string {

@@ -27,7 +27,7 @@ func Parse(text string) (q *Query, err error) {
 	p := &parser{lexer: lexer{src: text, line: 1}}
 	p.following = p.next()
 	p.advance()
-	q = p.query()
+	q = statements{p}.query()
 	p.accept(";")
 	switch {
 	case p.kind == end:
@@ -83,7 +83,8 @@ func (p *parser) shown() string {
 func (p *parser) is(words ...string) bool { return p.token.is(words...) }
 
 func (t token) is(words ...string) bool {
-	return (t.kind == word || t.kind == punct) && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, t.text) })
+	return (t.kind == word || t.kind == punct) && slices.ContainsFunc(words,
+		func(w string) bool { return strings.EqualFold(w, t.text) })
 }
 
 // accept passes the current token if it is one of these, and returns it in upper case.
@@ -110,7 +111,8 @@ type missing struct{ what, instead string }
 
 var (
 	noWindows    = missing{"window functions", "Use GROUP BY, or compute the value in the query of a listener"}
-	noSubqueries = missing{"subqueries outside of FROM", "Use an INNER JOIN with (SELECT DISTINCT …), or a LEFT JOIN … WHERE column IS NULL"}
+	noSubqueries = missing{"subqueries outside of FROM",
+		"Use an INNER JOIN with (SELECT DISTINCT …), or a LEFT JOIN … WHERE column IS NULL"}
 	noBits       = missing{"operators on bits", "Compute the value in the query of a listener"}
 	noVariables  = missing{"variables", "Declare a parameter of the report, and write :name"}
 	noLocks      = missing{"locks", "Remove it: a fold reads what the listeners found"}
@@ -154,9 +156,9 @@ func (p *parser) unexpected(what string) {
 }
 
 // reserved are words that are no names without backquotes. FULL is one here, but not in MariaDB.
-var reserved = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT EXISTS
-	FALSE FOR FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LEFT LIKE LIMIT LOCK MOD NATURAL NOT NULL ON
-	OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT THEN TRUE UNION USING WHEN WHERE WITH XOR`)
+var reserved = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT
+	EXISTS FALSE FOR FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LEFT LIKE LIMIT LOCK MOD NATURAL
+	NOT NULL ON OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT THEN TRUE UNION USING WHEN WHERE WITH XOR`)
 
 // isName tells whether a token can be a name.
 func (t token) isName() bool { return t.kind == name || t.kind == word && !t.is(reserved...) }
@@ -170,8 +172,23 @@ func (p *parser) identifier(what string) string {
 	return p.previous.text
 }
 
+// afterDot reads a name behind a dot, where no word is reserved.
+func (p *parser) afterDot(what string) string {
+	if p.kind == word {
+		p.advance()
+		return p.previous.text
+	}
+	return p.identifier(what)
+}
+
+// statements reads all of a query but its expressions.
+type statements struct{ *parser }
+
+// expression reads an expression.
+func (p *parser) expression() Expr { return operators{p}.expression() }
+
 // query reads SELECT … UNION … ORDER BY … LIMIT.
-func (p *parser) query() *Query {
+func (p statements) query() *Query {
 	p.enter()
 	defer p.leave()
 	q := &Query{Position: p.token.Position}
@@ -195,7 +212,7 @@ func (p *parser) query() *Query {
 }
 
 // orders reads what follows ORDER BY.
-func (p *parser) orders() []Order {
+func (p statements) orders() []Order {
 	var all []Order
 	for more := true; more; more = p.accept(",") != "" {
 		o := Order{X: p.expression()}
@@ -206,7 +223,7 @@ func (p *parser) orders() []Order {
 }
 
 // limit reads LIMIT n, LIMIT m, n or LIMIT n OFFSET m.
-func (p *parser) limit() *Limit {
+func (p statements) limit() *Limit {
 	p.expect("LIMIT")
 	l := &Limit{Count: p.count()}
 	switch p.accept(",", "OFFSET") {
@@ -219,7 +236,7 @@ func (p *parser) limit() *Limit {
 }
 
 // count reads a number of rows.
-func (p *parser) count() int64 {
+func (p statements) count() int64 {
 	n, err := strconv.ParseInt(p.text, 10, 64)
 	if p.kind != number || err != nil {
 		p.refuse("expected a number of rows, not "+p.shown(), "Write LIMIT 100")
@@ -229,7 +246,7 @@ func (p *parser) count() int64 {
 }
 
 // selection reads one SELECT, or a query in parentheses.
-func (p *parser) selection() Select {
+func (p statements) selection() Select {
 	s := Select{Position: p.token.Position}
 	if p.accept("(") != "" {
 		s.Sub = p.query()
@@ -269,7 +286,7 @@ func (p *parser) selection() Select {
 }
 
 // item reads a column of the result.
-func (p *parser) item() Item {
+func (p statements) item() Item {
 	i := Item{Position: p.token.Position}
 	if p.accept("*") != "" {
 		i.Star = true
@@ -297,7 +314,8 @@ func (p *parser) item() Item {
 		i.Name = p.identifier("an alias")
 	}
 	if utf8.RuneCountInString(i.Name) > maxName {
-		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", maxName), "Give it an alias: AS name")
+		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", maxName),
+			"Give it an alias: AS name")
 	}
 	return i
 }
@@ -306,8 +324,8 @@ func (p *parser) item() Item {
 const maxName = 64
 
 // starOf reads t.* or s.t.* if it is the next.
-func (p *parser) starOf() (table string, ok bool) {
-	saved := *p
+func (p statements) starOf() (table string, ok bool) {
+	saved := *p.parser
 	for p.token.isName() && p.following.is(".") {
 		if table != "" {
 			table += "."
@@ -319,16 +337,17 @@ func (p *parser) starOf() (table string, ok bool) {
 	if table != "" && p.accept("*") != "" {
 		return table, true
 	}
-	*p = saved
+	*p.parser = saved
 	return "", false
 }
 
 // table reads a listener or a query in FROM, with its alias.
-func (p *parser) table() Table {
+func (p statements) table() Table {
 	t := Table{Position: p.token.Position}
 	if p.accept("(") != "" {
 		if !p.is("SELECT", "(") {
-			p.refuse("expected SELECT, not "+p.shown(), "Joins in parentheses are not supported: write them one after the other")
+			p.refuse("expected SELECT, not "+p.shown(),
+				"Joins in parentheses are not supported: write them one after the other")
 		}
 		t.Sub = p.query()
 		p.expect(")")
@@ -338,7 +357,7 @@ func (p *parser) table() Table {
 	}
 	t.Name = p.identifier("the name of a listener")
 	for p.accept(".") != "" {
-		t.Name += "." + p.identifier("a name")
+		t.Name += "." + p.afterDot("a name")
 	}
 	t.Alias = t.Name
 	if p.accept("AS") != "" || p.token.isName() {
@@ -348,7 +367,7 @@ func (p *parser) table() Table {
 }
 
 // join reads a joined table and its condition.
-func (p *parser) join() Join {
+func (p statements) join() Join {
 	j := Join{Position: p.token.Position, Kind: Inner}
 	switch kind := p.accept("INNER", "LEFT", "RIGHT", "FULL"); kind {
 	case "LEFT", "RIGHT", "FULL":
@@ -368,7 +387,8 @@ func (p *parser) join() Join {
 		}
 		p.expect(")")
 	default:
-		p.refuse(fmt.Sprintf("expected ON or USING, not %s", p.shown()), "Every join needs an equality: write ON a.column = b.column")
+		p.refuse(fmt.Sprintf("expected ON or USING, not %s", p.shown()),
+			"Every join needs an equality: write ON a.column = b.column")
 	}
 	return j
 }

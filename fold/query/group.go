@@ -31,7 +31,8 @@ func (b *selecting) grouping() *grouping {
 	if len(calls) == 0 && b.GroupBy == nil {
 		return nil
 	}
-	g := &grouping{scope: &expr.Scope{Parameters: b.parameters, Computed: map[string]int{}, Grouped: true}, single: b.GroupBy == nil}
+	g := &grouping{scope: &expr.Scope{Parameters: b.parameters, Computed: map[string]int{}, Grouped: true},
+		single: b.GroupBy == nil}
 	for _, x := range b.GroupBy {
 		e := must(expr.Compile(x, b.scope))
 		g.add(parse.Canonical(x), expr.Column{Type: e.Type})

@@ -48,7 +48,8 @@ func (b *selecting) prepareJoin(t *source) {
 		}
 	}
 	if len(t.join.left) == 0 {
-		refuse(t.join.Position, fmt.Sprintf("the join of %s has no equality with a table before it", t.alias), "Write ON a.column = b.column")
+		refuse(t.join.Position, fmt.Sprintf("the join of %s has no equality with a table before it", t.alias),
+			"Write ON a.column = b.column")
 	}
 	if rest != nil {
 		scope := &expr.Scope{Columns: b.scope.Columns[:t.from+len(t.columns)], Parameters: b.parameters}
@@ -115,9 +116,11 @@ func (b *selecting) runJoins(m *op.Memory, to op.Output) error {
 			matches = truth(t.join.rest)
 		}
 		kind := op.JoinKind{
-			Left: t.join.Kind == parse.Left || t.join.Kind == parse.Full, Right: t.join.Kind == parse.Right || t.join.Kind == parse.Full,
+			Left: t.join.Kind == parse.Left || t.join.Kind == parse.Full, Right: t.join.Kind == parse.Right ||
+				t.join.Kind == parse.Full,
 		}
-		joins[i] = op.NewJoin(kind, m, to, t.from, len(t.columns), t.join.key(t.join.left), t.join.key(t.join.right), matches)
+		joins[i] = op.NewJoin(kind, m, to, t.from, len(t.columns), t.join.key(t.join.left), t.join.key(t.join.right),
+			matches)
 		to = joins[i]
 	}
 	for i, t := range b.tables[1:] {

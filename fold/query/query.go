@@ -95,6 +95,9 @@ func (p *Plan) Explain() []string { return p.lines }
 func (p *Plan) Needed() map[string][]string {
 	needed := map[string][]string{}
 	for _, t := range p.tables {
+		if len(t.all) > 0 && !slices.Contains(t.used, true) {
+			t.used[0] = true // for the number of rows
+		}
 		names := needed[t.listener]
 		for i, c := range t.all {
 			if t.used[i] && !slices.Contains(names, c.Name) {
@@ -200,5 +203,28 @@ func truth(e *expr.Expr) func(row op.Row) (bool, error) {
 		v, err := e.Eval(row)
 		is, _ := v.Truth()
 		return is, err
+	}
+}
+
+// Required returns where a query reads listeners whose rows decide which rows it has: those that are not the right
+// side of a LEFT JOIN or a side of a FULL JOIN.
+func Required(q *parse.Query, found map[string]parse.Position) {
+	table := func(t parse.Table, optional bool) {
+		switch {
+		case t.Sub != nil:
+			Required(t.Sub, found)
+		case !optional:
+			found[t.Name] = t.Position
+		}
+	}
+	for _, s := range q.Selects {
+		if s.Sub != nil {
+			Required(s.Sub, found)
+			continue
+		}
+		table(s.From, false)
+		for _, j := range s.Joins {
+			table(j.Table, j.Kind == parse.Left || j.Kind == parse.Full)
+		}
 	}
 }

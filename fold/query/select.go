@@ -27,7 +27,7 @@ type source struct {
 	of    *table // nil: a query
 	from  int    // number of its first column
 	join  *join  // nil: the first
-	where []parse.Expr
+	where []*expr.Expr // conditions that need it alone
 }
 
 // selection plans a SELECT with its order and limit.
@@ -37,8 +37,8 @@ func (p *planner) selection(s *parse.Select, orders []parse.Order, limit *parse.
 	for i := range s.Joins {
 		b.addTable(s.Joins[i].Table, &s.Joins[i])
 	}
-	b.expandItems()
-	b.qualifyAll()
+	naming{b}.expandItems()
+	naming{b}.qualifyAll()
 	b.splitWhere()
 	for _, t := range b.tables[1:] {
 		b.prepareJoin(t)
@@ -79,7 +79,8 @@ func (b *selecting) addTable(t parse.Table, j *parse.Join) {
 func (b *selecting) hideUsing(s *source) {
 	j := s.join.Join
 	if j.Kind == parse.Full && j.Using != nil {
-		refuse(j.Position, "FULL JOIN … USING", "Write ON a.column = b.column, and COALESCE(a.column, b.column) in the SELECT")
+		refuse(j.Position, "FULL JOIN … USING",
+			"Write ON a.column = b.column, and COALESCE(a.column, b.column) in the SELECT")
 	}
 	right := &expr.Scope{Columns: slices.Clone(s.columns)}
 	for i := range j.Using {
@@ -103,8 +104,11 @@ func (b *selecting) hideUsing(s *source) {
 	}
 }
 
+// naming finds what the names in a SELECT mean.
+type naming struct{ *selecting }
+
 // expandItems replaces * and t.* by their columns, and checks the names.
-func (b *selecting) expandItems() {
+func (b naming) expandItems() {
 	for _, item := range b.Items {
 		if !item.Star {
 			b.items = append(b.items, item)
@@ -133,7 +137,8 @@ func (b *selecting) expandItems() {
 	first := map[string]bool{}
 	for _, item := range b.items {
 		if name := strings.ToLower(item.Name); first[name] {
-			refuse(item.Position, fmt.Sprintf("two columns are called %s", item.Name), "Give one of them an alias: AS name")
+			refuse(item.Position, fmt.Sprintf("two columns are called %s", item.Name),
+				"Give one of them an alias: AS name")
 		} else {
 			first[name] = true
 		}
@@ -141,14 +146,15 @@ func (b *selecting) expandItems() {
 }
 
 // isUsed tells whether a USING has a column of a name.
-func (b *selecting) isUsed(name string) bool {
+func (b naming) isUsed(name string) bool {
 	return slices.ContainsFunc(b.tables, func(t *source) bool {
-		return t.join != nil && slices.ContainsFunc(t.join.Using, func(c parse.Column) bool { return strings.EqualFold(c.Name, name) })
+		return t.join != nil && slices.ContainsFunc(t.join.Using,
+			func(c parse.Column) bool { return strings.EqualFold(c.Name, name) })
 	})
 }
 
 // qualifyAll finds the columns of all expressions, so that equal expressions have the same text.
-func (b *selecting) qualifyAll() {
+func (b naming) qualifyAll() {
 	for i := range b.items {
 		b.qualify(b.items[i].X)
 	}
@@ -186,7 +192,7 @@ func (b *selecting) qualifyAll() {
 	}
 }
 
-func (b *selecting) noAggregates(e parse.Expr, where, remedy string) {
+func (b naming) noAggregates(e parse.Expr, where, remedy string) {
 	all := map[string]*parse.Call{}
 	expr.Aggregates(e, all)
 	for _, c := range all {
@@ -195,7 +201,7 @@ func (b *selecting) noAggregates(e parse.Expr, where, remedy string) {
 }
 
 // alias returns the item that a name without a table calls.
-func (b *selecting) alias(e parse.Expr) (parse.Item, bool) {
+func (b naming) alias(e parse.Expr) (parse.Item, bool) {
 	c, ok := e.(*parse.Column)
 	if !ok || c.Table != "" {
 		return parse.Item{}, false
@@ -208,13 +214,13 @@ func (b *selecting) alias(e parse.Expr) (parse.Item, bool) {
 }
 
 // isColumn tells whether a name is that of a column of FROM.
-func (b *selecting) isColumn(e parse.Expr) bool {
+func (b naming) isColumn(e parse.Expr) bool {
 	_, err := b.scope.Find(e.(*parse.Column))
 	return err == nil
 }
 
 // withAliases replaces the names of items by their expressions, and qualifies the other names.
-func (b *selecting) withAliases(e parse.Expr) parse.Expr {
+func (b naming) withAliases(e parse.Expr) parse.Expr {
 	if item, ok := b.alias(e); ok {
 		return item.X
 	}
@@ -251,7 +257,7 @@ func (b *selecting) withAliases(e parse.Expr) parse.Expr {
 }
 
 // qualify gives the columns of an expression the names of their tables, and marks them as used.
-func (b *selecting) qualify(e parse.Expr) {
+func (b naming) qualify(e parse.Expr) {
 	if c, ok := e.(*parse.Column); ok {
 		i := must(b.scope.Find(c))
 		c.Table, c.Name = b.scope.Columns[i].Table, b.scope.Columns[i].Name
@@ -304,7 +310,9 @@ func (b *selecting) splitWhere() {
 	var rest parse.Expr
 	for _, c := range conjuncts(b.Where) {
 		if needs := b.needs(c); len(needs) == 1 && b.canFilter(needs[0]) {
-			b.tables[needs[0]].where = append(b.tables[needs[0]].where, c)
+			t := b.tables[needs[0]]
+			scope := &expr.Scope{Columns: t.columns, Parameters: b.parameters}
+			t.where = append(t.where, must(expr.Compile(c, scope)))
 			continue
 		}
 		if rest == nil {
@@ -327,11 +335,10 @@ func (b *selecting) canFilter(n int) bool {
 	return true
 }
 
-// rows returns the output of a table that takes all of its rows, and passes on those that its conditions keep.
+// filtered returns the output of a table that takes all of its rows, and passes on those that its conditions keep.
 func (b *selecting) filtered(t *source, to op.Output) op.Output {
-	scope := &expr.Scope{Columns: t.columns, Parameters: b.parameters}
 	for _, c := range t.where {
-		to = &op.Filter{To: to, Keep: truth(must(expr.Compile(c, scope)))}
+		to = &op.Filter{To: to, Keep: truth(c)}
 	}
 	return to
 }
@@ -409,14 +416,18 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	return n
 }
 
+// sameText tells whether two expressions mean the same.
+func sameText(a, b parse.Expr) bool { return parse.Canonical(a) == parse.Canonical(b) }
+
 // orderOfItems returns the order of a SELECT DISTINCT, whose rows have the items alone.
 func (b *selecting) orderOfItems(n *node) []*expr.Expr {
 	scope := &expr.Scope{Columns: n.columns}
 	var keys []*expr.Expr
 	for _, o := range b.orders {
-		i := slices.IndexFunc(b.items, func(item parse.Item) bool { return parse.Canonical(item.X) == parse.Canonical(o.X) })
+		i := slices.IndexFunc(b.items, func(item parse.Item) bool { return sameText(item.X, o.X) })
 		if i < 0 {
-			refuse(o.X.Pos(), "a SELECT DISTINCT is ordered by something that it does not select", "Add it to the SELECT, or remove DISTINCT")
+			refuse(o.X.Pos(), "a SELECT DISTINCT is ordered by something that it does not select",
+				"Add it to the SELECT, or remove DISTINCT")
 		}
 		keys = append(keys, scope.Converted(i, n.columns[i].Type))
 	}

@@ -33,7 +33,8 @@ func (p *planner) part(s *parse.Select) *node {
 // union plans the rows of both sides, with the names of the left one.
 func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 	if len(left.columns) != len(right.columns) {
-		refuse(at, fmt.Sprintf("a UNION of %d and %d columns", len(left.columns), len(right.columns)), "Give both SELECTs as many columns")
+		refuse(at, fmt.Sprintf("a UNION of %d and %d columns", len(left.columns), len(right.columns)),
+			"Give both SELECTs as many columns")
 	}
 	n := &node{columns: slices.Clone(left.columns)}
 	for i := range n.columns {
@@ -155,7 +156,8 @@ func position(e parse.Expr, columns int) (int, bool) {
 	}
 	n, err := strconv.Atoi(l.Text)
 	if err != nil || n < 1 || n > columns {
-		refuse(l.Position, fmt.Sprintf("the query has no column %s", l.Text), fmt.Sprintf("Write a number from 1 to %d, or a name", columns))
+		refuse(l.Position, fmt.Sprintf("the query has no column %s", l.Text),
+			fmt.Sprintf("Write a number from 1 to %d, or a name", columns))
 	}
 	return n - 1, true
 }

@@ -100,7 +100,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 		dst = append(dst, byte(b2i(v.Unsigned))) // those above the int64s come last
 		return binary.BigEndian.AppendUint64(dst, uint64(v.Int)^1<<63*uint64(1-b2i(v.Unsigned)))
 	case Decimal:
-		return v.Dec.appendKey(dst)
+		return appendDecKey(dst, v.Dec)
 	case Double:
 		bits := math.Float64bits(v.Float + 0) // -0 is 0
 		if v.Float < 0 {
@@ -131,10 +131,10 @@ func b2i(b bool) int {
 	return 0
 }
 
-// appendKey appends a key of a decimal: its sign and number of digits before the point, then its digits, then an end.
+// appendDecKey appends a key of a decimal: its sign and number of digits before the point, its digits, and an end.
 // All of it is inverted if it is negative.
-func (d Dec) appendKey(dst []byte) []byte {
-	d = d.reduced()
+func appendDecKey(dst []byte, d Dec) []byte {
+	d = reduced(d)
 	start := len(dst)
 	sign := d.Sign()
 	if sign == 0 {

@@ -187,7 +187,8 @@ func ToTemporal(v Value, kind Kind) Value {
 		}
 		return t
 	}
-	for len(text) > 0 && text[0] != '-' && (intLength(text) < 6 || intLength(text) == 7 || intLength(text) > 8 && intLength(text) < 12 || intLength(text) == 13) {
+	for len(text) > 0 && text[0] != '-' && (intLength(text) < 6 || intLength(text) == 7 || intLength(text) > 8 &&
+		intLength(text) < 12 || intLength(text) == 13) {
 		text = append([]byte{'0'}, text...)
 	}
 	t, _ := ParseTemporal(text, kind)

@@ -278,13 +278,8 @@ func (d Dec) Float() float64 {
 	return f
 }
 
-// fits tells whether the decimal has at most 65 digits.
-func (d Dec) fits() bool {
-	return d.big == nil || d.big.CmpAbs(power(maxDigits)) < 0
-}
-
 // reduced returns the decimal without zeros at the end of its fraction.
-func (d Dec) reduced() Dec {
+func reduced(d Dec) Dec {
 	if d.big == nil {
 		for d.Scale > 0 && d.small%10 == 0 {
 			d.small /= 10

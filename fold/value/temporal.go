@@ -22,7 +22,8 @@ const maxTime = (838*3600+59*60+59)*micros + micros - 1
 // pack returns the Int of a datetime.
 func (c Clock) pack() int64 {
 	n := int64(c.Year)
-	for _, f := range [...]struct{ v, bits int }{{c.Month, 4}, {c.Day, 5}, {c.Hour, 5}, {c.Minute, 6}, {c.Second, 6}, {c.Micro, 20}} {
+	for _, f := range [...]struct{ v, bits int }{{c.Month, 4}, {c.Day, 5}, {c.Hour, 5}, {c.Minute, 6}, {c.Second, 6},
+		{c.Micro, 20}} {
 		n = n<<f.bits | int64(f.v)
 	}
 	return n
@@ -63,7 +64,8 @@ func OfClock(kind Kind, c Clock) Value {
 
 // OfTime returns the datetime of a Go time.
 func OfTime(t time.Time) Value {
-	return OfClock(Datetime, Clock{Year: t.Year(), Month: int(t.Month()), Day: t.Day(), Hour: t.Hour(), Minute: t.Minute(),
+	return OfClock(Datetime, Clock{Year: t.Year(), Month: int(t.Month()), Day: t.Day(), Hour: t.Hour(),
+		Minute: t.Minute(),
 		Second: t.Second(), Micro: t.Nanosecond() / 1000})
 }
 

@@ -50,7 +50,8 @@ var kinds = map[report.Kind]Kind{
 
 // TypeOf returns the type of a column.
 func TypeOf(c dataset.Column) Type {
-	t := Type{Kind: kinds[c.Kind], Bits: c.Bits, Zerofill: c.Zerofill, Zone: c.Zone, Unsigned: c.Unsigned, Scale: c.Scale}
+	t := Type{Kind: kinds[c.Kind], Bits: c.Bits, Zerofill: c.Zerofill, Zone: c.Zone, Unsigned: c.Unsigned,
+		Scale: c.Scale}
 	unknown := t.Kind == Decimal && c.Digits == 0 || t.Kind == Double && !c.Fixed || t.Kind.IsTemporal() && c.Scale == 0
 	if unknown && t.Kind != Date {
 		t.Scale = Floating
@@ -60,7 +61,8 @@ func TypeOf(c dataset.Column) Type {
 
 // Column returns the column that has the values of a type.
 func (t Type) Column(name string) dataset.Column {
-	c := dataset.Column{Name: name, Kind: report.KindText, Bits: t.Bits, Zerofill: t.Zerofill, Zone: t.Zone, Unsigned: t.Unsigned}
+	c := dataset.Column{Name: name, Kind: report.KindText, Bits: t.Bits, Zerofill: t.Zerofill, Zone: t.Zone,
+		Unsigned: t.Unsigned}
 	for of, kind := range kinds {
 		if kind == t.Kind {
 			c.Kind = of

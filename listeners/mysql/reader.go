@@ -148,7 +148,8 @@ func (r *reader) describe(rows driver.Rows) error {
 			columns[i].Zone = l.Zone
 		}
 		cells[i] = cell{column: i, kind: columns[i].Kind, bits: kind == "BIT"}
-		columns[i].Unsigned = strings.HasPrefix(kind, "UNSIGNED ") && columns[i].Kind == report.KindInteger || kind == "BIT"
+		columns[i].Unsigned = strings.HasPrefix(kind, "UNSIGNED ") && columns[i].Kind == report.KindInteger ||
+			kind == "BIT"
 		columns[i].Digits, columns[i].Scale = digitsOf(rows, i, columns[i].Kind)
 		switch columns[i].Kind {
 		case report.KindFloat:

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/fold/query"
+	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
+)
+
+// folding validates the SELECT of a fold.
+type folding struct{ *draft }
+
+// check validates its syntax, names and functions. The types of the columns are known only when the queries run. It
+// returns false if the columns of the file cannot be checked against it.
+func (d folding) check() bool {
+	at := d.Of(d.f).Get("fold")
+	if d.Of(&d.Join).Given() {
+		d.Of(&d.Join).Problem("the report has a fold, too", "Remove join: the SELECT joins the listeners")
+	}
+	if d.nameless || !d.listeners.allKnown() {
+		return false
+	}
+	problem := func(p parse.Position, message, remedy string) {
+		at.Inside(p.Line, p.Column).Problem(message, remedy)
+	}
+	declared := fold.Parameters(d.Parameters, nil)
+	plan, err := fold.NamesOf(d.Report, func(name string) ([]value.Value, value.Type, bool, bool) {
+		d.used[name] = true
+		return declared(name)
+	})
+	if wrong := (*parse.Error)(nil); errors.As(err, &wrong) {
+		problem(wrong.Position, wrong.Message, wrong.Remedy)
+		return false
+	}
+	tree, err := parse.Parse(d.Report.Fold)
+	if err != nil {
+		return false // it has been parsed before
+	}
+	required := map[string]parse.Position{}
+	query.Required(tree, required)
+	needed := plan.Needed()
+	for _, l := range d.listeners {
+		place, isRequired := required[l.Name]
+		_, isRead := needed[l.Name]
+		switch {
+		case !isRead && !l.source && d.listeners.whole():
+			l.Problem(fmt.Sprintf("nothing uses %s: the fold does not read it, and no query uses its columns", l.Name),
+				"Use it in the fold, or remove it")
+		case l.Optional && isRequired:
+			problem(place, l.Name+" is optional: without it, the file would have other rows",
+				"Write LEFT JOIN, or remove optional")
+		case l.Optional && len(l.Values) > 0:
+			l.Get("optional").Problem("a fold has NULL for the columns of a listener that fails",
+				"Write optional: true, and COALESCE(column, value) in the fold")
+		}
+	}
+	d.columns(plan)
+	return true
+}
+
+// allKnown reports whether the columns of all listeners are known.
+func (ls listeners) allKnown() bool {
+	return !slices.ContainsFunc(ls, func(l *draftListener) bool { return !l.Known })
+}
+
+// columns sets the columns of the file: those that it lists, or all of the SELECT.
+func (d folding) columns(plan *query.Plan) {
+	var names []string
+	for _, c := range plan.Columns() {
+		names = append(names, c.Name)
+	}
+	s := d.Of(&d.File)
+	if !s.Get("columns").Given() {
+		for _, name := range names {
+			d.File.Columns = append(d.File.Columns, report.FileColumn{Label: name, Column: name})
+		}
+		return
+	}
+	for i := range d.File.Columns {
+		c := &d.File.Columns[i]
+		at := d.Of(c)
+		if at.Has("column") && !slices.Contains(names, c.Column) {
+			at.Get("column").Problem("the fold has no such column", report.DidYouMean(c.Column, names))
+		}
+		if !at.Get("label").Given() {
+			c.Label = c.Column
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package fold
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/op"
+	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/fold/query"
+	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
+)
+
+// NewSelect returns the plan of a report whose fold is a SELECT. parameters are those of the job, as Report.Bind
+// returns them.
+func NewSelect(r *report.Report, datasets map[string]Dataset, parameters map[string]any) (*Plan, error) {
+	tree, err := parse.Parse(r.Fold)
+	if err != nil {
+		return nil, inFold(err)
+	}
+	sets := map[string]query.Dataset{}
+	for name, set := range datasets {
+		sets[name] = set
+	}
+	q, err := query.New(tree, sets, Parameters(r.Parameters, parameters))
+	if err != nil {
+		return nil, inFold(err)
+	}
+	p := &Plan{query: q, columns: make([][]dataset.Column, 1)}
+	for _, c := range r.File.Columns {
+		i := slices.IndexFunc(q.Columns(), func(found dataset.Column) bool { return found.Name == c.Column })
+		if i < 0 {
+			return nil, fmt.Errorf("the fold has no column %q", c.Column)
+		}
+		p.shown, p.columns[0] = append(p.shown, i), append(p.columns[0], q.Columns()[i])
+	}
+	return p, nil
+}
+
+// inFold adds the place to a mistake of a fold.
+func inFold(err error) error {
+	if wrong, ok := err.(*parse.Error); ok {
+		return fmt.Errorf("line %d, column %d of the fold: %w", wrong.Line, wrong.Column, err)
+	}
+	return err
+}
+
+// Parameters returns the values of parameters for the expressions of a fold. Those of a record have been bound, so
+// every declared parameter has one.
+func Parameters(
+	declared []report.Parameter, bound map[string]any,
+) func(name string) (values []value.Value, t value.Type, list, ok bool) {
+	return func(name string) ([]value.Value, value.Type, bool, bool) {
+		i := slices.IndexFunc(declared, func(p report.Parameter) bool { return p.Name == name })
+		if i < 0 {
+			return nil, value.Type{}, false, false
+		}
+		p := declared[i]
+		t := value.Type{Kind: parameterKinds[p.Type], Scale: value.Floating}
+		given, isList := bound[name].([]any)
+		if !isList {
+			given = []any{bound[name]}
+		}
+		var values []value.Value
+		for _, v := range given {
+			values = append(values, parameterValue(v, t.Kind))
+		}
+		return values, t, p.List, true
+	}
+}
+
+// parameterKinds are the kinds of the types of parameters.
+var parameterKinds = map[report.ParameterType]value.Kind{
+	report.ParamString: value.Text, report.ParamInteger: value.Integer, report.ParamDecimal: value.Decimal,
+	report.ParamBoolean: value.Integer, report.ParamDate: value.Date, report.ParamDatetime: value.Datetime,
+}
+
+// parameterValue returns a bound value as one of an expression.
+func parameterValue(bound any, kind value.Kind) value.Value {
+	switch v := bound.(type) {
+	case int64:
+		return value.OfInt(v)
+	case uint64:
+		return value.OfUint(v)
+	case bool:
+		return value.OfBool(v)
+	case time.Time:
+		return value.OfTime(v.UTC())
+	case string:
+		text := value.OfText([]byte(v))
+		if kind == value.Decimal {
+			return value.OfDec(text.ToDec())
+		}
+		return text.As(kind)
+	}
+	return value.Value{}
+}
+
+// rowsOfSelect runs the query, and passes its rows to the writer.
+func (p *Plan) rowsOfSelect(w Writer, b Budget) error {
+	memory := op.NewMemory(b.Bytes, func() (op.Scratch, error) { return b.Scratch() })
+	defer memory.Close()
+	return p.query.Run(memory, &selectOut{out: out{w: w}, shown: p.shown, cells: make([][]byte, len(p.shown))})
+}
+
+// selectOut passes rows on to the file.
+type selectOut struct {
+	out
+	shown []int // by column of the file: the number of its cell
+	cells [][]byte
+}
+
+var _ op.Output = (*selectOut)(nil)
+
+// Add implements op.Output.
+func (s *selectOut) Add(row op.Row) error {
+	for i, from := range s.shown {
+		if s.cells[i] = row[from]; dataset.IsNull(row[from]) {
+			s.cells[i] = nil
+		}
+	}
+	return s.add(0, s.cells)
+}
+
+// End implements op.Output.
+func (s *selectOut) End() error { return s.flush(nil) }
+
+// NamesOf returns the plan of a report's fold by the names of its columns alone: their types are not known before the
+// queries run. Listeners that it does not find in the report, or that have no columns yet, are missing. The error is a
+// *parse.Error.
+func NamesOf(r *report.Report, parameters func(name string) ([]value.Value, value.Type, bool, bool)) (*query.Plan,
+	error) {
+	tree, err := parse.Parse(r.Fold)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[string]query.Dataset{}
+	for _, l := range r.Listeners() {
+		sets[l.Name] = namesOf(l)
+	}
+	return query.New(tree, sets, parameters)
+}
+
+// neededBySelect returns the columns that the SELECT of a valid report uses.
+func neededBySelect(r *report.Report) map[string][]string {
+	q, err := NamesOf(r, Parameters(r.Parameters, nil))
+	if err != nil {
+		return map[string][]string{} // config has validated it
+	}
+	return q.Needed()
+}
+
+// names is a dataset without rows whose columns have the types that are known: all others are texts.
+type names []dataset.Column
+
+func namesOf(l *report.Listener) names {
+	columns := make(names, len(l.Columns))
+	for i, name := range l.Columns {
+		columns[i] = dataset.Column{Name: name, Kind: report.KindText}
+		if i < len(l.Types) {
+			columns[i].Kind = l.Types[i]
+		}
+	}
+	return columns
+}
+
+// Empty returns a dataset without rows that has the columns of a listener: that of a job that continues without it.
+func Empty(l *report.Listener) Dataset { return namesOf(l) }
+
+func (n names) Columns() []dataset.Column { return n }
+func (n names) Rows() int64               { return 0 }
+func (n names) Chunks() int64             { return 0 }
+func (n names) Chunk(int64, []int) (*dataset.Chunk, error) {
+	return nil, fmt.Errorf("a dataset without rows has no chunks")
+}
