@@ -24,9 +24,9 @@ type selecting struct {
 type source struct {
 	*node
 	alias string
-	of    *table // nil: a query
-	from  int    // number of its first column
-	join  *join  // nil: the first
+	of    *table       // nil: a query
+	from  int          // number of its first column
+	join  *join        // nil: the first
 	where []*expr.Expr // conditions that need it alone
 }
 
