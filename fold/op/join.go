@@ -23,7 +23,7 @@ type Join struct {
 	matches func(row Row) (bool, error)
 
 	left, right int // cells
-	table       map[string][]uint32
+	table       map[string]uint32 // the last row of a key; the rows of a key are a ring
 	rows        []rightRow // in memory
 	held        int64
 	data        []byte
@@ -39,6 +39,7 @@ type Join struct {
 // rightRow is an encoded row of the right side.
 type rightRow struct {
 	row     []byte
+	next    uint32 // row of the same key, after the last one the first
 	matched bool
 }
 
@@ -49,7 +50,7 @@ func NewJoin(
 ) *Join {
 	return &Join{
 		kind: kind, m: m, to: to, leftKey: leftKey, rightKey: rightKey, matches: matches, left: left, right: right,
-		table: map[string][]uint32{}, joined: make(Row, left+right),
+		table: map[string]uint32{}, joined: make(Row, left+right),
 	}
 }
 
@@ -84,10 +85,14 @@ func (j *Join) AddRight(row Row) error {
 	}
 	at := len(j.data)
 	j.data = append(j.data, j.row...)
-	if ok {
-		j.table[string(key)] = append(j.table[string(key)], uint32(len(j.rows)))
+	number := uint32(len(j.rows))
+	j.rows = append(j.rows, rightRow{row: j.data[at:len(j.data):len(j.data)], next: number})
+	if last, found := j.table[string(key)]; ok && found {
+		j.rows[number].next, j.rows[last].next = j.rows[last].next, number
 	}
-	j.rows = append(j.rows, rightRow{row: j.data[at:len(j.data):len(j.data)]})
+	if ok {
+		j.table[string(key)] = number
+	}
 	return nil
 }
 
@@ -143,14 +148,16 @@ func (j *Join) Add(row Row) error {
 	}
 	copy(j.joined, row)
 	found := false
-	if ok {
-		for _, i := range j.table[string(key)] {
+	if last, has := j.table[string(key)]; ok && has {
+		for i := j.rows[last].next; ; i = j.rows[i].next {
 			r := &j.rows[i]
 			matched, err := j.pair(r.row)
 			if err != nil {
 				return j.enough(err)
 			}
-			found, r.matched = found || matched, r.matched || matched
+			if found, r.matched = found || matched, r.matched || matched; i == last {
+				break
+			}
 		}
 	}
 	if found || !j.kind.Left {

@@ -10,13 +10,19 @@ import (
 type sorter struct {
 	m    *Memory
 	held int64
-	all  []record
+	all  []numbered
 	data []byte // the arena of the records of all
 	runs []*run
 }
 
+// numbered is a record with its place in the input.
+type numbered struct {
+	record
+	number int
+}
+
 // recordBytes is what a record takes besides its bytes.
-const recordBytes = 48
+const recordBytes = 56
 
 // arenaBytes is the size of a piece of the arena.
 const arenaBytes = 1 << 20
@@ -37,12 +43,17 @@ func (s *sorter) add(rec record) error {
 	at := len(s.data)
 	s.data = append(append(s.data, rec.key...), rec.row...)
 	key, end := at+len(rec.key), at+size
-	s.all = append(s.all, record{s.data[at:key:key], s.data[key:end:end]})
+	s.all = append(s.all, numbered{record{s.data[at:key:key], s.data[key:end:end]}, len(s.all)})
 	return nil
 }
 
 func (s *sorter) sortAll() {
-	slices.SortStableFunc(s.all, func(a, b record) int { return bytes.Compare(a.key, b.key) })
+	slices.SortFunc(s.all, func(a, b numbered) int {
+		if c := bytes.Compare(a.key, b.key); c != 0 {
+			return c
+		}
+		return a.number - b.number
+	})
 }
 
 // spill writes what is in memory as a sorted run.
@@ -53,7 +64,7 @@ func (s *sorter) spill() error {
 	s.sortAll()
 	r := s.m.newRun()
 	for _, rec := range s.all {
-		if err := r.add(rec); err != nil {
+		if err := r.add(rec.record); err != nil {
 			return err
 		}
 	}
@@ -93,7 +104,7 @@ func (s *sorter) each(f func(record) error) error {
 		s.sortAll()
 		defer s.free()
 		for _, rec := range s.all {
-			if err := f(rec); err != nil {
+			if err := f(rec.record); err != nil {
 				return err
 			}
 		}
@@ -116,7 +127,7 @@ func (s *sorter) iterator() (func() (record, bool, error), error) {
 				return record{}, false, nil
 			}
 			i++
-			return s.all[i-1], true, nil
+			return s.all[i-1].record, true, nil
 		}, nil
 	}
 	if err := s.spill(); err != nil {
