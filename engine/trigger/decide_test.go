@@ -60,14 +60,14 @@ func TestDecide(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.push.id = "1"
-			d := decide(&c.push, time.Minute)
+			d := decide(&c.push, time.Minute, time.Now())
 			if d.act != c.act || !strings.Contains(d.why, c.why) {
 				t.Errorf("%+v", d)
 			}
 		})
 	}
 	for look, pause := range []time.Duration{time.Second, 5 * time.Second, 25 * time.Second} {
-		if d := decide(&push{id: "1", polls: int64(look)}, time.Minute); d.pause != pause || d.member.Attempt != int64(look)+1 {
+		if d := decide(&push{id: "1", polls: int64(look)}, time.Minute, time.Now()); d.pause != pause || d.member.Attempt != int64(look)+1 {
 			t.Errorf("look %d: %+v", look, d)
 		}
 	}
