@@ -234,6 +234,9 @@ var badFiles = []struct {
       e: {type: date, default: now}
       f: {type: date, default: today-30}
       g: {type: datetime, default: 2024-01-31 24:00:00}`, "day >= :since", "day >= :since AND a IN (:b) + :a + :c + :d + :e + :f + :g"}},
+	{"a secret in the limits of a parameter", []string{"since: date", `since: {type: date, default: x}
+      a: {options: ["${USER_DB_PASSWORD}"], default: x}
+      b: {pattern: "${USER_DB_PASSWORD}", default: x}`, ":since", ":since + :a + :b"}},
 	{"a report in an unknown zone", []string{"timeout: 2h", "timeout: 2h\n    time_zone: Berlin", "since: date", "since: {type: date, default: month-1}"}},
 	{"a query parameter that nothing supplies", []string{":since", ":sinse"}},
 	{"a list where one value is", []string{"since: date", "since: {type: date, list: true}", "id IN (:shop.orders.id)", "id = :shop.orders.id OR id IN (1, :shop.orders.id)"}},
