@@ -95,16 +95,16 @@ func (f *flags) completeParam(c *cobra.Command) {
 			config, err := process.LoadConfig(f.config, f.kinds)
 			if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
 				for _, p := range config.Reports[args[0]].Parameters {
-					if !strings.HasPrefix(begin, p.Name+"=") {
-						words = append(words, p.Name+"=")
+					if name := p.Name + "="; !strings.HasPrefix(begin, name) {
+						words = append(words, name)
+						continue
 					}
 					for _, option := range p.Options {
-						if strings.HasPrefix(begin, p.Name+"=") {
-							words = append(words, p.Name+"="+option)
-						}
+						words = append(words, p.Name+"="+option)
 					}
 				}
 			}
+			words = slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begin) })
 			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		})
 	if err != nil {
