@@ -40,10 +40,12 @@ func (v Relative) of(t ParameterType, now time.Time, zone *time.Location) any {
 	local := now.In(zone)
 	year, month, day := local.Date()
 	switch {
-	case base == "now" && unit == "h":
-		return now.UTC().Add(time.Duration(n) * time.Hour).Truncate(time.Second)
 	case base == "now":
-		return now.UTC().Add(time.Duration(n) * time.Minute).Truncate(time.Second)
+		step := time.Minute
+		if unit == "h" {
+			step = time.Hour
+		}
+		return now.UTC().Add(time.Duration(n) * step).Truncate(time.Second)
 	case base == "today" && unit == "w":
 		day += 7 * n
 	case base == "today":
