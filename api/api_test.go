@@ -45,6 +45,34 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// TestReports: a client sees what limits a value, and a relative default as written.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, text := b.ask("GET", "/reports", "")
+	const dated = `{"name":"dated","parameters":[` +
+		`{"name":"from","type":"date","list":false,"required":false,"default":"month-1","description":"First day",` +
+		`"minimum":"2024-01-01","maximum":"9998-12-31"},` +
+		`{"name":"tag","type":"string","list":false,"required":true,"options":["vip","new"]},` +
+		`{"name":"level","type":"integer","list":false,"required":false,"default":null,"options":["1","2"]},` +
+		`{"name":"code","type":"string","list":false,"required":false,"default":"a","pattern":"[a-z]+"}]}`
+	if !strings.Contains(text, dated) {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestCreateKeepsRelativeDates: the record has the text, so that a repeated request is the same on another day.
+func TestCreateKeepsRelativeDates(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	v, _ := b.create("dated", `{"tag": "vip", "from": "today-30d"}`)
+	var parameters string
+	b.ok(b.db.QueryRowContext(t.Context(), "SELECT parameters FROM file_download_record WHERE id = ?", v.ID).Scan(&parameters))
+	if parameters != `{"from":"today-30d","tag":"vip"}` {
+		t.Error(parameters)
+	}
+}
+
 // TestCreateOnceForAKey: a key makes one record, also if the same values are written in another way, and only a
 // PENDING record is pushed again.
 func TestCreateOnceForAKey(t *testing.T) {
@@ -90,6 +118,7 @@ func TestCreateRefuses(t *testing.T) {
 	}{
 		{"/reports/typed/jobs", "", nil, 422, `{"name":"s","detail":"it is missing","remedy":"Give a JSON string"}`},
 		{"/reports/typed/jobs", `{"i": "x", "z\u0000": [], "s": null}`, nil, 422, `{"name":"i","detail":"it is not an integer","remedy":"Give a whole number, or a string of its digits"},{"name":"z\u0000","detail":"it is not known","remedy":"The report has`},
+		{"/reports/dated/jobs", `{"tag": "old", "level": 3, "code": "A1", "from": "2023-12-31"}`, nil, 422, `{"name":"from","detail":"it is below the minimum","remedy":"Give a string such as \"2006-01-02\" or \"today-30d\", from 2024-01-01 to 9998-12-31"},{"name":"tag","detail":"it is not one of the options","remedy":"Give one of vip, new"},{"name":"level","detail":"it is not one of the options","remedy":"Give one of 1, 2"},{"name":"code","detail":"it is a string that does not match the pattern","remedy":"Give a JSON string that matches [a-z]+"}`},
 		{"/reports/typed/jobs", `{"s": "x", "s": "y"}`, nil, 400, "given twice"},
 		{"/reports/typed/jobs", `{"s": "x"} {}`, nil, 400, "unexpected text after the JSON object"},
 		{"/reports/typed/jobs", "{\"s\": \"a\xffb\"}", nil, 400, "not UTF-8"},
@@ -104,7 +133,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"/reports/plain/jobs", "{}", []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{"/reports/plain/jobs", "", []string{"Idempotency-Key", ""}, 400, "1 to 200 printable"},
 		{"/reports/plain/jobs", "", []string{"Idempotency-Key", "é"}, 400, "1 to 200 printable"},
-		{"/reports/Plain/jobs", "", nil, 404, "The reports are plain, typed"},
+		{"/reports/Plain/jobs", "", nil, 404, "The reports are dated, plain, typed"},
 		{"/reports/..%2f..%2fplain/jobs", "", nil, 404, "The reports are"},
 		{"/reports//jobs", "", nil, 404, ""},
 		{"/jobs/1%2Fcancel/cancel", "", nil, 400, "is not a valid id"},

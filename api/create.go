@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -177,7 +178,7 @@ func checkParameters(of *report.Report, body []byte) ([]byte, error) {
 			Remedy: `Send an object such as {"from": "2024-06-01"}`,
 		}
 	}
-	values, wrong := of.Check(given)
+	values, wrong := of.Check(given, time.Now())
 	if len(wrong) == 0 {
 		return report.EncodeBound(values), nil
 	}

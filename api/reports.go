@@ -21,7 +21,13 @@ type parameter struct {
 	Type     report.ParameterType `json:"type"`
 	List     bool                 `json:"list"`
 	Required bool                 `json:"required"`
-	Default  json.RawMessage      `json:"default,omitempty"` // null: the value can be null
+	Default  json.RawMessage      `json:"default,omitempty"` // null: the value can be null; relative dates as written
+
+	Description string   `json:"description,omitempty"`
+	Options     []string `json:"options,omitempty"` // like minimum and maximum, the texts of the configuration
+	Minimum     string   `json:"minimum,omitempty"`
+	Maximum     string   `json:"maximum,omitempty"`
+	Pattern     string   `json:"pattern,omitempty"`
 }
 
 // reports lists the reports.
@@ -30,7 +36,10 @@ func (a *API) reports(w http.ResponseWriter, _ *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(a.o.Inspect.Config.Reports)) {
 		of := reportItem{name, []parameter{}}
 		for _, p := range a.o.Inspect.Config.Reports[name].Parameters {
-			one := parameter{Name: p.Name, Type: p.Type, List: p.List, Required: p.Default == nil}
+			one := parameter{
+				Name: p.Name, Type: p.Type, List: p.List, Required: p.Default == nil, Description: p.Description,
+				Options: p.Options, Minimum: p.Minimum, Maximum: p.Maximum, Pattern: p.Pattern.String(),
+			}
 			if p.Default != nil {
 				one.Default = json.RawMessage(*p.Default)
 			}

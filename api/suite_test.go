@@ -58,6 +58,14 @@ reports:
   typed:
     parameters: {s: string, i: {type: integer, default: 7}, ids: {type: integer, list: true, default: null}}
     listeners: {a: {database: db, query: "SELECT :s AS k, :i AS i FROM DUAL WHERE 1 IN (:ids)"}}
+  dated:
+    time_zone: Europe/Berlin
+    parameters:
+      from: {type: date, minimum: 2024-01-01, maximum: 9998-12-31, default: month-1, description: First day}
+      tag: {options: [vip, new]}
+      level: {type: integer, options: [1, 2], default: null}
+      code: {pattern: "[a-z]+", default: a}
+    listeners: {c: {database: db, query: "SELECT :from AS k, :tag AS t, :level AS l, :code AS c FROM DUAL"}}
   plain: {listeners: {b: {database: db, query: "SELECT 1 AS k"}}}
 `, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 		return d.Report
 	}
 	for i := range d.Parameters {
-		k.checkDefault(&d.Parameters[i])
+		k.checkParameter(&d.Parameters[i], d.TimeZone)
 	}
 	k.checkNotify(d.Notify)
 	d.guessed = !k.inherit(&d.Retry, report.DefaultRetry) || s.Wrong("timeout")
@@ -104,48 +103,6 @@ func (k *checker) inherit(r *report.Retry, base report.Retry) bool {
 		return !s.Given() || s.Readable()
 	}
 	return false
-}
-
-// checkDefault reads the default of a parameter, which must be valid for it.
-func (k *checker) checkDefault(p *report.Parameter) {
-	s := k.Of(p)
-	at := s.Raw("default")
-	if !at.Given() || s.Wrong("type") {
-		return
-	}
-	text := "null"
-	if !at.IsNull() {
-		raw, ok := parameterJSON(at, *p)
-		if !ok {
-			return
-		}
-		value, wrong := p.Bind(raw)
-		if wrong != nil {
-			at.Problem(wrong.Message, wrong.Remedy)
-			return
-		}
-		text = string(report.EncodeBound(value))
-	}
-	p.Default = &text
-}
-
-// parameterJSON converts YAML to the JSON that a record would pass.
-func parameterJSON(p decode.Setting, parameter report.Parameter) (json.RawMessage, bool) {
-	if !parameter.List {
-		text, ok := p.Text()
-		if parameter.Type == report.ParamBoolean && (text == "true" || text == "false") {
-			return json.RawMessage(text), ok
-		}
-		return report.EncodeBound(text), ok
-	}
-	items, ok := p.List()
-	parameter.List = false
-	parts := make([]string, len(items))
-	for i, item := range items {
-		raw, itemOK := parameterJSON(item, parameter)
-		parts[i], ok = string(raw), ok && itemOK
-	}
-	return json.RawMessage("[" + strings.Join(parts, ",") + "]"), ok
 }
 
 // checkUse finds parameters that nothing uses, mostly because of a misspelt name.

@@ -3,6 +3,7 @@ package config_test
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
@@ -35,7 +36,7 @@ func ExampleLoad() {
 		return
 	}
 	orders := c.Reports["orders"]
-	values, _ := orders.Bind([]byte(`{"since": "2024-01-01"}`))
+	values, _ := orders.Bind([]byte(`{"since": "2024-01-01"}`), time.Now())
 	sql, args, _ := dialect.QueryOf(&orders.Stages[0].Listeners[0]).Bind(func(name string) (any, bool) {
 		v, ok := values[name]
 		return v, ok

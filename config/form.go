@@ -21,13 +21,14 @@ import (
 var language = decode.Language{
 	Begin: "Begin with redis, databases, records, sink and reports",
 	Types: map[reflect.Type]func(text string) (any, *report.Mistake){
-		reflect.TypeFor[report.Rate]():     textOf(report.ParseRate),
-		reflect.TypeFor[report.Every]():    textOf(report.ParseEvery),
-		reflect.TypeFor[report.Cron]():     textOf(report.ParseCron),
-		reflect.TypeFor[report.Share]():    textOf(report.ParseShare),
-		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
-		reflect.TypeFor[report.Pattern]():  textOf(report.ParsePattern),
-		reflect.TypeFor[report.Template](): textOf(template),
+		reflect.TypeFor[report.Rate]():       textOf(report.ParseRate),
+		reflect.TypeFor[report.Every]():      textOf(report.ParseEvery),
+		reflect.TypeFor[report.Cron]():       textOf(report.ParseCron),
+		reflect.TypeFor[report.Share]():      textOf(report.ParseShare),
+		reflect.TypeFor[report.JSONPath]():   textOf(report.ParseJSONPath),
+		reflect.TypeFor[report.Pattern]():    textOf(report.ParsePattern),
+		reflect.TypeFor[report.Template]():   textOf(template),
+		reflect.TypeFor[report.Expression](): textOf(report.ParseExpression),
 	},
 	Words: map[reflect.Type][]string{
 		reflect.TypeFor[report.ParameterType](): texts(report.ParameterTypes),

@@ -15,7 +15,8 @@ const (
 	rowFailure    = "`optional` of a listener, `after`"
 	rowJoin       = "`fold`, `join`, `fold_case`"
 	rowFile       = "`file`: columns, labels and every option, such as `bom` or `max_rows`"
-	rowZone       = "`time_zone` of a database"
+	rowZone       = "`time_zone` of a report or database"
+	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
 	rowOthers     = "`label`, `notify`, `on_change`, `paused_deadline`, `running`, `strict_timeout`"
@@ -59,6 +60,12 @@ func TestHash(t *testing.T) {
 		{rowAround, "the database's host", "db:3306", "other:3306"},
 		{rowParameters, "a parameter's type", "since: date", "since: datetime"},
 		{rowParameters, "a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}"},
+		{rowParameters, "a relative default", "since: date", "since: {type: date, default: today-30d}"},
+		{rowLimits, "a description", "since: date", "since: {type: date, description: First day}"},
+		{rowLimits, "the allowed days", "since: date", "since: {type: date, options: [2024-01-01]}"},
+		{rowLimits, "the first and last day", "since: date", "since: {type: date, minimum: 2024-01-01, maximum: 2024-12-31}"},
+		{rowZone, "the zone of relative dates", "timeout: 2h", "timeout: 2h\n    time_zone: Europe/Berlin"},
+		{rowDefault, "UTC as the zone of relative dates", "timeout: 2h", "timeout: 2h\n    time_zone: UTC"},
 		{rowListeners, "a query", "FROM items", "FROM  items"},
 		{rowListeners, "columns", "shop.orders.id)\"}", "shop.orders.id)\", columns: [id, item2]}"},
 		{rowJoin, "the type of a join", "type: left", "type: full"},

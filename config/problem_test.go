@@ -216,6 +216,28 @@ var badFiles = []struct {
 
 	{"parameters", []string{"since: date", "since: date\n      a: text\n      1b: string\n      c: {type: integer, list: maybe, default: x}\n      d: {default: 1, typ: date}\n      e:", ":since", ":since + :a + :c + :d + :e"}},
 	{"defaults of another type", []string{"since: date", "since: {type: date, default: 2024-02-30}\n      b: {type: boolean, default: yes}\n      l: {type: integer, list: true, default: [1, 2.5]}\n      m: {list: true, default: x}", ":since", ":since + :b + :l + :m"}},
+	{"limits of a parameter", []string{"since: date", `since: {type: date, minimum: today, maximum: 2024-13-01}
+      a: {type: boolean, options: [true], minimum: 0}
+      b: {type: integer, minimum: 5, maximum: 4}
+      c: {type: integer, minimum: 1, maximum: 9, options: [3, x]}
+      d: {options: [a, B1], pattern: "[a-z]"}
+      e: {pattern: "(a", options: []}
+      f: {type: datetime, options: [2024-01-01 00:00:00], pattern: x}
+      g: {type: date, minimum: ""}
+      h: {type: decimal, minimum: 1e3, maximum: 999.99, default: 5}
+      i: {type: date, options: [2024-01-01, month]}`, ":since", ":since + :a + :b + :c + :d + :e + :f + :g + :h + :i"}},
+	{"defaults beyond the limits", []string{"since: date", `since: {type: date, maximum: 2024-01-31, default: 2024-02-01}
+      a: {options: [vip, new], default: old}
+      b: {type: integer, minimum: 5, list: true, default: [5, 4]}
+      c: {pattern: "[a-z]+", default: x1}
+      d: {type: date, options: [2024-01-01], default: month}
+      e: {type: date, default: now}
+      f: {type: date, default: today-30}
+      g: {type: datetime, default: 2024-01-31 24:00:00}`, "day >= :since", "day >= :since AND a IN (:b) + :a + :c + :d + :e + :f + :g"}},
+	{"a secret in the limits of a parameter", []string{"since: date", `since: {type: date, default: x}
+      a: {options: ["${USER_DB_PASSWORD}"], default: x}
+      b: {pattern: "${USER_DB_PASSWORD}", default: x}`, ":since", ":since + :a + :b"}},
+	{"a report in an unknown zone", []string{"timeout: 2h", "timeout: 2h\n    time_zone: Berlin", "since: date", "since: {type: date, default: month-1}"}},
 	{"a query parameter that nothing supplies", []string{":since", ":sinse"}},
 	{"a list where one value is", []string{"since: date", "since: {type: date, list: true}", "id IN (:shop.orders.id)", "id = :shop.orders.id OR id IN (1, :shop.orders.id)"}},
 	{"no query uses this parameter", []string{"since: date", "since: date\n      until: date"}},

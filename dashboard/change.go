@@ -142,7 +142,7 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 		}
 		given[p.Name] = p.FromTexts(texts)
 	}
-	values, wrong := of.Check(given)
+	values, wrong := of.Check(given, time.Now())
 	for _, m := range wrong {
 		form.wrong[m.Name] = m.Error()
 	}

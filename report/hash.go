@@ -26,11 +26,15 @@ func (r *Report) Hash() string {
 	definition := struct {
 		Name       string
 		Parameters []Parameter
+		TimeZone   string `json:",omitempty"`
 		Stages     [][]listener
 		Fold       string `json:",omitempty"`
 		Join       Join
 		File       File
 	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Fold: r.Fold, Join: r.Join, File: r.File}
+	if r.TimeZone != "UTC" { // which is the default
+		definition.TimeZone = r.TimeZone
+	}
 	slices.SortFunc(definition.Parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range r.Stages {
 		var listeners []listener

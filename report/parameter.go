@@ -9,9 +9,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Parameter is a value that a record passes and that queries use as :name.
+// Parameter is a value that a record passes and that queries use as :name. What limits its values has no JSON,
+// because it is not part of the definition's hash.
 type Parameter struct {
 	Name string `key:"parameter"`
 	// Type of the value
@@ -20,6 +22,16 @@ type Parameter struct {
 	List bool `yaml:"list" default:"false"`
 	// Value if the record passes none; `null` makes the parameter optional, and then it is NULL
 	Default *string `yaml:"default" raw:"" unset:"the record must pass a value"` // its JSON; nil if none
+	// What the value means, for people and `GET /reports`
+	Description string `yaml:"description" json:"-"`
+	// Allowed values, of a string, integer, decimal or date
+	Options []string `yaml:"options" min:"1" unset:"any" json:"-"`
+	// Minimum of an integer, decimal, date or datetime
+	Minimum string `yaml:"minimum" unset:"none" json:"-"`
+	// Maximum of an integer, decimal, date or datetime
+	Maximum string `yaml:"maximum" unset:"none" json:"-"`
+	// [Regular expression](https://pkg.go.dev/regexp/syntax) that the whole of a string must match
+	Pattern Expression `yaml:"pattern" unset:"any" json:"-"`
 }
 
 // Optional reports whether the value can be null.
@@ -71,12 +83,13 @@ var ErrParameters = errors.New("parameters")
 // for a datetime with an offset, or []any of these for a list. Decimals, dates and
 // other datetimes stay strings. An empty text is an empty
 // object. The result has every declared parameter, with its default if the
-// record passes none. null is a value only if it is the default.
+// record passes none. null is a value only if it is the default. Relative dates are computed for now, in
+// the time zone of the report; a relative datetime is a time.Time in UTC.
 //
 // The error matches ErrParameters and names every wrong or unknown parameter with
 // its value and the remedy.
-func (r *Report) Bind(raw []byte) (map[string]any, error) {
-	values, wrong, err := r.bind(raw)
+func (r *Report) Bind(raw []byte, now time.Time) (map[string]any, error) {
+	values, wrong, err := r.bind(raw, now)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +105,13 @@ func (r *Report) Bind(raw []byte) (map[string]any, error) {
 
 // Mistakes returns what is wrong with the parameters of a record, in the order of Check; none if Bind
 // accepts them, or if they are not a JSON object.
-func (r *Report) Mistakes(raw []byte) []ParameterMistake {
-	_, wrong, _ := r.bind(raw)
+func (r *Report) Mistakes(raw []byte, now time.Time) []ParameterMistake {
+	_, wrong, _ := r.bind(raw, now)
 	return wrong
 }
 
 // bind converts parameters, with their defaults.
-func (r *Report) bind(raw []byte) (map[string]any, []ParameterMistake, error) {
+func (r *Report) bind(raw []byte, now time.Time) (map[string]any, []ParameterMistake, error) {
 	given, err := ParameterFields(raw)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +121,10 @@ func (r *Report) bind(raw []byte) (map[string]any, []ParameterMistake, error) {
 			given[p.Name] = json.RawMessage(*p.Default)
 		}
 	}
-	values, wrong := r.Check(given)
+	values, wrong := r.Check(given, now)
+	for _, p := range r.Parameters {
+		values[p.Name], _ = p.compute(values[p.Name], now, r.TimeZone) // Check has proven that it is allowed
+	}
 	return values, wrong, nil
 }
 
@@ -131,9 +147,12 @@ func (m *ParameterMistake) Error() string {
 	return fmt.Sprintf("%s is %s%s: %s", Shorten(m.Name), m.Message, value, lowerFirst(m.Remedy))
 }
 
-// Check converts the given parameters to values, like Bind, but sets no defaults. wrong has
-// every mistake in the order of the report, then the unknown names.
-func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any, wrong []ParameterMistake) {
+// Check converts the given parameters to values, like Bind, but sets no defaults, and leaves relative dates as
+// they are, of type Relative, for the record. wrong has every mistake in the order of the report, then the
+// unknown names.
+func (r *Report) Check(
+	given map[string]json.RawMessage, now time.Time,
+) (values map[string]any, wrong []ParameterMistake) {
 	values = make(map[string]any, len(r.Parameters))
 	known := 0
 	for _, p := range r.Parameters {
@@ -145,7 +164,10 @@ func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any,
 			continue
 		}
 		known++
-		value, fault := p.Bind(text)
+		value, fault := p.Bind(text, r.TimeZone)
+		if fault == nil {
+			_, fault = p.compute(value, now, r.TimeZone)
+		}
 		if fault != nil {
 			wrong = append(wrong, ParameterMistake{Name: p.Name, Value: text, Mistake: *fault})
 			continue
@@ -165,10 +187,10 @@ func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any,
 }
 
 // Canonical returns the parameters as JSON with defaults applied and keys
-// sorted, for the state of a job. Bind returns the same values for it as for raw, and
+// sorted, for the state of a job. Bind returns the same values for it as for raw, at any time, and
 // Canonical does not change it. The errors are those of Bind.
-func (r *Report) Canonical(raw []byte) ([]byte, error) {
-	values, err := r.Bind(raw)
+func (r *Report) Canonical(raw []byte, now time.Time) ([]byte, error) {
+	values, err := r.Bind(raw, now)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func TestBind(t *testing.T) {
 			t.Parallel()
 			want := maps.Clone(defaults)
 			maps.Copy(want, changes)
-			got, err := everyType().Bind([]byte(raw))
+			got, err := everyType().Bind([]byte(raw), friday)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,13 +75,13 @@ func TestBindRefuses(t *testing.T) {
 		`{"i": "1 OR 1=1"}`:                       `i is not an integer (value "1 OR 1=1"): give a whole number, or a string of its digits`,
 		`{"f": "1,5"}`:                            `f is not a decimal (value "1,5"): give a number, or a string of it such as "12.50"`,
 		`{"b": "true"}`:                           `b is not a boolean (value "true"): give true or false`,
-		`{"d": "2023-02-29"}`:                     `d is not a date (value "2023-02-29"): give a string such as "2006-01-02"`,
-		`{"d": 20240101}`:                         `d is not a date (value 20240101): give a string such as "2006-01-02"`,
-		`{"t": "2024-01-02T25:04:05Z"}`:           `t is not a datetime (value "2024-01-02T25:04:05Z"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
-		`{"t": "2024-01-02T03:04:05+0200"}`:       `t is not a datetime (value "2024-01-02T03:04:05+0200"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
-		`{"t": "2024-01-02T03:04:05+25:00"}`:      `t is not a datetime (value "2024-01-02T03:04:05+25:00"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
+		`{"d": "2023-02-29"}`:                     `d is not a date (value "2023-02-29"): give a string such as "2006-01-02" or "today-30d"`,
+		`{"d": 20240101}`:                         `d is not a date (value 20240101): give a string such as "2006-01-02" or "today-30d"`,
+		`{"t": "2024-01-02T25:04:05Z"}`:           `t is not a datetime (value "2024-01-02T25:04:05Z"): give a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`,
+		`{"t": "2024-01-02T03:04:05+0200"}`:       `t is not a datetime (value "2024-01-02T03:04:05+0200"): give a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`,
+		`{"t": "2024-01-02T03:04:05+25:00"}`:      `t is not a datetime (value "2024-01-02T03:04:05+25:00"): give a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`,
 		`{"t": "9999-01-02T03:04:05Z"}`:           `t is a datetime with an offset in the year 9999 (value "9999-01-02T03:04:05Z"): give one in the years 1000 to 9998`,
-		`{"t": "2024-01-02 25:04:05"}`:            `t is not a datetime (value "2024-01-02 25:04:05"): give a string such as "2006-01-02 15:04:05", or with an offset "2006-01-02T15:04:05+02:00"`,
+		`{"t": "2024-01-02 25:04:05"}`:            `t is not a datetime (value "2024-01-02 25:04:05"): give a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`,
 		`{"l": 1}`:                                `l is not a list (value 1): give a list, each element a whole number, or a string of its digits`,
 		`{"l": [1, null]}`:                        `l is a list whose element 2 is not an integer (value [1, null]): give a whole number, or a string of its digits`,
 		`{"l": null}`:                             `l is null (value null): give a list, each element a whole number, or a string of its digits`,
@@ -95,7 +95,7 @@ func TestBindRefuses(t *testing.T) {
 	} {
 		t.Run(Shorten(raw), func(t *testing.T) {
 			t.Parallel()
-			_, err := everyType().Bind([]byte(raw))
+			_, err := everyType().Bind([]byte(raw), friday)
 			if !errors.Is(err, ErrParameters) {
 				t.Fatalf("error %v", err)
 			}
@@ -109,19 +109,19 @@ func TestBindRefuses(t *testing.T) {
 func TestBindNeedsWhatHasNoDefault(t *testing.T) {
 	t.Parallel()
 	r := &Report{Parameters: []Parameter{{Name: "a", Type: ParamDate}, {Name: "b", Type: ParamString, List: true}}}
-	_, err := r.Bind(nil)
-	want := `parameters: a is missing: give a string such as "2006-01-02"; b is missing: give a list, each element a JSON string`
+	_, err := r.Bind(nil, friday)
+	want := `parameters: a is missing: give a string such as "2006-01-02" or "today-30d"; b is missing: give a list, each element a JSON string`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
-	if _, err := (&Report{}).Bind([]byte(`{"x": 1}`)); err == nil || !strings.Contains(err.Error(), "the report has no parameters") {
+	if _, err := (&Report{}).Bind([]byte(`{"x": 1}`), friday); err == nil || !strings.Contains(err.Error(), "the report has no parameters") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestCanonical(t *testing.T) {
 	t.Parallel()
-	got, err := everyType().Canonical([]byte(`{"t": "2024-01-02T03:04:05", "i": "007", "s": "<&>", "l": ["1", 18446744073709551615]}`))
+	got, err := everyType().Canonical([]byte(`{"t": "2024-01-02T03:04:05", "i": "007", "s": "<&>", "l": ["1", 18446744073709551615]}`), friday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,15 +156,15 @@ func TestCanonicalBindsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := everyType()
-		values, err := r.Bind(raw)
+		values, err := r.Bind(raw, friday)
 		if err != nil {
 			t.Fatal(err)
 		}
-		canonical, err := r.Canonical(raw)
+		canonical, err := r.Canonical(raw, friday)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := r.Bind(canonical)
+		again, err := r.Bind(canonical, friday)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestCanonicalBindsTheSame(t *testing.T) {
 		if diff := cmp.Diff(values, decoded); diff != "" || err != nil {
 			t.Errorf("Decode of %s: %s (%v)", canonical, diff, err)
 		}
-		twice, err := r.Canonical(canonical)
+		twice, err := r.Canonical(canonical, friday)
 		if err != nil || string(twice) != string(canonical) {
 			t.Errorf("%s became %s (%v)", canonical, twice, err)
 		}
@@ -185,7 +185,7 @@ func TestCanonicalBindsTheSame(t *testing.T) {
 // A state that another program has changed fails its task.
 func TestDecodeOfChangedParameters(t *testing.T) {
 	t.Parallel()
-	canonical, err := everyType().Canonical([]byte(`{"t": "2024-01-02T03:04:05Z"}`))
+	canonical, err := everyType().Canonical([]byte(`{"t": "2024-01-02T03:04:05Z"}`), friday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,12 +205,12 @@ func FuzzBind(f *testing.F) {
 	f.Add([]byte(`{"s": "\ud800", "f": 1e400}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r := everyType()
-		values, err := r.Bind(raw)
+		values, err := r.Bind(raw, friday)
 		if err != nil {
 			return
 		}
-		canonical, _ := r.Canonical(raw)
-		again, err := r.Bind(canonical)
+		canonical, _ := r.Canonical(raw, friday)
+		again, err := r.Bind(canonical, friday)
 		if err != nil || !cmp.Equal(values, again) {
 			t.Fatalf("%q became %q (%v)", raw, canonical, err)
 		}

@@ -16,8 +16,9 @@ var (
 	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?$`)
 )
 
-// Bind converts one JSON value to the value for a query.
-func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
+// Bind converts one JSON value to the value for a query. A relative date remains a Relative, whose limits are not
+// checked. zone is that of the report.
+func (p Parameter) Bind(raw json.RawMessage, zone string) (any, *Mistake) {
 	raw = bytes.TrimSpace(raw)
 	if string(raw) == "null" {
 		if p.Optional() {
@@ -26,7 +27,7 @@ func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
 		return nil, &Mistake{"null", "Give " + p.wanted()}
 	}
 	if !p.List {
-		return p.one(raw)
+		return p.one(raw, zone)
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
@@ -34,28 +35,45 @@ func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
 	}
 	values := make([]any, len(items))
 	for i, item := range items {
-		value, wrong := p.one(bytes.TrimSpace(item))
+		value, wrong := p.one(bytes.TrimSpace(item), zone)
 		if wrong != nil {
-			return nil, &Mistake{"a list whose element " + strconv.Itoa(i+1) + " is " + wrong.Message, wrong.Remedy}
+			return nil, inElement(i, wrong)
 		}
 		values[i] = value
 	}
 	return values, nil
 }
 
-// one converts a JSON scalar to a value of the parameter's type.
-func (p Parameter) one(raw []byte) (any, *Mistake) {
+// inElement returns the mistake of a list for that of an element.
+func inElement(i int, wrong *Mistake) *Mistake {
+	return &Mistake{"a list whose element " + strconv.Itoa(i+1) + " is " + wrong.Message, wrong.Remedy}
+}
+
+// one converts a JSON scalar to a value that the parameter may have.
+func (p Parameter) one(raw []byte, zone string) (any, *Mistake) {
+	value, wrong := p.typed(raw)
+	if _, later := value.(Relative); !later && wrong == nil {
+		wrong = p.limit(value, zone)
+	}
+	return value, wrong
+}
+
+// typed converts a JSON scalar to a value of the parameter's type.
+func (p Parameter) typed(raw []byte) (any, *Mistake) {
 	var decoded any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // a float64 would lose digits
 	if err := decoder.Decode(&decoded); err != nil {
-		return nil, &Mistake{"not JSON", "Give " + p.Type.wanted()}
+		return nil, &Mistake{"not JSON", "Give " + p.element()}
 	}
-	wrong := &Mistake{"not " + p.Type.noun(), "Give " + p.Type.wanted()}
+	wrong := &Mistake{"not " + p.Type.noun(), "Give " + p.element()}
 	text, isString := decoded.(string)
 	number, isNumber := decoded.(json.Number)
 	if isNumber {
 		text = number.String()
+	}
+	if isString && (p.Type == ParamDate || p.Type == ParamDatetime) && isRelative(text, p.Type) {
+		return Relative(text), nil
 	}
 	switch p.Type {
 	case ParamString:
@@ -173,19 +191,38 @@ func (t ParameterType) noun() string {
 // wanted describes the valid values, for messages.
 func (p Parameter) wanted() string {
 	if p.List {
-		return "a list, each element " + p.Type.wanted()
+		return "a list, each element " + p.element()
 	}
-	return p.Type.wanted()
+	return p.element()
+}
+
+// element describes a valid value, or of a list a valid element.
+func (p Parameter) element() string {
+	text := p.Type.wanted()
+	switch {
+	case len(p.Options) > 0:
+		return "one of " + Listing(p.Options)
+	case p.Minimum != "" && p.Maximum != "":
+		return text + ", from " + p.Minimum + " to " + p.Maximum
+	case p.Minimum != "":
+		return text + ", at least " + p.Minimum
+	case p.Maximum != "":
+		return text + ", at most " + p.Maximum
+	case p.Pattern.String() != "":
+		return text + " that matches " + p.Pattern.String()
+	}
+	return text
 }
 
 // wanted describes the JSON of a valid value.
 func (t ParameterType) wanted() string {
 	return map[ParameterType]string{
-		ParamString:   "a JSON string",
-		ParamInteger:  "a whole number, or a string of its digits",
-		ParamDecimal:  "a number, or a string of it such as \"12.50\"",
-		ParamBoolean:  "true or false",
-		ParamDate:     "a string such as \"2006-01-02\"",
-		ParamDatetime: "a string such as \"2006-01-02 15:04:05\", or with an offset \"2006-01-02T15:04:05+02:00\"",
+		ParamString:  "a JSON string",
+		ParamInteger: "a whole number, or a string of its digits",
+		ParamDecimal: "a number, or a string of it such as \"12.50\"",
+		ParamBoolean: "true or false",
+		ParamDate:    "a string such as \"2006-01-02\" or \"today-30d\"",
+		ParamDatetime: "a string such as \"2006-01-02 15:04:05\", with an offset \"2006-01-02T15:04:05+02:00\", or " +
+			"\"now-6h\"",
 	}[t]
 }

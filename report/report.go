@@ -22,6 +22,8 @@ type Report struct {
 	Retry Retry `yaml:"retry"`
 	// Values that a record passes, by name: a type, or these fields
 	Parameters []Parameter `yaml:"parameters"`
+	// Zone of [relative dates](#relative-dates) in parameters
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
 	// One SELECT over the listeners, which are its tables: see [Fold](#fold)
 	Fold string `yaml:"fold" unset:"see join"`
 	// Short form of a fold: how the rows of the listeners are joined. Required for two or more listeners without a

@@ -77,7 +77,7 @@ func mistaken(f facts, of *report.Report) []string {
 		return nil
 	}
 	var says []string
-	for _, m := range of.Mistakes(f.Parameters) {
+	for _, m := range of.Mistakes(f.Parameters, f.Now) {
 		says = append(says, report.Shorten(m.Name)+" is "+m.Message+". "+m.Remedy+".")
 	}
 	if len(says) == 0 {

@@ -95,7 +95,8 @@ type decision struct {
 }
 
 // decide implements the table "What a push means", line by line. It does no I/O.
-func decide(p *push, grace time.Duration) decision {
+// Relative dates in parameters are computed for now.
+func decide(p *push, grace time.Duration, now time.Time) decision {
 	switch {
 	case p.record == nil && int(p.polls) < len(report.RecordPolls):
 		return p.pollLater("there is no such record yet")
@@ -139,7 +140,7 @@ func decide(p *push, grace time.Duration) decision {
 	if p.record.Unread != nil {
 		return decision{act: actFail, why: p.record.Unread.Error()}
 	}
-	parameters, err := p.report.Canonical(p.record.Parameters)
+	parameters, err := p.report.Canonical(p.record.Parameters, now)
 	if err != nil {
 		return decision{act: actFail, why: err.Error()}
 	}

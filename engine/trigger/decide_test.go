@@ -9,6 +9,25 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
+// TestDecideComputesDates: a job starts with the dates of the moment at which it is decided to start.
+func TestDecideComputesDates(t *testing.T) {
+	t.Parallel()
+	known := &report.Report{Name: "r", TimeZone: "Europe/Berlin", Parameters: []report.Parameter{
+		{Name: "day", Type: report.ParamDate, Default: new(`"today"`)}, {Name: "at", Type: report.ParamDatetime},
+	}}
+	p := &push{id: "1", report: known, record: &engine.Record{
+		ID: "1", Report: "r", Parameters: []byte(`{"at": "now-6h"}`), Status: report.Pending,
+	}}
+	for now, want := range map[time.Time]string{
+		time.Date(2024, 3, 31, 21, 59, 59, 0, time.UTC): `{"at":"2024-03-31T15:59:59Z","day":"2024-03-31"}`,
+		time.Date(2024, 3, 31, 22, 0, 0, 0, time.UTC):   `{"at":"2024-03-31T16:00:00Z","day":"2024-04-01"}`,
+	} {
+		if d := decide(p, time.Minute, now); d.act != actStart || string(d.parameters) != want {
+			t.Errorf("%v: %+v %s", now, d, d.parameters)
+		}
+	}
+}
+
 // TestDecide is the table "What a push means" without its servers: what is hard
 // to bring about there is here.
 func TestDecide(t *testing.T) {
@@ -60,14 +79,14 @@ func TestDecide(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.push.id = "1"
-			d := decide(&c.push, time.Minute)
+			d := decide(&c.push, time.Minute, time.Now())
 			if d.act != c.act || !strings.Contains(d.why, c.why) {
 				t.Errorf("%+v", d)
 			}
 		})
 	}
 	for look, pause := range []time.Duration{time.Second, 5 * time.Second, 25 * time.Second} {
-		if d := decide(&push{id: "1", polls: int64(look)}, time.Minute); d.pause != pause || d.member.Attempt != int64(look)+1 {
+		if d := decide(&push{id: "1", polls: int64(look)}, time.Minute, time.Now()); d.pause != pause || d.member.Attempt != int64(look)+1 {
 			t.Errorf("look %d: %+v", look, d)
 		}
 	}

@@ -153,7 +153,7 @@ func Adopt(
 	if record.Unread != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, record.Unread)
 	}
-	parameters, err := r.Canonical(record.Parameters)
+	parameters, err := r.Canonical(record.Parameters, time.Now())
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
@@ -66,7 +67,7 @@ func (t *Trigger) StartLost(
 		if p.record == nil || p.record.Age < t.Limits.Grace {
 			continue
 		}
-		switch d := decide(p, t.Limits.Grace); {
+		switch d := decide(p, t.Limits.Grace, time.Now()); {
 		case d.act == actIgnore:
 			running = append(running, p.id)
 		case p.isPlaced(delayed) || queued[p.id]:

@@ -113,7 +113,7 @@ func (t *Trigger) handlePushes(ctx context.Context, pushes []*push) {
 	}
 	var start []*push
 	for _, p := range pushes {
-		if d := decide(p, t.Limits.Grace); d.act == actStart {
+		if d := decide(p, t.Limits.Grace, time.Now()); d.act == actStart {
 			p.parameters = d.parameters
 			start = append(start, p)
 		} else {

@@ -171,7 +171,7 @@ func (d *diagnosis) parametersRefused() bool {
 	if d.Record == nil || d.Report == nil {
 		return false
 	}
-	_, err := d.Report.Bind(d.record.Parameters)
+	_, err := d.Report.Bind(d.record.Parameters, d.Now)
 	return err != nil
 }
 

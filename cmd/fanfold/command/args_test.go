@@ -112,3 +112,25 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletionOfParameters: completion offers the parameters of a report, and the options of one.
+func TestCompletionOfParameters(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  chosen:
+    parameters: {tag: {options: [vip, new]}, tag2: {type: integer, options: [7]}, day: date}
+    listeners: {one: {database: db, query: "SELECT :tag AS k, :tag2 AS n FROM DUAL WHERE :day"}}`)
+	// 6 is cobra's word for: no files, and no space after it.
+	for begin, want := range map[string]string{
+		"":       "tag=\ntag2=\nday=\n:6\n",
+		"tag=":   "tag=vip\ntag=new\n:6\n",
+		"tag=n":  "tag=new\n:6\n",
+		"tag2=":  "tag2=7\n:6\n",
+		"day=20": ":6\n",
+	} {
+		out, code := s.fanfold("__complete", "run", "chosen", "--param", begin)
+		if code != exitOK || !strings.HasPrefix(out, want) {
+			t.Errorf("%q: %d %q", begin, code, out)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,17 +88,24 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 	return c
 }
 
-// completeParam completes --param with the parameters of the report on the command line.
+// completeParam completes --param with the parameters of the report on the command line, and their options.
 func (f *flags) completeParam(c *cobra.Command) {
 	err := c.RegisterFlagCompletionFunc("param",
-		func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		func(_ *cobra.Command, args []string, begin string) (words []string, _ cobra.ShellCompDirective) {
 			config, err := process.LoadConfig(f.config, f.kinds)
 			if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
 				for _, p := range config.Reports[args[0]].Parameters {
-					names = append(names, p.Name+"=")
+					if name := p.Name + "="; !strings.HasPrefix(begin, name) {
+						words = append(words, name)
+						continue
+					}
+					for _, option := range p.Options {
+						words = append(words, p.Name+"="+option)
+					}
 				}
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			words = slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begin) })
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		})
 	if err != nil {
 		panic(err) // the flag does not exist
@@ -128,7 +136,7 @@ func parseParameters(r *report.Report, given []string) ([]byte, error) {
 				len(given)))
 		}
 	}
-	values, mistakes := r.Check(object)
+	values, mistakes := r.Check(object, time.Now())
 	for _, m := range mistakes {
 		remedy := strings.ToLower(m.Remedy[:1]) + m.Remedy[1:]
 		switch {

@@ -175,7 +175,7 @@ func TestRunRefuses(t *testing.T) {
 		{[]string{"typed", "--param", "s=a", "--param", "s=b"}, "--param s is given 2 times, but is not a list: give it once"},
 		{[]string{"typed", "--param", "s=a", "--param", "i=1.5"}, "--param i=1.5: it is not an integer: give a whole number"},
 		{[]string{"typed", "--param", "s=a", "--param", "b=yes"}, "--param b=yes: it is not a boolean: give true or false"},
-		{[]string{"typed", "--param", "s=a", "--param", "d=today"}, `--param d=today: it is not a date: give a string such as "2006-01-02"`},
+		{[]string{"typed", "--param", "s=a", "--param", "d=todya"}, `--param d=todya: it is not a date: give a string such as "2006-01-02" or "today-30d"`},
 		{[]string{"typed", "--param", "s=a", "--param", "ids=1", "--param", "ids=x"}, "--param ids=1 x: it is a list whose element 2 is not an integer"},
 		{[]string{"typed", "--param", "s=a", "--param", "idz=1"}, "--param idz: report typed has no such parameter: did you mean ids?"},
 		{[]string{"large", "--param", "s=a"}, "report large has no such parameter: it has no parameters"},
