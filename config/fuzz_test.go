@@ -34,6 +34,8 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("reports: {x: &x {listeners: {a: *x, b: *x}, join: *x, file: *x}}\n"))
+	f.Add([]byte("reports: &r {<<: *r, x: &x {<<: [*x, {<<: *r}], listeners: {<<: *x, a: {<<: *x}}}}\n"))
+	f.Add([]byte(mergeBase))
 	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := decode.NewReader("f.yaml", testEnvironment(), TestKinds.language())

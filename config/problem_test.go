@@ -62,6 +62,12 @@ var badFiles = []struct {
 	{"an unknown field with nothing near", []string{"sink:", "colour: red\nsink:"}},
 	{"a field given twice", []string{"sink:", "sink: gs://x/y\nsink:"}},
 	{"a merge key and a key that is a list", []string{"records: {", "records: {<<: {a: b}, [a]: c, "}},
+	{"merge keys of what is no mapping", []string{"records: {", "records: {<<: x, ", "tasks: \"${TASKS}\"", "<<: [{folds: 1}, 2]", "redis://127.0.0.1:6379/0", "{<<: " + canary + "}"}},
+	{"two merge keys, and one of a list in a list", []string{"records: {", "records: {<<: {a: b}, <<: {c: d}, ", "tasks: \"${TASKS}\"", "<<: [[{folds: 1}]]"}},
+	{"a mapping that merges itself", []string{"limits: {", "limits: &l {<<: [{folds: 3}, *l], "}},
+	{"a merged field that is wrong", []string{"shop.users: {database: main, query: \"SELECT id, name FROM users\"}", "shop.users: &users\n        database: main\n        timeout: soon\n        query: SELECT id, name FROM users", "shop.items: {database: main", "shop.items: {<<: *users"}},
+	{"a merged field that is unknown", []string{"limits: {tasks", "limits: {<<: {fodls: 2}, tasks", "shop.users: {database: main", "shop.users: {<<: &b {databse: main}", "shop.items: {database: main", "shop.items: {<<: *b"}},
+	{"a secret merged to the wrong place", []string{"main: {dsn", "main: &m {dsn", "records: {database", "records: {<<: *m, database"}},
 	{"wrong kinds", []string{"timeout: 2h", "timeout: [2h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
 	{"tags", []string{"timeout: 2h", "timeout: !soon 2h"}},
 

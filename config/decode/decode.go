@@ -106,18 +106,16 @@ func (r decoder) quietly(p Setting, f Field) string {
 	if !p.Given() {
 		return ""
 	}
-	quiet := NewReader("", r.env, r.Language)
+	quiet := p.quietly()
+	at := quiet.find(f.Name)
 	if p.Node.Kind != yaml.MappingNode && f.Is("short") {
-		text, _ := quiet.at(p.Node, "").Text()
-		return text
+		at = quiet
 	}
-	for n := 0; p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
-		if p.Node.Content[n].Value == f.Name {
-			text, _ := quiet.at(p.Node.Content[n+1], "").Text()
-			return text
-		}
+	if !at.Given() {
+		return ""
 	}
-	return ""
+	text, _ := at.Text()
+	return text
 }
 
 // decodeField reads a field of a mapping into v.
