@@ -1,6 +1,7 @@
 package config
 
 import (
+	order "cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -232,6 +233,14 @@ var badFiles = []struct {
 	{"an empty query", []string{"SELECT id, name FROM users", " /* nothing */ "}},
 	{"parentheses", []string{"SELECT id, name FROM users", "SELECT id, (name FROM users"}},
 	{"columns that cannot be read", []string{"SELECT id, name FROM users", "SELECT u.*, 1 + 1 FROM users u"}},
+	{"a query in both places", []string{"shop.users: {database", "shop.users: {query_file: sql/users.sql, database"}},
+	{"files of queries that are no use", []string{"query: \"SELECT id, name FROM users\"", "query_file: users.sql", "query: \"SELECT id, item FROM items WHERE id IN (:shop.orders.id)\"", "query_file: empty", "query: \"SELECT id, total FROM orders WHERE day >= :since\"", "query_file: forbidden"}},
+	{"files of queries that are no text", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/latin1.sql", "query: \"SELECT id, item FROM items WHERE id IN (:shop.orders.id)\"", "query_file: [sql]"}},
+	{"a quote in a file that is not closed", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/quote.sql"}},
+	{"a parenthesis in a file that is not closed", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/open.sql"}},
+	{"two statements in a file", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/two.sql"}},
+	{"names in a file that nothing supplies", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/names-of-nothing.sql"}},
+	{"columns in a file that cannot be read", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/star.sql"}},
 	{"columns of another number", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: [id]"}},
 	{"columns that are not allowed", []string{"SELECT id, name FROM users", "SELECT id, name AS `a#b`, id FROM users"}},
 	{"columns that are no list", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: id"}},
@@ -281,7 +290,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: no Problems but %v", c.name, err)
 			continue
 		}
-		if !slices.IsSortedFunc(problems, func(a, b decode.Problem) int { return a.Line - b.Line }) {
+		if !slices.IsSortedFunc(problems, func(a, b decode.Problem) int { return order.Or(strings.Compare(a.File, b.File), a.Line-b.Line) }) {
 			t.Errorf("%s: not sorted", c.name)
 		}
 		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)

@@ -44,7 +44,7 @@ func (m *mapping) add(p Setting) {
 	first := map[string]int{}
 	var merges []Entry
 	for i := 0; i+1 < len(p.Node.Content); i += 2 {
-		key := p.r.at(p.Node.Content[i], p.path)
+		key := beside(p, p.Node.Content[i], p.path)
 		key.secret = p.secret
 		if !key.isScalar() {
 			m.wrong++
@@ -62,7 +62,7 @@ func (m *mapping) add(p Setting) {
 			continue
 		}
 		first[name] = key.Line
-		value := p.r.at(p.Node.Content[i+1], child(p.path, name))
+		value := beside(p, p.Node.Content[i+1], child(p.path, name))
 		value.secret = p.secret
 		if merge {
 			value.path = p.path
@@ -107,14 +107,14 @@ func (m *mapping) merge(e Entry) {
 	}
 }
 
-// quietly returns the setting for a look that records no problem.
-func (p Setting) quietly() Setting {
+// quietly returns p with a Reader that keeps no problems.
+func quietly(p Setting) Setting {
 	p.r = NewReader("", p.r.env, p.r.Language)
 	return p
 }
 
 // find returns a field of a mapping, or a Setting that is not given.
-func (p Setting) find(name string) Setting {
+func find(p Setting, name string) Setting {
 	if p.Given() && p.Node.Kind == yaml.MappingNode {
 		entries, _ := p.Entries()
 		for _, e := range entries {
@@ -123,7 +123,7 @@ func (p Setting) find(name string) Setting {
 			}
 		}
 	}
-	return Setting{r: p.r}
+	return Setting{r: p.r, from: p.from}
 }
 
 func child(path, name string) string {
@@ -140,7 +140,7 @@ func (p Setting) Size() int {
 		return 0
 	case p.Node.Kind == yaml.MappingNode:
 		m := mapping{given: map[string]bool{}, merged: map[*yaml.Node]bool{}}
-		m.add(p.quietly())
+		m.add(quietly(p))
 		return len(m.found) + m.wrong
 	}
 	return len(p.Node.Content)

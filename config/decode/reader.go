@@ -54,7 +54,8 @@ type Kind struct {
 // Reader reads one file.
 type Reader struct {
 	Language
-	file     string
+	main     *source
+	files    []string
 	env      Environment
 	problems Problems
 	warnings Problems
@@ -70,19 +71,20 @@ func NewReader(file string, env Environment, l Language) *Reader {
 	if env.ReadFile == nil {
 		env.ReadFile = func(string) ([]byte, error) { return nil, errors.New("decode: no files") }
 	}
-	return &Reader{Language: l, file: file, env: env, used: variables{}, sections: map[any]Section{}}
+	return &Reader{Language: l, main: &source{name: file}, files: []string{file}, env: env, used: variables{},
+		sections: map[any]Section{}}
 }
 
 // Defaults sets a struct to the values of an empty file.
 func Defaults(l Language, into any) {
 	r := NewReader("", Environment{}, l)
-	decoder{r}.decodeStruct(Setting{r: r}, reflect.ValueOf(into).Elem())
+	decoder{r}.decodeStruct(Setting{r: r, from: r.main}, reflect.ValueOf(into).Elem())
 }
 
 // Decode reads a file into a struct. False means that the file is not a mapping, and that
 // nothing was read.
 func (r *Reader) Decode(data []byte, into any) bool {
-	top, ok := r.readYAML(data)
+	top, ok := r.readYAML(r.main, data, r.Begin)
 	if ok && top.Node.Kind != yaml.MappingNode {
 		top.Hidden().Problem("not a mapping", r.Begin)
 		ok = false
@@ -92,6 +94,10 @@ func (r *Reader) Decode(data []byte, into any) bool {
 	}
 	return ok
 }
+
+// Files returns the names of the file and of those that belong to it, as messages show them. Files
+// with secrets are not among them, as their names may be secret.
+func (r *Reader) Files() []string { return r.files }
 
 // Problems returns the problems, in the order of the file.
 func (r *Reader) Problems() Problems { return r.used.mask(r.problems.sorted()) }
@@ -107,9 +113,9 @@ func (r *Reader) Uses(variable string) (secrets, others bool) {
 	return false, false
 }
 
-// readYAML reads the YAML, which must be one document.
-func (r *Reader) readYAML(data []byte) (Setting, bool) {
-	top := Setting{r: r, Line: 1, column: 1}
+// readYAML reads the YAML, which must be one document. begin is the remedy if it is empty.
+func (r *Reader) readYAML(from *source, data []byte, begin string) (Setting, bool) {
+	top := Setting{r: r, from: from, Line: 1, column: 1}
 	if !utf8.Valid(data) {
 		top.Line += strings.Count(string(data[:invalidAt(data)]), "\n")
 		top.Problem("not UTF-8 text", "Save the file as UTF-8")
@@ -126,15 +132,15 @@ func (r *Reader) readYAML(data []byte) (Setting, bool) {
 		return top, false
 	}
 	if len(documents) == 0 || len(documents[0].Content) == 0 {
-		top.Problem("the file is empty", r.Begin)
+		top.Problem("the file is empty", begin)
 		return top, false
 	}
 	if len(documents) > 1 {
-		second := r.at(&documents[1], "")
+		second := beside(top, &documents[1], "")
 		second.Problem(fmt.Sprintf("%d YAML documents in one file", len(documents)), "Remove the lines ---")
 		return top, false
 	}
-	return r.at(documents[0].Content[0], ""), true
+	return beside(top, documents[0].Content[0], ""), true
 }
 
 // invalidAt finds the first byte that is not UTF-8.

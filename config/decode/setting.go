@@ -12,13 +12,15 @@ type Setting struct {
 	Node   *yaml.Node // nil if the value is missing
 	Line   int        // from 1
 	r      *Reader
+	from   *source
 	column int
 	path   string
 	secret bool // the value must not be shown
 }
 
-func (r *Reader) at(node *yaml.Node, path string) Setting {
-	p := Setting{r: r, Node: node, Line: node.Line, column: node.Column, path: path}
+// beside returns the setting of a node in the same file as p.
+func beside(p Setting, node *yaml.Node, path string) Setting {
+	p = Setting{r: p.r, from: p.from, Node: node, Line: node.Line, column: node.Column, path: path}
 	if node.Kind == yaml.AliasNode {
 		p.Node = node.Alias
 	}
@@ -55,7 +57,7 @@ func (p Setting) Warn(message, remedy string) {
 
 // found returns a problem, with the value if it is a scalar.
 func (p Setting) found(message, remedy string) Problem {
-	found := Problem{File: p.r.file, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
+	found := Problem{File: p.from.name, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
 	if p.isScalar() && !p.secret {
 		found.Value = p.Node.Value
 	}
@@ -92,7 +94,7 @@ func (p Setting) List() ([]Setting, bool) {
 	}
 	items := make([]Setting, len(p.Node.Content))
 	for i, n := range p.Node.Content {
-		items[i] = p.r.at(n, p.path+"["+strconv.Itoa(i)+"]")
+		items[i] = beside(p, n, p.path+"["+strconv.Itoa(i)+"]")
 		items[i].secret = p.secret
 	}
 	return items, true
@@ -101,7 +103,7 @@ func (p Setting) List() ([]Setting, bool) {
 // Item returns an item of a list, or the value itself if it is not a list.
 func (p Setting) Item(i int) Setting {
 	if items := p.Node.Content; i < len(items) {
-		return p.r.at(items[i], fmt.Sprintf("%s[%d]", p.path, i))
+		return beside(p, items[i], fmt.Sprintf("%s[%d]", p.path, i))
 	}
 	return p
 }
