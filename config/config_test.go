@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +27,20 @@ func testEnvironment() decode.Environment {
 	variables := map[string]string{"USER_DB_PASSWORD": canary, "TASKS": "8", "EMPTY": "", "INJECTED": "a, b: {c: d}\n- e"}
 	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary, "ca.pem": authority}
 	maps.Copy(files, sqlFiles)
+	maps.Copy(files, moreFiles)
 	return decode.Environment{
+		Glob: func(pattern string) ([]string, error) {
+			var found []string
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				switch ok, err := path.Match(pattern, name); {
+				case err != nil:
+					return nil, err
+				case ok:
+					found = append(found, name)
+				}
+			}
+			return found, nil
+		},
 		Lookup: func(name string) (string, bool) {
 			value, ok := variables[name]
 			return value, ok

@@ -36,6 +36,11 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("reports: {x: &x {listeners: {a: *x, b: *x}, join: *x, file: *x}}\n"))
 	f.Add([]byte("reports: &r {<<: *r, x: &x {<<: [*x, {<<: *r}], listeners: {<<: *x, a: {<<: *x}}}}\n"))
 	f.Add([]byte(mergeBase))
+	for _, c := range badIncludes {
+		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(includeBase)))
+	}
+	f.Add([]byte(includeBase))
+	f.Add([]byte("include: [more/*.yaml, '*', more/good.yaml]\n" + base))
 	for name := range sqlFiles {
 		f.Add([]byte(strings.Replace(base, `query: "SELECT id, name FROM users"`, "query_file: "+name, 1)))
 	}
@@ -65,8 +70,9 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, p := range problems {
 			if p.File != "f.yaml" {
-				lines := strings.Count(sqlFiles[p.File], "\n")
-				if _, ok := sqlFiles[p.File]; !ok || p.Line < 1 || p.Line > 1+lines || p.Column < 1 || p.Message == "" {
+				text, err := testEnvironment().ReadFile(p.File)
+				lines := strings.Count(string(text), "\n")
+				if err != nil || p.Line < 1 || p.Line > 1+lines || p.Column < 1 || p.Message == "" {
 					t.Errorf("no place in a file: %#v", p)
 				}
 				continue

@@ -147,6 +147,7 @@ func (r decoder) decodeField(s Section, f Field, v reflect.Value) {
 		r.decodeMap(s, at, f, v)
 	case at.Given():
 		r.decode(at, v, f.Tag)
+	case f.Is("need") && r.partial && f.Is("included"): // it may be in a file that could not be read
 	case f.Is("need"):
 		remedy := f.Tag.Get("need")
 		if inFile != "" {

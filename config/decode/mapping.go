@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -16,13 +16,35 @@ type Entry struct {
 // Entries returns the entries of a mapping in the file's order, and after them those that it merges
 // with the key <<. Null is an empty mapping.
 func (p Setting) Entries() ([]Entry, bool) {
-	if !p.IsNull() && p.Node.Kind != yaml.MappingNode {
-		p.Problem("not a mapping", "Write fields with their values: {name: value}")
-		return nil, false
+	all, _, ok := entries(p)
+	return all, ok
+}
+
+// entries returns the entries of a mapping and of what included files add to it, and the number of keys
+// with a problem.
+func entries(p Setting) (all []Entry, wrong int, ok bool) {
+	first := map[string]Entry{}
+	for _, part := range append([]Setting{p}, p.more...) {
+		part.secret = part.secret || p.secret
+		if !part.IsNull() && part.Node.Kind != yaml.MappingNode {
+			part.Problem("not a mapping", "Write fields with their values: {name: value}")
+			return all, wrong, false
+		}
+		m := mapping{given: map[string]bool{}, merged: map[*yaml.Node]bool{}}
+		m.add(part)
+		wrong += m.wrong
+		for _, e := range m.found {
+			if was, twice := first[e.Name]; twice {
+				wrong++
+				e.Key.path = e.parent
+				e.Key.Problem("given twice, first "+e.Key.PlaceOf(was.Key), "Remove one of them")
+				continue
+			}
+			first[e.Name] = e
+			all = append(all, e)
+		}
 	}
-	m := mapping{given: map[string]bool{}, merged: map[*yaml.Node]bool{}}
-	m.add(p)
-	return m.found, true
+	return all, wrong, true
 }
 
 // mapping collects the entries of a mapping.
@@ -41,7 +63,7 @@ func (m *mapping) add(p Setting) {
 	}
 	m.merged[p.Node] = true
 	defer func() { m.merged[p.Node] = false }()
-	first := map[string]int{}
+	first := map[string]Setting{}
 	var merges []Entry
 	for i := 0; i+1 < len(p.Node.Content); i += 2 {
 		key := beside(p, p.Node.Content[i], p.path)
@@ -52,16 +74,16 @@ func (m *mapping) add(p Setting) {
 			continue
 		}
 		name, merge := key.Node.Value, key.Node.Tag == "!!merge"
-		if line, twice := first[name]; twice {
+		if was, twice := first[name]; twice {
 			m.wrong++
 			remedy := "Remove one of them"
 			if merge {
 				remedy = "Write one list: <<: [*one, *another]"
 			}
-			key.Problem(fmt.Sprintf("given twice, first in line %d", line), remedy)
+			key.Problem("given twice, first "+key.PlaceOf(was), remedy)
 			continue
 		}
-		first[name] = key.Line
+		first[name] = key
 		value := beside(p, p.Node.Content[i+1], child(p.path, name))
 		value.secret = p.secret
 		if merge {
@@ -110,6 +132,10 @@ func (m *mapping) merge(e Entry) {
 // quietly returns p with a Reader that keeps no problems.
 func quietly(p Setting) Setting {
 	p.r = NewReader("", p.r.env, p.r.Language)
+	p.more = slices.Clone(p.more)
+	for i := range p.more {
+		p.more[i].r = p.r
+	}
 	return p
 }
 
@@ -139,9 +165,8 @@ func (p Setting) Size() int {
 	case p.Node == nil:
 		return 0
 	case p.Node.Kind == yaml.MappingNode:
-		m := mapping{given: map[string]bool{}, merged: map[*yaml.Node]bool{}}
-		m.add(quietly(p))
-		return len(m.found) + m.wrong
+		all, wrong, _ := entries(quietly(p))
+		return len(all) + wrong
 	}
 	return len(p.Node.Content)
 }

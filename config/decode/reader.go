@@ -19,6 +19,9 @@ type Environment struct {
 	// ReadFile returns the content of a file that a field names. A relative name is
 	// relative to the folder of the configuration file. Nil means that no file exists.
 	ReadFile func(name string) ([]byte, error)
+	// Glob returns the names of the files that match a pattern, sorted, for ReadFile. Its error means
+	// that the pattern is wrong. Nil means that no file exists.
+	Glob func(pattern string) ([]string, error)
 }
 
 // Language defines the types and forms of the values of a file, besides those that every
@@ -56,6 +59,7 @@ type Reader struct {
 	Language
 	main     *source
 	files    []string
+	partial  bool // a file that it includes could not be read
 	env      Environment
 	problems Problems
 	warnings Problems
@@ -71,6 +75,9 @@ func NewReader(file string, env Environment, l Language) *Reader {
 	if env.ReadFile == nil {
 		env.ReadFile = func(string) ([]byte, error) { return nil, errors.New("decode: no files") }
 	}
+	if env.Glob == nil {
+		env.Glob = func(string) ([]string, error) { return nil, nil }
+	}
 	return &Reader{Language: l, main: &source{name: file}, files: []string{file}, env: env, used: variables{},
 		sections: map[any]Section{}}
 }
@@ -81,7 +88,7 @@ func Defaults(l Language, into any) {
 	decoder{r}.decodeStruct(Setting{r: r, from: r.main}, reflect.ValueOf(into).Elem())
 }
 
-// Decode reads a file into a struct. False means that the file is not a mapping, and that
+// Decode reads a file, and those that it includes, into a struct. False means that the file is not a mapping, and that
 // nothing was read.
 func (r *Reader) Decode(data []byte, into any) bool {
 	top, ok := r.readYAML(r.main, data, r.Begin)
@@ -90,7 +97,11 @@ func (r *Reader) Decode(data []byte, into any) bool {
 		ok = false
 	}
 	if ok {
-		decoder{r}.decodeStruct(top, reflect.ValueOf(into).Elem())
+		v := reflect.ValueOf(into).Elem()
+		before := len(r.problems)
+		top.more = r.included(top, Fields(v.Type()))
+		r.partial = len(r.problems) > before
+		decoder{r}.decodeStruct(top, v)
 	}
 	return ok
 }

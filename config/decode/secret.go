@@ -5,7 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold/report"
@@ -22,6 +24,47 @@ var (
 	errNotRegular = errors.New("decode: not a regular file")
 	errTooLarge   = errors.New("decode: too large")
 )
+
+// Folder returns the files of an Environment. Relative names are relative to a folder.
+func Folder(folder string) Environment {
+	in := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(folder, name)
+	}
+	return Environment{
+		ReadFile: func(name string) ([]byte, error) { return ReadFile(in(name)) },
+		Glob:     func(pattern string) ([]string, error) { return glob(folder, pattern) },
+	}
+}
+
+// special are the characters of a pattern that have a meaning.
+var special = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// glob finds the files that match a pattern. As in a shell, * and ? do not match a dot at the beginning: files of
+// editors begin with one.
+func glob(folder, pattern string) ([]string, error) {
+	relative := !filepath.IsAbs(pattern)
+	if relative {
+		pattern = filepath.Join(special.Replace(folder), pattern)
+	}
+	found, err := filepath.Glob(pattern)
+	var names []string
+	for _, name := range found {
+		if strings.HasPrefix(filepath.Base(name), ".") && !strings.HasPrefix(filepath.Base(pattern), ".") {
+			continue
+		}
+		if relative {
+			if name, err = filepath.Rel(folder, name); err != nil {
+				return nil, err
+			}
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, err
+}
 
 // ReadFile is a ReadFile of Environment. It reads regular files up to 1 MB: a device or a pipe may
 // never end.

@@ -15,7 +15,8 @@ type Setting struct {
 	from   *source
 	column int
 	path   string
-	secret bool // the value must not be shown
+	secret bool      // the value must not be shown
+	more   []Setting // mappings of included files, whose entries are as if they were in this one
 }
 
 // beside returns the setting of a node in the same file as p.
@@ -62,6 +63,14 @@ func (p Setting) found(message, remedy string) Problem {
 		found.Value = p.Node.Value
 	}
 	return found
+}
+
+// PlaceOf says where another setting is, for a message here: in line 3, or in orders.yaml:3.
+func (p Setting) PlaceOf(other Setting) string {
+	if p.from == other.from {
+		return fmt.Sprintf("in line %d", other.Line)
+	}
+	return fmt.Sprintf("in %s:%d", other.from.name, other.Line)
 }
 
 // Text reads a scalar and expands its variables. If it returns false, it has recorded a
