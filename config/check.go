@@ -52,8 +52,9 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	}
 	for i := range f.APIs {
 		a := &f.APIs[i]
-		if _, taken := c.Databases[a.Name]; taken {
-			k.Of(a).Problem("a database has the same name", "Rename the API")
+		if n := slices.IndexFunc(f.Databases, func(d databaseFields) bool { return d.Name == a.Name }); n >= 0 {
+			s, of := k.Of(a), k.Of(&f.Databases[n])
+			s.Problem("a database has the same name, "+s.PlaceOf(of.Setting), "Rename the API")
 		} else {
 			of := k.checkAPI(a)
 			c.APIs[a.Name] = a.API

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/query"
@@ -26,7 +27,7 @@ func (d folding) check() bool {
 		return false
 	}
 	problem := func(p parse.Position, message, remedy string) {
-		at.Inside(p.Line, p.Column).Problem(message, remedy)
+		decode.Inside(at, p.Line, p.Column).Problem(message, remedy)
 	}
 	declared := fold.Parameters(d.Parameters, nil)
 	plan, err := fold.NamesOf(d.Report, func(name string) ([]value.Value, value.Type, bool, bool) {

@@ -43,8 +43,8 @@ func (d *draft) addListener(f *listenerFields) {
 	if first, ok := d.readers[l.Name]; !ok {
 		d.readers[l.Name] = l
 	} else if (first.Kind == report.External) != (l.Kind == report.External) {
-		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read the same stream",
-			l.Name, l.Kind, first.Kind, first.f.Line),
+		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s %s: both would read the same stream",
+			l.Name, l.Kind, first.Kind, s.PlaceOf(first.Setting)),
 			"Rename one of them")
 	}
 	d.listeners = append(d.listeners, l)

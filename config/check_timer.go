@@ -21,8 +21,8 @@ func (k *checker) checkTimer(i int) {
 	for n := range i {
 		other := &k.f.Timers[n]
 		if s.Has("key") && k.Of(other).Has("key") && other.Key.Prefix() == t.Key.Prefix() {
-			s.Problem(fmt.Sprintf("the text before the first {name} is the same as in %s in line %d: %q", other.Name,
-				other.Line, t.Key.Prefix()),
+			s.Problem(fmt.Sprintf("the text before the first {name} is the same as in %s %s: %q", other.Name,
+				s.PlaceOf(k.Of(other).Setting), t.Key.Prefix()),
 				"Begin every key with a different text")
 		}
 	}

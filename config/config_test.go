@@ -4,7 +4,10 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +26,21 @@ var authority string
 func testEnvironment() decode.Environment {
 	variables := map[string]string{"USER_DB_PASSWORD": canary, "TASKS": "8", "EMPTY": "", "INJECTED": "a, b: {c: d}\n- e"}
 	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary, "ca.pem": authority}
+	maps.Copy(files, sqlFiles)
+	maps.Copy(files, moreFiles)
 	return decode.Environment{
+		Glob: func(pattern string) ([]string, error) {
+			var found []string
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				switch ok, err := path.Match(pattern, name); {
+				case err != nil:
+					return nil, err
+				case ok:
+					found = append(found, name)
+				}
+			}
+			return found, nil
+		},
 		Lookup: func(name string) (string, bool) {
 			value, ok := variables[name]
 			return value, ok
@@ -69,6 +86,7 @@ func TestLoad(t *testing.T) {
 		},
 		Sink:   report.Sink{URL: "gs://reports/exports"},
 		Admin:  "127.0.0.1:9464",
+		Files:  []string{"good.yaml"},
 		Traces: report.Traces{URL: "http://127.0.0.1:4318", Sample: 0.25, Timeout: 5 * time.Second, Queue: 2048, Headers: map[string]report.Secret{"Authorization": canary}},
 		Limits: report.Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
 		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"},

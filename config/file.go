@@ -12,12 +12,15 @@ import (
 
 // file is the whole file.
 type file struct {
+	// Files with more `databases`, `apis`, `reports` and `timers`: names, or patterns such as `reports/*.yaml`. See
+	// [More files](#more-files)
+	Include []string `yaml:"include" include:"" one:"" min:"1" unset:"none"`
 	// Redis or Valkey server: its URL, or these fields
 	Redis redisFields `yaml:"redis" secret:"" need:"Write redis: redis://host:port/db, or redis: {sentinel: …}"`
 	// Databases of the records and of listeners, by name
-	Databases []databaseFields `yaml:"databases" min:"1" secret:"" need:"Add the database of the records, and those that listeners query"`
+	Databases []databaseFields `yaml:"databases" included:"" min:"1" secret:"" need:"Add the database of the records, and those that listeners query"`
 	// HTTP APIs that listeners request, by name: see [API sources](../guides/api-sources.md#apis)
-	APIs []apiFields `yaml:"apis"`
+	APIs []apiFields `yaml:"apis" included:""`
 	// The table of the records
 	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
 	// Where files go: a URL, or these fields. See [Sink](#sink)
@@ -36,9 +39,9 @@ type file struct {
 	// OpenTelemetry collector that receives a trace of every job: see [Traces](metrics.md#traces)
 	Traces tracesFields `yaml:"traces"`
 	// Reports, by name
-	Reports []reportFields `yaml:"reports" min:"1" need:"Define at least one report"`
+	Reports []reportFields `yaml:"reports" included:"" min:"1" need:"Define at least one report"`
 	// Timers, by name: see [Timers](#timers)
-	Timers []report.Timer `yaml:"timers"`
+	Timers []report.Timer `yaml:"timers" included:""`
 }
 
 type redisFields struct {

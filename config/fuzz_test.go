@@ -34,6 +34,16 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("reports: {x: &x {listeners: {a: *x, b: *x}, join: *x, file: *x}}\n"))
+	f.Add([]byte("reports: &r {<<: *r, x: &x {<<: [*x, {<<: *r}], listeners: {<<: *x, a: {<<: *x}}}}\n"))
+	f.Add([]byte(mergeBase))
+	for _, c := range badIncludes {
+		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(includeBase)))
+	}
+	f.Add([]byte(includeBase))
+	f.Add([]byte("include: [more/*.yaml, '*', more/good.yaml]\n" + base))
+	for name := range sqlFiles {
+		f.Add([]byte(strings.Replace(base, `query: "SELECT id, name FROM users"`, "query_file: "+name, 1)))
+	}
 	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := decode.NewReader("f.yaml", testEnvironment(), TestKinds.language())
@@ -59,6 +69,14 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("no Problems but %v", err)
 		}
 		for _, p := range problems {
+			if p.File != "f.yaml" {
+				text, err := testEnvironment().ReadFile(p.File)
+				lines := strings.Count(string(text), "\n")
+				if err != nil || p.Line < 1 || p.Line > 1+lines || p.Column < 1 || p.Message == "" {
+					t.Errorf("no place in a file: %#v", p)
+				}
+				continue
+			}
 			if p.Line < 1 || p.Line > 2+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") || p.Column < 1 || p.Message == "" {
 				t.Errorf("no place in the file: %#v", p)
 			}

@@ -92,6 +92,8 @@ func TestHash(t *testing.T) {
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
 		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    paused_deadline: waits"},
 		{rowOthers, "a timeout that is too short", "timeout: 2h", "timeout: 2h\n    strict_timeout: false"},
+		{rowDefault, "a query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/users.sql"},
+		{rowListeners, "another query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/names.sql"},
 		{rowListeners, "the name of a listener", "shop.users", "shop.people"},
 		{rowAround, "the password", "${USER_DB_PASSWORD}", "another"},
 		{rowJoin, "the key of a join", "type: left}", "type: left, key: name}"},

@@ -25,6 +25,7 @@ type Config struct {
 	Traces      report.Traces // without URL: off
 	Reports     map[string]*report.Report
 	Timers      report.Timers   // the longest prefix first
+	Files       []string        // that were read, as messages show them: this one first, without those of secrets
 	Warnings    decode.Problems // settings that work, but probably not as intended
 }
 
@@ -67,6 +68,6 @@ func load(r *decode.Reader, kinds Kinds, data []byte) (*Config, error) {
 	if problems := r.Problems(); len(problems) > 0 {
 		return nil, problems
 	}
-	c.Warnings = r.Warnings()
+	c.Warnings, c.Files = r.Warnings(), r.Files()
 	return c, nil
 }

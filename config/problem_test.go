@@ -1,6 +1,7 @@
 package config
 
 import (
+	order "cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -62,6 +63,12 @@ var badFiles = []struct {
 	{"an unknown field with nothing near", []string{"sink:", "colour: red\nsink:"}},
 	{"a field given twice", []string{"sink:", "sink: gs://x/y\nsink:"}},
 	{"a merge key and a key that is a list", []string{"records: {", "records: {<<: {a: b}, [a]: c, "}},
+	{"merge keys of what is no mapping", []string{"records: {", "records: {<<: x, ", "tasks: \"${TASKS}\"", "<<: [{folds: 1}, 2]", "redis://127.0.0.1:6379/0", "{<<: " + canary + "}"}},
+	{"two merge keys, and one of a list in a list", []string{"records: {", "records: {<<: {a: b}, <<: {c: d}, ", "tasks: \"${TASKS}\"", "<<: [[{folds: 1}]]"}},
+	{"a mapping that merges itself", []string{"limits: {", "limits: &l {<<: [{folds: 3}, *l], "}},
+	{"a merged field that is wrong", []string{"shop.users: {database: main, query: \"SELECT id, name FROM users\"}", "shop.users: &users\n        database: main\n        timeout: soon\n        query: SELECT id, name FROM users", "shop.items: {database: main", "shop.items: {<<: *users"}},
+	{"a merged field that is unknown", []string{"limits: {tasks", "limits: {<<: {fodls: 2}, tasks", "shop.users: {database: main", "shop.users: {<<: &b {databse: main}", "shop.items: {database: main", "shop.items: {<<: *b"}},
+	{"a secret merged to the wrong place", []string{"main: {dsn", "main: &m {dsn", "records: {database", "records: {<<: *m, database"}},
 	{"wrong kinds", []string{"timeout: 2h", "timeout: [2h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
 	{"tags", []string{"timeout: 2h", "timeout: !soon 2h"}},
 
@@ -248,6 +255,14 @@ var badFiles = []struct {
 	{"an empty query", []string{"SELECT id, name FROM users", " /* nothing */ "}},
 	{"parentheses", []string{"SELECT id, name FROM users", "SELECT id, (name FROM users"}},
 	{"columns that cannot be read", []string{"SELECT id, name FROM users", "SELECT u.*, 1 + 1 FROM users u"}},
+	{"a query in both places", []string{"shop.users: {database", "shop.users: {query_file: sql/users.sql, database"}},
+	{"files of queries that are no use", []string{"query: \"SELECT id, name FROM users\"", "query_file: users.sql", "query: \"SELECT id, item FROM items WHERE id IN (:shop.orders.id)\"", "query_file: empty", "query: \"SELECT id, total FROM orders WHERE day >= :since\"", "query_file: forbidden"}},
+	{"files of queries that are no text", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/latin1.sql", "query: \"SELECT id, item FROM items WHERE id IN (:shop.orders.id)\"", "query_file: [sql]"}},
+	{"a quote in a file that is not closed", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/quote.sql"}},
+	{"a parenthesis in a file that is not closed", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/open.sql"}},
+	{"two statements in a file", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/two.sql"}},
+	{"names in a file that nothing supplies", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/names-of-nothing.sql"}},
+	{"columns in a file that cannot be read", []string{"query: \"SELECT id, name FROM users\"", "query_file: sql/star.sql"}},
 	{"columns of another number", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: [id]"}},
 	{"columns that are not allowed", []string{"SELECT id, name FROM users", "SELECT id, name AS `a#b`, id FROM users"}},
 	{"columns that are no list", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: id"}},
@@ -308,7 +323,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: no Problems but %v", c.name, err)
 			continue
 		}
-		if !slices.IsSortedFunc(problems, func(a, b decode.Problem) int { return a.Line - b.Line }) {
+		if !slices.IsSortedFunc(problems, func(a, b decode.Problem) int { return order.Or(strings.Compare(a.File, b.File), a.Line-b.Line) }) {
 			t.Errorf("%s: not sorted", c.name)
 		}
 		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)

@@ -155,7 +155,7 @@ func named(items object, tag reflect.StructTag) object {
 	if items == nil {
 		mapping["additionalProperties"] = true
 	}
-	if tag.Get("min") != "" {
+	if _, elsewhere := tag.Lookup("included"); tag.Get("min") != "" && !elsewhere {
 		mapping["minProperties"] = 1
 	}
 	return mapping
@@ -224,6 +224,9 @@ func (s *schema) mapping(parts ...part) object {
 			case f.Is("need") && file != "":
 				either = append(either,
 					object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{file}}}})
+			case f.Is("need") && f.Is("included"):
+				either = append(either,
+					object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{"include"}}}})
 			case f.Is("need"), f.Tag.Get("unset") == "required":
 				required = append(required, f.Name)
 			}

@@ -2,10 +2,12 @@ package config
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,12 +81,8 @@ func plain(n *yaml.Node) any {
 		}
 		return list
 	case yaml.MappingNode:
-		object := map[string]any{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if value := plain(n.Content[i+1]); value != nil {
-				object[n.Content[i].Value] = value
-			}
-		}
+		object := fields(n)
+		maps.DeleteFunc(object, func(_ string, value any) bool { return value == nil })
 		return object
 	}
 	switch n.Tag {
@@ -99,6 +97,31 @@ func plain(n *yaml.Node) any {
 		return value
 	}
 	return n.Value
+}
+
+// fields returns the values of a mapping, nulls and merged ones included. Its own values win, then those of
+// an earlier merge.
+func fields(n *yaml.Node) map[string]any {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	own, merged := map[string]any{}, map[string]any{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag != "!!merge" {
+			own[key.Value] = plain(value)
+			continue
+		}
+		from := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			from = value.Content
+		}
+		for _, base := range slices.Backward(from) {
+			maps.Copy(merged, fields(base))
+		}
+	}
+	maps.Copy(merged, own)
+	return merged
 }
 
 func TestSchemaTakesWhatLoadTakes(t *testing.T) {

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fanfold/fanfold/config/kind"
@@ -12,7 +13,7 @@ type Fields struct {
 	// Name of one of `databases`
 	Database string `yaml:"database" unset:"required" json:"-"`
 	// One SELECT, with `:parameter` and `:listener.column`
-	Text string `yaml:"query" need:"Add the SELECT that this listener runs" json:"Query"`
+	Text string `yaml:"query" file:"query_file" need:"Add the SELECT that this listener runs" json:"Query"`
 	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an
 	// expression without alias
 	Columns []string `yaml:"columns" unset:"as in the SELECT" json:"-"`
@@ -29,13 +30,16 @@ func (d *Dialect) Read(l *kind.Listener) {
 	}
 	query, err := d.Parse(f.Text)
 	if err != nil {
+		if wrong, ok := errors.AsType[*mistake](err); ok {
+			at = at.Within(wrong.offset)
+		}
 		at.Problem(err.Error(), "")
 		return
 	}
 	f.Query, l.Whole = query, true
 	for _, name := range query.Names() {
 		l.Uses = append(l.Uses, kind.Use{Name: name, List: query.Listed(name),
-			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at})
+			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at.Within(query.offset(name))})
 	}
 	selected, known := query.SelectList()
 	l.Columns = f.Columns

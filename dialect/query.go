@@ -65,40 +65,42 @@ func (q Query) Listed(name string) bool {
 // oneStatement proves that the tokens are one statement that only reads data.
 func (d *Dialect) oneStatement(tokens []token) error {
 	var first, end token
-	depth := 0
+	var open []int // offsets of the parentheses
+	next, begin := 0, 0
+	wrong := func(at int, format string, args ...any) error { return &mistake{fmt.Errorf(format, args...), at} }
 	for _, t := range tokens {
-		if t.kind == tokenSpace {
+		at := next
+		if next += len(t.text); t.kind == tokenSpace {
 			continue
 		}
 		if first.text == "" {
-			first = t
+			first, begin = t, at
 		}
 		switch {
 		case end.text != "":
-			return fmt.Errorf("more than one statement (at %q)", "; "+t.text)
+			return wrong(at, "more than one statement (at %q)", "; "+t.text)
 		case t.is(";"):
 			end = t
 		case t.is("?") && !d.Dollars, t.kind == tokenPunct && t.text[0] == '$':
-			return fmt.Errorf("a %s has no value: write :name, and declare name in the report's parameters", t.text)
+			return wrong(at, "a %s has no value: write :name, and declare name in the report's parameters", t.text)
 		case t.is("INTO"):
-			return errors.New("the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
+			return wrong(at, "the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
 		case t.is("("):
-			depth++
+			open = append(open, at)
+		case t.is(")") && len(open) == 0:
+			return wrong(at, "a ) has no matching (")
 		case t.is(")"):
-			depth--
-		}
-		if depth < 0 {
-			return errors.New("a ) has no matching (")
+			open = open[:len(open)-1]
 		}
 	}
 	switch {
 	case first.text == "" || first.is(";"):
-		return errors.New("the query is empty")
+		return wrong(begin, "the query is empty")
 	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
-		return fmt.Errorf("the query begins with %s: it must begin with SELECT, WITH or (",
+		return wrong(begin, "the query begins with %s: it must begin with SELECT, WITH or (",
 			report.ShortenTo(first.text, 20))
-	case depth > 0:
-		return errors.New("a ( has no matching )")
+	case len(open) > 0:
+		return wrong(open[len(open)-1], "a ( has no matching )")
 	}
 	return nil
 }
@@ -113,6 +115,18 @@ func (q Query) Names() []string {
 		}
 	}
 	return names
+}
+
+// offset returns the byte where a parameter stands first.
+func (q Query) offset(name string) int {
+	at := 0
+	for i, n := range q.names {
+		if at += len(q.texts[i]); n == name {
+			break
+		}
+		at += len(":" + n)
+	}
+	return at
 }
 
 // Uses returns how often a parameter occurs.

@@ -31,6 +31,15 @@ func (t token) is(text string) bool {
 	return (t.kind == tokenWord || t.kind == tokenPunct) && strings.EqualFold(t.text, text)
 }
 
+// mistake is what is wrong with a query, and the byte where it is.
+type mistake struct {
+	error
+	offset int
+}
+
+// Unwrap returns the error without its place.
+func (m *mistake) Unwrap() error { return m.error }
+
 var (
 	errOpenQuote   = errors.New("a quote is not closed")
 	errOpenComment = errors.New("a comment is not closed")
@@ -44,7 +53,7 @@ func (d *Dialect) tokenize(text string) ([]token, error) {
 		kind, n, err := d.next(rest)
 		if err != nil {
 			at := len(text) - len(rest)
-			return nil, fmt.Errorf("%w (at %q)", err, report.ShortenTo(text[at:], 20))
+			return nil, &mistake{fmt.Errorf("%w (at %q)", err, report.ShortenTo(text[at:], 20)), at}
 		}
 		tokens = append(tokens, token{kind, rest[:n]})
 		rest = rest[n:]

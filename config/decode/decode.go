@@ -106,18 +106,16 @@ func (r decoder) quietly(p Setting, f Field) string {
 	if !p.Given() {
 		return ""
 	}
-	quiet := NewReader("", r.env, r.Language)
+	quiet := quietly(p)
+	at := find(quiet, f.Name)
 	if p.Node.Kind != yaml.MappingNode && f.Is("short") {
-		text, _ := quiet.at(p.Node, "").Text()
-		return text
+		at = quiet
 	}
-	for n := 0; p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
-		if p.Node.Content[n].Value == f.Name {
-			text, _ := quiet.at(p.Node.Content[n+1], "").Text()
-			return text
-		}
+	if !at.Given() {
+		return ""
 	}
-	return ""
+	text, _ := at.Text()
+	return text
 }
 
 // decodeField reads a field of a mapping into v.
@@ -127,20 +125,29 @@ func (r decoder) decodeField(s Section, f Field, v reflect.Value) {
 	}
 	at, inFile := s.Get(f.Name), f.Tag.Get("file")
 	at.secret = at.secret || f.Is("secret") || f.Type == secretType
-	file := s.Get(inFile).fileName()
+	file := fileName{s.Get(inFile)}
+	if at.secret {
+		file = file.hidden()
+	}
 	switch null := s.Raw(f.Name); {
 	case isOptional(f.Type) && null.IsNull() && null.Node.Value != "":
 		null.Problem("YAML reads this as null, not as a text", fmt.Sprintf("Write %s: %q", f.Name, null.Node.Value))
 	case inFile != "" && file.Given() && at.Given():
 		file.Problem("both "+f.Name+" and "+inFile+" are set", "Remove one of them")
+	case inFile != "" && file.Given() && !at.secret:
+		if inside, ok := file.text(); ok {
+			s.fields[f.Name] = inside // the place of problems with the value
+			r.set(inside, v, inside.Node.Value, f.Tag)
+		}
 	case inFile != "" && file.Given():
 		if text, ok := file.content(); ok {
-			r.set(file, v, text, f.Tag)
+			r.set(file.Setting, v, text, f.Tag)
 		}
 	case at.Given() && f.Type.Kind() == reflect.Map:
 		r.decodeMap(s, at, f, v)
 	case at.Given():
 		r.decode(at, v, f.Tag)
+	case f.Is("need") && r.partial && f.Is("included"): // it may be in a file that could not be read
 	case f.Is("need"):
 		remedy := f.Tag.Get("need")
 		if inFile != "" {
@@ -159,7 +166,7 @@ func (r decoder) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
 	case t == settingType:
 		v.Set(reflect.ValueOf(p))
 	case t == contentType:
-		if text, ok := p.fileName().content(); ok {
+		if text, ok := (fileName{p}).hidden().content(); ok {
 			v.SetString(text)
 		}
 	case isOptional(t):

@@ -29,6 +29,8 @@
 //	choice   the field, of type any, holds a pointer to the own fields of a kind of this table. They
 //	         are the value of the field with the name of the kind; a file should have one of them
 //	raw      the field is not decoded; read it from Section.Raw
+//	include  the field lists names and patterns of files that are read with this one
+//	included the field, a mapping by names, may also stand in these files, with other names
 //	types    the JSON types of a Setting, for the schema
 //
 // A report.Secret is always secret, a Content names a file with a secret, and a Setting is a

@@ -15,7 +15,7 @@ import (
 // in the file, with variables unexpanded. (Messages show the names in a query, so do
 // not put a password into a query.)
 type Problem struct {
-	File    string // as given to NewReader
+	File    string // as given to NewReader; of another file, with its folder
 	Line    int    // from 1
 	Column  int    // from 1
 	Path    string // such as reports.payments.stages[0].listeners[1].query; empty for the whole file
@@ -24,7 +24,7 @@ type Problem struct {
 	Remedy  string // may be empty
 }
 
-// Problems are all problems of a file, sorted by line. It is an error.
+// Problems are all problems of a file and of those that it names, sorted by file and line. It is an error.
 type Problems []Problem
 
 // Error returns the problem in one line:
@@ -64,11 +64,11 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// sorted returns the problems in the order of the file, without duplicates, which a
+// sorted returns the problems in the order of the files and their lines, without duplicates, which a
 // repeated use of an anchor causes.
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(ps)
 }

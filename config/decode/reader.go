@@ -19,6 +19,9 @@ type Environment struct {
 	// ReadFile returns the content of a file that a field names. A relative name is
 	// relative to the folder of the configuration file. Nil means that no file exists.
 	ReadFile func(name string) ([]byte, error)
+	// Glob returns the names of the files that match a pattern, sorted, for ReadFile. Its error means
+	// that the pattern is wrong. Nil means that no file exists.
+	Glob func(pattern string) ([]string, error)
 }
 
 // Language defines the types and forms of the values of a file, besides those that every
@@ -54,9 +57,10 @@ type Kind struct {
 // Reader reads one file.
 type Reader struct {
 	Language
-	file     string
+	main     *source
+	files    []string
+	partial  bool // a file that it includes could not be read
 	env      Environment
-	data     []byte // of the file
 	problems Problems
 	warnings Problems
 	used     variables
@@ -71,28 +75,40 @@ func NewReader(file string, env Environment, l Language) *Reader {
 	if env.ReadFile == nil {
 		env.ReadFile = func(string) ([]byte, error) { return nil, errors.New("decode: no files") }
 	}
-	return &Reader{Language: l, file: file, env: env, used: variables{}, sections: map[any]Section{}}
+	if env.Glob == nil {
+		env.Glob = func(string) ([]string, error) { return nil, nil }
+	}
+	return &Reader{Language: l, main: &source{name: file}, files: []string{file}, env: env, used: variables{},
+		sections: map[any]Section{}}
 }
 
 // Defaults sets a struct to the values of an empty file.
 func Defaults(l Language, into any) {
 	r := NewReader("", Environment{}, l)
-	decoder{r}.decodeStruct(Setting{r: r}, reflect.ValueOf(into).Elem())
+	decoder{r}.decodeStruct(Setting{r: r, from: r.main}, reflect.ValueOf(into).Elem())
 }
 
-// Decode reads a file into a struct. False means that the file is not a mapping, and that
+// Decode reads a file, and those that it includes, into a struct. False means that the file is not a mapping, and that
 // nothing was read.
 func (r *Reader) Decode(data []byte, into any) bool {
-	top, ok := r.readYAML(data)
+	top, ok := r.readYAML(r.main, data, r.Begin)
 	if ok && top.Node.Kind != yaml.MappingNode {
 		top.Hidden().Problem("not a mapping", r.Begin)
 		ok = false
 	}
 	if ok {
-		decoder{r}.decodeStruct(top, reflect.ValueOf(into).Elem())
+		v := reflect.ValueOf(into).Elem()
+		before := len(r.problems)
+		top.more = r.included(top, Fields(v.Type()))
+		r.partial = len(r.problems) > before
+		decoder{r}.decodeStruct(top, v)
 	}
 	return ok
 }
+
+// Files returns the names of the file and of those that belong to it, as messages show them. Files
+// with secrets are not among them, as their names may be secret.
+func (r *Reader) Files() []string { return r.files }
 
 // Problems returns the problems, in the order of the file.
 func (r *Reader) Problems() Problems { return r.used.mask(r.problems.sorted()) }
@@ -108,10 +124,10 @@ func (r *Reader) Uses(variable string) (secrets, others bool) {
 	return false, false
 }
 
-// readYAML reads the YAML, which must be one document.
-func (r *Reader) readYAML(data []byte) (Setting, bool) {
-	r.data = data
-	top := Setting{r: r, Line: 1, column: 1}
+// readYAML reads the YAML, which must be one document. begin is the remedy if it is empty.
+func (r *Reader) readYAML(from *source, data []byte, begin string) (Setting, bool) {
+	top := Setting{r: r, from: from, Line: 1, column: 1}
+	from.data = data
 	if !utf8.Valid(data) {
 		top.Line += strings.Count(string(data[:invalidAt(data)]), "\n")
 		top.Problem("not UTF-8 text", "Save the file as UTF-8")
@@ -128,20 +144,20 @@ func (r *Reader) readYAML(data []byte) (Setting, bool) {
 		return top, false
 	}
 	if len(documents) == 0 || len(documents[0].Content) == 0 {
-		top.Problem("the file is empty", r.Begin)
+		top.Problem("the file is empty", begin)
 		return top, false
 	}
 	if len(documents) > 1 {
-		second := r.at(&documents[1], "")
+		second := beside(top, &documents[1], "")
 		second.Problem(fmt.Sprintf("%d YAML documents in one file", len(documents)), "Remove the lines ---")
 		return top, false
 	}
-	return r.at(documents[0].Content[0], ""), true
+	return beside(top, documents[0].Content[0], ""), true
 }
 
 // indentOf returns the number of spaces before the text of a line, from 1, or of the next that is not empty.
-func (r *Reader) indentOf(line int) int {
-	for i, text := range strings.Split(string(r.data), "\n") {
+func (s *source) indentOf(line int) int {
+	for i, text := range strings.Split(string(s.data), "\n") {
 		if rest := strings.TrimLeft(text, " "); i+1 >= line && strings.TrimSpace(rest) != "" {
 			return len(text) - len(rest)
 		}

@@ -41,7 +41,7 @@ func (s Section) Get(name string) Setting {
 		return v
 	}
 	gap := s.Setting
-	gap.Node, gap.path = nil, child(s.path, name)
+	gap.Node, gap.more, gap.path = nil, nil, child(s.path, name)
 	return gap
 }
 
@@ -107,6 +107,8 @@ func (s *Section) read(fields []target) {
 			}
 		}
 	}
+	parts := s.more
+	s.more = nil // join adds them to the fields
 	entries, ok := s.Entries()
 	if !ok {
 		return
@@ -119,22 +121,10 @@ func (s *Section) read(fields []target) {
 			s.fields[e.Name] = e.Value
 			continue
 		}
-		// The message shows the name, but not the value, which may be a secret under a
-		// misspelt name. If an unquoted comma turned part of a secret into a name, the
-		// message shows it only if it is similar to the name of a field.
-		e.Key.secret = true
-		near := report.Nearest(e.Name, known)
-		remedy := "The fields are " + report.Listing(known)
-		switch {
-		case near != "":
-			remedy = fmt.Sprintf("Did you mean %q? ", near) + remedy
-			e.Value.secret = false
-			meant[near] = e.Value
-		case s.secret:
-			e.Key.path = s.path
-			remedy += ". Put quotes around a value that has commas"
-		}
-		e.Key.Problem("unknown field", remedy)
+		s.unknown(e, known, meant)
+	}
+	for _, part := range parts {
+		s.join(part, fields, meant)
 	}
 	for name, value := range meant {
 		// A misspelt field is not reported as missing, too.
@@ -142,4 +132,24 @@ func (s *Section) read(fields []target) {
 			s.fields[name] = value
 		}
 	}
+}
+
+// unknown rejects a field, and notes its value under the name of the field that it may mean.
+func (s *Section) unknown(e Entry, known []string, meant map[string]Setting) {
+	// The message shows the name, but not the value, which may be a secret under a
+	// misspelt name. If an unquoted comma turned part of a secret into a name, the
+	// message shows it only if it is similar to the name of a field.
+	e.Key.secret = true
+	near := report.Nearest(e.Name, known)
+	remedy := "The fields are " + report.Listing(known)
+	switch {
+	case near != "":
+		remedy = fmt.Sprintf("Did you mean %q? ", near) + remedy
+		e.Value.secret = false
+		meant[near] = e.Value
+	case s.secret:
+		e.Key.path = s.path
+		remedy += ". Put quotes around a value that has commas"
+	}
+	e.Key.Problem("unknown field", remedy)
 }

@@ -12,13 +12,16 @@ type Setting struct {
 	Node   *yaml.Node // nil if the value is missing
 	Line   int        // from 1
 	r      *Reader
+	from   *source
 	column int
 	path   string
-	secret bool // the value must not be shown
+	secret bool      // the value must not be shown
+	more   []Setting // mappings of included files, whose entries are as if they were in this one
 }
 
-func (r *Reader) at(node *yaml.Node, path string) Setting {
-	p := Setting{r: r, Node: node, Line: node.Line, column: node.Column, path: path}
+// beside returns the setting of a node in the same file as p.
+func beside(p Setting, node *yaml.Node, path string) Setting {
+	p = Setting{r: p.r, from: p.from, Node: node, Line: node.Line, column: node.Column, path: path}
 	if node.Kind == yaml.AliasNode {
 		p.Node = node.Alias
 	}
@@ -55,11 +58,19 @@ func (p Setting) Warn(message, remedy string) {
 
 // found returns a problem, with the value if it is a scalar.
 func (p Setting) found(message, remedy string) Problem {
-	found := Problem{File: p.r.file, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
+	found := Problem{File: p.from.name, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
 	if p.isScalar() && !p.secret {
 		found.Value = p.Node.Value
 	}
 	return found
+}
+
+// PlaceOf says where another setting is, for a message here: in line 3, or in orders.yaml:3.
+func (p Setting) PlaceOf(other Setting) string {
+	if p.from == other.from {
+		return fmt.Sprintf("in line %d", other.Line)
+	}
+	return fmt.Sprintf("in %s:%d", other.from.name, other.Line)
 }
 
 // Text reads a scalar and expands its variables. If it returns false, it has recorded a
@@ -92,72 +103,18 @@ func (p Setting) List() ([]Setting, bool) {
 	}
 	items := make([]Setting, len(p.Node.Content))
 	for i, n := range p.Node.Content {
-		items[i] = p.r.at(n, p.path+"["+strconv.Itoa(i)+"]")
+		items[i] = beside(p, n, p.path+"["+strconv.Itoa(i)+"]")
 		items[i].secret = p.secret
 	}
 	return items, true
 }
 
-// Entry is a value of a mapping with its key.
-type Entry struct {
-	Name       string
-	Key, Value Setting
-	parent     string // path of the mapping
-}
-
-// Entries returns the entries of a mapping in the file's order. Null is an empty mapping.
-func (p Setting) Entries() ([]Entry, bool) {
-	if p.IsNull() {
-		return nil, true
-	}
-	if p.Node.Kind != yaml.MappingNode {
-		p.Problem("not a mapping", "Write fields with their values: {name: value}")
-		return nil, false
-	}
-	first := map[string]int{}
-	var found []Entry
-	for i := 0; i+1 < len(p.Node.Content); i += 2 {
-		key := p.r.at(p.Node.Content[i], p.path)
-		key.secret = p.secret
-		switch {
-		case !key.isScalar():
-			key.Problem("the key is not a plain text", "")
-			continue
-		case key.Node.Tag == "!!merge":
-			key.Problem("merge keys are not supported", "Write the fields out, or use an alias for a whole value")
-			continue
-		}
-		name := key.Node.Value
-		if line, twice := first[name]; twice {
-			key.Problem(fmt.Sprintf("given twice, first in line %d", line), "Remove one of them")
-			continue
-		}
-		first[name] = key.Line
-		key.path = child(p.path, name)
-		value := p.r.at(p.Node.Content[i+1], key.path)
-		value.secret = p.secret
-		if !value.IsText() {
-			// Point to the name, not to the block after it.
-			value.Line, value.column = key.Line, key.column
-		}
-		found = append(found, Entry{name, key, value, p.path})
-	}
-	return found, true
-}
-
-func child(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
 // Inside returns a place in a text of several lines: its line and the column in it, both from 1.
-func (p Setting) Inside(line, column int) Setting {
+func Inside(p Setting, line, column int) Setting {
 	switch {
 	case p.Node == nil:
 	case p.Node.Style&yaml.LiteralStyle != 0:
-		p.Line, p.column = p.Node.Line+line, p.r.indentOf(p.Node.Line+1)+column
+		p.Line, p.column = p.Node.Line+line, p.from.indentOf(p.Node.Line+1)+column
 	case p.Node.Style&yaml.FoldedStyle == 0 && line == 1:
 		if p.column += column - 1; p.Node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 			p.column++
@@ -170,7 +127,7 @@ func (p Setting) Inside(line, column int) Setting {
 // Item returns an item of a list, or the value itself if it is not a list.
 func (p Setting) Item(i int) Setting {
 	if items := p.Node.Content; i < len(items) {
-		return p.r.at(items[i], fmt.Sprintf("%s[%d]", p.path, i))
+		return beside(p, items[i], fmt.Sprintf("%s[%d]", p.path, i))
 	}
 	return p
 }

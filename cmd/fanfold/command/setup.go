@@ -58,6 +58,9 @@ func newValidate(f *flags) *cobra.Command {
 			if err != nil || f.output == "json" {
 				return err
 			}
+			if _, err := fmt.Fprintln(c.OutOrStdout(), "read", strings.Join(config.Files, ", ")); err != nil {
+				return err
+			}
 			for _, w := range config.Warnings {
 				if _, err := fmt.Fprintln(c.OutOrStdout(), "warning:", w); err != nil {
 					return err

@@ -72,15 +72,9 @@ func LoadConfig(file string, kinds kinds.Kinds) (*config.Config, error) {
 	} else if err != nil {
 		return nil, fault.Config.Of(err)
 	}
-	return config.Load(file, data, decode.Environment{
-		Lookup: os.LookupEnv,
-		ReadFile: func(name string) ([]byte, error) {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(filepath.Dir(file), name)
-			}
-			return decode.ReadFile(name)
-		},
-	}, kinds.Config())
+	env := decode.Folder(filepath.Dir(file))
+	env.Lookup = os.LookupEnv
+	return config.Load(file, data, env, kinds.Config())
 }
 
 // Open makes the clients of a configuration, which can choose these kinds. It connects to no server.
