@@ -31,7 +31,7 @@ func (d *draft) addListener(f *listenerFields) {
 	s := d.Of(f)
 	base := &kind.Listener{Listener: &f.Listener, Section: s, Reader: d.Reader, ColumnsAt: s.Get("columns")}
 	l := &draftListener{Listener: base, checker: d.checker, f: f}
-	f.Line = s.Line
+	f.File, f.Line = s.File(), s.Line
 	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total") || d.guessed
 	if k, ok := d.kinds.Sources.Of(l.Kind); ok {
 		k = l.connect(k)

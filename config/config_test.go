@@ -100,13 +100,13 @@ func TestLoad(t *testing.T) {
 				},
 				Stages: []report.Stage{
 					{Listeners: []report.Listener{
-						{Name: tag, Line: 17, Kind: "mysql", Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
+						{Name: tag, File: "good.yaml", Line: 17, Kind: "mysql", Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
 							Own: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
-						{Name: withdraw, Line: 18, Kind: "mysql", Source: "fund", Zone: "Europe/Berlin", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: report.Retry{Retries: 3, Delay: 20 * time.Second, Exponential: true, MaxDelay: 25 * time.Second},
+						{Name: withdraw, File: "good.yaml", Line: 18, Kind: "mysql", Source: "fund", Zone: "Europe/Berlin", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: report.Retry{Retries: 3, Delay: 20 * time.Second, Exponential: true, MaxDelay: 25 * time.Second},
 							Own: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
 					}},
 					{Listeners: []report.Listener{
-						{Name: payment, Line: 19, Kind: "mysql", Source: "fund", Zone: "Europe/Berlin", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 1, Delay: 10 * time.Second, Exponential: false, MaxDelay: 25 * time.Second},
+						{Name: payment, File: "good.yaml", Line: 19, Kind: "mysql", Source: "fund", Zone: "Europe/Berlin", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 1, Delay: 10 * time.Second, Exponential: false, MaxDelay: 25 * time.Second},
 							From: &report.Ref{Listener: withdraw, Column: "user_id"},
 							Own: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
 								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
@@ -130,7 +130,7 @@ func TestLoad(t *testing.T) {
 			"users": {
 				Name: "users", Line: 51, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
 				Stages: []report.Stage{{Listeners: []report.Listener{
-					{Name: "users", Line: 53, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
+					{Name: "users", File: "good.yaml", Line: 53, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
 				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
@@ -138,8 +138,8 @@ func TestLoad(t *testing.T) {
 			"pairs": {
 				Name: "pairs", Line: 54, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []report.Stage{{Listeners: []report.Listener{
-					{Name: "a", Line: 57, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", File: "good.yaml", Line: 57, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", File: "good.yaml", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},

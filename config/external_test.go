@@ -26,7 +26,7 @@ func TestExternalListener(t *testing.T) {
 	}
 	r := load(external("shop.users: {kind: external, columns: [id, {name: name, type: date}], silence: 90s, timeout: 2m, retry: 1}"))
 	want := report.Listener{
-		Name: "shop.users", Line: 14, Kind: report.External, Columns: []string{"id", "name"}, Types: []report.Kind{report.KindText, report.KindDate},
+		Name: "shop.users", File: "f.yaml", Line: 14, Kind: report.External, Columns: []string{"id", "name"}, Types: []report.Kind{report.KindText, report.KindDate},
 		Timeout: 2 * time.Minute, Silence: 90 * time.Second, Retry: report.Retry{Retries: 1, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour},
 	}
 	got := r.Stages[0].Listeners[1]

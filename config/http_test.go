@@ -90,7 +90,7 @@ func TestLoadHTTP(t *testing.T) {
 		return p
 	}
 	want := &report.Listener{
-		Name: "vendor.scores", Line: 20, Kind: "http", Source: "vendor", Columns: []string{"id", "score"},
+		Name: "vendor.scores", File: "f.yaml", Line: 20, Kind: "http", Source: "vendor", Columns: []string{"id", "score"},
 		From: &report.Ref{Listener: "users", Column: "id"}, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		Own: &http.Fields{
 			API: "vendor", Batch: 10, Total: 2 * time.Hour,
@@ -109,7 +109,7 @@ func TestLoadHTTP(t *testing.T) {
 		t.Error(stage, diff)
 	}
 	want = &report.Listener{
-		Name: "vendor.export", Line: 36, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		Name: "vendor.export", File: "f.yaml", Line: 36, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		Own: &http.Fields{
 			API: "vendor", Batch: 1000,
 			Columns: []http.Field{{Name: "id", Path: path("$.id")}}, Total: 30 * time.Minute,

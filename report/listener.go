@@ -9,6 +9,7 @@ type Listener struct {
 	Name string `key:"listener"`
 	// Name of the listener on the [waiting page](../guides/waiting-page.md)
 	Label string `yaml:"label" unset:"the last part of the name"`
+	File  string // of the configuration, that defines it
 	Line  int
 	// Where its data comes from: a query, an HTTP API, or a service of yours
 	Kind string `yaml:"kind" kinds:"source" unset:"that of its database"`

@@ -26,6 +26,9 @@ func (s Section) note(name string, decode func()) {
 	s.wrong[name] = len(s.r.problems) > before
 }
 
+// File returns the name of the file that has the mapping, as messages show it.
+func (s Section) File() string { return s.from.name }
+
 // Raw returns a field even if its value is null.
 func (s Section) Raw(name string) Setting {
 	if v, ok := s.fields[name]; ok {

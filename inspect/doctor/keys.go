@@ -39,9 +39,9 @@ func checkKeys(ctx context.Context, source Database, r *report.Report, l *report
 		Detail: strings.Join(wide, ", ") +
 			": SQL calls more texts equal than the join, which compares bytes, so rows " +
 			"that match in SQL may not match here",
-		Hint: fmt.Sprintf("if they should match, make the bytes equal in the queries of all joined listeners (line %d), "+
-			"such as LOWER(TRIM(%s)) AS %[2]s, or set join.fold_case; if bytes are meant, end this warning with a binary "+
-			"collation without padding: %[2]s COLLATE %s AS %[2]s",
-			l.Line, names[0], binary),
+		Hint: fmt.Sprintf("if they should match, make the bytes equal in the queries of all joined listeners (%s:%d), "+
+			"such as LOWER(TRIM(%s)) AS %[3]s, or set join.fold_case; if bytes are meant, end this warning with a binary "+
+			"collation without padding: %[3]s COLLATE %s AS %[3]s",
+			l.File, l.Line, names[0], binary),
 	}}
 }

@@ -115,8 +115,8 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 			}
 			err := db.Prepare(ctx, l)
 			fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it", err,
-				fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of %s to SELECT there",
-					l.Line, d.title(source))))
+				fmt.Sprintf("correct the query of %s:%d, or allow the user of %s to SELECT there",
+					l.File, l.Line, d.title(source))))
 			if err == nil {
 				fs = append(fs, checkKeys(ctx, db, d.Config.Reports[name], l)...)
 			}
