@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 
 // NewSelect returns the plan of a report whose fold is a SELECT. parameters are those of the job, as Report.Bind
 // returns them.
-func NewSelect(r *report.Report, datasets map[string]Dataset, parameters map[string]any) (*Plan, error) {
+func NewSelect(
+	r *report.Report, datasets map[string]Dataset, parameters map[string]any,
+) (plan *Plan, err error) {
+	defer protect(&err)
 	tree, err := parse.Parse(r.Fold)
 	if err != nil {
 		return nil, inFold(err)
@@ -99,10 +103,19 @@ func parameterValue(bound any, kind value.Kind) value.Value {
 }
 
 // rowsOfSelect runs the query, and passes its rows to the writer.
-func (p *Plan) rowsOfSelect(w Writer, b Budget) error {
+func (p *Plan) rowsOfSelect(w Writer, b Budget) (err error) {
+	defer protect(&err)
 	memory := op.NewMemory(b.Bytes, func() (op.Scratch, error) { return b.Scratch() })
 	defer memory.Close()
 	return p.query.Run(memory, &selectOut{out: out{w: w}, shown: p.shown, cells: make([][]byte, len(p.shown))})
+}
+
+// protect turns a panic into an error: a mistake in the code of an expression must not end a process that has other
+// jobs, again and again.
+func protect(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the fold has failed with %v: please report it with the SELECT\n%s", r, debug.Stack())
+	}
 }
 
 // selectOut passes rows on to the file.
@@ -152,13 +165,13 @@ func neededBySelect(r *report.Report) map[string][]string {
 	return q.Needed()
 }
 
-// names is a dataset without rows whose columns have the types that are known: all others are texts.
+// names is a dataset without rows whose columns have the types that are known.
 type names []dataset.Column
 
 func namesOf(l *report.Listener) names {
 	columns := make(names, len(l.Columns))
 	for i, name := range l.Columns {
-		columns[i] = dataset.Column{Name: name, Kind: report.KindText}
+		columns[i] = dataset.Column{Name: name} // of no type: it takes that of what it is combined with
 		if i < len(l.Types) {
 			columns[i].Kind = l.Types[i]
 		}

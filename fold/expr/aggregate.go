@@ -270,7 +270,7 @@ func (c *concatState) Add(row [][]byte) error {
 		}
 		p.key = AppendOrder(p.key, v, c.desc[i])
 	}
-	if c.size += len(p.text) + len(c.separator); c.size > maxConcat {
+	if c.size += len(p.text) + len(p.key) + len(c.separator) + 64; c.size > maxConcat {
 		return fmt.Errorf("a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns",
 			maxConcat)
 	}
@@ -290,7 +290,7 @@ func (c *concatState) Value() (value.Value, error) {
 	return value.OfText(bytes.Join(texts, []byte(c.separator))), nil
 }
 
-func (c *concatState) Size() int { return 128 + 2*c.size + 64*len(c.parts) }
+func (c *concatState) Size() int { return 128 + 2*c.size }
 
 // AppendOrder appends a key by which values are sorted.
 func AppendOrder(dst []byte, v value.Value, desc bool) []byte {

@@ -206,7 +206,7 @@ func wholeUnits(from, to time.Time, unit string) int64 {
 func dateAdd(c *call, sign int64) *Expr {
 	x := c.args[0]
 	clock := strings.Contains("MICROSECOND SECOND MINUTE HOUR", c.Unit)
-	t := value.Type{Kind: value.Datetime, Scale: fractionScale(x.Type)}
+	t := value.Type{Kind: value.Datetime, Scale: fractionScale(x.Type), Zone: x.Type.Zone}
 	fraction := c.Unit == "MICROSECOND" || c.Unit == "SECOND" && c.args[1].Type.Kind != value.Integer
 	switch {
 	case x.Type.Kind == value.Date && !clock:
@@ -259,7 +259,11 @@ func dateOnly(v value.Value) (value.Value, bool) {
 
 // addInterval adds n units; NULL if the result is no date of the years 0 to 9999.
 func addInterval(from, n value.Value, unit string, sign int64) value.Value {
-	count := n.ToInt().Int * sign
+	whole := n.ToInt()
+	if whole.Unsigned {
+		return value.Value{} // beyond all dates
+	}
+	count := whole.Int * sign
 	if months, ok := map[string]int64{"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit]; ok && from.Kind != value.Time {
 		if count > 200_000 || count < -200_000 {
 			return value.Value{}

@@ -83,6 +83,15 @@ func constant(v value.Value, t value.Type) *Expr {
 	return &Expr{Type: t, constant: true, eval: func([][]byte) (value.Value, error) { return v, nil }}
 }
 
+// constantOf returns the value of an expression that is the same in every row; false: it is not constant.
+func constantOf(e *Expr) (value.Value, bool) {
+	if !e.constant {
+		return value.Value{}, false
+	}
+	v, err := e.eval(nil)
+	return v, err == nil
+}
+
 // cell returns the expression of a column of the rows.
 func (s *Scope) cell(i int) *Expr {
 	t := s.Columns[i].Type
@@ -93,8 +102,10 @@ func (s *Scope) cell(i int) *Expr {
 }
 
 func (s *Scope) compile(e parse.Expr) *Expr {
-	if i, ok := s.Computed[parse.Canonical(e)]; ok {
-		return s.cell(i)
+	if len(s.Computed) > 0 {
+		if i, ok := s.Computed[parse.Canonical(e)]; ok {
+			return s.cell(i)
+		}
 	}
 	switch e := e.(type) {
 	case *parse.Literal:

@@ -127,6 +127,9 @@ func unify(a, b value.Type) value.Type {
 		if x, y := fixedScale(a), fixedScale(b); x >= 0 && y >= 0 {
 			t.Scale = max(x, y)
 		}
+		if a.Bits == 32 && b.Bits == 32 {
+			t.Bits = 32
+		}
 		return t
 	case isNumber(a) && isNumber(b):
 		if a.Kind == value.Decimal && a.Scale == value.Floating || b.Kind == value.Decimal &&
@@ -323,11 +326,9 @@ func sign(c *call) *Expr {
 func round(c *call, half bool) *Expr {
 	t, places, known := numberType(c.args[0].Type), int64(0), true
 	if len(c.args) == 2 {
-		v, err := c.args[1].eval(nil)
-		known = c.args[1].constant && err == nil
-		if places = v.ToInt().Int; !c.args[1].constant {
-			places = 0
-		}
+		var v value.Value
+		v, known = constantOf(c.args[1])
+		places = v.ToInt().Int
 	}
 	switch {
 	case t.Kind == value.Decimal && known && t.Scale >= 0:
@@ -484,7 +485,7 @@ func cast(at parse.Position, x *Expr, to parse.CastType) *Expr {
 		})
 	}
 	kind := map[string]value.Kind{"DATE": value.Date, "DATETIME": value.Datetime, "TIME": value.Time}[to.Name]
-	t := value.Type{Kind: kind, Scale: max(to.Length, 0)}
+	t := value.Type{Kind: kind, Scale: max(to.Length, 0), Zone: x.Type.Zone}
 	if t.Scale > 6 {
 		refuse(at, fmt.Sprintf("%s(%d)", to.Name, t.Scale), "Write at most 6 decimals of a second")
 	}

@@ -140,15 +140,13 @@ func between(x, low, high *Expr, negative bool) *Expr {
 // like computes X [NOT] LIKE pattern.
 func like(x, pattern, escape *Expr, not bool) *Expr {
 	return strict(boolean, []*Expr{x, pattern, escape}, func(args []value.Value) (value.Value, error) {
-		escape := byte(0)
-		if e := textOf(args[2], escapeExpr(escape)); len(e) > 0 {
-			escape = e[0]
+		by := byte(0)
+		if e := args[2].Bytes; len(e) > 0 {
+			by = e[0]
 		}
-		return value.OfBool(likes(textOf(args[0], x), textOf(args[1], pattern), escape) != not), nil
+		return value.OfBool(likes(textOf(args[0], x), textOf(args[1], pattern), by) != not), nil
 	})
 }
-
-func escapeExpr(byte) *Expr { return &Expr{Type: text} }
 
 // escapeOf returns the character that makes % and _ of a pattern literal.
 func (s *Scope) escapeOf(e *parse.Like) *Expr {
@@ -156,7 +154,7 @@ func (s *Scope) escapeOf(e *parse.Like) *Expr {
 		return constant(value.OfText([]byte(`\`)), text)
 	}
 	escape := s.compile(e.Escape)
-	if v, err := escape.eval(nil); !escape.constant || err != nil || !v.Kind.IsText() || len(v.Bytes) > 1 {
+	if v, ok := constantOf(escape); !ok || !v.Kind.IsText() || len(v.Bytes) > 1 {
 		refuse(e.Escape.Pos(), "not a single ASCII character", "Write ESCAPE '|'")
 	}
 	return escape
@@ -222,7 +220,7 @@ func matches(at parse.Position, x, pattern *Expr, not bool) *Expr {
 		compiled, last = re, string(p)
 		return nil
 	}
-	if v, err := pattern.eval(nil); pattern.constant && err == nil && !v.IsNull() {
+	if v, ok := constantOf(pattern); ok && !v.IsNull() {
 		if err := prepare(textOf(v, pattern)); err != nil {
 			refuse(at, err.Error(), "Write it in the syntax of RE2, which has no lookarounds and backreferences")
 		}

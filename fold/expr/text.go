@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/fanfold/fanfold/fold/value"
@@ -37,8 +38,8 @@ var textFunctions = map[string]function{
 	"REPEAT":           {2, 2, repeat},
 	"LPAD":             {3, 3, func(c *call) *Expr { return pad(c, true) }},
 	"RPAD":             {3, 3, func(c *call) *Expr { return pad(c, false) }},
-	"INSTR":            {2, 2, func(c *call) *Expr { return locate(c, c.args[1], c.args[0]) }},
-	"LOCATE":           {2, 2, func(c *call) *Expr { return locate(c, c.args[0], c.args[1]) }},
+	"INSTR":            {2, 2, func(c *call) *Expr { return locate(c.args[1], c.args[0]) }},
+	"LOCATE":           {2, 2, func(c *call) *Expr { return locate(c.args[0], c.args[1]) }},
 	"JSON_VALUE":       {2, 2, jsonValue},
 }
 
@@ -71,6 +72,20 @@ func concat(c *call) *Expr {
 	})
 }
 
+var errLargeText = fmt.Errorf("a text of more than %d bytes: make it from less", maxText)
+
+// joined returns texts with a separator between them.
+func joined(parts [][]byte, separator []byte) (value.Value, error) {
+	size := len(separator) * len(parts)
+	for _, p := range parts {
+		size += len(p)
+	}
+	if size > maxText {
+		return value.Value{}, errLargeText
+	}
+	return value.OfText(bytes.Join(parts, separator)), nil
+}
+
 // concatWith skips NULLs after the separator.
 func concatWith(c *call) *Expr {
 	return apply(text, c.args, func(args []value.Value) (value.Value, error) {
@@ -83,7 +98,7 @@ func concatWith(c *call) *Expr {
 				parts = append(parts, textOf(v, c.args[i+1]))
 			}
 		}
-		return value.OfText(bytes.Join(parts, textOf(args[0], c.args[0]))), nil
+		return joined(parts, textOf(args[0], c.args[0]))
 	})
 }
 
@@ -191,6 +206,9 @@ func replace(c *call) *Expr {
 		if len(all[1]) == 0 {
 			return value.OfText(all[0]), nil
 		}
+		if n := bytes.Count(all[0], all[1]); len(all[0])+n*(len(all[2])-len(all[1])) > maxText {
+			return value.Value{}, errLargeText
+		}
 		return value.OfText(bytes.ReplaceAll(all[0], all[1], all[2])), nil
 	})
 }
@@ -221,7 +239,7 @@ func pad(c *call, atLeft bool) *Expr {
 		case len(with) == 0:
 			return value.OfText(nil), nil
 		}
-		fill := left(bytes.Repeat(with, int(missing)/characters(with)+1), missing, false)
+		fill := left(bytes.Repeat(with, int(missing)/max(1, characters(with))+1), missing, false)
 		if atLeft {
 			return value.OfText(append(fill, b...)), nil
 		}
@@ -230,8 +248,7 @@ func pad(c *call, atLeft bool) *Expr {
 }
 
 // locate returns the position of a text in another, from 1; 0: it is not there.
-func locate(c *call, what, in *Expr) *Expr {
-	_ = c
+func locate(what, in *Expr) *Expr {
 	return texts(integer, []*Expr{what, in}, func(all [][]byte) (value.Value, error) {
 		at := bytes.Index(all[1], all[0])
 		if at < 0 {
@@ -243,8 +260,8 @@ func locate(c *call, what, in *Expr) *Expr {
 
 // jsonValue returns the scalar at a path of a document, as a text; NULL if there is none.
 func jsonValue(c *call) *Expr {
-	v, err := c.args[1].eval(nil)
-	if !c.args[1].constant || err != nil || v.IsNull() {
+	v, ok := constantOf(c.args[1])
+	if !ok || v.IsNull() {
 		refuse(c.Args[1].Pos(), "not a constant path", "Write the path as a text, such as '$.user.id'")
 	}
 	path, wrong := report.ParseJSONPath(string(textOf(v, c.args[1])))

@@ -22,9 +22,9 @@ type Join struct {
 	// matches is the condition besides the key, on the joined row. Nil: none.
 	matches func(row Row) (bool, error)
 
-	left, right int // cells
+	left, right int               // cells
 	table       map[string]uint32 // the last row of a key; the rows of a key are a ring
-	rows        []rightRow // in memory
+	rows        []rightRow        // in memory
 	held        int64
 	data        []byte
 

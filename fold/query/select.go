@@ -184,11 +184,11 @@ func (b naming) qualifyAll() {
 		} else if item, ok := b.alias(o.X); ok {
 			b.orders[i].X = item.X
 		} else {
-			b.orders[i].X = b.withAliases(o.X)
+			b.orders[i].X = b.withAliases(o.X, len(b.GroupBy) == 0)
 		}
 	}
 	if b.Having != nil {
-		b.Having = b.withAliases(b.Having)
+		b.Having = b.withAliases(b.Having, false)
 	}
 }
 
@@ -219,9 +219,28 @@ func (b naming) isColumn(e parse.Expr) bool {
 	return err == nil
 }
 
-// withAliases replaces the names of items by their expressions, and qualifies the other names.
-func (b naming) withAliases(e parse.Expr) parse.Expr {
+// isGrouped tells whether a name is that of a column in GROUP BY.
+func (b naming) isGrouped(c *parse.Column) bool {
+	i, err := b.scope.Find(c)
+	return err == nil && slices.ContainsFunc(b.GroupBy, func(e parse.Expr) bool {
+		g, ok := e.(*parse.Column)
+		if !ok {
+			return false
+		}
+		n, err := b.scope.Find(g)
+		return err == nil && n == i
+	})
+}
+
+// withAliases replaces the names of items by their expressions, and qualifies the other names. A column of GROUP BY,
+// and with columns any of FROM, wins over an item of its name.
+func (b naming) withAliases(e parse.Expr, columns bool) parse.Expr {
 	if item, ok := b.alias(e); ok {
+		c := e.(*parse.Column)
+		if b.isGrouped(c) || columns && b.isColumn(c) {
+			b.qualify(c)
+			return c
+		}
 		return item.X
 	}
 	switch e := e.(type) {
@@ -233,23 +252,39 @@ func (b naming) withAliases(e parse.Expr) parse.Expr {
 			return e
 		}
 		for i := range e.Args {
-			e.Args[i] = b.withAliases(e.Args[i])
+			e.Args[i] = b.withAliases(e.Args[i], columns)
 		}
 	case *parse.Unary:
-		e.X = b.withAliases(e.X)
+		e.X = b.withAliases(e.X, columns)
 	case *parse.Binary:
-		e.L, e.R = b.withAliases(e.L), b.withAliases(e.R)
+		e.L, e.R = b.withAliases(e.L, columns), b.withAliases(e.R, columns)
 	case *parse.Is:
-		e.X = b.withAliases(e.X)
+		e.X = b.withAliases(e.X, columns)
 	case *parse.Like:
-		e.X, e.Pattern = b.withAliases(e.X), b.withAliases(e.Pattern)
+		e.X, e.Pattern = b.withAliases(e.X, columns), b.withAliases(e.Pattern, columns)
 	case *parse.In:
-		e.X = b.withAliases(e.X)
+		e.X = b.withAliases(e.X, columns)
 		for i := range e.List {
-			e.List[i] = b.withAliases(e.List[i])
+			e.List[i] = b.withAliases(e.List[i], columns)
 		}
 	case *parse.Between:
-		e.X, e.Low, e.High = b.withAliases(e.X), b.withAliases(e.Low), b.withAliases(e.High)
+		e.X, e.Low, e.High = b.withAliases(e.X, columns), b.withAliases(e.Low, columns), b.withAliases(e.High, columns)
+	case *parse.Regexp:
+		e.X, e.Pattern = b.withAliases(e.X, columns), b.withAliases(e.Pattern, columns)
+	case *parse.Cast:
+		e.X = b.withAliases(e.X, columns)
+	case *parse.Collate:
+		e.X = b.withAliases(e.X, columns)
+	case *parse.Case:
+		if e.Operand != nil {
+			e.Operand = b.withAliases(e.Operand, columns)
+		}
+		for i, w := range e.Whens {
+			e.Whens[i] = parse.When{If: b.withAliases(w.If, columns), Then: b.withAliases(w.Then, columns)}
+		}
+		if e.Else != nil {
+			e.Else = b.withAliases(e.Else, columns)
+		}
 	default:
 		b.qualify(e)
 	}
@@ -337,7 +372,7 @@ func (b *selecting) canFilter(n int) bool {
 
 // filtered returns the output of a table that takes all of its rows, and passes on those that its conditions keep.
 func (b *selecting) filtered(t *source, to op.Output) op.Output {
-	for _, c := range t.where {
+	for _, c := range slices.Backward(t.where) {
 		to = &op.Filter{To: to, Keep: truth(c)}
 	}
 	return to

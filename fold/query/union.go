@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/fold/value"
 )
 
 // query plans a query: one SELECT with its order and limit, or a union of several.
@@ -38,7 +39,12 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 	}
 	n := &node{columns: slices.Clone(left.columns)}
 	for i := range n.columns {
-		n.columns[i].Type = expr.Unify(left.columns[i].Type, right.columns[i].Type)
+		l, r := left.columns[i].Type, right.columns[i].Type
+		if l.Kind == value.Datetime && r.Kind == value.Datetime && l.Zone != r.Zone {
+			refuse(at, fmt.Sprintf("a UNION of datetimes in two time zones in column %s", left.columns[i].Name),
+				"Convert one of them with CONVERT_TZ, or give both databases one time_zone")
+		}
+		n.columns[i].Type = expr.Unify(l, r)
 	}
 	p.explain("union, all=%v", all)
 	n.run = func(m *op.Memory, to op.Output) error {

@@ -18,7 +18,7 @@ func Common(a, b Kind) Kind {
 		return Text
 	case a.IsTemporal() && b.IsTemporal():
 		if a == Time || b == Time {
-			return max(a, b) // a time and a date: not comparable, see Comparable
+			return max(a, b)
 		}
 		return Datetime
 	case a.IsTemporal() && b.IsText():
@@ -27,9 +27,10 @@ func Common(a, b Kind) Kind {
 		return dated(b)
 	case a == Integer && b == Decimal, a == Decimal && b == Integer:
 		return Decimal
-	case a.IsTemporal() && b == Integer, a == Integer && b.IsTemporal(), a.IsTemporal() && b == Decimal,
-		a == Decimal && b.IsTemporal():
-		return Decimal
+	case a.IsTemporal():
+		return dated(a)
+	case b.IsTemporal():
+		return dated(b)
 	}
 	return Double
 }

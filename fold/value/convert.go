@@ -124,11 +124,10 @@ func (v Value) ToInt() Value {
 		return OfInt(int64(f))
 	case Text, JSON, Binary: // an integer at the start, cut
 		text := numeric(v.Bytes)
-		for i, c := range text {
+		for _, c := range text {
 			if c == '.' || c|0x20 == 'e' {
 				return OfDec(v.ToDec().Truncate(0)).ToInt()
 			}
-			_ = i
 		}
 		return OfDec(v.ToDec()).ToInt()
 	}

@@ -72,7 +72,7 @@ func ParseDec(text []byte) (Dec, bool) {
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
 		rest = rest[1:]
 	}
-	for i, c := range rest {
+	for _, c := range rest {
 		switch {
 		case c == '.' && !point:
 			point = true
@@ -88,7 +88,6 @@ func ParseDec(text []byte) (Dec, bool) {
 				scale++
 			}
 		}
-		_ = i
 	}
 	if negative {
 		digits = -digits
@@ -98,8 +97,11 @@ func ParseDec(text []byte) (Dec, bool) {
 
 // parseBig parses a long number, or one with an exponent.
 func parseBig(text []byte) (Dec, bool) {
+	if len(text) > 400 {
+		return Dec{}, false
+	}
 	r, ok := new(big.Rat).SetString(string(text))
-	if !ok || len(text) > 400 {
+	if !ok {
 		return Dec{}, false
 	}
 	scale, exponent := 0, 0

@@ -173,8 +173,7 @@ func fraction(text []byte) (micro, length int) {
 func parseDatetime(text []byte) (Value, bool) {
 	var c Clock
 	parts := [...]*int{&c.Year, &c.Month, &c.Day, &c.Hour, &c.Minute, &c.Second}
-	n, whole := number(text, len(text))
-	_ = n
+	_, whole := number(text, len(text))
 	if whole == len(text) || text[whole] == '.' && whole >= 12 {
 		return parseCompact(text, whole)
 	}

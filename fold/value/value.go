@@ -53,8 +53,11 @@ func TypeOf(c dataset.Column) Type {
 	t := Type{Kind: kinds[c.Kind], Bits: c.Bits, Zerofill: c.Zerofill, Zone: c.Zone, Unsigned: c.Unsigned,
 		Scale: c.Scale}
 	unknown := t.Kind == Decimal && c.Digits == 0 || t.Kind == Double && !c.Fixed || t.Kind.IsTemporal() && c.Scale == 0
-	if unknown && t.Kind != Date {
+	switch {
+	case unknown && t.Kind != Date:
 		t.Scale = Floating
+	case t.Kind.IsTemporal():
+		t.Scale = min(t.Scale, 6)
 	}
 	return t
 }

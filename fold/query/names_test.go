@@ -1,0 +1,56 @@
+package query
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNames: names mean the column or the alias that MariaDB takes.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nasty...)
+	b.load("o", "u", "p")
+	for _, query := range []string{
+		"SELECT -id AS id FROM o ORDER BY id + 0", "SELECT -id AS id FROM o ORDER BY id", "SELECT id AS n, n AS x FROM o WHERE n < 100 ORDER BY n, 1",
+		"SELECT -user_id AS user_id, COUNT(*) AS c FROM o GROUP BY user_id HAVING user_id > 0 ORDER BY 1",
+		"SELECT UPPER(sku) AS sku, COUNT(*) AS c FROM o GROUP BY sku HAVING sku = 'A' ORDER BY 1, 2",
+		"SELECT user_id, COUNT(*) AS c FROM o GROUP BY user_id HAVING CASE WHEN c > 1 THEN 1 ELSE 0 END ORDER BY 1",
+		"SELECT id, at >= 20240101 AS a, d > 20240101 AS b, at = 20240229 AS c FROM o ORDER BY id",
+		"SELECT r FROM o UNION ALL SELECT r FROM o ORDER BY 1", "SELECT id, DATE_ADD(d, INTERVAL 18446744073709551615 DAY) AS x FROM o ORDER BY id",
+	} {
+		if diff := b.compare(query, 0); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestRefusals: what is no constant, and what would be too large, is an error and no panic.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nasty...)
+	b.load("o")
+	for query, want := range map[string]string{
+		"SELECT ROUND(amount, id) AS x FROM o":                                      "",
+		"SELECT note LIKE 'x' ESCAPE sku AS x FROM o":                               "not a single ASCII character",
+		"SELECT note REGEXP sku AS x FROM o WHERE id < 3":                           "",
+		"SELECT JSON_VALUE(j, sku) AS x FROM o":                                     "not a constant path",
+		"SELECT LPAD(sku, 5, x'80') AS x FROM o":                                    "",
+		"SELECT REPLACE(REPEAT('a',16777216),'a',REPEAT('b',16777216)) AS x FROM o": "16777216 bytes",
+		"SELECT NOW() AS x FROM o":                                                  "another result in every run",
+		"SELECT note FROM o GROUP BY sku":                                           "no single value in a group",
+		"SELECT id FROM o ORDER BY 2":                                               "no column 2",
+		"SELECT a.id FROM o a JOIN o b ON a.id > b.id":                              "no equality",
+		"SELECT id FROM o UNION ALL SELECT id, sku FROM o":                          "a UNION of 1 and 2 columns",
+		"SELECT GROUP_CONCAT(REPEAT('x', 1048576)) AS x FROM o":                     "GROUP_CONCAT is larger",
+		"SELECT id FROM o WHERE SUM(id) > 1":                                        "SUM in WHERE",
+		"SELECT id, id FROM o":                                                      "two columns are called id",
+		"SELECT x.id FROM o x JOIN o x ON x.id = x.id":                              "two tables are called x",
+		"SELECT id FROM o WHERE " + strings.Repeat("id = 1 OR ", 1000) + "id = 2":   "",
+		"SELECT CAST('" + strings.Repeat("9", 100_000) + "' AS SIGNED) AS x FROM o": "",
+	} {
+		_, _, err := b.run(query, 0)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.100s: %v, want %q", query, err, want)
+		}
+	}
+}
