@@ -66,7 +66,7 @@ type ManifestListener struct {
 
 	// Omitted is "empty" or "values" if the file was made without it: what its columns have.
 	Omitted string `json:"omitted,omitempty"`
-	Error     string `json:"error,omitempty"`      // why it was
+	Error   string `json:"error,omitempty"` // why it was
 }
 
 // ManifestName returns the name of the manifest of the object of that name.
