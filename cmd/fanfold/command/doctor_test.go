@@ -77,7 +77,7 @@ func TestDoctorOnKeys(t *testing.T) {
 		}
 	}
 	for check, words := range map[string][]string{
-		"keys mails / ci":    {"WARN: mail has the collation utf8mb4_general_ci:", "(line 11)", "LOWER(TRIM(mail)) AS mail", "join.fold_case", "mail COLLATE utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"},
+		"keys mails / ci":    {"WARN: mail has the collation utf8mb4_general_ci:", "fanfold.yaml:11)", "LOWER(TRIM(mail)) AS mail", "join.fold_case", "mail COLLATE utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"},
 		"keys mails / bin":   {"WARN: mail has the collation utf8mb4_bin:"},
 		"keys mails / later": {"WARN: mail has the collation utf8mb4_general_ci:"},
 	} {
