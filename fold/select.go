@@ -91,7 +91,7 @@ func parameterValue(bound any, kind value.Kind) value.Value {
 	case bool:
 		return value.OfBool(v)
 	case time.Time:
-		return value.OfTime(v.UTC())
+		return value.OfTime(v)
 	case string:
 		text := value.OfText([]byte(v))
 		if kind == value.Decimal {
