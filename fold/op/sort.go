@@ -34,7 +34,7 @@ func (s *sorter) add(rec record) error {
 		if err := s.spill(); err != nil {
 			return err
 		}
-		s.m.take(int64(size+recordBytes), s.held)
+		s.m.give(-int64(size + recordBytes)) // even one that exceeds the budget alone
 	}
 	s.held += int64(size + recordBytes)
 	if cap(s.data)-len(s.data) < size {
