@@ -205,12 +205,14 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 
 // TestAnIDThatIsUsedTwiceAtOnce: the job of the old record starts, with the same attempt, after the
 // trigger has read the new record and before it starts the new job. The record still ends with the
-// file of its own parameters.
+// file of its own parameters. The old job's file waits until the trigger has superseded the old job:
+// an old job that ends between two adjacent calls of the trigger is not fenced.
 func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	s := e2e.New(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
 	id := s.Records.Insert("who", e2e.WhoParameters("new", 0))
-	records := &meddlingRecords{Store: s.Process.Records, after: nothing, ended: nothing}
+	gated := newGatedSink(s.Files.Sink(), false)
+	records := &meddlingRecords{Store: s.Process.Records, ended: nothing}
 	records.before = sync.OnceFunc(func() {
 		if outcomes, err := s.Partitions.First().Jobs.Start(t.Context(), "", scripts.Start{
 			ID: id, Attempt: 1, Parameters: []byte(`{"seconds":"0","who":"old"}`),
@@ -219,7 +221,13 @@ func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 			t.Error(outcomes, err)
 		}
 	})
-	s.Roles.With(records, s.Files.Sink())
+	var starts atomic.Int64
+	records.after = func() {
+		if starts.Add(1) == 2 {
+			close(gated.gate)
+		}
+	}
+	s.Roles.With(records, gated)
 	s.Jobs.Push(id)
 	v := s.Jobs.Wait(id)[0]
 	if got := s.Files.Content(v); got != e2e.WhoFile("new") || v.Attempt != 2 {
