@@ -2,7 +2,6 @@ package collation
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -28,8 +27,8 @@ var known = func() map[string]*Collation {
 	for _, name := range Weighted {
 		load := sync.OnceValue(func() *table { return read(name) })
 		all[name] = &Collation{name: name, pads: !strings.Contains(name, "_0900_"), ready: load}
-		if nopad := strings.Replace(name, "_ci", "_nopad_ci", 1); strings.HasPrefix(name, "utf8mb4_") && all[name].pads {
-			nopad = strings.Replace(nopad, "_ai_nopad", "_nopad_ai", 1)
+		if all[name].pads && strings.HasPrefix(name, "utf8mb4_") { // MariaDB also has it without padding
+			nopad := strings.Replace(strings.Replace(name, "_ci", "_nopad_ci", 1), "_ai_nopad", "_nopad_ai", 1)
 			all[nopad] = &Collation{name: nopad, ready: load}
 		}
 	}
@@ -60,18 +59,22 @@ func Named(name string) *Collation {
 	if c, ok := known[name]; ok {
 		return c
 	}
-	c, _ := strangers.LoadOrStore(name, &Collation{name: name, why: fmt.Sprintf("Fanfold does not know the collation %s", name)})
+	return unable(name, "Fanfold does not know the collation "+name)
+}
+
+// unable returns a collation that cannot compare.
+func unable(name, why string) *Collation {
+	c, _ := others.LoadOrStore(name, &Collation{name: name, why: why})
 	return c.(*Collation)
 }
 
-// strangers are the collations that do not compare, by what they say.
-var strangers sync.Map
+// others are the collations that cannot compare, by name.
+var others sync.Map
 
 // Mixed returns the collation of a text that is made of texts of two: it cannot compare.
 func Mixed(a, b *Collation) *Collation {
 	name := a.Name() + " and " + b.Name()
-	c, _ := strangers.LoadOrStore(name, &Collation{name: name, why: fmt.Sprintf("texts of the collations %s meet", name)})
-	return c.(*Collation)
+	return unable(name, "texts of the collations "+name+" meet")
 }
 
 // Name returns the name of the collation.

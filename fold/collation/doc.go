@@ -7,5 +7,3 @@
 //
 // Most collations pad: a text compares as if spaces without end followed it, so "a" equals "a ".
 package collation
-
-//go:generate go run ./generate -out weights.zst

@@ -1,6 +1,6 @@
 // Command generate writes the weights of collations, which it asks a MariaDB and a MySQL server for:
 //
-//	go run ./generate -mariadb DSN -mysql DSN -out weights.zst
+//	go run ./fold/collation/generate -mariadb DSN -mysql DSN
 //
 // The sequences of characters that may have weights of their own are those of the Default Unicode Collation Element
 // Table, allkeys.txt (https://www.unicode.org/reports/tr10/), of which Perl brings a copy.
@@ -29,7 +29,7 @@ func main() {
 	mariadb := flag.String("mariadb", "", "DSN of a MariaDB server, 10.10 or later")
 	mysql := flag.String("mysql", "", "DSN of a MySQL server, 8.0 or later")
 	keys := flag.String("keys", "/usr/share/perl/*/Unicode/Collate/allkeys.txt", "file with the sequences")
-	out := flag.String("out", "weights.zst", "file to write")
+	out := flag.String("out", "fold/collation/weights.zst", "file to write")
 	flag.Parse()
 	if err := run(*mariadb, *mysql, *keys, *out); err != nil {
 		log.Fatal(err)
