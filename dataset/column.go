@@ -14,4 +14,6 @@ type Column struct {
 	Digits   int         `json:"digits,omitempty"`    // maximum of a decimal; 0: not known, and neither is its scale
 	// Scale is the number of decimals of a decimal, a fixed float, or the seconds of a time. 0: none, or not known.
 	Scale int `json:"scale,omitempty"`
+	// Collation is that of the texts at their source, such as utf8mb4_general_ci; empty: they compare by their bytes.
+	Collation string `json:"collation,omitempty"`
 }

@@ -2,6 +2,8 @@ package collation
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -94,7 +96,7 @@ func (c *Collation) Why() string {
 }
 
 // ComparesBytes tells whether texts are equal only if their bytes are, but for spaces at the end.
-func (c *Collation) ComparesBytes() bool { return c == nil || c.ready == nil }
+func (c *Collation) ComparesBytes() bool { return c == nil || c.ready == nil && c.why == "" }
 
 // Compare returns the order of two texts.
 func (c *Collation) Compare(a, b []byte) int {
@@ -286,3 +288,6 @@ func (s *scanner) next() (uint16, bool) {
 	s.at++
 	return w, true
 }
+
+// Names returns the names of the collations that compare, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(known)) }

@@ -191,6 +191,7 @@ func (s *sumState) Size() int                   { return 160 }
 
 // extremeOf is MIN or MAX.
 func extremeOf(x *Expr, want int) *Aggregate {
+	collationOf(x)
 	return &Aggregate{x.Type, func() State { return &extremeState{x: x, want: want} }}
 }
 
@@ -201,7 +202,7 @@ type extremeState struct {
 }
 
 func (e *extremeState) Add(row [][]byte) error {
-	v, err := e.x.eval(row)
+	v, err := e.x.Eval(row)
 	if err != nil || v.IsNull() {
 		return err
 	}
@@ -230,7 +231,7 @@ func groupConcat(s *Scope, c *parse.Call, args []*Expr) *Aggregate {
 	for _, o := range c.OrderBy {
 		orders, desc = append(orders, s.compile(o.X)), append(desc, o.Desc)
 	}
-	return &Aggregate{text, func() State {
+	return &Aggregate{typeOfText(args...), func() State {
 		return &concatState{args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct,
 			seen: map[string]struct{}{}}
 	}}
@@ -250,18 +251,22 @@ type concatPart struct{ key, text []byte }
 
 func (c *concatState) Add(row [][]byte) error {
 	var p concatPart
+	var key []byte
 	for _, e := range c.args {
 		v, err := e.Eval(row)
 		if err != nil || v.IsNull() {
 			return err
 		}
 		p.text = append(p.text, textOf(v, e)...)
+		if c.distinct {
+			key = v.AppendKey(key)
+		}
 	}
 	if c.distinct {
-		if _, seen := c.seen[string(p.text)]; seen {
+		if _, seen := c.seen[string(key)]; seen {
 			return nil
 		}
-		c.seen[string(p.text)] = struct{}{}
+		c.seen[string(key)] = struct{}{}
 	}
 	for i, e := range c.orders {
 		v, err := e.Eval(row)

@@ -36,6 +36,7 @@ type Expr struct {
 
 	column   int // of the row, plus one; 0: it is computed
 	constant bool
+	at       parse.Position
 }
 
 // Eval returns the value in a row, which is valid as long as the cells of the row.
@@ -44,9 +45,10 @@ func (e *Expr) Eval(row [][]byte) (value.Value, error) {
 	return e.shown(v), err
 }
 
-// shown rounds a decimal to the scale of its type. As in MariaDB, arithmetic uses the digits that a division has
-// besides; comparisons, groups and results do not.
+// shown gives a text its collation, and rounds a decimal to the scale of its type. As in MariaDB, arithmetic uses the
+// digits that a division has besides; comparisons, groups and results do not.
 func (e *Expr) shown(v value.Value) value.Value {
+	v.Collation = e.Type.Collation
 	if v.Kind == value.Decimal && e.Type.Kind == value.Decimal && e.Type.Scale >= 0 && v.Dec.Scale > e.Type.Scale {
 		v.Dec = v.Dec.Round(e.Type.Scale)
 	}
@@ -101,7 +103,14 @@ func (s *Scope) cell(i int) *Expr {
 	}}
 }
 
+// compile compiles an expression, and says where it stands.
 func (s *Scope) compile(e parse.Expr) *Expr {
+	compiled := s.compileAny(e)
+	compiled.at = e.Pos()
+	return compiled
+}
+
+func (s *Scope) compileAny(e parse.Expr) *Expr {
 	if len(s.Computed) > 0 {
 		if i, ok := s.Computed[parse.Canonical(e)]; ok {
 			return s.cell(i)
@@ -139,7 +148,7 @@ func (s *Scope) compile(e parse.Expr) *Expr {
 	case *parse.Like:
 		return like(s.compile(e.X), s.compile(e.Pattern), s.escapeOf(e), e.Not)
 	case *parse.Regexp:
-		return matches(e.Position, s.compile(e.X), s.compile(e.Pattern), e.Not)
+		return matches(s.compile(e.X), s.compile(e.Pattern), e.Not)
 	case *parse.In:
 		return in(s.compile(e.X), s.listOf(e.List), e.Not)
 	case *parse.Between:
@@ -149,11 +158,7 @@ func (s *Scope) compile(e parse.Expr) *Expr {
 	case *parse.Cast:
 		return cast(e.Position, s.compile(e.X), e.Type)
 	case *parse.Collate:
-		if e.Name != "binary" && e.Name != "utf8mb4_bin" {
-			refuse(e.Position, "a fold compares texts by their bytes",
-				"Write COLLATE utf8mb4_bin, or compare LOWER(a) with LOWER(b)")
-		}
-		return s.compile(e.X)
+		return collate(e, s.compile(e.X))
 	case *parse.Call:
 		return s.call(e)
 	}

@@ -112,6 +112,14 @@ func Unify(types ...value.Type) value.Type {
 }
 
 func unify(a, b value.Type) value.Type {
+	t := unified(a, b)
+	if t.Collation, t.Explicit = nil, false; t.Kind.IsText() {
+		t.Collation, t.Explicit = value.Derive(a, b)
+	}
+	return t
+}
+
+func unified(a, b value.Type) value.Type {
 	switch {
 	case a.Kind == value.Null:
 		return b
@@ -264,11 +272,12 @@ func extreme(c *call, want int) *Expr {
 	for i, a := range c.args {
 		types[i] = a.Type
 	}
-	t := Unify(types...)
+	t, collation := Unify(types...), collationOf(c.args...)
 	return strict(t, c.args, func(args []value.Value) (value.Value, error) {
 		best := Convert(args[0], types[0], t)
 		for i, v := range args[1:] {
-			if v = Convert(v, types[i+1], t); value.Compare(v, best) == want {
+			v = Convert(v, types[i+1], t)
+			if v.Collation = collation; value.Compare(v, best) == want {
 				best = v
 			}
 		}
@@ -436,9 +445,9 @@ func cast(at parse.Position, x *Expr, to parse.CastType) *Expr {
 	args := []*Expr{x}
 	switch to.Name {
 	case "CHAR", "BINARY":
-		t := value.Type{Kind: value.Text}
+		t := typeOfText(x)
 		if to.Name == "BINARY" {
-			t.Kind = value.Binary
+			t = value.Type{Kind: value.Binary}
 		}
 		return strict(t, args, func(args []value.Value) (value.Value, error) {
 			b := textOf(args[0], x)

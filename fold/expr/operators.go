@@ -5,7 +5,9 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"unicode/utf8"
 
+	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/value"
 )
@@ -67,22 +69,34 @@ func is(x *Expr, what parse.LiteralKind, not bool) *Expr {
 	})
 }
 
-// compare returns the order of the values of two expressions, as values of a kind; known is false if one is NULL.
-func compare(x, y *Expr, a, b value.Value, kind value.Kind) (order int, known bool) {
-	if a, b = x.shown(a).As(kind), y.shown(b).As(kind); a.IsNull() || b.IsNull() {
+// comparer compares the values of two expressions.
+type comparer struct {
+	l, r      *Expr
+	kind      value.Kind
+	collation *collation.Collation
+}
+
+func newComparer(l, r *Expr) comparer {
+	return comparer{l, r, value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r)}
+}
+
+// compare returns the order of two values; known is false if one is NULL.
+func (c comparer) compare(a, b value.Value) (order int, known bool) {
+	if a, b = c.l.shown(a).As(c.kind), c.r.shown(b).As(c.kind); a.IsNull() || b.IsNull() {
 		return 0, false
 	}
+	a.Collation = c.collation
 	return value.Compare(a, b), true
 }
 
 // comparison computes =, <=>, <>, <, <=, > and >=.
 func comparison(op string, l, r *Expr) *Expr {
-	kind := value.Common(l.Type.Kind, r.Type.Kind)
+	c := newComparer(l, r)
 	return apply(boolean, []*Expr{l, r}, func(args []value.Value) (value.Value, error) {
 		if op == "<=>" && (args[0].IsNull() || args[1].IsNull()) {
 			return value.OfBool(args[0].IsNull() && args[1].IsNull()), nil
 		}
-		order, known := compare(l, r, args[0], args[1], kind)
+		order, known := c.compare(args[0], args[1])
 		if !known {
 			return value.Value{}, nil
 		}
@@ -108,14 +122,14 @@ func holds(op string, order int) bool {
 
 // in computes X [NOT] IN (list).
 func in(x *Expr, list []*Expr, not bool) *Expr {
-	kinds := make([]value.Kind, len(list))
+	comparers := make([]comparer, len(list))
 	for i, item := range list {
-		kinds[i] = value.Common(x.Type.Kind, item.Type.Kind)
+		comparers[i] = newComparer(x, item)
 	}
 	return apply(boolean, append([]*Expr{x}, list...), func(args []value.Value) (value.Value, error) {
 		unknown := args[0].IsNull()
 		for i, item := range args[1:] {
-			order, known := compare(x, list[i], args[0], item, kinds[i])
+			order, known := comparers[i].compare(args[0], item)
 			if known && order == 0 {
 				return value.OfBool(!not), nil
 			}
@@ -139,12 +153,13 @@ func between(x, low, high *Expr, negative bool) *Expr {
 
 // like computes X [NOT] LIKE pattern.
 func like(x, pattern, escape *Expr, not bool) *Expr {
+	c := collationOf(x, pattern)
 	return strict(boolean, []*Expr{x, pattern, escape}, func(args []value.Value) (value.Value, error) {
 		by := byte(0)
 		if e := args[2].Bytes; len(e) > 0 {
 			by = e[0]
 		}
-		return value.OfBool(likes(textOf(args[0], x), textOf(args[1], pattern), by) != not), nil
+		return value.OfBool(likes(c, textOf(args[0], x), textOf(args[1], pattern), by) != not), nil
 	})
 }
 
@@ -161,7 +176,7 @@ func (s *Scope) escapeOf(e *parse.Like) *Expr {
 }
 
 // likes tells whether a text matches a pattern, in which % stands for any characters and _ for one.
-func likes(text, pattern []byte, escape byte) bool {
+func likes(c *collation.Collation, text, pattern []byte, escape byte) bool {
 	star, back := -1, 0 // of the last %, and where its text ends
 	t, p := 0, 0
 	for t < len(text) {
@@ -179,8 +194,9 @@ func likes(text, pattern []byte, escape byte) bool {
 			if pattern[p] == escape && escape != 0 && p+1 < len(pattern) {
 				at++
 			}
-			if pattern[at] == text[t] {
-				t, p = t+1, at+1
+			wanted, width := utf8.DecodeRune(pattern[at:])
+			if char, size := utf8.DecodeRune(text[t:]); c.EqualRunes(char, wanted) {
+				t, p = t+size, at+width
 				continue
 			}
 		}
@@ -206,14 +222,18 @@ func runeLength(text []byte) int {
 }
 
 // matches computes X [NOT] REGEXP pattern.
-func matches(at parse.Position, x, pattern *Expr, not bool) *Expr {
+func matches(x, pattern *Expr, not bool) *Expr {
+	flags := ""
+	if !collationOf(x, pattern).ComparesBytes() {
+		flags = "(?i)"
+	}
 	var last string
 	var compiled *regexp.Regexp
 	prepare := func(p []byte) error {
 		if compiled != nil && last == string(p) {
 			return nil
 		}
-		re, err := regexp.Compile(string(p))
+		re, err := regexp.Compile(flags + string(p))
 		if err != nil {
 			return fmt.Errorf("the regular expression %q: %w", p, err)
 		}
@@ -222,7 +242,7 @@ func matches(at parse.Position, x, pattern *Expr, not bool) *Expr {
 	}
 	if v, ok := constantOf(pattern); ok && !v.IsNull() {
 		if err := prepare(textOf(v, pattern)); err != nil {
-			refuse(at, err.Error(), "Write it in the syntax of RE2, which has no lookarounds and backreferences")
+			refuse(pattern.at, err.Error(), "Write it in the syntax of RE2, which has no lookarounds and backreferences")
 		}
 	}
 	return strict(boolean, []*Expr{x, pattern}, func(args []value.Value) (value.Value, error) {

@@ -58,7 +58,8 @@ func texts(t value.Type, args []*Expr, f func(texts [][]byte) (value.Value, erro
 }
 
 func textToText(c *call, f func([]byte) []byte) *Expr {
-	return texts(text, c.args, func(all [][]byte) (value.Value, error) { return value.OfText(f(all[0])), nil })
+	return texts(typeOfText(c.args...), c.args,
+		func(all [][]byte) (value.Value, error) { return value.OfText(f(all[0])), nil })
 }
 
 func textToInt(c *call, f func([]byte) int) *Expr {
@@ -66,7 +67,7 @@ func textToInt(c *call, f func([]byte) int) *Expr {
 }
 
 func concat(c *call) *Expr {
-	return texts(text, c.args, func(all [][]byte) (value.Value, error) {
+	return texts(typeOfText(c.args...), c.args, func(all [][]byte) (value.Value, error) {
 		return value.OfText(bytes.Join(all, nil)),
 			nil
 	})
@@ -88,7 +89,7 @@ func joined(parts [][]byte, separator []byte) (value.Value, error) {
 
 // concatWith skips NULLs after the separator.
 func concatWith(c *call) *Expr {
-	return apply(text, c.args, func(args []value.Value) (value.Value, error) {
+	return apply(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
 		if args[0].IsNull() {
 			return value.Value{}, nil
 		}
@@ -140,7 +141,7 @@ func right(b []byte, n int64) []byte {
 
 // cut computes LEFT and RIGHT.
 func cut(c *call, f func(b []byte, n int64) []byte) *Expr {
-	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
 		return value.OfText(f(textOf(args[0], c.args[0]), count(args[1]))), nil
 	})
 }
@@ -156,7 +157,7 @@ func count(v value.Value) int64 {
 
 // substring has positions from 1; a negative one counts from the end.
 func substring(c *call) *Expr {
-	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
 		b, from := textOf(args[0], c.args[0]), count(args[1])
 		length := int64(1<<62 - 1)
 		if len(args) == 3 {
@@ -176,7 +177,7 @@ func substring(c *call) *Expr {
 
 // trim removes spaces, or another text, from the ends.
 func trim(c *call, start, end bool) *Expr {
-	return texts(text, c.args, func(all [][]byte) (value.Value, error) {
+	return texts(typeOfText(c.args...), c.args, func(all [][]byte) (value.Value, error) {
 		b, what := all[0], []byte(" ")
 		if len(all) == 2 {
 			what = all[1]
@@ -202,7 +203,7 @@ func reverse(b []byte) []byte {
 }
 
 func replace(c *call) *Expr {
-	return texts(text, c.args, func(all [][]byte) (value.Value, error) {
+	return texts(typeOfText(c.args...), c.args, func(all [][]byte) (value.Value, error) {
 		if len(all[1]) == 0 {
 			return value.OfText(all[0]), nil
 		}
@@ -215,7 +216,7 @@ func replace(c *call) *Expr {
 
 // repeat and pad are NULL if the text is too large.
 func repeat(c *call) *Expr {
-	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
 		b, n := textOf(args[0], c.args[0]), count(args[1])
 		if n <= 0 || len(b) == 0 {
 			return value.OfText(nil), nil
@@ -228,7 +229,7 @@ func repeat(c *call) *Expr {
 }
 
 func pad(c *call, atLeft bool) *Expr {
-	return strict(text, c.args, func(args []value.Value) (value.Value, error) {
+	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
 		b, n, with := textOf(args[0], c.args[0]), count(args[1]), textOf(args[2], c.args[2])
 		missing := n - int64(characters(b))
 		switch {
@@ -249,12 +250,18 @@ func pad(c *call, atLeft bool) *Expr {
 
 // locate returns the position of a text in another, from 1; 0: it is not there.
 func locate(what, in *Expr) *Expr {
+	c := collationOf(what, in)
 	return texts(integer, []*Expr{what, in}, func(all [][]byte) (value.Value, error) {
-		at := bytes.Index(all[1], all[0])
-		if at < 0 {
-			return value.OfInt(0), nil
+		text, what := all[1], all[0]
+		for at, n := 0, int64(1); at+len(what) <= len(text); n++ {
+			if c.Equal(text[at:at+len(what)], what) { // as many bytes, as in MariaDB
+				return value.OfInt(n), nil
+			}
+			if at += runeLength(text[at:]); at == len(text) {
+				break
+			}
 		}
-		return value.OfInt(int64(characters(all[1][:at]) + 1)), nil
+		return value.OfInt(0), nil
 	})
 }
 
@@ -268,7 +275,7 @@ func jsonValue(c *call) *Expr {
 	if wrong != nil {
 		refuse(c.Args[1].Pos(), "the path is "+wrong.Message, wrong.Remedy)
 	}
-	return texts(text, c.args[:1], func(all [][]byte) (value.Value, error) {
+	return texts(typeOfText(c.args[:1]...), c.args[:1], func(all [][]byte) (value.Value, error) {
 		var document any
 		decoder := json.NewDecoder(bytes.NewReader(all[0]))
 		decoder.UseNumber()

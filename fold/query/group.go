@@ -34,7 +34,7 @@ func (b *selecting) grouping() *grouping {
 	g := &grouping{scope: &expr.Scope{Parameters: b.parameters, Computed: map[string]int{}, Grouped: true},
 		single: b.GroupBy == nil}
 	for _, x := range b.GroupBy {
-		e := must(expr.Compile(x, b.scope))
+		e := must(expr.CompileKey(x, b.scope))
 		g.add(parse.Canonical(x), expr.Column{Type: e.Type})
 		g.keys = append(g.keys, e)
 	}

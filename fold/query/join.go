@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 
+	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
@@ -14,6 +15,7 @@ type join struct {
 	*parse.Join
 	left, right []*expr.Expr // the two sides of its equalities
 	kinds       []value.Kind // by which they are compared
+	collations  []*collation.Collation
 	rest        *expr.Expr   // its other conditions, on the joined row; nil: none
 }
 
@@ -33,7 +35,11 @@ func (b *selecting) prepareJoin(t *source) {
 		if ok {
 			left, right := must(expr.Compile(l, leftScope)), must(expr.Compile(r, rightScope))
 			t.join.left, t.join.right = append(t.join.left, left), append(t.join.right, right)
-			t.join.kinds = append(t.join.kinds, value.Common(left.Type.Kind, right.Type.Kind))
+			kind, collation, err := expr.Common(left, right)
+			if err != nil {
+				panic(err)
+			}
+			t.join.kinds, t.join.collations = append(t.join.kinds, kind), append(t.join.collations, collation)
 			continue
 		}
 		for _, n := range b.needs(c) {
@@ -94,6 +100,7 @@ func (j *join) key(side []*expr.Expr) func(dst []byte, row op.Row) ([]byte, bool
 			if v = v.As(j.kinds[i]); v.IsNull() {
 				return dst, false, nil
 			}
+			v.Collation = j.collations[i]
 			dst = v.AppendKey(dst)
 		}
 		return dst, true, nil

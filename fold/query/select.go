@@ -415,13 +415,17 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	}
 	items, n := make([]*expr.Expr, len(b.items)), &node{}
 	for i, item := range b.items {
-		items[i] = must(expr.Compile(item.X, scope))
+		compile := expr.Compile
+		if b.Distinct {
+			compile = expr.CompileKey
+		}
+		items[i] = must(compile(item.X, scope))
 		n.columns = append(n.columns, expr.Column{Name: item.Name, Type: items[i].Type})
 	}
 	var keys []*expr.Expr
 	var desc []bool
 	for _, o := range b.orders {
-		keys, desc = append(keys, must(expr.Compile(o.X, scope))), append(desc, o.Desc)
+		keys, desc = append(keys, must(expr.CompileKey(o.X, scope))), append(desc, o.Desc)
 	}
 	if b.Distinct {
 		b.explain("distinct")

@@ -45,6 +45,10 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 				"Convert one of them with CONVERT_TZ, or give both databases one time_zone")
 		}
 		n.columns[i].Type = expr.Unify(l, r)
+		if why := n.columns[i].Type.Collation.Why(); why != "" && !all {
+			refuse(at, fmt.Sprintf("in the column %s of a UNION, %s", left.columns[i].Name, why),
+				"Write UNION ALL, or COLLATE utf8mb4_bin after the column in both SELECTs")
+		}
 	}
 	p.explain("union, all=%v", all)
 	n.run = func(m *op.Memory, to op.Output) error {
@@ -111,7 +115,7 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 		if i, ok := position(o.X, len(n.columns)); ok {
 			keys = append(keys, scope.Converted(i, n.columns[i].Type))
 		} else {
-			keys = append(keys, must(expr.Compile(o.X, scope)))
+			keys = append(keys, must(expr.CompileKey(o.X, scope)))
 		}
 		desc = append(desc, o.Desc)
 	}

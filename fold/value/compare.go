@@ -1,7 +1,6 @@
 package value
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math"
@@ -55,12 +54,12 @@ func (v Value) As(kind Kind) Value {
 	case kind.IsTemporal():
 		return ToTemporal(v, kind)
 	case kind.IsText() && v.Kind.IsText():
-		return Value{Kind: kind, Bytes: v.Bytes}
+		return Value{Kind: kind, Bytes: v.Bytes, Collation: v.Collation}
 	}
 	return v
 }
 
-// Compare compares two values of one kind, neither of which is NULL.
+// Compare compares two values of one kind, neither of which is NULL. Texts compare by the collation of the first one.
 func Compare(a, b Value) int {
 	switch a.Kind {
 	case Integer:
@@ -80,7 +79,7 @@ func Compare(a, b Value) int {
 	case Date, Datetime, Time:
 		return cmp.Compare(a.Int, b.Int)
 	}
-	return bytes.Compare(a.Bytes, b.Bytes)
+	return a.Collation.Compare(a.Bytes, b.Bytes)
 }
 
 // The first byte of a key. NULL comes first.
@@ -90,7 +89,7 @@ const (
 )
 
 // AppendKey appends a key of a value: keys of values of one kind are equal if and only if the values are, and their
-// order is that of the values, NULL first.
+// order is that of the values, NULL first. Keys of texts depend on the collation.
 func (v Value) AppendKey(dst []byte) []byte {
 	if v.Kind == Null {
 		return append(dst, keyNull)
@@ -116,13 +115,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 	case Date, Datetime, Time:
 		return binary.BigEndian.AppendUint64(dst, uint64(v.Int)^1<<63)
 	}
-	// 0 becomes 0 1, and the end is 0 0: a text never is the beginning of another's key.
-	for _, c := range v.Bytes {
-		if dst = append(dst, c); c == 0 {
-			dst = append(dst, 1)
-		}
-	}
-	return append(dst, 0, 0)
+	return v.Collation.AppendKey(dst, v.Bytes)
 }
 
 func b2i(b bool) int {

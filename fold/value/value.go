@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -39,6 +40,9 @@ type Type struct {
 	Bits     int  // of a double: 32 for FLOAT
 	Zerofill int  // minimum digits of a number, filled with zeros
 	Zone     string
+	// Collation compares texts; nil: by their bytes, but a text that has one decides for both. Explicit: COLLATE names it.
+	Collation *collation.Collation
+	Explicit  bool
 }
 
 // kinds maps the kinds of columns.
@@ -51,7 +55,7 @@ var kinds = map[report.Kind]Kind{
 // TypeOf returns the type of a column.
 func TypeOf(c dataset.Column) Type {
 	t := Type{Kind: kinds[c.Kind], Bits: c.Bits, Zerofill: c.Zerofill, Zone: c.Zone, Unsigned: c.Unsigned,
-		Scale: c.Scale}
+		Scale: c.Scale, Collation: collation.Named(c.Collation)}
 	unknown := t.Kind == Decimal && c.Digits == 0 || t.Kind == Double && !c.Fixed || t.Kind.IsTemporal() && c.Scale == 0
 	switch {
 	case unknown && t.Kind != Date:
@@ -78,6 +82,26 @@ func (t Type) Column(name string) dataset.Column {
 	return c
 }
 
+// Derive returns the collation of what is made of values of several types, as MariaDB derives it: binary values decide,
+// then COLLATE, then a column whose collation compares bytes, then the others. Two of the same rank make one that
+// cannot compare.
+func Derive(types ...Type) (c *collation.Collation, explicit bool) {
+	for _, t := range types {
+		switch {
+		case t.Kind == Binary:
+			return collation.Named("binary"), false
+		case !t.Kind.IsText() || t.Collation == nil || t.Collation == c || explicit && !t.Explicit:
+		case c == nil || t.Explicit && !explicit:
+			c, explicit = t.Collation, t.Explicit
+		case explicit || !c.ComparesBytes() && !t.Collation.ComparesBytes():
+			c = collation.Mixed(c, t.Collation)
+		case t.Collation.ComparesBytes() && !c.ComparesBytes():
+			c = t.Collation
+		}
+	}
+	return c, explicit
+}
+
 // IsTemporal tells whether a kind is a date or a time.
 func (k Kind) IsTemporal() bool { return k == Date || k == Datetime || k == Time }
 
@@ -92,6 +116,8 @@ type Value struct {
 	Float    float64 // of Double
 	Dec      Dec     // of Decimal
 	Bytes    []byte  // of Text, Binary and JSON
+	// Collation is that of the expression; see Type.
+	Collation *collation.Collation
 }
 
 // Of returns values of Go types.

@@ -1,0 +1,69 @@
+package expr
+
+import (
+	"fmt"
+
+	"github.com/fanfold/fanfold/fold/collation"
+	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
+)
+
+// collate computes X COLLATE name.
+func collate(e *parse.Collate, x *Expr) *Expr {
+	c := collation.Named(e.Name)
+	switch {
+	case c.Why() != "":
+		refuse(e.Position, c.Why(), report.DidYouMean(e.Name, collation.Names()))
+	case !x.Type.Kind.IsText() && x.Type.Kind != value.Null:
+		refuse(e.Position, fmt.Sprintf("COLLATE of a value of type %s", x.Type.Kind), "Write it after a text, or CAST the value AS CHAR")
+	}
+	with := *x
+	with.Type.Collation, with.Type.Explicit = c, true
+	return &with
+}
+
+// collationOf returns the collation by which texts of several expressions are compared.
+func collationOf(all ...*Expr) *collation.Collation {
+	var texts []value.Type
+	at := all[0].at
+	for _, e := range all {
+		if !e.Type.Kind.IsText() {
+			continue
+		}
+		if texts = append(texts, e.Type); e.Type.Collation != nil {
+			at = e.at
+		}
+	}
+	c, _ := value.Derive(texts...)
+	if c.Why() != "" {
+		refuse(at, c.Why(), "Write COLLATE utf8mb4_bin, or the collation that you mean, after one of them")
+	}
+	return c
+}
+
+// Common returns the kind and the collation by which the values of two expressions are compared. The error is a
+// *parse.Error.
+func Common(l, r *Expr) (kind value.Kind, c *collation.Collation, err error) {
+	defer catch(&err)
+	return value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r), nil
+}
+
+// CompileKey prepares an expression by whose values rows are grouped or sorted. The error is a *parse.Error.
+func CompileKey(e parse.Expr, s *Scope) (compiled *Expr, err error) {
+	defer catch(&err)
+	compiled = s.compile(e)
+	collationOf(compiled)
+	return compiled, nil
+}
+
+// typeOfText returns the type of a text that is made of the values of several expressions.
+func typeOfText(all ...*Expr) value.Type {
+	types := make([]value.Type, len(all))
+	for i, e := range all {
+		types[i] = e.Type
+	}
+	t := text
+	t.Collation, t.Explicit = value.Derive(types...)
+	return t
+}
