@@ -98,6 +98,9 @@ func (c *Collation) Why() string {
 // ComparesBytes tells whether texts are equal only if their bytes are, but for spaces at the end.
 func (c *Collation) ComparesBytes() bool { return c == nil || c.ready == nil && c.why == "" }
 
+// Exact tells whether texts are equal only if their bytes are.
+func (c *Collation) Exact() bool { return c.ComparesBytes() && (c == nil || !c.pads) }
+
 // Compare returns the order of two texts.
 func (c *Collation) Compare(a, b []byte) int {
 	switch {

@@ -16,7 +16,7 @@ type join struct {
 	left, right []*expr.Expr // the two sides of its equalities
 	kinds       []value.Kind // by which they are compared
 	collations  []*collation.Collation
-	rest        *expr.Expr   // its other conditions, on the joined row; nil: none
+	rest        *expr.Expr // its other conditions, on the joined row; nil: none
 }
 
 // prepareJoin splits the condition of a join into equalities of both sides, and the rest.

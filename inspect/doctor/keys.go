@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -21,13 +22,17 @@ func checkKeys(ctx context.Context, source Database, r *report.Report, l *report
 	if len(keys) == 0 {
 		return nil
 	}
-	collations, binary, err := source.Collations(ctx, l, keys)
+	collations, err := source.Collations(ctx, l, keys)
 	if err != nil {
 		return nil // such as of a query that the server does not take as a derived table
 	}
+	binary := "utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"
 	var wide, names []string
 	for i, key := range keys {
-		if collations[i] != "" {
+		if strings.Contains(collations[i], "_0900_") { // only MySQL has these
+			binary = "utf8mb4_0900_bin"
+		}
+		if !collation.Named(collations[i]).Exact() {
 			wide, names = append(wide, fmt.Sprintf("%s has the collation %s", key, collations[i])), append(names, key)
 		}
 	}

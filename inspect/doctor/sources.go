@@ -21,10 +21,9 @@ type Database interface {
 	Server(ctx context.Context) (version string, clock time.Time, zone string, err error)
 	// Prepare lets the server parse a listener's query, without running it.
 	Prepare(ctx context.Context, l *report.Listener) error
-	// Collations returns the collations of columns of a listener's query, without running it: empty for
-	// those whose values are equal only if their bytes are. For people, binary names a collation that
-	// compares bytes.
-	Collations(ctx context.Context, l *report.Listener, columns []string) (wide []string, binary string, err error)
+	// Collations returns the collations of columns of a listener's query, without running it: "binary" for numbers
+	// and times.
+	Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error)
 }
 
 // checkSources connects to every source, and lets databases prepare the queries of their listeners.

@@ -3,57 +3,105 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
+	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
 
-// Collations returns the collations of columns of a listener's query: empty for those that compare
-// bytes, as numbers and times do. It also names a collation that compares bytes, for people. The server
+// A collation that an ALTER TABLE has changed is known after this time.
+const (
+	collationsAge = time.Minute
+	maxCollations = 1000 // queries
+)
+
+// Errors of a query that the server does not take as a derived table.
+const (
+	errSyntax    = 1064
+	errPlacement = 1234 // such as of SQL_NO_CACHE
+)
+
+// Collations returns the collations of columns of a listener's query; "binary" for numbers and times. The server
 // derives them without running the query.
-func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, string, error) {
+func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error) {
 	// No row is read, so any value will do; NULL is an error in LIMIT.
-	text, args, err := dialect.QueryOf(l).Bind(func(string) (any, bool) { return int64(0), true })
+	text, _, err := dialect.QueryOf(l).Bind(func(string) (any, bool) { return dialect.Literals("0"), true })
 	if err != nil {
-		return nil, "", listeners.Permanent(err)
+		return nil, listeners.Permanent(err)
 	}
-	collations := make([]string, len(columns))
-	wanted, targets := make([]string, len(columns)), make([]any, len(columns))
+	var wanted strings.Builder
 	for i, column := range columns {
-		wanted[i], targets[i] = "COLLATION(MAX(`"+strings.ReplaceAll(column, "`", "``")+"`))", &collations[i]
-	}
-	text = strings.TrimRight(text, "; \t\r\n")
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return nil, "", explainLogin(ctx, l, err)
-	}
-	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, "", explain(ctx, l, err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	// Without rows, the aggregates still have one.
-	none := "SELECT " + strings.Join(wanted, ", ") + " FROM (" + text + "\n) AS fanfold WHERE 1 = 0"
-	if err := tx.QueryRowContext(ctx, none, args...).Scan(targets...); err != nil {
-		return nil, "", explain(ctx, l, err)
-	}
-	binary := "utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL)"
-	for i, collation := range collations {
-		switch {
-		case comparesBytes(collation):
-			collations[i] = ""
-		case strings.Contains(collation, "_0900_"): // only MySQL has these
-			binary = "utf8mb4_0900_bin"
+		if i > 0 {
+			wanted.WriteString(", ")
 		}
+		wanted.WriteString("COLLATION(MAX(`" + strings.ReplaceAll(column, "`", "``") + "`))")
 	}
-	return collations, binary, nil
+	// Without rows, the aggregates still have one.
+	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+" FROM ("+strings.TrimRight(text, "; \t\r\n")+
+		"\n) AS fanfold WHERE 1 = 0")
+	if err != nil {
+		return nil, explain(ctx, l, err)
+	}
+	return found, nil
 }
 
-// comparesBytes tells whether texts are equal in a collation only if their bytes are: it ignores neither
-// case nor accents, nor spaces at the end.
-func comparesBytes(collation string) bool {
-	return collation == "binary" || strings.HasSuffix(collation, "_nopad_bin") || collation == "utf8mb4_0900_bin"
+// askCollations runs a query of one row.
+func (s *Source) askCollations(ctx context.Context, query string) ([]string, error) {
+	tx, err := s.calls.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	found, targets := make([]string, len(names)), make([]any, len(names))
+	for i := range found {
+		targets[i] = &found[i]
+	}
+	if rows.Next() {
+		err = rows.Scan(targets...)
+	}
+	return found, errors.Join(err, rows.Err())
+}
+
+// collate gives the columns of texts their collations. A query that the server does not take as a derived table has
+// none: its texts compare by their bytes.
+func (s *Source) collate(ctx context.Context, l *report.Listener, columns []dataset.Column) error {
+	var names []string
+	for _, c := range columns {
+		if c.Kind == report.KindText || c.Kind == report.KindJSON {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	found, err := s.Collations(ctx, l, names)
+	if mysqldb.Answered(err, errPlacement, errSyntax) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range columns {
+		if len(names) > 0 && columns[i].Name == names[0] {
+			if columns[i].Collation = found[0]; found[0] == "binary" {
+				columns[i].Collation = ""
+			}
+			names, found = names[1:], found[1:]
+		}
+	}
+	return nil
 }

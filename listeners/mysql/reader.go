@@ -18,6 +18,7 @@ import (
 
 // reader writes what the query of a task finds.
 type reader struct {
+	source  *Source
 	task    listeners.Task
 	out     *listeners.Writer
 	columns []dataset.Column // nil before the result
@@ -89,7 +90,7 @@ func (r *reader) run(parent context.Context, s *session, list dialect.Literals) 
 			return fail(err)
 		}
 		defer rows.Close()
-		if err := r.describe(rows); err != nil {
+		if err := r.describe(parent, rows); err != nil {
 			abort() // closing the rows would read all of them
 			return err
 		}
@@ -129,7 +130,7 @@ func (r *reader) write(row []driver.Value) error {
 }
 
 // describe takes the columns of the result.
-func (r *reader) describe(rows driver.Rows) error {
+func (r *reader) describe(ctx context.Context, rows driver.Rows) error {
 	l := r.task.Listener
 	types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName)
 	if !ok {
@@ -162,6 +163,9 @@ func (r *reader) describe(rows driver.Rows) error {
 	}
 	if err := compareNames(l.Columns, names); err != nil {
 		return listeners.Permanent(err)
+	}
+	if err := r.source.collate(ctx, l, columns); err != nil {
+		return err
 	}
 	r.columns, r.cells = columns, cells
 	return r.out.Columns(columns)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -17,6 +18,8 @@ type Source struct {
 	db    *sql.DB // queries
 	kills *sql.DB // KILL QUERY only, because a query may use every connection of db
 	calls *sql.DB // short statements that must not wait for queries
+
+	collations aged.Cache[string, []string]
 }
 
 var _ listeners.Connection = (*Source)(nil)
@@ -28,7 +31,7 @@ const (
 
 // Open returns the source of a database. It does no I/O: the first statement of a pool connects.
 func Open(d report.Database) (*Source, error) {
-	s := &Source{}
+	s := over(nil, nil, nil)
 	for _, pool := range []struct {
 		db       **sql.DB
 		size     int
@@ -46,6 +49,15 @@ func Open(d report.Database) (*Source, error) {
 		*pool.db = db
 	}
 	return s, nil
+}
+
+// over returns the source of these pools.
+func over(db, kills, calls *sql.DB) *Source {
+	s := &Source{db: db, kills: kills, calls: calls}
+	s.collations = aged.Cache[string, []string]{
+		MaxAge: collationsAge, Max: maxCollations, Timeout: shortTimeout, Ask: s.askCollations,
+	}
+	return s
 }
 
 // Close closes all connections. The caller waits for the last Read before.
@@ -85,7 +97,7 @@ func login(err error) error {
 // Read implements listeners.Source. Errors that every try would repeat are marked with
 // listeners.Permanent. The error of a query that took too long is ErrTimeout.
 func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
-	r := &reader{task: task, out: out}
+	r := &reader{source: s, task: task, out: out}
 	if err := task.WaitForRate(ctx, listeners.PatienceFirst); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func setup(t testing.TB) *bundle {
 }
 
 // newSource returns a source with these pools.
-func newSource(db, kills *sql.DB) *Source { return &Source{db: db, kills: kills, calls: kills} }
+func newSource(db, kills *sql.DB) *Source { return over(db, kills, kills) }
 
 func connect(t testing.TB, dsn string) *sql.DB {
 	t.Helper()

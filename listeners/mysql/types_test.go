@@ -155,3 +155,31 @@ func TestKindsThatThisServerHasNot(t *testing.T) {
 		}
 	}
 }
+
+// TestCollations: the columns of texts have the collations of the database; those of a query that is no derived table
+// have none.
+func TestCollations(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (id INT, g VARCHAR(9) COLLATE utf8mb4_general_ci, l CHAR(9) CHARACTER SET latin1, b VARBINARY(9), j JSON)",
+		"INSERT INTO t VALUES (1, 'a', 'a', 'a', '{}')")
+	for query, want := range map[string]string{
+		"SELECT id, g, l, b FROM t;": " utf8mb4_general_ci latin1_swedish_ci ",
+		"SELECT id, g COLLATE utf8mb4_unicode_ci AS g, CONCAT(l, 'x') AS l, b FROM t WHERE id < :n GROUP BY 1, 2, 3, 4 -- end": " utf8mb4_unicode_ci latin1_swedish_ci ",
+	} {
+		read := task(t, query, "id g l b")
+		read.Parameters = map[string]any{"n": int64(5)}
+		var got []string
+		for _, c := range b.mustRead(t, read).columns {
+			got = append(got, c.Collation)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	for _, c := range b.mustRead(t, task(t, "SELECT HIGH_PRIORITY g, l FROM t", "g l")).columns {
+		if c.Collation != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
