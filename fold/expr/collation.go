@@ -16,7 +16,8 @@ func collate(e *parse.Collate, x *Expr) *Expr {
 	case c.Why() != "":
 		refuse(e.Position, c.Why(), report.DidYouMean(e.Name, collation.Names()))
 	case !x.Type.Kind.IsText() && x.Type.Kind != value.Null:
-		refuse(e.Position, fmt.Sprintf("COLLATE of a value of type %s", x.Type.Kind), "Write it after a text, or CAST the value AS CHAR")
+		refuse(e.Position, fmt.Sprintf("COLLATE of a value of type %s", x.Type.Kind),
+			"Write it after a text, or CAST the value AS CHAR")
 	}
 	with := *x
 	with.Type.Collation, with.Type.Explicit = c, true

@@ -272,6 +272,11 @@ func extreme(c *call, want int) *Expr {
 	for i, a := range c.args {
 		types[i] = a.Type
 	}
+	for _, t := range types {
+		if first := types[0].Kind; first.Clashes(t.Kind) {
+			refuse(c.Position, fmt.Sprintf("%s of a %s and a %s", c.Name, first, t.Kind), "CAST both to one type")
+		}
+	}
 	t, collation := Unify(types...), collationOf(c.args...)
 	return strict(t, c.args, func(args []value.Value) (value.Value, error) {
 		best := Convert(args[0], types[0], t)
@@ -366,7 +371,7 @@ func round(c *call, half bool) *Expr {
 			d = d.Round(t.Scale)
 		}
 		if t.Kind == value.Integer {
-			return value.OfDec(d).ToInt(), nil
+			return exactly(c.Name, d)
 		}
 		return value.OfDec(d), nil
 	})
@@ -415,8 +420,17 @@ func whole(c *call, of func(float64) float64, side int) *Expr {
 		if d.Sign() == side && d.Cmp(cut) != 0 {
 			cut = cut.Add(value.DecOf(int64(side)))
 		}
-		return value.OfDec(cut).ToInt(), nil
+		return exactly(c.Name, cut)
 	})
+}
+
+// exactly returns a whole decimal as an integer.
+func exactly(function string, d value.Dec) (value.Value, error) {
+	n := value.OfDec(d).ToInt()
+	if n.ToDec().Cmp(d) != 0 {
+		return n, outOfRange("of", function, d, "an integer of 64 bits", "Use TRUNCATE of a decimal")
+	}
+	return n, nil
 }
 
 func root(c *call) *Expr {
@@ -460,11 +474,7 @@ func cast(at parse.Position, x *Expr, to parse.CastType) *Expr {
 		unsigned := to.Name == "UNSIGNED"
 		return strict(value.Type{Kind: value.Integer, Unsigned: unsigned}, args,
 			func(args []value.Value) (value.Value, error) {
-				n := args[0].ToInt()
-				if unsigned {
-					return value.OfUint(uint64(n.Int)), nil
-				}
-				return value.OfInt(n.Int), nil
+				return args[0].Cast(unsigned), nil
 			})
 	case "DECIMAL":
 		digits, scale := max(to.Length, 0), max(to.Scale, 0)

@@ -91,8 +91,12 @@ func (c comparer) compare(a, b value.Value) (order int, known bool) {
 
 // comparison computes =, <=>, <>, <, <=, > and >=.
 func comparison(op string, l, r *Expr) *Expr {
-	c := newComparer(l, r)
-	return apply(boolean, []*Expr{l, r}, func(args []value.Value) (value.Value, error) {
+	return newComparer(l, r).holds(op)
+}
+
+// holds computes a comparison.
+func (c comparer) holds(op string) *Expr {
+	return apply(boolean, []*Expr{c.l, c.r}, func(args []value.Value) (value.Value, error) {
 		if op == "<=>" && (args[0].IsNull() || args[1].IsNull()) {
 			return value.OfBool(args[0].IsNull() && args[1].IsNull()), nil
 		}
@@ -100,11 +104,11 @@ func comparison(op string, l, r *Expr) *Expr {
 		if !known {
 			return value.Value{}, nil
 		}
-		return value.OfBool(holds(op, order)), nil
+		return value.OfBool(ordered(op, order)), nil
 	})
 }
 
-func holds(op string, order int) bool {
+func ordered(op string, order int) bool {
 	switch op {
 	case "=", "<=>":
 		return order == 0
@@ -142,9 +146,12 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 	})
 }
 
-// between computes X [NOT] BETWEEN low AND high.
+// between computes X [NOT] BETWEEN low AND high. Both bounds are compared as one kind.
 func between(x, low, high *Expr, negative bool) *Expr {
-	both := logic("AND", comparison(">=", x, low), comparison("<=", x, high))
+	l, h := newComparer(x, low), newComparer(x, high)
+	l.kind = value.Common(l.kind, h.kind)
+	h.kind = l.kind
+	both := logic("AND", l.holds(">="), h.holds("<="))
 	if negative {
 		return not(both)
 	}

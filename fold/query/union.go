@@ -44,6 +44,10 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 			refuse(at, fmt.Sprintf("a UNION of datetimes in two time zones in column %s", left.columns[i].Name),
 				"Convert one of them with CONVERT_TZ, or give both databases one time_zone")
 		}
+		if l.Kind.Clashes(r.Kind) {
+			refuse(at, fmt.Sprintf("a UNION of a %s and a %s in column %s", l.Kind, r.Kind, left.columns[i].Name),
+				"CAST both to one type")
+		}
 		n.columns[i].Type = expr.Unify(l, r)
 		if why := n.columns[i].Type.Collation.Why(); why != "" && !all {
 			refuse(at, fmt.Sprintf("in the column %s of a UNION, %s", left.columns[i].Name, why),

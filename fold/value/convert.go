@@ -83,7 +83,14 @@ func (v Value) ToDec() Dec {
 		d, _ := ParseDec(strconv.AppendFloat(nil, v.Float, 'f', -1, 64))
 		return d
 	case Text, JSON, Binary:
-		d, _ := ParseDec(numeric(v.Bytes))
+		text := numeric(v.Bytes)
+		d, ok := ParseDec(text)
+		if f := v.ToFloat(); !ok && math.Abs(f) > 1 { // beyond all decimals, as by its exponent
+			d = maxDec
+			if f < 0 {
+				d = d.Neg()
+			}
+		}
 		return d
 	case Date, Datetime, Time:
 		c := v.Clock()
@@ -122,14 +129,8 @@ func (v Value) ToInt() Value {
 			return OfInt(math.MinInt64)
 		}
 		return OfInt(int64(f))
-	case Text, JSON, Binary: // an integer at the start, cut
-		text := numeric(v.Bytes)
-		for _, c := range text {
-			if c == '.' || c|0x20 == 'e' {
-				return OfDec(v.ToDec().Truncate(0)).ToInt()
-			}
-		}
-		return OfDec(v.ToDec()).ToInt()
+	case Text, JSON, Binary:
+		return OfDec(v.digits()).ToInt()
 	}
 	n := v.ToDec().Round(0).int()
 	switch {
@@ -141,6 +142,60 @@ func (v Value) ToInt() Value {
 		return OfInt(math.MinInt64)
 	}
 	return OfInt(math.MaxInt64)
+}
+
+// Cast returns a value as an integer, as CAST does: what is out of range becomes the nearest, but the bits of an
+// integer stay. A negative fraction becomes 0 where the result is unsigned.
+func (v Value) Cast(unsigned bool) Value {
+	var n *big.Int
+	switch v.Kind {
+	case Null:
+		return v
+	case Integer:
+		n = big.NewInt(v.Int)
+	case Text, JSON, Binary:
+		if n = v.digits().int(); n.Sign() < 0 && !n.IsInt64() {
+			n = big.NewInt(math.MinInt64)
+		}
+		if !unsigned && n.IsUint64() {
+			n = big.NewInt(int64(n.Uint64()))
+		} else if !unsigned && n.Sign() > 0 {
+			n = big.NewInt(-1) // the bits of the largest
+		}
+	case Double:
+		n, _ = big.NewFloat(math.RoundToEven(v.Float)).Int(nil)
+	default:
+		n = v.ToDec().Round(0).int()
+	}
+	if unsigned && v.Kind != Integer && !v.Kind.IsText() && n.Sign() < 0 {
+		n = new(big.Int)
+	}
+	switch {
+	case n.IsInt64() && unsigned:
+		return OfUint(uint64(n.Int64()))
+	case n.IsUint64() && unsigned:
+		return OfUint(n.Uint64())
+	case unsigned:
+		return OfUint(math.MaxUint64)
+	case n.IsInt64():
+		return OfInt(n.Int64())
+	case n.Sign() < 0:
+		return OfInt(math.MinInt64)
+	}
+	return OfInt(math.MaxInt64)
+}
+
+// digits returns the integer at the start of a text.
+func (v Value) digits() Dec {
+	text := numeric(v.Bytes)
+	for i, c := range text {
+		if c == '.' || c|0x20 == 'e' {
+			text = text[:i]
+			break
+		}
+	}
+	d, _ := ParseDec(text)
+	return d
 }
 
 // Truth returns whether a value is true: neither zero nor NULL. known is false for NULL.

@@ -20,6 +20,9 @@ const (
 	maxScale  = 38
 )
 
+// maxDec is the largest decimal.
+var maxDec = normal(new(big.Int).Sub(new(big.Int).Exp(big.NewInt(10), big.NewInt(maxDigits), nil), big.NewInt(1)), 0)
+
 // powers are the powers of ten that fit into an int64.
 var powers = func() (p [19]int64) {
 	p[0] = 1

@@ -40,9 +40,9 @@ type Type struct {
 	Bits     int  // of a double: 32 for FLOAT
 	Zerofill int  // minimum digits of a number, filled with zeros
 	Zone     string
-	// Collation compares texts; nil: by their bytes, but a text that has one decides for both. Explicit: COLLATE names it.
+	// Collation compares texts. Nil: by their bytes, but the collation of the other text decides for both.
 	Collation *collation.Collation
-	Explicit  bool
+	Explicit  bool // COLLATE names the collation
 }
 
 // kinds maps the kinds of columns.
@@ -104,6 +104,11 @@ func Derive(types ...Type) (c *collation.Collation, explicit bool) {
 
 // IsTemporal tells whether a kind is a date or a time.
 func (k Kind) IsTemporal() bool { return k == Date || k == Datetime || k == Time }
+
+// Clashes tells whether one kind is a time and the other a date: MariaDB would add the date of the day.
+func (k Kind) Clashes(other Kind) bool {
+	return k.IsTemporal() && other.IsTemporal() && (k == Time) != (other == Time)
+}
 
 // IsText tells whether a kind has texts.
 func (k Kind) IsText() bool { return k == Text || k == Binary || k == JSON }
