@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz chaos mixed soak full kills bench bench-full man chart packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz tpch chaos mixed soak full kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -70,6 +70,9 @@ fuzz: deps ## run each fuzz target for a minute, and QUERIES (10000) random quer
 			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$name$$" -fuzztime 1m ./$$(dirname $$f) || exit 1; \
 		done; \
 	done
+
+tpch: deps ## run the reports of examples/tpch at SCALE (0.1) beside MariaDB
+	TPCH_SCALE=$(or $(SCALE),0.1) $(GO) test -vet=off -tags $(TAGS) -timeout 1h -count 1 -v -run '^TestAsMariaDB$$' ./examples/tpch
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
 	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/chaos

@@ -11,8 +11,9 @@ import (
 
 // reportItem is a report in the list of reports.
 type reportItem struct {
-	Name       string      `json:"name"`
-	Parameters []parameter `json:"parameters"`
+	Name        string      `json:"name"`
+	Description string      `json:"description,omitempty"`
+	Parameters  []parameter `json:"parameters"`
 }
 
 // parameter is a parameter of a report.
@@ -34,8 +35,9 @@ type parameter struct {
 func (a *API) reports(w http.ResponseWriter, _ *http.Request) error {
 	list := []reportItem{}
 	for _, name := range slices.Sorted(maps.Keys(a.o.Inspect.Config.Reports)) {
-		of := reportItem{name, []parameter{}}
-		for _, p := range a.o.Inspect.Config.Reports[name].Parameters {
+		r := a.o.Inspect.Config.Reports[name]
+		of := reportItem{name, r.Description, []parameter{}}
+		for _, p := range r.Parameters {
 			one := parameter{
 				Name: p.Name, Type: p.Type, List: p.List, Required: p.Default == nil, Description: p.Description,
 				Options: p.Options, Minimum: p.Minimum, Maximum: p.Maximum, Pattern: p.Pattern.String(),

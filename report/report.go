@@ -10,9 +10,11 @@ import (
 type Report struct {
 	Name string `key:"report"`
 	// Name of the report on the [waiting page](../guides/waiting-page.md)
-	Label  string `yaml:"label" unset:"the name"`
-	Line   int    // in the configuration file
-	Stages []Stage
+	Label string `yaml:"label" unset:"the name"`
+	// What the report has, for those who choose one: `GET /reports` shows it
+	Description string `yaml:"description" unset:"none"`
+	Line        int    // in the configuration file
+	Stages      []Stage
 	// Maximum number of running jobs of the report, in all processes together; the ids of others wait, and start
 	// in their order
 	Running int `yaml:"running" min:"1" max:"1000000" unset:"unlimited"`
