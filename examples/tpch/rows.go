@@ -25,11 +25,11 @@ var Tables = []Table{
 	{"customer", "sales", "c_custkey INT PRIMARY KEY, c_name VARCHAR(25), c_address VARCHAR(40), c_nationkey INT, " +
 		"c_phone CHAR(15), c_acctbal DECIMAL(15,2), c_mktsegment CHAR(10), c_comment VARCHAR(117)"},
 	{"orders", "sales", "o_orderkey INT PRIMARY KEY, o_custkey INT, o_orderstatus CHAR(1), o_totalprice DECIMAL(15,2), " +
-		"o_orderdate DATE, o_orderpriority CHAR(15), o_clerk CHAR(15), o_shippriority INT, o_comment VARCHAR(79)"},
+		"o_orderdate DATE, o_orderpriority CHAR(15), o_clerk CHAR(15), o_shippriority INT, o_comment VARCHAR(79), KEY (o_custkey)"},
 	{"lineitem", "sales", "l_orderkey INT, l_partkey INT, l_suppkey INT, l_linenumber INT, l_quantity DECIMAL(15,2), " +
 		"l_extendedprice DECIMAL(15,2), l_discount DECIMAL(15,2), l_tax DECIMAL(15,2), l_returnflag CHAR(1), " +
 		"l_linestatus CHAR(1), l_shipdate DATE, l_commitdate DATE, l_receiptdate DATE, l_shipinstruct CHAR(25), " +
-		"l_shipmode CHAR(10), PRIMARY KEY (l_orderkey, l_linenumber)"},
+		"l_shipmode CHAR(10), PRIMARY KEY (l_orderkey, l_linenumber), KEY (l_partkey)"},
 }
 
 // Rows makes the rows of all tables, in the order of their columns, and passes them to emit until it returns an error.
