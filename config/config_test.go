@@ -133,7 +133,7 @@ func TestLoad(t *testing.T) {
 					{Name: "users", File: "good.yaml", Line: 53, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
-				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
+				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
 			},
 			"pairs": {
 				Name: "pairs", Line: 54, Timeout: 71 * time.Minute, Retry: eight,
@@ -144,7 +144,7 @@ func TestLoad(t *testing.T) {
 				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},
 				}},
-				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{
+				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{
 					{Label: "x", Listener: "", Column: "x"}, {Label: "y", Listener: "", Column: "y"}, {Label: "a.note", Listener: "a", Column: "note"}, {Label: "only", Listener: "a", Column: "only"}, {Label: "b.note", Listener: "b", Column: "note"}, {Label: "b.y", Listener: "b", Column: "y"},
 				}},
 			},
