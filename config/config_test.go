@@ -92,7 +92,7 @@ func TestLoad(t *testing.T) {
 		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"},
 		Reports: map[string]*report.Report{
 			"tagged-withdrawals": {
-				Name: "tagged-withdrawals", Line: 9, Timeout: 45 * time.Minute, Retry: tries,
+				Name: "tagged-withdrawals", Line: 9, DeadlineWaits: true, Timeout: 45 * time.Minute, Retry: tries,
 				Parameters: []report.Parameter{
 					{Name: "tag", Type: report.ParamString},
 					{Name: "from", Type: report.ParamDate, Default: new(`"2024-01-01"`)},
@@ -128,7 +128,7 @@ func TestLoad(t *testing.T) {
 				},
 			},
 			"users": {
-				Name: "users", Line: 51, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
+				Name: "users", Line: 51, DeadlineWaits: true, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
 				Stages: []report.Stage{{Listeners: []report.Listener{
 					{Name: "users", File: "good.yaml", Line: 53, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
 				}}},
@@ -136,7 +136,7 @@ func TestLoad(t *testing.T) {
 				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 54, Timeout: 71 * time.Minute, Retry: eight,
+				Name: "pairs", Line: 54, DeadlineWaits: true, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []report.Stage{{Listeners: []report.Listener{
 					{Name: "a", File: "good.yaml", Line: 57, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
 					{Name: "b", File: "good.yaml", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},

@@ -38,8 +38,9 @@ type Report struct {
 	// `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a
 	// definition](#changes-of-a-definition)
 	WaitOnChange bool `yaml:"on_change" enum:"restart,wait" default:"restart"`
-	// `waits` extends the deadline by the time for which the job waits for a paused listener
-	DeadlineWaits bool `yaml:"paused_deadline" enum:"runs,waits" default:"runs"`
+	// `waits` extends the deadline by the time for which the job waits for a paused listener; `runs` fails a job whose
+	// deadline passes meanwhile
+	DeadlineWaits bool `yaml:"deadline_during_pause" enum:"runs,waits" default:"waits"`
 }
 
 // Stage is one fan-out and its barrier.
