@@ -94,7 +94,7 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: keys, Shared: all[0]}))
 	}
 	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Rebuild: 500, Grace: time.Minute, Lease: 10 * time.Second}.Share(len(all))
-	f.slots = listeners.NewSlots(limits.Tasks, nil)
+	f.slots = listeners.NewSlots(limits, nil)
 	for _, s := range f.partitions {
 		if err := f.add(s, o, map[string]*report.Report{rep.Name: rep}, limits); err != nil {
 			return f, err

@@ -67,6 +67,7 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		c.Reports[r.Name] = r
 	}
 	k.checkPartial()
+	checkTasks(c, k.Of(&f.Limits).Get("tasks"))
 	for i := range f.Timers {
 		k.checkTimer(i)
 		c.Timers = append(c.Timers, &f.Timers[i])

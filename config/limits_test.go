@@ -41,6 +41,30 @@ func TestBoundsOfLimits(t *testing.T) {
 	}
 }
 
+// TestTasksBeyondConnections: a limit that no listener can reach is a finding, with the arithmetic.
+func TestTasksBeyondConnections(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tasks, databases, want string }{
+		"not given":   {"", "databases:\n  main: ", ""},
+		"as many":     {"tasks: 10", "databases:\n  main: ", ""},
+		"too many":    {"tasks: 11", "databases:\n  main: ", "databases.main.max_connections is 10 (value \"11\"). Raise max_connections to 11, or"},
+		"for another": {"tasks: 10", "databases:\n  small: {dsn: u@/s, max_connections: 3}\n  main: ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := edit(t, edit(t, base, `tasks: "${TASKS}"`, c.tasks), "databases:\n  main: ", c.databases)
+			config, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := config.Warnings; (len(got) == 0) != (c.want == "") ||
+				len(got) > 0 && !strings.Contains(got.Error(), c.want) {
+				t.Errorf("%v, not %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestCompress(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"tasks: 1": false, "compress: off": false, "compress: zstd": true, `compress: "${COMPRESS:-zstd}"`: true} {

@@ -1,6 +1,9 @@
 package report
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits are the limits of an installation. A new one that all partitions have together is divided in Share.
 type Limits struct {
@@ -8,9 +11,9 @@ type Limits struct {
 	// process that starts jobs at the same moment can exceed it by up to 100
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
 	// Maximum number of tasks of one listener at once in one process. All listeners of a database together run at
-	// most its `max_connections`; the other tasks wait without using a try. More may run for a while after an
-	// outage of Redis
-	Tasks int `yaml:"tasks" default:"16" min:"1" max:"10000"`
+	// most its `max_connections`, whatever this limit is; the other tasks wait without using a try. More may run for a
+	// while after an outage of Redis
+	Tasks int `yaml:"tasks" min:"1" max:"10000" unset:"max_connections of the listener's database; 16 for an API"`
 	// Maximum number of files of large jobs that one process makes at once. Each may use `fold_bytes`
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`
 	// Memory for the rows of one file while it is made: see [Memory](#memory)
@@ -34,6 +37,21 @@ type Limits struct {
 	Rebuild int `yaml:"rebuild" default:"500" min:"1" max:"1000000"`
 	// Maximum size of a record's parameters. Larger ones are not read, and the record becomes FAILED
 	Parameters int64 `yaml:"parameters" unit:"bytes" default:"64KB" min:"1KB" max:"1MB"`
+}
+
+// tasksOfAPI is the default of Limits.Tasks for a listener whose source has no connections.
+const tasksOfAPI = 16
+
+// TasksOf returns the maximum number of tasks that one process runs at once of a listener whose source has this
+// many connections; 0: any number.
+func (l Limits) TasksOf(connections int) int {
+	switch {
+	case connections == 0:
+		return cmp.Or(l.Tasks, tasksOfAPI)
+	case l.Tasks == 0:
+		return connections
+	}
+	return min(l.Tasks, connections)
 }
 
 // Share returns the limits of one partition in a process, at least 1 each. The limit of tasks is

@@ -139,7 +139,7 @@ func TestKEDA(t *testing.T) {
 	}
 	redis := fields["redis-streams"]
 	keys := s.Partitions.First().Keys
-	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.Config.Limits.Tasks) {
+	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.Config.Sources["db"].MaxTasks) {
 		t.Errorf("%+v", redis)
 	}
 	query := regexp.MustCompile(`^sum\(max by \((\w+)\) \((fanfold_\w+)\{(\w+=".*")\}\)\)$`).FindStringSubmatch(fields["prometheus"]["query"])

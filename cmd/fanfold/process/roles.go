@@ -159,7 +159,7 @@ func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partiti
 	for name, s := range p.sources {
 		sources[name] = s
 	}
-	slots := listeners.NewSlots(p.Config.Limits.Tasks, limits)
+	slots := listeners.NewSlots(p.Config.Limits, limits)
 	return func(of partition) (Runner, error) {
 		return listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
