@@ -54,7 +54,7 @@ func TestHash(t *testing.T) {
 		{rowTimes, "the report's timeout", "timeout: 2h", "timeout: 3h"},
 		{rowTimes, "the report's retries", "timeout: 2h", "retry: {retries: 2, delay: 1s, backoff: exponential, max_delay: 2s}"},
 		{rowTimes, "a listener's retries", "shop.items: {database", "shop.items: {retry: 0, database"},
-		{rowAround, "limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, fold_bytes: 1MB, rebuild: 1, tasks: "},
+		{rowAround, "limits", "tasks: ", "shutdown_timeout: 1s, redis_memory_percent: 50, job_bytes: 1MB, fold_memory: 1MB, rebuild_per_second: 1, tasks: "},
 		{rowTimes, "a listener's timeout", "shop.items: {database", "shop.items: {timeout: 1s, database"},
 		{rowAround, "the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:"},
 		{rowAround, "the database's host", "db:3306", "other:3306"},

@@ -25,7 +25,7 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 	stop := s.Serve(s.File)
 	t.Run("held", func(t *testing.T) { compareFiles(t, s) })
 	stop()
-	s.Serve(s.Write("scratch.yaml", reportsYAML, "limits: {fold_bytes: 100KB}"))
+	s.Serve(s.Write("scratch.yaml", reportsYAML, "limits: {fold_memory: 100KB}"))
 	t.Run("through scratch files", func(t *testing.T) { compareFiles(t, s) })
 	entries, err := filepath.Glob(s.Dir + "/files/[^.]*")
 	if err != nil || len(entries) != 13 {

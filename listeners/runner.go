@@ -120,7 +120,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			Scripts: r.o.Scripts, Consumer: r.o.Consumer,
 			Slots: cap(tasks.share.taken), MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   step.Singles(tasks, r.o.Limits.Lease, &r.leases),
-			Patience: r.o.Limits.Stop,
+			Patience: r.o.Limits.ShutdownTimeout,
 			Admit:    tasks.admit,
 		})
 		group.Go(func() error { return reader.Run(ctx) })

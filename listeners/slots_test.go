@@ -21,7 +21,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 	t.Parallel()
 	const tasks, jobs = 2, 20
 	var now, most atomic.Int64
-	b := prepare(t, minutely, report.Limits{Tasks: tasks, Stop: time.Second}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
+	b := prepare(t, minutely, report.Limits{Tasks: tasks, ShutdownTimeout: time.Second}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for {
@@ -101,7 +101,7 @@ func TestConnectionsThatOthersHave(t *testing.T) {
 func TestATaskWithoutASlot(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan string, 3), make(chan struct{})
-	b := prepare(t, minutely, report.Limits{Tasks: 1, Stop: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
+	b := prepare(t, minutely, report.Limits{Tasks: 1, ShutdownTimeout: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
 		begun <- task.ID
 		select {
 		case <-finish:
@@ -160,7 +160,7 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	client := away.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	begun, kill, well, finish := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	b := prepare(t, minutely, report.Limits{Tasks: 1, Stop: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
+	b := prepare(t, minutely, report.Limits{Tasks: 1, ShutdownTimeout: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
 		if task.ID == "1" {
 			close(well)
 			select {

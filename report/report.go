@@ -34,7 +34,7 @@ type Report struct {
 	// Where to send a request when a job ends: see [Notifications](#notifications)
 	Notify *Notify `yaml:"notify"`
 	// What happens to a running job when no process has its definition any more: `restart` starts its next attempt
-	// with the current definition after `limits.grace`; `wait` waits for a process with that definition or for
+	// with the current definition after `limits.recover_after`; `wait` waits for a process with that definition or for
 	// `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a
 	// definition](#changes-of-a-definition)
 	WaitOnChange bool `yaml:"on_change" enum:"restart,wait" default:"restart"`

@@ -408,7 +408,7 @@ func TestDiagnose(t *testing.T) {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				f := m.facts
 				f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.NewKeys(report.DefaultKeys), "redis-cli"
-				f.Limits = report.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
+				f.Limits = report.Limits{RunningJobs: 10, RecoverAfter: time.Minute, Lease: 10 * time.Second, RedisMemoryPercent: 80}
 				v := diagnose(f)
 				text := said(v)
 				if v.Kind != m.kind || !strings.Contains(text, m.words) {

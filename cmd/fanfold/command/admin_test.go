@@ -21,7 +21,7 @@ import (
 // Redis.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {stop: 1m}")
+	s := newStack(t, e2e.Slow, "limits: {shutdown_timeout: 1m}")
 	addr := e2e.Address(t)
 	c := s.process("-c", s.File, "serve", "--admin", addr)
 	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, addr, "/readyz"); return code == http.StatusOK })

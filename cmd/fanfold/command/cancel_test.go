@@ -166,7 +166,7 @@ func (s *stack) finishedAs(id string) (all []string) {
 // deleted.
 func TestCancelOfALostJob(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	id := s.Records.Insert("slow", "")
 	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
 	if err := os.MkdirAll(s.Dir+"/files/slow", 0o755); err != nil {

@@ -181,7 +181,7 @@ deployments:
 		var roles []string
 		migrates := 0
 		for _, d := range decoded[deployment](t, files["deployments.yaml"]) {
-			roles = append(roles, d.proved(t, name, port, int(c.Limits.Stop.Seconds()))...)
+			roles = append(roles, d.proved(t, name, port, int(c.Limits.ShutdownTimeout.Seconds()))...)
 			sums[d.Spec.Template.Metadata.Annotations["checksum/config"]] = true
 			for _, init := range d.Spec.Template.Spec.InitContainers {
 				migrates++

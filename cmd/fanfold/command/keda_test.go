@@ -103,7 +103,7 @@ func TestKEDA(t *testing.T) {
 	start := func(d object) string {
 		spec, addr := d.Spec.Template.Spec, e2e.Address(t)
 		c := spec.Containers[0]
-		if d.Kind != "Deployment" || spec.Grace <= int(s.Config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
+		if d.Kind != "Deployment" || spec.Grace <= int(s.Config.Limits.ShutdownTimeout.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
 			t.Errorf("%+v", d)
 		}
 		if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Port != admin || d.Spec.Template.Metadata.Annotations["prometheus.io/port"] != strconv.Itoa(admin) {

@@ -99,7 +99,7 @@ func TestPauseListener(t *testing.T) {
 // No rebuild starts them, and a cancelled one is not pushed again.
 func TestPauseReport(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, pauseReports, "limits: {grace: 1s}")
+	s := newStack(t, pauseReports, "limits: {recover_after: 1s}")
 	s.must("pause report two", "report/two")
 	s.Serve(s.File)
 	ids := []string{s.Records.Insert("two", ""), s.Records.Insert("two", ""), s.Records.Insert("two", ""), s.Records.Insert("two", "")}

@@ -85,7 +85,7 @@ func TestWaitingPage(t *testing.T) {
       quick.one: {database: db, query: "SELECT 1 AS k, 'a' AS a"},
       slow.gate: {label: Gated payments, database: db, query: "SELECT k, b FROM gate"}}
     join: {key: k, listeners: [quick.one, slow.gate]}
-    file: {columns: [k, a, b]}`, `limits: {stop: 1s, running_jobs: 1}`)
+    file: {columns: [k, a, b]}`, `limits: {shutdown_timeout: 1s, running_jobs: 1}`)
 	w.Records.Exec("CREATE TABLE gate (k INT, b TEXT)")
 	w.Records.Exec("INSERT INTO gate VALUES (1, 'b')")
 	holder, err := w.DB.Conn(t.Context())

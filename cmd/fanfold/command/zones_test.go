@@ -237,7 +237,7 @@ func TestAgesOfRecordsInADatetime(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.NewReplacer("records: {database: db}", "records: {database: own, table: exports}",
-				"databases: {", fmt.Sprintf("limits: {grace: 1m}\ndatabases: {own: {dsn: %q%s}, ", m.DSN("x"), test.more)).Replace(string(file))
+				"databases: {", fmt.Sprintf("limits: {recover_after: 1m}\ndatabases: {own: {dsn: %q%s}, ", m.DSN("x"), test.more)).Replace(string(file))
 			s.File = s.Dir + "/own.yaml"
 			if err := os.WriteFile(s.File, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
