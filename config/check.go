@@ -25,15 +25,15 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	c := &Config{
 		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Sources: map[string]report.Source{},
 		Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
-		Admin: f.Admin, AdminPublic: f.AdminPublic, HTTP: f.HTTP, Reports: map[string]*report.Report{},
+		Admin: f.Admin, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, kinds: kinds, f: f, config: c, readers: map[string]*draftListener{}}
 	k.checkRedis()
 	k.checkKeys()
-	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
+	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && !c.Admin.Public {
 		if ip := net.ParseIP(host); !c.HTTP.HasLogin() && (host == "" || ip != nil && !ip.IsLoopback()) {
-			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login",
-				"Listen on 127.0.0.1, add http.users_file, or set admin_public: true if a firewall protects it")
+			k.Of(&f.Admin).Get("listen").Problem("other machines can reach this address, and the server has no login",
+				"Listen on 127.0.0.1, add http.users_file, or set admin: {public: true} if a firewall protects it")
 		}
 	}
 	k.checkSite()

@@ -92,12 +92,16 @@ func TestAdmin(t *testing.T) {
 			continue
 		}
 		want := map[string]string{`""`: "", "${EMPTY}": "", `"[::1]:9464"`: "[::1]:9464"}
-		if expected, special := want[text]; special && config.Admin != expected || !special && config.Admin != text {
-			t.Errorf("%s became %q", text, config.Admin)
+		if expected, special := want[text]; special && config.Admin.Listen != expected || !special && config.Admin.Listen != text {
+			t.Errorf("%s became %q", text, config.Admin.Listen)
 		}
 	}
-	if _, err := Load("f.yaml", []byte(base+"admin: 0.0.0.0:80\nadmin_public: true\n"), testEnvironment(), TestKinds); err != nil {
-		t.Error(err)
+	for text, ok := range map[string]bool{
+		"{listen: 0.0.0.0:80, public: true}": true, "{listen: 127.0.0.1:80}": true, "{public: true}": true, "{listen: 0.0.0.0:80}": false,
+	} {
+		if _, err := Load("f.yaml", []byte(base+"admin: "+text+"\n"), testEnvironment(), TestKinds); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

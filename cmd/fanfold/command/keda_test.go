@@ -98,7 +98,7 @@ func TestKEDA(t *testing.T) {
       plt_fund.vs_withdraw: {database: db, query: "SELECT seq AS k, seq AS a FROM seq_1_to_3"}
       plt_fund.vs_payment: {database: db, query: "SELECT seq AS k, seq AS b FROM seq_1_to_3"}
     join: {key: k}
-`, "admin_public: true")
+`, "admin: {public: true}")
 	// start runs a Deployment, with the file and the port of this test.
 	start := func(d object) string {
 		spec, addr := d.Spec.Template.Spec, e2e.Address(t)

@@ -54,7 +54,7 @@ process that finds data of a newer release stops within seconds: it is not ready
 				return err
 			}
 			if c.Flags().Changed("admin") {
-				b.Config.Admin = admin
+				b.Config.Admin.Listen = admin
 			}
 			b.HTTP = pages
 			return b.Serve(c.Context(), chosen, f.logger(c.ErrOrStderr()))
