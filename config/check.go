@@ -118,9 +118,9 @@ const minKey = 32
 // checkSite validates the key that seals links, the users and the operators.
 func (k *checker) checkSite() {
 	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
-	at := s.First("key", "key_file").Hidden()
-	if at.Given() && !s.Wrong("key", "key_file") && len(site.Key) < minKey {
-		at.Problem("the key is shorter than 32 characters",
+	at := s.First("link_secret", "link_secret_file").Hidden()
+	if at.Given() && !s.Wrong("link_secret", "link_secret_file") && len(site.LinkSecret) < minKey {
+		at.Problem("the secret is shorter than 32 characters",
 			"Use at least 32 random characters, such as the output of openssl rand -base64 32")
 	}
 	site.URL = strings.TrimRight(site.URL, "/")

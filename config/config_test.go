@@ -180,7 +180,7 @@ func TestKeys(t *testing.T) {
 		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold", Replies: "replies:"}},
 		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-", Replies: "replies:"}},
 	} {
-		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment(), TestKinds)
+		got, err := Load("f.yaml", []byte(base+"redis_keys: "+c.keys+"\n"), testEnvironment(), TestKinds)
 		if (err == nil) != (c.want != report.Keys{}) {
 			t.Errorf("keys: %s: %v", c.keys, err)
 		} else if err == nil && got.Keys != c.want {
@@ -189,7 +189,7 @@ func TestKeys(t *testing.T) {
 	}
 	for _, bad := range "{}*?[\\ \t\n\x00\x7f\u00a0\u200b\u2028" {
 		for _, field := range []string{"prefix", "hash"} {
-			keys := fmt.Sprintf("keys: {%s: %q}\n", field, "x"+string(bad))
+			keys := fmt.Sprintf("redis_keys: {%s: %q}\n", field, "x"+string(bad))
 			if _, err := Load("f.yaml", []byte(base+keys), testEnvironment(), TestKinds); err == nil {
 				t.Errorf("%s is no error", keys)
 			}

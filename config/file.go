@@ -28,7 +28,7 @@ type file struct {
 	// Limits of concurrency, memory and time
 	Limits report.Limits `yaml:"limits"`
 	// Prefixes of the names in Redis
-	Keys report.Keys `yaml:"keys"`
+	Keys report.Keys `yaml:"redis_keys"`
 	// Server of metrics, probes and profiles: its `host:port`, or these fields. See [Admin](#admin)
 	Admin report.Admin `yaml:"admin" unset:"none"`
 	// Settings of `serve --http`: see [HTTP](#http)

@@ -20,7 +20,7 @@ const (
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
 	rowOthers     = "`label`, `notify`, `on_change`, `deadline_during_pause`, `running`, `strict_timeout`"
-	rowAround     = "`limits`, `keys`, hosts and passwords"
+	rowAround     = "`limits`, `redis_keys`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
 
@@ -56,7 +56,7 @@ func TestHash(t *testing.T) {
 		{rowTimes, "a listener's retries", "shop.items: {database", "shop.items: {retry: 0, database"},
 		{rowAround, "limits", "tasks: ", "shutdown_timeout: 1s, redis_memory_percent: 50, job_bytes: 1MB, fold_memory: 1MB, rebuild_per_second: 1, tasks: "},
 		{rowTimes, "a listener's timeout", "shop.items: {database", "shop.items: {timeout: 1s, database"},
-		{rowAround, "the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:"},
+		{rowAround, "the names in Redis", "reports:", "redis_keys: {prefix: \"f:\", hash: r-}\nreports:"},
 		{rowAround, "the database's host", "db:3306", "other:3306"},
 		{rowParameters, "a parameter's type", "since: date", "since: datetime"},
 		{rowParameters, "a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}"},

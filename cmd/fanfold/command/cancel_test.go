@@ -91,11 +91,11 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
         kind: http
         api: vendor
         columns: {id: $.id}
-        submit: {path: /jobs, id: $.id, unknown: fail}
+        submit: {path: /jobs, id: $.id, if_unknown: fail}
         poll: {path: "/jobs/{id}", every: 1h, status: $.state, done: [done], failed: [error]}
         cancel: {path: "/jobs/{id}"}
         result: {path: "/jobs/{id}/rows", rows: $}
-        total: 3h
+        total_timeout: 3h
 `, fmt.Sprintf(`apis: {vendor: {url: "%s", idempotency: none}}`, api.URL))
 	s.Serve(s.File)
 	id := s.Records.Insert("export", "")
