@@ -234,7 +234,7 @@ func TestWaitingPageOfAnIntruder(t *testing.T) {
 func TestAPIRoles(t *testing.T) {
 	t.Parallel()
 	p := open(t, fmt.Sprintf(`http:
-  {url: "http://reports.example.com/fanfold", operators: [op], users_file: %q, key: "0123456789abcdef0123456789abcdef"}`,
+  {url: "http://reports.example.com/fanfold", operators: [op], users_file: %q, link_secret: "0123456789abcdef0123456789abcdef"}`,
 		usersFile(t, "op", "reader")))
 	nobody := browse(t, p)
 	reader, op := nobody.as("reader", "reader-password"), nobody.as("op", "op-password")
