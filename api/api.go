@@ -117,7 +117,7 @@ func (a *API) handler(of route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		r.Body = http.MaxBytesReader(w, r.Body, a.o.Inspect.Config.Limits.Parameters+bodyOverhead)
+		r.Body = http.MaxBytesReader(w, r.Body, a.o.Inspect.Config.Limits.ParameterBytes+bodyOverhead)
 		if !of.long {
 			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 			defer cancel()

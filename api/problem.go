@@ -69,7 +69,7 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 		return problem{
 			Status: http.StatusRequestEntityTooLarge, Code: "body",
 			Detail: fmt.Sprintf("the body has more than %d bytes", long.Limit),
-			Remedy: "Put long lists into a table that the queries read, or raise limits.parameters",
+			Remedy: "Put long lists into a table that the queries read, or raise limits.parameter_bytes",
 		}
 	case errors.Is(err, engine.ErrNoRecord):
 		return problem{

@@ -50,7 +50,7 @@ func setup(t *testing.T) *bundle {
 	dsn := testmain.SharedDatabase(t).DSN(schema)
 	c, err := config.Load("test.yaml", fmt.Appendf(nil, `
 redis: %s
-keys: {prefix: "%s:", hash: "%s-"}
+redis_keys: {prefix: "%s:", hash: "%s-"}
 databases: {db: {dsn: %q}}
 records: {database: db}
 sink: file://%s

@@ -25,7 +25,7 @@ var datasetSettings = []struct {
 	settings map[string]any
 }{
 	{datasetPlain, nil},
-	{datasetCompressed, map[string]any{"limits": map[string]any{"compress": "zstd"}}},
+	{datasetCompressed, map[string]any{"limits": map[string]any{"redis_compression": "zstd"}}},
 }
 
 // datasets measures what Redis takes for the datasets of a job while it waits for

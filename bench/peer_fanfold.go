@@ -93,8 +93,8 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 	for _, keys := range all {
 		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: keys, Shared: all[0]}))
 	}
-	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Rebuild: 500, Grace: time.Minute, Lease: 10 * time.Second}.Share(len(all))
-	f.slots = listeners.NewSlots(limits.Tasks, nil)
+	limits := report.Limits{RunningJobs: 1000, Tasks: 64, LargeFiles: 128, RebuildPerSecond: 500, RecoverAfter: time.Minute, Lease: 10 * time.Second}.Share(len(all))
+	f.slots = listeners.NewSlots(limits, nil)
 	for _, s := range f.partitions {
 		if err := f.add(s, o, map[string]*report.Report{rep.Name: rep}, limits); err != nil {
 			return f, err
@@ -116,7 +116,7 @@ func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*
 		return err
 	}
 	pushes := trigger.New(e, made)
-	r, err := recovery.New(recovery.Options{Scripts: s, Jobs: pushes, Records: o.records, Grace: limits.Grace, Rate: limits.Rebuild})
+	r, err := recovery.New(recovery.Options{Scripts: s, Jobs: pushes, Records: o.records, Grace: limits.RecoverAfter, Rate: limits.RebuildPerSecond})
 	if err != nil {
 		return err
 	}

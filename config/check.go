@@ -25,15 +25,15 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	c := &Config{
 		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Sources: map[string]report.Source{},
 		Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
-		Admin: f.Admin, AdminPublic: f.AdminPublic, HTTP: f.HTTP, Reports: map[string]*report.Report{},
+		Admin: f.Admin, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, kinds: kinds, f: f, config: c, readers: map[string]*draftListener{}}
 	k.checkRedis()
 	k.checkKeys()
-	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
+	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && !c.Admin.Public {
 		if ip := net.ParseIP(host); !c.HTTP.HasLogin() && (host == "" || ip != nil && !ip.IsLoopback()) {
-			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login",
-				"Listen on 127.0.0.1, add http.users_file, or set admin_public: true if a firewall protects it")
+			k.Of(&f.Admin).Get("listen").Problem("other machines can reach this address, and the server has no login",
+				"Listen on 127.0.0.1, add http.users_file, or set admin: {public: true} if a firewall protects it")
 		}
 	}
 	k.checkSite()
@@ -67,6 +67,7 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		c.Reports[r.Name] = r
 	}
 	k.checkPartial()
+	checkTasks(c, k.Of(&f.Limits).Get("tasks"))
 	for i := range f.Timers {
 		k.checkTimer(i)
 		c.Timers = append(c.Timers, &f.Timers[i])
@@ -117,9 +118,9 @@ const minKey = 32
 // checkSite validates the key that seals links, the users and the operators.
 func (k *checker) checkSite() {
 	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
-	at := s.First("key", "key_file").Hidden()
-	if at.Given() && !s.Wrong("key", "key_file") && len(site.Key) < minKey {
-		at.Problem("the key is shorter than 32 characters",
+	at := s.First("link_secret", "link_secret_file").Hidden()
+	if at.Given() && !s.Wrong("link_secret", "link_secret_file") && len(site.LinkSecret) < minKey {
+		at.Problem("the secret is shorter than 32 characters",
 			"Use at least 32 random characters, such as the output of openssl rand -base64 32")
 	}
 	site.URL = strings.TrimRight(site.URL, "/")

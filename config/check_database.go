@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
@@ -63,5 +65,26 @@ func addPassword(s decode.Section, d *databaseFields, of *kind.DSN) {
 		dsn.Problem("both the DSN and password_file set a password", remedy+", or remove password_file")
 	default:
 		d.DSN = report.Secret(of.AddPassword(d.DSN.Reveal(), string(d.PasswordFile)))
+	}
+}
+
+// checkTasks warns of limits.tasks that no listener can reach: a task needs a connection.
+func checkTasks(c *Config, at decode.Setting) {
+	most, name := 0, ""
+	for _, r := range c.Reports {
+		for _, l := range r.Listeners() {
+			s, ok := c.Sources[l.Source]
+			if ok && s.MaxTasks == 0 {
+				return
+			}
+			if s.MaxTasks > most || s.MaxTasks == most && l.Source < name {
+				most, name = s.MaxTasks, l.Source
+			}
+		}
+	}
+	if name != "" && c.Limits.Tasks > most {
+		at.Warn(fmt.Sprintf("a listener runs at most %d tasks at once, because each needs a connection: "+
+			"databases.%s.max_connections is %d", most, name, most),
+			fmt.Sprintf("Raise max_connections to %d, or remove tasks, which is then as many", c.Limits.Tasks))
 	}
 }

@@ -32,7 +32,7 @@ func (d *draft) addListener(f *listenerFields) {
 	base := &kind.Listener{Listener: &f.Listener, Section: s, Reader: d.Reader, ColumnsAt: s.Get("columns")}
 	l := &draftListener{Listener: base, checker: d.checker, f: f}
 	f.File, f.Line = s.File(), s.Line
-	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total") || d.guessed
+	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total_timeout") || d.guessed
 	if k, ok := d.kinds.Sources.Of(l.Kind); ok {
 		k = l.connect(k)
 		k.Read(base)

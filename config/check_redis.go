@@ -22,7 +22,7 @@ func (k *checker) checkRedis() {
 		cluster.Problem("cluster cannot be combined with url or sentinel", "Keep one of url, cluster and sentinel")
 	case cluster.Given() && s.Get("db").Given():
 		s.Get("db").Problem("a cluster has only database 0",
-			"Remove it; use keys.prefix and keys.hash to separate installations")
+			"Remove it; use redis_keys.prefix and redis_keys.hash to separate installations")
 	case !sentinel.Given() && !cluster.Given():
 		for _, name := range s.Present("user", "password", "password_file", "db", "tls") {
 			s.Get(name).Hidden().Problem("this field requires cluster or sentinel",

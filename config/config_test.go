@@ -82,17 +82,17 @@ func TestLoad(t *testing.T) {
 		APIs: map[string]report.API{},
 		Records: report.Records{
 			Database: "user", Table: "file_download_record", Filter: "type = 'export'",
-			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"}, Parameters: 128 << 10,
+			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"}, ParameterBytes: 128 << 10,
 		},
 		Sink:   report.Sink{URL: "gs://reports/exports"},
-		Admin:  "127.0.0.1:9464",
+		Admin:  report.Admin{Listen: "127.0.0.1:9464"},
 		Files:  []string{"good.yaml"},
 		Traces: report.Traces{URL: "http://127.0.0.1:4318", Sample: 0.25, Timeout: 5 * time.Second, Queue: 2048, Headers: map[string]report.Secret{"Authorization": canary}},
-		Limits: report.Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
+		Limits: report.Limits{RunningJobs: 100, LargeFiles: 4, FoldMemory: 64 << 20, RecoverAfter: time.Minute, Lease: 5 * time.Second, ShutdownTimeout: time.Minute, RedisMemoryPercent: 90, JobBytes: 512 << 20, Compress: true, RebuildPerSecond: 50, ParameterBytes: 128 << 10},
 		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-", Replies: "replies:"},
 		Reports: map[string]*report.Report{
 			"tagged-withdrawals": {
-				Name: "tagged-withdrawals", Line: 9, Timeout: 45 * time.Minute, Retry: tries,
+				Name: "tagged-withdrawals", Line: 9, DeadlineWaits: true, Timeout: 45 * time.Minute, Retry: tries,
 				Parameters: []report.Parameter{
 					{Name: "tag", Type: report.ParamString},
 					{Name: "from", Type: report.ParamDate, Default: new(`"2024-01-01"`)},
@@ -128,15 +128,15 @@ func TestLoad(t *testing.T) {
 				},
 			},
 			"users": {
-				Name: "users", Line: 51, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
+				Name: "users", Line: 51, DeadlineWaits: true, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
 				Stages: []report.Stage{{Listeners: []report.Listener{
 					{Name: "users", File: "good.yaml", Line: 53, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
-				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
+				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 54, Timeout: 71 * time.Minute, Retry: eight,
+				Name: "pairs", Line: 54, DeadlineWaits: true, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []report.Stage{{Listeners: []report.Listener{
 					{Name: "a", File: "good.yaml", Line: 57, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
 					{Name: "b", File: "good.yaml", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
@@ -144,7 +144,7 @@ func TestLoad(t *testing.T) {
 				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},
 				}},
-				File: report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{
+				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{
 					{Label: "x", Listener: "", Column: "x"}, {Label: "y", Listener: "", Column: "y"}, {Label: "a.note", Listener: "a", Column: "note"}, {Label: "only", Listener: "a", Column: "only"}, {Label: "b.note", Listener: "b", Column: "note"}, {Label: "b.y", Listener: "b", Column: "y"},
 				}},
 			},
@@ -180,7 +180,7 @@ func TestKeys(t *testing.T) {
 		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold", Replies: "replies:"}},
 		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-", Replies: "replies:"}},
 	} {
-		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment(), TestKinds)
+		got, err := Load("f.yaml", []byte(base+"redis_keys: "+c.keys+"\n"), testEnvironment(), TestKinds)
 		if (err == nil) != (c.want != report.Keys{}) {
 			t.Errorf("keys: %s: %v", c.keys, err)
 		} else if err == nil && got.Keys != c.want {
@@ -189,7 +189,7 @@ func TestKeys(t *testing.T) {
 	}
 	for _, bad := range "{}*?[\\ \t\n\x00\x7f\u00a0\u200b\u2028" {
 		for _, field := range []string{"prefix", "hash"} {
-			keys := fmt.Sprintf("keys: {%s: %q}\n", field, "x"+string(bad))
+			keys := fmt.Sprintf("redis_keys: {%s: %q}\n", field, "x"+string(bad))
 			if _, err := Load("f.yaml", []byte(base+keys), testEnvironment(), TestKinds); err == nil {
 				t.Errorf("%s is no error", keys)
 			}

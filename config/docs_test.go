@@ -16,7 +16,7 @@ import (
 // tables are the structs of which the documentation has tables, by their names there.
 var tables = map[string]reflect.Type{
 	"configuration": reflect.TypeFor[file](), "redis": reflect.TypeFor[redisFields](), "sentinel": reflect.TypeFor[report.Sentinel](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
-	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "keys": reflect.TypeFor[report.Keys](), "http": reflect.TypeFor[report.Site](), "traces": reflect.TypeFor[tracesFields](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
+	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "redis keys": reflect.TypeFor[report.Keys](), "admin": reflect.TypeFor[report.Admin](), "http": reflect.TypeFor[report.Site](), "traces": reflect.TypeFor[tracesFields](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
 	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
 	"listeners": reflect.TypeFor[listenerFields](), "http columns": reflect.TypeFor[http.Field](),
 	"request": reflect.TypeFor[http.Request](), "submit": reflect.TypeFor[http.Submit](), "poll": reflect.TypeFor[http.Poll](), "result": reflect.TypeFor[http.Result](),

@@ -28,12 +28,9 @@ type file struct {
 	// Limits of concurrency, memory and time
 	Limits report.Limits `yaml:"limits"`
 	// Prefixes of the names in Redis
-	Keys report.Keys `yaml:"keys"`
-	// `host:port` of the admin server. An address that other machines can reach needs `admin_public`, or a login
-	// in `http`, which `/metrics` then requires too
-	Admin string `yaml:"admin" form:"address" unset:"none"`
-	// `true` allows the admin server an address that other machines can reach, such as `0.0.0.0:9464`, without a login
-	AdminPublic bool `yaml:"admin_public" default:"false"`
+	Keys report.Keys `yaml:"redis_keys"`
+	// Server of metrics, probes and profiles: its `host:port`, or these fields. See [Admin](#admin)
+	Admin report.Admin `yaml:"admin" unset:"none"`
 	// Settings of `serve --http`: see [HTTP](#http)
 	HTTP report.Site `yaml:"http"`
 	// OpenTelemetry collector that receives a trace of every job: see [Traces](metrics.md#traces)

@@ -136,7 +136,7 @@ func badAddress(text string) *report.Mistake {
 	if text == "" {
 		return nil
 	}
-	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 with admin_public: true to let other machines connect"
+	const remedy = "Write 127.0.0.1:9464, or {listen: 0.0.0.0:9464, public: true} to let other machines connect"
 	host, port, err := net.SplitHostPort(text)
 	if err == nil && host == "" {
 		return &report.Mistake{Message: "the host is missing", Remedy: remedy}

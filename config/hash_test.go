@@ -19,8 +19,8 @@ const (
 	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
-	rowOthers     = "`label`, `notify`, `on_change`, `paused_deadline`, `running`, `strict_timeout`"
-	rowAround     = "`limits`, `keys`, hosts and passwords"
+	rowOthers     = "`label`, `notify`, `on_change`, `deadline_during_pause`, `running`, `strict_timeout`"
+	rowAround     = "`limits`, `redis_keys`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
 
@@ -41,7 +41,7 @@ func TestHash(t *testing.T) {
 	}
 	// A new hash leaves running jobs to the processes of before: it must not
 	// change by accident.
-	if was := "73ba12a0de2d"; hash != was {
+	if was := "9deae1e7fa59"; hash != was {
 		t.Errorf("the hash of base is %s, was %s", hash, was)
 	}
 	changes := definitionTable(t)
@@ -54,9 +54,9 @@ func TestHash(t *testing.T) {
 		{rowTimes, "the report's timeout", "timeout: 2h", "timeout: 3h"},
 		{rowTimes, "the report's retries", "timeout: 2h", "retry: {retries: 2, delay: 1s, backoff: exponential, max_delay: 2s}"},
 		{rowTimes, "a listener's retries", "shop.items: {database", "shop.items: {retry: 0, database"},
-		{rowAround, "limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, fold_bytes: 1MB, rebuild: 1, tasks: "},
+		{rowAround, "limits", "tasks: ", "shutdown_timeout: 1s, redis_memory_percent: 50, job_bytes: 1MB, fold_memory: 1MB, rebuild_per_second: 1, tasks: "},
 		{rowTimes, "a listener's timeout", "shop.items: {database", "shop.items: {timeout: 1s, database"},
-		{rowAround, "the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:"},
+		{rowAround, "the names in Redis", "reports:", "redis_keys: {prefix: \"f:\", hash: r-}\nreports:"},
 		{rowAround, "the database's host", "db:3306", "other:3306"},
 		{rowParameters, "a parameter's type", "since: date", "since: datetime"},
 		{rowParameters, "a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}"},
@@ -76,7 +76,7 @@ func TestHash(t *testing.T) {
 		{rowFailure, "a policy", "shop.users: {database", "shop.users: {optional: true, database"},
 		{rowFailure, "a policy with defaults", "shop.items: {database", "shop.items: {optional: {item: none}, database"},
 		{rowFile, "a label", "label: Item", "label: item"},
-		{rowDefault, "options of the file as they are without", "    file:\n", "    file:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n"},
+		{rowDefault, "options of the file as they are without", "    file:\n", "    file:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: escape\n"},
 		{rowFile, "a byte order mark", "    file:\n", "    file:\n      bom: true\n"},
 		{rowFile, "the delimiter", "    file:\n", "    file:\n      delimiter: \";\"\n"},
 		{rowFile, "line ends", "    file:\n", "    file:\n      line_end: lf\n"},
@@ -85,12 +85,13 @@ func TestHash(t *testing.T) {
 		{rowZone, "the zone of the database", "/app\"}", "/app\", time_zone: Europe/Berlin}"},
 		{rowDefault, "UTC as the zone of the database", "/app\"}", "/app\", time_zone: UTC}"},
 		{rowFile, "the form of dates", "    file:\n", "    file:\n      date: DD.MM.YYYY\n"},
-		{rowFile, "formulas", "    file:\n", "    file:\n      formulas: escape\n"},
+		{rowFile, "formulas", "    file:\n", "    file:\n      formulas: off\n"},
 		{rowFile, "the compression of the file", "    file:\n", "    file:\n      compress: gzip\n"},
 		{rowFile, "what a file may have", "    file:\n", "    file:\n      max_rows: 10\n"},
 		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
-		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    paused_deadline: waits"},
+		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: runs"},
+		{rowDefault, "a deadline that waits, as without", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: waits"},
 		{rowOthers, "a timeout that is too short", "timeout: 2h", "timeout: 2h\n    strict_timeout: false"},
 		{rowDefault, "a query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/users.sql"},
 		{rowListeners, "another query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/names.sql"},

@@ -60,11 +60,11 @@ reports:
           path: /exports
           json: {from: ":from", reference: "{key}"}
           id: $.job.id
-          unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}
+          if_unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}
         poll: {path: "/exports/{id}", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}
         cancel: {path: "/exports/{id}"}
-        result: {path: "/exports/{id}/rows", rows: $.rows, page: page, first: 0}
-        total: 30m
+        result: {path: "/exports/{id}/rows", rows: $.rows, page: page, first_page: 0}
+        total_timeout: 30m
     join: {key: id}
 `
 
@@ -153,9 +153,9 @@ func TestLoadHTTP(t *testing.T) {
 		{"$.job.id", "$.job.key", false},
 		{"done: done", "done: ready", false},
 		{"every: 5s", "every: 6s", true},
-		{"total: 30m", "total: 1h", true},
+		{"total_timeout: 30m", "total_timeout: 1h", true},
 		{`cancel: {path: "/exports/{id}"}`, `cancel: {path: "/export/{id}"}`, true},
-		{`unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`, "unknown: resubmit", true},
+		{`if_unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`, "if_unknown: resubmit", true},
 		{"idempotency: none", "idempotency: none # still", true},
 	} {
 		c, err := Load("f.yaml", []byte(strings.Replace(httpBase, e.old, e.new, 1)), testEnvironment(), TestKinds)
@@ -194,8 +194,8 @@ var badHTTP = []struct {
 	{"unknown where the API tells repetitions", []string{"idempotency: none", "idempotency: X-Request-Id"}},
 	{"an idempotency that is no header, or one of the headers", []string{"idempotency: none", "idempotency: X-Key"}},
 	{"an idempotency with a space", []string{"idempotency: none", "idempotency: request id"}},
-	{"no unknown", []string{"          unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
-	{"another unknown", []string{"unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}", "unknown: ignore"}},
+	{"no unknown", []string{"          if_unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
+	{"another unknown", []string{"if_unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}", "if_unknown: ignore"}},
 	{"a look_up without the key", []string{"query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}", "query: {reference: \":from\"}}"}},
 	{"a look_up by a key that nobody has got", []string{"json: {from: \":from\", reference: \"{key}\"}", "json: {from: \":from\"}"}},
 	{"a job without id and path", []string{"          path: /exports\n", "", "          id: $.job.id\n", ""}},
@@ -208,7 +208,7 @@ var badHTTP = []struct {
 	{"a poll and a result of no job", []string{`poll: {path: "/exports/{id}"`, "poll: {path: /exports, query: {team: \":team\"}", `result: {path: "/exports/{id}/rows"`, "result: {path: /exports/rows"}},
 	{"the job's id before there is one", []string{"reference: \"{key}\"}\n", "reference: \"{id}\"}\n"}},
 	{"values where they cannot be known", []string{"cancel: {path: \"/exports/{id}\"}", "cancel: {path: \"/exports/{id}/:from\"}", "/exports/{id}/rows\"", "/exports/{id}/rows\", query: {ids: \":users.id\"}"}},
-	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    strict_timeout: true\n    parameters: {from"}},
+	{"a total that is longer than the report's", []string{"total_timeout: 30m", "total_timeout: 3h", "    parameters: {from", "    timeout: 2h\n    strict_timeout: true\n    parameters: {from"}},
 	{"rates", []string{"rate: 300/m", "rate: 0/s", "parallel: 4", "parallel: -1", "{dsn: \"app@tcp(db:3306)/app\"}", "{dsn: \"app@tcp(db:3306)/app\", rate: 10, parallel: many}"}},
 	{"no result", []string{httpBase[strings.Index(httpBase, "        result:"):strings.Index(httpBase, "      vendor.export")], ""}},
 	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},
@@ -228,7 +228,7 @@ var badHTTP = []struct {
 	{"no next_as", []string{"          next_as: {query: cursor}\n", ""}},
 	{"next_as without next", []string{"          next: $.next\n", ""}},
 	{"two ways to the next page", []string{"next: $.next", "next: $.next\n          page: page\n          offset: skip"}},
-	{"a first page without page", []string{"next: $.next", "next: $.next\n          first: 0"}},
+	{"a first page without page", []string{"next: $.next", "next: $.next\n          first_page: 0"}},
 	{"the cursor in the query", []string{`{limit: "1000"}`, `{limit: "1000", cursor: "0"}`}},
 	{"a number that JSON does not have", []string{"2.50", "0x10"}},
 	{"a body without end", []string{"deep: [1, ", "deep: &deep [*deep, *deep, "}},

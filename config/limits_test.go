@@ -30,8 +30,8 @@ func TestBoundsOfLimits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"lease: 1s": "", "lease: 1h": "", "lease: 1ms": "not a duration from 1s to 1h", "lease: 999ms": "not a duration from 1s to 1h",
-		"lease: 61m": "not a duration from 1s to 1h", "grace: 1s": "", "grace: 999ms": "not a duration from 1s to 720h",
-		"fold_bytes: 64KB": "", "fold_bytes: 8GB": "", "fold_bytes: 10": "not a size from 64KB to 8GB", "fold_bytes: 65535": "not a size from 64KB to 8GB",
+		"lease: 61m": "not a duration from 1s to 1h", "recover_after: 1s": "", "recover_after: 999ms": "not a duration from 1s to 720h",
+		"fold_memory: 64KB": "", "fold_memory: 8GB": "", "fold_memory: 10": "not a size from 64KB to 8GB", "fold_memory: 65535": "not a size from 64KB to 8GB",
 		"job_bytes: 1MB": "", "job_bytes: 5": "not a size from 1MB to 1024GB",
 	} {
 		_, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment(), TestKinds)
@@ -41,9 +41,33 @@ func TestBoundsOfLimits(t *testing.T) {
 	}
 }
 
+// TestTasksBeyondConnections: a limit that no listener can reach is a finding, with the arithmetic.
+func TestTasksBeyondConnections(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tasks, databases, want string }{
+		"not given":   {"", "databases:\n  main: ", ""},
+		"as many":     {"tasks: 10", "databases:\n  main: ", ""},
+		"too many":    {"tasks: 11", "databases:\n  main: ", "databases.main.max_connections is 10 (value \"11\"). Raise max_connections to 11, or"},
+		"for another": {"tasks: 10", "databases:\n  small: {dsn: u@/s, max_connections: 3}\n  main: ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := edit(t, edit(t, base, `tasks: "${TASKS}"`, c.tasks), "databases:\n  main: ", c.databases)
+			config, err := Load("f.yaml", []byte(file), testEnvironment(), TestKinds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := config.Warnings; (len(got) == 0) != (c.want == "") ||
+				len(got) > 0 && !strings.Contains(got.Error(), c.want) {
+				t.Errorf("%v, not %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestCompress(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]bool{"tasks: 1": false, "compress: off": false, "compress: zstd": true, `compress: "${COMPRESS:-zstd}"`: true} {
+	for text, want := range map[string]bool{"tasks: 1": false, "redis_compression: off": false, "redis_compression: zstd": true, `redis_compression: "${COMPRESS:-zstd}"`: true} {
 		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment(), TestKinds)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -68,12 +92,16 @@ func TestAdmin(t *testing.T) {
 			continue
 		}
 		want := map[string]string{`""`: "", "${EMPTY}": "", `"[::1]:9464"`: "[::1]:9464"}
-		if expected, special := want[text]; special && config.Admin != expected || !special && config.Admin != text {
-			t.Errorf("%s became %q", text, config.Admin)
+		if expected, special := want[text]; special && config.Admin.Listen != expected || !special && config.Admin.Listen != text {
+			t.Errorf("%s became %q", text, config.Admin.Listen)
 		}
 	}
-	if _, err := Load("f.yaml", []byte(base+"admin: 0.0.0.0:80\nadmin_public: true\n"), testEnvironment(), TestKinds); err != nil {
-		t.Error(err)
+	for text, ok := range map[string]bool{
+		"{listen: 0.0.0.0:80, public: true}": true, "{listen: 127.0.0.1:80}": true, "{public: true}": true, "{listen: 0.0.0.0:80}": false,
+	} {
+		if _, err := Load("f.yaml", []byte(base+"admin: "+text+"\n"), testEnvironment(), TestKinds); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 
@@ -83,12 +111,12 @@ func TestParameterBytes(t *testing.T) {
 		"": 64 << 10, "1KB": 1 << 10, "1024": 1 << 10, "1MB": 1 << 20,
 		"1023": 0, "0": 0, "2MB": 0, "1048577": 0, "many": 0,
 	} {
-		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "parameters: "+text)), testEnvironment(), TestKinds)
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "parameter_bytes: "+text)), testEnvironment(), TestKinds)
 		switch {
 		case (err == nil) != (want > 0):
 			t.Errorf("%q: %v", text, err)
-		case err == nil && (config.Limits.Parameters != want || config.Records.Parameters != want):
-			t.Errorf("%q is %d and %d, want %d", text, config.Limits.Parameters, config.Records.Parameters, want)
+		case err == nil && (config.Limits.ParameterBytes != want || config.Records.ParameterBytes != want):
+			t.Errorf("%q is %d and %d, want %d", text, config.Limits.ParameterBytes, config.Records.ParameterBytes, want)
 		}
 	}
 }

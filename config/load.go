@@ -11,22 +11,21 @@ import (
 // Config is a valid configuration file: every name that refers to something refers to
 // something that exists.
 type Config struct {
-	Redis       report.Redis
-	Databases   map[string]report.Database
-	APIs        map[string]report.API    // no API has the name of a database
-	Sources     map[string]report.Source // what Databases and APIs have in common
-	Records     report.Records
-	Sink        report.Sink
-	Limits      report.Limits
-	Keys        report.Keys
-	Admin       string // host:port of the admin server; empty means none
-	AdminPublic bool
-	HTTP        report.Site
-	Traces      report.Traces // without URL: off
-	Reports     map[string]*report.Report
-	Timers      report.Timers   // the longest prefix first
-	Files       []string        // that were read, as messages show them: this one first, without those of secrets
-	Warnings    decode.Problems // settings that work, but probably not as intended
+	Redis     report.Redis
+	Databases map[string]report.Database
+	APIs      map[string]report.API    // no API has the name of a database
+	Sources   map[string]report.Source // what Databases and APIs have in common
+	Records   report.Records
+	Sink      report.Sink
+	Limits    report.Limits
+	Keys      report.Keys
+	Admin     report.Admin // without Listen: none
+	HTTP      report.Site
+	Traces    report.Traces // without URL: off
+	Reports   map[string]*report.Report
+	Timers    report.Timers   // the longest prefix first
+	Files     []string        // that were read, as messages show them: this one first, without those of secrets
+	Warnings  decode.Problems // settings that work, but probably not as intended
 }
 
 // ReportNames returns the names of the reports, sorted.

@@ -159,7 +159,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"records: {database: main}", "records: {table: x}"},
 		{`tasks: "${TASKS}"`, "tasks: 0"},
 		{`tasks: "${TASKS}"`, "tasks: many"},
-		{`tasks: "${TASKS}"`, "grace: 10"},
+		{`tasks: "${TASKS}"`, "recover_after: 10"},
 		{`tasks: "${TASKS}"`, "job_bytes: 1TB"},
 		{`tasks: "${TASKS}"`, "compress: gzip"},
 		{"timeout: 2h", "timeout: soon"},

@@ -25,7 +25,7 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 	stop := s.Serve(s.File)
 	t.Run("held", func(t *testing.T) { compareFiles(t, s) })
 	stop()
-	s.Serve(s.Write("scratch.yaml", reportsYAML, "limits: {fold_bytes: 100KB}"))
+	s.Serve(s.Write("scratch.yaml", reportsYAML, "limits: {fold_memory: 100KB}"))
 	t.Run("through scratch files", func(t *testing.T) { compareFiles(t, s) })
 	entries, err := filepath.Glob(s.Dir + "/files/[^.]*")
 	if err != nil || len(entries) != 13 {
@@ -128,6 +128,7 @@ const reportsYAML = `
       tags: {database: db, query: "SELECT user_id, tag FROM tags WHERE tag = :tag ORDER BY user_id"}
       withdraws: {database: db, query: "SELECT id, user_id, amount, note FROM withdraws ORDER BY id"}
     join: {key: user_id}
+    file: {formulas: off}
   left:
     listeners:
       users: {database: db, query: "SELECT id, name FROM users ORDER BY id"}
@@ -163,6 +164,7 @@ const reportsYAML = `
       payments: {database: db, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id) ORDER BY id"}
       withdraws: {database: db, query: "SELECT user_id, note FROM withdraws WHERE user_id IN (:payments.user_id) ORDER BY id"}
     join: {key: user_id, listeners: [tags, {name: payments, type: left}, {name: withdraws, type: left}]}
+    file: {formulas: off}
   nothing:
     listeners:
       tags: {database: db, query: "SELECT user_id, tag FROM tags WHERE FALSE"}

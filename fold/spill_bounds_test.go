@@ -160,7 +160,7 @@ func TestPartsThatFit(t *testing.T) {
 	}
 }
 
-// largestFold is the maximum of limits.fold_bytes.
+// largestFold is the maximum of limits.fold_memory.
 const largestFold = 8 << 30
 
 // TestMostRows checks that a row that is too long or cannot be addressed is an error that names the

@@ -24,7 +24,7 @@ type column struct {
 	kind     report.Kind
 	zerofill int
 	dates    *dateStyle // nil: unchanged
-	plain    bool       // a text that needs no quotes is copied unchanged
+	plain    bool       // a text that needs no quotes and is no formula is copied unchanged
 }
 
 // newStyle returns the style of CSV.
@@ -47,7 +47,7 @@ func newStyle(c *CSVOptions) *style {
 
 // column returns how the cells of a column are written; dates is nil if they are unchanged.
 func (s *style) column(kind report.Kind, zerofill int, dates *dateStyle) column {
-	return column{kind, zerofill, dates, (dates == nil || !dates.changes(kind)) && !s.formulas && s.null == nil}
+	return column{kind, zerofill, dates, (dates == nil || !dates.changes(kind)) && s.null == nil}
 }
 
 // appendCell appends a value, given as the JSON that dataset.Chunk.Cell returns, and tells whether
@@ -57,7 +57,8 @@ func (s *style) appendCell(dst, cell []byte, c *column) (_ []byte, formula bool)
 	case dataset.IsNull(cell):
 		return append(dst, s.null...), false
 	case cell[0] == '"':
-		if inside := cell[1 : len(cell)-1]; c.plain && isPlain(inside, s.delimiter) {
+		inside := cell[1 : len(cell)-1]
+		if c.plain && (!s.formulas || beginsNoFormula(inside)) && isPlain(inside, s.delimiter) {
 			return append(dst, inside...), false
 		}
 		return s.appendText(dst, cell, c)

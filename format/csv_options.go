@@ -13,7 +13,8 @@ import (
 
 // CSVOptions are the own fields of the format CSV.
 type CSVOptions struct {
-	// `true` begins the file with a byte order mark, by which Excel recognizes UTF-8
+	// `true` begins the file with a byte order mark, by which Excel recognizes UTF-8. Many programs read it as a part
+	// of the first header, so that it is not the default
 	BOM bool `yaml:"bom" default:"false" json:",omitempty"`
 	// `,` `;` `|` or `"\t"`
 	Delimiter Delimiter `yaml:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
@@ -28,7 +29,7 @@ type CSVOptions struct {
 	// each at most once. MM is the month and mm the minute. T is the only other letter allowed
 	Datetime DatetimeLayout `yaml:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
 	// What happens to a text that a spreadsheet would read as a formula: see [Formulas](#formulas)
-	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"off" json:",omitempty"`
+	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"escape" json:",omitempty"`
 }
 
 // csvOptions returns the options of a file; without any, all have their defaults.
@@ -36,7 +37,7 @@ func csvOptions(f *report.File) *CSVOptions {
 	if o, ok := f.Options.(*CSVOptions); ok {
 		return o
 	}
-	return &CSVOptions{}
+	return &CSVOptions{Formulas: FormulasEscape}
 }
 
 // Delimiter separates the cells of a line; empty: a comma.

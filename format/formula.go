@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"regexp"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -41,6 +42,17 @@ func IsFormula(text []byte, kind report.Kind) bool {
 	}
 	return false
 }
+
+// beginsNoFormula tells by the first byte alone whether a text without escapes is no formula. Most
+// texts begin with a letter or a digit.
+func beginsNoFormula(text []byte) bool { return len(text) == 0 || harmless[text[0]] }
+
+var harmless = func() (is [256]bool) {
+	for c := '!'; c < utf8.RuneSelf; c++ {
+		is[c] = !strings.ContainsRune("'=+-@", c)
+	}
+	return is
+}()
 
 // formulaSign returns the length in bytes of the sign at the start of a formula; 0: none.
 func formulaSign(text []byte) int {

@@ -80,3 +80,18 @@ func unescaped(text string) string {
 	}
 	return text
 }
+
+// TestHarmlessTextsAreNoFormulas: a text that the first byte alone shows to be no formula is none.
+func TestHarmlessTextsAreNoFormulas(t *testing.T) {
+	t.Parallel()
+	for first := range 256 {
+		for _, rest := range []string{"", "=1", "1", " =1", "'=1"} {
+			for _, kind := range []report.Kind{report.KindText, report.KindDecimal, report.KindTime, report.KindBinary} {
+				text := append([]byte{byte(first)}, rest...)
+				if beginsNoFormula(text) && IsFormula(text, kind) {
+					t.Errorf("%s %q is a formula", kind, text)
+				}
+			}
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 		backlogFigures("jobs", k.Jobs, "Pushed ids that are not started yet."),
 		backlogFigures("fanin", k.FanIn, "Jobs that wait for fan-in: all listeners are done, or the job is to end."),
 		backlogFigures("fanin_large", k.FanInLarge,
-			"Jobs with much data that wait for fan-in: a process folds at most limits.folds of them at once."),
+			"Jobs with much data that wait for fan-in: a process folds at most limits.large_files of them at once."),
 		backlogFigures("replies", k.Reply, "Replies of external services that are not applied yet."),
 		backlogFigures("timer_actions", k.Fired,
 			"Timers that have fired and whose action is not done, including those in "+
@@ -160,7 +160,7 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 			{
 				Figure{Name: "redis_memory_used_ratio",
 					Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has " +
-						"no limit. Above limits.memory no job is started."},
+						"no limit. Above limits.redis_memory_percent no job is started."},
 				func(r *reading) (float64, error) { return float64(r.memory.Percent()) / 100, r.memoryErr },
 			},
 			size("timer_actions_retrying", k.WaitingFired,

@@ -62,7 +62,7 @@ func start(t testing.TB, s *scripts.Scripts, id, parameters string, plan scripts
 	}
 }
 
-// setup starts the job, and a Runner. The listener's timeout is limits.Grace.
+// setup starts the job, and a Runner. The listener's timeout is limits.RecoverAfter.
 func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) *bundle {
 	t.Helper()
 	return setupTask(t, retry, limits, func(ctx context.Context, try int64, out *Writer, _ Task) error { return read(ctx, try, out) })
@@ -85,10 +85,10 @@ func prepare(t *testing.T, retry report.Retry, limits report.Limits, read taskSo
 	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: limits.JobBytes})
 	var err error
 	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
-		Name: "a", Source: "db", Columns: []string{"c"}, Retry: retry, Timeout: limits.Grace,
+		Name: "a", Source: "db", Columns: []string{"c"}, Retry: retry, Timeout: limits.RecoverAfter,
 	}}}}}
 	if limits.Tasks == 0 {
-		limits.Tasks, limits.Stop = 1, limits.Stop+time.Millisecond
+		limits.Tasks, limits.ShutdownTimeout = 1, limits.ShutdownTimeout+time.Millisecond
 	}
 	limits.Lease = cmp.Or(limits.Lease, time.Minute)
 	if b.runner, err = New(Options{
@@ -310,7 +310,7 @@ func (b *bundle) delivered(consumer string) (entry string) {
 func TestAStopHandsBack(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
-	b := setup(t, minutely, report.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, try int64, out *Writer) error {
+	b := setup(t, minutely, report.Limits{ShutdownTimeout: 50 * time.Millisecond}, func(ctx context.Context, try int64, out *Writer) error {
 		if try > 1 {
 			return one(out)
 		}
@@ -341,7 +341,7 @@ func TestAStopHandsBack(t *testing.T) {
 func TestAStopLetsWorkFinish(t *testing.T) {
 	t.Parallel()
 	started, finish := make(chan struct{}), make(chan struct{})
-	b := setup(t, minutely, report.Limits{Stop: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
+	b := setup(t, minutely, report.Limits{ShutdownTimeout: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
 		close(started)
 		select {
 		case <-finish:
@@ -376,7 +376,7 @@ func TestATaskThatTakesTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
+			b := setup(t, minutely, report.Limits{RecoverAfter: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
 				<-ctx.Done()
 				return end(ctx, out)
 			})
@@ -436,7 +436,7 @@ func (g gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // stage reads what an earlier one found. Then it goes on.
 func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, report.Limits{Grace: time.Millisecond}, nil)
+	b := prepare(t, minutely, report.Limits{RecoverAfter: time.Millisecond}, nil)
 	client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 	defer client.Close()
 	client.AddHook(gate{opens: time.Now().Add(patience + time.Second)})
@@ -473,7 +473,7 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 	for name, away := range map[string]time.Duration{"away": 2 * slow, "there": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := prepare(t, minutely, report.Limits{Grace: time.Minute}, nil)
+			b := prepare(t, minutely, report.Limits{RecoverAfter: time.Minute}, nil)
 			client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 			defer client.Close()
 			client.AddHook(gate{opens: time.Now().Add(away)})

@@ -34,7 +34,7 @@ func (e *external) replies() *step.Reader {
 	return step.New(step.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Reply, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: replySlots, Batch: true, MinIdle: min(replyIdle, e.o.Limits.Lease), KeepAlive: true, Log: e.log,
-		Handle: e.handleAll, Patience: e.o.Limits.Stop,
+		Handle: e.handleAll, Patience: e.o.Limits.ShutdownTimeout,
 	})
 }
 

@@ -44,7 +44,7 @@ func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
 	name := testmain.Name(t)
 	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
 	definition := o.definition()
-	o.limits.Tasks, o.limits.Lease, o.limits.Stop = 1, o.lease, time.Second
+	o.limits.Tasks, o.limits.Lease, o.limits.ShutdownTimeout = 1, o.lease, time.Second
 	start(t, o.s, "1", `{"p":1}`, plan(definition))
 	for n := range processes {
 		o.process(fmt.Sprint("f", n), definition)

@@ -210,7 +210,7 @@ func tooLarge(u scripts.Usage, me scripts.Contender, others []scripts.Contender,
 		held += h.Bytes
 	}
 	return fmt.Errorf("the job does not fit into Redis: it has stored %s, and the next %s do not fit into maxmemory (%s), of which other jobs hold %s and everything else %s: "+
-		"reduce the result size, set limits.compress: zstd, or raise maxmemory", size(me.Bytes), size(need),
+		"reduce the result size, set limits.redis_compression: zstd, or raise maxmemory", size(me.Bytes), size(need),
 		size(u.Max), size(held), size(max(0, u.Used-me.Bytes-held)))
 }
 

@@ -67,7 +67,7 @@ func New(o Options) (*Runner, error) {
 		r.o.Partitions = scripts.Partitions{o.Scripts}
 	}
 	if r.slots == nil {
-		r.slots = NewSlots(o.Limits.Tasks, nil)
+		r.slots = NewSlots(o.Limits, nil)
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -118,9 +118,9 @@ func (r *Runner) Run(ctx context.Context) error {
 		reader := step.New(step.Options{
 			Redis: r.o.Redis, Shared: shared[i/step.MaxShared], Stream: r.o.Scripts.Keys.Task(listener),
 			Scripts: r.o.Scripts, Consumer: r.o.Consumer,
-			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
+			Slots: cap(tasks.share.taken), MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   step.Singles(tasks, r.o.Limits.Lease, &r.leases),
-			Patience: r.o.Limits.Stop,
+			Patience: r.o.Limits.ShutdownTimeout,
 			Admit:    tasks.admit,
 		})
 		group.Go(func() error { return reader.Run(ctx) })

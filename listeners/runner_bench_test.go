@@ -54,7 +54,7 @@ func BenchmarkRunner(b *testing.B) {
 	}}}}}
 	runner, err := New(Options{
 		Redis: client, Scripts: s, Reports: map[string]*report.Report{"r": definition}, Consumer: "c",
-		Limits: report.Limits{Tasks: 64, Lease: time.Minute, Stop: time.Second},
+		Limits: report.Limits{Tasks: 64, Lease: time.Minute, ShutdownTimeout: time.Second},
 		Sources: map[string]Source{"db": &counting{source: func(_ context.Context, _ int64, out *Writer, _ Task) error {
 			if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 				return err

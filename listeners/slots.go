@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
 )
@@ -14,7 +15,7 @@ import (
 // Slots limits the concurrent tasks of every listener and of every source in a process, over all
 // partitions. It is safe for concurrent use.
 type Slots struct {
-	tasks       int
+	limits      report.Limits
 	connections map[string]int // by source
 	mu          sync.Mutex
 	of          map[string]*slots // by listener
@@ -28,15 +29,19 @@ type slots struct {
 	wanted atomic.Int64 // tasks that have one or wait for one
 }
 
-// NewSlots returns Slots with a maximum number of tasks per listener, and of tasks per source: its
-// connections. A source without a number is unlimited.
-func NewSlots(tasks int, connections map[string]int) *Slots {
-	return &Slots{tasks: tasks, connections: connections, of: map[string]*slots{}, to: map[string]*slots{}}
+// NewSlots returns Slots with the maximum number of tasks per listener of these limits, and of tasks per source:
+// its connections. A source without a number is unlimited.
+func NewSlots(limits report.Limits, connections map[string]int) *Slots {
+	return &Slots{limits: limits, connections: connections, of: map[string]*slots{}, to: map[string]*slots{}}
 }
 
-// listener returns the slots of a listener.
-func (s *Slots) listener(name string) *slots {
-	return s.slots(s.of, name, s.tasks, fmt.Sprintf("one of the %d slots of a process", s.tasks))
+// listener returns the slots of a listener, which has one of these sources in every report.
+func (s *Slots) listener(name string, sources ...string) *slots {
+	n := 0
+	for _, source := range sources {
+		n = max(n, s.limits.TasksOf(s.connections[source]))
+	}
+	return s.slots(s.of, name, n, fmt.Sprintf("one of the %d slots of a process", n))
 }
 
 // source returns the connections to a source; nil: it needs none.

@@ -21,7 +21,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 	t.Parallel()
 	const tasks, jobs = 2, 20
 	var now, most atomic.Int64
-	b := prepare(t, minutely, report.Limits{Tasks: tasks, Stop: time.Second}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
+	b := prepare(t, minutely, report.Limits{Tasks: tasks, ShutdownTimeout: time.Second}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for {
@@ -38,7 +38,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 	for i := range jobs {
 		start(t, b.s, fmt.Sprint("j", i), "{}", plan(b.runner.o.Reports["r"]))
 	}
-	slots := NewSlots(tasks, nil)
+	slots := NewSlots(report.Limits{Tasks: tasks}, nil)
 	for _, consumer := range []string{"c", "d", "e"} {
 		b.run(consumer, func(o *Options) { o.Slots = slots })
 	}
@@ -52,7 +52,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 // line.
 func TestASlotThatOthersHave(t *testing.T) {
 	t.Parallel()
-	all := NewSlots(2, nil).listener("a")
+	all := NewSlots(report.Limits{Tasks: 2}, nil).listener("a", "db")
 	here, there := &share{slots: all}, &share{slots: all}
 	for _, want := range []int{2, 1, 1} {
 		if n := here.free(); n != want {
@@ -80,7 +80,7 @@ func TestConnectionsThatOthersHave(t *testing.T) {
 		"many":      {map[string]int{"db": 100}, []int{16, 16, 16, 16}},
 		"unlimited": {map[string]int{"other": 1}, []int{16, 16, 16, 16}},
 	} {
-		slots := NewSlots(16, test.connections)
+		slots := NewSlots(report.Limits{Tasks: 16}, test.connections)
 		b.runner.slots = slots
 		tasks := b.runner.tasks(t.Context(), "a")
 		for taken, want := range test.want {
@@ -101,7 +101,7 @@ func TestConnectionsThatOthersHave(t *testing.T) {
 func TestATaskWithoutASlot(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan string, 3), make(chan struct{})
-	b := prepare(t, minutely, report.Limits{Tasks: 1, Stop: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
+	b := prepare(t, minutely, report.Limits{Tasks: 1, ShutdownTimeout: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
 		begun <- task.ID
 		select {
 		case <-finish:
@@ -111,7 +111,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 		}
 	})
 	task := b.s.Keys.Task("a")
-	slots := NewSlots(1, nil)
+	slots := NewSlots(report.Limits{Tasks: 1}, nil)
 	var stops []func()
 	for _, consumer := range []string{"c", "d"} {
 		stops = append(stops, b.run(consumer, func(o *Options) { o.Slots = slots }))
@@ -126,7 +126,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 	start(t, b.s, "3", "{}", plan(b.runner.o.Reports["r"]))
-	b.until("one more waits", func(*job.State) bool { return slots.listener("a").wanted.Load() == 2 })
+	b.until("one more waits", func(*job.State) bool { return slots.listener("a", "db").wanted.Load() == 2 })
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -135,7 +135,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 		stops[0]()
 	}()
 	b.until("it is handed back at the stop", func(*job.State) bool {
-		return slots.listener("a").wanted.Load() == 1 && b.client.XLen(t.Context(), task).Val() == 2 && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
+		return slots.listener("a", "db").wanted.Load() == 1 && b.client.XLen(t.Context(), task).Val() == 2 && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
 	})
 	b.run("idle", nil)
 	if id := <-begun; id != "3" {
@@ -160,7 +160,7 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	client := away.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	begun, kill, well, finish := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	b := prepare(t, minutely, report.Limits{Tasks: 1, Stop: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
+	b := prepare(t, minutely, report.Limits{Tasks: 1, ShutdownTimeout: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
 		if task.ID == "1" {
 			close(well)
 			select {
@@ -184,13 +184,13 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	})
 	other := scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys.Keys})
 	start(t, other, "2", "{}", plan(b.runner.o.Reports["r"]))
-	slots := NewSlots(1, nil)
+	slots := NewSlots(report.Limits{Tasks: 1}, nil)
 	b.run("c", func(o *Options) { o.Slots, o.Redis, o.Scripts = slots, client, other })
 	<-begun
 	away.Kill()
 	close(kill)
 	// Before that a task would wait for a second and then for a scheduler, which there is none here.
-	b.until("the slot is free", func(*job.State) bool { return slots.listener("a").wanted.Load() == 0 })
+	b.until("the slot is free", func(*job.State) bool { return slots.listener("a", "db").wanted.Load() == 0 })
 	b.run("c", func(o *Options) { o.Slots = slots })
 	select {
 	case <-well:
@@ -207,6 +207,6 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	close(finish)
 	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	b.until("no slot is taken", func(*job.State) bool {
-		return len(slots.listener("a").taken) == 0 && slots.listener("a").wanted.Load() == 0
+		return len(slots.listener("a", "db").taken) == 0 && slots.listener("a").wanted.Load() == 0
 	})
 }

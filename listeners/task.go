@@ -47,13 +47,16 @@ var (
 
 // tasks returns the handler of a listener's tasks until ctx ends.
 func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
-	t := &tasks{r, &share{slots: r.slots.listener(listener)}, map[string]*share{}, listener, ctx.Done()}
+	var sources []string
+	connections := map[string]*share{}
 	for _, hash := range r.known[listener] {
-		if l, _, ok := r.definitions[hash].Listener(listener); ok && r.slots.source(l.Source) != nil {
-			t.connections[l.Source] = &share{slots: r.slots.source(l.Source)}
+		l, _, _ := r.definitions[hash].Listener(listener)
+		sources = append(sources, l.Source)
+		if of := r.slots.source(l.Source); of != nil {
+			connections[l.Source] = &share{slots: of}
 		}
 	}
-	return t
+	return &tasks{r, &share{slots: r.slots.listener(listener, sources...)}, connections, listener, ctx.Done()}
 }
 
 // newTask returns a task with a memo. It returns false if this process does not have its definition.

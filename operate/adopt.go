@@ -65,7 +65,7 @@ func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) 
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
 		return "",
-			refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace",
+			refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.recover_after",
 				r.Attempt, id)
 	case err != nil:
 		return "", err

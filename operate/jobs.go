@@ -49,8 +49,8 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte,
 	if err != nil {
 		return "", false, err
 	}
-	if n, limit := len(parameters), j.in.Config.Limits.Parameters; int64(n) > limit {
-		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameters is %d: raise it, or put "+
+	if n, limit := len(parameters), j.in.Config.Limits.ParameterBytes; int64(n) > limit {
+		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameter_bytes is %d: raise it, or put "+
 			"long lists into a table that the queries read", n, limit)
 	}
 	id, before, err = insert(r.Name)

@@ -41,7 +41,7 @@ func setup(t *testing.T) *bench {
 	dsn := testmain.SharedDatabase(t).DSN(schema)
 	c, err := config.Load("test.yaml", fmt.Appendf(nil, `
 redis: {url: %q, partitions: 3}
-keys: {prefix: "%s:", hash: "%s-"}
+redis_keys: {prefix: "%s:", hash: "%s-"}
 databases: {db: {dsn: %q}}
 records: {database: db}
 sink: file://%s

@@ -16,7 +16,7 @@ import (
 type Mark [16]byte
 
 // Marks returns the marks of those ids whose rows exist. A row whose parameters exceed
-// limits.parameters is marked by their length.
+// limits.parameter_bytes is marked by their length.
 func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, error) {
 	l, err := s.known(ctx)
 	if err != nil {

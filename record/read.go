@@ -119,7 +119,7 @@ func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
 		return r, err
 	}
 	if length > s.maxBytes {
-		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameters is %d: raise it, or put long lists into a "+
+		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameter_bytes is %d: raise it, or put long lists into a "+
 			"table that the queries read", length, s.maxBytes)
 	}
 	r.Status, r.Error, r.Age = s.status(status.String), reason.String, ancient

@@ -75,7 +75,7 @@ var _ engine.Records = (*Store)(nil)
 func New(db *sql.DB, options report.Records) (*Store, error) {
 	s := &mapping{db: db, plain: map[string]string{}, columns: map[string]string{},
 		statuses: map[report.Status]string{},
-		maxBytes: cmp.Or(options.Parameters, math.MaxInt64)}
+		maxBytes: cmp.Or(options.ParameterBytes, math.MaxInt64)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, report.DefaultTable)); err != nil {
 		return nil, err

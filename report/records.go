@@ -14,8 +14,8 @@ type Records struct {
 	Statuses map[string]string `yaml:"statuses"`
 	// Partial is set if jobs of a report can end as PARTIAL.
 	Partial bool
-	// Parameters is the maximum size of a record's parameters, in bytes; 0 means no limit.
-	Parameters int64
+	// ParameterBytes is the maximum size of a record's parameters; 0 means no limit.
+	ParameterBytes int64
 }
 
 // DefaultTable is the name of Fanfold's own table.

@@ -36,12 +36,13 @@ type Report struct {
 	// Where to send a request when a job ends: see [Notifications](#notifications)
 	Notify *Notify `yaml:"notify"`
 	// What happens to a running job when no process has its definition any more: `restart` starts its next attempt
-	// with the current definition after `limits.grace`; `wait` waits for a process with that definition or for
+	// with the current definition after `limits.recover_after`; `wait` waits for a process with that definition or for
 	// `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a
 	// definition](#changes-of-a-definition)
 	WaitOnChange bool `yaml:"on_change" enum:"restart,wait" default:"restart"`
-	// `waits` extends the deadline by the time for which the job waits for a paused listener
-	DeadlineWaits bool `yaml:"paused_deadline" enum:"runs,waits" default:"runs"`
+	// `waits` extends the deadline by the time for which the job waits for a paused listener; `runs` fails a job whose
+	// deadline passes meanwhile
+	DeadlineWaits bool `yaml:"deadline_during_pause" enum:"runs,waits" default:"waits"`
 }
 
 // Stage is one fan-out and its barrier.

@@ -9,14 +9,14 @@ import (
 // Site has the settings of serve --http.
 type Site struct {
 	// Secret that seals the links of [waiting pages](../guides/waiting-page.md): 32 characters or more, such as
-	// from `openssl rand -base64 32`, and the same in every process. A new key invalidates all links
-	Key Secret `yaml:"key" file:"key_file"`
+	// from `openssl rand -base64 32`, and the same in every process. A new secret invalidates all links
+	LinkSecret Secret `yaml:"link_secret" file:"link_secret_file"`
 	// Address at which people reach `serve --http`, such as `https://reports.example.com`. Links begin with it.
 	// Browsers may use its host name, and its path is in front of every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`
 	// Indexed column of the records that holds the owner. The waiting page then lists the past exports of the same
 	// owner
-	Person string `yaml:"person" form:"column" unset:"none"`
+	OwnerColumn string `yaml:"owner_column" form:"column" unset:"none"`
 	// Users with their passwords, as `htpasswd -B` writes them. All pages except waiting pages then require a login
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets

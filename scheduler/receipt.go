@@ -25,7 +25,7 @@ const receiptTime = 2 * time.Second
 func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Result {
 	if keys := t.scripts.Keys; !job.ValidReplyTo(r.Stream, keys.Keys) { // a timer can have such a name
 		return t.failed(ctx, f, fmt.Errorf("%s is not a stream to which receipts may go: its name must begin with %s "+
-			"(keys.replies)", r.Stream, keys.Replies))
+			"(redis_keys.replies)", r.Stream, keys.Replies))
 	}
 	accepted, started := r.Accepted()
 	if r.Kind == job.ReceiptAccepted {

@@ -91,7 +91,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a QuarantineEntr
 		key = p.Of(id).Keys.Prefix + origin
 		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, p.Of(id).Keys.Keys) {
 			return refuse("its reply_to does not begin with " + p.Of(id).Keys.Replies +
-				" (keys.replies), or has characters that are not allowed: push the id again with another one, or without")
+				" (redis_keys.replies), or has characters that are not allowed: push the id again with another one, or without")
 		}
 		if origin == "jobs" {
 			delete(fields, "polls") // the record is polled anew

@@ -49,8 +49,8 @@ redis: %s
 databases: {db: {dsn: "%s"}}
 records: {database: db}
 sink: file://%s/files
-limits: {stop: 1s}
-http: {url: "%s", key: "a key of a test, which nobody needs to guess", users_file: users, operators: [oncall]}
+limits: {shutdown_timeout: 1s}
+http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, operators: [oncall]}
 timers: {reminder: {key: "reminder-{id}", append: {stream: reminders, fields: {id: "{id}"}}}}
 reports:
   tagged-withdrawals:

@@ -66,7 +66,7 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	e := newFanIn(t, engine.Options{
-		Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute, Folds: 1},
+		Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute, LargeFiles: 1},
 		Reports: map[string]*report.Report{"r": twoStages()},
 	}, noSink{})
 	start(t, s, "1", e.known[0], time.Hour, "a")
@@ -125,7 +125,7 @@ func TestAFullRedisAdvances(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client})
 	e := newFanIn(t, engine.Options{
-		Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute, Folds: 1},
+		Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute, LargeFiles: 1},
 		Reports: map[string]*report.Report{"r": twoStages()},
 	}, noSink{})
 	for id, fields := range map[string]map[string]string{

@@ -50,13 +50,14 @@ func New(e *engine.Engine, files *files.Files) *FanIn {
 func (f *FanIn) Run(ctx context.Context) error {
 	small := step.Options{
 		Redis: f.Redis, Stream: f.Scripts.Keys.FanIn, Scripts: f.Scripts, Consumer: f.Consumer,
-		Slots: batch, Batch: true, MinIdle: f.Limits.Lease, Log: f.Log, KeepAlive: true, Patience: f.Limits.Stop,
-		Parse: parse, Handle: f.handle,
+		Slots: batch, Batch: true, MinIdle: f.Limits.Lease, Log: f.Log, KeepAlive: true,
+		Patience: f.Limits.ShutdownTimeout,
+		Parse:    parse, Handle: f.handle,
 	}
 	// At most as many large jobs are read as may be folded at once. They have their own stream, so
 	// that no other job waits for them.
 	large := small
-	large.Stream, large.Slots = f.Scripts.Keys.FanInLarge, f.Limits.Folds
+	large.Stream, large.Slots = f.Scripts.Keys.FanInLarge, f.Limits.LargeFiles
 	large.Parse = func(entry step.Entry) (content any, leased bool) {
 		content, _ = parse(entry)
 		return content, true

@@ -267,7 +267,7 @@ func (f *fanInTest) events(id string) (names []string) {
 // without a claim, and published and ended together.
 func TestABatchOfSmallJobs(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 16})
+	f := newTest(t, report.Limits{LargeFiles: 16})
 	ctx := t.Context()
 	const good = 20
 	for i := range good / 2 {
@@ -344,7 +344,7 @@ func TestABatchOfSmallJobs(t *testing.T) {
 // come to their end.
 func TestNothingWaitsForLargeJobs(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1})
+	f := newTest(t, report.Limits{LargeFiles: 1})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	f.sink.before = func(_ context.Context, name string) {
@@ -381,7 +381,7 @@ func TestNothingWaitsForLargeJobs(t *testing.T) {
 // message that was lost. Its worker there is never silent.
 func TestALargeJobIsSentOn(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+	f := newTest(t, report.Limits{LargeFiles: 1, Lease: 200 * time.Millisecond})
 	f.job("1", large)
 	f.client.Del(t.Context(), f.s.Keys.FanInLarge)
 	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn, Values: []string{"id", "1", "attempt", "1"}})
@@ -397,7 +397,7 @@ func TestALargeJobIsSentOn(t *testing.T) {
 // TestASmallFileIsBegunAfterItsPublish: a batch holds no objects open that are not written.
 func TestASmallFileIsBegunAfterItsPublish(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1})
+	f := newTest(t, report.Limits{LargeFiles: 1})
 	f.sink.before = func(ctx context.Context, name string) {
 		if state, err := f.s.Jobs.Read(ctx, "1"); err != nil || state.Status != job.StatusPublishing {
 			t.Errorf("%s is begun before: %+v %v", name, state, err)
@@ -411,7 +411,7 @@ func TestASmallFileIsBegunAfterItsPublish(t *testing.T) {
 // TestALargeJobBesideSmallOnes is claimed and takes its time, while they end.
 func TestALargeJobBesideSmallOnes(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 2})
+	f := newTest(t, report.Limits{LargeFiles: 2})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	f.sink.before = func(_ context.Context, name string) {
@@ -445,7 +445,7 @@ func TestALargeJobBesideSmallOnes(t *testing.T) {
 func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 	t.Parallel()
 	const folds, jobs = 2, 9
-	f := newTest(t, report.Limits{Folds: folds})
+	f := newTest(t, report.Limits{LargeFiles: folds})
 	var mu sync.Mutex
 	open, most := 0, 0
 	gate := make(chan struct{})
@@ -503,7 +503,7 @@ func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newTest(t, report.Limits{Folds: 1, Stop: 50 * time.Millisecond})
+			f := newTest(t, report.Limits{LargeFiles: 1, ShutdownTimeout: 50 * time.Millisecond})
 			begun := make(chan struct{})
 			begin := sync.OnceFunc(func() { close(begun) })
 			var over atomic.Bool
@@ -548,7 +548,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 	for name, publish := range map[string]bool{"before it is published": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newTest(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+			f := newTest(t, report.Limits{LargeFiles: 1, Lease: 200 * time.Millisecond})
 			f.job("1", "x")
 			entry := f.delivered(f.s.Keys.FanIn)[0]
 			opened, err := f.s.Folds.Open(t.Context(), []scripts.Small{{Message: scripts.Message{ID: "1", Attempt: 1}, Stage: 1, Entry: entry}})
@@ -582,7 +582,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 // TestAJobThatEndsItsWorkers fails, although none of them has claimed it at first.
 func TestAJobThatEndsItsWorkers(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1, Lease: 100 * time.Millisecond})
+	f := newTest(t, report.Limits{LargeFiles: 1, Lease: 100 * time.Millisecond})
 	f.sink.before = func(context.Context, string) { t.Error("it is given to one worker more") }
 	f.job("1", "x")
 	entry := f.delivered(f.s.Keys.FanIn)[0]
@@ -596,7 +596,7 @@ func TestAJobThatEndsItsWorkers(t *testing.T) {
 // late one must neither publish the job nor end the entry.
 func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1, Stop: time.Minute})
+	f := newTest(t, report.Limits{LargeFiles: 1, ShutdownTimeout: time.Minute})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	f.calls.before = func(_ context.Context, script string) {
@@ -632,7 +632,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 // TestALostAnswerOfAPublish is no reason to wait for a lease, and no try.
 func TestALostAnswerOfAPublish(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1})
+	f := newTest(t, report.Limits{LargeFiles: 1})
 	f.calls.lose = "publish"
 	for i := range 3 {
 		f.job(fmt.Sprint(i), fmt.Sprint("value ", i))
@@ -650,7 +650,7 @@ func TestALostAnswerOfAPublish(t *testing.T) {
 // TestASinkThatRefuses a small job uses its tries, one after the other, as for a large one.
 func TestASinkThatRefuses(t *testing.T) {
 	t.Parallel()
-	f := newTest(t, report.Limits{Folds: 1})
+	f := newTest(t, report.Limits{LargeFiles: 1})
 	f.sink.Sink = refusing{f.sink.Sink}
 	f.job("1", "x")
 	folding(t, f.e)
@@ -677,7 +677,7 @@ func (refusing) Create(context.Context, sink.Object) (sink.Writer, error) {
 func TestEntriesOfADeadWorkerWaitForASlot(t *testing.T) {
 	t.Parallel()
 	const jobs = 5
-	f := newTest(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+	f := newTest(t, report.Limits{LargeFiles: 1, Lease: 200 * time.Millisecond})
 	var mu sync.Mutex
 	tries := map[string]int64{}
 	f.sink.before = func(ctx context.Context, name string) {

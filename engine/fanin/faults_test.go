@@ -59,7 +59,7 @@ func (s *brokenSink) Create(ctx context.Context, o sink.Object) (sink.Writer, er
 // TestLostAnswers: a job is not lost if the answers of MySQL to successful changes are lost.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	records := &lossyRecords{Store: s.Process.Records}
 	records.lose.Store(1)
 	s.Roles.With(records, s.Files.Sink())

@@ -100,7 +100,7 @@ func (m *maker) writeRows(
 	}
 	defer out.Abort()
 	matches, err := plan.Fold(out, fold.Budget{
-		Bytes: m.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
+		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	})
 	if err != nil {
 		return format.Made{}, nil, err

@@ -27,7 +27,7 @@ func TestManifestCountsMatches(t *testing.T) {
     parameters: {n: integer}
 `
 	s := e2e.New(t, "  inner:"+fmt.Sprintf(listeners, "id", "inner", "inner")+"  full:"+fmt.Sprintf(listeners, "id", "left", "full")+
-		"  sorted:"+fmt.Sprintf(listeners, "k, id", "inner", "left"), "limits: {fold_bytes: 64KB, lease: 5s}")
+		"  sorted:"+fmt.Sprintf(listeners, "k, id", "inner", "left"), "limits: {fold_memory: 64KB, lease: 5s}")
 	for name, key := range map[string]string{"a": "seq * 7 % 5000", "b": "IF(seq % 10 = 0, NULL, seq * 11 % 9000)", "c": "CAST(seq * 13 % 30000 AS SIGNED) - 100"} {
 		s.Records.Exec("CREATE TABLE " + name + " (id INT PRIMARY KEY, k INT, KEY (k, id))")
 		s.Records.Exec("INSERT INTO " + name + " SELECT seq, " + key + " FROM seq_1_to_20000")

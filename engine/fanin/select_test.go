@@ -44,7 +44,7 @@ const selectReports = `
 // continues without an optional listener.
 func TestSelect(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, selectReports, "limits: {fold_bytes: 1MB, lease: 5s}")
+	s := e2e.New(t, selectReports, "limits: {fold_memory: 1MB, lease: 5s}")
 	s.Records.Exec("CREATE TABLE orders (id INT PRIMARY KEY, user_id INT, sku VARCHAR(10), amount DECIMAL(10,2))")
 	s.Records.Exec("INSERT INTO orders SELECT seq, seq * 7919 % 6000, CONCAT('s', seq % 50), seq % 700 / 7 FROM seq_1_to_40000")
 	s.Records.Exec("CREATE TABLE users (id INT PRIMARY KEY, country CHAR(2))")

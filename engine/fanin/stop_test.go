@@ -42,7 +42,7 @@ func (s *hangingSink) Create(ctx context.Context, _ sink.Object) (sink.Writer, e
 // process takes it at once.
 func TestAStopHandsAFoldBack(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {stop: 100ms, lease: 10m}")
+	s := e2e.New(t, e2e.Slow, "limits: {shutdown_timeout: 100ms, lease: 10m}")
 	id := s.States.Ready()
 	files := &hangingSink{Sink: s.Files.Sink(), hangs: make(chan struct{})}
 	stop := s.Roles.With(s.Process.Records, files)

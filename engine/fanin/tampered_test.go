@@ -12,7 +12,7 @@ import (
 // record. It fails, and its file is removed.
 func TestTamperedWhilePublishing(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	id := s.States.Ready()
 	s.States.Publish(id, "gone")
 	s.Redis.HSet(t.Context(), s.Partitions.First().Keys.Job(id), "parameters", "{no JSON")

@@ -13,7 +13,7 @@ import (
 // memory meanwhile.
 func TestFilesOfLostAttempts(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	id := s.Records.Insert("slow", "")
 	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 2 WHERE id = ?", id)
 	if err := os.MkdirAll(s.Dir+"/files/slow", 0o755); err != nil {

@@ -37,7 +37,7 @@ func CheckScratch(ctx context.Context) (folder string, err error) {
 
 // ScratchHint is the remedy if CheckScratch fails.
 const ScratchHint = "set TMPDIR to a folder on a disk in which the process may create files; " +
-	"otherwise a join of more than limits.fold_bytes fails"
+	"otherwise a join of more than limits.fold_memory fails"
 
 // scratch is a file without a name: no other process can open it, and its space is freed when it is
 // closed or the process ends.
@@ -83,7 +83,7 @@ func scratchError(err error) error {
 	remedy := ""
 	if errors.Is(err, syscall.ENOSPC) {
 		remedy = ": free space in " + scratchFolder() +
-			", set TMPDIR to a folder on a larger disk, or raise limits.fold_bytes"
+			", set TMPDIR to a folder on a larger disk, or raise limits.fold_memory"
 	}
 	err = fmt.Errorf("scratch file: %w%s", err, remedy)
 	return &step.Failure{Result: step.Result{Kind: step.Retry, Err: err, Blame: job.BlameSink}}

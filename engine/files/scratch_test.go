@@ -63,7 +63,7 @@ func TestScratch(t *testing.T) {
 func TestAFullScratchDisk(t *testing.T) {
 	t.Parallel()
 	err := scratchError(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	if !isRetry(err) || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "limits.fold_bytes") {
+	if !isRetry(err) || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "limits.fold_memory") {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-const lossLimits = "limits: {grace: 2s, lease: 1s, running_jobs: 20}"
+const lossLimits = "limits: {recover_after: 2s, lease: 1s, running_jobs: 20}"
 
 // testLoss makes Redis lose its memory while jobs wait, run and have ended, ids are delayed, and
 // timers are set.
@@ -99,7 +99,7 @@ func TestRedisIsReplaced(t *testing.T) {
 // that run.
 func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
-	s := e2e.NewAlone(t, nil, e2e.Slow, "limits: {grace: 2s, lease: 1s}")
+	s := e2e.NewAlone(t, nil, e2e.Slow, "limits: {recover_after: 2s, lease: 1s}")
 	s.Records.Audit()
 	s.Roles.Rebuilding(s.File, nil)
 	old := s.Records.Insert("slow", `{"seconds": 2}`)
@@ -126,7 +126,7 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 // not.
 func TestTimersOverARestartOfRedis(t *testing.T) {
 	t.Parallel()
-	s := e2e.NewAlone(t, nil, e2e.Slow, "limits: {grace: 2s, lease: 1s}")
+	s := e2e.NewAlone(t, nil, e2e.Slow, "limits: {recover_after: 2s, lease: 1s}")
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
 	add := func(set, member string) { s.Redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
@@ -177,8 +177,8 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 // is excluded by the filter, of an unknown report, or delayed.
 func TestAnIDThatIsNeverPushed(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 3s}")
-	config := s.Write("filtered.yaml", e2e.Slow, "limits: {grace: 3s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 3s}")
+	config := s.Write("filtered.yaml", e2e.Slow, "limits: {recover_after: 3s}")
 	text, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ var _ io.Writer = (*lockedLog)(nil)
 // runs once.
 func TestALongBacklogIsNotDoubled(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s, running_jobs: 4}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 1s, running_jobs: 4}")
 	s.Records.Audit()
 	var ids []string
 	for range 60 {
@@ -284,7 +284,7 @@ func (r *pagedRecords) Startable(ctx context.Context, after string, grace time.D
 // TestARebuildOfALargeTable: a rebuild reads the table page by page and keeps to its rate.
 func TestARebuildOfALargeTable(t *testing.T) {
 	t.Parallel()
-	const limits = "limits: {rebuild: 50, running_jobs: 500}"
+	const limits = "limits: {rebuild_per_second: 50, running_jobs: 500}"
 	s := e2e.New(t, e2e.Slow, limits)
 	s.Records.Audit()
 	s.Records.Exec(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'slow',
@@ -309,7 +309,7 @@ func TestARebuildOfALargeTable(t *testing.T) {
 // once for fanfold migrate.
 func TestWithoutTheTables(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	s.Records.Audit()
 	s.Records.Exec("DROP TABLE fanfold_meta, fanfold_snapshot")
 	var lines lockedLog

@@ -41,9 +41,9 @@ func (a *admission) pollMemory(ctx context.Context) error {
 		return err
 	}
 	a.polled.Store(now)
-	if full := usage.Percent() > a.Limits.Memory; full != a.full.Swap(full) {
-		a.Log.Warn("memory of Redis crossed limits.memory",
-			"percent", usage.Percent(), "limit", a.Limits.Memory, "starting jobs", !full)
+	if full := usage.Percent() > a.Limits.RedisMemoryPercent; full != a.full.Swap(full) {
+		a.Log.Warn("memory of Redis crossed limits.redis_memory_percent",
+			"percent", usage.Percent(), "limit", a.Limits.RedisMemoryPercent, "starting jobs", !full)
 	}
 	return nil
 }

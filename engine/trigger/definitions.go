@@ -94,7 +94,7 @@ func (d *definitions) log(member string, jobs []scripts.Orphan) {
 	first := jobs[0]
 	hint := AdoptHint + first.Report
 	if r := d.Reports[first.Report]; r != nil && !r.WaitOnChange {
-		hint = "they start anew with the current definition after limits.grace, unless a process with theirs starts before"
+		hint = "they start anew with the current definition after limits.recover_after, unless a process with theirs starts before"
 	}
 	d.Log.Warn("no process has the definition of running jobs", "report", first.Report, "definition", first.Definition,
 		"jobs", len(jobs), "first", quiet.Varies(first.ID), "hint", hint)
@@ -111,7 +111,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 	if gone.Before(d.since) {
 		gone = d.since
 	}
-	if d.polled.Sub(gone) < max(d.Limits.Grace, scripts.DefinitionTimeout) {
+	if d.polled.Sub(gone) < max(d.Limits.RecoverAfter, scripts.DefinitionTimeout) {
 		return nil
 	}
 	for _, o := range jobs {
@@ -176,7 +176,7 @@ func Adopt(
 		err = startError(outcomes[0], s.Keys.Job(record.ID))
 	}
 	if err != nil {
-		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.grace",
+		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.recover_after",
 			record.Attempt+1, record.ID, err)
 	}
 	return true, nil

@@ -20,7 +20,7 @@ type intake struct{ *engine.Engine }
 const replyTo = "reply_to"
 
 // errReplyTo is the error of a push that has an invalid reply_to.
-const errReplyTo = "reply_to names a stream to which Fanfold may not write: the name must begin with %s (keys.replies), " +
+const errReplyTo = "reply_to names a stream to which Fanfold may not write: the name must begin with %s (redis_keys.replies), " +
 	"and have at most 200 characters of 0-9 A-Z a-z : . _ - and one {tag}; " +
 	"push the id again with another name, or without reply_to"
 

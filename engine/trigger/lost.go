@@ -64,10 +64,10 @@ func (t *Trigger) StartLost(
 		return l, err
 	}
 	for _, p := range pushes {
-		if p.record == nil || p.record.Age < t.Limits.Grace {
+		if p.record == nil || p.record.Age < t.Limits.RecoverAfter {
 			continue
 		}
-		switch d := decide(p, t.Limits.Grace, time.Now()); {
+		switch d := decide(p, t.Limits.RecoverAfter, time.Now()); {
 		case d.act == actIgnore:
 			running = append(running, p.id)
 		case p.isPlaced(delayed) || queued[p.id]:

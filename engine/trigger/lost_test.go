@@ -21,7 +21,7 @@ func TestLost(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	e := newTrigger(engine.Options{
-		Scripts: s, Reports: map[string]*report.Report{"r": oneListener()}, Limits: report.Limits{Grace: time.Minute},
+		Scripts: s, Reports: map[string]*report.Report{"r": oneListener()}, Limits: report.Limits{RecoverAfter: time.Minute},
 	})
 	running(t, s, "runs", time.Hour)
 	for _, member := range []string{"due-later", job.Later{ID: "polled", Attempt: 2, Step: job.StepTrigger}.String()} {

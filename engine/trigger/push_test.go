@@ -15,7 +15,7 @@ import (
 // TestWhatAPushMeans has a subtest for every row of the table in docs/reference/keys.md.
 func TestWhatAPushMeans(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 2s, lease: 2s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 2s, lease: 2s}")
 	s.Serve(s.File)
 	set := func(s *e2e.Stack, id string, status report.Status, attempt int) {
 		s.Records.Exec("UPDATE file_download_record SET status = ?, attempt = ? WHERE id = ?", string(status), attempt, id)
@@ -181,7 +181,7 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 // even while Redis still has the tombstone of its last job.
 func TestAPushAfterAnEdit(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Slow, "limits: {grace: 1s}")
+	s := e2e.New(t, e2e.Slow, "limits: {recover_after: 1s}")
 	s.Serve(s.File)
 	processing, pending := s.Jobs.Run("slow", "").ID, s.Jobs.Run("slow", "").ID
 	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", processing)

@@ -76,7 +76,7 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 		for _, place := range []string{"in its query", "before its file", "publishing", "ended"} {
 			t.Run(how+" "+place, func(t *testing.T) {
 				t.Parallel()
-				s := e2e.New(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
+				s := e2e.New(t, e2e.Who, "limits: {lease: 1s, recover_after: 2s}")
 				gated := newGatedSink(s.Files.Sink(), place == "publishing")
 				gated.taken.Store(place != "before its file" && place != "publishing")
 				seconds := 0.0
@@ -119,7 +119,7 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 // becomes FAILED with the remedy.
 func TestParametersThatAreTooLong(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Who, "limits: {grace: 1s}")
+	s := e2e.New(t, e2e.Who, "limits: {recover_after: 1s}")
 	fits := s.Records.Insert("who", e2e.WhoParameters(strings.Repeat("x", 60<<10), 0))
 	var long []string
 	for _, size := range []int{64 << 10, 10 << 20, 10 << 20, 10 << 20} {
@@ -140,7 +140,7 @@ func TestParametersThatAreTooLong(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 	for _, v := range s.Jobs.Wait(long...) { // two were never pushed; a rebuild starts them
-		if v.Status != report.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
+		if v.Status != report.Failed || !strings.Contains(v.Error, "limits.parameter_bytes is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -176,7 +176,7 @@ func nothing() {}
 // file of its own parameters.
 func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Who, "limits: {lease: 5s, grace: 2s}")
+	s := e2e.New(t, e2e.Who, "limits: {lease: 5s, recover_after: 2s}")
 	gated := newGatedSink(s.Files.Sink(), true)
 	ended := make(chan struct{})
 	records := &meddlingRecords{Store: s.Process.Records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
@@ -209,7 +209,7 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 // an old job that ends between two adjacent calls of the trigger is not fenced.
 func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Who, "limits: {lease: 1s, grace: 2s}")
+	s := e2e.New(t, e2e.Who, "limits: {lease: 1s, recover_after: 2s}")
 	id := s.Records.Insert("who", e2e.WhoParameters("new", 0))
 	gated := newGatedSink(s.Files.Sink(), false)
 	records := &meddlingRecords{Store: s.Process.Records, ended: nothing}

@@ -90,7 +90,7 @@ func (t *Trigger) pollTwice(ctx context.Context, pushes []*push) {
 		return
 	}
 	for _, p := range pushes {
-		d := decide(p, t.Limits.Grace, time.Now())
+		d := decide(p, t.Limits.RecoverAfter, time.Now())
 		if d.act == actStart {
 			if len(p.items) == 0 {
 				continue // the next pass of the rebuild starts it

@@ -51,7 +51,7 @@ func (t *Trigger) Run(ctx context.Context) error {
 		Redis: t.Redis, Stream: t.Scripts.Keys.Jobs, Scripts: t.Scripts, Consumer: t.Consumer,
 		Slots: batch, Batch: true, MinIdle: t.Limits.Lease, Log: t.Log,
 		Admit: t.admission.free, Handle: t.handle, KeepAlive: true,
-		Patience: t.Limits.Stop,
+		Patience: t.Limits.ShutdownTimeout,
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pushes.Run(ctx) })
@@ -113,7 +113,7 @@ func (t *Trigger) handlePushes(ctx context.Context, pushes []*push) {
 	}
 	var start []*push
 	for _, p := range pushes {
-		if d := decide(p, t.Limits.Grace, time.Now()); d.act == actStart {
+		if d := decide(p, t.Limits.RecoverAfter, time.Now()); d.act == actStart {
 			p.parameters = d.parameters
 			start = append(start, p)
 		} else {

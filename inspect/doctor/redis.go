@@ -154,7 +154,7 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 	if limit == 0 {
 		return newFinding(check, Warn, "",
 			fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it "+
-				"is full, and limits.memory has no effect", used>>20),
+				"is full, and limits.redis_memory_percent has no effect", used>>20),
 			"set maxmemory to about two thirds of the memory that Redis may use, as redis.conf explains")
 	}
 	percent := used * 100 / limit
@@ -163,8 +163,8 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 	switch {
 	case percent >= 100:
 		err, result = errors.New(detail+": Redis refuses writes, including pushes"), Fail
-	case percent > int64(limits.Memory):
-		err = fmt.Errorf("%s: no job starts above limits.memory (%d %%)", detail, limits.Memory)
+	case percent > int64(limits.RedisMemoryPercent):
+		err = fmt.Errorf("%s: no job starts above limits.redis_memory_percent (%d %%)", detail, limits.RedisMemoryPercent)
 	case limits.JobBytes > limit:
 		err = fmt.Errorf("%s, and limits.job_bytes (%d MB) is more: a job that fills Redis fails", detail,
 			limits.JobBytes>>20)

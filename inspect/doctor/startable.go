@@ -23,7 +23,7 @@ const maxCompared = 10_000
 func checkStartable(ctx context.Context, d *doctor) Finding {
 	const check, page = "records to be started", 500
 	const hint = "fanfold submit ID starts one now; set records.filter to exclude rows that do not belong to Fanfold"
-	grace := d.Config.Limits.Grace
+	grace := d.Config.Limits.RecoverAfter
 	pending, processing, err := d.Records.CountStartable(ctx, grace)
 	if err != nil || pending+processing > maxCompared {
 		return newFinding(check, Warn, "", cmp.Or(err,

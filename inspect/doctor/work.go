@@ -52,7 +52,7 @@ func checkDefinitions(ctx context.Context, d *doctor) Finding {
 			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
 		}
 		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: these start anew after "+
-			"limits.grace, or with on_change: wait wait until their deadlines", strings.Join(all, ", "), found[0].ID)
+			"limits.recover_after, or with on_change: wait wait until their deadlines", strings.Join(all, ", "), found[0].ID)
 	}
 	return newFinding("definitions of running jobs", Warn, "all of them are known to processes", err,
 		"start a process with the previous configuration, or run fanfold adopt --all to restart them with the current one")
@@ -75,7 +75,7 @@ func checkContenders(ctx context.Context, d *doctor) Finding {
 		failed = errors.New("Redis is full: " + strings.Join(all, "; "))
 	}
 	return newFinding("jobs in a full Redis", Warn, "none had to make room in the last minute", failed,
-		"they run one after another; raise maxmemory, set limits.compress: zstd, or limit the running jobs of large "+
+		"they run one after another; raise maxmemory, set limits.redis_compression: zstd, or limit the running jobs of large "+
 			"reports with running")
 }
 

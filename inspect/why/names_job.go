@@ -22,7 +22,7 @@ var ofJob = table[*diagnosis]{
 		"redis-denies": func(d *diagnosis) bool { return scripts.Denied(d.RedisErr) },
 		"redis-away":   func(d *diagnosis) bool { return d.RedisErr != nil },
 		"records-away": func(d *diagnosis) bool { return d.RecordErr != nil },
-		"full-memory":  func(d *diagnosis) bool { return d.Memory > d.Limits.Memory },
+		"full-memory":  func(d *diagnosis) bool { return d.Memory > d.Limits.RedisMemoryPercent },
 		"full":         func(d *diagnosis) bool { return d.Running >= int64(d.Limits.RunningJobs) },
 
 		// The record.
@@ -36,7 +36,7 @@ var ofJob = table[*diagnosis]{
 		"cancelled":     func(d *diagnosis) bool { return d.record.Status == report.Cancelled },
 		"final":         func(d *diagnosis) bool { return d.Record != nil && d.record.Status.Final() },
 		"record-error":  func(d *diagnosis) bool { return d.record.Error != "" },
-		"in-grace":      func(d *diagnosis) bool { return d.record.Age < d.Limits.Grace },
+		"in-grace":      func(d *diagnosis) bool { return d.record.Age < d.Limits.RecoverAfter },
 		"dead":          func(d *diagnosis) bool { return !d.Dead.IsZero() },
 		"report":        func(d *diagnosis) bool { return d.Report != nil },
 		"report-paused": func(d *diagnosis) bool { return d.Record != nil && !d.paused().IsZero() },
@@ -81,11 +81,11 @@ var ofJob = table[*diagnosis]{
 		"redis-error":   func(d *diagnosis) string { return text(d.RedisErr) },
 		"records-error": func(d *diagnosis) string { return text(d.RecordErr) },
 		"memory":        func(d *diagnosis) string { return strconv.Itoa(d.Memory) },
-		"memory-max":    func(d *diagnosis) string { return strconv.Itoa(d.Limits.Memory) },
+		"memory-max":    func(d *diagnosis) string { return strconv.Itoa(d.Limits.RedisMemoryPercent) },
 		"jobs-running":  func(d *diagnosis) string { return integer(d.Running) },
 		"jobs-max":      func(d *diagnosis) string { return strconv.Itoa(d.Limits.RunningJobs) },
 		"lease":         func(d *diagnosis) string { return words.Short(d.Limits.Lease) },
-		"grace":         func(d *diagnosis) string { return words.Short(d.Limits.Grace) },
+		"grace":         func(d *diagnosis) string { return words.Short(d.Limits.RecoverAfter) },
 		"polls":         func(*diagnosis) string { return strconv.Itoa(len(report.RecordPolls)) },
 
 		"record-id":      func(d *diagnosis) string { return strconv.Quote(d.record.ID) },
@@ -127,9 +127,9 @@ var ofJob = table[*diagnosis]{
 	},
 	at: map[string]func(*diagnosis) time.Time{
 		"takeover":   func(d *diagnosis) time.Time { return d.Now.Add(d.Limits.Lease) },
-		"grace-over": func(d *diagnosis) time.Time { return d.Now.Add(d.Limits.Grace - d.record.Age) },
+		"grace-over": func(d *diagnosis) time.Time { return d.Now.Add(d.Limits.RecoverAfter - d.record.Age) },
 		"deadline":   func(d *diagnosis) time.Time { return d.state.Deadline },
-		"restart":    func(d *diagnosis) time.Time { return d.lastSeen().Add(d.Limits.Grace) },
+		"restart":    func(d *diagnosis) time.Time { return d.lastSeen().Add(d.Limits.RecoverAfter) },
 		"push-due":   (*diagnosis).pushDue,
 	},
 }

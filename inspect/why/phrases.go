@@ -97,8 +97,8 @@ var phrases = map[string]rules{
 	"more-slots": {
 		{
 			when: "!slots-full blames-tasks",
-			says: "wait, start another process with the role listeners, or raise limits.tasks, or " +
-				"max_connections where it waits for a connection",
+			says: "wait, start another process with the role listeners, or raise max_connections of its database, " +
+				"and limits.tasks if it is set",
 		},
 		{says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"},
 	},

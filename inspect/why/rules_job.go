@@ -112,8 +112,8 @@ var jobRules = rules{
 				"has a quarter of the timeout of its report at least.",
 		},
 		do: []string{
-			"wait, or give Redis more maxmemory; a lower limits.running_jobs or running of the report, compress: " +
-				"zstd and smaller results prevent it",
+			"wait, or give Redis more maxmemory; a lower limits.running_jobs or running of the report, " +
+				"limits.redis_compression: zstd and smaller results prevent it",
 		},
 		at:   "push-due",
 		then: "Fanfold checks whether those jobs have ended, and starts its next attempt if they have",
@@ -156,7 +156,7 @@ var jobRules = rules{
 	{
 		when: "queued full-memory", kind: KindNoRoom,
 		says: "{in-jobs}: Redis uses {memory} % of its memory, and no job starts above {memory-max} %.",
-		do:   []string{"wait for running jobs to end, give Redis more maxmemory, or raise limits.memory"},
+		do:   []string{"wait for running jobs to end, give Redis more maxmemory, or raise limits.redis_memory_percent"},
 	},
 	{
 		when: "queued full", kind: KindNoRoom,

@@ -248,7 +248,7 @@ var beforeTheStart = map[string]meaning{
 	"slots taken, failing":      {querying(fails("a", time.Second, "deadlock", ""), slots(1, "7")), KindRetryWaiting, "deadlock"},
 	"slots taken, with vendor":  {querying(waits("a", time.Second), slots(1, "7")), KindWaiting, "API vendor"},
 	"slots taken, nobody reads": {querying(unattended("a"), slots(1, "7")), KindNoWorker, "no worker reads ka"},
-	"slots of its process":      {querying(waits("a", time.Second), blames(job.BlameTasks)), KindNoSlot, "raise limits.tasks"},
+	"slots of its process":      {querying(waits("a", time.Second), blames(job.BlameTasks)), KindNoSlot, "raise max_connections of its database, and limits.tasks if it is set"},
 	"the rate limit":            {querying(waits("a", time.Second), blames(job.BlameRate)), KindRateLimited, "raise databases.da.rate"},
 	"the rate limit, unread":    {querying(waits("a", time.Second), blames(job.BlameRate), entered("a", 0, "", 0), func(f *facts) { f.Delayed = nil }), KindRateLimited, "it waits for API vendor: job 5 is queued"},
 	"in the queue":              {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
@@ -408,7 +408,7 @@ func TestDiagnose(t *testing.T) {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				f := m.facts
 				f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.NewKeys(report.DefaultKeys), "redis-cli"
-				f.Limits = report.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
+				f.Limits = report.Limits{RunningJobs: 10, RecoverAfter: time.Minute, Lease: 10 * time.Second, RedisMemoryPercent: 80}
 				v := diagnose(f)
 				text := said(v)
 				if v.Kind != m.kind || !strings.Contains(text, m.words) {

@@ -10,7 +10,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // MaxBody is the maximum size of the body of a request, in bytes. It is larger than the default of
-// limits.parameters.
+// limits.parameter_bytes.
 const MaxBody = 1 << 20
 
 // Guard refuses requests that no page or service of this server sends, and sets the security headers

@@ -21,14 +21,14 @@ type Fields struct {
 	Submit *Submit `yaml:"submit" json:",omitempty"` // nil if the rows exist at once
 	// Request for the status of the job
 	Poll *Poll `yaml:"poll" json:",omitempty"` // ignored without Submit
-	// Request that ends the job when the record is cancelled or `total` is over, without a guarantee. 404, 409 and
-	// 410 mean that the job has ended. If the record fails for another reason, the job goes on
+	// Request that ends the job when the record is cancelled or `total_timeout` is over, without a guarantee. 404, 409
+	// and 410 mean that the job has ended. If the record fails for another reason, the job goes on
 	Cancel *Request `yaml:"cancel" json:"-"`
 	// Request for the rows, after the job is done if there is one
 	Result Result `yaml:"result" need:"Add the request for the rows: {path: /…, rows: $.…}"`
 	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with
 	// the error of the last try. In the report's timeout it is the time of the listener
-	Total time.Duration `yaml:"total" default:"2h" json:"-"` // without effect if there is no Submit
+	Total time.Duration `yaml:"total_timeout" default:"2h" json:"-"` // without effect if there is no Submit
 	// Maximum number of values of `:listener.column` in one request
 	Batch int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
 }
@@ -39,7 +39,7 @@ type Submit struct {
 	// Path to the id of the job in the response
 	ID report.JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.id"` // a text or a number
 	// What to do if it is not known whether the API has created the job. Only for an API with `idempotency: none`
-	Unknown Uncertain `yaml:"unknown" json:"-"`
+	Unknown Uncertain `yaml:"if_unknown" json:"-"`
 }
 
 // Uncertain is an answer with its request.
@@ -145,7 +145,7 @@ type Result struct {
 	// Name in the query for the number of the page
 	Page string `yaml:"page" form:"query" json:",omitempty"` // empty if not used. A page without rows is the last one
 	// Number of the first page
-	First int `yaml:"first" default:"1" min:"0" max:"1000000" json:",omitempty"`
+	First int `yaml:"first_page" default:"1" min:"0" max:"1000000" json:",omitempty"`
 	// Name in the query for the number of rows so far
 	Offset string `yaml:"offset" form:"query" json:",omitempty"` // empty if not used
 	// Path to the number of rows in all pages. Another number of rows is an error

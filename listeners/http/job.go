@@ -64,7 +64,7 @@ func (r *reader) over(err error) error {
 	if last = strings.TrimPrefix(strings.TrimPrefix(last, "waits for "), "API "+l.Source+": "); last != "" {
 		last = "; last: " + last
 	}
-	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or request less%s", l.Source, r.fields.Total, last))
+	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total_timeout of the listener: raise it, or request less%s", l.Source, r.fields.Total, last))
 }
 
 // part is what requests about a job are about.

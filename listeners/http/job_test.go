@@ -144,7 +144,7 @@ func TestExportWithoutEnd(t *testing.T) {
 	e.waits("queued")
 	e.memo = []byte(fmt.Sprintf(`{"started":%d,"all":true,"jobs":[{"id":"x-1"}]}`, time.Now().Add(-time.Hour).UnixMilli()))
 	for before, words := range map[string]string{
-		"":                                      "not done within 1h0m0s, the total of the listener: raise it, or request less",
+		"":                                      "not done within 1h0m0s, the total_timeout of the listener: raise it, or request less",
 		`API vendor: job x-1 is "queued"`:       `or request less; last: job x-1 is "queued"`,
 		"API vendor: GET /x: dial tcp: refused": "or request less; last: GET /x: dial tcp: refused",
 	} {

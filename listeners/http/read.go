@@ -48,7 +48,7 @@ func read(of *kind.Listener) {
 		l.Overall = l.fields.Total
 		l.checkJob(api, known)
 	} else {
-		for _, name := range []string{"poll", "cancel", "total"} {
+		for _, name := range []string{"poll", "cancel", "total_timeout"} {
 			if at := l.Get(name); at.Given() {
 				at.Problem(name+" requires submit",
 					"Add submit: {path: /…, id: $.…}, or remove "+name+" if the API returns the rows at once")
@@ -84,7 +84,7 @@ func (l reading) checkSubmit(submit *Submit, api report.API, known bool) {
 	if submit.Method == "GET" {
 		s.Get("method").Problem("GET cannot create a job", "Use POST or PUT")
 	}
-	unknown := s.Get("unknown")
+	unknown := s.Get("if_unknown")
 	switch {
 	case !s.Readable() || !known:
 	case api.Idempotency == "":
@@ -158,8 +158,8 @@ func (l reading) checkResult(s decode.Section) {
 			s.Get("count").Problem("overlaps "+other.String(), own)
 		}
 	}
-	if first := s.Get("first"); first.Given() && r.Page == "" {
-		first.Problem("first requires page", "Add the name of the query parameter for the page number: page: page")
+	if first := s.Get("first_page"); first.Given() && r.Page == "" {
+		first.Problem("first_page requires page", "Add the name of the query parameter for the page number: page: page")
 	}
 	if ways := s.Present("next", "page", "offset"); len(ways) > 1 {
 		s.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s are set", ways[0], ways[1]),

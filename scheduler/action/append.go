@@ -42,7 +42,7 @@ func checkAppend(t *kind.Timer) {
 	if t.Has("stream") && (strings.HasPrefix(strings.TrimPrefix(own.Stream, "{"), t.Keys.Prefix) ||
 		strings.HasPrefix(own.Stream, t.Keys.Hash)) {
 		t.Get("stream").Problem("this name is reserved for keys of Fanfold",
-			"Choose a name that does not begin with keys.prefix or keys.hash")
+			"Choose a name that does not begin with redis_keys.prefix or redis_keys.hash")
 	}
 }
 

@@ -110,7 +110,7 @@ const StreamForm = `[0-9A-Za-z:._-]*(\{[0-9A-Za-z:._-]+\}[0-9A-Za-z:._-]*)?`
 var streamForm = regexp.MustCompile(`^` + StreamForm + `$`)
 
 // ValidReplyTo tells whether a push may name a stream in reply_to: 1 to 200 characters of StreamForm that begin
-// with keys.replies, and no key of Fanfold. The keys are those of any partition.
+// with redis_keys.replies, and no key of Fanfold. The keys are those of any partition.
 func ValidReplyTo(stream string, of report.Keys) bool {
 	allowed := of.Replies != "" && strings.HasPrefix(strings.TrimPrefix(stream, "{"), of.Replies)
 	if !allowed || len(stream) > 200 || !streamForm.MatchString(stream) {

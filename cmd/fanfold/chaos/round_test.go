@@ -94,7 +94,7 @@ databases:
   db: {dsn: "root@tcp(%s)/chaos?timeout=1s&readTimeout=5s&writeTimeout=5s"}
 records: {database: db}
 sink: gs://%s/exports
-limits: {lease: %s, grace: 2s, stop: 2s, running_jobs: 150, tasks: 8, folds: 4}
+limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
 reports:
 %s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, r.mariadb.SQL(stormReport))
 }

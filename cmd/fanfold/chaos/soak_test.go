@@ -184,7 +184,7 @@ func (w *week) minute() time.Duration { return max(100*time.Millisecond, w.hour/
 // above returns the configuration without its reports.
 func (w *week) above() string {
 	night := max(time.Second, (hoursOfDay * w.hour).Round(time.Second))
-	return fmt.Sprintf(`limits: {lease: 2s, grace: 2s, stop: 5s, running_jobs: 200, tasks: 16, fold_bytes: 1MB}
+	return fmt.Sprintf(`limits: {lease: 2s, recover_after: 2s, shutdown_timeout: 5s, running_jobs: 200, tasks: 16, fold_memory: 1MB}
 apis: {vendor: {url: "%s", parallel: 4}}
 timers: {nightly: {key: "nightly-{n}", every: %s, submit: {report: nightly}}}
 `, w.api.URL, night)

@@ -21,7 +21,7 @@ import (
 // Redis.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {stop: 1m}")
+	s := newStack(t, e2e.Slow, "limits: {shutdown_timeout: 1m}")
 	addr := e2e.Address(t)
 	c := s.process("-c", s.File, "serve", "--admin", addr)
 	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, addr, "/readyz"); return code == http.StatusOK })
@@ -89,27 +89,27 @@ func TestAdminWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, e2e.Slow)
 	b := s.Open(s.File)
-	b.Config.Admin = e2e.Address(t)
+	b.Config.Admin.Listen = e2e.Address(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
-	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK })
+	s.Eventually("ready", func() bool { code, _ := e2e.Get(t, b.Config.Admin.Listen, "/readyz"); return code == http.StatusOK })
 	s.Server.Stop()
 	s.Eventually("not ready", func() bool {
-		code, text := e2e.Get(t, b.Config.Admin, "/readyz")
+		code, text := e2e.Get(t, b.Config.Admin.Listen, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "Redis cannot be reached")
 	})
-	if code, _ := e2e.Get(t, b.Config.Admin, "/livez"); code != http.StatusOK {
+	if code, _ := e2e.Get(t, b.Config.Admin.Listen, "/livez"); code != http.StatusOK {
 		t.Error("not alive without Redis")
 	}
-	if code, text := e2e.Get(t, b.Config.Admin, "/metrics"); code != http.StatusOK || !strings.Contains(text, "fanfold_redis_up 0") || strings.Contains(text, "fanfold_jobs_waiting ") {
+	if code, text := e2e.Get(t, b.Config.Admin.Listen, "/metrics"); code != http.StatusOK || !strings.Contains(text, "fanfold_redis_up 0") || strings.Contains(text, "fanfold_jobs_waiting ") {
 		t.Errorf("%d %s", code, text)
 	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if code, _ := e2e.Get(t, b.Config.Admin, "/livez"); code != 0 {
+	if code, _ := e2e.Get(t, b.Config.Admin.Listen, "/livez"); code != 0 {
 		t.Error("the admin server outlives serve")
 	}
 }

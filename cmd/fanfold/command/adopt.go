@@ -25,7 +25,7 @@ such a job with the current definition, at once.
 If a process still has the definition, the job can continue and adopt refuses it. With
 --report or --all, adopt restarts all such jobs and skips those that end or continue
 meanwhile. Adopting a job twice starts one attempt. Processes do this
-themselves after limits.grace, unless the report has on_change: wait.`,
+themselves after limits.recover_after, unless the report has on_change: wait.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			listed, given := len(ids) == 0, 0

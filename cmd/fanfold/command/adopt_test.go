@@ -158,9 +158,9 @@ func TestAdoptAll(t *testing.T) {
 // TestOnChangeRestart: a job whose definition is gone is restarted without a command.
 func TestOnChangeRestart(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
+	s := newStack(t, mended("20", ""), "limits: {lease: 1s, recover_after: 1s}")
 	id := s.stuck()
-	s.Serve(s.Write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
+	s.Serve(s.Write("new.yaml", mended("0", ""), "limits: {lease: 1s, recover_after: 1s}"))
 	if v := s.Jobs.Wait(id)[0]; s.Files.Content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
@@ -171,12 +171,12 @@ func TestOnChangeRestart(t *testing.T) {
 // state, the job still runs after the grace time.
 func TestAnAdoptThatDied(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
+	s := newStack(t, mended("20", ""), "limits: {lease: 1s, recover_after: 1s}")
 	id := s.stuck()
 	if started, err := s.Process.Records.Start(t.Context(), []engine.Run{{ID: id, Attempt: 1}}); err != nil || !started[0] {
 		t.Fatal(started, err)
 	}
-	s.Serve(s.Write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
+	s.Serve(s.Write("new.yaml", mended("0", ""), "limits: {lease: 1s, recover_after: 1s}"))
 	if v := s.Jobs.Wait(id)[0]; s.Files.Content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 3 {
 		t.Errorf("%+v", v)
 	}
@@ -184,7 +184,7 @@ func TestAnAdoptThatDied(t *testing.T) {
 }
 
 // TestAdoptOfLongParameters: adopt refuses a job whose parameters are longer than
-// limits.parameters, and does not run it without them.
+// limits.parameter_bytes, and does not run it without them.
 func TestAdoptOfLongParameters(t *testing.T) {
 	t.Parallel()
 	noted := func(seconds string) string {
@@ -197,7 +197,7 @@ func TestAdoptOfLongParameters(t *testing.T) {
 	s.Records.Exec(`UPDATE file_download_record SET parameters = CONCAT('{"note": "', REPEAT('x', 70000), '"}')`)
 	s.because(id, why.KindNoDefinition)
 	out, code := s.fanfold("adopt", id)
-	if code != exitFailure || !strings.Contains(out, "limits.parameters") {
+	if code != exitFailure || !strings.Contains(out, "limits.parameter_bytes") {
 		t.Errorf("%d %s", code, out)
 	}
 	var attempt int

@@ -19,7 +19,7 @@ const slowReport = `
     listeners: {one: {database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}}
 `
 
-// TestSIGTERM: work that can end within limits.stop is completed, and the process exits with 0.
+// TestSIGTERM: work that can end within limits.shutdown_timeout is completed, and the process exits with 0.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, slowReport)
@@ -36,11 +36,11 @@ func TestSIGTERM(t *testing.T) {
 	s.Files.Content(s.Jobs.Wait(id)[0])
 }
 
-// TestSIGTERMHandsBack: work that does not end within limits.stop is handed back and does not count
+// TestSIGTERMHandsBack: work that does not end within limits.shutdown_timeout is handed back and does not count
 // as a try. Another process takes it at once, before the lease ends.
 func TestSIGTERMHandsBack(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, slowReport, "limits: {stop: 200ms, lease: 10m}")
+	s := newStack(t, slowReport, "limits: {shutdown_timeout: 200ms, lease: 10m}")
 	p := s.process("-c", s.File, "serve")
 	id := s.Records.Insert("slow", `{"seconds": 5}`)
 	s.Jobs.Push(id)
@@ -58,7 +58,7 @@ func TestSIGTERMHandsBack(t *testing.T) {
 // TestASecondSignal: a second signal kills the process at once.
 func TestASecondSignal(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, slowReport, "limits: {stop: 10m}")
+	s := newStack(t, slowReport, "limits: {shutdown_timeout: 10m}")
 	p := s.process("-c", s.File, "serve")
 	id := s.Records.Insert("slow", `{"seconds": 300}`)
 	s.Jobs.Push(id)
@@ -96,7 +96,7 @@ func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
 // workers continue their work before another worker takes it over.
 func TestARedisOutageUsesNoTry(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, strings.Replace(slowReport, "listeners:", "retry: 0\n    listeners:", 1), "limits: {lease: 3s, grace: 5m}")
+	s := newStackAlone(t, nil, strings.Replace(slowReport, "listeners:", "retry: 0\n    listeners:", 1), "limits: {lease: 3s, recover_after: 5m}")
 	for range 2 {
 		s.process("-c", s.File, "serve")
 	}

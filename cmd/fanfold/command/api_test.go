@@ -61,7 +61,7 @@ func (s web) idOf(text string) string {
 // again.
 func TestAPI(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, apiReports, "limits: {stop: 1s}")
+	s := newStack(t, apiReports, "limits: {shutdown_timeout: 1s}")
 	base, _ := s.browse()
 	base += "/api/v1"
 	code, text := s.call("POST", base+"/reports/tagged-withdrawals/jobs", `{"tag": "a,\"b\""}`)
@@ -159,7 +159,7 @@ func jsonText(t *testing.T, v any) string {
 // second record, and the job runs.
 func TestAPICreatesOnceThroughACrash(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, apiReports, "limits: {stop: 1s}")
+	s := newStackAlone(t, nil, apiReports, "limits: {shutdown_timeout: 1s}")
 	serve := func() (base string, kill func()) {
 		base = "http://" + e2e.Address(t)
 		c := s.process("-c", s.File, "serve", "--http", strings.TrimPrefix(base, "http://"))
@@ -240,7 +240,7 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 // TestAPIInTheDocs runs the requests of docs/guides/http-api.md.
 func TestAPIInTheDocs(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, apiReports, "limits: {stop: 1s}")
+	s := newStack(t, apiReports, "limits: {shutdown_timeout: 1s}")
 	base, _ := s.browse()
 	id := ""
 	var all strings.Builder

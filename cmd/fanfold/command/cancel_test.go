@@ -91,11 +91,11 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
         kind: http
         api: vendor
         columns: {id: $.id}
-        submit: {path: /jobs, id: $.id, unknown: fail}
+        submit: {path: /jobs, id: $.id, if_unknown: fail}
         poll: {path: "/jobs/{id}", every: 1h, status: $.state, done: [done], failed: [error]}
         cancel: {path: "/jobs/{id}"}
         result: {path: "/jobs/{id}/rows", rows: $}
-        total: 3h
+        total_timeout: 3h
 `, fmt.Sprintf(`apis: {vendor: {url: "%s", idempotency: none}}`, api.URL))
 	s.Serve(s.File)
 	id := s.Records.Insert("export", "")
@@ -166,7 +166,7 @@ func (s *stack) finishedAs(id string) (all []string) {
 // deleted.
 func TestCancelOfALostJob(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	id := s.Records.Insert("slow", "")
 	s.Records.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
 	if err := os.MkdirAll(s.Dir+"/files/slow", 0o755); err != nil {

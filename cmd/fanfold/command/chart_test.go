@@ -150,7 +150,7 @@ env: {FANFOLD_SINK: "gs://bucket/a b", QUOTED: 'a "b": ${c}'}
 image: {repository: r.example.com/f, tag: v1, pullPolicy: Always}
 filesClaim: files
 serviceAccount: writer
-config: "redis: redis://r\ndatabases: {main: {dsn: \"u@tcp(h)/s\"}}\nrecords: {database: main}\nsink: gs://bucket/x\nadmin: 0.0.0.0:9464\nadmin_public: true\nreports: {r: {listeners: {a: {database: main, query: 'SELECT 1 AS x'}}}}\n"
+config: "redis: redis://r\ndatabases: {main: {dsn: \"u@tcp(h)/s\"}}\nrecords: {database: main}\nsink: gs://bucket/x\nadmin: {listen: 0.0.0.0:9464, public: true}\nreports: {r: {listeners: {a: {database: main, query: 'SELECT 1 AS x'}}}}\n"
 deployments:
   engine: {replicas: 1, args: ["--roles=engine"], migrate: true, http: true, resources: null}
   scheduler: {replicas: 1, args: ["--roles=scheduler"], migrate: false, http: false, resources: null}
@@ -177,11 +177,11 @@ deployments:
 		if err != nil || len(c.Warnings) > 0 {
 			t.Fatalf("%s: %v %v", name, err, c)
 		}
-		port, _ := strconv.Atoi(c.Admin[strings.LastIndexByte(c.Admin, ':')+1:])
+		port, _ := strconv.Atoi(c.Admin.Listen[strings.LastIndexByte(c.Admin.Listen, ':')+1:])
 		var roles []string
 		migrates := 0
 		for _, d := range decoded[deployment](t, files["deployments.yaml"]) {
-			roles = append(roles, d.proved(t, name, port, int(c.Limits.Stop.Seconds()))...)
+			roles = append(roles, d.proved(t, name, port, int(c.Limits.ShutdownTimeout.Seconds()))...)
 			sums[d.Spec.Template.Metadata.Annotations["checksum/config"]] = true
 			for _, init := range d.Spec.Template.Spec.InitContainers {
 				migrates++

@@ -37,7 +37,7 @@ func TestExitCodesInTheDocs(t *testing.T) {
 // TestExitCodes checks the exit codes that fanfold --help lists.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, e2e.Slow, "limits: {stop: 1s}")
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {shutdown_timeout: 1s}")
 	s.Serve(s.File)
 	broken := filepath.Join(s.Dir, "broken.yaml")
 	if err := os.WriteFile(broken, []byte("redis: 7\nreports: {x: {}}\n"), 0o600); err != nil {

@@ -29,7 +29,7 @@ const compressedSQL = "SELECT o.id, o.customer, o.note, o.paid, h.state, c.name 
 // locked.
 func newCompressed(t *testing.T) *stack {
 	t.Helper()
-	s := newStackAlone(t, nil, compressedYAML, "limits: {compress: zstd, stop: 1s, lease: 2s}")
+	s := newStackAlone(t, nil, compressedYAML, "limits: {redis_compression: zstd, shutdown_timeout: 1s, lease: 2s}")
 	for _, statement := range []string{
 		"CREATE TABLE orders (id INT PRIMARY KEY, customer INT, note VARCHAR(80), paid DATETIME)",
 		`INSERT INTO orders SELECT seq, seq * 7919 % 500, IF(seq % 5, CONCAT('note "', seq, '" über ', seq % 97), NULL), '2024-01-01' + INTERVAL seq MINUTE FROM seq_1_to_25000`,
@@ -80,7 +80,7 @@ var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 func TestCompressedChunks(t *testing.T) {
 	t.Parallel()
 	s := newCompressed(t)
-	plain := s.Write("plain.yaml", compressedYAML, "limits: {stop: 1s, lease: 2s}")
+	plain := s.Write("plain.yaml", compressedYAML, "limits: {shutdown_timeout: 1s, lease: 2s}")
 	want := s.Records.Expect("id,customer,note,paid,state,name", compressedSQL)
 	stop := s.Serve(s.File)
 	if got := s.Jobs.Succeed("compressed", ""); got != want {

@@ -61,7 +61,7 @@ func TestDashboardChanges(t *testing.T) {
 	s := newStack(t, e2e.Slow+`
   failing: {retry: {retries: 0}, listeners: {broken: {database: db, query: "SELECT k FROM there_is_none"}}}
   typed: {parameters: {n: integer, since: {type: date, default: null}, tags: {type: string, list: true}, yes: boolean}, listeners: {t: {database: db, query: "SELECT :n AS n FROM DUAL WHERE :yes AND 'a' IN (:tags) AND :since IS NULL"}}}
-`, `limits: {stop: 1s}
+`, `limits: {shutdown_timeout: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	base, page := s.browse()
 	b := browser{s: s, base: base}

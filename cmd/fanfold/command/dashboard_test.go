@@ -51,7 +51,7 @@ func TestDashboard(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, e2e.Slow+`
   failing: {retry: {retries: 1, delay: 1h}, listeners: {broken: {database: db, query: "SELECT k FROM there_is_none"}}}
-`, `limits: {stop: 1s}
+`, `limits: {shutdown_timeout: 1s}
 databases: {db: {dsn: "{dsn}", parallel: 3, rate: 100/m}}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	_, page := s.browse()

@@ -15,7 +15,7 @@ import (
 func TestDashboardOfSlots(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, e2e.Slow, `databases: {db: {dsn: "{dsn}", parallel: 1}}
-limits: {stop: 1s}`)
+limits: {shutdown_timeout: 1s}`)
 	_, page := s.browse()
 	ids := []string{s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", `{"seconds": 300}`)}
 	s.Jobs.Push(ids...)
@@ -64,7 +64,7 @@ limits: {stop: 1s}`)
 // counts, and heal.
 func TestDashboardWhileRedisHangs(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, e2e.Slow, "limits: {stop: 1s}")
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {shutdown_timeout: 1s}")
 	_, page := s.browse()
 	id := s.Records.Insert("slow", `{"seconds": 300}`)
 	s.Jobs.Push(id)

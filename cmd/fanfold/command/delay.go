@@ -67,7 +67,7 @@ func newDelayRemove(f *flags) *cobra.Command {
 retries.
 
 Records do not change. A PENDING record still counts as work: recovery starts it after
-limits.grace, unless you cancel it with fanfold cancel. A running job fails at its
+limits.recover_after, unless you cancel it with fanfold cancel. A running job fails at its
 deadline if you remove its retry.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {

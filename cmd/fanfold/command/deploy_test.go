@@ -107,7 +107,7 @@ func TestDeployFits(t *testing.T) {
 		"compose.yaml":    compose.Services["fanfold"].Grace,
 		"fanfold.service": regexp.MustCompile(`(?m)^TimeoutStopSec=(\S+)$`).FindStringSubmatch(unit)[1],
 	} {
-		if d, err := time.ParseDuration(grace); err != nil || d < first.Limits.Stop+5*time.Second {
+		if d, err := time.ParseDuration(grace); err != nil || d < first.Limits.ShutdownTimeout+5*time.Second {
 			t.Errorf("%s kills a process after %q", of, grace)
 		}
 	}

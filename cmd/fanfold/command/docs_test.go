@@ -51,7 +51,7 @@ func TestRecipes(t *testing.T) {
       plt_user.vs_user_tag_relation: {database: db, query: "SELECT seq AS user_id FROM seq_1_to_3"}
       plt_fund.vs_withdraw: {database: db, query: "SELECT 1 AS user_id, SLEEP(20) AS amount"}
     join: {key: user_id}
-`, "limits: {stop: 1s}")
+`, "limits: {shutdown_timeout: 1s}")
 	s.Records.Exec("INSERT INTO file_download_record (id, report) VALUES (1111, 'recipe')")
 	s.Serve(s.File)
 	s.Jobs.Push("1111")

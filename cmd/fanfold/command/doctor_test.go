@@ -127,7 +127,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	}
 	s.Redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
 	set("105mb")
-	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.memory") {
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.redis_memory_percent") {
 		t.Errorf("%+v", f)
 	}
 	set("10mb")
@@ -169,7 +169,7 @@ func TestDoctorOfConnections(t *testing.T) {
 // records without a job, and not of records with a job.
 func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, `limits: {grace: 10m, stop: 1s}
+	s := newStack(t, e2e.Slow, `limits: {recover_after: 10m, shutdown_timeout: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	ctx, sc := t.Context(), s.Partitions.First()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
@@ -303,7 +303,7 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 // back in the queue than it searches. It reads all records of a report with one query.
 func TestDoctorOfALongQueue(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, e2e.Slow, "limits: {grace: 1s}")
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {recover_after: 1s}")
 	ctx := t.Context()
 	for range 5 {
 		s.Records.Insert("slow", "")
@@ -360,7 +360,7 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 // rebuild nor submit can start.
 func TestDoctorOfAnUnknownReport(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {recover_after: 1s}")
 	id := s.Records.Insert("gone", "")
 	s.Records.Exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	f := s.finding("records to be started")

@@ -38,7 +38,7 @@ func FuzzEntries(f *testing.F) {
     retry: {retries: 1, delay: 100ms}
     listeners: {q: {database: db, query: "SELECT 1 AS a"}, x: {kind: external, columns: [a], silence: 30s}}
     join: {key: a}
-`, "limits: {lease: 1s, stop: 1s}", `timers: {known: {key: "known-{a}", append: {stream: "fuzz:{a}", fields: {a: "{a}"}}}}`)
+`, "limits: {lease: 1s, shutdown_timeout: 1s}", `timers: {known: {key: "known-{a}", append: {stream: "fuzz:{a}", fields: {a: "{a}"}}}}`)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	b := s.Open(s.File)

@@ -60,7 +60,7 @@ func (s *stack) wantScores(v inspect.Job) {
 // compressed values of an earlier stage. The commands show that the job waits for it.
 func TestExternalListener(t *testing.T) {
 	t.Parallel()
-	s := newScored(t, 300, "limits: {compress: zstd}")
+	s := newScored(t, 300, "limits: {redis_compression: zstd}")
 	options, err := redis.ParseURL(s.service())
 	if err != nil {
 		t.Fatal(err)
@@ -200,9 +200,9 @@ var examples = []example{
 func TestExternalExamples(t *testing.T) {
 	t.Parallel()
 	for _, c := range examples {
-		more := "limits: {compress: zstd, lease: 2s, grace: 1s}"
+		more := "limits: {redis_compression: zstd, lease: 2s, recover_after: 1s}"
 		if c.name == "node" {
-			more = "limits: {lease: 2s, grace: 1s}" // Debian's Node has no zstd
+			more = "limits: {lease: 2s, recover_after: 1s}" // Debian's Node has no zstd
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

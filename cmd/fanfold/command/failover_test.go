@@ -35,7 +35,7 @@ func TestSentinelFrozen(t *testing.T) {
 // rebuilt from the records: every record ends as SUCCESS, with one file.
 func sentinelFailover(t *testing.T, fault func(r *testenv.Redis)) {
 	const jobs, slices = 600, 30
-	on, servers := e2e.NewOnSentinels(t, e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
+	on, servers := e2e.NewOnSentinels(t, e2e.Crowd, "limits: {lease: 2s, recover_after: 2s}")
 	s := withCommands(on)
 	for range 2 {
 		s.process("-c", s.File, "serve")
@@ -105,7 +105,7 @@ func TestClusterSlotMoves(t *testing.T) {
 // was not replicated is rebuilt from the records.
 func clusterFault(t *testing.T, fault func(ctx context.Context, c *testenv.Cluster) error) {
 	const jobs, slices = 600, 30
-	s, cluster := newStackOnCluster(t, len(clusterPartitions), e2e.Crowd, "limits: {lease: 2s, grace: 2s}")
+	s, cluster := newStackOnCluster(t, len(clusterPartitions), e2e.Crowd, "limits: {lease: 2s, recover_after: 2s}")
 	for range 2 {
 		s.process("-c", s.File, "serve")
 	}
@@ -176,7 +176,7 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 // kills it, even if no server of the cluster answers.
 func TestStopWhileAClusterHangs(t *testing.T) {
 	t.Parallel()
-	s, cluster := newStackOnCluster(t, 3, e2e.Crowd, "limits: {lease: 2s, grace: 2s, stop: 5s}")
+	s, cluster := newStackOnCluster(t, 3, e2e.Crowd, "limits: {lease: 2s, recover_after: 2s, shutdown_timeout: 5s}")
 	c := s.process("-c", s.File, "serve")
 	ids := s.crowd.insert(10)
 	s.Jobs.Push(ids...)

@@ -55,7 +55,7 @@ func TestScratchFiles(t *testing.T) {
       b: {database: db, query: "SELECT 'x' AS k, REPEAT('b', 200000) AS b"}
     join: {key: k}
 `
-	s := newStack(t, reports, "limits: {fold_bytes: 64KB}")
+	s := newStack(t, reports, "limits: {fold_memory: 64KB}")
 	missing := filepath.Join(s.Dir, "missing")
 	p := s.processWith([]string{"TMPDIR=" + missing}, "-c", s.File, "serve")
 	v := s.Jobs.Run("two", "")

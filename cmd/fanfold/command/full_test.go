@@ -28,7 +28,7 @@ func TestAFullRedisDrains(t *testing.T) {
   big:
     retry: {delay: 200ms}
     listeners: {one: {database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_30000"}}
-`, "limits: {lease: 2s, grace: 5m}")
+`, "limits: {lease: 2s, recover_after: 5m}")
 	var ids []string
 	for range 24 {
 		ids = append(ids, s.Records.Insert("big", ""))
@@ -105,7 +105,7 @@ func largeJobs(t *testing.T, jobs, partitions int) {
 	rows := fullRows(t)
 	memory := strconv.Itoa(16<<20 + 190*rows) // one job fits, and two do not
 	s := e2e.NewAloneIn(t, partitions, []string{"--maxmemory", memory}, largeReports(rows),
-		"limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+		"limits: {lease: 2s, recover_after: 5m, job_bytes: 4GB}")
 	var ids, small []string
 	for range jobs {
 		ids = append(ids, s.Records.Insert("large", ""))
@@ -147,7 +147,7 @@ func largeJobs(t *testing.T, jobs, partitions int) {
 func TestAJobLargerThanRedis(t *testing.T) {
 	t.Parallel()
 	rows := fullRows(t)
-	s := newStackAlone(t, []string{"--maxmemory", strconv.Itoa(16<<20 + 50*rows)}, largeReports(rows), "limits: {lease: 2s, grace: 5m, job_bytes: 4GB}")
+	s := newStackAlone(t, []string{"--maxmemory", strconv.Itoa(16<<20 + 50*rows)}, largeReports(rows), "limits: {lease: 2s, recover_after: 5m, job_bytes: 4GB}")
 	id := s.Records.Insert("large", "")
 	s.Serve(s.File)
 	s.Jobs.Push(id)

@@ -28,7 +28,7 @@ const killReports = `
         submit: &submit {path: /exports, json: {reference: "{key}"}, id: $.job.id}
         poll: {path: "/exports/{id}", every: 200ms, status: $.state, done: done, failed: error}
         result: {path: "/exports/{id}/rows", rows: $.rows, next: $.next_cursor, next_as: {query: cursor}}
-        total: 20m
+        total_timeout: 20m
 `
 
 // killConfig generates the four reports, which differ in a few words.
@@ -38,7 +38,7 @@ func killConfig() string {
 	for name, unknown := range map[string]string{
 		"resubmitted": "resubmit", "failing": "fail", "looked_up": `{look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`,
 	} {
-		all += strings.NewReplacer("api: keyed", "api: careless", "keyed", name, "id: $.job.id}", "id: $.job.id, unknown: "+unknown+"}").Replace(keyed)
+		all += strings.NewReplacer("api: keyed", "api: careless", "keyed", name, "id: $.job.id}", "id: $.job.id, if_unknown: "+unknown+"}").Replace(keyed)
 	}
 	return all
 }

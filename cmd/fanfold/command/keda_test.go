@@ -98,12 +98,12 @@ func TestKEDA(t *testing.T) {
       plt_fund.vs_withdraw: {database: db, query: "SELECT seq AS k, seq AS a FROM seq_1_to_3"}
       plt_fund.vs_payment: {database: db, query: "SELECT seq AS k, seq AS b FROM seq_1_to_3"}
     join: {key: k}
-`, "admin_public: true")
+`, "admin: {public: true}")
 	// start runs a Deployment, with the file and the port of this test.
 	start := func(d object) string {
 		spec, addr := d.Spec.Template.Spec, e2e.Address(t)
 		c := spec.Containers[0]
-		if d.Kind != "Deployment" || spec.Grace <= int(s.Config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
+		if d.Kind != "Deployment" || spec.Grace <= int(s.Config.Limits.ShutdownTimeout.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
 			t.Errorf("%+v", d)
 		}
 		if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Port != admin || d.Spec.Template.Metadata.Annotations["prometheus.io/port"] != strconv.Itoa(admin) {
@@ -139,7 +139,7 @@ func TestKEDA(t *testing.T) {
 	}
 	redis := fields["redis-streams"]
 	keys := s.Partitions.First().Keys
-	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.Config.Limits.Tasks) {
+	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.Config.Sources["db"].MaxTasks) {
 		t.Errorf("%+v", redis)
 	}
 	query := regexp.MustCompile(`^sum\(max by \((\w+)\) \((fanfold_\w+)\{(\w+=".*")\}\)\)$`).FindStringSubmatch(fields["prometheus"]["query"])

@@ -23,7 +23,7 @@ func TestWhatRedisHasLost(t *testing.T) {
     timeout: 1h
     listeners: {b: {database: db, query: "SELECT 1 AS k"}}
     join: {key: k}
-`, "limits: {grace: 1s, lease: 1s}")
+`, "limits: {recover_after: 1s, lease: 1s}")
 	ctx, sc := t.Context(), s.Partitions.First()
 	s.Serve(s.File)
 	for _, listener := range []string{"a", "b"} {

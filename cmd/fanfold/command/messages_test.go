@@ -31,7 +31,7 @@ func TestMessages(t *testing.T) {
 	login := edited("login.yaml", "root@", "nobody:topsecret@")
 	empty := edited("empty.yaml", "records: {", "records: {table: not_migrated, ")
 	open := edited("open.yaml", "records: {", "admin: 0.0.0.0:0\nrecords: {")
-	public := edited("public.yaml", "records: {", "admin: 203.0.113.7:1\nadmin_public: true\nrecords: {")
+	public := edited("public.yaml", "records: {", "admin: {listen: 203.0.113.7:1, public: true}\nrecords: {")
 	_, mysqlPort, _ := strings.Cut(s.Config.Databases["db"].DSN.Reveal(), "tcp(")
 	mysqlPort, _, _ = strings.Cut(mysqlPort, ")")
 	wrongServer := edited("server.yaml", s.Server.Addr, mysqlPort)
@@ -54,7 +54,7 @@ func TestMessages(t *testing.T) {
 		{exitOK, "submit " + id + " --in 1d", "24h0m0s", ""},
 		{exitOK, "submit " + id + " --in 1w2d3h", "219h0m0s", ""},
 		{exitOK, "retry --all --dry-run --match zzz", "would be pushed again", ""},
-		{exitUsage, "serve -c " + open, "admin_public: true", ""},
+		{exitUsage, "serve -c " + open, "admin: {public: true}", ""},
 		{exitUsage, "serve -c " + public, "cannot listen on 203.0.113.7:1", ""},
 		{exitUsage, "serve --admin 203.0.113.7:1", "cannot listen on 203.0.113.7:1", ""},
 		{exitFailure, "status " + id + " -c " + wrongServer, "is not a Redis server", ""},

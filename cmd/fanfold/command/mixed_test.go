@@ -20,7 +20,7 @@ const previousRelease = "FANFOLD_PREVIOUS"
 // other one, while jobs run and are pushed: each record ends once, as SUCCESS, with one file.
 func TestReleasesSideBySide(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, changing("v"), "limits: {lease: 2s, grace: 2s, stop: 1s}")
+	s := newStack(t, changing("v"), "limits: {lease: 2s, recover_after: 2s, shutdown_timeout: 1s}")
 	command := func(previous bool, args ...string) *exec.Cmd {
 		c := command(append([]string{"-c", s.File}, args...)...)
 		if binary := os.Getenv(previousRelease); previous && binary != "" {

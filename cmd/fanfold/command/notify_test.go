@@ -53,7 +53,7 @@ func TestNotify(t *testing.T) {
     parameters: {seconds: {type: decimal, default: "0"}}
     notify: {url: %q, secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", retry: {retries: 100, delay: 300ms}}
     listeners: {one: {database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}}
-`, service.URL)+e2e.Slow, "limits: {stop: 1s}")
+`, service.URL)+e2e.Slow, "limits: {shutdown_timeout: 1s}")
 	told := func(id string, attempt int64, status string) []ended {
 		mu.Lock()
 		defer mu.Unlock()

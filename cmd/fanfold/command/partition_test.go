@@ -109,7 +109,7 @@ func TestRepartition(t *testing.T) {
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
 	s.Jobs.Push(ids[5])
 	s.Eventually("a job runs", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Deadlines).Val() == 1 })
-	four := s.Divided("four.yaml", 4, e2e.Crowd, timers, "limits: {grace: 1s}")
+	four := s.Divided("four.yaml", 4, e2e.Crowd, timers, "limits: {recover_after: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
 	}

@@ -24,7 +24,7 @@ not delay other jobs.
 
 A pause lasts until you resume it, even if Redis loses its memory (after fanfold
 migrate). Pauses do not count as tries. The deadline of a job that waits for a paused
-listener still applies, unless its report has paused_deadline: waits.`,
+listener moves by that time, unless its report has deadline_during_pause: runs.`,
 	}
 	c.AddCommand(
 		named(f, "listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames,

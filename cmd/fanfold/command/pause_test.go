@@ -11,7 +11,6 @@ import (
 
 const pauseReports = `
   two:
-    paused_deadline: waits
     retry: 0
     timeout: 3s
     listeners: {
@@ -19,6 +18,7 @@ const pauseReports = `
       second: {database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}}
     join: {key: k}
   runs:
+    deadline_during_pause: runs
     retry: 0
     timeout: 2s
     listeners: {second: {database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}}
@@ -37,7 +37,7 @@ func (s commands) must(command, want string) {
 }
 
 // TestPauseListener: while a listener is paused, no process starts its tasks and no try is used.
-// With paused_deadline: waits, the deadline is extended.
+// The deadline is extended, unless the report has deadline_during_pause: runs.
 func TestPauseListener(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, pauseReports)
@@ -99,7 +99,7 @@ func TestPauseListener(t *testing.T) {
 // No rebuild starts them, and a cancelled one is not pushed again.
 func TestPauseReport(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, pauseReports, "limits: {grace: 1s}")
+	s := newStack(t, pauseReports, "limits: {recover_after: 1s}")
 	s.must("pause report two", "report/two")
 	s.Serve(s.File)
 	ids := []string{s.Records.Insert("two", ""), s.Records.Insert("two", ""), s.Records.Insert("two", ""), s.Records.Insert("two", "")}

@@ -109,7 +109,7 @@ func TestManyProcesses(t *testing.T) {
 func TestKill9(t *testing.T) {
 	t.Parallel()
 	const jobs = 500
-	s := newStack(t, e2e.Crowd, "limits: {lease: 2s, grace: 3s, running_jobs: 60}")
+	s := newStack(t, e2e.Crowd, "limits: {lease: 2s, recover_after: 3s, running_jobs: 60}")
 	ids := s.crowd.insert(jobs)
 	victim := s.process("-c", s.File, "serve")
 	for range 2 {

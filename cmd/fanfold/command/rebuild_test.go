@@ -14,7 +14,7 @@ import (
 // the scheduler finds the job and sends the message again.
 func TestALostDeadline(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {grace: 1s, lease: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {recover_after: 1s, lease: 1s}")
 	often := func(o *recovery.Options) { o.PassEvery = 200 * time.Millisecond }
 	if out, code := s.fanfold("pause", "listener", "one"); code != exitOK {
 		t.Fatal(out)

@@ -137,7 +137,7 @@ func TestReceipts(t *testing.T) {
 				s.Receipts.Push(name, id)
 				const why = "Fanfold may not write"
 				s.Eventually("it is quarantined", func() bool {
-					return strings.Count(strings.Join(s.Jobs.Quarantined(), "\n"), why+": the name must begin with replies: (keys.replies)") == i+1
+					return strings.Count(strings.Join(s.Jobs.Quarantined(), "\n"), why+": the name must begin with replies: (redis_keys.replies)") == i+1
 				})
 				if v, err := s.Inspect.Jobs.Get(ctx, id); err != nil || v.Status != report.Pending {
 					s.Errorf("%+v %v", v, err)

@@ -33,7 +33,7 @@ pushes of your services. Repartition fails if something is added while it runs; 
 run it again.
 
 With --restart, repartition gives up running jobs. Their next attempts start after
-limits.grace, when a process runs with the new configuration.`,
+limits.recover_after, when a process runs with the new configuration.`,
 		Args: cobra.NoArgs,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if from == "" {

@@ -162,7 +162,7 @@ func (s commands) knows(id string) {
 // TestRunRefuses: run refuses parameters and options that cannot work, and inserts no record.
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, typedReport, "limits: {parameters: 1KB}")
+	s := newStack(t, typedReport, "limits: {parameter_bytes: 1KB}")
 	folder := t.TempDir()
 	for _, c := range []struct {
 		args []string
@@ -179,7 +179,7 @@ func TestRunRefuses(t *testing.T) {
 		{[]string{"typed", "--param", "s=a", "--param", "ids=1", "--param", "ids=x"}, "--param ids=1 x: it is a list whose element 2 is not an integer"},
 		{[]string{"typed", "--param", "s=a", "--param", "idz=1"}, "--param idz: report typed has no such parameter: did you mean ids?"},
 		{[]string{"large", "--param", "s=a"}, "report large has no such parameter: it has no parameters"},
-		{[]string{"typed", "--param", "s=" + strings.Repeat("x", 2000)}, "limits.parameters is 1024"},
+		{[]string{"typed", "--param", "s=" + strings.Repeat("x", 2000)}, "limits.parameter_bytes is 1024"},
 		{[]string{"large", "--file", folder}, "it is a folder"},
 		{[]string{"large", "--file", ""}, "the name is empty"},
 		{[]string{"large", "--file", os.DevNull}, "it is not a regular file"},

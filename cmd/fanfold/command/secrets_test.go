@@ -46,11 +46,11 @@ func TestNoSecretIsShown(t *testing.T) {
     retry: {retries: 0}
     notify: {url: "%s", secret: whsec_%s, retry: {retries: 0}}
     listeners: {two: {kind: http, api: vendor, result: {path: /x, rows: "$.rows"}, columns: {k: "$.k"}}}
-`, echo.URL, signing), fmt.Sprintf(`limits: {stop: 1s}
+`, echo.URL, signing), fmt.Sprintf(`limits: {shutdown_timeout: 1s}
 databases: {db: {dsn: "{dsn}"}, refusing: {dsn: "nobody:%s@tcp(%s)/{schema}"}}
 apis: {vendor: {url: "%s", headers: {Authorization: "%s"}}}
 traces: {url: "%s", headers: {X-Token: "t0ken-Zq7"}}
-http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
+http: {link_secret: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
 	var log testmain.Log
 	at := e2e.Address(t)
 	s.ServeInto(&log, at)

@@ -28,7 +28,7 @@ database it can reach: --roles listeners --listeners 'plt_fund.*'. Every listene
 process that runs it.
 
 After the first signal, serve starts no new work. Running work may finish within
-limits.stop; the rest is handed back. A second signal ends the process at once, as if it
+limits.shutdown_timeout; the rest is handed back. A second signal ends the process at once, as if it
 was killed: other processes take over its work after the lease.
 
 With --http, serve offers the dashboard for operators, an API for services at /api/v1/,
@@ -54,7 +54,7 @@ process that finds data of a newer release stops within seconds: it is not ready
 				return err
 			}
 			if c.Flags().Changed("admin") {
-				b.Config.Admin = admin
+				b.Config.Admin.Listen = admin
 			}
 			b.HTTP = pages
 			return b.Serve(c.Context(), chosen, f.logger(c.ErrOrStderr()))

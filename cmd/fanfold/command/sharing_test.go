@@ -33,8 +33,8 @@ func (s *stack) shareSink(other *stack) {
 // replace and delete only their own files.
 func TestInstallationsShareASink(t *testing.T) {
 	t.Parallel()
-	a := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 1s}")
-	b := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 1s}")
+	a := newStack(t, e2e.Who, "limits: {lease: 1s, recover_after: 1s}")
+	b := newStack(t, e2e.Who, "limits: {lease: 1s, recover_after: 1s}")
 	b.shareSink(a)
 	a.Serve(a.File)
 	b.Serve(b.File)
@@ -110,7 +110,7 @@ func TestInstallationsShareASink(t *testing.T) {
 // to it.
 func TestAFileOfAnotherRecord(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 1s}")
+	s := newStack(t, e2e.Who, "limits: {lease: 1s, recover_after: 1s}")
 	s.Serve(s.File)
 	original := s.Jobs.Run("who", e2e.WhoParameters("original", 0))
 	s.Files.Content(original)
@@ -181,7 +181,7 @@ func TestAFileOfAnotherRecord(t *testing.T) {
 // its file, or it is CANCELLED and neither the record nor the sink has a file.
 func TestRetryAgainstCancel(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Who, "limits: {lease: 1s, grace: 1s}")
+	s := newStack(t, e2e.Who, "limits: {lease: 1s, recover_after: 1s}")
 	s.Serve(s.File)
 	var ids []string
 	for range retryPairs {
@@ -249,7 +249,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
   bad:
     retry: 0
     listeners: {three: {database: db, query: "SELECT k FROM no_such_table"}}
-`, "limits: {lease: 1s, grace: 1s}")
+`, "limits: {lease: 1s, recover_after: 1s}")
 	s.Serve(s.File)
 	var ids []string
 	for range 4 {

@@ -56,7 +56,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 `, "limits: {lease: 1s}")
 	folder := mount(s.Stack)
 	b := s.Open(s.File)
-	b.Config.Admin = e2e.Address(t)
+	b.Config.Admin.Listen = e2e.Address(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
@@ -66,7 +66,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	ready := func() bool { code, _ := e2e.Get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK }
+	ready := func() bool { code, _ := e2e.Get(t, b.Config.Admin.Listen, "/readyz"); return code == http.StatusOK }
 	s.Eventually("ready", ready)
 	filler := folder + "/filler"
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 		s.Eventually(name+": some tries", func() bool { n, _ := s.Jobs.Retries(id, "@fanin"); return n > 3 })
 		var state string
 		s.Eventually(name+": not ready", func() bool {
-			code, text := e2e.Get(t, b.Config.Admin, "/readyz")
+			code, text := e2e.Get(t, b.Config.Admin.Listen, "/readyz")
 			state = text
 			return code == http.StatusServiceUnavailable
 		})

@@ -92,7 +92,7 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 // ready.
 func TestANewerReleaseStartsBeside(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {stop: 4s, lease: 2s}")
+	s := newStack(t, e2e.Slow, "limits: {shutdown_timeout: 4s, lease: 2s}")
 	var log written
 	addr := e2e.Address(t)
 	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")

@@ -18,7 +18,7 @@ func TestTamperedStates(t *testing.T) {
     timeout: 1h
     listeners: {a: {database: db, query: "SELECT 1 AS k"}}
     join: {key: k}
-`, "limits: {grace: 1s, lease: 1s}")
+`, "limits: {recover_after: 1s, lease: 1s}")
 	ctx, sc := t.Context(), s.Partitions.First()
 	stop := s.Serve(s.File)
 	s.must("pause listener a", "")

@@ -126,7 +126,7 @@ func TestTraces(t *testing.T) {
 		fmt.Fprint(w, `{"rows": [{"k": 1, "b": 2}]}`)
 	}))
 	t.Cleanup(api.Close)
-	s := newStack(t, tracedReport, fmt.Sprintf("limits: {stop: 1s}\napis: {vendor: {url: %q}}\ntraces: {url: %q, headers: {Authorization: t0ken}}", api.URL, spans.URL))
+	s := newStack(t, tracedReport, fmt.Sprintf("limits: {shutdown_timeout: 1s}\napis: {vendor: {url: %q}}\ntraces: {url: %q, headers: {Authorization: t0ken}}", api.URL, spans.URL))
 	stop := s.Serve(s.File)
 	push := func(report, parameters string, fields ...string) (id string) {
 		id = s.Records.Insert(report, parameters)
@@ -234,7 +234,7 @@ func TestTraces(t *testing.T) {
 // the configuration, a traceparent is not passed on.
 func TestTracesCostNoJob(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {stop: 1s}\ntraces: {url: 'http://127.0.0.1:1'}")
+	s := newStack(t, e2e.Slow, "limits: {shutdown_timeout: 1s}\ntraces: {url: 'http://127.0.0.1:1'}")
 	// run runs a job, and returns the field traceparent that its hash had meanwhile.
 	run := func() string {
 		var log testmain.Log
@@ -265,7 +265,7 @@ func TestTracesCostNoJob(t *testing.T) {
 	if field := run(); !strings.HasPrefix(field, "00-"+pushedTrace+"-") || field == pushedParent {
 		t.Errorf("with traces: %q", field)
 	}
-	s.File = s.Write("off.yaml", e2e.Slow, "limits: {stop: 1s}")
+	s.File = s.Write("off.yaml", e2e.Slow, "limits: {shutdown_timeout: 1s}")
 	if field := run(); field != "" {
 		t.Errorf("without traces: %q", field)
 	}
@@ -273,7 +273,7 @@ func TestTracesCostNoJob(t *testing.T) {
 
 // TestTraceparentOfCallers: the API and the command line push the traceparent of their callers.
 func TestTraceparentOfCallers(t *testing.T) {
-	s := newStack(t, e2e.Slow, "limits: {stop: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {shutdown_timeout: 1s}")
 	pushed := func() (fields []string) {
 		for _, m := range s.Redis.XRange(t.Context(), s.Partitions.First().Keys.Jobs, "-", "+").Val() {
 			fields = append(fields, fmt.Sprint(m.Values["traceparent"]))

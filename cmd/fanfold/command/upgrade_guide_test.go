@@ -44,7 +44,7 @@ func (s commands) shell(block string) string {
 // this one does not know: jobs and due times are there again.
 func TestUpgradeGuide(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, []string{"--maxmemory", "1gb"}, e2e.Slow, "limits: {grace: 1s}")
+	s := newStackAlone(t, []string{"--maxmemory", "1gb"}, e2e.Slow, "limits: {recover_after: 1s}")
 	blocks := fenced(t, "docs/guides/upgrade.md", "sh")
 	if len(blocks) != 4 {
 		t.Fatalf("the guide has the blocks %q", blocks)

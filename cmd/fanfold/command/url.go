@@ -26,7 +26,7 @@ status; the exit code is 4 if the job failed.
 
 With --page, url prints the address of a page that shows the progress of the record and
 offers the download without a login. serve --http serves the page. It needs http.url and
-http.key in the configuration.`,
+http.link_secret in the configuration.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			of, usual, longest := b.link, 15*time.Minute, sink.LongestLink

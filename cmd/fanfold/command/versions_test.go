@@ -142,7 +142,7 @@ func TestADeadWorkersTask(t *testing.T) {
 // its deadline, in an hour.
 func TestARollingDeployOfADefinition(t *testing.T) {
 	t.Parallel()
-	const limits = "limits: {lease: 2s, grace: 2s, stop: 1s}"
+	const limits = "limits: {lease: 2s, recover_after: 2s, shutdown_timeout: 1s}"
 	s := newStack(t, changing("old"), limits)
 	next := s.Write("new.yaml", changing("new"), limits)
 	start := func(config string) (stop func()) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLinkOfAnotherInstallation: two installations with the same http.key and default keys, such as
+// TestLinkOfAnotherInstallation: two installations with the same http.link_secret and default keys, such as
 // production and a copy of its configuration. A link of one shows nothing of the other, which has a
 // record with the same id.
 func TestLinkOfAnotherInstallation(t *testing.T) {

@@ -22,7 +22,7 @@ type waiter struct {
 func newWaiter(t *testing.T, reports string, more ...string) waiter {
 	t.Helper()
 	base := "http://" + e2e.Address(t)
-	s := newStack(t, reports, append(more, `http: {url: "`+base+`", key: "`+strings.Repeat("k", 32)+`"}`)...)
+	s := newStack(t, reports, append(more, `http: {url: "`+base+`", link_secret: "`+strings.Repeat("k", 32)+`"}`)...)
 	return waiter{s, base}
 }
 
@@ -85,7 +85,7 @@ func TestWaitingPage(t *testing.T) {
       quick.one: {database: db, query: "SELECT 1 AS k, 'a' AS a"},
       slow.gate: {label: Gated payments, database: db, query: "SELECT k, b FROM gate"}}
     join: {key: k, listeners: [quick.one, slow.gate]}
-    file: {columns: [k, a, b]}`, `limits: {stop: 1s, running_jobs: 1}`)
+    file: {columns: [k, a, b]}`, `limits: {shutdown_timeout: 1s, running_jobs: 1}`)
 	w.Records.Exec("CREATE TABLE gate (k INT, b TEXT)")
 	w.Records.Exec("INSERT INTO gate VALUES (1, 'b')")
 	holder, err := w.DB.Conn(t.Context())
@@ -207,7 +207,7 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
 	s := newStack(t, `
   slow:
     parameters: {user_id: {type: string, default: ""}}
-    listeners: {one: {database: db, query: "SELECT 1 AS k, :user_id AS v"}}`, `http: {url: "`+base+`", person: owner, key: "`+strings.Repeat("k", 32)+`"}`)
+    listeners: {one: {database: db, query: "SELECT 1 AS k, :user_id AS v"}}`, `http: {url: "`+base+`", owner_column: owner, link_secret: "`+strings.Repeat("k", 32)+`"}`)
 	w := waiter{s, base}
 	w.Records.Exec(fenced(t, "docs/guides/waiting-page.md", "sql")[0])
 	w.serve()
@@ -233,7 +233,7 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
 	}
 }
 
-// TestURLOfAPage: url --page needs http.key, http.url and a record.
+// TestURLOfAPage: url --page needs http.link_secret, http.url and a record.
 func TestURLOfAPage(t *testing.T) {
 	t.Parallel()
 	w := newWaiter(t, e2e.Slow)
@@ -243,7 +243,7 @@ func TestURLOfAPage(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &l); err != nil || code != exitOK || l.ID != id || l.Expires == nil || !strings.HasPrefix(l.URL, w.base+"/r/") {
 		t.Errorf("%d %v %s", code, err, out)
 	}
-	bare, keyed := w.Write("bare.yaml", e2e.Slow), w.Write("keyed.yaml", e2e.Slow, `http: {key: "`+strings.Repeat("k", 32)+`"}`)
+	bare, keyed := w.Write("bare.yaml", e2e.Slow), w.Write("keyed.yaml", e2e.Slow, `http: {link_secret: "`+strings.Repeat("k", 32)+`"}`)
 	for _, c := range []struct {
 		code int
 		args []string
@@ -251,7 +251,7 @@ func TestURLOfAPage(t *testing.T) {
 	}{
 		{exitNotFound, []string{"99999"}, "99999"},
 		{exitUsage, []string{id, "--expires", "91d"}, "is not between 1s and 2160h"},
-		{exitUsage, []string{id, "-c", bare}, "http.key: not set"},
+		{exitUsage, []string{id, "-c", bare}, "http.link_secret: not set"},
 		{exitUsage, []string{id, "-c", keyed}, "http.url: not set"},
 	} {
 		if out, code := w.fanfold(append([]string{"url", "--page"}, c.args...)...); code != c.code || !strings.Contains(out, c.text) {

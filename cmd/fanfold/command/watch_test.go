@@ -123,7 +123,7 @@ func TestWatch(t *testing.T) {
 // TestWatchOfAQueue: watch says why a job has not started.
 func TestWatchOfAQueue(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {running_jobs: 1, stop: 1s}")
+	s := newStack(t, e2e.Slow, "limits: {running_jobs: 1, shutdown_timeout: 1s}")
 	s.Serve(s.File)
 	first, second, third := s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", ""), s.Records.Insert("slow", `{"seconds": 2}`)
 	s.Jobs.Push(first)

@@ -216,7 +216,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
   bounded: ` + fmt.Sprintf(one, "bounded") + `
   locked: ` + fmt.Sprintf(one, "locked")
 	_, address, _ := strings.Cut(testmain.SharedDatabase(t).DSN("x"), "@")
-	limits := "limits: {lease: 1h, grace: 1h, running_jobs: 3}\n"
+	limits := "limits: {lease: 1h, recover_after: 1h, running_jobs: 3}\n"
 	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, bounded: {dsn: "{dsn}", parallel: 1, rate: 1/h}, locked: {dsn: "nobody:wrong@` + address + `"}}`
 	s := newStackAlone(t, nil, reports, limits+databases)
 	_, port, _ := strings.Cut(s.Server.Addr, ":")

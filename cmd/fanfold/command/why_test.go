@@ -54,7 +54,7 @@ func (s commands) because(id string, want why.Kind, words ...string) why.Verdict
 // TestWhyBeforeTheStart: why distinguishes the reasons why an id has not started.
 func TestWhyBeforeTheStart(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "limits: {lease: 1s, grace: 1h, running_jobs: 3}")
+	s := newStack(t, e2e.Slow, "limits: {lease: 1s, recover_after: 1h, running_jobs: 3}")
 	ctx, sc := t.Context(), s.Partitions.First()
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
@@ -137,7 +137,7 @@ const twoListeners = `
 // TestWhyAJobRuns: why says what a running job waits for.
 func TestWhyAJobRuns(t *testing.T) {
 	t.Parallel()
-	s := newStackAlone(t, nil, twoListeners, "limits: {lease: 1s, running_jobs: 1, stop: 1s}")
+	s := newStackAlone(t, nil, twoListeners, "limits: {lease: 1s, running_jobs: 1, shutdown_timeout: 1s}")
 	id, next := s.Records.Insert("two", ""), s.Records.Insert("two", "")
 	s.process("-c", s.File, "serve", "--roles", "engine,scheduler")
 	s.Jobs.Push(id)

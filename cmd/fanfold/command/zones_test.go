@@ -67,6 +67,7 @@ func TestTimeZones(t *testing.T) {
   later:
     parameters: {from: datetime}
     listeners: {later: {database: ops, query: "SELECT id, @@session.time_zone AS zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) AS hours, FROM_UNIXTIME(1) AS epoch FROM t WHERE ts >= :from"}}
+    file: {formulas: off}
 `, fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q, time_zone: Europe/Berlin}, crm: {dsn: %[1]q, time_zone: America/New_York}}", m.DSN("x")))
 	s.Serve(s.File)
 	for name, want := range map[string]string{
@@ -237,7 +238,7 @@ func TestAgesOfRecordsInADatetime(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.NewReplacer("records: {database: db}", "records: {database: own, table: exports}",
-				"databases: {", fmt.Sprintf("limits: {grace: 1m}\ndatabases: {own: {dsn: %q%s}, ", m.DSN("x"), test.more)).Replace(string(file))
+				"databases: {", fmt.Sprintf("limits: {recover_after: 1m}\ndatabases: {own: {dsn: %q%s}, ", m.DSN("x"), test.more)).Replace(string(file))
 			s.File = s.Dir + "/own.yaml"
 			if err := os.WriteFile(s.File, []byte(text), 0o600); err != nil {
 				t.Fatal(err)

@@ -70,7 +70,8 @@ func (r Roles) run(
 	}
 	starts := trigger.New(e, f)
 	o := recovery.Options{
-		Scripts: p.Partitions.First(), Jobs: starts, Records: p.Records, Grace: limits.Grace, Rate: limits.Rebuild,
+		Scripts: p.Partitions.First(), Jobs: starts, Records: p.Records,
+		Grace: limits.RecoverAfter, Rate: limits.RebuildPerSecond,
 	}
 	if change != nil {
 		change(&o)

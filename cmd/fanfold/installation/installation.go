@@ -39,7 +39,7 @@ func New(t *testing.T, more string) *Installation {
 	dsn := testmain.SharedDatabase(t).DSN(schema)
 	c, err := config.Load("test.yaml", fmt.Appendf(nil, `
 redis: %s
-keys: {prefix: "%s:", hash: "%s-"}
+redis_keys: {prefix: "%s:", hash: "%s-"}
 databases: {db: {dsn: %q}}
 records: {database: db}
 sink: file://%s

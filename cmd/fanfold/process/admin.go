@@ -37,13 +37,14 @@ type admin struct {
 // startAdmin starts the admin server, if the configuration names one, and makes the registry of the
 // metrics. The server runs until close.
 func startAdmin(ctx context.Context, p *Process, log *slog.Logger) (*admin, error) {
-	if p.Config.Admin == "" {
+	if p.Config.Admin.Listen == "" {
 		return nil, nil
 	}
 	of := web.Address{
-		Name: "admin", Addr: p.Config.Admin, Site: p.Config.HTTP, Public: p.Config.AdminPublic, Grace: adminShutdown,
+		Name: "admin", Addr: p.Config.Admin.Listen, Site: p.Config.HTTP, Public: p.Config.Admin.Public,
+		Grace: adminShutdown,
 		Remedy: "listen on 127.0.0.1, add http.users_file to the configuration, " +
-			"or set admin_public: true there if a firewall protects it",
+			"or set admin: {public: true} there if a firewall protects it",
 	}
 	of.Site.URL = "" // the address of the dashboard server
 	server, err := web.Listen(ctx, of, log)
@@ -57,7 +58,7 @@ func startAdmin(ctx context.Context, p *Process, log *slog.Logger) (*admin, erro
 	}
 	p.Metrics = registry
 	a := &admin{ctx: ctx, ready: health{p}.ready, server: server}
-	server.Serve(context.WithoutCancel(ctx), a.routes(registry, server.Access, server.Local, p.Config.AdminPublic))
+	server.Serve(context.WithoutCancel(ctx), a.routes(registry, server.Access, server.Local, p.Config.Admin.Public))
 	log.Info("serving metrics and probes", "addr", server.Addr)
 	return a, nil
 }

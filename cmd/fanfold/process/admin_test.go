@@ -118,9 +118,9 @@ func TestAdminAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	p.Config.Admin = taken.Addr().String()
+	p.Config.Admin.Listen = taken.Addr().String()
 	err = p.Serve(t.Context(), Roles, slog.New(slog.DiscardHandler))
-	if !errors.Is(err, fault.Config) || !strings.Contains(err.Error(), "cannot listen on "+p.Config.Admin) {
+	if !errors.Is(err, fault.Config) || !strings.Contains(err.Error(), "cannot listen on "+p.Config.Admin.Listen) {
 		t.Error(err)
 	}
 }

@@ -47,8 +47,8 @@ func otherPartitions(p *Process, noted string) error {
 // another table: each installation would read the other's ids as its own.
 func otherInstallation(p *Process, owner, tag string) error {
 	keys := p.Partitions.First().Keys
-	return fault.Config.New("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: "+
-		"give one of them another keys.prefix and keys.hash; if %s no longer exists, delete %s",
+	return fault.Config.New("redis_keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: "+
+		"give one of them another redis_keys.prefix and redis_keys.hash; if %s no longer exists, delete %s",
 		keys.Prefix, owner, cmp.Or(tag, "none yet"), owner, keys.Installation)
 }
 

@@ -144,7 +144,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 	t := trigger.New(e, f)
 	part := p.Records.Partition(of.index, len(p.Partitions))
 	r, err := recovery.New(recovery.Options{
-		Scripts: of.Scripts, Jobs: t, Records: part, Grace: of.limits.Grace, Rate: of.limits.Rebuild,
+		Scripts: of.Scripts, Jobs: t, Records: part, Grace: of.limits.RecoverAfter, Rate: of.limits.RebuildPerSecond,
 		Store: part, Metrics: of.metrics, Log: of.log,
 	})
 	return together{t, fanin.New(e, f), f, r}, err
@@ -159,7 +159,7 @@ func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partiti
 	for name, s := range p.sources {
 		sources[name] = s
 	}
-	slots := listeners.NewSlots(p.Config.Limits.Tasks, limits)
+	slots := listeners.NewSlots(p.Config.Limits, limits)
 	return func(of partition) (Runner, error) {
 		return listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
@@ -186,7 +186,7 @@ func newScheduler(p *Process, of partition) (Runner, error) {
 		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Actions: p.kinds.Actions,
 		Submitter: Submitter{p.Records},
 		Reports:   p.Config.Reports, Records: Ends{p.Records},
-		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: of.consumer, Log: of.log,
+		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.ShutdownTimeout, Consumer: of.consumer, Log: of.log,
 	})
 	if err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	}
 	defer context.AfterFunc(ctx, func() {
 		log.Info("stopping: running work may finish; a second signal ends the process at once",
-			"within", p.Config.Limits.Stop)
+			"within", p.Config.Limits.ShutdownTimeout)
 	})()
 	if slices.Contains(roles, "listeners") || slices.Contains(roles, "engine") {
 		group.Go(func() error { return announce(ctx, p, log) })

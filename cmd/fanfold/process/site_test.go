@@ -143,7 +143,7 @@ func TestDashboardRoles(t *testing.T) {
 // served, because users cannot be identified.
 func TestPublicWithoutLogin(t *testing.T) {
 	t.Parallel()
-	p := open(t, `http: {url: "https://reports.example.com", key: "a key of a test, which nobody needs to guess"}`)
+	p := open(t, `http: {url: "https://reports.example.com", link_secret: "a key of a test, which nobody needs to guess"}`)
 	b := browse(t, p)
 	if len(b.log.Lines("serving waiting pages only")) != 1 {
 		t.Error("the log does not say so")
@@ -167,7 +167,7 @@ func TestPublicWithoutLogin(t *testing.T) {
 // installation opens no page, and the answer reveals nothing.
 func TestWaitingPageOfAnIntruder(t *testing.T) {
 	t.Parallel()
-	const site = `http: {url: "https://reports.example.com", key: "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"}`
+	const site = `http: {url: "https://reports.example.com", link_secret: "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"}`
 	p := open(t, site)
 	b := browse(t, p)
 	id := insert(t, p)
@@ -234,7 +234,7 @@ func TestWaitingPageOfAnIntruder(t *testing.T) {
 func TestAPIRoles(t *testing.T) {
 	t.Parallel()
 	p := open(t, fmt.Sprintf(`http:
-  {url: "http://reports.example.com/fanfold", operators: [op], users_file: %q, key: "0123456789abcdef0123456789abcdef"}`,
+  {url: "http://reports.example.com/fanfold", operators: [op], users_file: %q, link_secret: "0123456789abcdef0123456789abcdef"}`,
 		usersFile(t, "op", "reader")))
 	nobody := browse(t, p)
 	reader, op := nobody.as("reader", "reader-password"), nobody.as("op", "op-password")

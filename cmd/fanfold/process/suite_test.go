@@ -43,7 +43,7 @@ func openOn(t *testing.T, schema, name, more string) *Process {
 	file := filepath.Join(t.TempDir(), "fanfold.yaml")
 	text := fmt.Sprintf(`
 redis: %s
-keys: {prefix: "%s:", hash: "%s-"}
+redis_keys: {prefix: "%s:", hash: "%s-"}
 databases: {db: {dsn: %q}}
 records: {database: db}
 sink: file://%s

@@ -18,21 +18,21 @@ import (
 func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
-		return nil, fault.Config.New("http.key: a link to a waiting page works in one installation only, "+
+		return nil, fault.Config.New("http.link_secret: a link to a waiting page works in one installation only, "+
 			"and the table that identifies the installation does not exist: run fanfold migrate (%w)", err)
 	} else if err != nil {
 		return nil, err
 	}
-	seal, err := waiting.NewSealer(p.Config.HTTP.Key, tag, p.Config.Keys)
+	seal, err := waiting.NewSealer(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
 	if err != nil {
 		return nil, fault.Config.Of(err)
 	}
 	return seal, nil
 }
 
-// pages returns the handler of the waiting pages; nil: http.key is not set.
+// pages returns the handler of the waiting pages; nil: http.link_secret is not set.
 func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, error) {
-	if p.Config.HTTP.Key == "" {
+	if p.Config.HTTP.LinkSecret == "" {
 		return nil, nil
 	}
 	seal, err := newSealer(ctx, p.Process)
@@ -40,7 +40,7 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 		return nil, err
 	}
 	var people *record.People
-	if column := p.Config.HTTP.Person; column != "" {
+	if column := p.Config.HTTP.OwnerColumn; column != "" {
 		people = p.Records.People(column)
 	}
 	return waiting.New(waiting.Options{
@@ -51,9 +51,9 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 // pageTime is how long a link from the API is valid.
 const pageTime = 7 * 24 * time.Hour
 
-// links returns the function that makes links for clients of the API; nil: http.key or http.url is not set.
+// links returns the function that makes links for clients of the API; nil: http.link_secret or http.url is not set.
 func (p site) links() func(ctx context.Context, id string) string {
-	if p.Config.HTTP.Key == "" || p.Config.HTTP.URL == "" {
+	if p.Config.HTTP.LinkSecret == "" || p.Config.HTTP.URL == "" {
 		return nil
 	}
 	return func(ctx context.Context, id string) string {
@@ -66,14 +66,14 @@ func (p site) links() func(ctx context.Context, id string) string {
 }
 
 // PageURL returns the address of a record's waiting page, valid until the given time. Anyone who has
-// the address can read the page. If http.person names a column, the page also lists the earlier
+// the address can read the page. If http.owner_column names a column, the page also lists the earlier
 // exports of the record's person.
 func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (string, error) {
 	site := p.Config.HTTP
 	switch {
-	case site.Key == "":
-		return "", fault.Config.New("http.key: not set, but links to waiting pages need it: run openssl rand -base64 32 > FILE, " +
-			"and write http: {key_file: FILE} into the configuration of every process")
+	case site.LinkSecret == "":
+		return "", fault.Config.New("http.link_secret: not set, but links to waiting pages need it: " +
+			"run openssl rand -base64 32 > FILE, and write http: {link_secret_file: FILE} into the configuration of every process")
 	case site.URL == "":
 		return "", fault.Config.New("http.url: not set: write the address at which people reach serve --http, " +
 			"such as https://reports.example.com")
@@ -91,9 +91,9 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 		return "", p.Inspect.Jobs.NoRecord(id)
 	}
 	pass := waiting.Pass{ID: id, Mark: mark, Expires: until}
-	if site.Person != "" {
-		if pass.Person, err = p.Records.People(site.Person).Of(ctx, id); err != nil {
-			return "", fmt.Errorf("http.person: %w", err)
+	if site.OwnerColumn != "" {
+		if pass.Person, err = p.Records.People(site.OwnerColumn).Of(ctx, id); err != nil {
+			return "", fmt.Errorf("http.owner_column: %w", err)
 		}
 	}
 	return site.URL + "/r/" + seal.Seal(pass), nil

@@ -256,7 +256,7 @@ func (t *task) values(ctx context.Context, field string, chunk int) (all []*int6
 	if len(text) == 0 {
 		return nil, errEnded
 	}
-	if bytes.HasPrefix(text, []byte("\x28\xb5\x2f\xfd")) { // limits.compress
+	if bytes.HasPrefix(text, []byte("\x28\xb5\x2f\xfd")) { // limits.redis_compression
 		if text, err = t.unzip.DecodeAll(text, nil); err != nil {
 			return nil, err
 		}

@@ -69,7 +69,7 @@ async function * values (job, listener, column) {
     const field = `${listener}.${column}${n ? `#${n}` : ''}`
     let text = await insist('hgetBuffer', job, field)
     if (text === null) throw new Error('the job has ended')
-    if (text.toString('hex', 0, 4) === '28b52ffd') text = zlib.zstdDecompressSync(text) // limits.compress; Node 22.15
+    if (text.toString('hex', 0, 4) === '28b52ffd') text = zlib.zstdDecompressSync(text) // limits.redis_compression; Node 22.15
     yield JSON.parse(text.toString()).filter((value) => !seen.has(value) && seen.add(value))
   }
 }

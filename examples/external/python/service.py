@@ -7,7 +7,7 @@ You can kill it at any time, and run any number of copies at once.
     python3 service.py --partitions 4 redis://user:password@127.0.0.1:6379/0
     python3 service.py --partitions 8 --cluster redis://user:password@127.0.0.1:6379
 
-It needs redis (redis-py), and zstandard if limits.compress is zstd.
+It needs redis (redis-py), and zstandard if limits.redis_compression is zstd.
 """
 import argparse
 import collections
@@ -72,7 +72,7 @@ def values(job, listener, column):
         text = insist(db.hget, job, f"{listener}.{column}" + (f"#{n}" if n else ""))
         if text is None:
             raise Permanent("the job has ended")
-        if text[:4] == b"\x28\xb5\x2f\xfd":  # limits.compress
+        if text[:4] == b"\x28\xb5\x2f\xfd":  # limits.redis_compression
             import zstandard
             text = zstandard.ZstdDecompressor().decompressobj().decompress(text)
         new = [value for value in dict.fromkeys(json.loads(text)) if value not in seen]

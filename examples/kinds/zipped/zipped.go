@@ -37,7 +37,9 @@ type Column struct {
 var _ format.Container = (*encoder)(nil)
 
 func newEncoder(f *report.File, columns [][]dataset.Column) (format.Encoder, error) {
-	rows, err := format.CSV.New(f, columns)
+	inside := *f
+	inside.Options = &format.CSVOptions{Formulas: format.FormulasOff} // the archive is for programs
+	rows, err := format.CSV.New(&inside, columns)
 	e := &encoder{Encoder: rows}
 	for i, c := range f.Columns {
 		e.columns = append(e.columns, Column{c.Label, format.ColumnKind(columns, i)})
