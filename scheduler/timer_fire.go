@@ -76,6 +76,8 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 		f.Verdict, f.Reason = scripts.TimerSkipped, "it was missed"
 	}
 	switch {
+	case definition.Schedule != nil:
+		f.Next = nextScheduled(definition, now).UnixMilli()
 	case !definition.Cron.None():
 		f.Next = definition.Cron.Next(now).UnixMilli()
 	case !definition.Every.None():
