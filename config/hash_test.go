@@ -19,7 +19,7 @@ const (
 	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
-	rowOthers     = "`label`, `notify`, `on_change`, `paused_deadline`, `running`, `strict_timeout`"
+	rowOthers     = "`label`, `notify`, `on_change`, `paused_deadline`, `running`, `schedule`, `strict_timeout`"
 	rowAround     = "`limits`, `keys`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
@@ -91,6 +91,7 @@ func TestHash(t *testing.T) {
 		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
 		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    paused_deadline: waits"},
+		{rowOthers, "a schedule", "timeout: 2h", "timeout: 2h\n    schedule: [{every: 1d, parameters: {since: today}}]"},
 		{rowOthers, "a timeout that is too short", "timeout: 2h", "timeout: 2h\n    strict_timeout: false"},
 		{rowDefault, "a query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/users.sql"},
 		{rowListeners, "another query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/names.sql"},
