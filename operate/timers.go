@@ -22,7 +22,7 @@ func (t Timers) Check(name string, defined bool) error {
 			name)
 	}
 	if _, _, ok := t.in.Config.Timers.Match(name); defined && !ok {
-		return fault.Input.New("timer %s: no definition in timers matches this name", name)
+		return fault.Input.New("timer %s: %s", name, report.WhyUndefined(name))
 	}
 	return nil
 }

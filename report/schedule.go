@@ -36,6 +36,14 @@ const schedulePrefix = "schedule:"
 // IsSchedule reports whether a timer's name is that of a schedule.
 func IsSchedule(name string) bool { return strings.HasPrefix(name, schedulePrefix) }
 
+// WhyUndefined says that no definition matches a timer's name.
+func WhyUndefined(name string) string {
+	if IsSchedule(name) {
+		return "no report in the configuration has this schedule"
+	}
+	return "no definition in timers matches this name"
+}
+
 // ScheduledReport returns the report in the name of a schedule's timer; empty if it is not such a name.
 func ScheduledReport(name string) string {
 	rest, ok := strings.CutPrefix(name, schedulePrefix)

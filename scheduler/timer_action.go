@@ -70,9 +70,10 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 		return f, step.Result{}
 	}
 	if !t.leaves(f.age()) {
-		return f, t.failed(ctx, f, errors.New(reasonNoMatch))
+		return f, t.failed(ctx, f, errors.New(report.WhyUndefined(f.Name)))
 	}
-	return f, t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: reasonNoMatch})
+	why := report.WhyUndefined(f.Name)
+	return f, t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: why})
 }
 
 // Work executes the action.
