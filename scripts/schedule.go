@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -27,27 +28,17 @@ func (r ReportSchedules) version() string {
 		return ""
 	}
 	sum := sha256.New()
-	for _, name := range r.names() {
+	for _, name := range slices.Sorted(maps.Keys(r.Timers)) {
 		sum.Write([]byte(name + "\n"))
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12]
 }
 
-func (r ReportSchedules) names() []string {
-	return slices.Sorted(func(yield func(string) bool) {
-		for name := range r.Timers {
-			if !yield(name) {
-				return
-			}
-		}
-	})
-}
-
 // Reports returns the reports that have timers of schedules, or of which a process has announced schedules.
 func (s Schedules) Reports(ctx context.Context) ([]string, error) {
-	c := redis.NewStringSliceCmd(ctx, "hkeys", s.Keys.Schedules)
+	c := redis.NewMapStringStringCmd(ctx, "hgetall", s.Keys.Schedules)
 	err := s.send(ctx, c)
-	return c.Val(), err
+	return slices.Sorted(maps.Keys(c.Val())), err
 }
 
 // Announce announces the schedules of reports, which a process has since a time of the server. With decide, the
@@ -61,7 +52,7 @@ func (s Schedules) Announce(ctx context.Context, all []ReportSchedules, since ti
 	var cmds []redis.Cmder
 	for _, r := range all {
 		args := []any{r.Report, r.version(), since.UnixMilli(), timeout.Milliseconds(), asFlag(decide), len(r.Timers)}
-		for _, name := range r.names() {
+		for _, name := range slices.Sorted(maps.Keys(r.Timers)) {
 			args = append(args, name, strconv.FormatInt(r.Timers[name].UnixMilli(), 10))
 		}
 		cmds = append(cmds, call(ctx, "schedule",
