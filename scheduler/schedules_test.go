@@ -49,12 +49,12 @@ func (b *schedulesBundle) timer(cron, from string, missed report.Missed) *report
 	return d
 }
 
-// process is what a process does that has these schedules. A process that is silent for a quarter of a second has ended.
+// process is what a process does that has these schedules.
 func (b *schedulesBundle) process(timers ...*report.Timer) *schedules {
 	o := b.options
 	o.Timers = timers
 	s := newSchedules(o)
-	s.timeout = 250 * time.Millisecond
+	s.timeout = time.Minute
 	return s
 }
 
@@ -67,8 +67,27 @@ func (b *schedulesBundle) once(all ...*schedules) {
 	}
 }
 
-// ends waits until processes that are silent have ended.
-func (b *schedulesBundle) ends() { <-time.NewTimer(300 * time.Millisecond).C }
+// ends lets the time pass after which processes that are silent have ended.
+func (b *schedulesBundle) ends() {
+	b.t.Helper()
+	for name, text := range b.client.HGetAll(b.t.Context(), b.s.Keys.Schedules).Val() {
+		var state struct {
+			Versions map[string]map[string]float64 `json:"versions"`
+			Timers   any                           `json:"timers"`
+		}
+		if err := json.Unmarshal([]byte(text), &state); err != nil {
+			b.t.Fatal(err)
+		}
+		for _, v := range state.Versions {
+			v["seen"] -= 2 * float64(time.Minute.Milliseconds())
+		}
+		aged, err := json.Marshal(state)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.client.HSet(b.t.Context(), b.s.Keys.Schedules, name, aged)
+	}
+}
 
 // has compares the set and the paused timers.
 func (b *schedulesBundle) has(set, paused []*report.Timer) {
@@ -142,7 +161,7 @@ func TestSchedulesAreSetAndRemoved(t *testing.T) {
 	b.once(none, none)
 	b.has(set, paused)
 	b.ends()
-	b.once(rest, rest)
+	b.once(rest)
 	b.options.Reports = nil // the report is gone, too
 	b.has(append(set, wed), paused)
 	b.ends()
@@ -180,18 +199,19 @@ func TestSchedulesWhileVersionsAreRolled(t *testing.T) {
 	}
 	// All are silent for a while, as in an outage of Redis: nobody takes the time to be the last one.
 	b.ends()
-	b.once(old, newer, none, old, newer, none)
+	for _, s := range []*schedules{old, newer, none} {
+		s.last = s.last.Add(-2 * s.timeout)
+		b.once(s)
+		b.has(nil, nil)
+	}
+	b.once(old, newer, none)
 	b.has(nil, nil)
 	// The newest ones are taken back.
-	for range 6 {
-		<-time.NewTimer(60 * time.Millisecond).C
-		b.once(old, newer)
-	}
+	b.ends()
+	b.once(newer, old)
 	b.has(list(tue, both), nil)
-	for range 6 {
-		<-time.NewTimer(60 * time.Millisecond).C
-		b.once(old)
-	}
+	b.ends()
+	b.once(old)
 	b.has(list(mon, both), nil)
 	// A process without the report does not remove what others have.
 	b.options.Reports = nil
