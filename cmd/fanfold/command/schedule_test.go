@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/inspect"
 )
@@ -130,4 +132,20 @@ func TestScheduleFromConfigurationToRecord(t *testing.T) {
 	s.File = s.Divided("scheduled.yaml", 3, e2e.Slow)
 	s.Serve(s.File)
 	s.schedules(0)
+}
+
+// TestSchedulesOutliveRedis: a paused schedule is paused, and another one is set, after a loss of Redis.
+func TestSchedulesOutliveRedis(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, strings.TrimRight(e2e.Slow, "\n")+`
+    schedule: [{cron: 0 9 1 1 *}, {cron: 0 9 1 7 *}]
+`)
+	s.Serve(s.File)
+	paused := s.schedules(2)[0]
+	s.must("timer pause "+paused.Name, "paused")
+	before := s.schedules(2)
+	s.must("pause listener one", "listener/one")
+	s.Records.InSnapshot(3) // so it has what was paused before, too
+	s.Server.FlushAll()
+	s.Eventually("both are as before", func() bool { return cmp.Equal(s.schedules(2), before) })
 }
