@@ -98,8 +98,7 @@ func checkDefault(s decode.Section, p *report.Parameter, allowed report.Paramete
 		}
 		value, wrong := allowed.Bind(raw, zone)
 		if wrong == nil && len(p.Options) > 0 && hasRelative(value) {
-			wrong = &report.Mistake{Message: "a relative date, which is not always one of the options",
-				Remedy: "Write one of " + report.Listing(p.Options)}
+			wrong = relativeOption(*p)
 		}
 		if wrong != nil {
 			at.Problem(wrong.Message, wrong.Remedy)
@@ -108,6 +107,12 @@ func checkDefault(s decode.Section, p *report.Parameter, allowed report.Paramete
 		text = string(report.EncodeBound(value))
 	}
 	p.Default = &text
+}
+
+// relativeOption is the mistake of a relative date for a parameter with options.
+func relativeOption(p report.Parameter) *report.Mistake {
+	return &report.Mistake{Message: "a relative date, which is not always one of the options",
+		Remedy: "Write one of " + report.Listing(p.Options)}
 }
 
 // hasRelative reports whether a value, or an item of it, is a relative date.

@@ -53,6 +53,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	d.checkFilters()
 	d.checkUse()
 	d.checkTimeout()
+	scheduling{d}.check()
 	return d.Report
 }
 

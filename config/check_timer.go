@@ -26,6 +26,20 @@ func (k *checker) checkTimer(i int) {
 				"Begin every key with a different text")
 		}
 	}
+	if s.Has("key") && report.IsSchedule(t.Key.Prefix()) {
+		s.Get("key").Problem("names that begin like this belong to the schedules of reports",
+			"Begin the key with a different text")
+	}
+	checkTimes(s, t)
+	if after := s.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
+		after.Problem("has no effect without missed: skip", "Write missed: skip, or remove missed_after")
+	}
+	k.inherit(&t.Retry, report.DefaultRetry)
+	k.checkAction(s, t)
+}
+
+// checkTimes validates when a timer fires again, in its zone.
+func checkTimes(s decode.Section, t *report.Timer) {
 	if every, cron := s.Get("every"), s.Get("cron"); every.Given() && cron.Given() {
 		cron.Problem("both every and cron are set", "Keep one of them")
 	}
@@ -35,15 +49,10 @@ func (k *checker) checkTimer(i int) {
 		t.Cron.Zone = zone
 	case t.Every.Calendar():
 		t.Every.Zone = zone
-	default:
+	case s.Get("time_zone").Given():
 		s.Get("time_zone").Problem("time_zone has no effect on a timer that does not repeat by the calendar",
 			"Write every: 1d, 1w or 1mo, or cron, or remove time_zone")
 	}
-	if after := s.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
-		after.Problem("has no effect without missed: skip", "Write missed: skip, or remove missed_after")
-	}
-	k.inherit(&t.Retry, report.DefaultRetry)
-	k.checkAction(s, t)
 }
 
 // checkAction requires one action, and asks its kind about the rest.

@@ -100,8 +100,28 @@ type reportFields struct {
 	// digits and `_`, in parts that dots separate. See [Listeners](#listeners)
 	Listeners []listenerFields `yaml:"listeners" min:"1" need:"Add listeners: {NAME: {database: …, query: …}}"`
 	report.Report
+	// When Fanfold runs the report by itself: a list of [schedules](#schedule)
+	Schedule []scheduleFields `yaml:"schedule" min:"1"`
 	// `true` refuses a `timeout` that is shorter than what the stages can take. `false` only warns
 	StrictTimeout bool `yaml:"strict_timeout" default:"false"`
+}
+
+type scheduleFields struct {
+	// When the report runs, as minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`: see
+	// [Timers](#timers)
+	Cron report.Cron `yaml:"cron"`
+	// Instead of `cron`: a period. `1d` is every midnight, `1w` every Monday, `1mo` every first day of a month; `6h`
+	// and `15m` count from midnight in UTC
+	Every report.Every `yaml:"every"`
+	// Zone of `cron` and of calendar days. Over daylight saving time, a skipped time moves forward, and of a repeated
+	// time the first counts
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"that of the report"`
+	// Values of the report's parameters, by name. A relative date such as `today-7d` is computed when the schedule
+	// fires, in the `time_zone` of the report
+	Parameters decode.Setting `yaml:"parameters" types:"object"`
+	// What happens if no process ran within a minute of a time: `once` runs the report once afterwards, however many
+	// times have passed; `skip` waits for the next time
+	CatchUp report.Missed `yaml:"catch_up" enum:"once,skip" default:"once"`
 }
 
 type listenerFields struct {

@@ -19,7 +19,7 @@ const (
 	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
-	rowOthers     = "`label`, `notify`, `on_change`, `deadline_during_pause`, `running`, `strict_timeout`"
+	rowOthers     = "`label`, `notify`, `on_change`, `deadline_during_pause`, `running`, `schedule`, `strict_timeout`"
 	rowAround     = "`limits`, `redis_keys`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
@@ -92,6 +92,7 @@ func TestHash(t *testing.T) {
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
 		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: runs"},
 		{rowDefault, "a deadline that waits, as without", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: waits"},
+		{rowOthers, "a schedule", "timeout: 2h", "timeout: 2h\n    schedule: [{every: 1d, parameters: {since: today}}]"},
 		{rowOthers, "a timeout that is too short", "timeout: 2h", "timeout: 2h\n    strict_timeout: false"},
 		{rowDefault, "a query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/users.sql"},
 		{rowListeners, "another query in a file", `query: "SELECT id, name FROM users"`, "query_file: sql/names.sql"},

@@ -122,7 +122,7 @@ func (c changes) resumeReport(ctx context.Context, r *http.Request) (outcome, er
 }
 
 // run inserts and pushes a record with the parameters of a form: the fields p.NAME. A list has one value per
-// line. An empty field means that the parameter is not given.
+// line, or several values. An empty field means that the parameter is not given.
 func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	of, err := c.operate.Jobs.Report(r.PathValue("name"))
 	if err != nil {
@@ -131,8 +131,8 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	given := map[string]json.RawMessage{}
 	form := &wrongForm{report: of.Name, typed: map[string]string{}, wrong: map[string]string{}}
 	for _, p := range of.Parameters {
-		form.typed[p.Name] = r.PostFormValue("p." + p.Name)
-		text := strings.ReplaceAll(r.PostFormValue("p."+p.Name), "\r\n", "\n")
+		text := strings.ReplaceAll(strings.Join(r.PostForm["p."+p.Name], "\n"), "\r\n", "\n")
+		form.typed[p.Name] = text
 		texts := []string{text}
 		if p.List {
 			texts = strings.Split(strings.TrimSpace(text), "\n")

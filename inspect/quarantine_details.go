@@ -60,7 +60,7 @@ func (l Quarantine) again(ctx context.Context, v QuarantinedDetails) (why string
 		return "its field id is missing, or does not match ^" + report.IDForm + "$: submit the right id", nil
 	case origin == "fired":
 		if _, _, ok := l.o.Config.Timers.Match(v.Parts["name"]); !ok {
-			return "no definition in timers matches this name", nil
+			return report.WhyUndefined(v.Parts["name"]), nil
 		}
 	case origin == "jobs" && id != "":
 		r, err := Jobs{l.o}.Record(ctx, id)

@@ -24,6 +24,7 @@ type Timer struct {
 	Every      string     `json:"every,omitempty"`
 	Cron       string     `json:"cron,omitempty"`
 	Definition string     `json:"definition,omitempty"` // empty: none matches, and it will not fire
+	Report     string     `json:"report,omitempty"`     // of a schedule, which Fanfold sets itself
 }
 
 // List lists the set and paused timers whose names match, the next one first, up to a limit.
@@ -75,6 +76,9 @@ func (l Timers) Describe(name string, due time.Time, state string) Timer {
 	}
 	if d, _, ok := l.o.Config.Timers.Match(name); ok {
 		t.Definition, t.Every, t.Cron = d.Name, d.Every.String(), d.Cron.String()
+		if d.Schedule != nil {
+			t.Report = d.Schedule.Report.Name
+		}
 	}
 	return t
 }

@@ -47,7 +47,7 @@ records: {database: db}
 sink: file://%s
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}
 reports:
-  slow: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}
+  slow: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}, schedule: [{cron: "0 9 * * mon"}]}
   external: {listeners: {service: {kind: external, columns: [k], silence: 30s}}}
 `, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{}, kinds.Standard().Config())
 	b := &bench{T: t}

@@ -22,7 +22,7 @@ func (t Timers) Check(name string, defined bool) error {
 			name)
 	}
 	if _, _, ok := t.in.Config.Timers.Match(name); defined && !ok {
-		return fault.Input.New("timer %s: no definition in timers matches this name", name)
+		return fault.Input.New("timer %s: %s", name, report.WhyUndefined(name))
 	}
 	return nil
 }
@@ -65,8 +65,11 @@ func (t Timers) Fire(ctx context.Context, name string) (due time.Time, err error
 	return s.FireNow(ctx, name, definition.Repeats())
 }
 
-// Remove removes a timer and its key.
+// Remove removes a timer and its key. It refuses a schedule of the configuration, which would be set again.
 func (t Timers) Remove(ctx context.Context, name string) error {
+	if d, _, ok := t.in.Config.Timers.Match(name); ok && d.Schedule != nil {
+		return fault.Input.New("%s: the configuration sets this timer: remove %s from it, or pause the timer", name, d.Name)
+	}
 	s, err := t.of(ctx, name)
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func (t Timers) Exists(ctx context.Context, name string) error {
 // of returns the timers of the partition that has a timer: the partition of its name, or another one
 // in which a service has set it.
 func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
-	home := t.in.Scripts.Of(name).Timers
+	home := t.in.Scripts.OfTimer(name).Timers
 	if len(t.in.Scripts) == 1 {
 		return home, nil
 	}

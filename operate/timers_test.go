@@ -37,3 +37,28 @@ func TestTimers(t *testing.T) {
 	b.refused(b.Timers.Check("boop-1", true), fault.Input)
 	b.refused(b.Timers.Check(strings.Repeat("x", 201), false), fault.Input)
 }
+
+// TestSchedules pauses, resumes and fires a schedule, in the first partition. It is removed from the configuration only.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, name := t.Context(), b.inspect.Config.Timers.Schedules()["slow"][0].Key.String()
+	b.ok(b.Timers.Check(name, true))
+	b.refused(b.Timers.Exists(ctx, name), scripts.ErrNoTimer)
+	b.ok(b.Timers.Set(ctx, name, time.Now().Add(time.Hour)))
+	if n := b.redis.ZCard(ctx, b.all.First().Keys.Timers).Val(); n != 1 {
+		t.Errorf("the first partition has %d timers", n)
+	}
+	_, err := b.Timers.Pause(ctx, name)
+	b.ok(err)
+	b.refused(b.Timers.Remove(ctx, name), fault.Input)
+	_, err = b.Timers.Resume(ctx, name)
+	b.ok(err)
+	_, err = b.Timers.Fire(ctx, name)
+	b.ok(err)
+	b.ok(b.Timers.Exists(ctx, name)) // it repeats
+	gone := "schedule:slow:000000-000000"
+	b.refused(b.Timers.Check(gone, true), fault.Input)
+	b.ok(b.Timers.Set(ctx, gone, time.Now().Add(time.Hour)))
+	b.ok(b.Timers.Remove(ctx, gone))
+}

@@ -37,6 +37,8 @@ type Timer struct {
 	Action  string // kind of its action
 	Own     any    `choice:"action"` // pointer to the own fields of its action
 	Records bool   // its action inserts records
+
+	Schedule *Schedule // a report that it submits instead of an action; nil if services set it
 }
 
 // Repeats reports whether it fires more than once.
@@ -115,10 +117,10 @@ const (
 type Timers []*Timer
 
 // Match returns the definition for a timer's name and the values in the name. If
-// several match, it returns the one with the longest prefix.
+// several match, it returns the one with the longest prefix. Only a schedule has the name of one.
 func (ts Timers) Match(name string) (t *Timer, values map[string]string, ok bool) {
 	for _, t := range ts {
-		if values, ok := t.Key.Match(name); ok {
+		if values, ok := t.Key.Match(name); ok && (t.Schedule != nil) == IsSchedule(name) {
 			return t, values, true
 		}
 	}

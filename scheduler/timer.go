@@ -27,6 +27,7 @@ type TimerOptions struct {
 	Submitter action.Submitter // needed where the action of a timer inserts records
 	Reports   map[string]*report.Report
 	Records   Records // needed where a report tells of its jobs
+	Schedules bool    // set the timers of schedules: in the first partition only
 	// actions of timers at once in this process, and a quarter as many ends that are told; 0 means 32
 	Slots    int
 	Lease    time.Duration // silence after which another process does an action; 0 means 10 s
@@ -43,7 +44,9 @@ type Timers struct {
 	log     *slog.Logger
 	tools   action.Tools
 	*adopter
-	bringLater step.Bell // an action waits for its next try
+	schedules  *schedules
+	announce   time.Duration // the time between two announcements of schedules
+	bringLater step.Bell     // an action waits for its next try
 	began      time.Time
 	unread     atomic.Int64 // when a record could not be read last (ns); 0: never
 }
@@ -57,7 +60,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		if t.Records && o.Submitter == nil {
 			return nil, errors.New("a Submitter is required for timer " + t.Name)
 		}
-		if _, ok := o.Actions.Of(t.Action); !ok {
+		if _, ok := o.Actions.Of(t.Action); !ok && t.Schedule == nil {
 			return nil, fmt.Errorf("no action %q for timer %s", t.Action, t.Name)
 		}
 	}
@@ -74,6 +77,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		o: o, scripts: o.Scripts, log: o.Log,
 		tools:   action.Tools{Scripts: o.Scripts, Submitter: o.Submitter, Client: ask.New(0), Log: o.Log},
 		adopter: newAdopter(o.Scripts, o.Log), bringLater: step.NewBell(), began: time.Now(),
+		schedules: newSchedules(o), announce: scripts.AnnounceEvery,
 	}, nil
 }
 
@@ -85,6 +89,11 @@ func (t *Timers) Run(ctx context.Context) error {
 	group.Go(func() error { return step.Loop(ctx, t.log, "hear of timers", pause, t.heard, t.adoptHeard) })
 	group.Go(func() error { return step.Loop(ctx, t.log, "bring firings back", pause, t.bringLater, t.bringBack) })
 	group.Go(func() error { return t.scanAll(ctx) })
+	if t.o.Schedules {
+		group.Go(func() error {
+			return step.Every(ctx, t.log, t.announce, "set the timers of schedules", t.setSchedules)
+		})
+	}
 	group.Go(func() error { return t.reader(t.scripts.Keys.Fired, t.o.Slots).Run(ctx) })
 	group.Go(func() error { return t.reader(t.scripts.Keys.Finished, max(1, t.o.Slots/4)).Run(ctx) })
 	return group.Wait()
@@ -98,4 +107,14 @@ func (t *Timers) reader(stream string, slots int) *step.Reader {
 		Slots: slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
 		Handle: step.Singles(actions{t, stream}, t.o.Lease, &step.Leases{}),
 	})
+}
+
+// setSchedules announces the schedules of this process, and sets and removes their timers.
+func (t *Timers) setSchedules(ctx context.Context) error {
+	changed, err := t.schedules.once(ctx)
+	if changed > 0 {
+		t.log.Info("set or removed timers of schedules", "timers", changed)
+		t.fire.Ring()
+	}
+	return err
 }

@@ -53,6 +53,8 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 	if f.Due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !ok && !report.ValidTimer(f.Name) {
 		return f, t.failed(ctx, f, errors.New("not a firing: the fields name and due are required"))
 	}
+	late, _ := strconv.ParseInt(entry.Fields["late"], 10, 64)
+	f.At = time.UnixMilli(f.Due + late)
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
 	if ok {
 		return f, t.receipt(ctx, f, receipt)
@@ -62,13 +64,16 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 	}
 	if f.Timer, f.Values, ok = t.o.Timers.Match(f.Name); ok {
 		kind, _ := t.o.Actions.Of(f.Action)
-		f.act = kind.Act
+		if f.act = kind.Act; f.Schedule != nil {
+			f.act = action.Scheduled
+		}
 		return f, step.Result{}
 	}
 	if !t.leaves(f.age()) {
-		return f, t.failed(ctx, f, errors.New(reasonNoMatch))
+		return f, t.failed(ctx, f, errors.New(report.WhyUndefined(f.Name)))
 	}
-	return f, t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: reasonNoMatch})
+	why := report.WhyUndefined(f.Name)
+	return f, t.later(ctx, f, scripts.Requeue{Delay: strangeWait + rand.N(strangeWait), Error: why})
 }
 
 // Work executes the action.
@@ -143,8 +148,7 @@ const maxText = 1024
 func (f *firing) age() time.Duration {
 	text, _, _ := strings.Cut(f.entry.ID, "-")
 	now, _ := strconv.ParseInt(text, 10, 64)
-	late, _ := strconv.ParseInt(f.entry.Fields["late"], 10, 64)
-	return time.Duration(now-f.Due-late) * time.Millisecond
+	return time.UnixMilli(now).Sub(f.At)
 }
 
 const (

@@ -68,7 +68,7 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 	definition, _, ok := t.o.Timers.Match(d.Name)
 	due := time.UnixMilli(d.Due)
 	if !ok {
-		f.Verdict, f.Reason = scripts.TimerPaused, reasonNoMatch
+		f.Verdict, f.Reason = scripts.TimerPaused, report.WhyUndefined(d.Name)
 		return f, !t.leaves(now.Sub(due))
 	}
 	f.Verdict = scripts.TimerFired
@@ -76,6 +76,8 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 		f.Verdict, f.Reason = scripts.TimerSkipped, "it was missed"
 	}
 	switch {
+	case definition.Schedule != nil:
+		f.Next = nextScheduled(definition, now).UnixMilli()
 	case !definition.Cron.None():
 		f.Next = definition.Cron.Next(now).UnixMilli()
 	case !definition.Every.None():
@@ -94,10 +96,7 @@ func (t *Timers) leaves(late time.Duration) bool {
 	return min(late, time.Since(t.began)) <= leftFor
 }
 
-const (
-	reasonName    = "not a timer's name: 1 to 200 printable ASCII characters without space"
-	reasonNoMatch = "no definition in timers matches this name"
-)
+const reasonName = "not a timer's name: 1 to 200 printable ASCII characters without space"
 
 // wallOf is the time from which the periods of a timer count, if its due time was set by a
 // firing, on a day that does not have its time of day or in a month that does not have its day.

@@ -52,6 +52,9 @@ type Keys struct {
 	// TimerAnchors is the hash of timers that are due on a day without their time of day, or in
 	// a month without their day: name → due, and the time from which their periods count.
 	TimerAnchors string
+	// Schedules is the hash of reports with schedules: report → versions of them that processes have, and names
+	// of the timers that are set.
+	Schedules string
 	// Fired is the stream of timers that have fired and whose action is to be done.
 	Fired string
 	// Finished is the stream of ended jobs whose services are to be notified, as firings.
@@ -101,6 +104,7 @@ func NewKeys(k report.Keys) *Keys {
 		PausedTimers: p + "timers:paused",
 		RecentTimers: p + "timers:recent",
 		TimerAnchors: p + "timers:anchors",
+		Schedules:    p + "schedules",
 		Fired:        p + "fired",
 		Finished:     p + "finished",
 		ReplyTo:      p + "reply_to",
@@ -161,7 +165,7 @@ func (k *Keys) Type(key string) string {
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
 		k.WaitingFired, k.Definitions, k.Processes:
 		return "zset"
-	case k.TimerAnchors, k.ReplyTo:
+	case k.TimerAnchors, k.Schedules, k.ReplyTo:
 		return "hash"
 	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full:
 		return "string"

@@ -15,6 +15,14 @@ type Partitions []*Scripts
 // Of returns the partition that an id or the name of a timer belongs to.
 func (p Partitions) Of(id string) *Scripts { return p[report.Partition(id, len(p))] }
 
+// OfTimer returns the partition that a timer belongs to: that of its name, or of a schedule the first one.
+func (p Partitions) OfTimer(name string) *Scripts {
+	if report.IsSchedule(name) {
+		return p.First()
+	}
+	return p.Of(name)
+}
+
 // First returns the first partition, which also has what all partitions share.
 func (p Partitions) First() *Scripts { return p[0] }
 

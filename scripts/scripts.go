@@ -50,6 +50,7 @@ type Scripts struct {
 	Memory      Memory
 	Clock       Clock
 	Timers      Timers
+	Schedules   Schedules
 	Receipts    Receipts
 	Definitions Definitions
 	Epoch       Epoch
@@ -80,6 +81,8 @@ type (
 	Clock struct{ *conn }
 	// Timers sets timers and fires them.
 	Timers struct{ *conn }
+	// Schedules keeps the timers of reports' schedules, in the first partition, equal to what processes have.
+	Schedules struct{ *conn }
 	// Receipts tells a service, in the stream that its push names in reply_to, how the push ended.
 	Receipts struct{ *conn }
 	// Definitions knows which processes have which definitions of reports.
@@ -132,7 +135,7 @@ func New(o Options) *Scripts {
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
 		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c},
-		Memory{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
+		Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

@@ -125,13 +125,22 @@ func (s Sets) Scores(ctx context.Context, key string, members []string) (map[str
 	return scores, nil
 }
 
-// Restore adds members to a sorted set. Members that exist keep their scores; with later, only those
-// scores that are greater.
-func (s Sets) Restore(ctx context.Context, key string, members []Member, later bool) error {
+// Keeps says which members of a sorted set keep their scores when others are restored.
+type Keeps int
+
+// The members that keep their scores.
+const (
+	KeepsAll     Keeps = iota // all that exist
+	KeepsLater                // those whose scores are greater
+	KeepsEarlier              // those whose scores are less
+)
+
+// Restore adds members to a sorted set.
+func (s Sets) Restore(ctx context.Context, key string, members []Member, keeps Keeps) error {
 	if len(members) == 0 {
 		return nil
 	}
-	args := redis.ZAddArgs{NX: !later, GT: later}
+	args := redis.ZAddArgs{NX: keeps == KeepsAll, GT: keeps == KeepsLater, LT: keeps == KeepsEarlier}
 	for _, m := range members {
 		args.Members = append(args.Members, redis.Z{Member: m.Name, Score: m.Score})
 	}

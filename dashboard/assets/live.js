@@ -35,7 +35,7 @@ function fresh () {
 function edited (form) {
   return [...form.elements].some(field =>
     (field.checked ?? false) !== (field.defaultChecked ?? false) ||
-    (field.options ? [...field.options].some(o => o.selected !== o.defaultSelected) && field.selectedIndex > 0 : false) ||
+    (field.options ? [...field.options].some(o => o.selected !== o.defaultSelected) && (field.multiple || field.selectedIndex > 0) : false) ||
     (field.defaultValue !== undefined && field.value !== field.defaultValue))
 }
 

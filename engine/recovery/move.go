@@ -97,15 +97,15 @@ func (m *mover) move(ctx context.Context) error {
 	}
 	return cmp.Or(
 		m.pauses(ctx),
-		m.set(ctx, k.PausedTimers, of(func(k *scripts.Keys) string { return k.PausedTimers })),
-		m.set(ctx, k.Timers, of(func(k *scripts.Keys) string { return k.Timers })),
+		m.set(ctx, k.PausedTimers, func(name string) string { return m.to.OfTimer(name).Keys.PausedTimers }),
+		m.set(ctx, k.Timers, func(name string) string { return m.to.OfTimer(name).Keys.Timers }),
 		m.set(ctx, k.Dead, of(func(k *scripts.Keys) string { return k.Dead })),
 		m.set(ctx, k.Delayed, delayed),
 		m.set(ctx, k.WaitingFired, func(member string) string {
 			name, _, _ := strings.Cut(member, " ")
 			return m.to.Of(name).Keys.WaitingFired
 		}),
-		m.hash(ctx, k.TimerAnchors, of(func(k *scripts.Keys) string { return k.TimerAnchors })),
+		m.hash(ctx, k.TimerAnchors, func(name string) string { return m.to.OfTimer(name).Keys.TimerAnchors }),
 		m.hash(ctx, k.ReplyTo, of(func(k *scripts.Keys) string { return k.ReplyTo })),
 		m.stream(ctx, k.Jobs, func(e redis.XMessage) string {
 			id, _ := e.Values["id"].(string)

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +212,26 @@ func TestMoveKeepsTheOrderOfFields(t *testing.T) {
 	for _, entry := range found {
 		if diff := cmp.Diff(want, entry.([]any)[1]); diff != "" {
 			t.Fatalf("fields (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestMoveKeepsSchedulesTogether in the first partition, which sets them.
+func TestMoveKeepsSchedulesTogether(t *testing.T) {
+	t.Parallel()
+	b := newMoveBench(t)
+	ctx := t.Context()
+	from, to := b.divided(1), b.divided(3)
+	for i := range 9 {
+		b.client.ZAdd(ctx, from.First().Keys.Timers, redis.Z{Score: 4e12, Member: fmt.Sprint("schedule:r:", i)})
+		b.client.ZAdd(ctx, from.First().Keys.PausedTimers, redis.Z{Score: 4e12, Member: fmt.Sprint("schedule:p:", i)})
+	}
+	if _, err := Move(ctx, from, to, b.client, b.client); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{to.First().Keys.Timers, to.First().Keys.PausedTimers} {
+		if n := b.client.ZCard(ctx, key).Val(); n != 9 {
+			t.Errorf("%s has %d", key, n)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"slices"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -90,10 +91,14 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 }
 
 // restoreMembers restores members of a set, except timers that are paused in Redis, and paused
-// timers that are set in Redis.
+// timers that are set in Redis by a service. A schedule that Fanfold has set anew keeps its pause and the
+// earlier time, which may have passed.
 func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members []scripts.Member,
 	older bool) (restored int, err error) {
-	other := ""
+	other, keeps := "", scripts.KeepsAll
+	if older {
+		keeps = scripts.KeepsLater
+	}
 	switch {
 	case set == setTimers:
 		other = r.o.Scripts.Keys.PausedTimers
@@ -111,8 +116,21 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 		}
 		members = slices.DeleteFunc(members, func(m scripts.Member) bool {
 			_, there := elsewhere[m.Name]
-			return there
+			return there && (set == setTimers || !report.IsSchedule(m.Name))
 		})
 	}
-	return len(members), r.o.Scripts.Sets.Restore(ctx, key, members, older)
+	restored = len(members)
+	if set == setTimers && !older {
+		var schedules []scripts.Member
+		members = slices.DeleteFunc(members, func(m scripts.Member) bool {
+			if report.IsSchedule(m.Name) {
+				schedules = append(schedules, m)
+			}
+			return report.IsSchedule(m.Name)
+		})
+		if err := r.o.Scripts.Sets.Restore(ctx, key, schedules, scripts.KeepsEarlier); err != nil {
+			return 0, err
+		}
+	}
+	return restored, r.o.Scripts.Sets.Restore(ctx, key, members, keeps)
 }

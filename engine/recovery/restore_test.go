@@ -216,6 +216,29 @@ func TestAPauseOutlivesAnOlderCopy(t *testing.T) {
 	}
 }
 
+// TestSchedulesAreRestored although Fanfold has set them anew: with their pause, and with the time that has passed. Other
+// timers that were set since are those of services.
+func TestSchedulesAreRestored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.recovery()
+	b.save(setTimers, map[string]int64{"schedule:r:late": 3e12, "schedule:r:lost": 3e12, "late": 3e12, "lost": 3e12})
+	b.save(setPausedTimers, map[string]int64{"schedule:r:pauses": 3e12, "pauses": 3e12})
+	timers, paused := b.scripts.Keys.Timers, b.scripts.Keys.PausedTimers
+	b.client.Del(t.Context(), b.scripts.Keys.Epoch)
+	for _, name := range []string{"schedule:r:late", "late", "schedule:r:pauses", "pauses"} {
+		b.add(timers, name, 4e12)
+	}
+	b.poll(&watcher{Recovery: b.process()})
+	if diff := cmp.Diff(map[string]int64{"schedule:r:late": 3e12, "schedule:r:lost": 3e12, "late": 4e12, "lost": 3e12,
+		"schedule:r:pauses": 4e12, "pauses": 4e12}, b.scores(timers)); diff != "" {
+		t.Errorf("timers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"schedule:r:pauses": 3e12}, b.scores(paused)); diff != "" {
+		t.Errorf("paused (-want +got):\n%s", diff)
+	}
+}
+
 // TestTwoProcessesMakeSnapshots where one has lost its lock and does not know it: each
 // snapshot has all that Redis has.
 func TestTwoProcessesMakeSnapshots(t *testing.T) {

@@ -38,10 +38,10 @@ func checkSnapshot(ctx context.Context, d *doctor) Finding {
 			"Without them, delayed ids and timers are lost if Redis loses its data")
 }
 
-// checkTimerRecords checks that timers can insert records, if any timer does so.
+// checkTimerRecords checks that timers and schedules can insert records, if any does so.
 func checkTimerRecords(ctx context.Context, d *doctor) Finding {
 	if !d.Config.Timers.InsertRecords() {
-		return pass("records of timers", "no timer submits a report")
+		return pass("records of timers", "no timer or schedule submits a report")
 	}
 	return newFinding("records of timers", Fail, "timers can insert records, without duplicates",
 		d.Records.CheckFirings(ctx),

@@ -34,6 +34,7 @@ type Firing struct {
 	*report.Timer                   // its definition; Own has the fields of the action
 	Name          string            // of the timer
 	Due           int64             // ms
+	At            time.Time         // when it fired, at or after Due
 	Values        map[string]string // of the {names} in its key
 }
 

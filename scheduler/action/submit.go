@@ -69,7 +69,22 @@ func submit(ctx context.Context, t Tools, f Firing) ([]string, error) {
 	if err != nil {
 		return nil, Permanent(err)
 	}
-	id, err := t.Submitter.Submit(ctx, f.Name, f.Due, own.Report, text)
+	return insert(ctx, t, f, own.Report, text)
+}
+
+// Scheduled inserts the record of a schedule, once per firing, and pushes its id. It is the action of timers
+// that have a Schedule.
+func Scheduled(ctx context.Context, t Tools, f Firing) ([]string, error) {
+	parameters, err := f.Schedule.Resolve(f.At)
+	if err != nil {
+		return nil, Permanent(err)
+	}
+	return insert(ctx, t, f, f.Schedule.Report.Name, parameters)
+}
+
+// insert inserts the record of a firing and pushes its id.
+func insert(ctx context.Context, t Tools, f Firing, report string, parameters []byte) ([]string, error) {
+	id, err := t.Submitter.Submit(ctx, f.Name, f.Due, report, parameters)
 	if err != nil {
 		return nil, err
 	}

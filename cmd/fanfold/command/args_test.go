@@ -118,15 +118,16 @@ func TestCompletionOfParameters(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
   chosen:
-    parameters: {tag: {options: [vip, new]}, tag2: {type: integer, options: [7]}, day: date}
-    listeners: {one: {database: db, query: "SELECT :tag AS k, :tag2 AS n FROM DUAL WHERE :day"}}`)
+    parameters: {tag: {options: [vip, new]}, tag2: {type: integer, options: [7]}, day: {type: date, description: "First\n\n        day"}, all: boolean}
+    listeners: {one: {database: db, query: "SELECT :tag AS k, :tag2 AS n FROM DUAL WHERE :day AND :all"}}`)
 	// 6 is cobra's word for: no files, and no space after it.
 	for begin, want := range map[string]string{
-		"":       "tag=\ntag2=\nday=\n:6\n",
+		"":       "tag=\ntag2=\nday=\tFirst day\nall=\n:6\n",
 		"tag=":   "tag=vip\ntag=new\n:6\n",
 		"tag=n":  "tag=new\n:6\n",
 		"tag2=":  "tag2=7\n:6\n",
 		"day=20": ":6\n",
+		"all=":   "all=true\nall=false\n:6\n",
 	} {
 		out, code := s.fanfold("__complete", "run", "chosen", "--param", begin)
 		if code != exitOK || !strings.HasPrefix(out, want) {

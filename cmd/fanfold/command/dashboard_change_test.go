@@ -61,6 +61,14 @@ func TestDashboardChanges(t *testing.T) {
 	s := newStack(t, e2e.Slow+`
   failing: {retry: {retries: 0}, listeners: {broken: {database: db, query: "SELECT k FROM there_is_none"}}}
   typed: {parameters: {n: integer, since: {type: date, default: null}, tags: {type: string, list: true}, yes: boolean}, listeners: {t: {database: db, query: "SELECT :n AS n FROM DUAL WHERE :yes AND 'a' IN (:tags) AND :since IS NULL"}}}
+  chosen:
+    parameters:
+      tag: {options: [vip, new], description: Which <users>}
+      ids: {type: integer, list: true, options: [4, 5, 6], default: [5]}
+      size: {options: [S], default: null}
+      day: {type: date, minimum: 2024-01-01, maximum: 2024-12-31}
+      code: {pattern: "[A-Z]+"}
+    listeners: {t: {database: db, query: "SELECT 1 AS n FROM DUAL WHERE :tag AND 4 IN (:ids) AND :size AND :day AND :code"}}
 `, `limits: {shutdown_timeout: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	base, page := s.browse()
@@ -79,6 +87,24 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		if !strings.Contains(form, kept) {
 			t.Errorf("the form misses %s: %s", kept, form)
 		}
+	}
+	// A parameter with options is a choice, and each says what it means.
+	_, form = b.send("POST", "/reports/chosen/run", "p.tag", "new", "p.ids", "4", "p.ids", "6", "p.day", "2023-12-31", "p.code", "a")
+	for _, kept := range []string{
+		`tag <span class="soft">string</span></label>`, `<span class="soft" id="d-p-chosen-tag">Which &lt;users&gt;</span>`,
+		`<select id="p-chosen-tag" name="p.tag" required aria-describedby="d-p-chosen-tag"><option value="">choose …</option><option>vip</option><option selected>new</option></select>`,
+		`ids <span class="soft">integer, one or more, default [5]</span>`, `<select id="p-chosen-ids" name="p.ids" multiple><option selected>4</option><option>5</option><option selected>6</option></select>`,
+		`size <span class="soft">string, optional</span>`, `<select id="p-chosen-size" name="p.size"><option value="">none</option><option>S</option></select>`,
+		`day <span class="soft">date, at least 2024-01-01, at most 2024-12-31</span>`, `type="date" min="2024-01-01" max="2024-12-31" value="2023-12-31" required aria-invalid="true" aria-describedby="w-p-chosen-day"`,
+		`code <span class="soft">string, matches [A-Z]&#43;</span>`, "day is below the minimum", "code is a string that does not match the pattern", `<code>tag</code> (string: Which &lt;users&gt;)`,
+	} {
+		if !strings.Contains(form, kept) {
+			t.Errorf("the form misses %s: %s", kept, form)
+		}
+	}
+	b.does("/reports/chosen/run", 200, "was inserted and pushed", "p.tag", "new", "p.ids", "4", "p.ids", "6", "p.day", "2024-02-29", "p.code", "A", "p.size", "")
+	if got, err := s.Process.Records.Read(t.Context(), []string{"2"}); err != nil || string(got["2"].Parameters) != `{"code":"A","day":"2024-02-29","ids":[4,6],"tag":"new"}` {
+		t.Errorf("%s %v", got["2"].Parameters, err)
 	}
 	b.does("/reports/none/run", 400, "unknown report")
 	s.Eventually("the record of the form succeeds", has("1", report.Success, 1))

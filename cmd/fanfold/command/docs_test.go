@@ -140,6 +140,8 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				switch {
 				case strings.HasPrefix(block, "timers:"), strings.HasPrefix(block, "http:"):
 					block = whole + block
+				case strings.HasPrefix(block, "    schedule:"): // of the last report
+					block = whole + block
 				case strings.HasPrefix(block, "reports:"):
 					above, _, _ := strings.Cut(whole, "reports:\n")
 					block = above + block

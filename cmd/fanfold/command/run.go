@@ -95,13 +95,7 @@ func (f *flags) completeParam(c *cobra.Command) {
 			config, err := process.LoadConfig(f.config, f.kinds)
 			if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
 				for _, p := range config.Reports[args[0]].Parameters {
-					if name := p.Name + "="; !strings.HasPrefix(begin, name) {
-						words = append(words, name)
-						continue
-					}
-					for _, option := range p.Options {
-						words = append(words, p.Name+"="+option)
-					}
+					words = append(words, completionsOf(p, begin)...)
 				}
 			}
 			words = slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begin) })
@@ -110,6 +104,23 @@ func (f *flags) completeParam(c *cobra.Command) {
 	if err != nil {
 		panic(err) // the flag does not exist
 	}
+}
+
+// completionsOf returns the completions of a parameter: its name with what it means, or the values that it takes.
+func completionsOf(p report.Parameter, begin string) (words []string) {
+	name := p.Name + "="
+	if !strings.HasPrefix(begin, name) {
+		// A shell shows one line.
+		return []string{strings.TrimSuffix(name+"\t"+strings.Join(strings.Fields(p.Description), " "), "\t")}
+	}
+	values := p.Options
+	if p.Type == report.ParamBoolean {
+		values = []string{"true", "false"}
+	}
+	for _, value := range values {
+		words = append(words, name+value)
+	}
+	return words
 }
 
 // parseParameters encodes texts such as tag=vip as the JSON object of a record's parameters. The error

@@ -17,7 +17,6 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/record"
@@ -43,7 +42,7 @@ func newValidate(f *flags) *cobra.Command {
 			}
 			var views []reportView
 			for _, name := range slices.Sorted(maps.Keys(config.Reports)) {
-				views = append(views, newReportView(config.Reports[name], config.Warnings))
+				views = append(views, newReportView(config, config.Reports[name]))
 			}
 			err = printList(f.printer, c, views,
 				table.Row{"report", "definition", "parameters", "stages", "timeout",
@@ -60,6 +59,13 @@ func newValidate(f *flags) *cobra.Command {
 			}
 			if _, err := fmt.Fprintln(c.OutOrStdout(), "read", strings.Join(config.Files, ", ")); err != nil {
 				return err
+			}
+			for _, v := range views {
+				for _, s := range v.Schedule {
+					if _, err := fmt.Fprintln(c.OutOrStdout(), "schedule:", v.Report, s); err != nil {
+						return err
+					}
+				}
 			}
 			for _, w := range config.Warnings {
 				if _, err := fmt.Fprintln(c.OutOrStdout(), "warning:", w); err != nil {
@@ -81,16 +87,21 @@ type reportView struct {
 	Stages     [][]string `json:"stages"`
 	Timeout    string     `json:"timeout"`
 	Columns    []string   `json:"columns"`
+	Schedule   []string   `json:"schedule,omitempty"`
 	Warnings   []string   `json:"warnings,omitempty"`
 }
 
-func newReportView(r *report.Report, warnings decode.Problems) reportView {
+func newReportView(c *config.Config, r *report.Report) reportView {
 	v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String(), Parameters: []string{},
 		Columns: []string{}}
-	for _, w := range warnings {
+	for _, w := range c.Warnings {
 		if strings.HasPrefix(w.Path, "reports."+r.Name+".") {
 			v.Warnings = append(v.Warnings, w.Error())
 		}
+	}
+	for _, t := range c.Timers.Schedules()[r.Name] {
+		when := strings.TrimSpace(t.Cron.String() + t.Every.String() + " " + t.TimeZone)
+		v.Schedule = append(v.Schedule, when+" "+string(t.Schedule.Parameters))
 	}
 	for _, p := range r.Parameters {
 		v.Parameters = append(v.Parameters, p.Name)

@@ -174,7 +174,7 @@ func buildScheduler(ctx context.Context, p *Process, _ *slog.Logger) (func(parti
 	if p.Config.Timers.InsertRecords() {
 		// If the database cannot be reached now, the table may still exist.
 		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
-			return nil, fmt.Errorf("a timer submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
+			return nil, fmt.Errorf("a timer or schedule submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
 		}
 	}
 	return func(of partition) (Runner, error) { return newScheduler(p, of) }, nil
@@ -185,7 +185,7 @@ func newScheduler(p *Process, of partition) (Runner, error) {
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
 		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Actions: p.kinds.Actions,
 		Submitter: Submitter{p.Records},
-		Reports:   p.Config.Reports, Records: Ends{p.Records},
+		Reports:   p.Config.Reports, Records: Ends{p.Records}, Schedules: of.index == 0,
 		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.ShutdownTimeout, Consumer: of.consumer, Log: of.log,
 	})
 	if err != nil {
