@@ -172,7 +172,7 @@ func explained(r *report.Report, found figures) ([]string, error) {
 			}
 		}
 	}
-	steps, err := stepsOf(r)
+	steps, err := fold.Steps(r)
 	if err != nil {
 		return nil, err
 	}
@@ -183,19 +183,4 @@ func explained(r *report.Report, found figures) ([]string, error) {
 		lines = append(lines, found.file)
 	}
 	return lines, nil
-}
-
-// stepsOf returns the steps of the fold.
-func stepsOf(r *report.Report) (steps []string, err error) {
-	if r.Fold == "" {
-		for _, l := range r.Join.Listeners {
-			steps = append(steps, fmt.Sprintf("%s join %s on %s", l.Type, l.Listener, strings.Join(l.Keys, ", ")))
-		}
-		return steps, nil
-	}
-	plan, err := fold.NamesOf(r, fold.Parameters(r.Parameters, nil))
-	if err != nil {
-		return nil, err
-	}
-	return plan.Explain(), nil
 }

@@ -125,7 +125,7 @@ file: 3 rows, 32 bytes
 stage 1: a, b
   a: 10 rows in T
   b: 13 rows in T; 10 rows match none of the first listener, and 7 rows of that match none of these
-fold: inner join a on id
+fold: read a
 fold: inner join b on id
 file: 3 rows, 22 bytes
 `
