@@ -393,7 +393,7 @@ func TestRedisHasOneDoor(t *testing.T) {
 func TestKindsAreNamedInTheirPackages(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|file://)")
-	home := []string{"/format", "/sink", "/bench", "/cmd/fanfold/demo", "/cmd/fanfold/e2e", "/cmd/fanfold/installation"}
+	home := []string{"/format", "/sink", "/bench", "/cmd/fanfold/demo", "/cmd/fanfold/fixture", "/cmd/fanfold/e2e", "/cmd/fanfold/installation"}
 	for _, r := range listHouse(t) {
 		if slices.ContainsFunc(home, func(room string) bool { return within(r.ImportPath, module+room) }) {
 			continue

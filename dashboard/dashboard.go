@@ -38,6 +38,7 @@ type Options struct {
 type Dashboard struct {
 	o           Options
 	sampler     *sampler
+	lists       listPages
 	jobs        *jobPages
 	dead        *deadPages
 	errorPage   *template.Template
@@ -65,7 +66,8 @@ func New(o Options) *Dashboard {
 	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
-	lists, records, changes := listPages{o, d.sampler}, recordPages{o, searches}, changes{o.Operate, d.dead}
+	d.lists = listPages{o, d.sampler, plansOf(o.Inspect.Config.Reports)}
+	lists, records, changes := d.lists, recordPages{o, searches}, changes{o.Operate, d.dead}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))
 	mux.Handle("GET /jobs", d.page("jobs", d.jobs.list))

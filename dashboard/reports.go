@@ -14,6 +14,7 @@ import (
 type definition struct {
 	*report.Report
 	Name    string
+	Plan    plan
 	Paused  bool
 	Running int
 	Wrong   map[string]string // what is wrong with the values of its form, by parameter
@@ -33,7 +34,7 @@ func (l listPages) definitions(s *sample, form *wrongForm) []definition {
 	var all []definition
 	for _, name := range slices.Sorted(maps.Keys(l.o.Inspect.Config.Reports)) {
 		one := definition{
-			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name],
+			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name], Plan: l.plans[name],
 			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "report/"+name }),
 		}
 		if name == form.report {

@@ -36,16 +36,21 @@ type builderColumn struct {
 	text   []byte // the array, without its ]
 	end    int    // length of text after the last complete row
 	values int
+	drops  bool // its values are checked and not kept
 }
 
 // columnBytes is the first size of a column's buffer: most columns of small jobs fit into it.
 const columnBytes = 512
 
-// NewBuilder returns an empty Builder for these columns.
-func NewBuilder(columns []Column) *Builder {
+// NewBuilder returns an empty Builder for these columns. It checks the values of those with the numbers drops, but does
+// not keep them: Fields leaves these columns out.
+func NewBuilder(columns []Column, drops ...int) *Builder {
 	b := &Builder{columns: make([]builderColumn, len(columns)), fields: make([][]byte, len(columns))}
 	for i, c := range columns {
 		b.columns[i].name, b.columns[i].text = c.Name, make([]byte, 0, columnBytes)
+	}
+	for _, col := range drops {
+		b.columns[col].drops = true
 	}
 	b.Reset()
 	return b
@@ -134,14 +139,20 @@ func (b *Builder) EndRow() error {
 		if c.values != b.rows+1 && err == nil {
 			err = fmt.Errorf("column %q: %d values in one row, expected 1", c.name, c.values-b.rows)
 		}
-		size += len(c.text) + len("]")
+		if !c.drops {
+			size += len(c.text) + len("]")
+		}
 	}
 	if err != nil {
 		b.dropRow()
 		return err
 	}
 	for i := range b.columns {
-		b.columns[i].end = len(b.columns[i].text)
+		if c := &b.columns[i]; c.drops {
+			c.text = c.text[:c.end]
+		} else {
+			c.end = len(c.text)
+		}
 	}
 	b.rows++
 	b.bytes = size
@@ -154,25 +165,31 @@ func (b *Builder) Full() bool { return b.rows >= MaxChunkRows || b.bytes >= MaxC
 // Rows returns the number of complete rows.
 func (b *Builder) Rows() int { return b.rows }
 
-// Fields returns one complete JSON array per column; "[]" without rows. They are valid until the
+// Fields returns one complete JSON array per column that is kept; "[]" without rows. They are valid until the
 // next call of another method that changes the Builder. An incomplete row is dropped.
 func (b *Builder) Fields() [][]byte {
 	b.dropRow()
+	b.fields = b.fields[:0]
 	for i := range b.columns {
 		c := &b.columns[i]
-		b.fields[i] = append(c.text, ']')
-		c.text = b.fields[i][:len(c.text)]
+		if c.drops {
+			continue
+		}
+		field := append(c.text, ']')
+		c.text, b.fields = field[:len(c.text)], append(b.fields, field)
 	}
 	return b.fields
 }
 
 // Reset begins a new chunk.
 func (b *Builder) Reset() {
+	b.rows, b.bytes = 0, 0
 	for i := range b.columns {
 		c := &b.columns[i]
-		c.text, c.end = append(c.text[:0], '['), len("[")
+		if c.text, c.end = append(c.text[:0], '['), len("["); !c.drops {
+			b.bytes += len("[]")
+		}
 	}
-	b.rows, b.bytes = 0, len("[]")*len(b.columns)
 	b.dropRow()
 }
 

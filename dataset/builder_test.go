@@ -190,3 +190,38 @@ func TestBuilderFull(t *testing.T) {
 		t.Error("not full with MaxChunkBytes")
 	}
 }
+
+// TestBuilderDrops: the values of a dropped column are checked, and neither kept nor counted.
+func TestBuilderDrops(t *testing.T) {
+	t.Parallel()
+	b := NewBuilder(columnsOf("a", "text", "b", "text", "c", "text"), 1)
+	long := bytes.Repeat([]byte("x"), MaxChunkBytes)
+	for round := range 2 {
+		for n := range int64(2) {
+			b.Int(0, n)
+			b.Text(1, long)
+			b.Text(2, []byte("c"))
+			if err := b.EndRow(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if size := len(b.columns[1].text); size != 1 {
+			t.Errorf("%d bytes of the dropped column are kept", size)
+		}
+		b.Int(0, 2)
+		b.Text(2, nil)
+		if err := b.EndRow(); err == nil || !strings.Contains(err.Error(), `column "b": 0 values`) {
+			t.Errorf("no value: %v", err)
+		}
+		b.Int(0, 2)
+		b.Text(1, []byte{0xff})
+		b.Text(2, nil)
+		if err := b.EndRow(); err == nil || !strings.Contains(err.Error(), `column "b": the text is not UTF-8`) {
+			t.Errorf("not UTF-8: %v", err)
+		}
+		if got := string(bytes.Join(b.Fields(), []byte(" "))); got != `[0,1] ["c","c"]` || b.Rows() != 2 || b.Full() {
+			t.Errorf("round %d: %s, %d rows, full: %t", round, got, b.Rows(), b.Full())
+		}
+		b.Reset()
+	}
+}

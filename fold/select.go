@@ -182,6 +182,9 @@ func namesOf(l *report.Listener) names {
 // Empty returns a dataset without rows that has the columns of a listener: that of a job that continues without it.
 func Empty(l *report.Listener) Dataset { return namesOf(l) }
 
+// Typed returns a dataset without rows that has these columns: a plan of it has the errors of their types.
+func Typed(columns []dataset.Column) Dataset { return names(columns) }
+
 func (n names) Columns() []dataset.Column { return n }
 func (n names) Rows() int64               { return 0 }
 func (n names) Chunks() int64             { return 0 }

@@ -17,6 +17,9 @@ var CSV = Kind{
 	},
 	Extension: ".csv", ContentType: "text/csv; charset=utf-8",
 	New: newCSV,
+	Lines: func(f *report.File, file []byte) []Line {
+		return splitLines(file, newStyle(csvOptions(f)).delimiter)
+	},
 }
 
 // csvEncoder encodes rows as CSV. It does not use encoding/csv, which with UseCRLF also rewrites line

@@ -18,6 +18,8 @@ type Kind struct {
 	// New returns the encoder of one file, which can be a Container. columns has the columns of the file for every
 	// origin, or nil for an origin that AppendRow is never called with; there are as many as f has.
 	New func(f *report.File, columns [][]dataset.Column) (Encoder, error)
+	// Lines splits a finished file into its header and its rows, for people who compare two files; nil: at line ends.
+	Lines func(f *report.File, file []byte) []Line
 }
 
 // Names returns what no two kinds share, for people.

@@ -24,6 +24,7 @@ type outside struct {
 	*bundle
 	listener report.Listener
 	lease    time.Duration
+	fold     string // of the report
 }
 
 // setupOutside starts the job and so many processes.
@@ -84,7 +85,7 @@ func (o *outside) group() {
 
 // definition is that of the job.
 func (o *outside) definition() *report.Report {
-	return &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
+	return &report.Report{Name: "r", Fold: o.fold, Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
 }
 
 // spoken is a worker of the service.
@@ -249,6 +250,31 @@ func TestExternalIsCompressed(t *testing.T) {
 	o.wantData([]string{"[1]"}, []string{`["` + long + `"]`})
 	if field := o.client.HGet(t.Context(), o.s.Keys.Job("1"), "a.d").Val(); !strings.HasPrefix(field, "\x28\xb5\x2f\xfd") {
 		t.Errorf("%.20q is no frame", field)
+	}
+}
+
+// TestExternalStoresWhatIsUsed: a service sends all of its columns, and the job stores those that the fold uses.
+func TestExternalStoresWhatIsUsed(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []string{`[{"c":1,"d":"x"}]`, ""} {
+		o := setupOutside(t, 1, func(o *outside) { o.fold = "SELECT d FROM a" })
+		w := o.reads("w1")
+		chunks, want := "0", "[]"
+		if rows != "" {
+			w.says("rows", "number", "0", "rows", rows)
+			chunks, want = "1", `["x"]`
+		}
+		w.says("done", "chunks", chunks)
+		state := o.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
+		if got := string(state.Tasks["a"].Columns); got != `[{"name":"d","type":"text"}]` {
+			t.Errorf("columns %s", got)
+		}
+		if got := o.client.HMGet(t.Context(), o.s.Keys.Job("1"), "a.c", "a.d").Val(); got[0] != nil || got[1] != want {
+			t.Errorf("stored: %q", got)
+		}
+		if state.Bytes != int64(len(want)) {
+			t.Errorf("%d bytes", state.Bytes)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type Runner struct {
 	metrics     *metrics
 	slots       *Slots
 	definitions map[string]*report.Report // by hash
+	stored      map[string]stored         // by hash
 	known       map[string][]string       // hashes of the definitions that have a listener
 	silences    map[string]time.Duration  // by external listener, the longest of all reports
 	takes       atomic.Int64              // makes owners unique
@@ -61,7 +62,8 @@ func New(o Options) (*Runner, error) {
 	}
 	r := &Runner{
 		o: o, log: o.Log, slots: o.Slots, metrics: newMetrics(o.Metrics),
-		definitions: map[string]*report.Report{}, known: map[string][]string{}, silences: map[string]time.Duration{},
+		definitions: map[string]*report.Report{}, stored: map[string]stored{}, known: map[string][]string{},
+		silences: map[string]time.Duration{},
 	}
 	if o.Partitions == nil {
 		r.o.Partitions = scripts.Partitions{o.Scripts}
@@ -74,7 +76,7 @@ func New(o Options) (*Runner, error) {
 	}
 	r.memory = &memory{o: &r.o, log: r.log, metrics: r.metrics}
 	for _, rep := range o.Reports {
-		r.definitions[rep.Hash()] = rep
+		r.definitions[rep.Hash()], r.stored[rep.Hash()] = rep, storedOf(rep)
 		for _, stage := range rep.Stages {
 			for _, l := range stage.Listeners {
 				if l.Kind == report.External {

@@ -30,6 +30,7 @@ type task struct {
 	Task               // as its source sees it
 	own  *scripts.Task // as Redis sees it
 	*Runner
+	stored stored
 
 	slot       taskSlot
 	clock      *ask.Patience
@@ -61,12 +62,13 @@ func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
 
 // newTask returns a task with a memo. It returns false if this process does not have its definition.
 func (r *Runner) newTask(own *scripts.Task, m memo) (*task, bool) {
-	rep := r.definitions[cmp.Or(own.Definition, m.Definition)]
+	hash := cmp.Or(own.Definition, m.Definition)
+	rep := r.definitions[hash]
 	if rep == nil {
 		return nil, false
 	}
 	listener, _, ok := rep.Listener(own.Listener)
-	return &task{own: own, Runner: r, Task: Task{
+	return &task{own: own, Runner: r, stored: r.stored[hash], Task: Task{
 		ID: own.ID, Attempt: own.Attempt, Report: rep, Listener: listener, Memo: m.Memo, Before: own.Failure,
 	}}, ok
 }

@@ -56,6 +56,7 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		return t.store(ctx, columns, b, last)
 	})
 	out.pause = t.pause
+	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }
 	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
 	if r.o.Bounds[t.Listener.Source].Rate.Count > 0 {
 		t.RateLimit = t.waitForRate

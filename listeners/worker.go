@@ -157,16 +157,24 @@ func (w *worker) store(ctx context.Context) error {
 	return w.keep(ctx)
 }
 
-// chunk makes a chunk from the JSON of the columns.
+// chunk makes a chunk from the JSON of all columns of the listener. It has those that are stored.
 func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
-	columns := make([]dataset.Column, len(w.task.Listener.Columns))
+	all := make([]dataset.Column, len(w.task.Listener.Columns))
 	for i, name := range w.task.Listener.Columns {
-		columns[i] = dataset.Column{Name: name, Kind: w.task.Listener.Types[i]}
+		all[i] = dataset.Column{Name: name, Kind: w.task.Listener.Types[i]}
 	}
-	chunk := scripts.Chunk{Number: number, Columns: columns, Names: w.task.Listener.Columns, Fields: fields}
+	chunk := scripts.Chunk{Number: number}
+	var columns []dataset.Column
+	for i, keep := range w.task.stored.keeps(w.Listener, all) {
+		if keep {
+			columns, chunk.Names = append(columns, all[i]), append(chunk.Names, all[i].Name)
+			chunk.Fields = append(chunk.Fields, fields[i])
+		}
+	}
+	chunk.Columns = columns
 	if w.o.Limits.Compress {
 		var c dataset.Compressor
-		chunk.Fields = c.Fields(fields)
+		chunk.Fields = c.Fields(chunk.Fields)
 	}
 	return chunk
 }

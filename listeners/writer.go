@@ -15,11 +15,14 @@ type Writer struct {
 	spare   *dataset.Builder // nil before the first full chunk
 	flush   FlushFunc
 	columns []dataset.Column
-	storing chan error             // of the chunk that is being stored; nil: none is
-	pause   func() (resume func()) // it is called while the source waits
+	drops   []int // columns that are not stored
+	kept    []dataset.Column
+	keeps   func(columns []dataset.Column) []bool // nil: all
+	storing chan error                            // of the chunk that is being stored; nil: none is
+	pause   func() (resume func())                // it is called while the source waits
 }
 
-// FlushFunc stores what is in the builder: a chunk that is full, or the last one
+// FlushFunc stores what is in the builder, with the columns that are kept: a chunk that is full, or the last one
 // of the dataset, which may have no rows. One chunk is stored at a time, in their
 // order, and none behind one that was not. The builder is used again after it.
 type FlushFunc func(columns []dataset.Column, b *dataset.Builder, last bool) error
@@ -35,8 +38,18 @@ func (w *Writer) Columns(columns []dataset.Column) error {
 	if w.columns != nil {
 		return errors.New("Columns called twice")
 	}
-	w.columns = columns
-	w.builder = dataset.NewBuilder(columns)
+	w.columns, w.kept = columns, columns
+	if w.keeps != nil {
+		w.kept = nil
+		for i, keep := range w.keeps(columns) {
+			if keep {
+				w.kept = append(w.kept, columns[i])
+			} else {
+				w.drops = append(w.drops, i)
+			}
+		}
+	}
+	w.builder = dataset.NewBuilder(columns, w.drops...)
 	return nil
 }
 
@@ -62,13 +75,13 @@ func (w *Writer) EndRow() error {
 	}
 	full := w.builder
 	if w.builder = w.spare; w.builder == nil {
-		w.builder = dataset.NewBuilder(w.columns)
+		w.builder = dataset.NewBuilder(w.columns, w.drops...)
 	}
 	w.builder.Reset()
 	w.spare = full
 	storing := make(chan error, 1)
 	w.storing = storing
-	go func() { storing <- w.flush(w.columns, full, false) }()
+	go func() { storing <- w.flush(w.kept, full, false) }()
 	return nil
 }
 
@@ -92,7 +105,7 @@ func (w *Writer) Close() error {
 	if err := w.stored(); err != nil {
 		return err
 	}
-	return w.flush(w.columns, w.builder, true)
+	return w.flush(w.kept, w.builder, true)
 }
 
 // Stop waits until nothing is being stored any more. The Writer is not used after

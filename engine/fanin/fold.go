@@ -61,7 +61,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 	if err != nil {
 		return file{}, broken(err)
 	}
-	plan, err := m.plan(r, sets, w)
+	plan, err := Plan(r, sets, w.Parameters)
 	if err != nil {
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
@@ -71,37 +71,41 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
 		return file{}, ofSink(err)
 	}
-	if made.Made, made.matches, err = m.writeRows(ctx, r, plan, made.writer); err != nil {
+	budget := fold.Budget{
+		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
+	}
+	begun := func(columns [][]dataset.Column) (*format.File, error) {
+		return m.files.Begin(r, columns, sinkWriter{made.writer})
+	}
+	if made.Made, made.matches, err = Write(plan, budget, begun); err != nil {
 		made.writer.Abort()
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
 	return made, nil
 }
 
-// plan returns the plan of a report's fold.
-func (m *maker) plan(r *report.Report, sets map[string]fold.Dataset, w *work) (*fold.Plan, error) {
+// Plan returns the plan of a report's fold. parameters are those of the job's state: see report.Canonical.
+func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*fold.Plan, error) {
 	if r.Fold == "" {
 		return fold.NewPlan(r, sets)
 	}
-	parameters, err := r.Decode(w.Parameters)
+	values, err := r.Decode(parameters)
 	if err != nil {
 		return nil, err
 	}
-	return fold.NewSelect(r, sets, parameters)
+	return fold.NewSelect(r, sets, values)
 }
 
-// writeRows writes the rows of a plan.
-func (m *maker) writeRows(
-	ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer,
+// Write writes the rows of a plan into the file that begin begins for its columns.
+func Write(
+	plan *fold.Plan, budget fold.Budget, begin func(columns [][]dataset.Column) (*format.File, error),
 ) (format.Made, []fold.Match, error) {
-	out, err := m.files.Begin(r, plan.Columns(), sinkWriter{w})
+	out, err := begin(plan.Columns())
 	if err != nil {
 		return format.Made{}, nil, err
 	}
 	defer out.Abort()
-	matches, err := plan.Fold(out, fold.Budget{
-		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
-	})
+	matches, err := plan.Fold(out, budget)
 	if err != nil {
 		return format.Made{}, nil, err
 	}

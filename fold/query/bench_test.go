@@ -1,4 +1,4 @@
-package query
+package query_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
+	queries "github.com/fanfold/fanfold/fold/query"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -51,7 +52,7 @@ func numbers(rows int) *memory {
 // BenchmarkSelect runs queries over 200,000 rows.
 func BenchmarkSelect(b *testing.B) {
 	const rows = 200_000
-	sets := map[string]Dataset{"a": numbers(rows), "b": numbers(rows)}
+	sets := map[string]queries.Dataset{"a": numbers(rows), "b": numbers(rows)}
 	for name, text := range map[string]string{
 		"join":  "SELECT a.id, a.v, b.x FROM a JOIN b ON b.k = a.id",
 		"group": "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM a GROUP BY g",
@@ -65,7 +66,7 @@ func BenchmarkSelect(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					plan, err := New(q, sets, nil)
+					plan, err := queries.New(q, sets, nil)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -1,4 +1,4 @@
-package query
+package query_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
+	queries "github.com/fanfold/fanfold/fold/query"
 )
 
 // large are tables whose rows exceed a small budget, with keys that repeat and NULLs.
@@ -65,7 +66,7 @@ func TestSpills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := New(q, b.sets, nil)
+	plan, err := queries.New(q, b.sets, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package query
+package query_test
 
 import (
 	"database/sql"
@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
+	queries "github.com/fanfold/fanfold/fold/query"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/mysql"
@@ -25,7 +26,7 @@ type bench struct {
 	testing.TB
 	admin *sql.DB
 	conn  listeners.Connection
-	sets  map[string]Dataset
+	sets  map[string]queries.Dataset
 }
 
 // newBench returns a bench with the tables of statements.
@@ -39,7 +40,7 @@ func newBench(t testing.TB, statements ...string) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	b := &bench{TB: t, admin: admin, conn: conn, sets: map[string]Dataset{}}
+	b := &bench{TB: t, admin: admin, conn: conn, sets: map[string]queries.Dataset{}}
 	for _, s := range statements {
 		if _, err := admin.Exec(s); err != nil {
 			t.Fatalf("%s: %v", s, err)
@@ -135,7 +136,7 @@ func (b *bench) run(query string, budget int64) (columns []dataset.Column, rows 
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := New(q, b.sets, nil)
+	plan, err := queries.New(q, b.sets, nil)
 	if err != nil {
 		return nil, nil, err
 	}

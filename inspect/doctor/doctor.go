@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -24,7 +25,7 @@ type Options struct {
 // Examine checks everything that the configuration names. It writes and deletes one object in the
 // sink, one scratch file and a key on every Redis server, and loads the scripts. It changes nothing else.
 func Examine(ctx context.Context, o Options) (all Findings) {
-	d := &doctor{o, inspect.New(o.Options)}
+	d := &doctor{o, inspect.New(o.Options), map[*report.Listener][]dataset.Column{}}
 	for _, c := range checks {
 		if !slices.ContainsFunc(c.needs, func(name string) bool {
 			return all.Failed(strings.ReplaceAll(name, "{records}", o.Config.Records.Database))
@@ -38,7 +39,8 @@ func Examine(ctx context.Context, o Options) (all Findings) {
 // doctor is what checks ask.
 type doctor struct {
 	Options
-	in *inspect.Inspector
+	in      *inspect.Inspector
+	columns map[*report.Listener][]dataset.Column // of queries, if they are those of the configuration
 }
 
 // check is a row of the checks.
@@ -63,6 +65,7 @@ var checks = []check{
 	{"redis partitions", []string{"redis"}, some(checkPartitions)},
 	{"streams", []string{"redis"}, some(checkStreams)},
 	{"sources", nil, checkSources},
+	{"folds", nil, some(checkFolds)},
 	{"records", []string{database}, one(checkTable)},
 	{"records to be started", []string{database, "records"}, one(checkStartable)},
 	{"file column", []string{database, "records"}, one(checkFileColumn)},

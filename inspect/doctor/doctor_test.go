@@ -27,7 +27,7 @@ func on(t *testing.T, server *testenv.Redis) (*doctor, *redis.Client) {
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: testmain.Name(t) + ":"}})
 	o := inspect.Options{Scripts: scripts.Partitions{s}}
-	return &doctor{Options{Options: o}, inspect.New(o)}, client
+	return &doctor{Options{Options: o}, inspect.New(o), nil}, client
 }
 
 // TestServerNames are those of the answers to INFO server.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
@@ -21,6 +22,9 @@ type Database interface {
 	Server(ctx context.Context) (version string, clock time.Time, zone string, err error)
 	// Prepare lets the server parse a listener's query, without running it.
 	Prepare(ctx context.Context, l *report.Listener) error
+	// Columns returns the columns of the query of a report's listener, without running it; nil if the server cannot
+	// tell them.
+	Columns(ctx context.Context, r *report.Report, l *report.Listener) ([]dataset.Column, error)
 	// Collations returns the collations of columns of a listener's query, without running it: "binary" for numbers
 	// and times.
 	Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error)
@@ -117,6 +121,7 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 				fmt.Sprintf("correct the query of %s:%d, or allow the user of %s to SELECT there",
 					l.File, l.Line, d.title(source))))
 			if err == nil {
+				fs = append(fs, d.checkColumns(ctx, db, d.Config.Reports[name], l)...)
 				fs = append(fs, checkKeys(ctx, db, d.Config.Reports[name], l)...)
 			}
 		}

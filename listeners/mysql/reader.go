@@ -130,11 +130,24 @@ func (r *reader) write(row []driver.Value) error {
 }
 
 // describe takes the columns of the result.
-func (r *reader) describe(ctx context.Context, rows driver.Rows) error {
-	l := r.task.Listener
+func (r *reader) describe(ctx context.Context, rows driver.Rows) (err error) {
+	if r.columns, r.cells, err = columnsOf(rows, r.task.Listener); err != nil {
+		return err
+	}
+	if err := compareNames(r.task.Listener.Columns, rows.Columns()); err != nil {
+		return listeners.Permanent(err)
+	}
+	if err := r.source.collate(ctx, r.task.Listener, r.columns); err != nil {
+		return err
+	}
+	return r.out.Columns(r.columns)
+}
+
+// columnsOf returns the columns of a result.
+func columnsOf(rows driver.Rows, l *report.Listener) ([]dataset.Column, []cell, error) {
 	types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName)
 	if !ok {
-		return fmt.Errorf("rows of Go type %T do not say their types", rows)
+		return nil, nil, fmt.Errorf("rows of Go type %T do not say their types", rows)
 	}
 	names := slices.Clone(rows.Columns())
 	columns := make([]dataset.Column, len(names))
@@ -161,14 +174,7 @@ func (r *reader) describe(ctx context.Context, rows driver.Rows) error {
 			columns[i].Zerofill = zerosOf(rows, i)
 		}
 	}
-	if err := compareNames(l.Columns, names); err != nil {
-		return listeners.Permanent(err)
-	}
-	if err := r.source.collate(ctx, l, columns); err != nil {
-		return err
-	}
-	r.columns, r.cells = columns, cells
-	return r.out.Columns(columns)
+	return columns, cells, nil
 }
 
 func compareNames(want, got []string) error {

@@ -396,3 +396,68 @@ func TestDoctorOfACluster(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 }
+
+// TestDoctorOnColumns: doctor finds queries that give other columns than the configuration lists, and folds that the
+// types of the columns do not allow. It does not run the queries.
+func TestDoctorOnColumns(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  people:
+    parameters: {from: date, n: {type: integer, default: "1"}, tag: {type: string, list: true, default: [a]}}
+    listeners:
+      sound: {database: db, query: "SELECT id, :from AS since, SLEEP(100 + id) AS slept FROM people WHERE day > :from LIMIT :n;"}
+      named: {database: db, query: "SELECT * FROM people -- all", columns: [id, nam, day]}
+      turned: {database: db, query: "SELECT * FROM people WHERE name IN (:tag)", columns: [name, id, day]}
+      more: {database: db, query: "SELECT * FROM people WHERE id IN (:sound.id)", columns: [id, name]}
+      twice: {database: db, query: "SELECT * FROM people a JOIN people b", columns: [id, x]}
+    join: {key: id}
+    file: {columns: [id]}
+  zones:
+    listeners:
+      here: {database: db, query: "SELECT id, at FROM times"}
+      there: {database: berlin, query: "SELECT id, at FROM times"}
+      free: {kind: external, columns: [id]}
+    fold: |
+      SELECT id, at FROM here
+      UNION ALL SELECT t.id, t.at FROM there t
+      LEFT JOIN free f ON f.id = t.id
+  typed:
+    parameters: {least: decimal}
+    listeners:
+      here: {database: db, query: "SELECT id, at, :least AS least FROM times"}
+      there: {database: berlin, query: "SELECT id, at FROM times"}
+    fold: SELECT h.id, h.at, t.at AS other FROM here h JOIN there t ON t.id = h.id WHERE h.least > :least
+`, `databases: {db: {dsn: "{dsn}"}, berlin: {dsn: "{dsn}", time_zone: Europe/Berlin}}`)
+	s.Records.Exec("CREATE TABLE people (id INT, name VARCHAR(60), day DATE)")
+	s.Records.Exec("INSERT INTO people VALUES (1, 'a', '2024-02-29')")
+	s.Records.Exec("CREATE TABLE times (id INT, at DATETIME)")
+	out, code := s.fanfold("doctor", "-o", "json")
+	var all doctor.Findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil || code != exitFailure {
+		t.Fatal(err, code, out)
+	}
+	got := map[string]string{}
+	for _, f := range all {
+		if strings.HasPrefix(f.Check, "columns ") || strings.HasPrefix(f.Check, "fold ") {
+			got[f.Check] = f.Result + ": " + f.Detail + ". " + f.Hint
+		}
+	}
+	for check, words := range map[string][]string{
+		"columns people / named":  {"FAIL: the query gives no column nam.", `Did you mean "name"?`, "or write columns: [id, name, day] in ", "fanfold.yaml:11, or change the query"},
+		"columns people / turned": {"FAIL: the query gives the columns in another order: id, name, day.", "write columns: [id, name, day] in ", "fanfold.yaml:12,"},
+		"columns people / more":   {"FAIL: the query also gives day, which columns does not list.", "fanfold.yaml:13,"},
+		"columns people / twice":  {"FAIL: ", "Duplicate column name 'id'", "AS", "correct the query of ", "fanfold.yaml:14"},
+		"fold zones": {"FAIL: line 2, column 11 of the fold: a UNION of datetimes in two time zones in column at", "Convert one of them with CONVERT_TZ",
+			"correct the fold of report zones (", "fanfold.yaml:17), or the types in its queries"},
+	} {
+		for _, word := range words {
+			if !strings.Contains(got[check], word) {
+				t.Errorf("%s: no %q in %q", check, word, got[check])
+			}
+		}
+		delete(got, check)
+	}
+	if len(got) > 0 {
+		t.Errorf("more findings: %v", got)
+	}
+}

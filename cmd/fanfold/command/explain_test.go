@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,5 +53,89 @@ fold: limit 10, offset 0
 	}
 	if out, code := explain("payd"); code == exitOK {
 		t.Errorf("a report that does not exist: %s", out)
+	}
+}
+
+// TestExplainOfAJob: explain shows what a job found, from the manifest, and of a running job from Redis.
+func TestExplainOfAJob(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, `
+  folded:
+    retry: {retries: 0}
+    listeners:
+      numbers: {database: db, query: "SELECT seq AS id, seq % 3 AS mod3 FROM seq_1_to_3000"}
+      held: {after: numbers, database: db, query: "SELECT id, state FROM held"}
+      broken: {database: db, query: "SELECT id, missing FROM held", optional: true}
+    fold: SELECT n.mod3, COUNT(*) AS n FROM numbers n LEFT JOIN held h ON h.id = n.id LEFT JOIN broken b ON b.id = n.id GROUP BY n.mod3
+  joined:
+    listeners:
+      a: {database: db, query: "SELECT seq AS id FROM seq_1_to_10"}
+      b: {database: db, query: "SELECT seq AS id, 1 AS x FROM seq_8_to_20"}
+    join: {key: id}
+`, "limits: {shutdown_timeout: 1s}")
+	s.Records.Exec("CREATE TABLE held (id INT, state INT)")
+	if out, code := s.fanfold("explain", "folded", "--last"); code != exitNotFound || !strings.Contains(out, "no job of report folded has made a file") {
+		t.Errorf("%d %s", code, out)
+	}
+	s.Serve(s.File)
+	clean := func(args ...string) string {
+		t.Helper()
+		out, code := s.fanfold(append([]string{"explain"}, args...)...)
+		if code != exitOK {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+		out = regexp.MustCompile(` in [0-9.]+m?s`).ReplaceAllString(out, " in T")
+		return regexp.MustCompile(`(left out: ).*`).ReplaceAllString(out, "${1}E")
+	}
+	release := hold(s.Stack)
+	id := s.Records.Insert("folded", "")
+	s.Jobs.Push(id)
+	s.Eventually("the numbers are there", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
+		return err == nil && state.Tasks["numbers"].Done
+	})
+	running := clean("folded", "--job", id)
+	for _, want := range []string{"job: " + id + ", attempt 1, PROCESSING\n", "  numbers: done, 3000 rows, try 1\n", "  held: "} {
+		if !strings.Contains(running, want) {
+			t.Errorf("no %q in\n%s", want, running)
+		}
+	}
+	release()
+	s.Jobs.Wait(id)
+	joined := s.Records.Insert("joined", "")
+	s.Jobs.Push(joined)
+	s.Jobs.Wait(joined)
+	const folded = `stage 1: numbers, broken
+  numbers: 3,000 rows in T
+  broken: left out: E
+stage 2: held
+  held: 0 rows in T
+fold: read numbers as n
+fold: left join held as h on 1 keys
+fold: left join broken as b on 1 keys
+fold: group by 1 keys, 1 aggregates
+file: 3 rows, 32 bytes
+`
+	for _, args := range [][]string{{"folded", "--last"}, {"folded", "--job", id}} {
+		if diff := cmp.Diff("job: "+id+", attempt 1, PARTIAL\n"+folded, clean(args...)); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", args, diff)
+		}
+	}
+	want := "job: " + joined + `, attempt 1, SUCCESS
+stage 1: a, b
+  a: 10 rows in T
+  b: 13 rows in T; 10 rows match none of the first listener, and 7 rows of that match none of these
+fold: read a
+fold: inner join b on id
+file: 3 rows, 22 bytes
+`
+	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if out, code := s.fanfold("explain", "joined", "--job", id); code != exitUsage || !strings.Contains(out, "record "+id+" is of report folded: fanfold explain folded --job "+id) {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("explain", "joined", "--job", "999999"); code != exitNotFound {
+		t.Errorf("%d %s", code, out)
 	}
 }

@@ -123,18 +123,28 @@ func completionsOf(p report.Parameter, begin string) (words []string) {
 	return words
 }
 
-// parseParameters encodes texts such as tag=vip as the JSON object of a record's parameters. The error
-// lists every mistake with its remedy.
-func parseParameters(r *report.Report, given []string) ([]byte, error) {
+// parameterTexts returns the texts of parameters such as tag=vip, by name. The error lists those without a value.
+func parameterTexts(given []string) (map[string][]string, error) {
 	texts := map[string][]string{}
-	var wrong []string
+	var wrong []error
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
-			wrong = append(wrong, fmt.Sprintf("--param %s: no value: write --param NAME=VALUE", report.Shorten(text)))
+			wrong = append(wrong, fmt.Errorf("--param %s: no value: write --param NAME=VALUE", report.Shorten(text)))
 			continue
 		}
 		texts[name] = append(texts[name], value)
+	}
+	return texts, errors.Join(wrong...)
+}
+
+// parseParameters encodes texts such as tag=vip as the JSON object of a record's parameters. The error
+// lists every mistake with its remedy.
+func parseParameters(r *report.Report, given []string) ([]byte, error) {
+	var wrong []string
+	texts, err := parameterTexts(given)
+	if err != nil {
+		wrong = append(wrong, err.Error())
 	}
 	object, types := map[string]json.RawMessage{}, map[string]report.Parameter{}
 	for _, p := range r.Parameters {

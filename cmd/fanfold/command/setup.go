@@ -165,7 +165,10 @@ func newDoctor(f *flags) *cobra.Command {
 		Long: `Doctor tests everything that the configuration names. It writes and deletes one object in
 the sink and one scratch file, loads the scripts into Redis, and sets and deletes a key of its
 own on every Redis server. It changes nothing else. The exit code is 1 if a check
-fails.`,
+fails.
+
+Databases prepare the queries of the listeners, and do not run them. Doctor compares their
+columns with those of the configuration, and plans every fold with their types.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()

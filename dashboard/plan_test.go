@@ -1,0 +1,76 @@
+package dashboard
+
+import (
+	"bytes"
+	"html/template"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// planned is a report of two stages, whose second one uses a value of the first.
+func planned() *report.Report {
+	listener := func(name string, from *report.Ref) report.Listener {
+		return report.Listener{Name: name, Columns: []string{"id", "x"}, From: from}
+	}
+	scores := listener("a_long_schema_name.and_a_longer_table", nil)
+	scores.Optional = true
+	return &report.Report{Name: "paid", Stages: []report.Stage{
+		{Listeners: []report.Listener{listener("orders", nil), listener("ids", nil)}},
+		{Listeners: []report.Listener{listener("users", &report.Ref{Listener: "ids", Column: "id"}), scores, listener("<b>", nil)}},
+	}, Fold: "SELECT o.id, u.x FROM orders o JOIN users u ON u.id = o.id LEFT JOIN a_long_schema_name.and_a_longer_table s ON s.id = o.id"}
+}
+
+// TestPlan: a column has the listeners of a stage, and arrows show which values go where.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	p := newPlan(planned())
+	want := []planBox{
+		{X: 6, Y: 28, Name: "orders", Full: "orders", Class: "listener"}, {X: 6, Y: 72, Name: "ids", Full: "ids", Class: "listener"},
+		{X: 246, Y: 6, Name: "users", Full: "users", Class: "listener"},
+		{X: 246, Y: 50, Name: "…name.and_a_longer_table", Full: "a_long_schema_name.and_a_longer_table", Class: "optional"},
+		{X: 246, Y: 94, Name: "<b>", Full: "<b>", Class: "listener"},
+		{X: 486, Y: 50, Name: "fold", Full: "fold", Class: "fold"}, {X: 726, Y: 50, Name: "file", Full: "file", Class: "file"},
+	}
+	if diff := cmp.Diff(want, p.Boxes); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	from := map[string]string{}
+	for _, a := range p.Arrows {
+		start, _, _ := strings.Cut(a, "C")
+		from[start] += "+"
+	}
+	// From ids to users, from orders, users and the optional one to the fold, and from the fold to the file.
+	if diff := cmp.Diff(map[string]string{"M196 87": "+", "M196 43": "+", "M436 21": "+", "M436 65": "+", "M676 65": "+"}, from); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if p.Width != 922 || p.Height != 130 {
+		t.Errorf("%d × %d", p.Width, p.Height)
+	}
+	steps := []string{"read orders as o", "inner join users as u on 1 keys", "left join a_long_schema_name.and_a_longer_table as s on 1 keys"}
+	if diff := cmp.Diff(steps, p.Steps); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestPlanOnThePage: names are escaped, and the stages are also text.
+func TestPlanOnThePage(t *testing.T) {
+	t.Parallel()
+	r := planned()
+	d := &Dashboard{}
+	page := template.Must(d.template("reports").Clone())
+	var out bytes.Buffer
+	content := listPages{plans: plansOf(map[string]*report.Report{"paid": r})}
+	if err := page.ExecuteTemplate(&out, "content", view{Content: []definition{{Report: r, Name: "paid", Plan: content.plans["paid"]}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<svg width="922" height="130"`, `<title>&lt;b&gt;</title>`, `<rect x="246" y="94" width="190" height="30"`, `<text x="341" y="109">&lt;b&gt;</text>`,
+		`<g class="optional">`, `<li>orders, ids</li><li>users, a_long_schema_name.and_a_longer_table, &lt;b&gt;</li>`, `<li>inner join users as u on 1 keys</li>`, `aria-label="Stages of paid"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
+}

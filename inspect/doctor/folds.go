@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/report"
+)
+
+// checkColumns compares the columns of a query with those that the configuration lists. A job would fail.
+func (d *doctor) checkColumns(ctx context.Context, db Database, r *report.Report, l *report.Listener) Findings {
+	check := "columns " + r.Name + " / " + l.Name
+	columns, err := db.Columns(ctx, r, l)
+	if err != nil {
+		return Findings{newFinding(check, Fail, "", err, fmt.Sprintf("correct the query of %s:%d", l.File, l.Line))}
+	}
+	if columns == nil {
+		return nil
+	}
+	var given []string
+	for _, c := range columns {
+		given = append(given, c.Name)
+	}
+	if slices.Equal(given, l.Columns) {
+		d.columns[l] = columns
+		return nil
+	}
+	var missing, more []string
+	for _, name := range l.Columns {
+		if !slices.Contains(given, name) {
+			missing = append(missing, name)
+		}
+	}
+	for _, name := range given {
+		if !slices.Contains(l.Columns, name) {
+			more = append(more, name)
+		}
+	}
+	var detail, hint string
+	switch {
+	case missing != nil:
+		detail = fmt.Sprintf("the query gives no column %s", report.Listing(missing))
+		hint = report.DidYouMean(missing[0], given)
+	case more != nil:
+		detail = fmt.Sprintf("the query also gives %s, which columns does not list", report.Listing(more))
+	default:
+		detail = "the query gives the columns in another order: " + report.Listing(given)
+	}
+	if hint != "" {
+		hint += "; or "
+	}
+	hint += fmt.Sprintf("write columns: [%s] in %s:%d, or change the query", strings.Join(given, ", "), l.File, l.Line)
+	return Findings{newFinding(check, Fail, "", errors.New(detail), hint)}
+}
+
+// checkFolds plans the folds of the reports with the types that the queries give: package config, which has checked
+// them, does not know these.
+func checkFolds(_ context.Context, d *doctor) (fs Findings) {
+	planned := 0
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
+		r := d.Config.Reports[name]
+		sets, known, place := map[string]fold.Dataset{}, false, ""
+		for _, l := range r.Listeners() {
+			if place == "" {
+				place = fmt.Sprintf("%s:%d", l.File, r.Line)
+			}
+			if columns, ok := d.columns[l]; ok {
+				known, sets[l.Name] = true, fold.Typed(columns)
+			} else {
+				sets[l.Name] = fold.Empty(l)
+			}
+		}
+		if !known {
+			continue
+		}
+		planned++
+		var err error
+		if r.Fold == "" {
+			_, err = fold.NewPlan(r, sets)
+		} else {
+			_, err = fold.NewSelect(r, sets, nil)
+		}
+		if err != nil {
+			fs = append(fs, newFinding("fold "+name, Fail, "", err,
+				fmt.Sprintf("correct the fold of report %s (%s), or the types in its queries", name, place)))
+		}
+	}
+	if fs == nil {
+		return Findings{pass("folds", words.Count(planned, "report")+" can be planned with the types of the queries")}
+	}
+	return fs
+}

@@ -1,0 +1,75 @@
+package mysql
+
+import (
+	"context"
+	"strings"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// errDuplicateColumn is the error of a query that gives two columns of one name.
+const errDuplicateColumn = 1060
+
+// Columns returns the columns of the query of a report's listener, with the types that a job gets. The server derives
+// them without running the query. It returns nil if the server does not take the query as a derived table.
+func (s *Source) Columns(
+	ctx context.Context, r *report.Report, l *report.Listener,
+) (columns []dataset.Column, err error) {
+	text, args, err := dialect.QueryOf(l).Bind(func(name string) (any, bool) { return sample(r, name), true })
+	if err != nil {
+		return nil, listeners.Permanent(err)
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, explainLogin(ctx, l, err)
+	}
+	session := &session{source: s, listener: l, conn: conn} // without a transaction, because it reads nothing
+	defer session.close(ctx)
+	none := "SELECT * FROM (" + strings.TrimRight(text, "; \t\r\n") + "\n) AS fanfold WHERE 1 = 0"
+	err = conn.Raw(func(conn any) error {
+		rows, err := session.start(ctx, conn, none, args)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		columns, _, err = columnsOf(rows, l)
+		return err
+	})
+	switch {
+	case mysqldb.Answered(err, errDuplicateColumn):
+		return nil, explain(ctx, l, err)
+	case err != nil && ctx.Err() == nil:
+		return nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return columns, s.collate(ctx, l, columns)
+}
+
+// sample returns a value of a parameter's type, as a job binds it: a column that shows the parameter has that type.
+func sample(r *report.Report, name string) any {
+	for _, p := range r.Parameters {
+		if p.Name != name {
+			continue
+		}
+		switch p.Type {
+		case report.ParamInteger:
+			return int64(0)
+		case report.ParamBoolean:
+			return false
+		case report.ParamDecimal:
+			return "0"
+		case report.ParamDate:
+			return "2000-01-01"
+		case report.ParamDatetime:
+			return "2000-01-01 00:00:00"
+		}
+		return ""
+	}
+	return int64(0) // of another listener
+}
