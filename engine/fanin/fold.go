@@ -99,7 +99,7 @@ func (m *maker) writeRows(
 		return format.Made{}, nil, err
 	}
 	defer out.Abort()
-	matches, err := plan.Fold(out, fold.Budget{
+	matches, err := plan.Fold(ctx, out, fold.Budget{
 		Bytes: m.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	})
 	if err != nil {

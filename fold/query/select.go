@@ -18,6 +18,7 @@ type selecting struct {
 	scope  *expr.Scope
 	tables []*source
 	items  []parse.Item // without stars
+	where  []*expr.Expr // what is left of WHERE for joined rows
 }
 
 // source is a table of FROM.
@@ -27,7 +28,8 @@ type source struct {
 	of    *table       // nil: a query
 	from  int          // number of its first column
 	join  *join        // nil: the first
-	where []*expr.Expr // conditions that need it alone
+	keep  []parse.Expr // conditions that need it alone
+	where []*expr.Expr // the same
 }
 
 // selection plans a SELECT with its order and limit.
@@ -346,17 +348,20 @@ func (b *selecting) splitWhere() {
 	for _, c := range conjuncts(b.Where) {
 		if needs := b.needs(c); len(needs) == 1 && b.canFilter(needs[0]) {
 			t := b.tables[needs[0]]
-			scope := &expr.Scope{Columns: t.columns, Parameters: b.parameters}
-			t.where = append(t.where, must(expr.Compile(c, scope)))
+			t.keep, t.where = append(t.keep, c), append(t.where, must(expr.Compile(c, b.scopeOf(t))))
 			continue
 		}
-		if rest == nil {
-			rest = c
-		} else {
-			rest = &parse.Binary{Position: c.Pos(), Op: "AND", L: rest, R: c}
-		}
+		rest = and(rest, c)
 	}
 	b.Where = rest
+}
+
+// and returns both conditions; the first one may be nil.
+func and(a, b parse.Expr) parse.Expr {
+	if a == nil {
+		return b
+	}
+	return &parse.Binary{Position: b.Pos(), Op: "AND", L: a, R: b}
 }
 
 // canFilter tells whether a table can be filtered before the joins: no row has NULLs in its place.
@@ -370,12 +375,12 @@ func (b *selecting) canFilter(n int) bool {
 	return true
 }
 
-// filtered returns the output of a table that takes all of its rows, and passes on those that its conditions keep.
-func (b *selecting) filtered(t *source, to op.Output) op.Output {
-	for _, c := range slices.Backward(t.where) {
-		to = &op.Filter{To: to, Keep: truth(c)}
+// filtered returns an output that passes on the rows that fulfil all conditions.
+func filtered(all []*expr.Expr, to op.Output) op.Output {
+	if len(all) == 0 {
+		return to
 	}
-	return to
+	return &op.Filter{To: to, Keep: func(row op.Row) (bool, error) { return areTrue(all, row) }}
 }
 
 func (b *selecting) explainTable(t *source) {
@@ -385,7 +390,7 @@ func (b *selecting) explainTable(t *source) {
 	}
 	text := "read " + name
 	if t.join != nil {
-		text = fmt.Sprintf("%s join %s on %d keys", strings.ToLower(string(t.join.Kind)), name, len(t.join.left))
+		text = fmt.Sprintf("%s join %s on %d keys", strings.ToLower(string(t.join.Kind)), name, len(t.join.equal))
 		if t.join.rest != nil {
 			text += " and a condition"
 		}
@@ -398,9 +403,8 @@ func (b *selecting) explainTable(t *source) {
 
 // finish plans what follows the joins: WHERE, groups, HAVING, ORDER BY, the items, DISTINCT and LIMIT.
 func (b *selecting) finish(limit *parse.Limit) *node {
-	var where *expr.Expr
 	if b.Where != nil {
-		where = must(expr.Compile(b.Where, b.scope))
+		b.where = []*expr.Expr{must(expr.Compile(b.Where, b.scope))}
 		b.explain("filter")
 	}
 	g := b.grouping()
@@ -408,9 +412,9 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	if g != nil {
 		scope = g.scope
 	}
-	var having *expr.Expr
+	var having []*expr.Expr
 	if b.Having != nil {
-		having = must(expr.Compile(b.Having, scope))
+		having = []*expr.Expr{must(expr.Compile(b.Having, scope))}
 		b.explain("filter groups")
 	}
 	items, n := make([]*expr.Expr, len(b.items)), &node{}
@@ -431,20 +435,14 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	n.run = func(m *op.Memory, to op.Output) error {
 		to = limited(to, limit)
 		if b.Distinct {
-			to = distinct(m, sorted(m, to, keys, desc), n.columns)
+			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
 		}
 		to = op.NewProject(to, len(items), cells(items))
 		if !b.Distinct {
-			to = sorted(m, to, keys, desc)
+			to = sorted(m, to, keys, desc, limit)
 		}
-		if having != nil {
-			to = &op.Filter{To: to, Keep: truth(having)}
-		}
-		if g != nil {
+		if to = filtered(having, to); g != nil {
 			to = g.output(m, to)
-		}
-		if where != nil {
-			to = &op.Filter{To: to, Keep: truth(where)}
 		}
 		return b.runJoins(m, to)
 	}

@@ -1,52 +1,58 @@
-package fold
+package op
 
 import (
 	"encoding/binary"
 	"sync"
-
-	"github.com/fanfold/fanfold/dataset"
 )
 
 // splitParts is the number of parts that rows are partitioned into. Every part has a buffer of
 // blockBytes per side.
 const splitParts = 64
 
-// addSpilled joins the rows of an origin with sides that do not fit into memory. It numbers the
-// rows of the origin and indexes their keys. The rows of the sides that the index finds go to a
-// scratch file, partitioned by the number of the row that they match. Then it reads the rows of
-// the origin again, part by part, and joins them with the rows of the sides. So the rows of the
-// file are in order, and the scratch file is read once.
+// spillBytes is the minimum budget of a spilled join, even if others have used more of the budget. It is at most the
+// whole budget.
+const spillBytes = 4 << 20
+
+// addSpilled joins the rows of a segment with sides that do not fit into memory. It numbers the
+// rows and indexes their keys. The rows of the sides that the index finds go to the scratch file,
+// partitioned by the number of the row that they match. Then it reads the rows of the segment again,
+// part by part, and joins them with the rows of the sides. So the rows are in order, and the
+// scratch file is read once.
 //
-// If the index of an origin exceeds the budget, the origin is joined in several passes, and every
+// If the index of a segment exceeds the budget, the segment is joined in several passes, and every
 // pass reads the sides.
-func (f *folder) addSpilled(j *join) error {
+func (f *joining) addSpilled(w *worker) error {
 	for from := int64(0); ; {
-		x, to, rows, err := j.index(from)
+		indexes, to, rows, err := w.index(from)
 		if rows == 0 || err != nil {
 			return err
 		}
-		if j.parts, err = j.divide(x, rows); err != nil {
+		if w.parts, err = w.divide(indexes, rows); err != nil {
 			return err
 		}
-		if err := j.addChunks(from, to); err != nil {
+		err = w.addBlocks(from, to)
+		w.parts.close()
+		if err != nil {
 			return err
 		}
-		from, j.first = to, j.first+rows
+		from, w.first = to, w.first+rows
 	}
 }
 
 // partition holds the rows of the spilled sides that can match the rows of one pass.
 type partition struct {
-	j      *join
-	stored []storedPart // parts not yet in memory, in reverse order
-	end    int64        // number after those whose rows are in memory
-	last   *loaded      // loaded before those
+	*joining
+	stored    []storedPart // parts not yet in memory, in reverse order
+	spilled   []int        // tables
+	end       int64        // number after those whose rows are in memory
+	now, last *loaded      // loaded, and loaded before
 }
 
 // loaded holds the parts of the sides that some rows of the origin can match. Goroutines may use
 // it while the next one is loaded.
 type loaded struct {
-	parts []*part // by input; nil: not spilled
+	parts []*part // by table; nil: not spilled
+	bytes int64   // of the budget
 	users sync.WaitGroup
 }
 
@@ -66,19 +72,16 @@ func (l *loaded) end() {
 // origin.
 type storedPart struct {
 	from, to int64
-	runs     []*run // by input; nil: not spilled
+	runs     []*run // by table; nil: not spilled
 }
 
-// divide partitions the rows of the sides that the index finds.
-func (j *join) divide(x *index, rows int64) (*partition, error) {
-	p := &partition{j: j}
+// divide partitions the rows of the sides that the indexes find.
+func (w *worker) divide(indexes []*index, rows int64) (*partition, error) {
+	p := &partition{joining: w.joining, spilled: w.spilled(w.joining)}
 	parts := p.split(storedPart{from: 0, to: rows})
 	size := parts[0].to
-	for n := j.origin + 1; n < len(j.inputs); n++ {
-		if !j.sides[n].spilled {
-			continue
-		}
-		if err := p.partitionSide(n, x,
+	for _, n := range p.spilled {
+		if err := p.partitionSide(n, indexes[w.sides[n].Key],
 			func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
 			return nil, err
 		}
@@ -87,15 +90,38 @@ func (j *join) divide(x *index, rows int64) (*partition, error) {
 	return p, nil
 }
 
+// close frees the memory of the last parts.
+func (p *partition) close() {
+	for _, l := range []*loaded{p.last, p.now} {
+		p.release(l)
+	}
+}
+
+// release frees the memory of parts, when nothing uses them any more.
+func (p *partition) release(l *loaded) {
+	if l != nil {
+		l.users.Wait()
+		p.m.give(l.bytes)
+		l.bytes = 0
+	}
+}
+
 // partitionSide adds the rows of a side to the runs of their numbers. It looks up the rows of
-// several chunks in parallel, and adds them in order.
+// several blocks in parallel, and adds them in order.
 func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) error {
-	in, number, failed := p.j.inputs[n], int64(0), error(nil)
-	probers := newPool(func() *prober { return &prober{in, x, newKeyer(p.j.plan.comparisons), newBatch(0), nil} })
-	for c, err := range in.chunks(in.all, 0) {
+	s, number, failed := p.sides[n], int64(0), error(nil)
+	probers := newPool(func() *prober {
+		l := &prober{n: n, side: s, index: x, terms: p.Terms(), batch: newBatch(s.Cells, 1)}
+		l.key = []func(row Row) (Key, bool, error){func(row Row) (Key, bool, error) { return l.terms.Right(n, row) }}
+		return l
+	})
+	for b, err := range each(s.from, s.Columns, 0) {
 		first := number
-		if failed = err; failed != nil || !probers.do(func(l *prober, turn func() error) error {
-			if err := l.probe(c, first); err != nil {
+		if failed = err; failed == nil {
+			failed = p.m.ended()
+		}
+		if failed != nil || !probers.do(func(l *prober, turn func() error) error {
+			if err := l.probe(b, first); err != nil {
 				return err
 			}
 			if err := turn(); err != nil {
@@ -113,44 +139,55 @@ func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) 
 		}) {
 			break
 		}
-		number += int64(c.Rows())
+		number += int64(b.rows())
 	}
 	if err := probers.wait(); err != nil {
 		return err
 	}
-	if s := p.j.sides[n]; s.seen == nil {
-		if s.seen = newMarks(number); in.isOrigin(n) {
-			s.matched = newMarks(number)
-		}
+	if p.Count && s.seen == nil {
+		s.seen = newMarks(number)
+	}
+	if s.Kind.Right && s.matched == nil {
+		s.matched = newMarks(number)
 	}
 	return failed
 }
 
 // prober looks up rows of a side in an index.
 type prober struct {
-	in    *input
+	*side
+	n     int
 	index *index
-	keyer *keyer
+	terms Terms
 	batch *batch
+	key   []func(row Row) (Key, bool, error)
 	found []byte // records of the rows that the index finds, linked to the last of their numbers
 }
 
-// probe looks up the rows of a chunk. The first row has this number.
-func (l *prober) probe(c *dataset.Chunk, number int64) error {
+// probe looks up the rows of a block. The first row has this number.
+func (l *prober) probe(b block, number int64) error {
 	var last [batchRows]uint32
 	var r record
+	var keep func(i int, row Row) (bool, error)
+	if l.Filtered {
+		keep = func(_ int, row Row) (bool, error) { return l.terms.Keep(l.n, row) }
+	}
 	l.found = l.found[:0]
-	for from := 0; from < c.Rows(); from += batchRows {
-		l.batch.read(l.keyer, c, from, min(from+batchRows, c.Rows()), l.in.keys)
-		l.index.findAll(l.batch, &last)
-		for i, k := range l.batch.keys {
+	for from := 0; from < b.rows(); from += batchRows {
+		l.batch.read(b, from, min(from+batchRows, b.rows()), 0, keep, l.key)
+		if l.batch.err != nil {
+			return l.batch.err
+		}
+		keys := &l.batch.keys[0]
+		l.index.findAll(keys, &last)
+		for i, k := range keys.all {
 			if last[i] == 0 {
 				continue
 			}
 			r = binary.LittleEndian.AppendUint64(beginRecord(r[:0], k, true), uint64(number+int64(from+i)))
 			var err error
-			if r, err = endRecord(l.in.appendCells(r, c, from+i)); err != nil {
-				return l.in.failed(err)
+			if r, err = endRecord(appendCells(r, l.batch.row(i), l.Kept)); err != nil {
+				return l.failed(err)
 			}
 			r.setLink(last[i] - 1)
 			l.found = appendPadded(l.found, r)
@@ -161,15 +198,12 @@ func (l *prober) probe(c *dataset.Chunk, number int64) error {
 
 // split splits the range of a part into empty parts.
 func (p *partition) split(r storedPart) []storedPart {
-	j := p.j
 	var parts []storedPart
 	size := (r.to - r.from + splitParts - 1) / splitParts
 	for from := r.from; from < r.to; from += size {
-		part := storedPart{from: from, to: min(from+size, r.to), runs: make([]*run, len(j.inputs))}
-		for n := j.origin + 1; n < len(j.inputs); n++ {
-			if j.sides[n].spilled {
-				part.runs[n] = &run{scratch: j.scratch}
-			}
+		part := storedPart{from: from, to: min(from+size, r.to), runs: make([]*run, len(p.sides))}
+		for _, n := range p.spilled {
+			part.runs[n] = p.m.newRun()
 		}
 		parts = append(parts, part)
 	}
@@ -185,7 +219,7 @@ func (p *partition) push(parts []storedPart) {
 
 // load loads the rows that can match the row of this number. It returns the number of rows, from
 // this one on, whose matches are loaded.
-func (p *partition) load(number int64) (int64, error) {
+func (p *partition) load(w *worker, number int64) (int64, error) {
 	for number >= p.end {
 		next := p.stored[len(p.stored)-1]
 		p.stored = p.stored[:len(p.stored)-1]
@@ -200,14 +234,22 @@ func (p *partition) load(number int64) (int64, error) {
 		if err := p.loadSides(next); err != nil {
 			return 0, err
 		}
-		p.end = next.to
+		w.loaded, p.end = p.now, next.to
 	}
 	return p.end - number, nil
 }
 
 // share returns the budget of a loaded part: half of the memory, because the previous part may
 // still be in use.
-func (p *partition) share() int64 { return max(p.j.left, p.j.minBytes) / 2 }
+func (p *partition) share() int64 {
+	held := int64(0)
+	for _, l := range []*loaded{p.last, p.now} {
+		if l != nil {
+			held += l.bytes
+		}
+	}
+	return max(p.m.left.Load()+held, min(p.m.budget, spillBytes)) / 2
+}
 
 // fits tells whether the rows of a part fit into the budget.
 func (p *partition) fits(r storedPart) bool {
@@ -241,29 +283,29 @@ func (p *partition) splitAgain(r storedPart) ([]storedPart, error) {
 // loadSides reads the rows of a part into memory. If too many rows can match a single row, they
 // stay in the scratch file.
 func (p *partition) loadSides(r storedPart) error {
-	j, share := p.j, p.share()
+	share := p.share()
 	if !p.fits(r) {
 		share /= int64(len(r.runs))
 	}
-	if p.last != nil {
-		p.last.users.Wait()
-	}
-	p.last, j.loaded = j.loaded, &loaded{parts: make([]*part, len(r.runs))}
+	p.release(p.last)
+	p.last, p.now = p.now, &loaded{parts: make([]*part, len(r.runs))}
 	for n, run := range r.runs {
 		if run == nil {
 			continue
 		}
 		part := &part{from: r.from, run: run}
-		j.loaded.parts[n] = part
+		p.now.parts[n] = part
 		if run.bytes > share {
 			continue
 		}
 		var err error
-		if part.arena, err = run.load(j.sides[n].in); err != nil {
+		if part.arena, err = run.load(p.sides[n].Table); err != nil {
 			return err
 		}
 		part.run = nil
 		part.link(int(r.to - r.from))
+		p.now.bytes += part.arena.bytes + 4*(r.to-r.from)
 	}
+	p.m.give(-p.now.bytes)
 	return nil
 }

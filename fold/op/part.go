@@ -1,4 +1,4 @@
-package fold
+package op
 
 import "errors"
 
@@ -26,9 +26,9 @@ func (p *part) link(numbers int) {
 
 // findAll sets last to the last row of the number of every row of a batch, or to noRef if no row
 // has its key. The first row of the batch has this number.
-func (p *part) findAll(b *batch, number int64, last []uint32) error {
-	for i, k := range b.keys {
-		if last[i] = noRef; !b.hasKey[i] {
+func (p *part) findAll(keys *keys, number int64, last *[batchRows]uint32) error {
+	for i, k := range keys.all {
+		if last[i] = noRef; keys.is[i] != hasKey {
 			continue
 		}
 		if p.run == nil {
@@ -41,7 +41,7 @@ func (p *part) findAll(b *batch, number int64, last []uint32) error {
 				continue
 			}
 		}
-		if err := p.each(p.lastOf(number+int64(i)), k, func(record) error {
+		if err := p.each(p.lastOf(number+int64(i)), k, noStep, func(record) error {
 			last[i] = p.lastOf(number + int64(i))
 			return errStop
 		}); err != nil && err != errStop {
@@ -60,11 +60,11 @@ func (p *part) lastOf(number int64) uint32 {
 }
 
 // each calls f with the rows of a number that have a key, in order; last is the ref of the last
-// row of the number.
-func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
+// row of the number. step is called for other rows.
+func (p *part) each(last uint32, key Key, step func() error, f func(r record) error) error {
 	same := func(r record) error {
 		if !r.is(key) {
-			return nil
+			return step()
 		}
 		return f(r)
 	}
@@ -73,6 +73,8 @@ func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
 	}
 	return p.arena.ring(last, same)
 }
+
+func noStep() error { return nil }
 
 // errStop ends each.
 var errStop = errors.New("stop")
