@@ -1,10 +1,5 @@
 package op
 
-import (
-	"slices"
-	"unsafe"
-)
-
 // index finds the numbers of rows by their keys. It stores only 32 bits of the hash of a key, so
 // it can find a row of another key: the join compares the keys later.
 type index struct {
@@ -18,14 +13,6 @@ type index struct {
 // indexBytes is the minimum budget of an index: with a smaller one, the sides would be read many
 // times.
 const indexBytes = 1 << 20
-
-// indexRows returns the number of rows that an index of this size can hold.
-func indexRows(bytes int64) int64 { return bytes / int64(unsafe.Sizeof(slot{})) * 3 / 4 }
-
-// bytes returns the size of the index.
-func (x *index) bytes() int64 {
-	return int64(len(x.slots))*int64(unsafe.Sizeof(slot{})) + int64(len(x.before))*int64(unsafe.Sizeof(uint32(0)))
-}
 
 // addAll adds the rows of a batch that have a key. The first row of the batch has this number.
 func (x *index) addAll(keys *keys, number int64) {
@@ -102,8 +89,7 @@ func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
 					all[n] = &index{numbers: int(limit), slots: make(slots, slotsFor(int(limit)))}
 				}
 			}
-		case rows+int64(block.rows()) > limit,
-			slices.ContainsFunc(all, func(x *index) bool { return x != nil && x.bytes() > bytes }):
+		case rows+int64(block.rows()) > limit:
 			return all, to, rows, nil
 		}
 		for start := 0; start < block.rows() && !ended; start += batchRows {
@@ -123,7 +109,7 @@ func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
 
 // indexRows returns the number of rows that an index of this size has for the rest of the segment: at least a block.
 func (w *worker) indexRows(bytes, block int64) int64 {
-	rows := indexRows(bytes)
+	rows := bytes / 15 // four thirds of a slot, and the previous number
 	if all, _ := w.rows.size(); all > w.first {
 		rows = min(rows, all-w.first)
 	}
