@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/step"
 	"github.com/fanfold/fanfold/trace"
 )
 
@@ -102,6 +103,9 @@ func (m *maker) writeRows(
 	matches, err := plan.Fold(ctx, out, fold.Budget{
 		Bytes: m.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	})
+	if cause := context.Cause(ctx); err != nil && errors.Is(err, cause) {
+		return format.Made{}, nil, &step.Failure{Result: resultOf(cause)} // it is not the report's fault
+	}
 	if err != nil {
 		return format.Made{}, nil, err
 	}

@@ -5,6 +5,7 @@ package op
 type index struct {
 	slots   slots
 	before  []uint32 // by number: 1 + the previous number in its slot, or 0; nil: no slot has two
+	skips   []uint32 // by number: 1 + the previous number of its slot in an earlier part, or 0; see skipParts
 	numbers int      // maximum
 
 	touched uint32 // unused: it keeps the compiler from removing reads
@@ -51,6 +52,31 @@ func (x *index) findAll(keys *keys, last *[batchRows]uint32) {
 			last[i] = x.slots.find(hash, nil, k).last
 		}
 	}
+}
+
+// bytes returns the size of an index without its slots.
+func (x *index) bytes() int64 { return int64(len(x.before)) * 4 }
+
+// skipParts prepares skip for parts of this many numbers.
+func (x *index) skipParts(size uint32) {
+	if x.before == nil {
+		return
+	}
+	x.skips = make([]uint32, x.numbers)
+	for i, last := range x.before {
+		if last > 0 && (last-1)/size == uint32(i)/size {
+			last = x.skips[last-1]
+		}
+		x.skips[i] = last
+	}
+}
+
+// skip returns 1 + the last number of the key in an earlier part, or 0; last is a result of findAll or skip.
+func (x *index) skip(last uint32) uint32 {
+	if x.skips == nil {
+		return 0
+	}
+	return x.skips[last-1]
 }
 
 // next returns 1 + the previous number of the key, or 0; last is a result of findAll or next.
@@ -109,7 +135,7 @@ func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
 
 // indexRows returns the number of rows that an index of this size has for the rest of the segment: at least a block.
 func (w *worker) indexRows(bytes, block int64) int64 {
-	rows := bytes / 15 // four thirds of a slot, and the previous number
+	rows := bytes / 19 // four thirds of a slot, and two previous numbers
 	if all, _ := w.rows.size(); all > w.first {
 		rows = min(rows, all-w.first)
 	}

@@ -383,9 +383,7 @@ func (w *worker) addRows(b block, from, end int, number int64) error {
 	for from < end {
 		to := min(from+batchRows, end)
 		w.batch.read(b, from, to, w.base, keep, w.left)
-		if err := w.find(number + int64(from)); err != nil {
-			return err
-		}
+		w.find()
 		for w.i = range w.batch.rows() {
 			if err := w.addRow(); err != nil {
 				return err
@@ -410,20 +408,17 @@ func (w *worker) joins(terms Terms, number int64, row Row) (bool, error) {
 	return true, nil
 }
 
-// find looks up the keys of the batch. The first row of the batch has this number.
-func (w *worker) find(number int64) error {
+// find looks up the keys of the batch.
+func (w *worker) find() {
 	for n := w.from; n < w.cut; n++ {
 		switch s := w.sides[n]; {
 		case !w.isDirect(n):
 		case s.spilled:
-			if err := w.loaded.parts[n].findAll(&w.batch.keys[s.Key], number, &w.last[n]); err != nil {
-				return err
-			}
+			w.loaded.parts[n].findAll(&w.batch.keys[s.Key], &w.last[n])
 		default:
 			s.table.findAll(w.batch.keys[s.Key].all, w.batch.keys[s.Key].is, &w.last[n])
 		}
 	}
-	return nil
 }
 
 // addRow joins row i of the batch.
@@ -495,7 +490,7 @@ func (w *worker) product(n int) error {
 				found = found || ok
 			}
 		case s.spilled:
-			err = w.loaded.parts[n].each(last, key, w.step, func(r record) error {
+			err = w.loaded.parts[n].each(last, key, func(r record) error {
 				decodeCells(cells, s.Kept, r.cells())
 				ok, err := w.pair(n)
 				if found = found || ok; ok && s.Kind.Right {

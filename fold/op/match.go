@@ -23,7 +23,7 @@ func (w *worker) count(n int) error {
 			c.Matched += int64(len(s.merged.found))
 		}
 	case s.spilled:
-		if err := w.loaded.parts[n].each(last, w.batch.keys[s.Key].all[w.i], w.step, func(r record) error {
+		if err := w.loaded.parts[n].each(last, w.batch.keys[s.Key].all[w.i], func(r record) error {
 			if !s.seen.set(r.number()) {
 				return errStop
 			}

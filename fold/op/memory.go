@@ -25,12 +25,12 @@ func NewMemory(ctx context.Context, budget int64, create func() (Scratch, error)
 	return m
 }
 
-// minBytes is what an operator may hold even if others have used up the budget.
+// minBytes is what an operator may hold even if others have used up the budget. It is at most the whole budget.
 const minBytes = 256 << 10
 
 // take reserves bytes, of which an operator holds so many already. It returns false if the budget is used up.
 func (m *Memory) take(bytes, held int64) bool {
-	if bytes > m.left.Load() && held+bytes > minBytes {
+	if bytes > m.left.Load() && held+bytes > min(m.budget, minBytes) {
 		return false
 	}
 	m.left.Add(-bytes)

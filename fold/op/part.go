@@ -1,80 +1,100 @@
 package op
 
-import "errors"
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
 
-// part holds the rows of a side that can match a range of rows of the origin: in memory or, if
-// too many can match a single row, in the scratch file.
+// part holds the rows of a side that can match a range of rows of a segment: those of a frequent key in the scratch
+// file, all others in memory.
 type part struct {
-	from  int64
-	arena *arena
-	last  []uint32 // by number: ref of its last row; the rows of one number are a ring
-	run   *run
+	arena    *arena
+	table    *hashtable
+	frequent map[frequentKey]*run
 }
 
-// link links the rows of every number to a ring.
-func (p *part) link(numbers int) {
-	p.last = make([]uint32, numbers)
-	for i := range p.last {
-		p.last[i] = noRef
-	}
-	for ref, r := range p.arena.all {
-		last := &p.last[int64(r.link())-p.from]
-		p.arena.link(*last, ref)
-		*last = ref
-	}
+// frequentKey is a Key as a key of a map.
+type frequentKey struct {
+	word   uint64
+	text   string
+	isText bool
 }
 
-// findAll sets last to the last row of the number of every row of a batch, or to noRef if no row
-// has its key. The first row of the batch has this number.
-func (p *part) findAll(keys *keys, number int64, last *[batchRows]uint32) error {
+// frequentBytes is the size of the rows of a frequent key. They are read anew for every row that they match.
+const frequentBytes = pageBytes
+
+// inFile is the ref of the rows of a frequent key.
+const inFile = noRef - 1
+
+// findAll sets last to the last row of the key of every row of a batch, or to noRef if no row
+// has its key.
+func (p *part) findAll(keys *keys, last *[batchRows]uint32) {
+	p.table.findAll(keys.all, keys.is, last)
+	if len(p.frequent) == 0 {
+		return
+	}
 	for i, k := range keys.all {
-		if last[i] = noRef; keys.is[i] != hasKey {
-			continue
+		if last[i] == noRef && keys.is[i] == hasKey && p.run(k) != nil {
+			last[i] = inFile
 		}
-		if p.run == nil {
-			at := p.last[number-p.from+int64(i)]
-			if at == noRef {
-				continue
+	}
+}
+
+// run returns the rows of a frequent key, or nil.
+func (p *part) run(k Key) *run {
+	return p.frequent[frequentKey{k.word, string(k.text), k.text != nil}]
+}
+
+// each calls f with the rows of a key, in order, until an error; last is what findAll has found.
+func (p *part) each(last uint32, k Key, f func(r record) error) error {
+	if last == inFile {
+		return p.run(k).all(f)
+	}
+	return p.arena.ring(last, f)
+}
+
+// divideKeys moves the rows of the frequent keys in a run to runs of their own, and frees it. It returns the other
+// rows, which do not keep their order, but those of a key do.
+func (m *Memory) divideKeys(from *run) (others *run, frequent map[frequentKey]*run, err error) {
+	s, key := &sorter{m: m}, []byte(nil)
+	if err := from.all(func(r record) error {
+		key = append(binary.BigEndian.AppendUint64(key[:0], r.word()), r.text()...)
+		return s.add(key, func(dst []byte) []byte { return append(dst, r...) })
+	}); err != nil {
+		return nil, nil, err
+	}
+	from.free()
+	others, frequent = m.newRun(), map[frequentKey]*run{}
+	same, of := m.newRun(), Key{}
+	end := func() error {
+		if same.bytes >= frequentBytes {
+			frequent[frequentKey{of.word, string(of.text), of.text != nil}] = same
+			last := same
+			same = m.newRun()
+			return last.flush()
+		}
+		err := same.all(others.add)
+		same.free()
+		same = m.newRun()
+		return err
+	}
+	if err := s.each(func(r record) error {
+		next := record(r.row())
+		if same.rows > 0 && !next.is(of) {
+			if err := end(); err != nil {
+				return err
 			}
-			if p.arena.at(at).is(k) {
-				last[i] = at
-				continue
-			}
 		}
-		if err := p.each(p.lastOf(number+int64(i)), k, noStep, func(record) error {
-			last[i] = p.lastOf(number + int64(i))
-			return errStop
-		}); err != nil && err != errStop {
-			return err
+		if same.rows == 0 {
+			of = Key{next.word(), bytes.Clone(next.text())}
 		}
+		return same.add(next)
+	}); err != nil {
+		return nil, nil, err
 	}
-	return nil
+	return others, frequent, end()
 }
-
-// lastOf returns the ref of the last row of a number, or 0 if the rows are in the scratch file.
-func (p *part) lastOf(number int64) uint32 {
-	if p.run != nil {
-		return 0
-	}
-	return p.last[number-p.from]
-}
-
-// each calls f with the rows of a number that have a key, in order; last is the ref of the last
-// row of the number. step is called for other rows.
-func (p *part) each(last uint32, key Key, step func() error, f func(r record) error) error {
-	same := func(r record) error {
-		if !r.is(key) {
-			return step()
-		}
-		return f(r)
-	}
-	if p.run != nil {
-		return p.run.all(same)
-	}
-	return p.arena.ring(last, same)
-}
-
-func noStep() error { return nil }
 
 // errStop ends each.
 var errStop = errors.New("stop")

@@ -2,6 +2,8 @@ package op
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -15,7 +17,7 @@ const spillBytes = 4 << 20
 
 // addSpilled joins the rows of a segment with sides that do not fit into memory. It numbers the
 // rows and indexes their keys. The rows of the sides that the index finds go to the scratch file,
-// partitioned by the number of the row that they match. Then it reads the rows of the segment again,
+// once for each part of the numbers that has a row that they match. Then it reads the rows of the segment again,
 // part by part, and joins them with the rows of the sides. So the rows are in order, and the
 // scratch file is read once.
 //
@@ -42,8 +44,9 @@ func (f *joining) addSpilled(w *worker) error {
 // partition holds the rows of the spilled sides that can match the rows of one pass.
 type partition struct {
 	*joining
-	stored    []storedPart // parts not yet in memory, in reverse order
 	spilled   []int        // tables
+	indexes   []*index     // by number of the key: of their rows, without the slots
+	stored    []storedPart // parts not yet in memory, in reverse order
 	end       int64        // number after those whose rows are in memory
 	now, last *loaded      // loaded, and loaded before
 }
@@ -72,26 +75,43 @@ func (l *loaded) end() {
 // origin.
 type storedPart struct {
 	from, to int64
-	runs     []*run // by table; nil: not spilled
+	runs     []*run                 // by table; nil: not spilled
+	frequent []map[frequentKey]*run // by table: rows of frequent keys
 }
 
 // divide partitions the rows of the sides that the indexes find.
 func (w *worker) divide(indexes []*index, rows int64) (*partition, error) {
-	p := &partition{joining: w.joining, spilled: w.spilled(w.joining)}
-	parts := p.split(storedPart{from: 0, to: rows})
-	size := parts[0].to
+	p := &partition{joining: w.joining, spilled: w.spilled(w.joining), indexes: indexes}
+	parts := p.split(storedPart{from: 0, to: rows, frequent: make([]map[frequentKey]*run, len(p.sides))})
+	size := uint32(parts[0].to)
+	for _, x := range indexes {
+		if x != nil {
+			x.skipParts(size)
+		}
+	}
 	for _, n := range p.spilled {
 		if err := p.partitionSide(n, indexes[w.sides[n].Key],
-			func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
+			func(number uint32) *run { return parts[number/size].runs[n] }); err != nil {
 			return nil, err
+		}
+	}
+	for _, x := range indexes {
+		if x != nil {
+			x.slots, x.skips = nil, nil
+			p.m.give(-x.bytes())
 		}
 	}
 	p.push(parts)
 	return p, nil
 }
 
-// close frees the memory of the last parts.
+// close frees the memory of the last parts and of the indexes.
 func (p *partition) close() {
+	for _, x := range p.indexes {
+		if x != nil {
+			p.m.give(x.bytes())
+		}
+	}
 	for _, l := range []*loaded{p.last, p.now} {
 		p.release(l)
 	}
@@ -128,7 +148,7 @@ func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) 
 				return err
 			}
 			return eachRecord(l.found, func(r record) error {
-				for at := r.link() + 1; at != 0; at = x.next(at) {
+				for at := r.link() + 1; at != 0; at = x.skip(at) {
 					r.setLink(at - 1)
 					if err := to(at - 1).add(r); err != nil {
 						return err
@@ -201,7 +221,7 @@ func (p *partition) split(r storedPart) []storedPart {
 	var parts []storedPart
 	size := (r.to - r.from + splitParts - 1) / splitParts
 	for from := r.from; from < r.to; from += size {
-		part := storedPart{from: from, to: min(from+size, r.to), runs: make([]*run, len(p.sides))}
+		part := storedPart{from: from, to: min(from+size, r.to), runs: make([]*run, len(p.sides)), frequent: r.frequent}
 		for _, n := range p.spilled {
 			part.runs[n] = p.m.newRun()
 		}
@@ -223,6 +243,12 @@ func (p *partition) load(w *worker, number int64) (int64, error) {
 	for number >= p.end {
 		next := p.stored[len(p.stored)-1]
 		p.stored = p.stored[:len(p.stored)-1]
+		if !p.fits(next) {
+			var err error
+			if next, err = p.divideKeys(next); err != nil {
+				return 0, err
+			}
+		}
 		if !p.fits(next) && next.to-next.from > 1 {
 			parts, err := p.splitAgain(next)
 			if err != nil {
@@ -256,55 +282,70 @@ func (p *partition) fits(r storedPart) bool {
 	bytes := int64(0)
 	for _, run := range r.runs {
 		if run != nil {
-			bytes += run.bytes + 4*(r.to-r.from)
+			bytes += run.bytes + tableBytes(run.rows)
 		}
 	}
 	return bytes <= p.share()
+}
+
+// divideKeys takes the rows of frequent keys out of a part that has many more rows than it has numbers: to split it
+// would only copy them.
+func (p *partition) divideKeys(r storedPart) (storedPart, error) {
+	r.frequent = slices.Clone(r.frequent)
+	for _, n := range p.spilled {
+		if int64(r.runs[n].rows) <= 4*(r.to-r.from) {
+			continue
+		}
+		others, frequent, err := p.m.divideKeys(r.runs[n])
+		if err != nil {
+			return r, err
+		}
+		maps.Copy(frequent, r.frequent[n])
+		r.runs[n], r.frequent[n] = others, frequent
+	}
+	return r, nil
 }
 
 // splitAgain partitions the rows of a part once more.
 func (p *partition) splitAgain(r storedPart) ([]storedPart, error) {
 	parts := p.split(r)
 	size := parts[0].to - parts[0].from
-	for n, from := range r.runs {
-		if from == nil {
-			continue
-		}
+	for _, n := range p.spilled {
+		from, x := r.runs[n], p.indexes[p.sides[n].Key]
 		if err := from.all(func(next record) error {
-			return parts[(int64(next.link())-r.from)/size].runs[n].add(next)
+			last := int64(-1)
+			for at := next.link() + 1; at != 0 && int64(at) > r.from; at = x.next(at) {
+				part := (int64(at-1) - r.from) / size
+				if part == last {
+					continue
+				}
+				last = part
+				next.setLink(at - 1)
+				if err := parts[part].runs[n].add(next); err != nil {
+					return err
+				}
+			}
+			return nil
 		}); err != nil {
 			return nil, err
 		}
 		from.free()
 	}
-	return parts, nil
+	return parts, p.m.ended()
 }
 
-// loadSides reads the rows of a part into memory. If too many rows can match a single row, they
-// stay in the scratch file.
-func (p *partition) loadSides(r storedPart) error {
-	share := p.share()
-	if !p.fits(r) {
-		share /= int64(len(r.runs))
-	}
+// loadSides reads the rows of a part into memory, except those of frequent keys.
+func (p *partition) loadSides(r storedPart) (err error) {
 	p.release(p.last)
 	p.last, p.now = p.now, &loaded{parts: make([]*part, len(r.runs))}
-	for n, run := range r.runs {
-		if run == nil {
-			continue
-		}
-		part := &part{from: r.from, run: run}
-		p.now.parts[n] = part
-		if run.bytes > share {
-			continue
-		}
-		var err error
-		if part.arena, err = run.load(p.sides[n].Table); err != nil {
+	for _, n := range p.spilled {
+		part := &part{frequent: r.frequent[n]}
+		if part.arena, err = r.runs[n].load(p.sides[n].Table); err != nil {
 			return err
 		}
-		part.run = nil
-		part.link(int(r.to - r.from))
-		p.now.bytes += part.arena.bytes + 4*(r.to-r.from)
+		part.table = newHashtable(part.arena)
+		p.now.parts[n] = part
+		p.now.bytes += part.arena.used()
 	}
 	p.m.give(-p.now.bytes)
 	return nil

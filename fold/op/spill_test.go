@@ -75,37 +75,48 @@ func TestSpillBegins(t *testing.T) {
 }
 
 // TestPartComparesKeys checks that a part compares keys: an index stores only a part of their hash,
-// so it can link rows of other keys to the number of a row.
+// so it can link rows of other keys to the number of a row. Rows of frequent keys stay in the scratch file.
 func TestPartComparesKeys(t *testing.T) {
 	t.Parallel()
+	m := NewMemory(t.Context(), 0, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+	defer m.Close()
 	all := []Key{{word: 1}, {word: 2}, textKey("a"), textKey("b"), {word: 3}, textKey("c")}
-	for _, stored := range []bool{false, true} {
-		p := &part{from: 7, arena: &arena{}}
-		p.run = &run{scratch: &scratch{}}
+	from := m.newRun()
+	for range frequentBytes / 64 {
 		for i, k := range all[:4] {
-			r, err := endRecord(append(beginRecord(nil, k, true), byte(i)))
-			r.setLink(7)
-			if err := errors.Join(err, p.arena.add(r), p.run.add(r)); err != nil {
+			size := 1
+			if i%2 == 0 {
+				size = 100
+			}
+			r, err := endRecord(append(beginRecord(nil, k, true), make([]byte, size)...))
+			r.row()[0] = byte(i)
+			if err := errors.Join(err, from.add(r)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !stored {
-			p.run = nil
-			p.link(1)
-		}
-		for i, k := range all {
-			last, found := [batchRows]uint32{}, -1
-			if err := p.findAll(&keys{all: []Key{k}, is: []keyIs{hasKey}}, 7, &last); err != nil {
+	}
+	others, frequent, err := m.divideKeys(from)
+	if err != nil || len(frequent) != 2 {
+		t.Fatal(len(frequent), err)
+	}
+	p := &part{frequent: frequent}
+	if p.arena, err = others.load(&Table{}); err != nil {
+		t.Fatal(err)
+	}
+	p.table = newHashtable(p.arena)
+	for i, k := range all {
+		last, found := [batchRows]uint32{}, map[int]int{}
+		p.findAll(&keys{all: []Key{k}, is: []keyIs{hasKey}}, &last)
+		if last[0] != noRef {
+			if err := p.each(last[0], k, func(r record) error { found[int(r.row()[0])]++; return nil }); err != nil {
 				t.Fatal(err)
 			}
-			if last[0] != noRef {
-				if err := p.each(last[0], k, noStep, func(r record) error { found = int(r.row()[0]); return nil }); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want := i; i < 4 && found != want || i >= 4 && found != -1 {
-				t.Errorf("in the scratch file %v: key %d finds %d", stored, i, found)
-			}
+		}
+		if i < 4 && (len(found) != 1 || found[i] != frequentBytes/64) || i >= 4 && len(found) > 0 {
+			t.Errorf("key %d finds %v", i, found)
+		}
+		if inside := last[0] == inFile; inside != (i == 0 || i == 2) {
+			t.Errorf("key %d is in the scratch file: %v", i, inside)
 		}
 	}
 }
@@ -113,20 +124,21 @@ func TestPartComparesKeys(t *testing.T) {
 // TestPartsThatFit checks that a part is loaded if it needs at most half of the memory.
 func TestPartsThatFit(t *testing.T) {
 	t.Parallel()
-	const bytes, numbers = 24_000, 10
+	const bytes, numbers, rows = 24_000, 10, 300
+	table := tableBytes(rows)
 	for name, test := range map[string]struct {
 		left, minBytes int64
 		fits           bool
 	}{
-		"all":                   {2 * (bytes + 4*numbers), 0, true},
-		"without the refs":      {2*(bytes+4*numbers) - 1, 0, false},
-		"what others have left": {0, 2 * (bytes + 4*numbers), true},
+		"all":                   {2 * (bytes + table), 0, true},
+		"without the table":     {2*(bytes+table) - 1, 0, false},
+		"what others have left": {0, 2 * (bytes + table), true},
 	} {
 		m := NewMemory(t.Context(), test.minBytes+1, nil)
 		m.budget = test.minBytes
 		m.left.Store(test.left)
 		p := &partition{joining: &joining{m: m}}
-		if fits := p.fits(storedPart{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
+		if fits := p.fits(storedPart{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes, rows: rows}}}); fits != test.fits {
 			t.Errorf("%s: %t", name, fits)
 		}
 	}

@@ -190,7 +190,29 @@ func (b naming) qualifyAll() {
 		}
 	}
 	if b.Having != nil {
+		b.checkHaving(b.Having)
 		b.Having = b.withAliases(b.Having, false)
+	}
+}
+
+// checkHaving refuses columns that are neither selected nor grouped, which have no value when groups are filtered.
+func (b naming) checkHaving(e parse.Expr) {
+	if call, ok := e.(*parse.Call); ok && expr.IsAggregate(call) {
+		return
+	}
+	c, ok := e.(*parse.Column)
+	if _, isAlias := b.alias(e); ok && !isAlias {
+		i := must(b.scope.Find(c))
+		if !b.isGrouped(c) && !slices.ContainsFunc(b.items, func(item parse.Item) bool {
+			selected, ok := item.X.(*parse.Column)
+			return ok && must(b.scope.Find(selected)) == i
+		}) {
+			refuse(c.Position, fmt.Sprintf("HAVING uses %s, which is neither selected nor in GROUP BY", c.Name),
+				"Write the condition in WHERE, or select the column")
+		}
+	}
+	for _, x := range parse.Children(e) {
+		b.checkHaving(x)
 	}
 }
 
