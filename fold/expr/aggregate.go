@@ -63,7 +63,9 @@ func CompileAggregate(c *parse.Call, s *Scope) (a *Aggregate, err error) {
 
 // distinct gives an aggregate every combination of values once.
 func distinct(a *Aggregate, args []*Expr) *Aggregate {
-	return &Aggregate{a.Type, func() State { return &Distinct{State: a.New(), args: args, seen: map[string]struct{}{}} }}
+	return &Aggregate{a.Type, func() State {
+		return &Distinct{State: a.New(), args: args, seen: map[string]struct{}{}}
+	}}
 }
 
 // Distinct is a State that takes every combination of values once.

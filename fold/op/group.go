@@ -4,8 +4,8 @@ import "encoding/binary"
 
 // State is what is known of the rows of a group.
 type State interface {
-	// Add adds a row of the group. If later is not nil, the state must not remember further values: it passes those that
-	// it does not know to later, by the number of what remembers them.
+	// Add adds a row of the group. If later is not nil, the state must not remember further values: it passes those
+	// that it does not know to later, by the number of what remembers them.
 	Add(row Row, later func(part int, value []byte) error) error
 	// AddLater adds a row that Add has passed to later. It is called once for every value, in the order of the rows.
 	AddLater(part int, row Row) error
@@ -199,7 +199,8 @@ func (g *Group) endParts(emit func(first int64, row Row) error) error {
 		if part == nil {
 			continue
 		}
-		sub := &Group{m: g.m, key: g.key, state: g.state, groups: map[string]*group{}, depth: g.depth + 1, cells: g.cells}
+		sub := NewGroup(g.m, nil, g.key, g.state)
+		sub.depth, sub.cells = g.depth+1, g.cells
 		if err := part.flush(); err != nil {
 			return err
 		}
@@ -271,8 +272,10 @@ func (d *Distinct) addKeyed(row Row) error {
 		return d.to.Add(row)
 	}
 	if d.further == nil {
-		d.further = NewGroup(d.m, d.to, func(dst []byte, _ Row) ([]byte, error) { return append(dst, d.buffer...), nil },
-			func(first Row) State { return &firstRow{row: appendRow(nil, first), cells: len(first)} })
+		key := func(dst []byte, _ Row) ([]byte, error) { return append(dst, d.buffer...), nil }
+		d.further = NewGroup(d.m, d.to, key, func(first Row) State {
+			return &firstRow{row: appendRow(nil, first), cells: len(first)}
+		})
 	}
 	return d.further.Add(row)
 }

@@ -90,10 +90,10 @@ func (x *index) next(last uint32) uint32 {
 // index builds the indexes of the rows of a segment by the keys of its spilled tables, from a block on, for as many
 // blocks as fit into the budget. It returns them by the number of the key, with the number of the next block and of
 // rows. Errors of the terms are not returned: they come again when the rows are joined.
-func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
+func (g *segment) index(w *worker, from int64) (all []*index, to, rows int64, err error) {
 	all = make([]*index, w.keys)
 	left, numbers := make([]func(row Row) (Key, bool, error), w.keys), 0
-	for _, n := range w.spilled(w.joining) {
+	for _, n := range g.spilled(w.joining) {
 		if key := w.sides[n].Key; left[key] == nil {
 			left[key] = w.left[key]
 			numbers++
@@ -101,15 +101,15 @@ func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
 	}
 	bytes := max(w.m.free(spillBytes), min(w.m.budget, indexBytes/16)*16) / int64(numbers)
 	limit, ended := int64(0), false
-	b := newBatch(w.at[w.from], w.keys)
-	keep := func(i int, row Row) (bool, error) { return w.joins(w.terms, rows+int64(i), row) }
+	b := newBatch(w.at[g.from], w.keys)
+	keep := func(i int, row Row) (bool, error) { return g.joins(w.terms, rows+int64(i), row) }
 	to = from
-	for block, err := range each(w.rows, w.sides[w.origin].KeyColumns, from) {
+	for block, err := range each(g.rows, w.sides[g.origin].KeyColumns, from) {
 		switch {
 		case err != nil:
 			return nil, 0, 0, err
 		case rows == 0:
-			limit = w.indexRows(bytes, int64(block.rows()))
+			limit = g.indexRows(bytes, int64(block.rows()))
 			for n := range all {
 				if left[n] != nil {
 					all[n] = &index{numbers: int(limit), slots: make(slots, slotsFor(int(limit)))}
@@ -119,7 +119,7 @@ func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
 			return all, to, rows, nil
 		}
 		for start := 0; start < block.rows() && !ended; start += batchRows {
-			b.read(block, start, min(start+batchRows, block.rows()), w.base, keep, left)
+			b.read(block, start, min(start+batchRows, block.rows()), g.base, keep, left)
 			for n, x := range all {
 				if x != nil {
 					x.addAll(&b.keys[n], rows+int64(start))
@@ -134,10 +134,10 @@ func (w *worker) index(from int64) (all []*index, to, rows int64, err error) {
 }
 
 // indexRows returns the number of rows that an index of this size has for the rest of the segment: at least a block.
-func (w *worker) indexRows(bytes, block int64) int64 {
+func (g *segment) indexRows(bytes, block int64) int64 {
 	rows := bytes / 19 // four thirds of a slot, and two previous numbers
-	if all, _ := w.rows.size(); all > w.first {
-		rows = min(rows, all-w.first)
+	if all, _ := g.rows.size(); all > g.first {
+		rows = min(rows, all-g.first)
 	}
 	return max(rows, block)
 }

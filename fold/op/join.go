@@ -319,7 +319,7 @@ func (w *worker) addBlocks(from, to int64) (err error) {
 		}()
 	}
 	number := int64(0)
-	for b, err := range each(g.rows, w.columns(), from) {
+	for b, err := range each(g.rows, w.sides[g.origin].Columns, from) {
 		if err != nil {
 			return err
 		}
@@ -333,9 +333,6 @@ func (w *worker) addBlocks(from, to int64) (err error) {
 	}
 	return nil
 }
-
-// columns returns those to read of a dataset.
-func (w *worker) columns() []int { return w.sides[w.origin].Columns }
 
 // addBlock joins the rows of a block. The first row has this number. False means that the pool
 // has failed.
@@ -398,12 +395,12 @@ func (w *worker) addRows(b block, from, end int, number int64) error {
 }
 
 // joins tells whether a row of the segment is joined.
-func (w *worker) joins(terms Terms, number int64, row Row) (bool, error) {
+func (g *segment) joins(terms Terms, number int64, row Row) (bool, error) {
 	switch {
-	case w.skip.has(w.first + number):
+	case g.skip.has(g.first + number):
 		return false, nil
-	case w.keep:
-		return terms.Keep(w.origin, row[w.base:])
+	case g.keep:
+		return terms.Keep(g.origin, row[g.base:])
 	}
 	return true, nil
 }

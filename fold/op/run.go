@@ -13,7 +13,8 @@ type Scratch interface {
 	io.Closer
 }
 
-// scratch is a file that is created with the first write. The space of what is not needed any more is used again. Its methods are safe for concurrent use.
+// scratch is a file that is created with the first write. The space of what is not needed any more is used again. Its
+// methods are safe for concurrent use.
 type scratch struct {
 	create func() (Scratch, error)
 	mutex  sync.Mutex // of all below

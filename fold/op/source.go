@@ -72,7 +72,8 @@ func recordedRun(r *run, columns []int) *recorded {
 }
 
 func recordedArena(a *arena, columns []int) *recorded {
-	return &recorded{columns, int64(a.rows), int64(len(a.blocks)), func(n int64) ([]byte, error) { return a.blocks[n], nil }}
+	block := func(n int64) ([]byte, error) { return a.blocks[n], nil }
+	return &recorded{columns, int64(a.rows), int64(len(a.blocks)), block}
 }
 
 func (s *recorded) size() (rows, blocks int64) { return s.rows, s.blocks }

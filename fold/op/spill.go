@@ -25,11 +25,11 @@ const spillBytes = 4 << 20
 // pass reads the sides.
 func (f *joining) addSpilled(w *worker) error {
 	for from := int64(0); ; {
-		indexes, to, rows, err := w.index(from)
+		indexes, to, rows, err := w.segment.index(w, from)
 		if rows == 0 || err != nil {
 			return err
 		}
-		if w.parts, err = w.divide(indexes, rows); err != nil {
+		if w.parts, err = newPartition(w, indexes, rows); err != nil {
 			return err
 		}
 		err = w.addBlocks(from, to)
@@ -79,8 +79,8 @@ type storedPart struct {
 	frequent []map[frequentKey]*run // by table: rows of frequent keys
 }
 
-// divide partitions the rows of the sides that the indexes find.
-func (w *worker) divide(indexes []*index, rows int64) (*partition, error) {
+// newPartition partitions the rows of the sides that the indexes find.
+func newPartition(w *worker, indexes []*index, rows int64) (*partition, error) {
 	p := &partition{joining: w.joining, spilled: w.spilled(w.joining), indexes: indexes}
 	parts := p.split(storedPart{from: 0, to: rows, frequent: make([]map[frequentKey]*run, len(p.sides))})
 	size := uint32(parts[0].to)

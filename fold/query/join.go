@@ -30,7 +30,7 @@ func (b *selecting) prepareJoin(t *source) {
 	for _, c := range conjuncts(t.join.On) {
 		l, r, ok := b.sides(c, number)
 		if ok {
-			left, right := must(expr.Compile(l, b.joined(number))), must(expr.Compile(r, b.scopeOf(t)))
+			left, right := must(expr.Compile(l, b.scopeBefore(number))), must(expr.Compile(r, b.scopeOf(t)))
 			t.join.equal = append(t.join.equal, equality{l, r, value.Common(left.Type.Kind, right.Type.Kind)})
 			t.join.needs = max(t.join.needs, slices.Max(b.needs(l)))
 			continue
@@ -47,12 +47,12 @@ func (b *selecting) prepareJoin(t *source) {
 			"Write ON a.column = b.column")
 	}
 	if t.join.rest != nil {
-		must(expr.Compile(t.join.rest, b.joined(number+1)))
+		must(expr.Compile(t.join.rest, b.scopeBefore(number+1)))
 	}
 }
 
-// joined returns the scope of the rows of the first tables.
-func (b *selecting) joined(tables int) *expr.Scope {
+// scopeBefore returns the scope of the rows of the first tables.
+func (b *selecting) scopeBefore(tables int) *expr.Scope {
 	last := b.tables[tables-1]
 	return &expr.Scope{Columns: b.scope.Columns[:last.from+len(last.columns)], Parameters: b.parameters}
 }
@@ -83,8 +83,11 @@ func before(tables []int, n int) bool {
 	return len(tables) > 0 && slices.Max(tables) < n
 }
 
-// runJoins reads all tables, and passes the joined rows on that WHERE keeps.
-func (b *selecting) runJoins(m *op.Memory, to op.Output) error {
+// joined runs the joins of a SELECT.
+type joined struct{ *selecting }
+
+// run reads all tables, and passes the joined rows on that WHERE keeps.
+func (b joined) run(m *op.Memory, to op.Output) error {
 	if first := b.tables[0]; len(b.tables) == 1 && first.of == nil {
 		return first.run(m, filtered(append(first.where, b.where...), to))
 	}
@@ -99,7 +102,7 @@ func (b *selecting) runJoins(m *op.Memory, to op.Output) error {
 }
 
 // tableOf returns a table of FROM for a join.
-func (b *selecting) tableOf(m *op.Memory, n int, t *source) *op.Table {
+func (b joined) tableOf(m *op.Memory, n int, t *source) *op.Table {
 	of := &op.Table{Cells: len(t.columns), Key: max(0, n-1), CanFail: len(t.where) > 0}
 	if t.of != nil {
 		of.Name, of.Set, of.Filtered = t.of.listener, t.of.set, len(t.where) > 0
@@ -122,7 +125,7 @@ func (b *selecting) tableOf(m *op.Memory, n int, t *source) *op.Table {
 	of.Needs, of.Conditional = t.join.needs, t.join.rest != nil
 	for _, e := range t.join.equal {
 		right, isColumn := must(expr.Compile(e.right, b.scopeOf(t))).Column()
-		left, isLeft := must(expr.Compile(e.left, b.joined(n))).Column()
+		left, isLeft := must(expr.Compile(e.left, b.scopeBefore(n))).Column()
 		of.CanFail = of.CanFail || !isColumn
 		if len(t.join.equal) == 1 && isColumn && isLeft && e.kind == value.Integer && of.Needs == 0 {
 			of.Sorted = &[2]int{left, right}
@@ -132,26 +135,20 @@ func (b *selecting) tableOf(m *op.Memory, n int, t *source) *op.Table {
 }
 
 // keyColumns returns the columns of a table that its filter and the keys of joins use.
-func (b *selecting) keyColumns(t *source) []int {
+func (b joined) keyColumns(t *source) []int {
 	var all []int
-	var add func(e parse.Expr)
-	add = func(e parse.Expr) {
-		if c, ok := e.(*parse.Column); ok {
-			if i := must(b.scope.Find(c)) - t.from; i >= 0 && i < len(t.columns) && !slices.Contains(all, i) {
-				all = append(all, i)
-			}
-		}
-		for _, x := range parse.Children(e) {
-			add(x)
+	add := func(c *parse.Column) {
+		if i := must(b.scope.Find(c)) - t.from; i >= 0 && i < len(t.columns) && !slices.Contains(all, i) {
+			all = append(all, i)
 		}
 	}
 	for _, c := range t.keep {
-		add(c)
+		parse.Columns(c, add)
 	}
 	for _, other := range b.tables[1:] {
 		for _, e := range other.join.equal {
-			add(e.left)
-			add(e.right)
+			parse.Columns(e.left, add)
+			parse.Columns(e.right, add)
 		}
 	}
 	slices.Sort(all)
@@ -174,7 +171,7 @@ type tableTerms struct {
 
 var _ op.Terms = (*terms)(nil)
 
-func (b *selecting) terms(to op.Output) *terms {
+func (b joined) terms(to op.Output) *terms {
 	t := &terms{Ordered: op.Ordered{To: to}, tables: make([]tableTerms, len(b.tables))}
 	if b.Where != nil {
 		t.where = []*expr.Expr{must(expr.Compile(b.Where, b.scope))}
@@ -188,12 +185,12 @@ func (b *selecting) terms(to op.Output) *terms {
 			continue
 		}
 		for _, e := range from.join.equal {
-			of.left = append(of.left, must(expr.Compile(e.left, b.joined(n))))
+			of.left = append(of.left, must(expr.Compile(e.left, b.scopeBefore(n))))
 			of.right = append(of.right, must(expr.Compile(e.right, b.scopeOf(from))))
 			of.kinds = append(of.kinds, e.kind)
 		}
 		if from.join.rest != nil {
-			of.rest = []*expr.Expr{must(expr.Compile(from.join.rest, b.joined(n+1)))}
+			of.rest = []*expr.Expr{must(expr.Compile(from.join.rest, b.scopeBefore(n+1)))}
 		}
 	}
 	return t

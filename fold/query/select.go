@@ -267,89 +267,40 @@ func (b naming) withAliases(e parse.Expr, columns bool) parse.Expr {
 		}
 		return item.X
 	}
-	switch e := e.(type) {
-	case *parse.Column:
+	if call, ok := e.(*parse.Call); ok && expr.IsAggregate(call) || parse.Parts(e) == nil {
 		b.qualify(e)
-	case *parse.Call:
-		if expr.IsAggregate(e) {
-			b.qualify(e)
-			return e
-		}
-		for i := range e.Args {
-			e.Args[i] = b.withAliases(e.Args[i], columns)
-		}
-	case *parse.Unary:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Binary:
-		e.L, e.R = b.withAliases(e.L, columns), b.withAliases(e.R, columns)
-	case *parse.Is:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Like:
-		e.X, e.Pattern = b.withAliases(e.X, columns), b.withAliases(e.Pattern, columns)
-	case *parse.In:
-		e.X = b.withAliases(e.X, columns)
-		for i := range e.List {
-			e.List[i] = b.withAliases(e.List[i], columns)
-		}
-	case *parse.Between:
-		e.X, e.Low, e.High = b.withAliases(e.X, columns), b.withAliases(e.Low, columns), b.withAliases(e.High, columns)
-	case *parse.Regexp:
-		e.X, e.Pattern = b.withAliases(e.X, columns), b.withAliases(e.Pattern, columns)
-	case *parse.Cast:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Collate:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Case:
-		if e.Operand != nil {
-			e.Operand = b.withAliases(e.Operand, columns)
-		}
-		for i, w := range e.Whens {
-			e.Whens[i] = parse.When{If: b.withAliases(w.If, columns), Then: b.withAliases(w.Then, columns)}
-		}
-		if e.Else != nil {
-			e.Else = b.withAliases(e.Else, columns)
-		}
-	default:
-		b.qualify(e)
+		return e
+	}
+	for _, x := range parse.Parts(e) {
+		*x = b.withAliases(*x, columns)
 	}
 	return e
 }
 
 // qualify gives the columns of an expression the names of their tables, and marks them as used.
 func (b naming) qualify(e parse.Expr) {
-	if c, ok := e.(*parse.Column); ok {
+	parse.Columns(e, func(c *parse.Column) {
 		i := must(b.scope.Find(c))
 		c.Table, c.Name = b.scope.Columns[i].Table, b.scope.Columns[i].Name
-		for _, t := range b.tables {
-			if t.of != nil && i >= t.from && i < t.from+len(t.columns) {
-				t.of.used[i-t.from] = true
-			}
+		if t := b.tables[b.tableWith(i)]; t.of != nil {
+			t.of.used[i-t.from] = true
 		}
-		return
-	}
-	for _, x := range parse.Children(e) {
-		b.qualify(x)
-	}
+	})
+}
+
+// tableWith returns the number of the table with a column of the joined rows.
+func (b *selecting) tableWith(column int) int {
+	return slices.IndexFunc(b.tables, func(t *source) bool { return column < t.from+len(t.columns) })
 }
 
 // needs returns the numbers of the tables that an expression uses.
 func (b *selecting) needs(e parse.Expr) []int {
 	var all []int
-	if c, ok := e.(*parse.Column); ok {
-		i := must(b.scope.Find(c))
-		for n, t := range b.tables {
-			if i >= t.from && i < t.from+len(t.columns) {
-				return []int{n}
-			}
+	parse.Columns(e, func(c *parse.Column) {
+		if n := b.tableWith(must(b.scope.Find(c))); !slices.Contains(all, n) {
+			all = append(all, n)
 		}
-	}
-	for _, x := range parse.Children(e) {
-		for _, n := range b.needs(x) {
-			if !slices.Contains(all, n) {
-				all = append(all, n)
-			}
-		}
-	}
+	})
 	return all
 }
 
@@ -466,7 +417,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		if to = filtered(having, to); g != nil {
 			to = g.output(m, to)
 		}
-		return b.runJoins(m, to)
+		return joined{b}.run(m, to)
 	}
 	return n
 }
