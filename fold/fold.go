@@ -1,24 +1,19 @@
 package fold
 
 import (
-	"math"
+	"context"
 
-	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/fold/op"
 )
 
 // Dataset is the result of one listener. It is safe for concurrent use.
-type Dataset interface {
-	// Columns returns the columns of every chunk.
-	Columns() []dataset.Column
-	// Rows returns the number of rows in all chunks. It may be an estimate.
-	Rows() int64
-	// Chunks returns the number of chunks.
-	Chunks() int64
-	// Chunk reads chunk n, counted from 0, with only these columns, in this order. The chunk
-	// stays valid.
-	Chunk(n int64, columns []int) (*dataset.Chunk, error)
-}
+type Dataset = op.Dataset
+
+// Scratch is a temporary file of one fold.
+type Scratch = op.Scratch
+
+// Match counts how the rows of a listener of a join meet those of the first one.
+type Match = op.Match
 
 // Writer writes the file. An error ends the fold.
 type Writer interface {
@@ -44,151 +39,52 @@ type Budget struct {
 	Scratch func() (Scratch, error)
 }
 
-// spillBytes is the minimum budget of a spilled join, even if the datasets in memory have used
-// more of the budget.
-const spillBytes = 4 << 20
-
 // Fold joins the datasets and passes the rows to w. It reads all datasets but the first of the
 // join into memory. Those that exceed the budget are merged if they and the first one are
 // sorted by the key; otherwise their rows go through a scratch file. The first error of a
-// dataset, of the scratch file or of w ends the fold and is returned, wrapped. It returns a Match for
-// every dataset after the first; the budget does not change them.
-func (p *Plan) Fold(w Writer, b Budget) ([]Match, error) {
+// dataset, of the scratch file or of w ends the fold and is returned, wrapped; so does the end of ctx. It returns a
+// Match for every dataset of a join after the first; the budget does not change them.
+func (p *Plan) Fold(ctx context.Context, w Writer, b Budget) (matches []Match, err error) {
+	defer op.Protect(&err)
+	m := op.NewMemory(ctx, b.Bytes, b.Scratch)
+	defer m.Close()
 	if p.query != nil {
-		return nil, p.rowsOfSelect(w, b)
+		return nil, p.query.Run(m, selectOut{p.newOut(w)})
 	}
-	if b.Bytes == 0 {
-		b.Bytes = math.MaxInt64
-	}
-	f := &folder{
-		plan: p, w: w, left: b.Bytes, minBytes: min(b.Bytes, spillBytes),
-		scratch: &scratch{create: b.Scratch}, sides: make([]*side, len(p.inputs)), keyer: newKeyer(p.comparisons),
-	}
-	defer f.close()
-	if err := f.readSides(); err != nil {
-		return nil, err
-	}
-	for n, in := range p.inputs {
-		if !in.isOrigin(n) {
-			continue
-		}
-		if err := f.addRowsOf(n); err != nil {
-			return nil, err
-		}
-	}
-	return f.counted(), nil
+	return p.join(w).Run(m)
 }
 
-// folder is one run of Fold.
-type folder struct {
-	plan     *Plan
-	w        Writer
-	left     int64 // of the budget
-	minBytes int64 // budget of a spilled join
-	scratch  *scratch
-	sides    []*side // by input; the first one is nil
-	keyer    *keyer
-	buffer   record
+func (p *Plan) join(w Writer) *op.Join {
+	j := &op.Join{Count: true, Terms: func() op.Terms { return &terms{newKeyer(p.comparisons), p.newOut(w)} }}
+	for _, in := range p.inputs {
+		j.Tables = append(j.Tables, &in.Table)
+	}
+	return j
 }
 
-func (f *folder) close() {
-	for _, s := range f.sides {
-		switch {
-		case s == nil:
-		case s.sorted != nil:
-			s.sorted.rows.close()
-		case s.arena != nil:
-			s.arena.close()
-		}
-	}
-	f.scratch.Close()
+// terms are those of a join.
+type terms struct {
+	*keyer
+	*out
 }
 
-// readSides reads the datasets of all sides into memory. Those that do not fit are sorted or
-// spilled.
-func (f *folder) readSides() error {
-	var large []int
-	for n, in := range f.plan.inputs {
-		if n == 0 {
-			continue
-		}
-		f.sides[n] = &side{in: in, arena: &arena{}}
-		all, err := f.readSide(f.sides[n])
-		if err != nil {
-			return err
-		}
-		if all {
-			f.left -= f.sides[n].arena.used()
-		} else {
-			f.sides[n].arena = nil
-			large = append(large, n)
-		}
-	}
-	if len(large) > 0 {
-		sorted, err := f.areSorted(large)
-		if err != nil {
-			return err
-		}
-		for n, s := range f.sides {
-			switch {
-			case n == 0:
-			case s.arena == nil && sorted:
-				s.sorted = &group{in: s.in, rows: s.in.read(s.in.all, 0)}
-			case s.arena == nil:
-				s.spilled = true
-			case s.in.kind == report.Full:
-				// Its rows without a match are joined with the spilled sides, too.
-				f.left += s.arena.used()
-				s.arena, s.spilled = nil, true
-			}
-		}
-	}
-	for _, s := range f.sides[1:] {
-		if s.arena != nil {
-			s.table, s.seen = newHashtable(s.arena), newMarks(s.arena.refs())
-		}
-	}
-	return nil
+var _ op.Terms = (*terms)(nil)
+
+// Left returns the key of a row of the origin: its matches have the same one.
+func (t *terms) Left(origin, _ int, row op.Row) (op.Key, bool, error) {
+	in := t.plan.inputs[origin]
+	k, ok := t.find(row[in.at:], in.keys)
+	return k, ok, nil
 }
 
-// readSide reads a dataset into memory. It returns false as soon as the rows exceed the rest of
-// the budget.
-func (f *folder) readSide(s *side) (bool, error) {
-	for c, err := range s.in.chunks(s.in.all, 0) {
-		if err != nil {
-			return false, err
-		}
-		for row := range c.Rows() {
-			k, hasKey := f.keyer.find(c, row, s.in.keys)
-			if !hasKey && s.in.kind != report.Full {
-				continue // it matches no row
-			}
-			f.buffer = s.in.appendCells(beginRecord(f.buffer[:0], k, hasKey), c, row)
-			if f.buffer, err = endRecord(f.buffer); err == nil {
-				err = s.arena.add(f.buffer)
-			}
-			if err != nil {
-				return false, s.in.failed(err)
-			}
-		}
-		if s.arena.used() > f.left {
-			return false, nil
-		}
-	}
-	return true, nil
+// Right implements op.Terms.
+func (t *terms) Right(n int, row op.Row) (op.Key, bool, error) {
+	k, ok := t.find(row, t.plan.inputs[n].keys)
+	return k, ok, nil
 }
 
-// addRowsOf joins the rows of an input with those of the inputs after it: all rows of the
-// first input, and those without a match of any other.
-func (f *folder) addRowsOf(origin int) error {
-	j := f.newJoin(origin)
-	if origin > 0 && f.sides[origin].arena != nil {
-		return j.out.flush(j.addRest(f.sides[origin].arena))
-	}
-	for _, s := range f.sides[origin+1:] {
-		if s.spilled {
-			return j.out.flush(f.addSpilled(j))
-		}
-	}
-	return j.out.flush(j.addChunks(0, f.plan.inputs[origin].dataset.Chunks()))
-}
+// Keep implements op.Terms.
+func (t *terms) Keep(int, op.Row) (bool, error) { return true, nil }
+
+// Matches implements op.Terms.
+func (t *terms) Matches(int, op.Row) (bool, error) { return true, nil }

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"io"
@@ -63,15 +64,12 @@ func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (f
 	if err != nil {
 		return folded{}, err
 	}
-	if b.Bytes > 0 {
-		p.indexBytes = min(p.indexBytes, b.Bytes)
-	}
 	f, err := format.CSV.Begin(&r.File, p.Columns(), w)
 	if err != nil {
 		return folded{}, err
 	}
 	defer f.Abort()
-	matches, err := p.Fold(f, b)
+	matches, err := p.Fold(context.Background(), f, b)
 	if err != nil {
 		return folded{}, err
 	}

@@ -178,7 +178,7 @@ func naiveMatches(tables [][][]any, keys int, equal func(a, b any) bool) (all []
 		return found
 	}
 	for n, table := range tables[1:] {
-		all = append(all, Match{fmt.Sprint("l", n+1), count(table, tables[0]), int64(len(tables[0])) - count(tables[0], table)})
+		all = append(all, Match{Listener: fmt.Sprint("l", n+1), Matched: count(table, tables[0]), Missing: int64(len(tables[0])) - count(tables[0], table)})
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package fold
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/maphash"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -74,31 +74,30 @@ type keyColumn struct {
 
 // find returns the key in these columns of a row, valid until the next call. False means that a
 // part of it is null; a null equals nothing.
-func (k *keyer) find(c *dataset.Chunk, row int, columns []keyColumn) (joinKey, bool) {
+func (k *keyer) find(row op.Row, columns []keyColumn) (op.Key, bool) {
 	number := len(columns) == 1 && k.comparisons[0].by == byNumber
 	if number && !columns[0].single {
-		cell := c.Cell(columns[0].number, row)
-		if n, ok := plainInteger(cell); ok {
-			return joinKey{word: uint64(n)}, true
+		if n, ok := plainInteger(row[columns[0].number]); ok {
+			return op.IntKey(n), true
 		}
 	}
 	var ok bool
-	if k.bytes, ok = k.append(k.bytes[:0], c, row, columns); !ok {
-		return joinKey{}, false
+	if k.bytes, ok = k.append(k.bytes[:0], row, columns); !ok {
+		return op.Key{}, false
 	}
 	if number {
 		if n, ok := wholeNumber(k.bytes); ok {
-			return joinKey{word: uint64(n)}, true
+			return op.IntKey(n), true
 		}
 	}
-	return joinKey{maphash.Bytes(hashSeed, k.bytes), k.bytes}, true
+	return op.TextKey(k.bytes), true
 }
 
 // append appends the key in these columns of a row. False means that a part of it is null; a null
 // equals nothing.
-func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []keyColumn) ([]byte, bool) {
+func (k *keyer) append(dst []byte, row op.Row, columns []keyColumn) ([]byte, bool) {
 	for i, column := range columns {
-		cell := c.Cell(column.number, row)
+		cell := row[column.number]
 		if dataset.IsNull(cell) {
 			return dst, false
 		}

@@ -1,8 +1,12 @@
 package fold
 
+import "github.com/fanfold/fanfold/fold/op"
+
 // out has the rows that one goroutine makes until they are worth a write and it is their turn.
 type out struct {
+	plan  *Plan
 	w     Writer
+	cells [][]byte     // of a row of the file
 	turn  func() error // waits until rows can be written; nil: at once
 	rows  []byte       // in the format of the file, not yet written; nil: no buffer
 	count int64
@@ -13,12 +17,28 @@ const (
 	waitingBytes = 1 << 20  // maximum bytes that wait for their turn
 )
 
-// add adds a row.
-func (o *out) add(origin int, cells [][]byte) error {
+func (p *Plan) newOut(w Writer) *out {
+	o := &out{plan: p, w: w, cells: make([][]byte, len(p.columns[0]))}
+	for i, cell := range p.fixed {
+		o.cells[i] = cell
+	}
+	return o
+}
+
+// Begin implements op.Terms.
+func (o *out) Begin(turn func() error) { o.turn = turn }
+
+// Add implements op.Terms: it adds a row.
+func (o *out) Add(origin int, row op.Row) error {
+	for i, from := range o.plan.shown[origin] {
+		if from >= 0 {
+			o.cells[i] = row[from]
+		}
+	}
 	if o.rows == nil {
 		o.rows = o.w.Buffer()
 	}
-	rows, err := o.w.AppendRow(o.rows, origin, cells)
+	rows, err := o.w.AppendRow(o.rows, origin, o.cells)
 	if err != nil {
 		return err
 	}
@@ -42,8 +62,8 @@ func (o *out) write() (err error) {
 	return err
 }
 
-// flush writes the buffered rows and returns the first error: err belongs to a later row.
-func (o *out) flush(err error) error {
+// Flush writes the buffered rows and returns the first error: err belongs to a later row.
+func (o *out) Flush(err error) error {
 	if first := o.write(); first != nil {
 		return first
 	}

@@ -5,42 +5,34 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/query"
 	"github.com/fanfold/fanfold/report"
 )
 
-// Plan is a join whose datasets have all columns that it needs.
+// Plan is the fold of a report whose datasets have all columns that it needs.
 type Plan struct {
-	inputs      []*input           // in the order of the join
-	columns     [][]dataset.Column // see Columns
-	fixed       map[int][]byte     // by column of the file: its cell in every row
+	columns [][]dataset.Column // see Columns
+	shown   [][]int            // by origin and column of the file: the number of its cell in a row
+
+	inputs      []*input       // of a join, in its order
+	fixed       map[int][]byte // by column of the file: its cell in every row
 	comparisons []comparison
 
-	indexBytes int64 // minimum budget of an index
-
 	query *query.Plan // of a report whose fold is a SELECT; nil: a join
-	shown []int       // by column of the file: the number of its column in the query
 }
 
-// input is the dataset of one listener of the join.
+// input is the dataset of one listener of a join.
 type input struct {
-	listener  string
-	kind      report.JoinType
-	dataset   Dataset
-	columns   []dataset.Column
-	all       []int // numbers of all columns
-	keys      []keyColumn
-	shown     []shown
-	shownKeys int // number of keys at the start of shown, which only rows of this origin show
+	op.Table
+	at   int // its first cell in a row
+	keys []keyColumn
 }
-
-// shown is a column of a dataset that the file shows.
-type shown struct{ column, to int }
 
 // NewPlan returns the plan of a report, which package config has validated. It checks that the
 // datasets, by listener, have the columns of the join and of the file.
 func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
-	p := &Plan{fixed: map[int][]byte{}, indexBytes: indexBytes}
+	p := &Plan{fixed: map[int][]byte{}}
 	if err := p.addInputs(r.Join, datasets); err != nil {
 		return nil, err
 	}
@@ -48,6 +40,7 @@ func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
 		return nil, err
 	}
 	p.compare(r.Join.FoldCase)
+	p.finish()
 	return p, nil
 }
 
@@ -62,9 +55,14 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 		if set == nil {
 			return fmt.Errorf("listener %q has no dataset", joined.Listener)
 		}
-		in := &input{listener: joined.Listener, kind: joined.Type, dataset: set, columns: set.Columns()}
-		for column := range in.columns {
-			in.all = append(in.all, column)
+		in := &input{}
+		in.Table = op.Table{Name: joined.Listener, Set: set, Cells: len(set.Columns())}
+		in.Kind = op.JoinKind{Left: joined.Type != report.Inner, Right: joined.Type == report.Full}
+		for column := range set.Columns() {
+			in.Columns = append(in.Columns, column)
+		}
+		if n := len(p.inputs); n > 0 {
+			in.at = p.inputs[n-1].at + p.inputs[n-1].Cells
 		}
 		p.inputs = append(p.inputs, in)
 		if len(join.Listeners) == 1 {
@@ -76,35 +74,47 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 				return err
 			}
 			in.keys = append(in.keys, keyColumn{number: column})
+			in.KeyColumns = append(in.KeyColumns, column)
 		}
 	}
 	return nil
 }
 
-// keyNumbers returns the numbers of the key columns.
-func (in *input) keyNumbers() []int {
-	numbers := make([]int, len(in.keys))
-	for i, key := range in.keys {
-		numbers[i] = key.number
+// finish says which columns a join needs, and which inputs can be merged.
+func (p *Plan) finish() {
+	for n, in := range p.inputs {
+		if in.isOrigin(n) {
+			in.Kept = slices.Clone(in.KeyColumns) // rows without a match are looked up in the inputs after it
+		}
+		for _, shown := range p.shown {
+			for _, cell := range shown {
+				if column := cell - in.at; column >= 0 && column < in.Cells && !slices.Contains(in.Kept, column) {
+					in.Kept = append(in.Kept, column)
+				}
+			}
+		}
+		if len(in.keys) == 1 {
+			in.Sorted = &[2]int{p.inputs[0].keys[0].number, in.keys[0].number}
+		}
 	}
-	return numbers
 }
 
 // find returns the number of a column.
 func (in *input) find(name string) (int, error) {
-	i := slices.IndexFunc(in.columns, func(c dataset.Column) bool { return c.Name == name })
+	i := slices.IndexFunc(in.Set.Columns(), func(c dataset.Column) bool { return c.Name == name })
 	if i < 0 {
-		return 0, fmt.Errorf("the dataset of listener %q has no column %q", in.listener, name)
+		return 0, fmt.Errorf("the dataset of listener %q has no column %q", in.Name, name)
 	}
 	return i, nil
 }
 
 // addColumns finds where the columns of the file come from.
 func (p *Plan) addColumns(r *report.Report) error {
-	p.columns = make([][]dataset.Column, len(p.inputs))
+	p.columns, p.shown = make([][]dataset.Column, len(p.inputs)), make([][]int, len(p.inputs))
 	for n, in := range p.inputs {
 		if in.isOrigin(n) {
 			p.columns[n] = make([]dataset.Column, len(r.File.Columns))
+			p.shown[n] = make([]int, len(r.File.Columns))
 		}
 	}
 	for i, c := range r.File.Columns {
@@ -112,7 +122,7 @@ func (p *Plan) addColumns(r *report.Report) error {
 		switch cell, fixed := r.File.Fixed[i]; {
 		case fixed:
 			p.fixed[i] = []byte(cell)
-			p.setColumn(i, dataset.Column{Kind: report.KindText})
+			p.setColumn(i, -1, dataset.Column{Kind: report.KindText})
 		case c.Listener == "":
 			err = p.addKey(r.Join, i, c.Column)
 		default:
@@ -137,36 +147,33 @@ func (p *Plan) addKey(join report.Join, to int, name string) error {
 		if err != nil {
 			return err
 		}
-		in.shown = slices.Insert(in.shown, in.shownKeys, shown{column, to})
-		in.shownKeys++
-		p.columns[n][to] = in.columns[column]
+		p.shown[n][to], p.columns[n][to] = in.at+column, in.Set.Columns()[column]
 	}
 	return nil
 }
 
 // addColumn adds a column that shows a column of a listener.
 func (p *Plan) addColumn(to int, c report.FileColumn) error {
-	n := slices.IndexFunc(p.inputs, func(in *input) bool { return in.listener == c.Listener })
-	column, err := p.inputs[n].find(c.Column)
+	in := p.inputs[slices.IndexFunc(p.inputs, func(in *input) bool { return in.Name == c.Listener })]
+	column, err := in.find(c.Column)
 	if err != nil {
 		return err
 	}
-	p.inputs[n].shown = append(p.inputs[n].shown, shown{column, to})
-	p.setColumn(to, p.inputs[n].columns[column])
+	p.setColumn(to, in.at+column, in.Set.Columns()[column])
 	return nil
 }
 
 // setColumn sets a column of the file for rows of all origins.
-func (p *Plan) setColumn(to int, c dataset.Column) {
-	for _, columns := range p.columns {
+func (p *Plan) setColumn(to, cell int, c dataset.Column) {
+	for n, columns := range p.columns {
 		if columns != nil {
-			columns[to] = c
+			columns[to], p.shown[n][to] = c, cell
 		}
 	}
 }
 
 // isOrigin tells whether rows of the file come from input n.
-func (in *input) isOrigin(n int) bool { return n == 0 || in.kind == report.Full }
+func (in *input) isOrigin(n int) bool { return n == 0 || in.Kind.Right }
 
 // compare decides how the parts of the key compare.
 func (p *Plan) compare(folding report.CaseFolding) {
@@ -174,7 +181,7 @@ func (p *Plan) compare(folding report.CaseFolding) {
 	for i := range p.comparisons {
 		var kinds []report.Kind
 		for _, in := range p.inputs {
-			kinds = append(kinds, in.columns[in.keys[i].number].Kind)
+			kinds = append(kinds, in.Set.Columns()[in.keys[i].number].Kind)
 		}
 		p.comparisons[i] = compare(kinds, folding)
 		p.widen(i)
@@ -184,7 +191,7 @@ func (p *Plan) compare(folding report.CaseFolding) {
 // widen decides whether FLOATs at a position of the key compare as doubles. Like SQL, it compares
 // the digits that people see if all floats there have a fixed number of decimals.
 func (p *Plan) widen(i int) {
-	column := func(in *input) dataset.Column { return in.columns[in.keys[i].number] }
+	column := func(in *input) dataset.Column { return in.Set.Columns()[in.keys[i].number] }
 	if !slices.ContainsFunc(p.inputs,
 		func(in *input) bool { c := column(in); return c.Kind == report.KindFloat && !c.Fixed }) {
 		return
@@ -192,11 +199,6 @@ func (p *Plan) widen(i int) {
 	for _, in := range p.inputs {
 		in.keys[i].single = column(in).Bits == 32
 	}
-}
-
-// hasFull tells whether rows come from other inputs than the first.
-func (p *Plan) hasFull() bool {
-	return slices.ContainsFunc(p.inputs[1:], func(in *input) bool { return in.kind == report.Full })
 }
 
 // Needed returns the columns that a Plan uses, by listener, in the order of the listener. The map

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 func NewSelect(
 	r *report.Report, datasets map[string]Dataset, parameters map[string]any,
 ) (plan *Plan, err error) {
-	defer protect(&err)
+	defer op.Protect(&err)
 	tree, err := parse.Parse(r.Fold)
 	if err != nil {
 		return nil, inFold(err)
@@ -32,13 +31,13 @@ func NewSelect(
 	if err != nil {
 		return nil, inFold(err)
 	}
-	p := &Plan{query: q, columns: make([][]dataset.Column, 1)}
+	p := &Plan{query: q, columns: make([][]dataset.Column, 1), shown: make([][]int, 1)}
 	for _, c := range r.File.Columns {
 		i := slices.IndexFunc(q.Columns(), func(found dataset.Column) bool { return found.Name == c.Column })
 		if i < 0 {
 			return nil, fmt.Errorf("the fold has no column %q", c.Column)
 		}
-		p.shown, p.columns[0] = append(p.shown, i), append(p.columns[0], q.Columns()[i])
+		p.shown[0], p.columns[0] = append(p.shown[0], i), append(p.columns[0], q.Columns()[i])
 	}
 	return p, nil
 }
@@ -102,43 +101,16 @@ func parameterValue(bound any, kind value.Kind) value.Value {
 	return value.Value{}
 }
 
-// rowsOfSelect runs the query, and passes its rows to the writer.
-func (p *Plan) rowsOfSelect(w Writer, b Budget) (err error) {
-	defer protect(&err)
-	memory := op.NewMemory(b.Bytes, func() (op.Scratch, error) { return b.Scratch() })
-	defer memory.Close()
-	return p.query.Run(memory, &selectOut{out: out{w: w}, shown: p.shown, cells: make([][]byte, len(p.shown))})
-}
-
-// protect turns a panic into an error: a mistake in the code of an expression must not end a process that has other
-// jobs, again and again.
-func protect(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("the fold has failed with %v: please report it with the SELECT\n%s", r, debug.Stack())
-	}
-}
-
 // selectOut passes rows on to the file.
-type selectOut struct {
-	out
-	shown []int // by column of the file: the number of its cell
-	cells [][]byte
-}
+type selectOut struct{ *out }
 
-var _ op.Output = (*selectOut)(nil)
+var _ op.Output = selectOut{}
 
 // Add implements op.Output.
-func (s *selectOut) Add(row op.Row) error {
-	for i, from := range s.shown {
-		if s.cells[i] = row[from]; dataset.IsNull(row[from]) {
-			s.cells[i] = nil
-		}
-	}
-	return s.add(0, s.cells)
-}
+func (s selectOut) Add(row op.Row) error { return s.out.Add(0, row) }
 
 // End implements op.Output.
-func (s *selectOut) End() error { return s.flush(nil) }
+func (s selectOut) End() error { return s.Flush(nil) }
 
 // NamesOf returns the plan of a report's fold by the names of its columns alone: their types are not known before the
 // queries run. Listeners that it does not find in the report, or that have no columns yet, are missing. The error is a

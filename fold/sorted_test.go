@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,8 +64,7 @@ func TestMergedIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &folder{plan: p}
-		if is, err := f.areSorted(sideNumbers(p)); err != nil || is != sorted {
+		if is, err := p.join(nil).AreSorted(sideNumbers(p)); err != nil || is != sorted {
 			t.Fatalf("sorted: %v, %v", is, err)
 		}
 		scratch := func() (Scratch, error) { return nil, errDisk }
@@ -132,30 +130,8 @@ func TestSortedJoins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (&folder{plan: p}).areSorted([]int{1}); got != c.want || err != nil {
+		if got, err := p.join(nil).AreSorted([]int{1}); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-}
-
-// TestIntegersOfAnySize compares integers by their digits; numbers in another form are not
-// integers here.
-func TestIntegersOfAnySize(t *testing.T) {
-	t.Parallel()
-	ordered := strings.Fields("-18446744073709551616 -10 -9 -1 0 1 9 10 18446744073709551615 18446744073709551616")
-	for i, a := range ordered {
-		for j, b := range ordered {
-			if got := compareIntegers([]byte(a), []byte(b)); (got < 0) != (i < j) || (got == 0) != (i == j) {
-				t.Errorf("%s and %s: %d", a, b, got)
-			}
-		}
-		if !isInteger([]byte(a)) {
-			t.Error(a)
-		}
-	}
-	for _, text := range []string{"", "-", "-0", "01", "1.0", "1e3", `"1"`, "null", "true"} {
-		if isInteger([]byte(text)) {
-			t.Errorf("%q is taken for an integer", text)
 		}
 	}
 }
@@ -174,6 +150,9 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
+// groupChunks is the maximum number of chunks that the rows of one key may span.
+const groupChunks = 8
+
 // TestMergeOfOneKey checks that the rows of a key that spans many chunks are not kept in memory.
 func TestMergeOfOneKey(t *testing.T) {
 	t.Parallel()
@@ -183,7 +162,7 @@ func TestMergeOfOneKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (&folder{plan: p}).areSorted([]int{1}); got != sorted || err != nil {
+		if got, err := p.join(nil).AreSorted([]int{1}); got != sorted || err != nil {
 			t.Errorf("%d rows: %v, %v", rows, got, err)
 		}
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
+// blockBytes is the size of the blocks of rows in memory and in the scratch file.
+const blockBytes = 128 << 10
+
 // TestSpilledIsPlain checks that with too little memory the file is the same, byte for byte.
 func TestSpilledIsPlain(t *testing.T) {
 	t.Parallel()
@@ -193,42 +196,6 @@ func TestSpillFails(t *testing.T) {
 	missing := func() (Scratch, error) { return nil, errDisk }
 	if _, err := foldTo(r, sets(), io.Discard, Budget{Bytes: 1 << 20, Scratch: missing}); !errors.Is(err, errDisk) {
 		t.Errorf("no file: %v", err)
-	}
-}
-
-// TestPartComparesKeys checks that a part compares keys: an index stores only a part of their hash,
-// so it can link rows of other keys to the number of a row.
-func TestPartComparesKeys(t *testing.T) {
-	t.Parallel()
-	keys := []joinKey{{word: 1}, {word: 2}, textKey("a"), textKey("b"), {word: 3}, textKey("c")}
-	for _, stored := range []bool{false, true} {
-		p := &part{from: 7, arena: &arena{}}
-		p.run = &run{scratch: &scratch{}}
-		for i, k := range keys[:4] {
-			r, err := endRecord(append(beginRecord(nil, k, true), byte(i)))
-			r.setLink(7)
-			if err := errors.Join(err, p.arena.add(r), p.run.add(r)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !stored {
-			p.run = nil
-			p.link(1)
-		}
-		for i, k := range keys {
-			last, found := make([]uint32, 1), -1
-			if err := p.findAll(&batch{keys: []joinKey{k}, hasKey: []bool{true}}, 7, last); err != nil {
-				t.Fatal(err)
-			}
-			if last[0] != noRef {
-				if err := p.each(last[0], k, func(r record) error { found = int(r.row()[0]); return nil }); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want := i; i < 4 && found != want || i >= 4 && found != -1 {
-				t.Errorf("in the scratch file %v: key %d finds %d", stored, i, found)
-			}
-		}
 	}
 }
 

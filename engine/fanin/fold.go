@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/step"
 	"github.com/fanfold/fanfold/trace"
 )
 
@@ -77,7 +78,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 	begun := func(columns [][]dataset.Column) (*format.File, error) {
 		return m.files.Begin(r, columns, sinkWriter{made.writer})
 	}
-	if made.Made, made.matches, err = Write(plan, budget, begun); err != nil {
+	if made.Made, made.matches, err = Write(ctx, plan, budget, begun); err != nil {
 		made.writer.Abort()
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
@@ -98,14 +99,18 @@ func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*f
 
 // Write writes the rows of a plan into the file that begin begins for its columns.
 func Write(
-	plan *fold.Plan, budget fold.Budget, begin func(columns [][]dataset.Column) (*format.File, error),
+	ctx context.Context, plan *fold.Plan, budget fold.Budget,
+	begin func(columns [][]dataset.Column) (*format.File, error),
 ) (format.Made, []fold.Match, error) {
 	out, err := begin(plan.Columns())
 	if err != nil {
 		return format.Made{}, nil, err
 	}
 	defer out.Abort()
-	matches, err := plan.Fold(out, budget)
+	matches, err := plan.Fold(ctx, out, budget)
+	if cause := context.Cause(ctx); err != nil && errors.Is(err, cause) {
+		return format.Made{}, nil, &step.Failure{Result: resultOf(cause)} // it is not the report's fault
+	}
 	if err != nil {
 		return format.Made{}, nil, err
 	}

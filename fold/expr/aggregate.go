@@ -64,12 +64,12 @@ func CompileAggregate(c *parse.Call, s *Scope) (a *Aggregate, err error) {
 // distinct gives an aggregate every combination of values once.
 func distinct(a *Aggregate, args []*Expr) *Aggregate {
 	return &Aggregate{a.Type, func() State {
-		return &distinctState{State: a.New(), args: args,
-			seen: map[string]struct{}{}}
+		return &Distinct{State: a.New(), args: args, seen: map[string]struct{}{}}
 	}}
 }
 
-type distinctState struct {
+// Distinct is a State that takes every combination of values once.
+type Distinct struct {
 	State
 	args []*Expr
 	seen map[string]struct{}
@@ -77,7 +77,17 @@ type distinctState struct {
 	size int
 }
 
-func (d *distinctState) Add(row [][]byte) error {
+// Add implements State.
+func (d *Distinct) Add(row [][]byte) error {
+	return d.AddKnown(row, func(value []byte) error {
+		d.seen[string(value)] = struct{}{}
+		d.size += len(value) + 32
+		return d.State.Add(row)
+	})
+}
+
+// AddKnown adds a row. Values that it has not seen are passed to other instead.
+func (d *Distinct) AddKnown(row [][]byte, other func(value []byte) error) error {
 	d.key = d.key[:0]
 	for _, e := range d.args {
 		v, err := e.Eval(row)
@@ -89,12 +99,11 @@ func (d *distinctState) Add(row [][]byte) error {
 	if _, seen := d.seen[string(d.key)]; seen {
 		return nil
 	}
-	d.seen[string(d.key)] = struct{}{}
-	d.size += len(d.key) + 32
-	return d.State.Add(row)
+	return other(d.key)
 }
 
-func (d *distinctState) Size() int { return d.size + d.State.Size() }
+// Size implements State.
+func (d *Distinct) Size() int { return d.size + d.State.Size() }
 
 // countOf counts rows, or those in which no argument is NULL.
 func countOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {

@@ -19,45 +19,57 @@ type Output interface {
 // ErrEnough says that an Output needs no more rows.
 var ErrEnough = errors.New("enough rows")
 
-// appendRow encodes a row: for every cell its length plus 1 as a uvarint, and the cell; 0 for NULL.
+// appendCell encodes a cell: its length plus 1 as a uvarint, and the cell; 0 for NULL.
+func appendCell(dst, cell []byte) []byte {
+	switch {
+	case len(cell) == 0 || cell[0] == 'n':
+		return append(dst, 0)
+	case len(cell) < 0x7f:
+		dst = append(dst, byte(len(cell)+1))
+	default:
+		dst = binary.AppendUvarint(dst, uint64(len(cell)+1))
+	}
+	return append(dst, cell...)
+}
+
+// nextCell decodes a cell, and returns the rest.
+func nextCell(from []byte) (cell, rest []byte) {
+	size, n := uint64(from[0]), 1
+	if size >= 0x80 {
+		size, n = binary.Uvarint(from)
+	}
+	if from = from[n:]; size == 0 {
+		return nil, from
+	}
+	return from[: size-1 : size-1], from[size-1:]
+}
+
+// appendRow encodes the cells of a row.
 func appendRow(dst []byte, row Row) []byte {
 	for _, cell := range row {
-		if isNull(cell) {
-			dst = append(dst, 0)
-			continue
-		}
-		dst = append(binary.AppendUvarint(dst, uint64(len(cell)+1)), cell...)
+		dst = appendCell(dst, cell)
 	}
 	return dst
 }
 
-func isNull(cell []byte) bool { return len(cell) == 0 || cell[0] == 'n' }
-
 // decodeRow decodes cells into a row, which refers to the bytes.
 func decodeRow(row Row, from []byte) {
 	for i := range row {
-		size, n := binary.Uvarint(from)
-		from, row[i] = from[n:], nil
-		if size > 0 {
-			row[i], from = from[:size-1:size-1], from[size-1:]
-		}
+		row[i], from = nextCell(from)
 	}
 }
 
-// record is a key and an encoded row.
-type record struct{ key, row []byte }
-
-// appendRecord encodes a record with the sizes of its parts.
-func appendRecord(dst []byte, r record) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(r.key)))
-	dst = binary.AppendUvarint(dst, uint64(len(r.row)))
-	return append(append(dst, r.key...), r.row...)
+// appendCells encodes some cells of a row.
+func appendCells(dst []byte, row Row, columns []int) []byte {
+	for _, c := range columns {
+		dst = appendCell(dst, row[c])
+	}
+	return dst
 }
 
-// nextRecord decodes the record at the start, and returns the rest.
-func nextRecord(from []byte) (r record, rest []byte) {
-	key, n := binary.Uvarint(from)
-	row, m := binary.Uvarint(from[n:])
-	from = from[n+m:]
-	return record{from[:key:key], from[key : key+row : key+row]}, from[key+row:]
+// decodeCells decodes what appendCells encoded.
+func decodeCells(row Row, columns []int, from []byte) {
+	for _, c := range columns {
+		row[c], from = nextCell(from)
+	}
 }

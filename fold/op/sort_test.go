@@ -1,22 +1,87 @@
 package op
 
 import (
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 )
 
 // TestSorterGivesWhatItTook: rows that exceed the budget alone do not enlarge it.
 func TestSorterGivesWhatItTook(t *testing.T) {
 	t.Parallel()
-	m := NewMemory(1, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+	m := NewMemory(t.Context(), 1, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
 	defer m.Close()
 	s, n := &sorter{m: m}, 0
 	for range 5 {
-		if err := s.add(record{[]byte("k"), make([]byte, 2*minBytes)}); err != nil {
+		if err := s.add([]byte("k"), func(dst []byte) []byte { return append(dst, make([]byte, 2*minBytes)...) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.each(func(record) error { n++; return nil }); err != nil || n != 5 || m.left != 1 {
-		t.Errorf("%d records, %d bytes left, %v", n, m.left, err)
+	if err := s.each(func(record) error { n++; return nil }); err != nil || n != 5 || m.left.Load() != 1 {
+		t.Errorf("%d records, %d bytes left, %v", n, m.left.Load(), err)
+	}
+}
+
+// sortRows sorts rows with a budget, and returns the numbers of the sorted ones.
+func sortRows(t *testing.T, m *Memory, limit, rows, size int) (numbers []string) {
+	t.Helper()
+	s := NewSort(m, rowsTo(func(row Row) error { numbers = append(numbers, string(row[0])); return nil }), limit,
+		func(dst []byte, row Row) ([]byte, error) { return append(dst, row[1]...), nil })
+	text := []byte(strings.Repeat("x", size))
+	for i := range rows {
+		if err := s.Add(Row{fmt.Append(nil, i), fmt.Appendf(nil, "same begin %04d", i*7919%rows/3), text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(); err != nil {
+		t.Fatal(err)
+	}
+	return numbers
+}
+
+// TestSortWritesRowsFewTimes: beyond the budget, a row is written once for each level of runs, and the scratch file
+// does not grow with the levels.
+func TestSortWritesRowsFewTimes(t *testing.T) {
+	t.Parallel()
+	const rows, size = 20_000, 1000
+	want := sortRows(t, NewMemory(t.Context(), 0, nil), 0, rows, size)
+	var written int64
+	m := NewMemory(t.Context(), 100_000, func() (Scratch, error) {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		return &counted{f, &written}, err
+	})
+	defer m.Close()
+	if got := sortRows(t, m, 0, rows, size); !slices.Equal(got, want) {
+		t.Error("other rows with a small budget")
+	}
+	if limit := int64(rows * size * 22 / 10); written > limit || m.end > limit*6/10 || m.left.Load() != 100_000 {
+		t.Errorf("%d bytes were written, the file has %d; %d are left", written, m.end, m.left.Load())
+	}
+}
+
+type counted struct {
+	Scratch
+	written *int64
+}
+
+func (c *counted) WriteAt(p []byte, at int64) (int, error) {
+	*c.written += int64(len(p))
+	return c.Scratch.WriteAt(p, at)
+}
+
+// TestTopRows: a sort of which only the first rows are needed has those alone in memory.
+func TestTopRows(t *testing.T) {
+	t.Parallel()
+	const rows, size = 5000, 100
+	all := sortRows(t, NewMemory(t.Context(), 0, nil), 0, rows, size)
+	for limit, spills := range map[int]bool{1: false, 100: false, 1000: true, 4999: true, 5000: true, 9000: true} {
+		m := NewMemory(t.Context(), 100_000, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+		got := sortRows(t, m, limit, rows, size)
+		if !slices.Equal(got, all[:min(limit, rows)]) || (m.Spills() > 0) != spills || m.left.Load() != 100_000 {
+			t.Errorf("limit %d: %d rows, %d spills, %d bytes are left", limit, len(got), m.Spills(), m.left.Load())
+		}
+		m.Close()
 	}
 }

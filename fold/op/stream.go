@@ -1,5 +1,7 @@
 package op
 
+import "slices"
+
 // Filter passes the rows on for which a condition is true.
 type Filter struct {
 	To   Output
@@ -70,28 +72,63 @@ func (l *Limit) Add(row Row) error {
 func (l *Limit) End() error { return l.To.End() }
 
 // Part is an input of a union: its end does not end the output.
-type Part struct{ Output }
-
-// End implements Output.
-func (Part) End() error { return nil }
-
-// One makes one row of all rows, even of none.
-type One struct {
-	To    Output
-	State State
+type Part struct {
+	Output
+	Enough bool // the output needs no more
 }
 
 // Add implements Output.
-func (o *One) Add(row Row) error { return o.State.Add(row) }
+func (p *Part) Add(row Row) error {
+	err := p.Output.Add(row)
+	p.Enough = p.Enough || err == ErrEnough
+	return err
+}
 
 // End implements Output.
-func (o *One) End() error {
-	row, err := o.State.Row()
-	if err == nil {
-		err = o.To.Add(row)
+func (p *Part) End() error { return nil }
+
+// Ordered passes rows on, in the order of turns if several goroutines have one each.
+type Ordered struct {
+	To   Output
+	turn func() error
+	rows []byte
+	row  Row
+}
+
+// waitingBytes is the maximum size of rows that wait for their turn.
+const waitingBytes = 1 << 20
+
+// Begin says that rows may be kept until turn returns.
+func (o *Ordered) Begin(turn func() error) { o.turn = turn }
+
+// Add takes a row.
+func (o *Ordered) Add(row Row) error {
+	if o.turn == nil {
+		return o.To.Add(row)
 	}
-	if err != nil && err != ErrEnough {
+	o.row = slices.Grow(o.row[:0], len(row))[:len(row)]
+	if o.rows = appendRow(o.rows, row); len(o.rows) < waitingBytes {
+		return nil
+	}
+	return o.Flush(nil)
+}
+
+// Flush passes on the rows that were kept, and returns the first error: err belongs to a later row.
+func (o *Ordered) Flush(err error) error {
+	if o.turn == nil {
 		return err
 	}
-	return o.To.End()
+	if first := o.turn(); first != nil {
+		return first
+	}
+	for rest := o.rows; len(rest) > 0; {
+		for i := range o.row {
+			o.row[i], rest = nextCell(rest)
+		}
+		if first := o.To.Add(o.row); first != nil {
+			return first
+		}
+	}
+	o.rows = o.rows[:0]
+	return err
 }

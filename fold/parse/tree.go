@@ -1,5 +1,7 @@
 package parse
 
+import "slices"
+
 // Position is a place in the text.
 type Position struct {
 	Line, Column int // from 1; Column counts characters
@@ -213,45 +215,63 @@ type Collate struct {
 	Name string // in lower case
 }
 
+// Parts returns where a node has its expressions, in the order of the text.
+func Parts(e Expr) []*Expr {
+	var all []*Expr
+	switch e := e.(type) {
+	case *Unary:
+		all = []*Expr{&e.X}
+	case *Binary:
+		all = []*Expr{&e.L, &e.R}
+	case *Is:
+		all = []*Expr{&e.X}
+	case *Like:
+		all = []*Expr{&e.X, &e.Pattern, &e.Escape}
+	case *Regexp:
+		all = []*Expr{&e.X, &e.Pattern}
+	case *In:
+		all = []*Expr{&e.X}
+		for i := range e.List {
+			all = append(all, &e.List[i])
+		}
+	case *Between:
+		all = []*Expr{&e.X, &e.Low, &e.High}
+	case *Case:
+		all = []*Expr{&e.Operand}
+		for i := range e.Whens {
+			all = append(all, &e.Whens[i].If, &e.Whens[i].Then)
+		}
+		all = append(all, &e.Else)
+	case *Call:
+		for i := range e.Args {
+			all = append(all, &e.Args[i])
+		}
+		for i := range e.OrderBy {
+			all = append(all, &e.OrderBy[i].X)
+		}
+	case *Cast:
+		all = []*Expr{&e.X}
+	case *Collate:
+		all = []*Expr{&e.X}
+	}
+	return slices.DeleteFunc(all, func(x *Expr) bool { return *x == nil })
+}
+
 // Children returns the expressions in a node, in the order of the text.
 func Children(e Expr) []Expr {
 	var all []Expr
-	switch e := e.(type) {
-	case *Unary:
-		all = []Expr{e.X}
-	case *Binary:
-		all = []Expr{e.L, e.R}
-	case *Is:
-		all = []Expr{e.X}
-	case *Like:
-		all = []Expr{e.X, e.Pattern, e.Escape}
-	case *Regexp:
-		all = []Expr{e.X, e.Pattern}
-	case *In:
-		all = append([]Expr{e.X}, e.List...)
-	case *Between:
-		all = []Expr{e.X, e.Low, e.High}
-	case *Case:
-		all = []Expr{e.Operand}
-		for _, w := range e.Whens {
-			all = append(all, w.If, w.Then)
-		}
-		all = append(all, e.Else)
-	case *Call:
-		all = append(all, e.Args...)
-		for _, o := range e.OrderBy {
-			all = append(all, o.X)
-		}
-	case *Cast:
-		all = []Expr{e.X}
-	case *Collate:
-		all = []Expr{e.X}
+	for _, x := range Parts(e) {
+		all = append(all, *x)
 	}
-	given := all[:0]
-	for _, x := range all {
-		if x != nil {
-			given = append(given, x)
-		}
+	return all
+}
+
+// Columns calls f with every column in an expression.
+func Columns(e Expr, f func(c *Column)) {
+	if c, ok := e.(*Column); ok {
+		f(c)
 	}
-	return given
+	for _, x := range Parts(e) {
+		Columns(*x, f)
+	}
 }

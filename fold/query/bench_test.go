@@ -70,7 +70,7 @@ func BenchmarkSelect(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					m := op.NewMemory(size, func() (op.Scratch, error) { return os.CreateTemp(b.TempDir(), "") })
+					m := op.NewMemory(b.Context(), size, func() (op.Scratch, error) { return os.CreateTemp(b.TempDir(), "") })
 					c := &counting{}
 					if err := plan.Run(m, c); err != nil || c.rows == 0 {
 						b.Fatal(c.rows, err)

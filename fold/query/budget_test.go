@@ -72,7 +72,7 @@ func TestSpills(t *testing.T) {
 	}
 	for budget, spills := range map[int64]bool{0: false, 512 << 10: true} {
 		created := 0
-		m := op.NewMemory(budget, func() (op.Scratch, error) {
+		m := op.NewMemory(t.Context(), budget, func() (op.Scratch, error) {
 			created++
 			return os.CreateTemp(t.TempDir(), "")
 		})

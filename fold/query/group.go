@@ -66,7 +66,7 @@ func (g *grouping) add(name string, c expr.Column) {
 // output returns the operator that takes the rows of the groups.
 func (g *grouping) output(m *op.Memory, to op.Output) op.Output {
 	if g.single {
-		return &op.One{To: to, State: g.begin(nil)}
+		return op.NewOne(m, to, g.begin(nil))
 	}
 	return op.NewGroup(m, to, keyOf(g.keys), func(first op.Row) op.State { return g.begin(first) })
 }
@@ -98,14 +98,25 @@ func (g *grouping) begin(first op.Row) *groupState {
 	return s
 }
 
-// Add implements op.State.
-func (s *groupState) Add(row op.Row) error {
-	for _, state := range s.states {
-		if err := state.Add(row); err != nil {
+// Add implements op.State. The values of aggregates with DISTINCT come later if they must.
+func (s *groupState) Add(row op.Row, later func(part int, value []byte) error) error {
+	for i, state := range s.states {
+		var err error
+		if d, ok := state.(*expr.Distinct); ok && later != nil {
+			err = d.AddKnown(row, func(value []byte) error { return later(i, value) })
+		} else {
+			err = state.Add(row)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return s.err
+}
+
+// AddLater implements op.State.
+func (s *groupState) AddLater(part int, row op.Row) error {
+	return s.states[part].(*expr.Distinct).State.Add(row)
 }
 
 // Row implements op.State.

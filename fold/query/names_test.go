@@ -11,6 +11,7 @@ func TestNames(t *testing.T) {
 	b := newBench(t, nasty...)
 	b.load("o", "u", "p")
 	for _, query := range []string{
+		"SELECT id AS x FROM o HAVING id > 2 ORDER BY 1", "SELECT id, n FROM o HAVING o.n > 2 ORDER BY 1", "SELECT id FROM o HAVING n > 1", "SELECT id + 1 AS x FROM o HAVING id > 1",
 		"SELECT -id AS id FROM o ORDER BY id + 0", "SELECT -id AS id FROM o ORDER BY id", "SELECT id AS n, n AS x FROM o WHERE n < 100 ORDER BY n, 1",
 		"SELECT -user_id AS user_id, COUNT(*) AS c FROM o GROUP BY user_id HAVING user_id > 0 ORDER BY 1",
 		"SELECT UPPER(sku) AS sku, COUNT(*) AS c FROM o GROUP BY sku HAVING sku = 'A' ORDER BY 1, 2",
@@ -37,6 +38,8 @@ func TestRefusals(t *testing.T) {
 		"SELECT LPAD(sku, 5, x'80') AS x FROM o":                                    "",
 		"SELECT REPLACE(REPEAT('a',16777216),'a',REPEAT('b',16777216)) AS x FROM o": "16777216 bytes",
 		"SELECT NOW() AS x FROM o":                                                  "another result in every run",
+		"SELECT id FROM o HAVING n > 1":                                             "HAVING uses n",
+		"SELECT sku FROM o GROUP BY sku HAVING SUM(n) > 1 AND amount > 2":           "HAVING uses amount",
 		"SELECT note FROM o GROUP BY sku":                                           "no single value in a group",
 		"SELECT id FROM o ORDER BY 2":                                               "no column 2",
 		"SELECT a.id FROM o a JOIN o b ON a.id > b.id":                              "no equality",

@@ -13,15 +13,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Dataset is the result of a listener. It is that of package fold.
-type Dataset interface {
-	// Columns returns the columns of every chunk.
-	Columns() []dataset.Column
-	// Chunks returns the number of chunks.
-	Chunks() int64
-	// Chunk reads chunk n, counted from 0, with only these columns, in this order. The chunk stays valid.
-	Chunk(n int64, columns []int) (*dataset.Chunk, error)
-}
+// Dataset is the result of a listener.
+type Dataset = op.Dataset
 
 // Plan is a query over datasets whose names and types are known.
 type Plan struct {
@@ -135,15 +128,15 @@ func (p *planner) scan(t parse.Table) (*node, *table) {
 	of := &table{listener: t.Name, set: set, all: set.Columns()}
 	of.used = make([]bool, len(of.all))
 	p.plan.tables = append(p.plan.tables, of)
-	n := &node{run: of.run}
+	n := &node{}
 	for _, c := range of.all {
 		n.columns = append(n.columns, expr.Column{Table: t.Alias, Name: c.Name, Type: value.TypeOf(c)})
 	}
 	return n, of
 }
 
-// run passes the rows of the listener on. Cells of unused columns are nil.
-func (t *table) run(_ *op.Memory, to op.Output) error {
+// numbers returns the columns that are read.
+func (t *table) numbers() []int {
 	var numbers []int
 	for i, used := range t.used {
 		if used {
@@ -151,26 +144,9 @@ func (t *table) run(_ *op.Memory, to op.Output) error {
 		}
 	}
 	if len(numbers) == 0 && len(t.all) > 0 {
-		numbers = []int{0} // for the number of rows
+		return []int{0} // for the number of rows
 	}
-	row := make(op.Row, len(t.all))
-	for n := range t.set.Chunks() {
-		chunk, err := t.set.Chunk(n, numbers)
-		if err != nil {
-			return fmt.Errorf("dataset of listener %q: %w", t.listener, err)
-		}
-		for r := range chunk.Rows() {
-			for i, column := range numbers {
-				row[column] = chunk.Cell(i, r)
-			}
-			if err := to.Add(row); err == op.ErrEnough {
-				return to.End()
-			} else if err != nil {
-				return err
-			}
-		}
-	}
-	return to.End()
+	return numbers
 }
 
 // cells returns the function that sets the cells of expressions.
@@ -194,15 +170,6 @@ func cells(all []*expr.Expr) func(into, row op.Row) error {
 			into[i] = buffers[i]
 		}
 		return nil
-	}
-}
-
-// truth returns a condition as a function.
-func truth(e *expr.Expr) func(row op.Row) (bool, error) {
-	return func(row op.Row) (bool, error) {
-		v, err := e.Eval(row)
-		is, _ := v.Truth()
-		return is, err
 	}
 }
 

@@ -185,6 +185,95 @@ func (g generator) query() random {
 	return r
 }
 
+// variant makes a query whose rows have no order of their own, with joins of all kinds and keys.
+func (g generator) variant() string {
+	r := g.query()
+	from := r.from
+	switch g.IntN(4) {
+	case 0: // the last key needs the rows of the second table
+		from = "o " + g.of("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " u ON u.id = o.user_id " + g.of("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") +
+			" p ON p.id = " + g.of("u.id - 9", "COALESCE(u.id - 9, 4)", "u.score * 3 + o.id - o.id", "CHAR_LENGTH(u.name) - 2") + g.of("", " AND p.price < 3", " AND "+g.condition(1))
+	case 1:
+		from = "(SELECT * FROM o WHERE id <> 5) o " + g.of("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " u ON u.id = o.user_id " +
+			g.of("JOIN", "LEFT JOIN") + " (SELECT id, sku, title, price FROM p) p ON p.sku = o.sku" + g.of("", " AND p.id + 1 = u.id - 9")
+	case 2:
+		from = "o " + g.of("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " u ON " + g.of("u.id = o.user_id", "u.id = o.n + o.u + 10", "u.id * 9223372036854775807 = o.n") + g.of("", " AND "+g.condition(1)) +
+			" " + g.of("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " p ON p.sku = o.sku"
+	}
+	r.from = from
+	text := r.String()
+	if g.IntN(2) == 0 {
+		text = text[:strings.LastIndex(text, " ORDER BY ")] + r.limit
+	}
+	return text
+}
+
+// TestRandomBudgets: with every budget, random queries give the same rows in the same order, or the same error.
+func TestRandomBudgets(t *testing.T) {
+	t.Parallel()
+	n, seed := 300, uint64(time.Now().UnixNano())
+	if text := os.Getenv("FOLD_QUERIES"); text != "" {
+		n, _ = strconv.Atoi(text)
+	}
+	if text := os.Getenv("FOLD_SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
+	}
+	b := newBench(t, nasty...)
+	b.load("o", "u", "p")
+	for name, set := range b.sets {
+		b.sets[name] = repeated(t, set.(*memory), 5)
+	}
+	g := generator{rand.New(rand.NewPCG(seed, 0))}
+	rows, failed := 0, 0
+	for range n {
+		query := g.variant()
+		_, want, wantErr := b.run(query, 0)
+		rows += len(want)
+		if wantErr != nil {
+			failed++
+		}
+		for _, budget := range []int64{1, 3000, 200 << 10} {
+			_, got, err := b.run(query, budget)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Fatalf("FOLD_SEED=%d: %s\nwith %d bytes: %d rows, %v\nwithout a limit: %d rows, %v\n%s\nwant\n%s", seed, query, budget,
+					len(got), err, len(want), wantErr, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+	if rows < n || failed == 0 || failed > n/2 {
+		t.Errorf("%d rows, %d of %d queries failed", rows, failed, n)
+	}
+}
+
+// repeated returns a dataset with its rows several times, in small chunks.
+func repeated(t testing.TB, m *memory, times int) *memory {
+	numbers := make([]int, len(m.columns))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	chunk, err := m.Chunk(0, numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &memory{columns: m.columns}
+	var fields [][]byte
+	for n := range times * chunk.Rows() {
+		if n%4 == 0 {
+			fields = make([][]byte, len(numbers))
+			of.chunks = append(of.chunks, fields)
+		}
+		for i := range numbers {
+			fields[i] = append(append(fields[i], ','), chunk.Cell(i, n%chunk.Rows())...)
+		}
+	}
+	for _, fields := range of.chunks {
+		for i := range fields {
+			fields[i] = append(append([]byte{'['}, fields[i][1:]...), ']')
+		}
+	}
+	return of
+}
+
 // shrink returns a smaller query that still differs, and how.
 func (b *bench) shrink(r random, diff string) string {
 	for again := true; again; {

@@ -18,6 +18,7 @@ type selecting struct {
 	scope  *expr.Scope
 	tables []*source
 	items  []parse.Item // without stars
+	where  []*expr.Expr // what is left of WHERE for joined rows
 }
 
 // source is a table of FROM.
@@ -27,7 +28,8 @@ type source struct {
 	of    *table       // nil: a query
 	from  int          // number of its first column
 	join  *join        // nil: the first
-	where []*expr.Expr // conditions that need it alone
+	keep  []parse.Expr // conditions that need it alone
+	where []*expr.Expr // the same
 }
 
 // selection plans a SELECT with its order and limit.
@@ -188,7 +190,29 @@ func (b naming) qualifyAll() {
 		}
 	}
 	if b.Having != nil {
+		b.checkHaving(b.Having)
 		b.Having = b.withAliases(b.Having, false)
+	}
+}
+
+// checkHaving refuses columns that are neither selected nor grouped, which have no value when groups are filtered.
+func (b naming) checkHaving(e parse.Expr) {
+	if call, ok := e.(*parse.Call); ok && expr.IsAggregate(call) {
+		return
+	}
+	c, ok := e.(*parse.Column)
+	if _, isAlias := b.alias(e); ok && !isAlias {
+		i := must(b.scope.Find(c))
+		if !b.isGrouped(c) && !slices.ContainsFunc(b.items, func(item parse.Item) bool {
+			selected, ok := item.X.(*parse.Column)
+			return ok && must(b.scope.Find(selected)) == i
+		}) {
+			refuse(c.Position, fmt.Sprintf("HAVING uses %s, which is neither selected nor in GROUP BY", c.Name),
+				"Write the condition in WHERE, or select the column")
+		}
+	}
+	for _, x := range parse.Children(e) {
+		b.checkHaving(x)
 	}
 }
 
@@ -243,89 +267,40 @@ func (b naming) withAliases(e parse.Expr, columns bool) parse.Expr {
 		}
 		return item.X
 	}
-	switch e := e.(type) {
-	case *parse.Column:
+	if call, ok := e.(*parse.Call); ok && expr.IsAggregate(call) || parse.Parts(e) == nil {
 		b.qualify(e)
-	case *parse.Call:
-		if expr.IsAggregate(e) {
-			b.qualify(e)
-			return e
-		}
-		for i := range e.Args {
-			e.Args[i] = b.withAliases(e.Args[i], columns)
-		}
-	case *parse.Unary:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Binary:
-		e.L, e.R = b.withAliases(e.L, columns), b.withAliases(e.R, columns)
-	case *parse.Is:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Like:
-		e.X, e.Pattern = b.withAliases(e.X, columns), b.withAliases(e.Pattern, columns)
-	case *parse.In:
-		e.X = b.withAliases(e.X, columns)
-		for i := range e.List {
-			e.List[i] = b.withAliases(e.List[i], columns)
-		}
-	case *parse.Between:
-		e.X, e.Low, e.High = b.withAliases(e.X, columns), b.withAliases(e.Low, columns), b.withAliases(e.High, columns)
-	case *parse.Regexp:
-		e.X, e.Pattern = b.withAliases(e.X, columns), b.withAliases(e.Pattern, columns)
-	case *parse.Cast:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Collate:
-		e.X = b.withAliases(e.X, columns)
-	case *parse.Case:
-		if e.Operand != nil {
-			e.Operand = b.withAliases(e.Operand, columns)
-		}
-		for i, w := range e.Whens {
-			e.Whens[i] = parse.When{If: b.withAliases(w.If, columns), Then: b.withAliases(w.Then, columns)}
-		}
-		if e.Else != nil {
-			e.Else = b.withAliases(e.Else, columns)
-		}
-	default:
-		b.qualify(e)
+		return e
+	}
+	for _, x := range parse.Parts(e) {
+		*x = b.withAliases(*x, columns)
 	}
 	return e
 }
 
 // qualify gives the columns of an expression the names of their tables, and marks them as used.
 func (b naming) qualify(e parse.Expr) {
-	if c, ok := e.(*parse.Column); ok {
+	parse.Columns(e, func(c *parse.Column) {
 		i := must(b.scope.Find(c))
 		c.Table, c.Name = b.scope.Columns[i].Table, b.scope.Columns[i].Name
-		for _, t := range b.tables {
-			if t.of != nil && i >= t.from && i < t.from+len(t.columns) {
-				t.of.used[i-t.from] = true
-			}
+		if t := b.tables[b.tableWith(i)]; t.of != nil {
+			t.of.used[i-t.from] = true
 		}
-		return
-	}
-	for _, x := range parse.Children(e) {
-		b.qualify(x)
-	}
+	})
+}
+
+// tableWith returns the number of the table with a column of the joined rows.
+func (b *selecting) tableWith(column int) int {
+	return slices.IndexFunc(b.tables, func(t *source) bool { return column < t.from+len(t.columns) })
 }
 
 // needs returns the numbers of the tables that an expression uses.
 func (b *selecting) needs(e parse.Expr) []int {
 	var all []int
-	if c, ok := e.(*parse.Column); ok {
-		i := must(b.scope.Find(c))
-		for n, t := range b.tables {
-			if i >= t.from && i < t.from+len(t.columns) {
-				return []int{n}
-			}
+	parse.Columns(e, func(c *parse.Column) {
+		if n := b.tableWith(must(b.scope.Find(c))); !slices.Contains(all, n) {
+			all = append(all, n)
 		}
-	}
-	for _, x := range parse.Children(e) {
-		for _, n := range b.needs(x) {
-			if !slices.Contains(all, n) {
-				all = append(all, n)
-			}
-		}
-	}
+	})
 	return all
 }
 
@@ -346,17 +321,20 @@ func (b *selecting) splitWhere() {
 	for _, c := range conjuncts(b.Where) {
 		if needs := b.needs(c); len(needs) == 1 && b.canFilter(needs[0]) {
 			t := b.tables[needs[0]]
-			scope := &expr.Scope{Columns: t.columns, Parameters: b.parameters}
-			t.where = append(t.where, must(expr.Compile(c, scope)))
+			t.keep, t.where = append(t.keep, c), append(t.where, must(expr.Compile(c, b.scopeOf(t))))
 			continue
 		}
-		if rest == nil {
-			rest = c
-		} else {
-			rest = &parse.Binary{Position: c.Pos(), Op: "AND", L: rest, R: c}
-		}
+		rest = and(rest, c)
 	}
 	b.Where = rest
+}
+
+// and returns both conditions; the first one may be nil.
+func and(a, b parse.Expr) parse.Expr {
+	if a == nil {
+		return b
+	}
+	return &parse.Binary{Position: b.Pos(), Op: "AND", L: a, R: b}
 }
 
 // canFilter tells whether a table can be filtered before the joins: no row has NULLs in its place.
@@ -370,12 +348,12 @@ func (b *selecting) canFilter(n int) bool {
 	return true
 }
 
-// filtered returns the output of a table that takes all of its rows, and passes on those that its conditions keep.
-func (b *selecting) filtered(t *source, to op.Output) op.Output {
-	for _, c := range slices.Backward(t.where) {
-		to = &op.Filter{To: to, Keep: truth(c)}
+// filtered returns an output that passes on the rows that fulfil all conditions.
+func filtered(all []*expr.Expr, to op.Output) op.Output {
+	if len(all) == 0 {
+		return to
 	}
-	return to
+	return &op.Filter{To: to, Keep: func(row op.Row) (bool, error) { return areTrue(all, row) }}
 }
 
 func (b *selecting) explainTable(t *source) {
@@ -385,7 +363,7 @@ func (b *selecting) explainTable(t *source) {
 	}
 	text := "read " + name
 	if t.join != nil {
-		text = fmt.Sprintf("%s join %s on %d keys", strings.ToLower(string(t.join.Kind)), name, len(t.join.left))
+		text = fmt.Sprintf("%s join %s on %d keys", strings.ToLower(string(t.join.Kind)), name, len(t.join.equal))
 		if t.join.rest != nil {
 			text += " and a condition"
 		}
@@ -398,9 +376,8 @@ func (b *selecting) explainTable(t *source) {
 
 // finish plans what follows the joins: WHERE, groups, HAVING, ORDER BY, the items, DISTINCT and LIMIT.
 func (b *selecting) finish(limit *parse.Limit) *node {
-	var where *expr.Expr
 	if b.Where != nil {
-		where = must(expr.Compile(b.Where, b.scope))
+		b.where = []*expr.Expr{must(expr.Compile(b.Where, b.scope))}
 		b.explain("filter")
 	}
 	g := b.grouping()
@@ -408,9 +385,9 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	if g != nil {
 		scope = g.scope
 	}
-	var having *expr.Expr
+	var having []*expr.Expr
 	if b.Having != nil {
-		having = must(expr.Compile(b.Having, scope))
+		having = []*expr.Expr{must(expr.Compile(b.Having, scope))}
 		b.explain("filter groups")
 	}
 	items, n := make([]*expr.Expr, len(b.items)), &node{}
@@ -435,22 +412,16 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	n.run = func(m *op.Memory, to op.Output) error {
 		to = limited(to, limit)
 		if b.Distinct {
-			to = distinct(m, sorted(m, to, keys, desc), n.columns)
+			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
 		}
 		to = op.NewProject(to, len(items), cells(items))
 		if !b.Distinct {
-			to = sorted(m, to, keys, desc)
+			to = sorted(m, to, keys, desc, limit)
 		}
-		if having != nil {
-			to = &op.Filter{To: to, Keep: truth(having)}
-		}
-		if g != nil {
+		if to = filtered(having, to); g != nil {
 			to = g.output(m, to)
 		}
-		if where != nil {
-			to = &op.Filter{To: to, Keep: truth(where)}
-		}
-		return b.runJoins(m, to)
+		return joined{b}.run(m, to)
 	}
 	return n
 }

@@ -56,6 +56,7 @@ type memory struct {
 }
 
 func (m *memory) Columns() []dataset.Column { return m.columns }
+func (m *memory) Rows() int64               { return 0 }
 func (m *memory) Chunks() int64             { return int64(len(m.chunks)) }
 func (m *memory) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	columns, fields := make([]dataset.Column, len(numbers)), make([][]byte, len(numbers))
@@ -140,7 +141,7 @@ func (b *bench) run(query string, budget int64) (columns []dataset.Column, rows 
 	if err != nil {
 		return nil, nil, err
 	}
-	m := op.NewMemory(budget, func() (op.Scratch, error) { return os.CreateTemp(b.TempDir(), "") })
+	m := op.NewMemory(b.Context(), budget, func() (op.Scratch, error) { return os.CreateTemp(b.TempDir(), "") })
 	defer m.Close()
 	c := &collector{}
 	err = plan.Run(m, c)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -59,9 +60,12 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 		if !all {
 			to = distinct(m, to, n.columns)
 		}
-		first := op.Part{Output: to}
+		first := &op.Part{Output: to}
 		if err := left.run(m, converted(first, left.columns, n.columns)); err != nil {
 			return err
+		}
+		if first.Enough {
+			return to.End()
 		}
 		return right.run(m, converted(to, right.columns, n.columns))
 	}
@@ -125,7 +129,7 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 	}
 	p.explainEnd(len(keys), limit)
 	return &node{columns: n.columns, run: func(m *op.Memory, to op.Output) error {
-		return n.run(m, sorted(m, limited(to, limit), keys, desc))
+		return n.run(m, sorted(m, limited(to, limit), keys, desc, limit))
 	}}
 }
 
@@ -138,12 +142,16 @@ func (p *planner) explainEnd(keys int, limit *parse.Limit) {
 	}
 }
 
-// sorted returns an output that sorts rows by keys; without any, it is to.
-func sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool) op.Output {
+// sorted returns an output that sorts rows by keys; without any, it is to. It passes on as many as a limit needs.
+func sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool, limit *parse.Limit) op.Output {
 	if len(keys) == 0 {
 		return to
 	}
-	return op.NewSort(m, to, func(dst []byte, row op.Row) ([]byte, error) {
+	needed := int64(0)
+	if limit != nil && limit.Offset < math.MaxInt32 && limit.Count < math.MaxInt32 {
+		needed = max(1, limit.Offset+limit.Count)
+	}
+	return op.NewSort(m, to, int(needed), func(dst []byte, row op.Row) ([]byte, error) {
 		for i, e := range keys {
 			v, err := e.Eval(row)
 			if err != nil {

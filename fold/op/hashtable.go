@@ -1,4 +1,4 @@
-package fold
+package op
 
 import (
 	"math/bits"
@@ -31,7 +31,7 @@ func (s slots) start(hash uint64) uint64 {
 
 // find returns the slot of a key, or the empty slot where it belongs. With an arena the keys
 // are compared; without one the tag is enough.
-func (s slots) find(hash uint64, a *arena, k joinKey) *slot {
+func (s slots) find(hash uint64, a *arena, k Key) *slot {
 	for i := s.start(hash); ; {
 		at := &s[i]
 		if at.last == 0 || at.tag == uint32(hash) && (a == nil || a.at(at.last-1).is(k)) {
@@ -48,10 +48,6 @@ func slotsFor(rows int) int { return rows + rows/3 + 1 }
 
 // tableBytes returns the size of the table of this many records.
 func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * int64(unsafe.Sizeof(slot{})) }
-
-// batchRows is the number of keys that are looked up together: a large table is not in the CPU
-// cache, and several lookups can wait for memory at the same time.
-const batchRows = 64
 
 // newHashtable builds the table of all records that have a key.
 func newHashtable(a *arena) *hashtable {
@@ -85,12 +81,12 @@ func newHashtable(a *arena) *hashtable {
 }
 
 // find returns the ref of the last record of a key, or noRef.
-func (t *hashtable) find(k joinKey) uint32 {
+func (t *hashtable) find(k Key) uint32 {
 	return t.slots.find(k.hash(), t.arena, k).last - 1 // 0-1 is noRef
 }
 
 // findAll is find for the keys of a batch. It reads all slots first, then the records.
-func (t *hashtable) findAll(keys []joinKey, hasKey []bool, last []uint32) {
+func (t *hashtable) findAll(keys []Key, is []keyIs, last *[batchRows]uint32) {
 	var slots [batchRows]slot
 	var tags [batchRows]uint32
 	for i := range keys {
@@ -99,7 +95,7 @@ func (t *hashtable) findAll(keys []joinKey, hasKey []bool, last []uint32) {
 	}
 	for i := range keys {
 		switch s := slots[i]; {
-		case !hasKey[i]:
+		case is[i] != hasKey:
 			last[i] = noRef
 		case s.last == 0 || s.tag == tags[i] && t.arena.at(s.last-1).is(keys[i]):
 			last[i] = s.last - 1

@@ -1,4 +1,4 @@
-package fold
+package op
 
 import (
 	"errors"
@@ -33,19 +33,26 @@ var errArena = errors.New("too many rows to address in memory")
 
 // add copies a record to the end.
 func (a *arena) add(r record) error {
+	_, err := a.put(r)
+	return err
+}
+
+// put copies a record to the end, and returns its ref.
+func (a *arena) put(r record) (ref uint32, err error) {
 	size := padded(len(r))
 	if size > a.free {
 		block := a.block(size)
 		if err := a.adopt(block); err != nil {
-			return err
+			return 0, err
 		}
 		a.free = cap(block)
 	}
 	last := len(a.blocks) - blocksOf(size)
+	ref = uint32(last*blockRefs + len(a.blocks[last])/refBytes)
 	a.blocks[last] = appendPadded(a.blocks[last], r)
 	a.free -= size
 	a.rows++
-	return nil
+	return ref, nil
 }
 
 // block allocates a block for at least a record of this size.
@@ -80,6 +87,12 @@ func (a *arena) adopt(block []byte) error {
 // at returns the record at a ref.
 func (a *arena) at(ref uint32) record {
 	return a.blocks[ref/blockRefs][ref%blockRefs*refBytes:]
+}
+
+// whole returns the record at a ref without what follows it.
+func (a *arena) whole(ref uint32) record {
+	r := a.at(ref)
+	return r[:r.size()]
 }
 
 // all yields every record with its ref, in order.

@@ -1,8 +1,8 @@
-package fold
+package op
 
 import "sync/atomic"
 
-// Match counts how the rows of a side meet those of the first dataset by their keys, whatever the
+// Match counts how the rows of a side meet those of the first table by their keys, whatever the
 // other sides do.
 type Match struct {
 	Listener string
@@ -10,20 +10,20 @@ type Match struct {
 	Missing  int64 // rows of the first dataset that match no row of the side
 }
 
-// count counts the current row of the first dataset, and the rows of side n that it found, if no
+// count counts the current row of the first table, and the rows of side n that it found, if no
 // earlier row has found them: all rows of a key are found together.
-func (j *join) count(n int) error {
-	s, c := j.sides[n], &j.counts[n]
+func (w *worker) count(n int) error {
+	s, c, last := w.sides[n], &w.counts[n], w.last[n][w.i]
 	switch {
-	case j.last[n] == noRef:
+	case last == noRef:
 		c.Missing++
-	case s.sorted != nil:
-		if !s.sorted.counted {
-			s.sorted.counted = true
-			c.Matched += int64(len(s.sorted.found))
+	case s.merged != nil:
+		if !s.merged.counted {
+			s.merged.counted = true
+			c.Matched += int64(len(s.merged.found))
 		}
 	case s.spilled:
-		if err := j.loaded.parts[n].each(j.last[n], j.key, func(r record) error {
+		if err := w.loaded.parts[n].each(last, w.batch.keys[s.Key].all[w.i], func(r record) error {
 			if !s.seen.set(r.number()) {
 				return errStop
 			}
@@ -32,34 +32,32 @@ func (j *join) count(n int) error {
 		}); err != nil && err != errStop {
 			return err
 		}
-	case s.seen.set(int64(j.last[n])):
-		c.Matched++
-		for at := s.arena.at(j.last[n]).link(); at != j.last[n]; at = s.arena.at(at).link() {
+	case s.seen.set(int64(last)):
+		return s.arena.ring(last, func(record) error {
 			c.Matched++
-		}
+			return w.step()
+		})
 	}
 	return nil
 }
 
 // flushCounts adds the counts to those of the sides.
-func (j *join) flushCounts() {
-	if j.origin > 0 {
-		return
-	}
-	for n := range j.counts {
-		if s := j.sides[n]; s != nil {
-			s.matches.Add(j.counts[n].Matched)
-			s.missing.Add(j.counts[n].Missing)
-			j.counts[n] = Match{}
-		}
+func (w *worker) flushCounts() {
+	for n, c := range w.counts {
+		w.sides[n].matches.Add(c.Matched)
+		w.sides[n].missing.Add(c.Missing)
+		w.counts[n] = Match{}
 	}
 }
 
 // counted returns the counts of all sides, in the order of the join.
-func (f *folder) counted() []Match {
+func (f *joining) counted() []Match {
+	if !f.Count {
+		return nil
+	}
 	var all []Match
 	for _, s := range f.sides[1:] {
-		all = append(all, Match{s.in.listener, s.matches.Load(), s.missing.Load()})
+		all = append(all, Match{s.Name, s.matches.Load(), s.missing.Load()})
 	}
 	return all
 }

@@ -1,7 +1,9 @@
-package fold
+package op
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -39,7 +41,7 @@ func (p *pool[W]) do(task func(w W, turn func() error) error) bool {
 	p.last = after
 	go func() {
 		turn := sync.OnceValue(func() error { return <-before })
-		err := task(w, turn)
+		err := protected(func() error { return task(w, turn) })
 		if first := turn(); first != nil {
 			err = first
 		}
@@ -57,4 +59,18 @@ func (p *pool[W]) wait() error {
 	err := <-p.last
 	p.last <- err
 	return err
+}
+
+// protected calls a function whose panic is an error.
+func protected(f func() error) (err error) {
+	defer Protect(&err)
+	return f()
+}
+
+// Protect turns a panic into an error: a mistake in the code of an expression must not end a process that has other
+// jobs, again and again.
+func Protect(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the fold has failed with %v: please report it with the report's fold\n%s", r, debug.Stack())
+	}
 }

@@ -1,7 +1,6 @@
-package fold
+package op
 
 import (
-	"hash/maphash"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,12 +11,9 @@ import (
 	"github.com/fanfold/fanfold/dataset/datasettest"
 )
 
-// textKey is the key of a text that is not a number.
-func textKey(text string) joinKey {
-	return joinKey{maphash.String(hashSeed, text), append([]byte{}, text...)}
-}
+func textKey(text string) Key { return TextKey([]byte(text)) }
 
-func addRow(t datasettest.TB, a *arena, k joinKey, row string) {
+func addRow(t datasettest.TB, a *arena, k Key, row string) {
 	t.Helper()
 	r, err := endRecord(append(beginRecord(nil, k, true), row...))
 	if err == nil {
@@ -30,16 +26,16 @@ func addRow(t datasettest.TB, a *arena, k joinKey, row string) {
 
 func TestHashtable(t *testing.T) {
 	t.Parallel()
-	var keys []joinKey
+	var keys []Key
 	for _, text := range []string{"", "a", "b", "ab", "abc"} {
 		keys = append(keys, textKey(text))
 	}
 	for _, n := range []int64{0, 1, -1, 1 << 40} {
-		keys = append(keys, joinKey{word: uint64(n)})
+		keys = append(keys, Key{word: uint64(n)})
 	}
 	same := textKey("a")
 	// Other keys with the same hash.
-	keys = append(keys, joinKey{word: textKey("").word}, joinKey{word: same.word}, joinKey{same.word, []byte("c")})
+	keys = append(keys, Key{word: textKey("").word}, Key{word: same.word}, Key{same.word, []byte("c")})
 	rapid.Check(t, func(t *rapid.T) {
 		h, want := &arena{}, make([][]string, len(keys))
 		for range rapid.IntRange(0, 60).Draw(t, "rows") {
@@ -70,11 +66,11 @@ func TestHashtable(t *testing.T) {
 func TestArena(t *testing.T) {
 	t.Parallel()
 	h, adopted := &arena{}, &arena{}
-	addRow(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes-100))
+	addRow(t, adopted, Key{word: 100}, strings.Repeat("a", blockBytes-100))
 	var words []uint64
 	for i, length := range []int{10, 2 * blockBytes, 10, 10} {
 		words = append(words, uint64(i), 100)
-		addRow(t, h, joinKey{word: uint64(i)}, strings.Repeat("x", length))
+		addRow(t, h, Key{word: uint64(i)}, strings.Repeat("x", length))
 		if err := h.adopt(slices.Clip(adopted.blocks[0])); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +90,7 @@ func BenchmarkHashtable(b *testing.B) {
 	const rows = 1_000_000
 	h := &arena{}
 	for i := range rows {
-		addRow(b, h, joinKey{word: uint64(i) * 7919 % rows}, strings.Repeat("x", 60))
+		addRow(b, h, Key{word: uint64(i) * 7919 % rows}, strings.Repeat("x", 60))
 	}
 	b.Run("make", func(b *testing.B) {
 		for b.Loop() {
@@ -105,7 +101,7 @@ func BenchmarkHashtable(b *testing.B) {
 	b.Run("find", func(b *testing.B) {
 		t := newHashtable(h)
 		for b.Loop() {
-			if t.find(joinKey{word: rand.Uint64N(rows)}) == noRef {
+			if t.find(Key{word: rand.Uint64N(rows)}) == noRef {
 				b.Fatal("not there")
 			}
 		}

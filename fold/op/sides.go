@@ -1,0 +1,135 @@
+package op
+
+// readSides reads the rows of all sides into memory. Those that do not fit are merged or spilled.
+func (f *joining) readSides(terms Terms) error {
+	var large []int
+	for n, s := range f.sides {
+		if n == 0 {
+			continue
+		}
+		l := &loader{n: n, side: s, m: f.m, terms: terms, row: make(Row, s.Cells), to: &arena{}}
+		if err := l.load(); err != nil {
+			return err
+		}
+		if l.full {
+			large = append(large, n)
+			continue
+		}
+		s.arena = l.to
+		f.m.give(-s.arena.used())
+	}
+	if len(large) > 0 {
+		sorted, err := f.AreSorted(large)
+		if err != nil {
+			return err
+		}
+		for _, n := range large {
+			if s := f.sides[n]; sorted {
+				s.merged = s.merge()
+			} else {
+				s.spilled = true
+			}
+		}
+	}
+	for _, s := range f.sides[1:] {
+		if s.arena != nil {
+			s.table = newHashtable(s.arena)
+			if f.Count {
+				s.seen = newMarks(s.arena.refs())
+			}
+		}
+	}
+	return nil
+}
+
+// loader reads the rows of a side.
+type loader struct {
+	*side
+	n      int
+	m      *Memory
+	terms  Terms
+	row    Row
+	record record
+	to     *arena
+	full   bool // they exceed the budget
+	run    *run // of a query whose rows do
+}
+
+func (l *loader) load() error {
+	if l.Set == nil {
+		if err := l.Query(l); err != nil || !l.full {
+			return err
+		}
+		l.from = recordedRun(l.run, l.Kept)
+		return nil
+	}
+	for b, err := range each(l.from, l.Columns, 0) {
+		if err != nil {
+			return err
+		}
+		for i := range b.rows() {
+			if b.fill(l.row, i); !l.Filtered {
+				err = l.add(l.row)
+			} else if keep, failed := l.terms.Keep(l.n, l.row); keep || failed != nil {
+				if err = failed; err == nil {
+					err = l.add(l.row)
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := l.m.ended(); err != nil {
+			return err
+		}
+		if l.full = l.full || l.to.used() > l.m.left.Load(); l.full && !l.CanFail {
+			return nil // otherwise, all rows are read, because the errors do not depend on the budget
+		}
+		if l.full {
+			l.to = nil
+		}
+	}
+	return nil
+}
+
+// add adds a row.
+func (l *loader) add(row Row) error {
+	k, hasKey, err := l.terms.Right(l.n, row)
+	if err != nil || !hasKey && !l.Kind.Right {
+		return err // without a key, it matches nothing
+	}
+	if l.to == nil && l.run == nil {
+		return nil
+	}
+	l.record, err = endRecord(appendCells(beginRecord(l.record[:0], k, hasKey), row, l.Kept))
+	switch {
+	case err != nil:
+	case l.run != nil:
+		err = l.run.add(l.record)
+	default:
+		err = l.to.add(l.record)
+	}
+	if err != nil {
+		return l.failed(err)
+	}
+	return nil
+}
+
+// Add implements Output: it takes a row of a query.
+func (l *loader) Add(row Row) error {
+	if err := l.add(row); err != nil || l.full || l.to.used() <= l.m.left.Load() {
+		return err
+	}
+	l.full, l.run = true, l.m.newRun()
+	for _, r := range l.to.all {
+		if err := l.run.add(r); err != nil {
+			return err
+		}
+	}
+	l.to.close()
+	l.to = nil
+	return nil
+}
+
+// End implements Output.
+func (l *loader) End() error { return nil }
