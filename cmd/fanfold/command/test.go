@@ -60,7 +60,8 @@ compression. The header of LISTENER.csv has names and types, in any order:
 
 Types are integer, integer unsigned, decimal(10,2), float (a DOUBLE), single (a FLOAT), text,
 date, datetime, datetime(6), timestamp, time, json and binary (base64). A type that the
-configuration gives can be left out. \N is NULL. An optional listener without a file is one
+configuration gives can be left out. Texts compare by their bytes, or write
+text collate utf8mb4_general_ci. \N is NULL. An optional listener without a file is one
 that has failed.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.complete((*config.Config).ReportNames),

@@ -176,7 +176,7 @@ func TestTestMakesTheFileOfAJob(t *testing.T) {
 	s.Serve(s.File)
 	dir := t.TempDir()
 	fixtures := map[string]string{
-		"things.csv": `id:integer,big:integer unsigned,price:decimal(12,4),f:single,d:float,m:float(8,2),name:text,day:date,at:datetime(3),stamp:timestamp,took:time(1),doc:json,raw:binary
+		"things.csv": `id:integer,big:integer unsigned,price:decimal(12,4),f:single,d:float,m:float(8,2),name:text collate {collation},day:date,at:datetime(3),stamp:timestamp,took:time(1),doc:json,raw:binary
 1,18446744073709551615,12.5,0.1,1e20,1.5,"b, ""c""",2024-02-29,2024-07-01 22:15:00.5,2024-07-01 22:15:00,-100:00:00.5,"{""a"": 1}",AP8=
 2,0,0.1,1.5,-0.1,-3,,0001-01-01,2024-01-01 00:00:00,2024-01-01 00:00:00,00:00:01,"""x""",
 3,\N,\N,\N,\N,\N,\N,\N,\N,\N,\N,\N,\N
@@ -184,7 +184,12 @@ func TestTestMakesTheFileOfAJob(t *testing.T) {
 `,
 		"others.csv": "thing:integer,note:text\n1,x\n1,\\N\n4,z\n9,lost\n",
 	}
+	var collation string
+	if err := s.DB.QueryRow("SELECT COLLATION(name) FROM things LIMIT 1").Scan(&collation); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range fixtures {
+		text = strings.ReplaceAll(text, "{collation}", collation)
 		writeFiles(t, dir, map[string]string{"folded/" + name: text, "joined/" + name: text})
 	}
 	z, err := gzip.NewReader(strings.NewReader(s.Jobs.Succeed("folded", `{"least": "0.05"}`)))
