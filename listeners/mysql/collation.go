@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -18,12 +20,6 @@ import (
 const (
 	collationsAge = time.Minute
 	maxCollations = 1000 // queries
-)
-
-// Errors of a query that the server does not take as a derived table.
-const (
-	errSyntax    = 1064
-	errPlacement = 1234 // such as of SQL_NO_CACHE
 )
 
 // Collations returns the collations of columns of a listener's query; "binary" for numbers and times. The server
@@ -76,8 +72,8 @@ func (s *Source) askCollations(ctx context.Context, query string) ([]string, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// collate gives the columns of texts their collations. A query that the server does not take as a derived table has
-// none: its texts compare by their bytes.
+// collate gives the columns of texts their collations. A query that the server does not take as a derived table,
+// such as with SQL_NO_CACHE, or with 0 for a parameter, has none: its texts compare by their bytes.
 func (s *Source) collate(ctx context.Context, l *report.Listener, columns []dataset.Column) error {
 	var names []string
 	for _, c := range columns {
@@ -89,7 +85,7 @@ func (s *Source) collate(ctx context.Context, l *report.Listener, columns []data
 		return nil
 	}
 	found, err := s.Collations(ctx, l, names)
-	if mysqldb.Answered(err, errPlacement, errSyntax) {
+	if _, answered := errors.AsType[*mysql.MySQLError](err); answered && !mysqldb.Away(err) {
 		return nil
 	}
 	if err != nil {
