@@ -64,7 +64,8 @@ servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11 and serve
 	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" DATABASES="$(DATABASES)" ONLY="$(ONLY)" ./.ci/servers
 
 fuzz: deps ## run each fuzz target for a minute, and QUERIES (10000) random queries beside MariaDB
-	FOLD_QUERIES=$(or $(QUERIES),10000) $(GO) test -tags $(TAGS) -count 1 -run '^TestRandomQueries$$' ./fold/query
+	FOLD_SEED=$(or $(SEED),$$(date +%s)) FOLD_QUERIES=$(or $(QUERIES),10000) $(GO) test -tags $(TAGS) -count 1 -timeout 1h \
+		-run '^(TestRandomQueries|TestRandomBudgets|TestAsTheServers)$$' ./fold/query ./fold/collation
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
 		for name in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' $$f | cut -d' ' -f2); do \
 			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$name$$" -fuzztime 1m ./$$(dirname $$f) || exit 1; \

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // generator makes random queries over the nasty tables.
@@ -211,7 +210,7 @@ func (g generator) variant() string {
 // TestRandomBudgets: with every budget, random queries give the same rows in the same order, or the same error.
 func TestRandomBudgets(t *testing.T) {
 	t.Parallel()
-	n, seed := 300, uint64(time.Now().UnixNano())
+	n, seed := 300, uint64(1)
 	if text := os.Getenv("FOLD_QUERIES"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
@@ -308,7 +307,7 @@ func (b *bench) shrink(r random, diff string) string {
 // TestRandomQueries: random queries give the same cells as MariaDB. FOLD_QUERIES sets their number, FOLD_SEED the seed.
 func TestRandomQueries(t *testing.T) {
 	t.Parallel()
-	n, seed := 300, uint64(time.Now().UnixNano())
+	n, seed := 300, uint64(1)
 	if text := os.Getenv("FOLD_QUERIES"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
