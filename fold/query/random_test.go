@@ -207,22 +207,28 @@ func (g generator) variant() string {
 	return text
 }
 
-// TestRandomBudgets: with every budget, random queries give the same rows in the same order, or the same error.
-func TestRandomBudgets(t *testing.T) {
-	t.Parallel()
-	n, seed := 300, uint64(1)
+// queriesToTry returns how many random queries to try, and their generator: FOLD_QUERIES sets the number, FOLD_SEED the
+// seed.
+func queriesToTry() (n int, seed uint64, g generator) {
+	n, seed = 300, 1
 	if text := os.Getenv("FOLD_QUERIES"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
 	if text := os.Getenv("FOLD_SEED"); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
+	return n, seed, generator{rand.New(rand.NewPCG(seed, 0))}
+}
+
+// TestRandomBudgets: with every budget, random queries give the same rows in the same order, or the same error.
+func TestRandomBudgets(t *testing.T) {
+	t.Parallel()
+	n, seed, g := queriesToTry()
 	b := newBench(t, nasty...)
 	b.load("o", "u", "p")
 	for name, set := range b.sets {
 		b.sets[name] = repeated(t, set.(*memory), 5)
 	}
-	g := generator{rand.New(rand.NewPCG(seed, 0))}
 	rows, failed := 0, 0
 	for range n {
 		query := g.variant()
@@ -304,19 +310,12 @@ func (b *bench) shrink(r random, diff string) string {
 	return diff
 }
 
-// TestRandomQueries: random queries give the same cells as MariaDB. FOLD_QUERIES sets their number, FOLD_SEED the seed.
+// TestRandomQueries: random queries give the same cells as MariaDB.
 func TestRandomQueries(t *testing.T) {
 	t.Parallel()
-	n, seed := 300, uint64(1)
-	if text := os.Getenv("FOLD_QUERIES"); text != "" {
-		n, _ = strconv.Atoi(text)
-	}
-	if text := os.Getenv("FOLD_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
+	n, seed, g := queriesToTry()
 	b := newBench(t, nasty...)
 	b.load("o", "u", "p")
-	g := generator{rand.New(rand.NewPCG(seed, 0))}
 	differ := 0
 	for range n {
 		r := g.query()
