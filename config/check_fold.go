@@ -7,9 +7,9 @@ import (
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/query"
-	"github.com/fanfold/fanfold/fold/value"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -30,7 +30,7 @@ func (d folding) check() bool {
 		decode.Inside(at, p.Line, p.Column).Problem(message, remedy)
 	}
 	declared := fold.Parameters(d.Parameters, nil)
-	plan, err := fold.NamesOf(d.Report, func(name string) ([]value.Value, value.Type, bool, bool) {
+	plan, err := fold.NamesOf(d.Report, func(name string) (expr.Parameter, bool) {
 		d.used[name] = true
 		return declared(name)
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/query"
@@ -52,25 +53,25 @@ func inFold(err error) error {
 
 // Parameters returns the values of parameters for the expressions of a fold. Those of a record have been bound, so
 // every declared parameter has one.
-func Parameters(
-	declared []report.Parameter, bound map[string]any,
-) func(name string) (values []value.Value, t value.Type, list, ok bool) {
-	return func(name string) ([]value.Value, value.Type, bool, bool) {
+func Parameters(declared []report.Parameter, bound map[string]any) expr.Parameters {
+	return func(name string) (p expr.Parameter, ok bool) {
 		i := slices.IndexFunc(declared, func(p report.Parameter) bool { return p.Name == name })
 		if i < 0 {
-			return nil, value.Type{}, false, false
+			return p, false
 		}
-		p := declared[i]
-		t := value.Type{Kind: parameterKinds[p.Type], Scale: value.Floating}
 		given, isList := bound[name].([]any)
 		if !isList {
 			given = []any{bound[name]}
 		}
-		var values []value.Value
 		for _, v := range given {
-			values = append(values, parameterValue(v, t.Kind))
+			t := value.Type{Kind: parameterKinds[declared[i].Type], Scale: value.Floating}
+			if _, instant := v.(time.Time); instant {
+				t.Zone = value.Instant
+			}
+			p.Values, p.Types = append(p.Values, parameterValue(v, t.Kind)), append(p.Types, t)
 		}
-		return values, t, p.List, true
+		p.List = declared[i].List
+		return p, true
 	}
 }
 
@@ -115,8 +116,7 @@ func (s selectOut) End() error { return s.Flush(nil) }
 // NamesOf returns the plan of a report's fold by the names of its columns alone: their types are not known before the
 // queries run. Listeners that it does not find in the report, or that have no columns yet, are missing. The error is a
 // *parse.Error.
-func NamesOf(r *report.Report, parameters func(name string) ([]value.Value, value.Type, bool, bool)) (*query.Plan,
-	error) {
+func NamesOf(r *report.Report, parameters expr.Parameters) (*query.Plan, error) {
 	tree, err := parse.Parse(r.Fold)
 	if err != nil {
 		return nil, err

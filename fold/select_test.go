@@ -28,18 +28,18 @@ func TestParameters(t *testing.T) {
 		"day": {"2024-02-29"}, "at": {"2024-02-29 10:00:00"}, "instant": {"2024-02-28 23:30:00"},
 		"days": {"2024-02-29", "2024-03-01"},
 	} {
-		values, kind, list, ok := lookup(name)
-		if !ok || list != (len(want) > 1) || len(values) != len(want) {
-			t.Errorf("%s: %v, list: %v, found: %v", name, values, list, ok)
+		p, ok := lookup(name)
+		if !ok || p.List != (len(want) > 1) || len(p.Values) != len(want) {
+			t.Errorf("%s: %v, list: %v, found: %v", name, p.Values, p.List, ok)
 			continue
 		}
-		for i, v := range values {
-			if got := string(v.AppendText(nil, kind)); got != want[i] {
+		for i, v := range p.Values {
+			if got := string(v.AppendText(nil, p.Types[i])); got != want[i] {
 				t.Errorf("%s: %q, not %q", name, got, want[i])
 			}
 		}
 	}
-	if _, _, _, ok := lookup("other"); ok {
+	if _, ok := lookup("other"); ok {
 		t.Error("a parameter that is not declared has a value")
 	}
 }

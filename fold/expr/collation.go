@@ -47,6 +47,9 @@ func collationOf(all ...*Expr) *collation.Collation {
 // *parse.Error.
 func Common(l, r *Expr) (kind value.Kind, c *collation.Collation, err error) {
 	defer catch(&err)
+	if z := zoned(l, r); z[0] != l || z[1] != r {
+		refuse(r.at, "a join by a datetime parameter that has a time zone", ZoneRemedy)
+	}
 	return value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r), nil
 }
 

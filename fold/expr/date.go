@@ -139,7 +139,7 @@ func extract(c *call) *Expr {
 }
 
 func dateDiff(c *call) *Expr {
-	return strict(integer, c.args, func(args []value.Value) (value.Value, error) {
+	return strict(integer, zoned(c.args...), func(args []value.Value) (value.Value, error) {
 		a, b := value.ToTemporal(args[0], value.Datetime), value.ToTemporal(args[1], value.Datetime)
 		x, okX := a.GoTime()
 		y, okY := b.GoTime()
@@ -152,7 +152,7 @@ func dateDiff(c *call) *Expr {
 
 // timestampDiff counts whole units between two datetimes.
 func timestampDiff(c *call) *Expr {
-	return strict(integer, c.args, func(args []value.Value) (value.Value, error) {
+	return strict(integer, zoned(c.args...), func(args []value.Value) (value.Value, error) {
 		a, b := value.ToTemporal(args[0], value.Datetime), value.ToTemporal(args[1], value.Datetime)
 		from, okA := a.GoTime()
 		to, okB := b.GoTime()
@@ -422,6 +422,11 @@ func ordinal(day int) string {
 // convertZone computes CONVERT_TZ: NULL if a zone does not exist.
 func convertZone(c *call) *Expr {
 	t := value.Type{Kind: value.Datetime, Scale: fractionScale(c.args[0].Type)}
+	if name, ok := constantOf(c.args[2]); ok && !name.IsNull() {
+		if zone := zoneOf(string(textOf(name, c.args[2]))); zone != nil && !strings.Contains(zone.String(), ":") {
+			t.Zone = zone.String()
+		}
+	}
 	zones := map[string]*time.Location{}
 	find := func(v value.Value, e *Expr) *time.Location {
 		name := string(textOf(v, e))

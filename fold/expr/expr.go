@@ -19,14 +19,22 @@ type Column struct {
 
 // Scope is what an expression can use.
 type Scope struct {
-	Columns []Column
-	// Parameters returns the values of a parameter of the report, and their type: one, or those of a list. False: there
-	// is none. Nil: there are no parameters.
-	Parameters func(name string) (values []value.Value, t value.Type, list, ok bool)
+	Columns    []Column
+	Parameters Parameters // nil: there are none
 	// Computed are expressions whose values the rows have, by parse.Canonical: the number of the column.
 	Computed map[string]int
 	// Grouped: a column that is not Computed has no single value in a row.
 	Grouped bool
+}
+
+// Parameters returns a parameter of the report; false: there is none.
+type Parameters func(name string) (p Parameter, ok bool)
+
+// Parameter is the value of a parameter of the report, or those of a list.
+type Parameter struct {
+	Values []value.Value
+	Types  []value.Type // of every value
+	List   bool
 }
 
 // Expr is an expression that is ready to be computed. It is used by one goroutine at a time.
@@ -177,12 +185,12 @@ func (s *Scope) compileAll(all []parse.Expr) []*Expr {
 // parameter returns the values of a parameter.
 func (s *Scope) parameter(e *parse.Parameter) (all []*Expr, list bool) {
 	if s.Parameters != nil {
-		values, t, list, ok := s.Parameters(e.Name)
-		for _, v := range values {
-			all = append(all, constant(v, t))
+		p, ok := s.Parameters(e.Name)
+		for i, v := range p.Values {
+			all = append(all, constant(v, p.Types[i]))
 		}
 		if ok {
-			return all, list
+			return all, p.List
 		}
 	}
 	refuse(e.Position, "the report has no parameter "+e.Name, "Declare it in parameters")
@@ -354,7 +362,7 @@ func textOf(v value.Value, e *Expr) []byte {
 
 // Converted returns a column of the rows as a value of another type, which Unify returned for it.
 func (s *Scope) Converted(column int, t value.Type) *Expr {
-	from := s.cell(column)
+	from := zoned(s.cell(column), &Expr{Type: t})[0]
 	if from.Type == t {
 		return from
 	}

@@ -147,6 +147,7 @@ func unified(a, b value.Type) value.Type {
 		return value.Type{Kind: value.Decimal, Scale: max(scaleOf(a), scaleOf(b))}
 	case a.Kind == b.Kind && (a.Kind == value.Datetime || a.Kind == value.Time):
 		t := a
+		t.Zone, _ = value.ZoneOf(a, b)
 		if t.Scale = max(a.Scale, b.Scale); a.Scale == value.Floating || b.Scale == value.Floating {
 			t.Scale = value.Floating
 		}
@@ -190,6 +191,7 @@ func Convert(v value.Value, from, to value.Type) value.Value {
 
 // choose returns an expression whose value is that of one of several: pick returns its number, or -1 for NULL.
 func choose(branches []*Expr, pick func(row [][]byte) (int, error)) *Expr {
+	branches = zoned(branches...)
 	types := make([]value.Type, len(branches))
 	for i, b := range branches {
 		types[i] = b.Type
@@ -268,6 +270,7 @@ func (s *Scope) compileCase(e *parse.Case) *Expr {
 
 // extreme is LEAST or GREATEST: NULL if an argument is.
 func extreme(c *call, want int) *Expr {
+	c.args = zoned(c.args...)
 	types := make([]value.Type, len(c.args))
 	for i, a := range c.args {
 		types[i] = a.Type

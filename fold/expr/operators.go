@@ -77,6 +77,8 @@ type comparer struct {
 }
 
 func newComparer(l, r *Expr) comparer {
+	both := zoned(l, r)
+	l, r = both[0], both[1]
 	return comparer{l, r, value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r)}
 }
 
@@ -126,11 +128,13 @@ func ordered(op string, order int) bool {
 
 // in computes X [NOT] IN (list).
 func in(x *Expr, list []*Expr, not bool) *Expr {
+	all := zoned(append([]*Expr{x}, list...)...)
+	x, list = all[0], all[1:]
 	comparers := make([]comparer, len(list))
 	for i, item := range list {
 		comparers[i] = newComparer(x, item)
 	}
-	return apply(boolean, append([]*Expr{x}, list...), func(args []value.Value) (value.Value, error) {
+	return apply(boolean, all, func(args []value.Value) (value.Value, error) {
 		unknown := args[0].IsNull()
 		for i, item := range args[1:] {
 			order, known := comparers[i].compare(args[0], item)

@@ -33,15 +33,15 @@ type node struct {
 // planner makes a Plan.
 type planner struct {
 	datasets   map[string]Dataset
-	parameters func(name string) ([]value.Value, value.Type, bool, bool)
+	parameters expr.Parameters
 	plan       *Plan
 	depth      int
 }
 
-// New returns the plan of a query over datasets, by the name of the listener. parameters is that of expr.Scope. The
+// New returns the plan of a query over datasets, by the name of the listener. The
 // error is a *parse.Error.
 func New(
-	q *parse.Query, datasets map[string]Dataset, parameters func(name string) ([]value.Value, value.Type, bool, bool),
+	q *parse.Query, datasets map[string]Dataset, parameters expr.Parameters,
 ) (plan *Plan, err error) {
 	defer func() {
 		switch r := recover().(type) {

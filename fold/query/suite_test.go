@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
 	queries "github.com/fanfold/fanfold/fold/query"
@@ -24,9 +25,10 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 // bench compares queries with those of a MariaDB.
 type bench struct {
 	testing.TB
-	admin *sql.DB
-	conn  listeners.Connection
-	sets  map[string]queries.Dataset
+	admin      *sql.DB
+	conn       listeners.Connection
+	sets       map[string]queries.Dataset
+	parameters expr.Parameters // of the report
 }
 
 // newBench returns a bench with the tables of statements.
@@ -137,7 +139,7 @@ func (b *bench) run(query string, budget int64) (columns []dataset.Column, rows 
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := queries.New(q, b.sets, nil)
+	plan, err := queries.New(q, b.sets, b.parameters)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -41,9 +41,8 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 	n := &node{columns: slices.Clone(left.columns)}
 	for i := range n.columns {
 		l, r := left.columns[i].Type, right.columns[i].Type
-		if l.Kind == value.Datetime && r.Kind == value.Datetime && l.Zone != r.Zone {
-			refuse(at, fmt.Sprintf("a UNION of datetimes in two time zones in column %s", left.columns[i].Name),
-				"Convert one of them with CONVERT_TZ, or give both databases one time_zone")
+		if _, differ := value.ZoneOf(l, r); differ != "" {
+			refuse(at, fmt.Sprintf("in the column %s of a UNION, %s", left.columns[i].Name, differ), expr.ZoneRemedy)
 		}
 		if l.Kind.Clashes(r.Kind) {
 			refuse(at, fmt.Sprintf("a UNION of a %s and a %s in column %s", l.Kind, r.Kind, left.columns[i].Name),

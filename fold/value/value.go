@@ -32,6 +32,9 @@ const (
 // value.
 const Floating = -1
 
+// Instant is the Zone of a datetime of UTC that takes the zone of those that it is compared with.
+const Instant = "instant"
+
 // Type is the type of a column or an expression.
 type Type struct {
 	Kind     Kind
@@ -39,11 +42,15 @@ type Type struct {
 	Scale    int  // decimals of a decimal or double, or of the seconds of a datetime or time; or Floating
 	Bits     int  // of a double: 32 for FLOAT
 	Zerofill int  // minimum digits of a number, filled with zeros
-	Zone     string
+	// Zone is that of a datetime, a name of the tz database, or Instant. Empty: the one that it is compared with.
+	Zone string
 	// Collation compares texts. Nil: by their bytes, but the collation of the other text decides for both.
 	Collation *collation.Collation
 	Explicit  bool // COLLATE names the collation
 }
+
+// utc is the zone that a column does not name.
+const utc = "UTC"
 
 // kinds maps the kinds of columns.
 var kinds = map[report.Kind]Kind{
@@ -57,6 +64,9 @@ func TypeOf(c dataset.Column) Type {
 	t := Type{Kind: kinds[c.Kind], Bits: c.Bits, Zerofill: c.Zerofill, Zone: c.Zone, Unsigned: c.Unsigned,
 		Scale: c.Scale, Collation: collation.Named(c.Collation)}
 	unknown := t.Kind == Decimal && c.Digits == 0 || t.Kind == Double && !c.Fixed || t.Kind.IsTemporal() && c.Scale == 0
+	if t.Kind == Datetime && t.Zone == "" {
+		t.Zone = utc
+	}
 	switch {
 	case unknown && t.Kind != Date:
 		t.Scale = Floating
@@ -78,7 +88,9 @@ func (t Type) Column(name string) dataset.Column {
 	if c.Scale = max(t.Scale, 0); t.Kind == Decimal && t.Scale >= 0 {
 		c.Digits = maxDigits
 	}
-	c.Fixed = t.Kind == Double && t.Scale >= 0
+	if c.Fixed = t.Kind == Double && t.Scale >= 0; c.Zone == utc || c.Zone == Instant {
+		c.Zone = ""
+	}
 	return c
 }
 
@@ -100,6 +112,20 @@ func Derive(types ...Type) (c *collation.Collation, explicit bool) {
 		}
 	}
 	return c, explicit
+}
+
+// ZoneOf returns the zone of the datetimes of several types, and why they cannot be compared: empty, or a clause.
+func ZoneOf(types ...Type) (zone, why string) {
+	for _, t := range types {
+		switch {
+		case t.Kind != Datetime || t.Zone == "" || t.Zone == zone:
+		case zone == "" || zone == Instant:
+			zone = t.Zone
+		case t.Zone != Instant:
+			return zone, fmt.Sprintf("datetimes of the time zones %s and %s meet", zone, t.Zone)
+		}
+	}
+	return zone, ""
 }
 
 // IsTemporal tells whether a kind is a date or a time.

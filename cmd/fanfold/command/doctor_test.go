@@ -447,7 +447,7 @@ func TestDoctorOnColumns(t *testing.T) {
 		"columns people / turned": {"FAIL: the query gives the columns in another order: id, name, day.", "write columns: [id, name, day] in ", "fanfold.yaml:12,"},
 		"columns people / more":   {"FAIL: the query also gives day, which columns does not list.", "fanfold.yaml:13,"},
 		"columns people / twice":  {"FAIL: ", "Duplicate column name 'id'", "AS", "correct the query of ", "fanfold.yaml:14"},
-		"fold zones": {"FAIL: line 2, column 11 of the fold: a UNION of datetimes in two time zones in column at", "Convert one of them with CONVERT_TZ",
+		"fold zones": {"FAIL: line 2, column 11 of the fold: in the column at of a UNION, datetimes of the time zones UTC and Europe/Berlin meet", "Convert one of them with CONVERT_TZ",
 			"correct the fold of report zones (", "fanfold.yaml:17), or the types in its queries"},
 	} {
 		for _, word := range words {
