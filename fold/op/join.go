@@ -29,7 +29,8 @@ type Table struct {
 	Query func(to Output) error // instead of a Set; it has been filtered
 	Kind  JoinKind
 	Cells int // of a row
-	// Columns are those to read, Kept those that joined rows have, and KeyColumns those that keys and the filter use.
+	// Columns are those to read, Kept those that joined rows have, and KeyColumns those that keys and the filter use: their
+	// cells alone are defined then. Kept has those of KeyColumns that keys of later tables use.
 	Columns, Kept, KeyColumns []int
 
 	Key         int  // tables with the same number are looked up by the same key
@@ -110,7 +111,7 @@ type segment struct {
 // the scratch file or the terms ends it. The errors of the terms for the rows of the first table are returned after
 // all rows before. It returns a Match for every table after the first if they are counted.
 func (j *Join) Run(m *Memory) ([]Match, error) {
-	f := &joining{Join: j, m: m, at: []int{0}}
+	f := &joining{Join: j, m: m, sides: make([]*side, 0, len(j.Tables)), at: make([]int, 1, len(j.Tables)+1)}
 	for _, t := range j.Tables {
 		s := &side{Table: t}
 		if t.Set != nil {
@@ -190,7 +191,6 @@ func upTo(n int) []int {
 func (f *joining) addSegment(w *worker, g *segment) (err error) {
 	w.begin(g)
 	if g.rows == nil {
-		w.batch = newBatch(f.at[g.from], f.keys)
 		if g.spilled(f) == nil {
 			p := &pushed{w: w}
 			err := f.sides[g.origin].Query(p)
@@ -215,7 +215,6 @@ func (f *joining) addSegment(w *worker, g *segment) (err error) {
 		}
 		return last
 	}
-	w.batch = newBatch(f.at[g.from], f.keys)
 	if g.spilled(f) != nil {
 		return w.terms.Flush(f.addSpilled(w))
 	}
@@ -261,7 +260,7 @@ type worker struct {
 	last   [][batchRows]uint32 // by table: the last row that may match, or noRef
 	loaded *loaded             // rows of the spilled sides that the current rows can match
 	counts []Match             // by table, not yet added to it
-	left   []func(row Row) (Key, bool, error)
+	left   []keyOf             // by number: the keys that the rows have before they are joined
 	steps  int
 	record record // see emit
 }
@@ -270,18 +269,18 @@ func (f *joining) newWorker(terms Terms) *worker {
 	n := len(f.sides)
 	return &worker{
 		joining: f, terms: terms, row: make(Row, f.at[n]), filled: make([]bool, n), last: make([][batchRows]uint32, n),
-		counts: make([]Match, n),
+		counts: make([]Match, n), batch: newBatch(f.keys),
 	}
 }
 
 // begin prepares for the rows of a segment.
 func (w *worker) begin(g *segment) {
-	w.segment, w.loaded, w.left = g, nil, make([]func(row Row) (Key, bool, error), w.keys)
+	w.segment, w.loaded, w.left = g, nil, make([]keyOf, w.keys)
 	clear(w.row)
 	clear(w.filled)
 	for n := g.from; n < g.cut; n++ {
 		if w.isDirect(n) {
-			w.left[w.sides[n].Key] = func(row Row) (Key, bool, error) { return w.terms.Left(g.origin, n, row) }
+			w.left[w.sides[n].Key] = keyOf{w.terms, g.origin, n}
 		}
 	}
 }
@@ -307,7 +306,6 @@ func (w *worker) addBlocks(from, to int64) (err error) {
 		g.pool = newPool(func() *worker {
 			other := w.newWorker(w.Terms())
 			other.begin(g)
-			other.batch = newBatch(w.at[g.from], w.keys)
 			return other
 		})
 	}
@@ -379,9 +377,13 @@ func (w *worker) addRows(b block, from, end int, number int64) error {
 	}
 	for from < end {
 		to := min(from+batchRows, end)
-		w.batch.read(b, from, to, w.base, keep, w.left)
+		w.batch.read(b, from, to, w.row, w.base, keep, w.left)
 		w.find()
 		for w.i = range w.batch.rows() {
+			if w.batch.skipped[w.i] {
+				continue
+			}
+			b.fill(w.row[w.base:], from+w.i)
 			if err := w.addRow(); err != nil {
 				return err
 			}
@@ -418,12 +420,8 @@ func (w *worker) find() {
 	}
 }
 
-// addRow joins row i of the batch.
+// addRow joins row i of the batch. Its cells are filled.
 func (w *worker) addRow() error {
-	if w.batch.skipped[w.i] {
-		return nil
-	}
-	copy(w.row[w.base:], w.batch.row(w.i)[w.base:])
 	for n := w.from; n < w.cut; n++ {
 		if s := w.sides[n]; s.merged != nil {
 			found, err := s.merged.find(w.row[s.Sorted[0]])
@@ -496,14 +494,16 @@ func (w *worker) product(n int) error {
 				return err
 			})
 		default:
-			err = s.arena.ring(last, func(r record) error {
+			for r := range s.arena.ring(last) {
 				decodeCells(cells, s.Kept, r.row())
 				ok, err := w.pair(n)
+				if err != nil {
+					return err
+				}
 				if found = found || ok; ok && s.Kind.Right {
 					r.setFlag(flagMatched)
 				}
-				return err
-			})
+			}
 		}
 	}
 	if err != nil || found || !s.Kind.Left {
