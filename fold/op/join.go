@@ -29,8 +29,8 @@ type Table struct {
 	Query func(to Output) error // instead of a Set; it has been filtered
 	Kind  JoinKind
 	Cells int // of a row
-	// Columns are those to read, Kept those that joined rows have, and KeyColumns those that keys and the filter use: their
-	// cells alone are defined then. Kept has those of KeyColumns that keys of later tables use.
+	// Columns are those to read, Kept those that joined rows have, and KeyColumns those that keys and the filter use:
+	// only their cells are defined then. Kept has those of KeyColumns that keys of later tables use.
 	Columns, Kept, KeyColumns []int
 
 	Key         int  // tables with the same number are looked up by the same key
