@@ -1,5 +1,26 @@
 package op
 
+import "sync/atomic"
+
+// side is a table of a join that runs. Rows of later tables are looked up in it.
+type side struct {
+	*Table
+	from source // nil: a query that is not stored
+
+	arena *arena // all of its rows, if it is in memory
+	table *hashtable
+
+	merged *sameKey // it exceeds the budget, but is sorted
+
+	spilled bool
+	matched marks // its rows that have a match; only of a spilled one that keeps others
+
+	// Its rows that match a row of the first table are counted once: seen has the refs of their
+	// last rows if it is in memory, and their numbers if it is spilled.
+	seen             marks
+	matches, missing atomic.Int64 // see Match
+}
+
 // readSides reads the rows of all sides into memory. Those that do not fit are merged or spilled.
 func (f *joining) readSides(terms Terms) error {
 	var large []int
