@@ -16,7 +16,6 @@ type Chunk struct {
 	texts   [][]byte
 	starts  []uint32 // rows+1 per column; the last one is the offset after the ]
 	rows    int
-	blanks  bool // the texts have white space between values
 }
 
 // DecodeChunk decodes one JSON array of scalars per column, as Builder.Fields or Compressor.Fields
@@ -31,13 +30,13 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chunk{columns: columns, texts: texts}
+	c, blanks := &Chunk{columns: columns, texts: texts}, false
 	for i, text := range texts {
 		from := len(c.starts)
 		if i == 0 {
 			c.starts = make([]uint32, 0, bytes.Count(text, []byte{','})+2)
 		}
-		starts, at, err := scanArray(text, c.starts, &c.blanks)
+		starts, at, err := scanArray(text, c.starts, &blanks)
 		if err != nil {
 			return nil, fmt.Errorf("column %q, byte %d: %w", columns[i].Name, at, err)
 		}
@@ -51,7 +50,33 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 				columns[i].Name, at, rows, columns[0].Name, c.rows)
 		}
 	}
+	if blanks {
+		c.removeBlanks()
+	}
 	return c, nil
+}
+
+// removeBlanks copies the texts without the white space between values, so that a value ends before the comma of the
+// next one.
+func (c *Chunk) removeBlanks() {
+	texts := make([][]byte, len(c.texts))
+	for column, text := range c.texts {
+		starts, packed := c.starts[column*(c.rows+1):], append(make([]byte, 0, len(text)), '[')
+		for row := range c.rows {
+			end := starts[row+1] - 1
+			for isBlank(text[end]) {
+				end-- // white space after the comma
+			}
+			for isBlank(text[end-1]) {
+				end-- // white space before the comma
+			}
+			start := starts[row]
+			starts[row] = uint32(len(packed))
+			packed = append(append(packed, text[start:end]...), ',')
+		}
+		starts[c.rows], texts[column] = uint32(len(packed)), packed
+	}
+	c.texts = texts
 }
 
 // Columns returns the columns of the chunk. The caller must not change them.
@@ -63,17 +88,8 @@ func (c *Chunk) Rows() int { return c.rows }
 // Cell returns the JSON of one value: null, true, false, a number or a string with its quotes. It
 // is a part of the field, so the caller must not change it.
 func (c *Chunk) Cell(column, row int) []byte {
-	text, i := c.texts[column], column*(c.rows+1)+row
-	end := int(c.starts[i+1]) - 1
-	if c.blanks {
-		for isBlank(text[end]) {
-			end-- // white space after the comma
-		}
-		for isBlank(text[end-1]) {
-			end-- // white space before the comma
-		}
-	}
-	return text[c.starts[i]:end]
+	i := column*(c.rows+1) + row
+	return c.texts[column][c.starts[i] : c.starts[i+1]-1]
 }
 
 var (

@@ -3,6 +3,7 @@ package fold
 import (
 	"io"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,15 +25,33 @@ func benchmarkReport(kind report.JoinType) *report.Report {
 	return r
 }
 
+// BenchmarkFold joins 100,000 rows with as many. The larger cases exceed the budget: the side is merged if it is sorted,
+// and else goes to the scratch file.
 func BenchmarkFold(b *testing.B) {
 	chunks, size := datasettest.SampleChunks(b, 100_000)
-	for _, kind := range []report.JoinType{report.Inner, report.Full} {
-		b.Run(string(kind), func(b *testing.B) {
-			r := benchmarkReport(kind)
+	backwards := slices.Clone(chunks)
+	slices.Reverse(backwards)
+	for _, test := range []struct {
+		name   string
+		kind   report.JoinType
+		budget int64
+		side   [][][]byte
+	}{
+		{"inner", report.Inner, 0, chunks},
+		{"full", report.Full, 0, chunks},
+		{"merged", report.Inner, 1 << 20, chunks},
+		{"spilled", report.Inner, 1 << 20, backwards},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			r := benchmarkReport(test.kind)
+			files := &scratchFiles{t: b, dir: b.TempDir()}
 			b.SetBytes(2 * size)
 			b.ReportAllocs()
 			for b.Loop() {
-				made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, 100_000), "b": datasettest.Sample(chunks, 100_000)}, io.Discard, Budget{})
+				sets := map[string]Dataset{
+					"a": datasettest.Sample(chunks, 100_000), "b": datasettest.Sample(test.side, 100_000),
+				}
+				made, err := foldTo(r, sets, io.Discard, Budget{Bytes: test.budget, Scratch: files.make})
 				if err != nil || made.Rows != 100_000 {
 					b.Fatal(made.Rows, err)
 				}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"sync"
 )
@@ -120,14 +121,12 @@ func (a *arena) link(last, ref uint32) {
 	a.at(ref).setLink(first)
 }
 
-// ring calls f with the records of the ring that ends with last, until an error.
-func (a *arena) ring(last uint32, f func(r record) error) error {
-	for ref := a.at(last).link(); ; {
-		r := a.at(ref)
-		if err := f(r); err != nil || ref == last {
-			return err
+// ring yields the records of the ring that ends with last.
+func (a *arena) ring(last uint32) iter.Seq[record] {
+	return func(yield func(r record) bool) {
+		for ref := a.at(last).link(); yield(a.at(ref)) && ref != last; {
+			ref = a.at(ref).link()
 		}
-		ref = r.link()
 	}
 }
 

@@ -4,13 +4,25 @@ package op
 // cache, and several lookups can wait for memory at the same time.
 const batchRows = 64
 
-// batch holds some rows and their keys.
+// batch holds the keys of some rows of a block.
 type batch struct {
-	width   int // cells of a row
-	cells   Row // of all rows
-	skipped []bool
+	skipped []bool // by row
 	keys    []keys
 	err     error // of the row after the last one
+}
+
+// keyOf says which key of a row is computed.
+type keyOf struct {
+	terms  Terms // nil: none
+	origin int   // -1: the key by which other rows look up the row of the table
+	table  int
+}
+
+func (k keyOf) of(row Row) (Key, bool, error) {
+	if k.origin < 0 {
+		return k.terms.Right(k.table, row)
+	}
+	return k.terms.Left(k.origin, k.table, row)
 }
 
 // keys are one key of every row of a batch.
@@ -29,9 +41,9 @@ const (
 	failedKey              // its key is an error, if it is needed
 )
 
-// newBatch returns a batch of rows with so many cells and keys.
-func newBatch(width, numbers int) *batch {
-	b := &batch{width: width, cells: make(Row, batchRows*width), skipped: make([]bool, 0, batchRows)}
+// newBatch returns a batch of rows with so many keys.
+func newBatch(numbers int) *batch {
+	b := &batch{skipped: make([]bool, 0, batchRows)}
 	for range numbers {
 		b.keys = append(b.keys, keys{make([]Key, 0, batchRows), make([]keyIs, 0, batchRows), []byte{}})
 	}
@@ -40,9 +52,6 @@ func newBatch(width, numbers int) *batch {
 
 // rows returns the number of rows.
 func (b *batch) rows() int { return len(b.skipped) }
-
-// row returns the cells of a row.
-func (b *batch) row(i int) Row { return b.cells[i*b.width : (i+1)*b.width : (i+1)*b.width] }
 
 func (k *keys) add(key Key, ok bool, err error) {
 	is := noKey
@@ -60,11 +69,10 @@ func (k *keys) add(key Key, ok bool, err error) {
 	k.all, k.is = append(k.all, key), append(k.is, is)
 }
 
-// read fills the batch with rows of a block, whose cells begin at base. keep tells whether a row is not skipped. key
-// returns its keys; nil: no key has this number. The error of keep ends the batch.
+// read fills the batch with the keys of rows of a block. row is used for their cells, which begin at base. keep tells
+// whether a row is not skipped; nil: none is. The error of keep ends the batch.
 func (b *batch) read(
-	from block, start, end, base int, keep func(i int, row Row) (bool, error),
-	key []func(row Row) (Key, bool, error),
+	from block, start, end int, row Row, base int, keep func(i int, row Row) (bool, error), key []keyOf,
 ) {
 	b.skipped, b.err = b.skipped[:0], nil
 	for n := range b.keys {
@@ -72,20 +80,19 @@ func (b *batch) read(
 		k.all, k.is, k.texts = k.all[:0], k.is[:0], k.texts[:0]
 	}
 	for i := start; i < end; i++ {
-		row := b.row(i - start)
-		fresh, err := from.fill(row[base:], i), error(nil)
-		if fresh && keep != nil {
-			if fresh, err = keep(i, row); err != nil {
-				b.err = err
+		from.fillKeys(row[base:], i)
+		kept := true
+		if keep != nil {
+			if kept, b.err = keep(i, row); b.err != nil {
 				return
 			}
 		}
-		b.skipped = append(b.skipped, !fresh)
+		b.skipped = append(b.skipped, !kept)
 		for n := range b.keys {
 			switch {
-			case key[n] == nil:
-			case fresh:
-				b.keys[n].add(key[n](row))
+			case key[n].terms == nil:
+			case kept:
+				b.keys[n].add(key[n].of(row))
 			default:
 				b.keys[n].add(Key{}, false, nil)
 			}

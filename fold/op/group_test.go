@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -71,6 +72,39 @@ func TestGroupIsBounded(t *testing.T) {
 		got, most := run(50_000, groups)
 		if !slices.Equal(got, want) || len(got) != max(1, groups) || most > 55_000 {
 			t.Errorf("%d groups: %d rows, want %d; %d bytes in a group", groups, len(got), len(want), most)
+		}
+	}
+}
+
+// TestGroupsKeepTheirOrder: once a group exceeds the budget, no smaller one takes its place in memory: groups are in the
+// order of their first rows, and each of them is one row.
+func TestGroupsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	run := func(budget int64) (rows []string) {
+		m := NewMemory(t.Context(), budget, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+		defer m.Close()
+		to := rowsTo(func(row Row) error { rows = append(rows, string(row[0])); return nil })
+		most := 0
+		g := NewGroup(m, to, func(dst []byte, row Row) ([]byte, error) { return append(dst, row[0]...), nil },
+			func(first Row) State {
+				return &remembering{seen: map[string]bool{}, most: &most, order: []string{string(first[0])}}
+			})
+		for i := range 3000 {
+			n := i * 7919 % 400
+			key := fmt.Appendf(nil, "%d%s", n, strings.Repeat("x", n%7*300))
+			if err := g.Add(Row{key, fmt.Append(nil, i%3)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.End(); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	want := run(0)
+	for _, budget := range []int64{20_000, 50_000, 100_000} {
+		if got := run(budget); !slices.Equal(got, want) || len(got) != 400 {
+			t.Errorf("with %d bytes: %d groups, want %d in their order", budget, len(got), len(want))
 		}
 	}
 }

@@ -92,16 +92,16 @@ func (x *index) next(last uint32) uint32 {
 // rows. Errors of the terms are not returned: they come again when the rows are joined.
 func (g *segment) index(w *worker, from int64) (all []*index, to, rows int64, err error) {
 	all = make([]*index, w.keys)
-	left, numbers := make([]func(row Row) (Key, bool, error), w.keys), 0
+	left, numbers := make([]keyOf, w.keys), 0
 	for _, n := range g.spilled(w.joining) {
-		if key := w.sides[n].Key; left[key] == nil {
+		if key := w.sides[n].Key; left[key].terms == nil {
 			left[key] = w.left[key]
 			numbers++
 		}
 	}
 	bytes := max(w.m.free(spillBytes), min(w.m.budget, indexBytes/16)*16) / int64(numbers)
 	limit, ended := int64(0), false
-	b := newBatch(w.at[g.from], w.keys)
+	b := w.batch
 	keep := func(i int, row Row) (bool, error) { return g.joins(w.terms, rows+int64(i), row) }
 	to = from
 	for block, err := range each(g.rows, w.sides[g.origin].KeyColumns, from) {
@@ -111,7 +111,7 @@ func (g *segment) index(w *worker, from int64) (all []*index, to, rows int64, er
 		case rows == 0:
 			limit = g.indexRows(bytes, int64(block.rows()))
 			for n := range all {
-				if left[n] != nil {
+				if left[n].terms != nil {
 					all[n] = &index{numbers: int(limit), slots: make(slots, slotsFor(int(limit)))}
 				}
 			}
@@ -119,7 +119,7 @@ func (g *segment) index(w *worker, from int64) (all []*index, to, rows int64, er
 			return all, to, rows, nil
 		}
 		for start := 0; start < block.rows() && !ended; start += batchRows {
-			b.read(block, start, min(start+batchRows, block.rows()), g.base, keep, left)
+			b.read(block, start, min(start+batchRows, block.rows()), w.row, g.base, keep, left)
 			for n, x := range all {
 				if x != nil {
 					x.addAll(&b.keys[n], rows+int64(start))

@@ -33,10 +33,12 @@ func (w *worker) count(n int) error {
 			return err
 		}
 	case s.seen.set(int64(last)):
-		return s.arena.ring(last, func(record) error {
+		for range s.arena.ring(last) {
 			c.Matched++
-			return w.step()
-		})
+			if err := w.step(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -51,7 +51,12 @@ func (p *part) each(last uint32, k Key, f func(r record) error) error {
 	if last == inFile {
 		return p.run(k).all(f)
 	}
-	return p.arena.ring(last, f)
+	for r := range p.arena.ring(last) {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // divideKeys moves the rows of the frequent keys in a run to runs of their own, and frees it. It returns the other

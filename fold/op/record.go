@@ -36,7 +36,7 @@ func (r record) setFlag(f uint32)  { binary.LittleEndian.PutUint32(r[12:], r.fla
 func (r record) has(f uint32) bool { return r.flags()&f != 0 }
 func (r record) size() int         { return int(r.flags() & sizeMask) }
 func (r record) key() Key          { return Key{r.word(), r.text()} }
-func (r record) is(k Key) bool     { return r.word() == k.word && r.key().Equal(k) }
+func (r record) is(k Key) bool     { return r.key().Equal(k) }
 
 // text returns the key, or nil if it is an integer.
 func (r record) text() []byte {

@@ -1,5 +1,26 @@
 package op
 
+import "sync/atomic"
+
+// side is a table of a join that runs. Rows of later tables are looked up in it.
+type side struct {
+	*Table
+	from source // nil: a query that is not stored
+
+	arena *arena // all of its rows, if it is in memory
+	table *hashtable
+
+	merged *sameKey // it exceeds the budget, but is sorted
+
+	spilled bool
+	matched marks // its rows that have a match; only of a spilled one that keeps others
+
+	// Its rows that match a row of the first table are counted once: seen has the refs of their
+	// last rows if it is in memory, and their numbers if it is spilled.
+	seen             marks
+	matches, missing atomic.Int64 // see Match
+}
+
 // readSides reads the rows of all sides into memory. Those that do not fit are merged or spilled.
 func (f *joining) readSides(terms Terms) error {
 	var large []int
@@ -68,12 +89,17 @@ func (l *loader) load() error {
 			return err
 		}
 		for i := range b.rows() {
-			if b.fill(l.row, i); !l.Filtered {
-				err = l.add(l.row)
-			} else if keep, failed := l.terms.Keep(l.n, l.row); keep || failed != nil {
-				if err = failed; err == nil {
-					err = l.add(l.row)
+			if b.fillKeys(l.row, i); l.Filtered {
+				if keep, err := l.terms.Keep(l.n, l.row); err != nil {
+					return err
+				} else if !keep {
+					continue
 				}
+			}
+			needed, err := l.begin(l.row)
+			if err == nil && needed {
+				l.record = b.appendTo(l.record, i)
+				err = l.add()
 			}
 			if err != nil {
 				return err
@@ -92,16 +118,24 @@ func (l *loader) load() error {
 	return nil
 }
 
-// add adds a row.
-func (l *loader) add(row Row) error {
+// begin begins the record of a row, of which it needs only the cells of the key. False means that no record is needed.
+func (l *loader) begin(row Row) (bool, error) {
 	k, hasKey, err := l.terms.Right(l.n, row)
-	if err != nil || !hasKey && !l.Kind.Right {
-		return err // without a key, it matches nothing
+	switch {
+	case err != nil:
+		return false, err
+	case !hasKey && !l.Kind.Right:
+		return false, nil // without a key, it matches nothing
+	case l.to == nil && l.run == nil:
+		return false, nil
 	}
-	if l.to == nil && l.run == nil {
-		return nil
-	}
-	l.record, err = endRecord(appendCells(beginRecord(l.record[:0], k, hasKey), row, l.Kept))
+	l.record = beginRecord(l.record[:0], k, hasKey)
+	return true, nil
+}
+
+// add adds the record, to which the caller has appended the cells of the row.
+func (l *loader) add() (err error) {
+	l.record, err = endRecord(l.record)
 	switch {
 	case err != nil:
 	case l.run != nil:
@@ -117,7 +151,12 @@ func (l *loader) add(row Row) error {
 
 // Add implements Output: it takes a row of a query.
 func (l *loader) Add(row Row) error {
-	if err := l.add(row); err != nil || l.full || l.to.used() <= l.m.left.Load() {
+	needed, err := l.begin(row)
+	if err == nil && needed {
+		l.record = appendCells(l.record, row, l.Kept)
+		err = l.add()
+	}
+	if err != nil || l.full || l.to.used() <= l.m.left.Load() {
 		return err
 	}
 	l.full, l.run = true, l.m.newRun()

@@ -41,8 +41,12 @@ type blocks interface {
 // block is some rows of a source. It is safe for concurrent use.
 type block interface {
 	rows() int
-	// fill sets the cells of a row. False means that the row was joined before.
-	fill(into Row, row int) bool
+	// fillKeys sets at least the cells of a row that its keys and the filter need.
+	fillKeys(into Row, row int)
+	// fill sets the cells of a row that joined rows have.
+	fill(into Row, row int)
+	// appendTo encodes those cells, as appendCells does.
+	appendTo(dst []byte, row int) []byte
 }
 
 // each yields the blocks of a source, from one on. It stops after the first error, which it yields.
@@ -96,7 +100,7 @@ func (r *recordReader) next() (block, error) {
 	return newRecordBlock(bytes, r.columns), err
 }
 
-// recordBlock is a block of rows in records.
+// recordBlock is a block of rows in records, without those that an earlier row matches.
 type recordBlock struct {
 	records []record
 	columns []int
@@ -104,31 +108,64 @@ type recordBlock struct {
 
 func newRecordBlock(bytes []byte, columns []int) *recordBlock {
 	b := &recordBlock{columns: columns}
-	_ = eachRecord(bytes, func(r record) error { b.records = append(b.records, r); return nil })
+	_ = eachRecord(bytes, func(r record) error {
+		if !r.has(flagMatched) {
+			b.records = append(b.records, r)
+		}
+		return nil
+	})
 	return b
 }
 
-func (b *recordBlock) rows() int { return len(b.records) }
-
-func (b *recordBlock) fill(into Row, row int) bool {
-	r := b.records[row]
-	decodeCells(into, b.columns, r.row())
-	return !r.has(flagMatched)
+func (b *recordBlock) rows() int                  { return len(b.records) }
+func (b *recordBlock) fillKeys(into Row, row int) { b.fill(into, row) }
+func (b *recordBlock) fill(into Row, row int)     { decodeCells(into, b.columns, b.records[row].row()) }
+func (b *recordBlock) appendTo(dst []byte, row int) []byte {
+	return append(dst, b.records[row].row()...)
 }
 
 // chunkBlock is a block of the rows of a chunk.
 type chunkBlock struct {
 	*dataset.Chunk
-	columns []int // of the dataset
+	keys, kept []place // the columns for the keys, and those that joined rows have
+}
+
+// place is a column of a dataset.
+type place struct {
+	from int // its number in a chunk
+	to   int // its number in the dataset
+}
+
+// placesOf finds columns among those of a chunk.
+func placesOf(columns, read []int) []place {
+	all := make([]place, 0, len(columns))
+	for _, to := range columns {
+		if from := slices.Index(read, to); from >= 0 {
+			all = append(all, place{from, to})
+		}
+	}
+	return all
 }
 
 func (c *chunkBlock) rows() int { return c.Rows() }
 
-func (c *chunkBlock) fill(into Row, row int) bool {
-	for i, to := range c.columns {
-		into[to] = c.Cell(i, row)
+func (c *chunkBlock) fillKeys(into Row, row int) {
+	for _, p := range c.keys {
+		into[p.to] = c.Cell(p.from, row)
 	}
-	return true
+}
+
+func (c *chunkBlock) fill(into Row, row int) {
+	for _, p := range c.kept {
+		into[p.to] = c.Cell(p.from, row)
+	}
+}
+
+func (c *chunkBlock) appendTo(dst []byte, row int) []byte {
+	for _, p := range c.kept {
+		dst = appendCell(dst, c.Cell(p.from, row))
+	}
+	return dst
 }
 
 // size implements source: the rows of a dataset.
@@ -143,7 +180,7 @@ const maxPrefetch = 3
 type reader struct {
 	of         *Table
 	numbers    []int // of the columns to read
-	columns    []dataset.Column
+	keys, kept []place
 	at         int64 // chunk
 	direct     int   // chunks that were read on demand
 	prefetched chan chan read
@@ -159,11 +196,9 @@ type read struct {
 
 // read implements source. The caller must close the reader.
 func (t *Table) read(columns []int, from int64) blocks {
-	r := &reader{of: t, numbers: columns, at: from, columns: make([]dataset.Column, len(columns))}
-	for i, c := range columns {
-		r.columns[i] = t.Set.Columns()[c]
+	return &reader{
+		of: t, numbers: columns, keys: placesOf(t.KeyColumns, columns), kept: placesOf(t.Kept, columns), at: from,
 	}
-	return r
 }
 
 // next implements blocks.
@@ -203,13 +238,19 @@ func (r *reader) prefetch(from int64) {
 
 func (r *reader) readChunk(n int64) (block, error) {
 	c, err := r.of.Set.Chunk(n, r.numbers)
-	if err == nil && (c == nil || !slices.Equal(c.Columns(), r.columns)) {
+	if err == nil && (c == nil || !r.read(c.Columns())) {
 		err = errors.New("a chunk has other columns than its dataset")
 	}
 	if err != nil {
 		return nil, r.of.failed(err)
 	}
-	return &chunkBlock{c, r.numbers}, nil
+	return &chunkBlock{c, r.keys, r.kept}, nil
+}
+
+// read tells whether these are the columns to read.
+func (r *reader) read(columns []dataset.Column) bool {
+	all := r.of.Set.Columns()
+	return slices.EqualFunc(columns, r.numbers, func(c dataset.Column, number int) bool { return c == all[number] })
 }
 
 // close stops reading and waits until all reads have ended.

@@ -131,8 +131,8 @@ func (p *partition) release(l *loaded) {
 func (p *partition) partitionSide(n int, x *index, to func(number uint32) *run) error {
 	s, number, failed := p.sides[n], int64(0), error(nil)
 	probers := newPool(func() *prober {
-		l := &prober{n: n, side: s, index: x, terms: p.Terms(), batch: newBatch(s.Cells, 1)}
-		l.key = []func(row Row) (Key, bool, error){func(row Row) (Key, bool, error) { return l.terms.Right(n, row) }}
+		l := &prober{n: n, side: s, index: x, terms: p.Terms(), row: make(Row, s.Cells), batch: newBatch(1)}
+		l.key = []keyOf{{l.terms, -1, n}}
 		return l
 	})
 	for b, err := range each(s.from, s.Columns, 0) {
@@ -179,8 +179,9 @@ type prober struct {
 	n     int
 	index *index
 	terms Terms
+	row   Row
 	batch *batch
-	key   []func(row Row) (Key, bool, error)
+	key   []keyOf
 	found []byte // records of the rows that the index finds, linked to the last of their numbers
 }
 
@@ -194,7 +195,7 @@ func (l *prober) probe(b block, number int64) error {
 	}
 	l.found = l.found[:0]
 	for from := 0; from < b.rows(); from += batchRows {
-		l.batch.read(b, from, min(from+batchRows, b.rows()), 0, keep, l.key)
+		l.batch.read(b, from, min(from+batchRows, b.rows()), l.row, 0, keep, l.key)
 		if l.batch.err != nil {
 			return l.batch.err
 		}
@@ -206,7 +207,7 @@ func (l *prober) probe(b block, number int64) error {
 			}
 			r = binary.LittleEndian.AppendUint64(beginRecord(r[:0], k, true), uint64(number+int64(from+i)))
 			var err error
-			if r, err = endRecord(appendCells(r, l.batch.row(i), l.Kept)); err != nil {
+			if r, err = endRecord(b.appendTo(r, from+i)); err != nil {
 				return l.failed(err)
 			}
 			r.setLink(last[i] - 1)

@@ -58,7 +58,10 @@ func TestSpillBegins(t *testing.T) {
 	} {
 		f := &joining{Join: &Join{}, m: NewMemory(t.Context(), test.budget, nil)}
 		for n := range 3 {
-			table := &Table{Name: fmt.Sprint(n), Set: of, Cells: 2, Columns: []int{0, 1}, Kept: []int{1}, Kind: JoinKind{Left: true}}
+			table := &Table{
+				Name: fmt.Sprint(n), Set: of, Cells: 2, Columns: []int{0, 1}, Kept: []int{1}, KeyColumns: []int{0},
+				Kind: JoinKind{Left: true},
+			}
 			f.Tables = append(f.Tables, table)
 			f.sides = append(f.sides, &side{Table: table, from: table})
 		}
