@@ -388,6 +388,30 @@ func TestRedisHasOneDoor(t *testing.T) {
 	}
 }
 
+// TestMetricsAreInTheirFiles: the metrics of a package are in its metrics.go, where the next one is added.
+func TestMetricsAreInTheirFiles(t *testing.T) {
+	t.Parallel()
+	made := regexp.MustCompile(`prometheus\.(CounterOpts|GaugeOpts|HistogramOpts|SummaryOpts|NewDesc)\b`)
+	for _, r := range listHouse(t) {
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if name := filepath.Base(file); name == "metrics.go" || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Match(text) {
+				t.Errorf("%s makes a metric: move it into metrics.go of its package", file)
+			}
+		}
+	}
+}
+
 // TestKindsAreNamedInTheirPackages: what another kind would have to change is not spread over files.
 // The demo has a configuration of its own, and init prints the name of a file to download.
 func TestKindsAreNamedInTheirPackages(t *testing.T) {
