@@ -24,12 +24,13 @@ const module = "github.com/fanfold/fanfold"
 type room struct {
 	ImportPath string
 	Dir        string
+	Imports    []string // without those of its tests
 	Deps       []string // all that it links, without its tests
 }
 
 // house lists the packages of the module, with the build tag of the Makefile.
 var house = sync.OnceValues(func() ([]room, error) {
-	out, err := exec.Command("go", "list", "-tags", "disable_grpc_modules", "-json=ImportPath,Dir,Deps", "./...").Output()
+	out, err := exec.Command("go", "list", "-tags", "disable_grpc_modules", "-json=ImportPath,Dir,Imports,Deps", "./...").Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, errors.New(string(failed.Stderr))
 	} else if err != nil {
@@ -137,13 +138,30 @@ func bringsFields(room, path string) bool {
 	return (room == "/listeners" || room == "/scheduler") && (path == module+"/config/decode" || path == module+"/config/kind")
 }
 
-// The SDKs of Google and OpenTelemetry are heavy: one package has each, and the command.
+// sharedLibraries are those that kinds have in common with other packages.
+var sharedLibraries = []string{"github.com/go-sql-driver/mysql", "go.yaml.in/yaml/v4"}
+
+// What a kind imports from elsewhere, and the SDK of OpenTelemetry, is heavy: one package has each, and the command.
 func TestWhoLinksSDKs(t *testing.T) {
 	t.Parallel()
-	for sdk, has := range map[string]string{
-		"cloud.google.com/go/storage":  "/sink/gcs",
-		"go.opentelemetry.io/otel/sdk": "/trace/otlp",
-	} {
+	sdks := map[string]string{"go.opentelemetry.io/otel/sdk": "/trace/otlp"}
+	kind := regexp.MustCompile(`^/(format|sink|listeners|scheduler/action)/\w+$`)
+	for _, r := range listHouse(t) {
+		room := strings.TrimPrefix(r.ImportPath, module)
+		if !kind.MatchString(room) || strings.HasSuffix(room, "test") {
+			continue
+		}
+		for _, i := range r.Imports {
+			host, _, _ := strings.Cut(i, "/")
+			if strings.Contains(host, ".") && !within(i, module) && !slices.Contains(sharedLibraries, i) {
+				sdks[i] = room
+			}
+		}
+	}
+	if sdks["cloud.google.com/go/storage"] != "/sink/gcs" {
+		t.Errorf("the SDKs of kinds are %v", sdks)
+	}
+	for sdk, has := range sdks {
 		want := []string{"/cmd/fanfold", "/cmd/fanfold/command", "/cmd/fanfold/kinds", "/cmd/fanfold/process", has}
 		want = append(want, "/cmd/fanfold/e2e", "/cmd/fanfold/installation") // they read configurations
 		if sdk == "go.opentelemetry.io/otel/sdk" {
@@ -388,11 +406,35 @@ func TestRedisHasOneDoor(t *testing.T) {
 	}
 }
 
+// TestMetricsAreInTheirFiles: the metrics of a package are in its metrics.go, where the next one is added.
+func TestMetricsAreInTheirFiles(t *testing.T) {
+	t.Parallel()
+	made := regexp.MustCompile(`prometheus\.(CounterOpts|GaugeOpts|HistogramOpts|SummaryOpts|NewDesc)\b`)
+	for _, r := range listHouse(t) {
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if name := filepath.Base(file); name == "metrics.go" || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Match(text) {
+				t.Errorf("%s makes a metric: move it into metrics.go of its package", file)
+			}
+		}
+	}
+}
+
 // TestKindsAreNamedInTheirPackages: what another kind would have to change is not spread over files.
-// The demo has a configuration of its own, and init prints the name of a file to download.
+// The demo has a configuration of its own, init prints the name of a file to download, and the rows of a test are CSV.
 func TestKindsAreNamedInTheirPackages(t *testing.T) {
 	t.Parallel()
-	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|file://)")
+	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|file://|Google|\\bCSV\\b)")
 	home := []string{"/format", "/sink", "/bench", "/cmd/fanfold/demo", "/cmd/fanfold/fixture", "/cmd/fanfold/e2e", "/cmd/fanfold/installation"}
 	for _, r := range listHouse(t) {
 		if slices.ContainsFunc(home, func(room string) bool { return within(r.ImportPath, module+room) }) {
@@ -403,7 +445,7 @@ func TestKindsAreNamedInTheirPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			if slices.Contains([]string{"demo.go", "init.go"}, filepath.Base(file)) || strings.HasSuffix(file, "_test.go") {
+			if slices.Contains([]string{"demo.go", "init.go", "test.go"}, filepath.Base(file)) || strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			text, err := os.ReadFile(file)

@@ -41,6 +41,20 @@ func TestTablesOfAnyKind(t *testing.T) {
 	}
 }
 
+// TestSinksInTheDocs: the reference describes every sink, which may have no fields of its own.
+func TestSinksInTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range TestKinds.Sinks {
+		if !strings.Contains(string(page), "** (`"+s.Scheme+"://") {
+			t.Errorf("docs/reference/configuration.md has no paragraph that begins with **NAME** (`%s`)", s.Form)
+		}
+	}
+}
+
 // TestFieldsInTheDocs compares the tables of the documentation with the tags and
 // comments of the fields, and with -update writes them.
 func TestFieldsInTheDocs(t *testing.T) {

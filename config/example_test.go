@@ -49,11 +49,11 @@ func ExampleLoad() {
 }
 
 func ExampleLoad_problems() {
-	broken := strings.NewReplacer("since: date", "sinse: date", "file:///var", "/var").Replace(file)
+	broken := strings.NewReplacer("since: date", "sinse: date", "file:///var", "file://var").Replace(file)
 	_, err := config.Load("fanfold.yaml", []byte(broken), environment(), kinds.Standard().Config())
 	fmt.Println(err)
 	// Output:
-	// fanfold.yaml:6:7: sink: neither gs:// nor file:// (value "/var/lib/fanfold"). Write gs://bucket/prefix or file:///directory
+	// fanfold.yaml:6:7: sink: a file:// URL cannot have a host (value "file://var/lib/fanfold"). Write file:///directory
 	// fanfold.yaml:10:14: reports.orders.parameters.sinse: no query uses this parameter (value "date"). Use :sinse in a query, or remove it
 	// fanfold.yaml:12:39: reports.orders.listeners.orders.query: unknown query parameter :since (value "SELECT id, total FROM orders WHERE day >= :since"). Did you mean :sinse? Or add since: string to the report's parameters
 }

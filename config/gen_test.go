@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -71,7 +72,7 @@ type described struct {
 	meaning string
 }
 
-// describe returns the fields of a struct. Every one of them must have a comment.
+// describe returns the fields of a struct. Every one of them must have a comment or a tag doc.
 func describe(t *testing.T, of reflect.Type, texts map[string]string) []described {
 	t.Helper()
 	v := reflect.New(of).Elem()
@@ -81,10 +82,11 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 		if f.Name == "" {
 			continue
 		}
-		if name := commented(of, f); texts[name] == "" {
-			t.Errorf("%s has no comment", name)
+		meaning := cmp.Or(f.Tag.Get("doc"), texts[commented(of, f)])
+		if meaning == "" {
+			t.Errorf("%s has neither a comment nor a tag doc", commented(of, f))
 		}
-		all = append(all, described{f, ownerOf(of, f), v.FieldByIndex(f.Index), texts[commented(of, f)]})
+		all = append(all, described{f, ownerOf(of, f), v.FieldByIndex(f.Index), meaning})
 	}
 	for _, f := range TestKinds.language().Choices(of) {
 		all = append(all, described{f, of, reflect.ValueOf(""), f.Tag.Get("doc")})

@@ -22,11 +22,16 @@ type Kinds struct {
 func (k Kinds) language() decode.Language {
 	l := language
 	l.Kinds = map[string][]decode.Kind{}
+	var names []string
 	for _, s := range k.Sources {
 		l.Kinds["source"] = append(l.Kinds["source"], decode.Kind{Name: s.Name, Fields: s.Fields})
+		if s.DSN != nil {
+			names = append(names, s.DSN.Form)
+		}
 	}
 	l.Forms = maps.Clone(l.Forms)
 	l.Forms["dsn"] = k.badDSN
+	l.Remedies = map[string]string{"dsn": "Write " + strings.Join(names, " or ")}
 	for _, f := range k.Formats {
 		l.Kinds["format"] = append(l.Kinds["format"], decode.Kind{Name: f.Name, Fields: f.Fields})
 	}

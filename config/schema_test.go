@@ -35,7 +35,9 @@ func TestSchemaIsThatOfTheFields(t *testing.T) {
 		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if !bytes.Equal(standardSchema, want) {
+		return // this program still contains the schema of before
+	}
+	if !bytes.Equal(standardSchema, want) {
 		t.Error("schema.json is not that of the fields (write it with: go test ./config -run TestSchemaIsThatOfTheFields -update)")
 	}
 	if got, err := Schema(TestKinds); err != nil || !bytes.Equal(got, want) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
@@ -46,16 +45,8 @@ func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	// A crash can count an end twice or not at all: the records are the truth.
-	finished := promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
-		Name: "fanfold_jobs_finished_total",
-		Help: "Jobs whose end this process has carried out, by report and final status.",
-	}, []string{"report", "status"})
-	return &Engine{o, finished}, nil
+	return &Engine{o, newFinished(o.Metrics)}, nil
 }
-
-// CountEnd counts a job that has ended.
-func (e *Engine) CountEnd(report, status string) { e.finished.WithLabelValues(report, status).Inc() }
 
 // Notifies tells whether the end of a job must be reported to a service. A report that is not in
 // this configuration may be in a scheduler's.

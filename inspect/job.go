@@ -39,9 +39,6 @@ type Job struct {
 	Duration *int64     `json:"duration_ms,omitempty"` // of that attempt, until its end or now; see Times
 }
 
-// Deleted is the status that is shown for a deleted record.
-const Deleted = report.Deleted
-
 // OfRecord returns a Job from a record alone.
 func OfRecord(r engine.Record) Job {
 	v := Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}

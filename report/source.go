@@ -11,8 +11,8 @@ import (
 type Database struct {
 	Name string `key:"database"`
 	Kind string // of source, which its DSN tells
-	// `user:password@tcp(host:port)/schema?options`, as go-sql-driver/mysql reads it
-	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:"Write user:password@tcp(host:port)/schema"`
+	// Data source name, in the form of its kind of source, such as `user:password@tcp(host:port)/schema?options`
+	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:""`
 	// Maximum number of connections of one process, and so of its tasks that use the database at once. The records
 	// have as many of their own
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`

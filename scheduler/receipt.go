@@ -15,9 +15,6 @@ import (
 // A service that names a stream in reply_to is told of its push by firings, as others are told of ends. A firing
 // can come twice; the script that appends to the stream does so once.
 
-// deleted is the status of a final receipt if the record no longer exists.
-const deleted = string(report.Deleted)
-
 // receiptTime bounds an append to the stream of a service, whose server may not answer.
 const receiptTime = 2 * time.Second
 
@@ -46,7 +43,7 @@ func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Res
 			fields = append(fields, outcome(record)...)
 		}
 	case !exists:
-		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", deleted,
+		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", string(report.Deleted),
 			"reason", "the record was deleted"}
 	case !record.Status.Final():
 		// It is not final yet, or runs again: the service waits for its end.

@@ -26,6 +26,6 @@
 // Beside every object is its manifest, which says what the object was made from. It is for people
 // and other programs; Fanfold makes no decision by it.
 //
-// A Kind is a kind of place, with the forms of its URLs, in a package of its own: sink/dir has
-// directories, sink/gcs Google Cloud Storage. All pass sink/sinktest.
+// A Kind is a kind of place, with the forms of its URLs, in a package of its own, such as sink/dir.
+// All pass sink/sinktest.
 package sink

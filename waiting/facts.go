@@ -26,7 +26,7 @@ const (
 func (p *Pages) factsOf(ctx context.Context, pass Pass) (facts, error) {
 	f, err := p.facts.Get(ctx, pass.ID)
 	if err == nil && f.Mark != pass.Mark {
-		f = facts{Job: inspect.Job{ID: pass.ID, Status: inspect.Deleted}}
+		f = facts{Job: inspect.Job{ID: pass.ID, Status: report.Deleted}}
 	}
 	return f, err
 }
@@ -36,7 +36,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	v, err := p.o.Inspect.Jobs.Get(ctx, id)
 	switch {
 	case errors.Is(err, engine.ErrNoRecord):
-		v = inspect.Job{ID: id, Status: inspect.Deleted}
+		v = inspect.Job{ID: id, Status: report.Deleted}
 	case err != nil && !v.Status.Final(): // a final record is enough
 		return facts{}, err
 	}

@@ -57,7 +57,7 @@ func describe(f facts, reports map[string]*report.Report) view {
 	case f.Status == report.Cancelled:
 		v.Class, v.Title, v.Ended = "warn", "Cancelled", true
 		v.Says = []string{"This report was cancelled. It will not be made."}
-	case f.Status == inspect.Deleted:
+	case f.Status == report.Deleted:
 		v.Class, v.Title, v.Ended = "warn", "No longer available", true
 		v.Says = []string{"This report was deleted."}
 	default:

@@ -77,7 +77,7 @@ func TestWords(t *testing.T) {
 			job.StatusRun, func(f *facts) { f.Paused = []string{"listener/plt_fund.vs_withdraw"} },
 			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "waiting"}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running", Rows: 7}),
 		"Cancelled: This report was cancelled. It will not be made.":                                                                   ended(report.Cancelled, nil),
-		"No longer available: This report was deleted.":                                                                                ended(inspect.Deleted, nil),
+		"No longer available: This report was deleted.":                                                                                ended(report.Deleted, nil),
 		"This report could not be made: Something went wrong on our side. Support can find the cause and run the report again. (help)": ended(report.Failed, nil),
 		"This report could not be made: It was requested with a value that cannot be used. year is not an integer. Give a whole number, or a string of its digits. Request the report again with a valid value. (help)": {
 			Job: inspect.Job{ID: "1", Report: "r", Status: report.Failed, Error: "SELECT secret", Parameters: []byte(`{"year": "secret"}`)},

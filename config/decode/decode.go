@@ -149,7 +149,7 @@ func (r decoder) decodeField(s Section, f Field, v reflect.Value) {
 		r.decode(at, v, f.Tag)
 	case f.Is("need") && r.partial && f.Is("included"): // it may be in a file that could not be read
 	case f.Is("need"):
-		remedy := f.Tag.Get("need")
+		remedy := r.remedy(f.Tag)
 		if inFile != "" {
 			remedy += ", or name a file that contains it in " + inFile
 		}
@@ -188,6 +188,11 @@ func (r decoder) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
+// remedy returns the remedy of a missing field.
+func (l Language) remedy(tag reflect.StructTag) string {
+	return cmp.Or(l.Remedies[tag.Get("form")], tag.Get("need"))
+}
+
 // isOptional reports whether a type is a pointer to a text.
 func isOptional(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String
@@ -197,7 +202,7 @@ func isOptional(t reflect.Type) bool {
 func (r decoder) set(p Setting, v reflect.Value, text string, tag reflect.StructTag) {
 	value, wrong := r.parse(text, v.Type(), tag)
 	if wrong != nil {
-		p.Problem(wrong.Message, cmp.Or(wrong.Remedy, tag.Get("need")))
+		p.Problem(wrong.Message, cmp.Or(wrong.Remedy, r.remedy(tag)))
 		return
 	}
 	v.Set(reflect.ValueOf(value).Convert(v.Type()))

@@ -22,7 +22,7 @@
 //	one      a list with one item can be written without brackets
 //	need     the field is required; the remedy if it is missing
 //	why      remedy for a value that is not allowed
-//	doc      its description in the schema, if it has no comment that a test of Fanfold reads
+//	doc      its description in the schema and the documentation, if it has no comment
 //	kinds    the value is the name of a kind of this table of the Language; default: its first
 //	of       the field, of type any, holds a pointer to the own fields of the kind that the field
 //	         with the same table in "kinds" names. They stand in the same mapping

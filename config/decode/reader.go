@@ -35,6 +35,8 @@ type Language struct {
 	// Forms check a text, by the name in the tag form. A mistake without a remedy gets
 	// the remedy of a missing field.
 	Forms map[string]func(text string) *report.Mistake
+	// Remedies are those of a missing text, by the name in the tag form. Other texts have theirs in the tag need.
+	Remedies map[string]string
 	// Kinds are the tables of kinds, by the name in the tags kinds and of.
 	Kinds map[string][]Kind
 }

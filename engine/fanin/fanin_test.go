@@ -315,7 +315,7 @@ func TestABatchOfSmallJobs(t *testing.T) {
 		t.Errorf("unknown: %v", err)
 	}
 	f.emptied()
-	for id, want := range map[string]string{"good-7": "SUCCESS", "late": "FAILED", "cancelled": "CANCELLED", "without-data": "FAILED", "deleted": outcomeDeleted, "cancelled-record": "CANCELLED"} {
+	for id, want := range map[string]string{"good-7": "SUCCESS", "late": "FAILED", "cancelled": "CANCELLED", "without-data": "FAILED", "deleted": string(report.Deleted), "cancelled-record": "CANCELLED"} {
 		if state, err := f.s.Jobs.Read(ctx, id); err != nil || state.Status != want {
 			t.Errorf("%s has not ended as %s: %+v %v", id, want, state, err)
 		}

@@ -16,11 +16,8 @@ import (
 // finisher gives the records of jobs their final status.
 type finisher struct{ *maker }
 
-// Outcomes of a job whose record was changed by others meanwhile.
-const (
-	outcomeDeleted    = string(report.Deleted) // the row was deleted
-	outcomeSuperseded = "SUPERSEDED"           // the row has another attempt, or a status that others have set
-)
+// outcomeSuperseded is the outcome of a job whose row has another attempt, or a status that others have set.
+const outcomeSuperseded = "SUPERSEDED"
 
 // fail fails a claimed job and ends it. With remove, its file may exist and is deleted. Nothing is
 // deleted before the record has accepted the failure: a worker that lost its claim without noticing
@@ -115,7 +112,7 @@ func (f *finisher) foreign(ctx context.Context, state *job.State) (foreign, erro
 	}
 	switch {
 	case !ok:
-		found.status = outcomeDeleted
+		found.status = string(report.Deleted)
 	case mine && r.Status.HasFile():
 		found.ending = ending{string(r.Status), r.File}
 	case mine && r.Status.Final():

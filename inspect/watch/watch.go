@@ -137,7 +137,7 @@ func (s startReasons) of(ctx context.Context, in *inspect.Inspector, v inspect.J
 func watched(ctx context.Context, in *inspect.Inspector, id string) (inspect.Job, error) {
 	v, err := in.Jobs.Get(ctx, id)
 	if errors.Is(err, engine.ErrNoRecord) {
-		return inspect.Job{ID: id, Status: inspect.Deleted, Error: "the record was deleted"}, nil
+		return inspect.Job{ID: id, Status: report.Deleted, Error: "the record was deleted"}, nil
 	}
 	return v, err
 }

@@ -55,7 +55,7 @@ func TestWatch(t *testing.T) {
 	}
 	jobs, err := Jobs(ctx, in, []string{first, second, first}, s)
 	b.OK(err)
-	if len(jobs) != 3 || jobs[0].Status != report.Failed || jobs[1].Status != inspect.Deleted || jobs[2].ID != first {
+	if len(jobs) != 3 || jobs[0].Status != report.Failed || jobs[1].Status != report.Deleted || jobs[2].ID != first {
 		t.Errorf("%+v", jobs)
 	}
 	if len(s.events) != 1 || s.events[0].ID != first || s.events[0].Name != "ignored" || s.events[0].Fields["reason"] != "test" || time.Since(s.events[0].At) > time.Minute {

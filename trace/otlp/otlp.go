@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -67,11 +66,7 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
-	dropped := promauto.With(o.Metrics).NewCounter(prometheus.CounterOpts{
-		Name: "fanfold_spans_dropped_total",
-		Help: "Spans that were not sent because the collector does not accept them or is too slow.",
-	})
-	q := &queue{size: int64(o.Queue), dropped: dropped, secrets: secrets, log: o.Log}
+	q := &queue{size: int64(o.Queue), dropped: newDropped(o.Metrics), secrets: secrets, log: o.Log}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(q.logError)) // errors that ExportSpans does not return
 	batches := sdk.NewBatchSpanProcessor(exporter{client, q}, sdk.WithMaxQueueSize(o.Queue),
 		sdk.WithMaxExportBatchSize(min(batch, o.Queue)), sdk.WithBatchTimeout(every), sdk.WithExportTimeout(o.Timeout))

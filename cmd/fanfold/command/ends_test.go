@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
@@ -47,7 +46,7 @@ func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 	})
 	s.Records.Exec("DELETE FROM file_download_record WHERE id = ?", gone)
 	views := s.Jobs.Wait(gone, stays)
-	if views[0].Status != inspect.Deleted || views[1].Status != report.Success {
+	if views[0].Status != report.Deleted || views[1].Status != report.Success {
 		t.Errorf("%+v", views)
 	}
 	if err := jobViews(views).failed(); exitCode(err) != exitJobFailed {

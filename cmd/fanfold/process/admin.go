@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"sync/atomic"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/web"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -83,24 +80,6 @@ func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, 
 	}
 	profiles(mux)
 	return site.Guard(mux)
-}
-
-// RegisterMetrics registers the metrics of the process and of Redis; the roles add theirs.
-func (p *Process) RegisterMetrics(registry prometheus.Registerer) error {
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "fanfold_build_info",
-		Help: "1. Its labels are the release of this process and the version of Go that built it.",
-	}, []string{"version", "go"})
-	build.WithLabelValues(p.Version, runtime.Version()).Set(1)
-	for _, c := range []prometheus.Collector{
-		build, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), inspect.NewCollector(p.Inspect),
-	} {
-		if err := registry.Register(c); err != nil {
-			return fmt.Errorf("metrics: %w", err)
-		}
-	}
-	return nil
 }
 
 // setRunning notes whether all roles run.

@@ -72,7 +72,7 @@ func TestWhatIsGivenWrong(t *testing.T) {
 		"escape special characters in the password": {Redis: "redis://:${ODD}@h", Databases: good},
 		"--records b: no database has this name":    {Redis: "redis://h", Databases: good, Records: "b"},
 		"records.table: not a valid table name":     {Redis: "redis://h", Databases: good, Records: "a.x-y"},
-		"sink: neither gs:// nor file://":           {Redis: "redis://h", Databases: good, Sink: "s3://bucket"},
+		`(value "s3.bucket")`:                       {Redis: "redis://h", Databases: good, Sink: "s3.bucket"},
 	} {
 		o.File, o.Lookup, o.Kinds = "fanfold.yaml", env, kinds.Standard().Config()
 		o.Folder = kinds.Standard().Sinks.Folder

@@ -1,0 +1,18 @@
+package engine
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// newFinished registers the counter of ended jobs, by report and status; with a nil registerer it only counts.
+func newFinished(to prometheus.Registerer) *prometheus.CounterVec {
+	// A crash can count an end twice or not at all: the records are the truth.
+	return promauto.With(to).NewCounterVec(prometheus.CounterOpts{
+		Name: "fanfold_jobs_finished_total",
+		Help: "Jobs whose end this process has carried out, by report and final status.",
+	}, []string{"report", "status"})
+}
+
+// CountEnd counts a job that has ended.
+func (e *Engine) CountEnd(report, status string) { e.finished.WithLabelValues(report, status).Inc() }
