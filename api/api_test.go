@@ -116,9 +116,9 @@ func TestCreateRefuses(t *testing.T) {
 		status     int
 		words      string
 	}{
-		{"/reports/typed/jobs", "", nil, 422, `{"name":"s","detail":"it is missing","remedy":"Give a JSON string"}`},
+		{"/reports/typed/jobs", "", nil, 422, `{"name":"s","detail":"it is missing","remedy":"Give a string"}`},
 		{"/reports/typed/jobs", `{"i": "x", "z\u0000": [], "s": null}`, nil, 422, `{"name":"i","detail":"it is not an integer","remedy":"Give a whole number, or a string of its digits"},{"name":"z\u0000","detail":"it is not known","remedy":"The report has`},
-		{"/reports/dated/jobs", `{"tag": "old", "level": 3, "code": "A1", "from": "2023-12-31"}`, nil, 422, `{"name":"from","detail":"it is below the minimum","remedy":"Give a string such as \"2006-01-02\" or \"today-30d\", from 2024-01-01 to 9998-12-31"},{"name":"tag","detail":"it is not one of the options","remedy":"Give one of vip, new"},{"name":"level","detail":"it is not one of the options","remedy":"Give one of 1, 2"},{"name":"code","detail":"it is a string that does not match the pattern","remedy":"Give a JSON string that matches [a-z]+"}`},
+		{"/reports/dated/jobs", `{"tag": "old", "level": 3, "code": "A1", "from": "2023-12-31"}`, nil, 422, `{"name":"from","detail":"it is below the minimum","remedy":"Give a string such as \"2006-01-02\" or \"today-30d\", from 2024-01-01 to 9998-12-31"},{"name":"tag","detail":"it is not one of the options","remedy":"Give one of vip, new"},{"name":"level","detail":"it is not one of the options","remedy":"Give one of 1, 2"},{"name":"code","detail":"it is a string that does not match the pattern","remedy":"Give a string that matches [a-z]+"}`},
 		{"/reports/typed/jobs", `{"s": "x", "s": "y"}`, nil, 400, "given twice"},
 		{"/reports/typed/jobs", `{"s": "x"} {}`, nil, 400, "unexpected text after the JSON object"},
 		{"/reports/typed/jobs", "{\"s\": \"a\xffb\"}", nil, 400, "not UTF-8"},

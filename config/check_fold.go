@@ -58,10 +58,23 @@ func (d folding) check() bool {
 		case l.Optional && len(l.Values) > 0:
 			l.Get("optional").Problem("a fold has NULL for the columns of a listener that fails",
 				"Write optional: true, and COALESCE(column, value) in the fold")
+		case l.Optional:
+			if f, ok := query.FilterOf(tree, l.Name, l.Columns); ok {
+				problem(f.Position, fmt.Sprintf("%s is optional: without it, %s is NULL, and no row fulfils this condition",
+					l.Name, f.Column), filterRemedy(f))
+			}
 		}
 	}
 	d.columns(plan)
 	return true
+}
+
+// filterRemedy says how a condition that needs an optional listener is written.
+func filterRemedy(f query.Filter) string {
+	if f.Joins {
+		return "Write LEFT JOIN here, too, or remove optional"
+	}
+	return fmt.Sprintf("Move it to the ON of the LEFT JOIN, add OR %s IS NULL, or remove optional", f.Column)
 }
 
 // allKnown reports whether the columns of all listeners are known.

@@ -19,6 +19,7 @@ type draft struct {
 	used      map[string]bool // parameters
 	guessed   bool            // a timeout or a retry is wrong, so the time of the listeners is unknown
 	nameless  bool            // a listener has no valid name, so an unknown name may be meant for it
+	unread    bool            // the fold could not be read, so a parameter may be meant for it
 }
 
 // report builds a report from its fields.
@@ -43,7 +44,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	d.resolve()
 	staging{d, map[string]int{}}.place()
 	if s.Get("fold").Given() {
-		if (folding{d}).check() {
+		if d.unread = !(folding{d}).check(); !d.unread {
 			checkFormat(d)
 		}
 	} else if d.checkJoin() {
@@ -108,8 +109,11 @@ func (k *checker) inherit(r *report.Retry, base report.Retry) bool {
 
 // checkUse finds parameters that nothing uses, mostly because of a misspelt name.
 func (d *draft) checkUse() {
+	if d.nameless || d.unread || !d.listeners.whole() {
+		return
+	}
 	for i := range d.Parameters {
-		if p := &d.Parameters[i]; !d.used[p.Name] && !d.nameless && d.listeners.whole() {
+		if p := &d.Parameters[i]; !d.used[p.Name] {
 			d.Of(p).Problem("no query uses this parameter", fmt.Sprintf("Use :%s in a query, or remove it", p.Name))
 		}
 	}

@@ -237,7 +237,7 @@ func TestLimitsOfAFile(t *testing.T) {
 // not in the file is not.
 func TestFormulasFail(t *testing.T) {
 	t.Parallel()
-	const want = `a spreadsheet would read a cell as a formula (column "name"): correct the data, or set file.formulas: escape`
+	const want = `a spreadsheet would read a cell as a formula (column "name", value "@cmd"): correct the data, or set file.formulas: escape`
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	for _, way := range allWays {
 		_, err := way.fold(optionReport(csv(format.CSVOptions{Formulas: format.FormulasFail})), optionDatasets(t), io.Discard, files)

@@ -93,8 +93,8 @@ func (c *csvEncoder) AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, 
 			continue
 		}
 		if c.Formulas == FormulasFail {
-			return nil, fmt.Errorf("%w (column %q): correct the data, or set file.formulas: escape", ErrFormula,
-				c.labels[i])
+			return nil, fmt.Errorf("%w (column %q, value %s): correct the data, or set file.formulas: escape", ErrFormula,
+				c.labels[i], report.Shorten(string(cell)))
 		}
 		c.found[i].Add(1)
 	}

@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 		times   = `a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`
 		tags    = ` is not one of the options (value "VIP"): give one of vip, new, `
 		berlin  = `until is below the minimum (value "2024-06-30 23:59:59"): give ` + times + `, at least 2024-07-01T00:00:00+02:00`
-		matches = `: give a JSON string that matches [A-Z]{2}|[A-Z]{2}-[0-9]+`
+		matches = `: give a string that matches [A-Z]{2}|[A-Z]{2}-[0-9]+`
 	)
 	for raw, want := range map[string]string{
 		`{"tag": "vip"}`:                    "",

@@ -68,14 +68,17 @@ func TestBind(t *testing.T) {
 func TestBindRefuses(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		`{"s": 1}`:                                `s is not a string (value 1): give a JSON string`,
-		`{"s": null}`:                             `s is null (value null): give a JSON string`,
+		`{"s": 1}`:                                `s is not a string (value 1): give a string`,
+		`{"s": null}`:                             `s is null (value null): give a string`,
 		`{"i": 1.0}`:                              `i is not an integer (value 1.0): give a whole number, or a string of its digits`,
 		`{"i": 18446744073709551616}`:             `i is an integer of more than 64 bits (value 18446744073709551616): give one from -9223372036854775808 to 18446744073709551615`,
 		`{"i": "1 OR 1=1"}`:                       `i is not an integer (value "1 OR 1=1"): give a whole number, or a string of its digits`,
 		`{"f": "1,5"}`:                            `f is not a decimal (value "1,5"): give a number, or a string of it such as "12.50"`,
 		`{"b": "true"}`:                           `b is not a boolean (value "true"): give true or false`,
-		`{"d": "2023-02-29"}`:                     `d is not a date (value "2023-02-29"): give a string such as "2006-01-02" or "today-30d"`,
+		`{"d": "now-6h"}`:                         `d is not a date, because now is a time, for a parameter of type datetime (value "now-6h"): give a string such as "2006-01-02" or "today-30d"`,
+		`{"d": "today-7"}`:                        `d is not a date, because the number has no unit: d for days or w for weeks (value "today-7"): give a string such as "2006-01-02" or "today-30d"`,
+		`{"d": "month-1w"}`:                       `d is not a date, because month does not take that number or unit (value "month-1w"): give a string such as "2006-01-02" or "today-30d"`,
+		`{"d": "2023-02-29"}`:                     `d is not a date, because there is no such day (value "2023-02-29"): give a string such as "2006-01-02" or "today-30d"`,
 		`{"d": 20240101}`:                         `d is not a date (value 20240101): give a string such as "2006-01-02" or "today-30d"`,
 		`{"t": "2024-01-02T25:04:05Z"}`:           `t is not a datetime (value "2024-01-02T25:04:05Z"): give a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`,
 		`{"t": "2024-01-02T03:04:05+0200"}`:       `t is not a datetime (value "2024-01-02T03:04:05+0200"): give a string such as "2006-01-02 15:04:05", with an offset "2006-01-02T15:04:05+02:00", or "now-6h"`,
@@ -91,7 +94,7 @@ func TestBindRefuses(t *testing.T) {
 		`[]`:                                      `not a JSON object (value []): write {"name": value}`,
 		`null`:                                    `not a JSON object (value null): write {"name": value}`,
 		`{"s": "a"`:                               `not a JSON object: EOF`,
-		`{"s": ` + strings.Repeat("9", 100) + `}`: `s is not a string (value ` + strings.Repeat("9", 79) + `…): give a JSON string`,
+		`{"s": ` + strings.Repeat("9", 100) + `}`: `s is not a string (value ` + strings.Repeat("9", 79) + `…): give a string`,
 	} {
 		t.Run(Shorten(raw), func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +113,7 @@ func TestBindNeedsWhatHasNoDefault(t *testing.T) {
 	t.Parallel()
 	r := &Report{Parameters: []Parameter{{Name: "a", Type: ParamDate}, {Name: "b", Type: ParamString, List: true}}}
 	_, err := r.Bind(nil, friday)
-	want := `parameters: a is missing: give a string such as "2006-01-02" or "today-30d"; b is missing: give a list, each element a JSON string`
+	want := `parameters: a is missing: give a string such as "2006-01-02" or "today-30d"; b is missing: give a list, each element a string`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

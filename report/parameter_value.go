@@ -13,6 +13,7 @@ import (
 var (
 	integerForm  = regexp.MustCompile(`^-?[0-9]+$`)
 	decimalForm  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	dateForm     = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
 	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?$`)
 )
 
@@ -66,8 +67,8 @@ func (p Parameter) typed(raw []byte) (any, *Mistake) {
 	if err := decoder.Decode(&decoded); err != nil {
 		return nil, &Mistake{"not JSON", "Give " + p.element()}
 	}
-	wrong := &Mistake{"not " + p.Type.noun(), "Give " + p.element()}
 	text, isString := decoded.(string)
+	wrong := &Mistake{"not " + p.Type.noun() + p.Type.reason(text), "Give " + p.element()}
 	number, isNumber := decoded.(json.Number)
 	if isNumber {
 		text = number.String()
@@ -188,6 +189,27 @@ func (t ParameterType) noun() string {
 	return "a " + string(t)
 }
 
+// reason says why a text that looks like a date is none; empty: it does not look like one.
+func (t ParameterType) reason(text string) string {
+	relative, day := relativeForm.FindStringSubmatch(text), dateForm.FindString(text)
+	_, err := time.Parse(time.DateOnly, day)
+	switch {
+	case t != ParamDate && t != ParamDatetime:
+		return ""
+	case relative != nil && relative[1] == "now" && t == ParamDate:
+		return ", because now is a time, for a parameter of type datetime"
+	case relative != nil && relative[1] == "today" && relative[3] == "":
+		return ", because the number has no unit: d for days or w for weeks"
+	case relative != nil && relative[1] == "now" && relative[3] == "":
+		return ", because the number has no unit: h for hours or m for minutes"
+	case relative != nil:
+		return ", because " + relative[1] + " does not take that number or unit"
+	case day != "" && err != nil:
+		return ", because there is no such day"
+	}
+	return ""
+}
+
 // wanted describes the valid values, for messages.
 func (p Parameter) wanted() string {
 	if p.List {
@@ -217,7 +239,7 @@ func (p Parameter) element() string {
 // wanted describes the JSON of a valid value.
 func (t ParameterType) wanted() string {
 	return map[ParameterType]string{
-		ParamString:  "a JSON string",
+		ParamString:  "a string",
 		ParamInteger: "a whole number, or a string of its digits",
 		ParamDecimal: "a number, or a string of it such as \"12.50\"",
 		ParamBoolean: "true or false",

@@ -15,6 +15,7 @@ type Collation struct {
 	pads  bool
 	ready func() *table // nil: it compares bytes, whose order is that of the characters
 	why   string        // it cannot compare
+	meet  []*Collation  // the ones that compare, of texts of several
 }
 
 // known are the collations that compare, by name.
@@ -65,8 +66,8 @@ func Named(name string) *Collation {
 }
 
 // unable returns a collation that cannot compare.
-func unable(name, why string) *Collation {
-	c, _ := others.LoadOrStore(name, &Collation{name: name, why: why})
+func unable(name, why string, meet ...*Collation) *Collation {
+	c, _ := others.LoadOrStore(name, &Collation{name: name, why: why, meet: meet})
 	return c.(*Collation)
 }
 
@@ -76,7 +77,15 @@ var others sync.Map
 // Mixed returns the collation of a text that is made of texts of two: it cannot compare.
 func Mixed(a, b *Collation) *Collation {
 	name := a.Name() + " and " + b.Name()
-	return unable(name, "texts of the collations "+name+" meet")
+	return unable(name, "texts of the collations "+name+" meet", append(a.Comparing(), b.Comparing()...)...)
+}
+
+// Comparing returns the collation if it compares, or of those that meet in it the ones that do.
+func (c *Collation) Comparing() []*Collation {
+	if c.Why() != "" {
+		return slices.Clone(c.meet)
+	}
+	return []*Collation{c}
 }
 
 // Name returns the name of the collation.

@@ -2,6 +2,8 @@ package expr
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/fold/parse"
@@ -38,9 +40,23 @@ func collationOf(all ...*Expr) *collation.Collation {
 	}
 	c, _ := value.Derive(texts...)
 	if c.Why() != "" {
-		refuse(at, c.Why(), "Write COLLATE utf8mb4_bin, or the collation that you mean, after one of them")
+		refuse(at, c.Why(), collateRemedy(c))
 	}
 	return c
+}
+
+// collateRemedy proposes one of the collations that meet.
+func collateRemedy(c *collation.Collation) string {
+	var names []string
+	for _, one := range c.Comparing() {
+		if name := "COLLATE " + one.Name(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		names = []string{"COLLATE utf8mb4_bin", "another collation"}
+	}
+	return "Write " + strings.Join(names, " or ") + " after one of them"
 }
 
 // Common returns the kind and the collation by which the values of two expressions are compared. The error is a

@@ -64,6 +64,15 @@ var changing = map[string]string{
 	"RAND": "", "UUID": "", "CONNECTION_ID": "", "USER": "",
 }
 
+// functionsRemedy names the function that was meant, and where all of them are.
+func functionsRemedy(name string) string {
+	const page = "docs/reference/configuration.md#fold lists the functions"
+	if near := report.Nearest(name, append(Names(), aggregateNames()...)); near != "" {
+		return fmt.Sprintf("Did you mean %q? %s", near, page)
+	}
+	return "Compute the value in the query of a listener: " + page
+}
+
 // call compiles a function.
 func (s *Scope) call(c *parse.Call) *Expr {
 	if IsAggregate(c) {
@@ -80,7 +89,7 @@ func (s *Scope) call(c *parse.Call) *Expr {
 	}
 	if !ok {
 		refuse(c.Position, fmt.Sprintf("a fold has no function %s", c.Name),
-			report.DidYouMean(c.Name, append(Names(), aggregateNames()...)))
+			functionsRemedy(c.Name))
 	}
 	if c.Star || c.Distinct || c.OrderBy != nil || c.Separator != nil {
 		refuse(c.Position, fmt.Sprintf("%s is no aggregate", c.Name), "Write its arguments alone")

@@ -223,7 +223,7 @@ func TestMistakes(t *testing.T) {
 	var out strings.Builder
 	for _, text := range []string{
 		"", "SELECT", "SELECT a", "DELETE FROM o", "SELECT a FROM", "SELECT a FROM o WHERE", "SELECT a, FROM o",
-		"SELECT a FROM o, p", "SELECT a FROM o CROSS JOIN p", "SELECT a FROM o NATURAL JOIN p", "SELECT a FROM o JOIN p",
+		"SELECT a FROM o, p", "SELECT a FROM o CROSS JOIN p", "SELECT a FROM o NATURAL JOIN p", "SELECT STRAIGHT_JOIN o.a FROM o", "SELECT a FROM o STRAIGHT_JOIN p", "SELECT a FROM o JOIN p",
 		"SELECT a FROM (o JOIN p ON o.a = p.a)", "SELECT a FROM (SELECT b FROM o)",
 		"SELECT SUM(a) OVER (PARTITION BY b) FROM o", "SELECT a FROM o WHERE a IN (SELECT b FROM p)",
 		"SELECT (SELECT 1 FROM p) FROM o", "SELECT a FROM o WHERE EXISTS (SELECT 1 FROM p)", "SELECT a FROM o WHERE a = ANY (SELECT 1 FROM p)",

@@ -125,13 +125,14 @@ var unsupported = map[string]missing{
 	"OVER": noWindows, "WINDOW": noWindows, "EXISTS": noSubqueries, "ROLLUP": noRollup,
 	"|": noBits, "&": noBits, "^": noBits, "~": noBits, "<<": noBits, ">>": noBits, "@": noVariables, ":=": noVariables,
 	"FOR": noLocks, "LOCK": noLocks, "DELETE": noStatements, "UPDATE": noStatements, "INSERT": noStatements,
-	"WITH":      {"WITH", "Write the query into FROM: FROM (SELECT …) AS name"},
-	"CROSS":     {"CROSS JOIN", "A join needs an equality: write JOIN … ON a.column = b.column"},
-	"NATURAL":   {"NATURAL JOIN", "Name the columns: write JOIN … USING (column)"},
-	"INTERSECT": {"INTERSECT", "Use an INNER JOIN with (SELECT DISTINCT …)"},
-	"EXCEPT":    {"EXCEPT", "Use a LEFT JOIN … WHERE column IS NULL"},
-	"INTO":      {"INTO", "Remove it: the rows become the file"},
-	"?":         {"placeholders", "Write :name, a parameter of the report"},
+	"WITH":          {"WITH", "Write the query into FROM: FROM (SELECT …) AS name"},
+	"CROSS":         {"CROSS JOIN", "A join needs an equality: write JOIN … ON a.column = b.column"},
+	"STRAIGHT_JOIN": {"STRAIGHT_JOIN", "Write JOIN: joins run in the order written"},
+	"NATURAL":       {"NATURAL JOIN", "Name the columns: write JOIN … USING (column)"},
+	"INTERSECT":     {"INTERSECT", "Use an INNER JOIN with (SELECT DISTINCT …)"},
+	"EXCEPT":        {"EXCEPT", "Use a LEFT JOIN … WHERE column IS NULL"},
+	"INTO":          {"INTO", "Remove it: the rows become the file"},
+	"?":             {"placeholders", "Write :name, a parameter of the report"},
 }
 
 // lacks ends the parsing because a fold does not have something.
@@ -158,7 +159,7 @@ func (p *parser) unexpected(what string) {
 // reserved are words that are no names without backquotes. FULL is one here, but not in MariaDB.
 var reserved = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT
 	EXISTS FALSE FOR FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LEFT LIKE LIMIT LOCK MOD NATURAL
-	NOT NULL ON OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT THEN TRUE UNION USING WHEN WHERE WITH XOR`)
+	NOT NULL ON OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT STRAIGHT_JOIN THEN TRUE UNION USING WHEN WHERE WITH XOR`)
 
 // isName tells whether a token can be a name.
 func (t token) isName() bool { return t.kind == name || t.kind == word && !t.is(reserved...) }

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
+	"github.com/fanfold/fanfold/report"
 )
 
 // selecting is a SELECT in the making.
@@ -280,12 +281,34 @@ func (b naming) withAliases(e parse.Expr, columns bool) parse.Expr {
 // qualify gives the columns of an expression the names of their tables, and marks them as used.
 func (b naming) qualify(e parse.Expr) {
 	parse.Columns(e, func(c *parse.Column) {
-		i := must(b.scope.Find(c))
+		i := b.find(c)
 		c.Table, c.Name = b.scope.Columns[i].Table, b.scope.Columns[i].Name
 		if t := b.tables[b.tableWith(i)]; t.of != nil {
 			t.of.used[i-t.from] = true
 		}
 	})
+}
+
+// find returns the number of a column. A mistake that has to do with an alias says so.
+func (b naming) find(c *parse.Column) int {
+	i, err := b.scope.Find(c)
+	if err == nil || c.Table != "" || !strings.HasPrefix(err.Error(), "no table has") {
+		return must(i, err)
+	}
+	var aliases []string
+	for _, item := range b.items {
+		if column, ok := item.X.(*parse.Column); !ok || !strings.EqualFold(column.Name, item.Name) {
+			aliases = append(aliases, item.Name)
+		}
+	}
+	switch near := report.Nearest(c.Name, aliases); {
+	case strings.EqualFold(near, c.Name):
+		refuse(c.Position, c.Name+" is an alias, which only GROUP BY, HAVING and ORDER BY know",
+			"Write its expression, or put the SELECT into FROM: FROM (SELECT …) AS name")
+	case near != "":
+		refuse(c.Position, "no table has a column "+c.Name, fmt.Sprintf("Did you mean the alias %q?", near))
+	}
+	return must(i, err)
 }
 
 // tableWith returns the number of the table with a column of the joined rows.

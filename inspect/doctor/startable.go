@@ -66,7 +66,7 @@ func checkStartable(ctx context.Context, d *doctor) Finding {
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
 	case unknown > 0:
-		err = fmt.Errorf("%s cannot start, because their report is not in this configuration: %s",
+		err = fmt.Errorf("no job of %s can start, because its report is not in this configuration: %s",
 			words.Count(unknown, "record"), named)
 		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to exclude rows that do not "+
 			"belong to Fanfold")

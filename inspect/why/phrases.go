@@ -102,7 +102,7 @@ var phrases = map[string]rules{
 		},
 		{says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"},
 	},
-	"hold": {{says: "fanfold pause listener {name}, so that no more tries are used"}},
+	"hold": {{says: "fanfold pause listener {name}, so that no more tries are used, in every report that has it"}},
 	"correct": {
 		{
 			says: "then correct the DSN of {source} or its account, restart fanfold serve if the DSN changes, " +

@@ -314,7 +314,7 @@ var ofSteps = map[string]meaning{
 	"listener paused, failing":  {querying(fails("a", time.Second, "no table", ""), pauses("a"), func(f *facts) { f.Job.Steps[0].Tries = 1 }), KindPaused, "; its last try failed (1 of 3 tries are used): no table"},
 	"running, to be cancelled":  {querying(owned("a", time.Second)), KindBarrier, "wait, or end the job with fanfold cancel 1"},
 	"retry uses a try":          {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "correct the cause; then fanfold delay run 1 tries it now, which uses a try"},
-	"refused, to be paused":     {querying(owned("a", time.Second), source(refuses)), KindSourceRefuses, "fanfold pause listener a, so that no more tries are used\nthen correct"},
+	"refused, to be paused":     {querying(owned("a", time.Second), source(refuses)), KindSourceRefuses, "fanfold pause listener a, so that no more tries are used, in every report that has it\nthen correct"},
 	"nobody reads, listeners":   {querying(unattended("a")), KindNoWorker, "--roles listeners --listeners a, or check"},
 	"listener paused":           {querying(fails("a", time.Second, "x", ""), source(away), pauses("a")), KindPaused, "fanfold resume listener a"},
 	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query has been running"},

@@ -109,7 +109,7 @@ func (r *rows) write(cells []any, number int) error {
 	b := r.out.Builder()
 	for i, value := range cells {
 		if err := put(b, i, r.kinds[i], value); err != nil {
-			remedy := "give the column a type that all of its values have, such as text"
+			remedy := "give the column a type that all of its values have, such as " + wider(r.kinds[i], value)
 			if r.guessed[i] {
 				remedy = "its first value was a number; " + remedy
 			}
@@ -118,6 +118,14 @@ func (r *rows) write(cells []any, number int) error {
 		}
 	}
 	return r.out.EndRow()
+}
+
+// wider returns a type that a value of a column has, too.
+func wider(kind report.Kind, value any) report.Kind {
+	if _, number := value.(json.Number); number && kind == report.KindInteger {
+		return report.KindDecimal
+	}
+	return report.KindText
 }
 
 var (

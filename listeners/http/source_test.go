@@ -150,6 +150,7 @@ func TestTypes(t *testing.T) {
 			setup(t, says(`{"rows": [{"v": `+value+`}]}`), Result{}, "$.v "+of).fails("row 1, column a", true)
 		}
 	}
+	setup(t, says(`{"rows": [{"v": 17.75}]}`), Result{}, "$.v integer").fails("17.75 is not a valid integer: give the column a type that all of its values have, such as decimal", true)
 	setup(t, says(`{"rows": [{"v": null}, {"v": 1}, {"v": "n/a"}]}`), Result{}, "$.v").fails(`row 3, column a: "n/a" is not a valid decimal: its first value was a number`, true)
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -18,9 +19,10 @@ func newPause(f *flags) *cobra.Command {
 		Use:   "pause",
 		Short: "Pause a listener or a report",
 		Long: `When you pause a listener, its running tasks continue, and within a second no process
-starts a new one. You cannot pause an external listener; stop its service instead. When
-you pause a report, within a second no job of it starts. Their ids wait in Redis and do
-not delay other jobs.
+starts a new one. All reports that have a listener of this name wait for it; the answer
+lists them. You cannot pause an external listener; stop its service instead. When you
+pause a report, within a second no job of it starts. Their ids wait in Redis and do not
+delay other jobs.
 
 A pause lasts until you resume it, even if Redis loses its memory (after fanfold
 migrate). Pauses do not count as tries. The deadline of a job that waits for a paused
@@ -30,12 +32,12 @@ listener moves by that time, unless its report has deadline_during_pause: runs.`
 		named(f, "listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames,
 			func(c *cobra.Command, b *backend, name string) error {
 				since, err := b.Operate.Pauses.Listener(c.Context(), name)
-				return f.printPaused(c, scripts.PausedListener(name), since, err)
+				return f.printPaused(c, b, scripts.PausedListener(name), since, err)
 			}),
 		named(f, "report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames,
 			func(c *cobra.Command, b *backend, name string) error {
 				since, err := b.Operate.Pauses.Report(c.Context(), name)
-				return f.printPaused(c, scripts.PausedReport(name), since, err)
+				return f.printPaused(c, b, scripts.PausedReport(name), since, err)
 			}),
 		&cobra.Command{
 			Use: "ls", Aliases: []string{"list"}, Short: "List paused listeners and reports",
@@ -83,21 +85,21 @@ func named(f *flags, use, short string, names func(*config.Config) []string,
 	}
 }
 
-// printPaused prints a pause and when it began.
-func (p printer) printPaused(c *cobra.Command, what string, since time.Time, err error) error {
+// printPaused prints a pause, when it began and what it concerns.
+func (p printer) printPaused(c *cobra.Command, b *backend, what string, since time.Time, err error) error {
 	if err != nil {
 		return err
 	}
-	return p.printPauses(c, []inspect.Pause{{What: what, Since: since}})
+	return p.printPauses(c, []inspect.Pause{b.Inspect.Pauses.Of(what, since)})
 }
 
 func (p printer) printPauses(c *cobra.Command, list []inspect.Pause) error {
-	return printList(p, c, list, table.Row{"paused", "since", "waiting ids"}, func(p inspect.Pause) table.Row {
+	return printList(p, c, list, table.Row{"paused", "since", "reports", "waiting ids"}, func(p inspect.Pause) table.Row {
 		waiting := ""
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)
 		}
-		return table.Row{p.What, words.Stamp(p.Since), waiting}
+		return table.Row{p.What, words.Stamp(p.Since), strings.Join(p.Reports, ", "), waiting}
 	})
 }
 

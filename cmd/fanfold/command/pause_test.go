@@ -43,6 +43,7 @@ func TestPauseListener(t *testing.T) {
 	s := newStack(t, pauseReports)
 	s.Serve(s.File)
 	s.must("pause listener second", "listener/second")
+	s.must("pause listener second", "runs, two") // which share it
 	// A process may take up to a second to see it.
 	var id string
 	s.Eventually("a task waits while the other one is done", func() bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/fixture"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
@@ -36,6 +38,7 @@ type tester struct {
 	parameters map[string][]string
 	data       string
 	update     bool
+	headers    bool
 }
 
 func newTest(f *flags) *cobra.Command {
@@ -43,7 +46,7 @@ func newTest(f *flags) *cobra.Command {
 	var given []string
 	c := &cobra.Command{
 		Use:   "test [REPORT]",
-		Short: "Compare the files that reports make of fixtures with expected ones, without any connection",
+		Short: "Compare the files that reports make of fixtures with expected ones",
 		Long: `Test makes the file of a report from rows in CSV files, with the bytes that a job writes,
 and compares it with an expected file. No query runs, and no server is needed. The exit code
 is 1 if a file differs.
@@ -62,7 +65,13 @@ Types are integer, integer unsigned, decimal(10,2), float (a DOUBLE), single (a 
 date, datetime, datetime(6), timestamp, time, json and binary (base64). A type that the
 configuration gives can be left out. Texts compare by their bytes, or write
 text collate utf8mb4_general_ci. \N is NULL. An optional listener without a file is one
-that has failed.`,
+that has failed.
+
+    fanfold test paid-orders --data tests --headers
+
+writes the files that do not exist, with headers that have the types and collations of the
+databases. It connects to them, runs no query, and compares nothing. Where there is an
+expected file, it writes none for an optional listener.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.complete((*config.Config).ReportNames),
 		RunE: func(c *cobra.Command, args []string) (err error) {
@@ -78,11 +87,16 @@ that has failed.`,
 			if t.parameters, err = parameterTexts(given); err != nil {
 				return fault.Input.Of(err)
 			}
+			if t.headers {
+				return f.opened(t.writeHeaders)(c, args)
+			}
 			return t.run(c, args)
 		},
 	}
 	c.Flags().StringVar(&t.data, "data", "", "folder with the fixtures")
 	c.Flags().BoolVar(&t.update, "update", false, "write the expected files that differ or do not exist")
+	c.Flags().BoolVar(&t.headers, "headers", false, "write the fixtures that do not exist, with a header and no rows")
+	c.MarkFlagsMutuallyExclusive("update", "headers")
 	c.Flags().StringArrayVar(&given, "param", nil, "a parameter, as NAME=VALUE, instead of that in parameters.yaml")
 	if err := c.MarkFlagDirname("data"); err != nil {
 		panic(err) // the flag does not exist
@@ -125,6 +139,30 @@ func (t tester) run(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// writeHeaders writes the fixtures that do not exist.
+func (t tester) writeHeaders(c *cobra.Command, b *backend, args []string) error {
+	folders, err := t.folders(args)
+	if err != nil {
+		return err
+	}
+	var written []string
+	for _, of := range folders {
+		cases, err := fixture.Folders(of.folder)
+		if err != nil {
+			cases = []string{of.folder} // it is empty, or does not exist
+		}
+		for _, folder := range cases {
+			some, err := fixture.Case{Report: of.report, Folder: folder}.Headers(
+				func(l *report.Listener) ([]dataset.Column, error) { return b.Columns(c.Context(), of.report, l) })
+			if err != nil {
+				return err
+			}
+			written = append(written, some...)
+		}
+	}
+	return t.printNames(c, "written", written)
+}
+
 // folder is the folder of a report.
 type folder struct {
 	report *report.Report
@@ -141,7 +179,9 @@ func (t tester) folders(args []string) ([]folder, error) {
 		}
 		own := filepath.Join(t.data, r.Name)
 		if info, err := os.Stat(own); err != nil || !info.IsDir() {
-			own = t.data
+			if cases, _ := fixture.Folders(t.data); !t.headers || slices.Contains(cases, t.data) {
+				own = t.data
+			}
 		}
 		return []folder{{r, own}}, nil
 	}

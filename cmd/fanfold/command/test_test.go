@@ -116,13 +116,14 @@ accept its file with --update
 		code             int
 	}{
 		{"paid/users.csv", "id,name:text\n7,x\n", "users.csv: line 1: no type of id, and it is not guessed: correct and write the header id:integer,name:text", exitFailure},
+		{"paid/users.csv", "id:integer,name\n7,x\n", "the header id:integer,name:text. A text compares by its bytes: write text collate", exitFailure},
 		{"paid/users.csv", "id:integer,nane:text\n", `listener users has no column nane: Did you mean "name"?`, exitFailure},
 		{"paid/users.csv", "id:integer\n", "it has no column name, which the report uses: add it", exitFailure},
 		{"paid/users.csv", "id:integer,name:text\n7,a\nx,b\n", `users.csv: line 3, column id: "x" is not a value of type integer`, exitFailure},
 		{"paid/users.csv", "id:integer,name:text,id:text\n", "column id is given twice", exitFailure},
 		{"paid/users.csv", "id:integer,name:varchar\n", "the type of name:varchar is not one: write integer,", exitFailure},
 		{"paid/users.csv", "id:integer,name:text\n1\n", "line 2: wrong number of fields: the header has 2 columns", exitFailure},
-		{"paid/users.csv", "", "users.csv: line 1: no header: write the names of the columns, such as id:text,name:text", exitFailure},
+		{"paid/users.csv", "", "users.csv: line 1: no header: --headers writes it", exitFailure},
 		{"paid/user.csv", "id:integer\n", `report paid has no listener user: Did you mean "users"?`, exitFailure},
 		{"paid/parameters.yaml", "onli: 7\n", "onli is not known", exitFailure},
 		{"paid/parameters.yaml", "only: seven\n", "only is a list whose element 1 is not an integer", exitFailure},
@@ -206,5 +207,20 @@ func TestTestMakesTheFileOfAJob(t *testing.T) {
 	})
 	if out, code := s.fanfold("test", "--data", dir); code != exitOK {
 		t.Errorf("%s\n%s", out, folded)
+	}
+	headers := t.TempDir()
+	if out, code := s.fanfold("test", "folded", "--data", headers, "--headers"); code != exitOK || !strings.Contains(out, "things.csv") {
+		t.Errorf("%d %s", code, out)
+	}
+	want, _, _ := strings.Cut(fixtures["things.csv"], ",doc:")                            // MariaDB has no type for it
+	want = strings.NewReplacer("{collation}", collation, "(8,2)", "(38,2)").Replace(want) // the server names only the decimals
+	if got := read(t, filepath.Join(headers, "folded", "things.csv")); !strings.HasPrefix(got, want+",doc:") || !strings.HasSuffix(got, ",raw:binary\n") {
+		t.Errorf("got  %swant %s", got, want)
+	}
+	if out, code := s.fanfold("test", "folded", "--data", headers, "--param", "least=1", "--update"); code != exitOK {
+		t.Errorf("the headers cannot be read: %s", out)
+	}
+	if out, code := s.fanfold("test", "--data", headers, "--headers"); code != exitOK || strings.Contains(out, ".csv") {
+		t.Errorf("the fixtures are written again: %d %s", code, out)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -29,6 +30,7 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/step"
@@ -189,6 +191,15 @@ func (p *Process) Examine(ctx context.Context) doctor.Findings {
 		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink.URL, OpenSink: p.OpenSink,
 		Formats: p.kinds.Formats,
 	})
+}
+
+// Columns returns the columns of the query of a report's listener, without running it; nil if its source does not
+// tell them.
+func (p *Process) Columns(ctx context.Context, r *report.Report, l *report.Listener) ([]dataset.Column, error) {
+	if db, ok := p.sources[l.Source].(doctor.Database); ok {
+		return db.Columns(ctx, r, l)
+	}
+	return nil, nil
 }
 
 // OpenSink opens the sink of the configuration; Close closes it.
