@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
@@ -34,13 +35,13 @@ type FanIn struct {
 // New returns a FanIn. It does no I/O.
 func New(e *engine.Engine, files *files.Files) *FanIn {
 	f := &FanIn{
-		finisher:    &finisher{&maker{Engine: e, files: files}},
+		finisher:    &finisher{&maker{Engine: e, files: files, needed: map[*report.Report]map[string][]string{}}},
 		definitions: map[string]*report.Report{},
 		requeued:    newRequeued(e.Metrics),
 	}
 	for _, r := range e.Reports {
 		hash := r.Hash()
-		f.definitions[hash] = r
+		f.definitions[hash], f.needed[r] = r, fold.Needed(r)
 		f.known = append(f.known, hash)
 	}
 	return f

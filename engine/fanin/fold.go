@@ -25,6 +25,7 @@ import (
 type maker struct {
 	*engine.Engine
 	files   *files.Files
+	needed  map[*report.Report]map[string][]string // fold.Needed of every definition
 	columns columns
 }
 
@@ -58,7 +59,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 			"the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
 	}
 	r := w.report.Without(slices.Collect(maps.Keys(w.Omitted())))
-	sets, err := m.datasets(ctx, r, w.Fold)
+	sets, err := m.datasets(ctx, w)
 	if err != nil {
 		return file{}, broken(err)
 	}
