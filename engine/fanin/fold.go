@@ -76,10 +76,11 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 	budget := fold.Budget{
 		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	}
-	begun := func(columns [][]dataset.Column) (*format.File, error) {
-		return m.files.Begin(r, columns, sinkWriter{made.writer})
+	out, err := m.files.Begin(r, plan.Columns(), sinkWriter{made.writer})
+	if err == nil {
+		made.Made, made.matches, err = Write(ctx, plan, out, budget)
 	}
-	if made.Made, made.matches, err = Write(ctx, plan, budget, begun); err != nil {
+	if err != nil {
 		made.writer.Abort()
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
@@ -98,15 +99,10 @@ func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*f
 	return fold.NewSelect(r, sets, values)
 }
 
-// Write writes the rows of a plan into the file that begin begins for its columns.
+// Write writes the rows of a plan into a file that was begun for its columns, and closes the file.
 func Write(
-	ctx context.Context, plan *fold.Plan, budget fold.Budget,
-	begin func(columns [][]dataset.Column) (*format.File, error),
+	ctx context.Context, plan *fold.Plan, out *format.File, budget fold.Budget,
 ) (format.Made, []fold.Match, error) {
-	out, err := begin(plan.Columns())
-	if err != nil {
-		return format.Made{}, nil, err
-	}
 	defer out.Abort()
 	matches, err := plan.Fold(ctx, out, budget)
 	if cause := context.Cause(ctx); err != nil && errors.Is(err, cause) {
