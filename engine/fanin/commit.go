@@ -23,11 +23,11 @@ func (f *finisher) commit(ctx context.Context, w *work) step.Result {
 	endSpan(span, err)
 	switch {
 	case errors.Is(err, sink.ErrConflict): // the existing file is not ours
-		reason := ofSink(err).Error() + ". fanfold retry " + w.ID + " makes the file under another name. " +
+		reason := err.Error() + ". fanfold retry " + w.ID + " makes the file under another name. " +
 			"The existing file is then deleted, or by the daily sweep: move it first if it is yours"
 		return f.fail(ctx, w, reason, job.BlameSink, false)
 	case err != nil:
-		return resultOf(ofSink(err))
+		return resultOf(err)
 	}
 	// Even if the job was lost or the process is stopping: make the record point to the file, or
 	// remove it.

@@ -63,7 +63,7 @@ func (f *finisher) finishFailed(ctx context.Context, w *work) step.Result {
 	// Without Remove the job made no file: a file of that name is not ours.
 	if w.Remove {
 		if err := f.files.Remove(ctx, w.State); err != nil {
-			return resultOf(ofSink(err))
+			return resultOf(err)
 		}
 	}
 	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
@@ -81,7 +81,7 @@ func (f *finisher) finishForeign(ctx context.Context, w *work, committed bool) s
 	}
 	if committed && !found.pointed {
 		if err := f.files.Remove(ctx, w.State); err != nil {
-			return resultOf(ofSink(err))
+			return resultOf(err)
 		}
 	}
 	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)

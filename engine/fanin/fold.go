@@ -71,12 +71,12 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 		made.columns = plan.Columns()[0]
 	}
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
-		return file{}, ofSink(err)
+		return file{}, err
 	}
 	budget := fold.Budget{
 		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	}
-	out, err := m.files.Begin(r, plan.Columns(), sinkWriter{made.writer})
+	out, err := m.files.Begin(r, plan.Columns(), made.writer)
 	if err == nil {
 		made.Made, made.matches, err = Write(ctx, plan, out, budget)
 	}

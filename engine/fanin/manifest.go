@@ -63,5 +63,5 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 		}
 		manifest.Columns = append(manifest.Columns, column)
 	}
-	return ofSink(m.files.WriteManifest(ctx, r, state, manifest))
+	return m.files.WriteManifest(ctx, r, state, manifest)
 }
