@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/step"
@@ -63,7 +64,7 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 	f.files.SweepAttempts(ctx, w.State, w.Attempt)
 	f.Log.Info("job finished", "job", w.ID, "attempt", w.Attempt, "report", w.Report, "status", status,
 		"rows", w.file.Rows, "bytes", committed.Bytes)
-	w.end = ending{string(status), url}
+	w.end = scripts.End{Status: string(status), Detail: url}
 	return step.Result{}
 }
 

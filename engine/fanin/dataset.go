@@ -27,15 +27,15 @@ type listenerData struct {
 var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns the columns of a job that its report needs.
-func (m *maker) datasets(ctx context.Context, w *work) (map[string]fold.Dataset, error) {
+func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
-	for listener, names := range m.needed[w.report] {
+	for listener, names := range f.needed[w.report] {
 		task := w.Tasks[listener]
 		if l, _, ok := w.report.Listener(listener); ok && task.Policy != "" {
 			sets[listener] = fold.Empty(l) // the job continues without it
 			continue
 		}
-		all, err := m.columns.parse(task.Columns)
+		all, err := f.columns.parse(task.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}

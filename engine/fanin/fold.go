@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
@@ -20,14 +19,6 @@ import (
 	"github.com/fanfold/fanfold/step"
 	"github.com/fanfold/fanfold/trace"
 )
-
-// maker makes the files of jobs.
-type maker struct {
-	*engine.Engine
-	files   *files.Files
-	needed  map[*report.Report]map[string][]string // fold.Needed of every definition
-	columns columns
-}
 
 // file is a file that is written but not committed.
 type file struct {
@@ -48,8 +39,8 @@ type create func(ctx context.Context, r *report.Report, state *job.State) (sink.
 
 // make writes the file of a job into a new object that is not committed yet. Its error is a
 // step.Failure.
-func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err error) {
-	ctx, span := m.Trace.Start(ctx, trace.Fold, traced(w.State))
+func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, err error) {
+	ctx, span := f.Trace.Start(ctx, trace.Fold, traced(w.State))
 	defer func() {
 		span.Number(trace.Rows, made.Rows)
 		endSpan(span, err)
@@ -59,7 +50,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 			"the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
 	}
 	r := w.report.Without(slices.Collect(maps.Keys(w.Omitted())))
-	sets, err := m.datasets(ctx, w)
+	sets, err := f.datasets(ctx, w)
 	if err != nil {
 		return file{}, broken(err)
 	}
@@ -74,9 +65,9 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 		return file{}, err
 	}
 	budget := fold.Budget{
-		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
+		Bytes: f.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	}
-	out, err := m.files.Begin(r, plan.Columns(), made.writer)
+	out, err := f.files.Begin(r, plan.Columns(), made.writer)
 	if err == nil {
 		made.Made, made.matches, err = Write(ctx, plan, out, budget)
 	}
@@ -117,8 +108,8 @@ func Write(
 
 // createLater is a create that buffers the text until the commit: an open object may hold megabytes,
 // and a batch has many.
-func (m *maker) createLater(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
-	return &laterWriter{begin: func() (sink.Writer, error) { return m.files.Create(ctx, r, state) }}, nil
+func (f *finisher) createLater(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
+	return &laterWriter{begin: func() (sink.Writer, error) { return f.files.Create(ctx, r, state) }}, nil
 }
 
 type laterWriter struct {

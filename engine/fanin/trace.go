@@ -22,10 +22,10 @@ func endSpan(span *trace.Span, err error) {
 
 // count counts a job that has ended, and ends its trace.
 func (f *finisher) count(w *work) {
-	f.CountEnd(w.Report, w.end.status)
+	f.CountEnd(w.Report, w.end.Status)
 	reason := ""
-	if w.end.status == string(report.Failed) {
-		reason = w.end.detail
+	if w.end.Status == string(report.Failed) {
+		reason = w.end.Detail
 	}
-	f.Trace.End(traced(w.State), w.end.status, reason)
+	f.Trace.End(traced(w.State), w.end.Status, reason)
 }

@@ -14,17 +14,10 @@ import (
 // work is a job on its way to its next stage or to its end.
 type work struct {
 	*scripts.Fold
-	report  *report.Report // its definition; nil: not in this configuration
-	claimed bool           // it is claimed: by a claim, or as it was published
-	file    file           // written, and not committed
-	end     ending
-	result  step.Result // how the try ended; Done: as it should
-}
-
-// ending is the outcome of a job; without a status the job continues.
-type ending struct {
-	status string // a final status of the record, DELETED or SUPERSEDED
-	detail string // the file or the reason
+	report *report.Report // its definition; nil: not in this configuration
+	file   file           // written, and not committed
+	end    scripts.End    // without a status the job continues; settle sets Fold and Notify
+	result step.Result    // how the try ended; Done: as it should
 }
 
 var _ step.Step = (*work)(nil)
@@ -78,7 +71,7 @@ func (f *FanIn) bring(ctx context.Context, jobs []*work, begin create, leave fun
 	f.publish(ctx, jobs)
 	each(jobs, func(i int, w *work) {
 		switch {
-		case w.result.Kind != step.Done && !w.claimed:
+		case w.result.Kind != step.Done && !w.Claimed():
 			leave(i, w)
 		case w.result.Kind == step.Done && w.file.writer != nil:
 			w.result = f.commit(ctx, w)
@@ -145,8 +138,7 @@ func (f *FanIn) publish(ctx context.Context, jobs []*work) {
 		case err != nil:
 			w.result = resultOf(err)
 		case outcomes[i] == scripts.OK:
-			w.claimed = true
-		case outcomes[i] == scripts.Late && w.claimed:
+		case outcomes[i] == scripts.Late && w.Claimed():
 			w.file.abort()
 			w.file = file{}
 			w.result = f.fail(ctx, w, "the deadline passed while the file was being made", job.BlameReport, false)
@@ -165,11 +157,9 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 	var ends []scripts.End
 	var of []*work
 	for _, w := range jobs {
-		if w.end.status != "" && w.result.Kind == step.Done {
-			of = append(of, w)
-			ends = append(ends, scripts.End{
-				Fold: w.Fold, Status: w.end.status, Detail: w.end.detail, Notify: f.Notifies(w.Report),
-			})
+		if w.end.Status != "" && w.result.Kind == step.Done {
+			w.end.Fold, w.end.Notify = w.Fold, f.Notifies(w.Report)
+			of, ends = append(of, w), append(ends, w.end)
 		}
 	}
 	if len(ends) == 0 {
