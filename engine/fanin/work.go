@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // work is a job on its way to its next stage or to its end.
@@ -183,4 +184,28 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 		}
 	}
 	f.ReleaseJobSlots(ctx, ended)
+}
+
+// traced returns what the spans of a job need to know of it.
+func traced(s *job.State) trace.Job {
+	return trace.Job{ID: s.ID, Attempt: s.Attempt, Report: s.Report, Trace: s.Trace}
+}
+
+// endSpan ends a span, with the reason if its work failed.
+func endSpan(span *trace.Span, err error) {
+	reason := ""
+	if span != nil && err != nil {
+		reason = err.Error()
+	}
+	span.End(reason)
+}
+
+// count counts a job that has ended, and ends its trace.
+func (f *finisher) count(w *work) {
+	f.CountEnd(w.Report, w.end.Status)
+	reason := ""
+	if w.end.Status == string(report.Failed) {
+		reason = w.end.Detail
+	}
+	f.Trace.End(traced(w.State), w.end.Status, reason)
 }
