@@ -145,7 +145,7 @@ func (b *bundle) task(consumer, entry string) *scripts.Task {
 // claimed is the task of a worker.
 func (b *bundle) claimed() *task {
 	b.t.Helper()
-	t, ok := b.runner.newTask(b.task("c", ""), memo{})
+	t, ok := b.runner.newTask(b.task("c", ""), nil)
 	if !ok {
 		b.t.Fatal("the runner does not have the definition")
 	}

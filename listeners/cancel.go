@@ -26,10 +26,9 @@ const cancelTime = 10 * time.Second
 // cancel ends the work that a cancelled task has started elsewhere. Nothing depends on it, so the
 // entry is acknowledged even after an error. If the process stops, the entry is delivered again.
 func (r *Runner) cancel(ctx context.Context, t *scripts.Task) step.Result {
-	m := remembered([]byte(t.Entry.Fields["memo"]))
 	log := r.log.With("job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
 	err := errors.New("its definition is not in this configuration")
-	if task, ok := r.newTask(t, m); ok {
+	if task, ok := r.newTask(t, []byte(t.Entry.Fields["memo"])); ok {
 		err = r.tryCancel(ctx, task.Task)
 	}
 	switch {

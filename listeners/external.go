@@ -121,7 +121,7 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener,
 		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
 	own.Definition, own.Generation = state.Definition, state.Tasks[a.Listener].Generation
-	t, _ := e.newTask(own, memo{})
+	t, _ := e.newTask(own, nil)
 	own.Lease = t.Listener.Silence
 	w := &worker{external: e, reply: a, task: t, state: state.Tasks[a.Listener], said: scripts.EntryTime(entry.ID)}
 	if err := e.ofAnother(ctx, a, own.Entry); err != nil {

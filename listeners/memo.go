@@ -36,7 +36,7 @@ func (t *task) remember(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// remembered decodes a memo. It returns an empty one if there is none or it is not valid.
+// remembered decodes a memo. It returns an empty one if the text is not valid.
 func remembered(text []byte) memo {
 	var m memo
 	if err := json.Unmarshal(text, &m); err != nil {

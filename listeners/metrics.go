@@ -23,9 +23,6 @@ type metrics struct {
 	preempted prometheus.Counter
 }
 
-// count counts a task with its outcome.
-func (m *metrics) count(listener, outcome string) { m.tasks.WithLabelValues(listener, outcome).Inc() }
-
 // newMetrics registers the metrics; with a nil registerer they only count.
 func newMetrics(to prometheus.Registerer) *metrics {
 	with := promauto.With(to)

@@ -138,7 +138,7 @@ func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) 
 	}
 	own, _ := e.o.Scripts.Tasks.New(message, listener, entry)
 	own.Definition, own.Lease = state.Definition, e.o.Limits.Lease
-	t, ok := e.newTask(own, memo{})
+	t, ok := e.newTask(own, nil)
 	if !ok {
 		return nil // another process has its definition
 	}

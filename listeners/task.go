@@ -60,8 +60,12 @@ func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
 	return &tasks{r, &share{slots: r.slots.listener(listener, sources...)}, connections, listener, ctx.Done()}
 }
 
-// newTask returns a task with a memo. It returns false if this process does not have its definition.
-func (r *Runner) newTask(own *scripts.Task, m memo) (*task, bool) {
+// newTask returns a task with a stored memo; nil: none. It returns false if this process does not have its definition.
+func (r *Runner) newTask(own *scripts.Task, stored []byte) (*task, bool) {
+	var m memo
+	if stored != nil {
+		m = remembered(stored)
+	}
 	hash := cmp.Or(own.Definition, m.Definition)
 	rep := r.definitions[hash]
 	if rep == nil {
@@ -138,7 +142,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 	case err != nil || outcome == scripts.Busy:
 		return nil, step.Result{Kind: step.Elsewhere, Err: err}
 	case outcome == scripts.OK:
-		if t, ok := r.newTask(own, remembered(own.Memo)); ok {
+		if t, ok := r.newTask(own, own.Memo); ok {
 			return t, step.Result{}
 		}
 	case outcome != scripts.Unknown:
@@ -169,9 +173,9 @@ func (r *tasks) Work(ctx context.Context, t *task) step.Result {
 	endSpan(ctx, span, t, result)
 	switch interrupted, ok := step.Interrupted(ctx); {
 	case result.Kind == step.Done || result.Kind == step.Void:
-		r.metrics.count(r.listener, taskDone)
+		r.metrics.tasks.WithLabelValues(r.listener, taskDone).Inc()
 	case ok && interrupted.Kind == step.Elsewhere, result.Kind == step.Elsewhere:
-		r.metrics.count(r.listener, taskLeft)
+		r.metrics.tasks.WithLabelValues(r.listener, taskLeft).Inc()
 	}
 	return result
 }
@@ -238,7 +242,7 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 	default:
 		log.Warn("task is tried again", "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
 	}
-	r.metrics.count(t.Listener.Name, outcome)
+	r.metrics.tasks.WithLabelValues(t.Listener.Name, outcome).Inc()
 	ended, err := step.Insist(ctx, r.log, what, script, step.UnlessFull)
 	switch {
 	case err != nil || ended == scripts.Busy:

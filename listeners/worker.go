@@ -211,7 +211,7 @@ func (w *worker) complete(ctx context.Context) error {
 	took := max(0, w.said.Sub(w.state.Taken))
 	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.task.own.Complete(ctx, last, took) })
 	if err == nil && !w.ended {
-		w.metrics.count(w.Listener, taskDone)
+		w.metrics.tasks.WithLabelValues(w.Listener, taskDone).Inc()
 		w.metrics.seconds.WithLabelValues(w.Listener).Observe(took.Seconds())
 	}
 	return err

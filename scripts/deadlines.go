@@ -9,15 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Running returns how many jobs are running.
-func (s Jobs) Running(ctx context.Context) (int64, error) {
-	n, err := s.rdb.ZCard(ctx, s.Keys.Deadlines).Result()
-	if err != nil {
-		return 0, fmt.Errorf("running jobs: %w", err)
-	}
-	return n, nil
-}
-
 // Timeouts lists jobs whose deadline has passed.
 type Timeouts struct {
 	Passed []string      // jobs

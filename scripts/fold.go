@@ -77,10 +77,10 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	return outcome, &Fold{State: state, Entry: c.Entry, claimed: true, s: s.conn}, nil
 }
 
-// Small is a job whose barrier was just reached, as its entry names it.
+// Small is a job whose barrier was reached, as its entry names it. Its data is small if Open reads it.
 type Small struct {
 	Message
-	Stage int64
+	Stage int64 // 0: any, for Claim alone
 	Entry Entry
 }
 
@@ -116,6 +116,9 @@ func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 	}
 	return folds, nil
 }
+
+// Claimed tells whether the job is claimed: by Claim, or by Publish. Nobody has claimed what is nil.
+func (f *Fold) Claimed() bool { return f != nil && f.claimed }
 
 // Renew renews the lease of a job, and keeps its message from being taken over: OK, Busy if
 // the job is no longer this worker's, or Gone.

@@ -183,3 +183,12 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64,
 		return outcome, status, nil
 	}
 }
+
+// Running returns how many jobs are running.
+func (s Jobs) Running(ctx context.Context) (int64, error) {
+	n, err := s.rdb.ZCard(ctx, s.Keys.Deadlines).Result()
+	if err != nil {
+		return 0, fmt.Errorf("running jobs: %w", err)
+	}
+	return n, nil
+}

@@ -31,7 +31,7 @@ func (f *FanIn) handle(ctx context.Context, entries []step.Entry) []step.Result 
 		}
 	})
 	each(jobs, func(i int, w *work) {
-		if w.claimed {
+		if w.Claimed() {
 			results[i] = step.Conclude(ctx, claims{FanIn: f}, w, w.result)
 		}
 	})
@@ -48,8 +48,7 @@ func (f *FanIn) claim(ctx context.Context, entry step.Entry, failed step.Result)
 func (f *FanIn) open(ctx context.Context, entries []step.Entry) ([]*work, error) {
 	small := make([]scripts.Small, len(entries))
 	for i, entry := range entries {
-		b := entry.Content.(barrier)
-		small[i] = scripts.Small{Message: b.Message, Stage: b.stage, Entry: entry.Entry}
+		small[i] = entry.Content.(scripts.Small)
 	}
 	folds, err := step.Insist(ctx, f.Log, "read jobs", func() ([]*scripts.Fold, error) {
 		return f.Scripts.Folds.Open(ctx, small)

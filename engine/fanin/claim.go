@@ -20,14 +20,14 @@ var _ step.Handler[*work] = claims{}
 
 // Claim claims the job of an entry.
 func (c claims) Claim(ctx context.Context, entry step.Entry) (*work, step.Result) {
-	b, ok := entry.Content.(barrier)
+	b, ok := entry.Content.(scripts.Small)
 	if !ok {
 		return nil, step.Result{Kind: step.Unusable,
 			Err: errors.New("not a job: the fields id and attempt are required")}
 	}
 	claim := scripts.Claim{
-		Message: b.Message, Stage: b.stage, Worker: c.Consumer + "/" + strconv.FormatInt(c.claims.Add(1), 10),
-		Known: c.known, Redelivered: b.silent, Entry: entry.Entry,
+		Message: b.Message, Stage: b.Stage, Worker: c.Consumer + "/" + strconv.FormatInt(c.claims.Add(1), 10),
+		Known: c.known, Redelivered: entry.Deliveries > 1, Entry: entry.Entry,
 	}
 	var fold *scripts.Fold
 	outcome, err := step.Insist(ctx, c.Log, "claim job", func() (outcome scripts.Outcome, err error) {
@@ -44,15 +44,11 @@ func (c claims) Claim(ctx context.Context, entry step.Entry) (*work, step.Result
 	case outcome == scripts.Large:
 		return nil, step.Result{Kind: step.Moved}
 	case outcome == scripts.OK || outcome == scripts.ToFail:
-		return c.claimed(fold), step.Result{}
+		return &work{Fold: fold, report: c.definitions[fold.Definition]}, step.Result{}
 	case outcome == scripts.Gone && entry.Fields["report"] != "":
 		c.files.SweepJob(ctx, entry.Fields["report"], b.ID, b.Attempt) // cancelled before it had a job
 	}
 	return nil, step.Result{Kind: step.Void}
-}
-
-func (c claims) claimed(fold *scripts.Fold) *work {
-	return &work{Fold: fold, report: c.definitions[fold.Definition], claimed: true}
 }
 
 // Work takes a claimed job to its next stage or to its end.
@@ -134,7 +130,7 @@ func (c claims) endForeign(ctx context.Context, claim scripts.Claim, definition 
 	if err != nil || fold == nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	w := c.claimed(fold)
+	w := &work{Fold: fold, report: c.definitions[fold.Definition]}
 	w.result = c.finishForeign(ctx, w, true)
 	c.settle(ctx, []*work{w})
 	if result := step.Conclude(ctx, c, w, w.result); result.Kind != step.Done {

@@ -27,7 +27,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	s, client := newScripts(t)
 	e := newFanIn(t, engine.Options{Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c"}, noSink{})
 	e.definitions["d"] = twoStages()
-	of := func(fold *scripts.Fold) *work { return &work{Fold: fold, report: twoStages(), claimed: true} }
+	of := func(fold *scripts.Fold) *work { return &work{Fold: fold, report: twoStages()} }
 	start(t, s, "1", "d", time.Hour, "a")
 	complete(t, s, "1", "a", "x")
 	entry := delivered(t, client, s.Keys.FanIn, "c")[0]
@@ -44,13 +44,13 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 		t.Errorf("advance with a lost claim: %+v", w.result)
 	}
 	w = of(lost)
-	w.end = ending{string(report.Failed), "x"}
+	w.end = scripts.End{Status: string(report.Failed), Detail: "x"}
 	if e.settle(t.Context(), []*work{w}); w.result.Kind != step.Elsewhere {
 		t.Errorf("settle with a lost claim: %+v", w.result)
 	}
 	entries(1)
 	w = of(held)
-	if e.bring(t.Context(), []*work{w}, nil, nil); w.result.Kind != step.Done || w.end.status != "" {
+	if e.bring(t.Context(), []*work{w}, nil, nil); w.result.Kind != step.Done || w.end.Status != "" {
 		t.Errorf("advance with the claim: %+v %+v", w.result, w.end)
 	}
 	entries(0)

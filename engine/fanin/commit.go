@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/step"
@@ -23,11 +24,11 @@ func (f *finisher) commit(ctx context.Context, w *work) step.Result {
 	endSpan(span, err)
 	switch {
 	case errors.Is(err, sink.ErrConflict): // the existing file is not ours
-		reason := ofSink(err).Error() + ". fanfold retry " + w.ID + " makes the file under another name. " +
+		reason := err.Error() + ". fanfold retry " + w.ID + " makes the file under another name. " +
 			"The existing file is then deleted, or by the daily sweep: move it first if it is yours"
 		return f.fail(ctx, w, reason, job.BlameSink, false)
 	case err != nil:
-		return resultOf(ofSink(err))
+		return resultOf(err)
 	}
 	// Even if the job was lost or the process is stopping: make the record point to the file, or
 	// remove it.
@@ -63,7 +64,7 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 	f.files.SweepAttempts(ctx, w.State, w.Attempt)
 	f.Log.Info("job finished", "job", w.ID, "attempt", w.Attempt, "report", w.Report, "status", status,
 		"rows", w.file.Rows, "bytes", committed.Bytes)
-	w.end = ending{string(status), url}
+	w.end = scripts.End{Status: string(status), Detail: url}
 	return step.Result{}
 }
 

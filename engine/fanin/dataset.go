@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
@@ -28,19 +27,19 @@ type listenerData struct {
 var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns the columns of a job that its report needs.
-func (m *maker) datasets(ctx context.Context, r *report.Report, from *scripts.Fold) (map[string]fold.Dataset, error) {
+func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
-	for listener, names := range fold.Needed(r) {
-		task := from.Tasks[listener]
-		if l, _, ok := r.Listener(listener); ok && task.Policy != "" {
+	for listener, names := range f.needed[w.report] {
+		task := w.Tasks[listener]
+		if l, _, ok := w.report.Listener(listener); ok && task.Policy != "" {
 			sets[listener] = fold.Empty(l) // the job continues without it
 			continue
 		}
-		all, err := m.columns.parse(task.Columns)
+		all, err := f.columns.parse(task.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, fold: from, listener: listener, task: task}
+		d := &listenerData{ctx: ctx, fold: w.Fold, listener: listener, task: task}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
@@ -34,13 +35,13 @@ type FanIn struct {
 // New returns a FanIn. It does no I/O.
 func New(e *engine.Engine, files *files.Files) *FanIn {
 	f := &FanIn{
-		finisher:    &finisher{&maker{Engine: e, files: files}},
+		finisher:    &finisher{Engine: e, files: files, needed: map[*report.Report]map[string][]string{}},
 		definitions: map[string]*report.Report{},
 		requeued:    newRequeued(e.Metrics),
 	}
 	for _, r := range e.Reports {
 		hash := r.Hash()
-		f.definitions[hash] = r
+		f.definitions[hash], f.needed[r] = r, fold.Needed(r)
 		f.known = append(f.known, hash)
 	}
 	return f
@@ -74,22 +75,15 @@ func (f *FanIn) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// barrier is the content of an entry: a job whose barrier was reached, or that must end.
-type barrier struct {
-	scripts.Message
-	stage  int64 // 0: any
-	silent bool  // it was delivered before, so its worker fell silent
-}
-
-// parse returns the barrier of an entry, nil if it is none, and whether the job needs a claim: it is
-// large, must end, or this is not its first delivery.
+// parse returns the job of an entry, a scripts.Small, nil if it is none, and whether the job needs a
+// claim: it is large, must end, or this is not its first delivery.
 func parse(entry step.Entry) (content any, needsClaim bool) {
 	message, ok := entry.Message()
 	if !ok {
 		return nil, true
 	}
-	b := barrier{Message: message, silent: entry.Deliveries > 1}
-	b.stage, _ = strconv.ParseInt(entry.Fields["stage"], 10, 64)
-	bytes, _ := strconv.ParseInt(entry.Fields["bytes"], 10, 64) // 0: unknown
-	return b, b.stage == 0 || bytes == 0 || bytes > scripts.MaxSmall || b.silent
+	j := scripts.Small{Message: message, Entry: entry.Entry}
+	j.Stage, _ = strconv.ParseInt(entry.Fields["stage"], 10, 64) // 0: any
+	bytes, _ := strconv.ParseInt(entry.Fields["bytes"], 10, 64)  // 0: unknown
+	return j, j.Stage == 0 || bytes == 0 || bytes > scripts.MaxSmall || entry.Deliveries > 1
 }

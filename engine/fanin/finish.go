@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -13,8 +14,13 @@ import (
 	"github.com/fanfold/fanfold/trace"
 )
 
-// finisher gives the records of jobs their final status.
-type finisher struct{ *maker }
+// finisher makes the files of jobs, and gives their records the final status.
+type finisher struct {
+	*engine.Engine
+	files   *files.Files
+	needed  map[*report.Report]map[string][]string // fold.Needed of every definition
+	columns columns
+}
 
 // outcomeSuperseded is the outcome of a job whose row has another attempt, or a status that others have set.
 const outcomeSuperseded = "SUPERSEDED"
@@ -60,11 +66,11 @@ func (f *finisher) finishFailed(ctx context.Context, w *work) step.Result {
 	// Without Remove the job made no file: a file of that name is not ours.
 	if w.Remove {
 		if err := f.files.Remove(ctx, w.State); err != nil {
-			return resultOf(ofSink(err))
+			return resultOf(err)
 		}
 	}
 	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
-	w.end = ending{string(status), w.Reason}
+	w.end = scripts.End{Status: string(status), Detail: w.Reason}
 	return step.Result{}
 }
 
@@ -78,22 +84,22 @@ func (f *finisher) finishForeign(ctx context.Context, w *work, committed bool) s
 	}
 	if committed && !found.pointed {
 		if err := f.files.Remove(ctx, w.State); err != nil {
-			return resultOf(ofSink(err))
+			return resultOf(err)
 		}
 	}
 	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
 	if !found.pointed { // otherwise an earlier worker died after it changed the record
-		f.Log.Warn("the record was changed by others", "job", w.ID, "attempt", w.Attempt, "outcome", found.status)
+		f.Log.Warn("the record was changed by others", "job", w.ID, "attempt", w.Attempt, "outcome", found.end.Status)
 	}
-	w.end = found.ending
+	w.end = found.end
 	return step.Result{}
 }
 
 // foreign is the outcome of a job according to its record.
 type foreign struct {
-	ending
-	pointed bool // the record has this job's file, maybe under another name
-	running bool // the record is not final and has this attempt
+	end     scripts.End // its status can also be DELETED or SUPERSEDED
+	pointed bool        // the record has this job's file, maybe under another name
+	running bool        // the record is not final and has this attempt
 }
 
 func (f *finisher) foreign(ctx context.Context, state *job.State) (foreign, error) {
@@ -106,17 +112,17 @@ func (f *finisher) foreign(ctx context.Context, state *job.State) (foreign, erro
 	r, ok := records[state.ID]
 	mine := ok && r.Attempt == state.Attempt
 	found := foreign{
-		ending:  ending{outcomeSuperseded, "the record was changed from outside"},
+		end:     scripts.End{Status: outcomeSuperseded, Detail: "the record was changed from outside"},
 		pointed: f.files.Has(state, r.File) || mine && r.Status.HasFile(),
 		running: mine && !r.Status.Final(),
 	}
 	switch {
 	case !ok:
-		found.status = string(report.Deleted)
+		found.end.Status = string(report.Deleted)
 	case mine && r.Status.HasFile():
-		found.ending = ending{string(r.Status), r.File}
+		found.end = scripts.End{Status: string(r.Status), Detail: r.File}
 	case mine && r.Status.Final():
-		found.status = string(r.Status)
+		found.end.Status = string(r.Status)
 	}
 	return found, nil
 }

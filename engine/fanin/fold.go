@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
@@ -20,13 +19,6 @@ import (
 	"github.com/fanfold/fanfold/step"
 	"github.com/fanfold/fanfold/trace"
 )
-
-// maker makes the files of jobs.
-type maker struct {
-	*engine.Engine
-	files   *files.Files
-	columns columns
-}
 
 // file is a file that is written but not committed.
 type file struct {
@@ -47,8 +39,8 @@ type create func(ctx context.Context, r *report.Report, state *job.State) (sink.
 
 // make writes the file of a job into a new object that is not committed yet. Its error is a
 // step.Failure.
-func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err error) {
-	ctx, span := m.Trace.Start(ctx, trace.Fold, traced(w.State))
+func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, err error) {
+	ctx, span := f.Trace.Start(ctx, trace.Fold, traced(w.State))
 	defer func() {
 		span.Number(trace.Rows, made.Rows)
 		endSpan(span, err)
@@ -58,7 +50,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 			"the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
 	}
 	r := w.report.Without(slices.Collect(maps.Keys(w.Omitted())))
-	sets, err := m.datasets(ctx, r, w.Fold)
+	sets, err := f.datasets(ctx, w)
 	if err != nil {
 		return file{}, broken(err)
 	}
@@ -70,15 +62,16 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 		made.columns = plan.Columns()[0]
 	}
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
-		return file{}, ofSink(err)
+		return file{}, err
 	}
 	budget := fold.Budget{
-		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
+		Bytes: f.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	}
-	begun := func(columns [][]dataset.Column) (*format.File, error) {
-		return m.files.Begin(r, columns, sinkWriter{made.writer})
+	out, err := f.files.Begin(r, plan.Columns(), made.writer)
+	if err == nil {
+		made.Made, made.matches, err = Write(ctx, plan, out, budget)
 	}
-	if made.Made, made.matches, err = Write(ctx, plan, budget, begun); err != nil {
+	if err != nil {
 		made.writer.Abort()
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
@@ -97,15 +90,10 @@ func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*f
 	return fold.NewSelect(r, sets, values)
 }
 
-// Write writes the rows of a plan into the file that begin begins for its columns.
+// Write writes the rows of a plan into a file that was begun for its columns, and closes the file.
 func Write(
-	ctx context.Context, plan *fold.Plan, budget fold.Budget,
-	begin func(columns [][]dataset.Column) (*format.File, error),
+	ctx context.Context, plan *fold.Plan, out *format.File, budget fold.Budget,
 ) (format.Made, []fold.Match, error) {
-	out, err := begin(plan.Columns())
-	if err != nil {
-		return format.Made{}, nil, err
-	}
 	defer out.Abort()
 	matches, err := plan.Fold(ctx, out, budget)
 	if cause := context.Cause(ctx); err != nil && errors.Is(err, cause) {
@@ -120,8 +108,8 @@ func Write(
 
 // createLater is a create that buffers the text until the commit: an open object may hold megabytes,
 // and a batch has many.
-func (m *maker) createLater(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
-	return &laterWriter{begin: func() (sink.Writer, error) { return m.files.Create(ctx, r, state) }}, nil
+func (f *finisher) createLater(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
+	return &laterWriter{begin: func() (sink.Writer, error) { return f.files.Create(ctx, r, state) }}, nil
 }
 
 type laterWriter struct {

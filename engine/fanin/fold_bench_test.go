@@ -37,7 +37,7 @@ reports:
 		b.Fatal(err)
 	}
 	defer place.Close()
-	e := newFanIn(b, engine.Options{Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c"}, place)
+	e := newFanIn(b, engine.Options{Redis: client, Scripts: s, Records: noRecords{}, Consumer: "c", Reports: config.Reports}, place)
 	start(b, s, "1", r.Hash(), time.Hour, "a", "b")
 	for _, l := range []string{"a", "b"} {
 		columns := []dataset.Column{{Name: "k", Kind: report.KindInteger}}

@@ -13,13 +13,13 @@ import (
 )
 
 // writeManifest writes the manifest of a job's file: what the file was made from.
-func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Committed) error {
+func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Committed) error {
 	r, state, made := w.report, w.State, w.file
 	manifest := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
 		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
-		File: m.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.File.TimeZone,
+		File: f.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.File.TimeZone,
 	}
 	kinds := map[report.Ref]report.Kind{}
 	for i, stage := range r.Stages {
@@ -34,7 +34,7 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 				given.Columns = []dataset.Column{}
 			} else {
 				var err error
-				if given.Columns, err = m.columns.parse(task.Columns); err != nil {
+				if given.Columns, err = f.columns.parse(task.Columns); err != nil {
 					return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 				}
 				given.AsOf = task.DoneAt.Add(-task.Took)
@@ -63,5 +63,5 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 		}
 		manifest.Columns = append(manifest.Columns, column)
 	}
-	return ofSink(m.files.WriteManifest(ctx, r, state, manifest))
+	return f.files.WriteManifest(ctx, r, state, manifest)
 }

@@ -9,22 +9,16 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // work is a job on its way to its next stage or to its end.
 type work struct {
 	*scripts.Fold
-	report  *report.Report // its definition; nil: not in this configuration
-	claimed bool           // it is claimed: by a claim, or as it was published
-	file    file           // written, and not committed
-	end     ending
-	result  step.Result // how the try ended; Done: as it should
-}
-
-// ending is the outcome of a job; without a status the job continues.
-type ending struct {
-	status string // a final status of the record, DELETED or SUPERSEDED
-	detail string // the file or the reason
+	report *report.Report // its definition; nil: not in this configuration
+	file   file           // written, and not committed
+	end    scripts.End    // without a status the job continues; settle sets Fold and Notify
+	result step.Result    // how the try ended; Done: as it should
 }
 
 var _ step.Step = (*work)(nil)
@@ -78,7 +72,7 @@ func (f *FanIn) bring(ctx context.Context, jobs []*work, begin create, leave fun
 	f.publish(ctx, jobs)
 	each(jobs, func(i int, w *work) {
 		switch {
-		case w.result.Kind != step.Done && !w.claimed:
+		case w.result.Kind != step.Done && !w.Claimed():
 			leave(i, w)
 		case w.result.Kind == step.Done && w.file.writer != nil:
 			w.result = f.commit(ctx, w)
@@ -145,8 +139,7 @@ func (f *FanIn) publish(ctx context.Context, jobs []*work) {
 		case err != nil:
 			w.result = resultOf(err)
 		case outcomes[i] == scripts.OK:
-			w.claimed = true
-		case outcomes[i] == scripts.Late && w.claimed:
+		case outcomes[i] == scripts.Late && w.Claimed():
 			w.file.abort()
 			w.file = file{}
 			w.result = f.fail(ctx, w, "the deadline passed while the file was being made", job.BlameReport, false)
@@ -165,11 +158,9 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 	var ends []scripts.End
 	var of []*work
 	for _, w := range jobs {
-		if w.end.status != "" && w.result.Kind == step.Done {
-			of = append(of, w)
-			ends = append(ends, scripts.End{
-				Fold: w.Fold, Status: w.end.status, Detail: w.end.detail, Notify: f.Notifies(w.Report),
-			})
+		if w.end.Status != "" && w.result.Kind == step.Done {
+			w.end.Fold, w.end.Notify = w.Fold, f.Notifies(w.Report)
+			of, ends = append(of, w), append(ends, w.end)
 		}
 	}
 	if len(ends) == 0 {
@@ -193,4 +184,28 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 		}
 	}
 	f.ReleaseJobSlots(ctx, ended)
+}
+
+// traced returns what the spans of a job need to know of it.
+func traced(s *job.State) trace.Job {
+	return trace.Job{ID: s.ID, Attempt: s.Attempt, Report: s.Report, Trace: s.Trace}
+}
+
+// endSpan ends a span, with the reason if its work failed.
+func endSpan(span *trace.Span, err error) {
+	reason := ""
+	if span != nil && err != nil {
+		reason = err.Error()
+	}
+	span.End(reason)
+}
+
+// count counts a job that has ended, and ends its trace.
+func (f *finisher) count(w *work) {
+	f.CountEnd(w.Report, w.end.Status)
+	reason := ""
+	if w.end.Status == string(report.Failed) {
+		reason = w.end.Detail
+	}
+	f.Trace.End(traced(w.State), w.end.Status, reason)
 }

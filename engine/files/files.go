@@ -65,7 +65,7 @@ func (f *Files) Run(ctx context.Context) error {
 	return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)
 }
 
-// Create begins the object of a job's file.
+// Create begins the object of a job's file. Its errors, and those of the writer, are a step.Failure.
 func (f *Files) Create(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
@@ -78,9 +78,13 @@ func (f *Files) Create(ctx context.Context, r *report.Report, state *job.State) 
 		metadata["fanfold-installation"] = f.o.Installation
 	}
 	ending := f.o.Formats.Ending(&r.File)
-	return f.o.Sink.Create(ctx, sink.Object{
+	w, err := f.o.Sink.Create(ctx, sink.Object{
 		Name: f.nameWith(ending, state), ContentType: f.o.Formats.ContentType(ending), Metadata: metadata,
 	})
+	if err != nil {
+		return nil, ofSink(err)
+	}
+	return writer{w}, nil
 }
 
 // Begin begins to write the rows of a report's file, in its format. columns is that of
@@ -92,9 +96,9 @@ func (f *Files) Begin(r *report.Report, columns [][]dataset.Column, w io.Writer)
 // URL returns the URL of a job's file.
 func (f *Files) URL(r *report.Report, state *job.State) string { return f.o.Sink.URL(f.name(state, r)) }
 
-// WriteManifest writes the manifest of a job's file.
+// WriteManifest writes the manifest of a job's file. Its error is a step.Failure.
 func (f *Files) WriteManifest(ctx context.Context, r *report.Report, state *job.State, m sink.Manifest) error {
-	return sink.WriteManifest(ctx, f.o.Sink, f.name(state, r), m)
+	return ofSink(sink.WriteManifest(ctx, f.o.Sink, f.name(state, r), m))
 }
 
 // Has tells whether a URL is that of a job's file, under any definition.
@@ -104,7 +108,7 @@ func (f *Files) Has(state *job.State, url string) bool {
 }
 
 // Remove deletes the file of a job that ended without one, and its manifest. Without a tag it is
-// unknown whether the file is this job's.
+// unknown whether the file is this job's. Its error is a step.Failure.
 func (f *Files) Remove(ctx context.Context, state *job.State) error {
 	if f.o.Installation == "" {
 		return nil
@@ -112,7 +116,7 @@ func (f *Files) Remove(ctx context.Context, state *job.State) error {
 	for _, name := range f.names(state) {
 		for _, name := range []string{name, sink.ManifestName(name)} {
 			if err := f.remove(ctx, name); err != nil {
-				return err
+				return ofSink(err)
 			}
 		}
 	}
@@ -147,4 +151,31 @@ func (f *Files) names(state *job.State) []string {
 		all = append(all, f.nameWith(ending, state))
 	}
 	return all
+}
+
+// ofSink returns the failure of an operation of the sink. Only a refusal counts as a try, because it may
+// be permanent. The text says what failed and what to do.
+func ofSink(err error) error {
+	if err == nil {
+		return nil
+	}
+	failed := &step.Failure{Result: step.Result{Kind: step.Outage, Err: fmt.Errorf("sink: %w", err),
+		Blame: job.BlameSink}}
+	if errors.Is(err, sink.ErrRefused) {
+		failed.Kind = step.Retry
+	}
+	return failed
+}
+
+// writer returns the errors of a sink as failures.
+type writer struct{ sink.Writer }
+
+func (w writer) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	return n, ofSink(err)
+}
+
+func (w writer) Commit() (sink.Committed, error) {
+	committed, err := w.Writer.Commit()
+	return committed, ofSink(err)
 }

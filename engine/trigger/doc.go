@@ -3,8 +3,7 @@
 // A Trigger reads batches of ids (trigger.go). It takes them in: it stores who wants a receipt, and
 // sends ids of other partitions there (intake.go). It reads what is known of every id (lookup.go),
 // decides (decide.go is the table "What a push means"), and starts jobs: record first, then Redis
-// (start.go). admit.go bounds how many jobs run, and places.go how many of one report
-// (its field running).
+// (start.go). places.go bounds how many jobs run, and how many of one report (its field running).
 //
 // lost.go starts jobs that Redis has lost, for package recovery, and definitions.go restarts jobs
 // whose definition no process has.

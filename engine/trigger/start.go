@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
+	"github.com/fanfold/fanfold/trace"
 )
 
 // start makes the records PROCESSING and starts their jobs, in a Redis of the epoch that was read
@@ -211,4 +215,32 @@ func (t *Trigger) supersede(ctx context.Context, run engine.Run) (next int64, er
 	}
 	t.Log.Warn("superseded another job with this id: its row was replaced or reset", "job", run.ID, "attempt", next)
 	return next, nil
+}
+
+// beginTrace begins the trace of a job that is about to start.
+func (p *push) beginTrace(tracer *trace.Tracer) {
+	p.traced = job.Trace{}
+	if tracer == nil {
+		return
+	}
+	pushed := p.began
+	if len(p.items) > 0 {
+		at, _, _ := strings.Cut(p.items[0].ID, "-")
+		if ms, err := strconv.ParseInt(at, 10, 64); err == nil {
+			pushed = time.UnixMilli(ms)
+		}
+	}
+	p.traced = tracer.Begin(p.trace, pushed)
+}
+
+// job returns what the spans of a push need to know of its job.
+func (p *push) job() trace.Job {
+	return trace.Job{ID: p.id, Attempt: p.run.Attempt, Report: p.record.Report, Trace: p.traced}
+}
+
+// traceUnstarted sends the spans of a job that failed before it could start.
+func (p *push) traceUnstarted(tracer *trace.Tracer, why string) {
+	p.beginTrace(tracer)
+	tracer.Trigger(p.job(), p.began, why)
+	tracer.End(p.job(), string(report.Failed), why)
 }

@@ -3,8 +3,6 @@ package trigger
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,7 +12,6 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
-	"github.com/fanfold/fanfold/trace"
 )
 
 // batch is the maximum number of ids per read: one query and one update in MySQL, one round trip to
@@ -59,15 +56,6 @@ func (t *Trigger) Run(ctx context.Context) error {
 	group.Go(func() error { return findOrphans(ctx, t.Engine) })
 	return group.Wait()
 }
-
-// maxDeliveries is the maximum number of deliveries of a pushed id before it is quarantined as
-// poison. The first three deliveries share a batch. In TestChaos, where workers live
-// for a second, 40 % of those with a single id die: 17 such deaths in a row happen once in six
-// million.
-const maxDeliveries = 20
-
-// poison is why such an id is quarantined.
-var poison = fmt.Sprintf("%d workers crashed or fell silent while they handled this id", maxDeliveries)
 
 // item is an entry of a batch.
 type item struct {
@@ -234,31 +222,4 @@ func (t *Trigger) failedUnstarted(ctx context.Context, p *push, why string) {
 	}
 	t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
 	t.CountEnd(p.record.Report, string(report.Failed))
-}
-
-// pushes returns the ids of entries that have no result yet, every id once. Entries without an id get
-// their result.
-func (in intake) pushes(items []*item, began time.Time) []*push {
-	var pushes []*push
-	byID := map[string]*push{}
-	for _, i := range items {
-		id, ok := i.Fields["id"]
-		switch p := byID[id]; {
-		case i.done:
-		case i.Deliveries > maxDeliveries:
-			i.ends(step.Unusable, errors.New(poison))
-		case !ok:
-			i.ends(step.Unusable, errors.New("the field id is missing: XADD "+in.Scripts.Keys.Jobs+" '*' id 1111"))
-		case !report.ValidID(id):
-			i.ends(step.Unusable, errors.New("the id does not match ^"+report.IDForm+"$"))
-		case p != nil:
-			p.items = append(p.items, i)
-		default:
-			polls, _ := strconv.ParseInt(i.Fields["polls"], 10, 64)
-			p := &push{items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], began: began}
-			byID[id] = p
-			pushes = append(pushes, p)
-		}
-	}
-	return pushes
 }

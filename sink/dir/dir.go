@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -53,6 +55,32 @@ func (d *Sink) Make() error {
 	return nil
 }
 
+// makeFolders creates a folder and missing folders above it, durably.
+func makeFolders(folder string) error {
+	if _, err := os.Stat(folder); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(folder)
+	if parent == folder {
+		return fs.ErrNotExist
+	}
+	if err := makeFolders(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncFolder(parent)
+}
+
+func syncFolder(folder string) error {
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return syncAndClose(f)
+}
+
 // MakeHint says how to make the directory by hand.
 func (d *Sink) MakeHint() string {
 	return "run mkdir -p " + string(d.root) +
@@ -62,6 +90,11 @@ func (d *Sink) MakeHint() string {
 // URL returns file://<root>/<name>.
 func (d *Sink) URL(name string) string {
 	return string(urlOf(d.root.path(name)))
+}
+
+// urlOf returns the URL of an absolute path.
+func urlOf(path string) report.SinkURL {
+	return report.SinkURL((&url.URL{Scheme: "file", Path: path}).String())
 }
 
 // Name is the reverse of URL.

@@ -41,11 +41,6 @@ func check(s *report.Sink) *report.Mistake {
 	}
 }
 
-// urlOf returns the URL of an absolute path.
-func urlOf(path string) report.SinkURL {
-	return report.SinkURL((&url.URL{Scheme: "file", Path: path}).String())
-}
-
 // parse returns the cleaned path of a URL, or what is wrong with the URL.
 func parse(text string) (name, wrong string) {
 	u, err := url.Parse(text)
