@@ -9,7 +9,7 @@ import (
 )
 
 // tables are what pages have between their begin, with that name, and end.
-var tables = map[string]func(list []result) string{"targets": markdown, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable}
+var tables = map[string]func(list []result) string{"targets": markdown, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable, "folds": foldsTable}
 
 const tableEnd = "<!-- end: written by bench -table -->\n"
 
@@ -83,6 +83,20 @@ func markdown(list []result) string {
 			met = "no"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", t.what, t.against, measured, t.limit, met)
+	}
+	return b.String()
+}
+
+// foldsTable has what folds take, beside DuckDB.
+func foldsTable(list []result) string {
+	var b strings.Builder
+	b.WriteString("| fold | system | time | CPU | memory |\n|---|---|---|---|---|\n")
+	for _, c := range foldCases {
+		for _, system := range []string{"fanfold", onDuckDB(1), onDuckDB(2)} {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", strings.TrimPrefix(c.name, "fold, "),
+				strings.Replace(system, "fanfold", "Fanfold", 1), measured(list, c.name+withFoldTime, system).in(" s"),
+				measured(list, c.name+withFoldCPU, system).in(" s"), measured(list, c.name+withFoldMemory, system).in(" MB"))
+		}
 	}
 	return b.String()
 }

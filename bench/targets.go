@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ func of(what, system string) func(f *figures) float64 {
 
 const bareStreams = "streams, no guarantees"
 
-var targets = []target{
+var targets = slices.Concat([]target{
 	faster(2, "RabbitMQ", ">= 3"), faster(8, "RabbitMQ", ">= 3"),
 	faster(2, "asynq", ">= 3.5"), faster(8, "asynq", ">= 3.5"),
 	faster(2, "BullMQ", ">= 4"), faster(8, "BullMQ", ">= 4"),
@@ -76,6 +77,19 @@ var targets = []target{
 	{"four processes: jobs/s", "one process", "", "", over(whatProcesses, inProcesses(4), whatProcesses, inProcesses(1))},
 	{"backlog of 100,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(100_000), whatBacklog, ofBacklog(10_000))},
 	{"backlog of 1,000,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(largeBacklog), whatBacklog, ofBacklog(10_000))},
+}, foldTargets())
+
+// foldTargets compare every fold with DuckDB, and its memory with its budget.
+func foldTargets() (all []target) {
+	for _, c := range foldCases {
+		what := c.name + withFoldTime
+		for i, limit := range []string{"<= 1", "<= 2"} {
+			system := onDuckDB(i + 1)
+			all = append(all, target{what, system, "", limit, over(what, "fanfold", what, system)})
+		}
+		all = append(all, target{c.name + withFoldMemory, "", "MB", "<= 131", of(c.name+withFoldMemory, "fanfold")})
+	}
+	return all
 }
 
 var oneMillion, tenMillion = joinName(joinRows), joinName(joinRowsLarge)

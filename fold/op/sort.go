@@ -23,7 +23,7 @@ type sorter struct {
 
 // sortRef refers to a record in the arena.
 type sortRef struct {
-	word uint64
+	word uint64 // the begin of what its key does not have in common with all others; set by sortAll
 	ref  uint32
 }
 
@@ -35,10 +35,7 @@ const maxRuns = 64
 
 // add copies a row.
 func (s *sorter) add(key []byte, row func(dst []byte) []byte) (err error) {
-	var word [8]byte
-	copy(word[:], key)
-	k := Key{binary.BigEndian.Uint64(word[:]), key}
-	if s.record, err = endRecord(row(beginRecord(s.record[:0], k, true))); err != nil {
+	if s.record, err = endRecord(row(beginRecord(s.record[:0], Key{beginOf(key), key}, true))); err != nil {
 		return err
 	}
 	if s.bound != nil && compareRecords(s.record, s.bound) >= 0 {
@@ -60,8 +57,15 @@ func (s *sorter) add(key []byte, row func(dst []byte) []byte) (err error) {
 		s.arena = &arena{}
 	}
 	ref, err := s.arena.put(s.record)
-	s.refs = append(s.refs, sortRef{k.word, ref})
+	s.refs = append(s.refs, sortRef{ref: ref})
 	return err
+}
+
+// beginOf returns the first bytes of a key, whose order is that of the keys if they differ.
+func beginOf(key []byte) uint64 {
+	var word [8]byte
+	copy(word[:], key)
+	return binary.BigEndian.Uint64(word[:])
 }
 
 // makeRoom reserves bytes: it frees rows that are not needed, or else writes a run.
@@ -86,13 +90,34 @@ func compareRecords(a, b record) int {
 	return bytes.Compare(a.text(), b.text())
 }
 
+// common returns the number of bytes with which all keys in memory begin: small integers differ in their last bytes.
+func (s *sorter) common() (n int) {
+	if len(s.refs) == 0 {
+		return 0
+	}
+	first := s.arena.at(s.refs[0].ref).text()
+	n = len(first)
+	for _, r := range s.refs[1:] {
+		key, same := s.arena.at(r.ref).text(), 0
+		for same < min(n, len(key)) && key[same] == first[same] {
+			same++
+		}
+		n = same
+	}
+	return n
+}
+
 // sortAll sorts the rows in memory, and leaves out those that are not needed.
 func (s *sorter) sortAll() {
+	common := s.common()
+	for i, r := range s.refs {
+		s.refs[i].word = beginOf(s.arena.at(r.ref).text()[common:])
+	}
 	slices.SortFunc(s.refs, func(a, b sortRef) int {
 		if c := cmp.Compare(a.word, b.word); c != 0 {
 			return c
 		}
-		if c := bytes.Compare(s.arena.at(a.ref).text(), s.arena.at(b.ref).text()); c != 0 {
+		if c := bytes.Compare(s.arena.at(a.ref).text()[common:], s.arena.at(b.ref).text()[common:]); c != 0 {
 			return c
 		}
 		return cmp.Compare(a.ref, b.ref)
@@ -114,7 +139,7 @@ func (s *sorter) shrink() error {
 		if err != nil {
 			return err
 		}
-		s.refs = append(s.refs, sortRef{r.word, ref})
+		s.refs = append(s.refs, sortRef{ref: ref})
 		s.held += int64(padded(len(rec)) + refSize)
 	}
 	s.m.give(-s.held)
