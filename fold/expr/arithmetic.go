@@ -13,6 +13,8 @@ func numberKind(t value.Type) value.Kind {
 	switch {
 	case t.Kind == value.Integer, t.Kind == value.Decimal:
 		return t.Kind
+	case t.Kind == value.Binary && t.Unsigned:
+		return value.Integer
 	case t.Kind.IsTemporal() && t.Scale <= 0:
 		return value.Integer
 	case t.Kind.IsTemporal():
@@ -33,7 +35,7 @@ func scaleOf(t value.Type) int {
 // fixedScale returns the decimals with which an operand takes part in doubles; Floating: it has no fixed number.
 func fixedScale(t value.Type) int {
 	switch {
-	case t.Kind == value.Integer, t.Kind == value.Null:
+	case t.Kind == value.Integer, t.Kind == value.Null, t.Kind == value.Binary && t.Unsigned:
 		return 0
 	case t.Kind == value.Decimal, t.Kind == value.Double, t.Kind.IsTemporal():
 		return t.Scale

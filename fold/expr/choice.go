@@ -67,7 +67,7 @@ func (s *Scope) compileCase(e *parse.Case) *Expr {
 	for _, w := range e.Whens {
 		condition := s.compile(w.If)
 		if operand != nil {
-			condition = comparison("=", operand, condition)
+			condition = newComparer(operand, condition).holds("=")
 		}
 		conditions, branches = append(conditions, condition), append(branches, s.compile(w.Then))
 	}
@@ -86,27 +86,74 @@ func (s *Scope) compileCase(e *parse.Case) *Expr {
 	})
 }
 
-// extreme is LEAST or GREATEST: NULL if an argument is.
+// extreme is LEAST or GREATEST: NULL if an argument is, or if the result is no date.
 func extreme(c *call, want int) *Expr {
 	c.args = zoned(c.args...)
-	types := make([]value.Type, len(c.args))
-	for i, a := range c.args {
-		types[i] = a.Type
-	}
-	for _, t := range types {
-		if first := types[0].Kind; first.Clashes(t.Kind) {
-			refuse(c.Position, fmt.Sprintf("%s of a %s and a %s", c.Name, first, t.Kind), "CAST both to one type")
-		}
-	}
-	t, collation := Unify(types...), collationOf(c.args...)
+	t, collation := extremeType(c), collationOf(c.args...)
 	return strict(t, c.args, func(args []value.Value) (value.Value, error) {
-		best := Convert(args[0], types[0], t)
-		for i, v := range args[1:] {
-			v = Convert(v, types[i+1], t)
-			if v.Collation = collation; value.Compare(v, best) == want {
+		var best value.Value
+		for i, v := range args {
+			if v = extremeOperand(v, c.args[i].Type, t); v.IsNull() {
+				return v, nil
+			}
+			if v.Collation = collation; i == 0 || value.Compare(v, best) == want {
 				best = v
 			}
 		}
+		if t.Kind.IsTemporal() {
+			if !best.Exists() {
+				return value.Value{}, nil
+			}
+			best = value.ToTemporal(best, t.Kind)
+		}
 		return best, nil
 	})
+}
+
+// extremeOperand returns a value as it is compared: dates with their time of day.
+func extremeOperand(v value.Value, from, to value.Type) value.Value {
+	switch to.Kind {
+	case value.Date, value.Datetime:
+		return value.Compared(v, value.Datetime)
+	case value.Time:
+		return value.ToTemporal(v, value.Time)
+	}
+	return Convert(v, from, to)
+}
+
+// extremeType returns the type of LEAST and GREATEST. Unlike in a CASE, a date or time decides it, and a number before a
+// text.
+func extremeType(c *call) value.Type {
+	types := make([]value.Type, len(c.args))
+	var t value.Type
+	numbers, texts := false, false
+	for i, a := range c.args {
+		types[i] = a.Type
+		numbers, texts = numbers || isNumber(a.Type), texts || a.Type.Kind.IsText()
+		switch k := a.Type.Kind; {
+		case k.Clashes(t.Kind):
+			refuse(c.Position, fmt.Sprintf("%s of a %s and a %s", c.Name, t.Kind, k), "CAST both to one type")
+		case k.IsTemporal() && t.Kind != value.Datetime:
+			t.Kind = k
+		}
+	}
+	switch {
+	case t.Kind == value.Null && numbers && texts:
+		t = value.Type{Kind: value.Double}
+		for _, other := range types {
+			if scale := fixedScale(other); t.Scale < 0 || scale < 0 {
+				t.Scale = value.Floating
+			} else {
+				t.Scale = max(t.Scale, scale)
+			}
+		}
+		return t
+	case t.Kind == value.Null:
+		return Unify(types...)
+	}
+	t.Zone, _ = value.ZoneOf(types...)
+	for _, a := range c.args {
+		t.Scale = commonScale(t.Scale, fractionScale(a, t.Kind))
+	}
+	return t
 }

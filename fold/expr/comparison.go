@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"math"
+
 	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/value"
@@ -61,12 +63,13 @@ type comparer struct {
 	l, r      *Expr
 	kind      value.Kind
 	collation *collation.Collation
+	precision float64 // doubles that differ by less are equal
 }
 
 func newComparer(l, r *Expr) comparer {
 	both := zoned(l, r)
 	l, r = both[0], both[1]
-	return comparer{l, r, value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r)}
+	return comparer{l: l, r: r, kind: value.Common(l.Type.Kind, r.Type.Kind), collation: collationOf(l, r)}
 }
 
 // compare returns the order of two values; known is false if one is NULL.
@@ -74,13 +77,21 @@ func (c comparer) compare(a, b value.Value) (order int, known bool) {
 	if a, b = c.l.shown(a).As(c.kind), c.r.shown(b).As(c.kind); a.IsNull() || b.IsNull() {
 		return 0, false
 	}
+	if c.precision > 0 && math.Abs(a.Float-b.Float) < c.precision {
+		return 0, true
+	}
 	a.Collation = c.collation
 	return value.Compare(a, b), true
 }
 
-// comparison computes =, <=>, <>, <, <=, > and >=.
+// comparison computes =, <=>, <>, <, <=, > and >=. As in MariaDB, doubles with a fixed number of decimals are equal if
+// those are: a FLOAT(8,2) of 0.14 is 0.14.
 func comparison(op string, l, r *Expr) *Expr {
-	return newComparer(l, r).holds(op)
+	c := newComparer(l, r)
+	if a, b := fixedScale(l.Type), fixedScale(r.Type); c.kind == value.Double && a >= 0 && b >= 0 {
+		c.precision = 5 / math.Pow10(max(a, b)+1)
+	}
+	return c.holds(op)
 }
 
 // holds computes a comparison.
@@ -115,6 +126,9 @@ func ordered(op string, order int) bool {
 
 // in computes X [NOT] IN (list).
 func in(x *Expr, list []*Expr, not bool) *Expr {
+	if len(list) == 1 {
+		return comparison(map[bool]string{false: "=", true: "<>"}[not], x, list[0])
+	}
 	all := zoned(append([]*Expr{x}, list...)...)
 	x, list = all[0], all[1:]
 	comparers := make([]comparer, len(list))

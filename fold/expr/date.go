@@ -30,6 +30,12 @@ var dateFunctions = map[string]function{
 	"DATE_ADD":      {2, 2, func(c *call) *Expr { return dateAdd(c, 1) }},
 	"DATE_SUB":      {2, 2, func(c *call) *Expr { return dateAdd(c, -1) }},
 	"DATE_FORMAT":   {2, 2, dateFormat},
+	"TIME_FORMAT":   {2, 2, timeFormat},
+	"WEEK":          {1, 2, week},
+	"YEARWEEK":      {1, 2, yearWeek},
+	"DAYNAME":       {1, 1, func(c *call) *Expr { return dateName(c, weekdayOf, false) }},
+	"MONTHNAME":     {1, 1, func(c *call) *Expr { return dateName(c, monthOf, true) }},
+	"MICROSECOND":   {1, 1, func(c *call) *Expr { return part(c, value.Time, micro) }},
 	"CONVERT_TZ":    {3, 3, convertZone},
 }
 
@@ -54,14 +60,22 @@ func weekdayFromSunday(t time.Time) int { return int(t.Weekday()) + 1 }
 func weekdayFromMonday(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
 // fractionScale is the number of decimals of the seconds of a date or time that is made of an operand.
-func fractionScale(t value.Type) int {
+func fractionScale(e *Expr, kind value.Kind) int {
+	t := e.Type
+	v, constant := constantOf(e)
 	switch {
+	case t.Kind == value.Binary && t.Unsigned:
+		return 0
+	case constant && t.Kind.IsText():
+		return value.Decimals(v.Bytes, kind)
 	case t.Kind.IsTemporal():
 		return t.Scale
 	case t.Kind.IsText():
 		return 6
 	case t.Kind == value.Decimal:
 		return min(max(t.Scale, 0), 6)
+	case t.Kind == value.Double && t.Scale >= 0:
+		return min(t.Scale, 6)
 	case t.Kind == value.Double:
 		return 6
 	}
@@ -69,7 +83,7 @@ func fractionScale(t value.Type) int {
 }
 
 func toTemporal(c *call, kind value.Kind) *Expr {
-	t := value.Type{Kind: kind, Scale: fractionScale(c.args[0].Type)}
+	t := value.Type{Kind: kind, Scale: fractionScale(c.args[0], kind)}
 	if kind == value.Date {
 		t.Scale = 0
 	}

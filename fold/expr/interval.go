@@ -63,8 +63,9 @@ func wholeUnits(from, to time.Time, unit string) int64 {
 func dateAdd(c *call, sign int64) *Expr {
 	x := c.args[0]
 	clock := strings.Contains("MICROSECOND SECOND MINUTE HOUR", c.Unit)
-	t := value.Type{Kind: value.Datetime, Scale: fractionScale(x.Type), Zone: x.Type.Zone}
-	fraction := c.Unit == "MICROSECOND" || c.Unit == "SECOND" && c.args[1].Type.Kind != value.Integer
+	moment := value.Type{Kind: value.Datetime, Scale: fractionScale(x, value.Datetime), Zone: x.Type.Zone}
+	moment.Scale = commonScale(moment.Scale, secondsScale(c.args[1], c.Unit))
+	t := moment
 	switch {
 	case x.Type.Kind == value.Date && !clock:
 		t = value.Type{Kind: value.Date}
@@ -72,9 +73,6 @@ func dateAdd(c *call, sign int64) *Expr {
 		t.Kind = value.Time
 	case !x.Type.Kind.IsTemporal():
 		t = text
-	}
-	if fraction && t.Kind.IsTemporal() {
-		t.Scale = 6
 	}
 	return strict(t, c.args, func(args []value.Value) (value.Value, error) {
 		kind := value.Datetime
@@ -90,14 +88,10 @@ func dateAdd(c *call, sign int64) *Expr {
 		case v.IsNull():
 			return v, nil
 		case t.Kind == value.Text: // a date if it has no time of day
-			if _, isDate := dateOnly(args[0]); isDate && !clock {
+			if value.IsDate(args[0]) && !clock {
 				return value.OfText(value.ToTemporal(v, value.Date).AppendText(nil, value.Type{Kind: value.Date})), nil
 			}
-			scale := 0
-			if v.Clock().Micro != 0 {
-				scale = 6
-			}
-			return value.OfText(v.AppendText(nil, value.Type{Kind: value.Datetime, Scale: scale})), nil
+			return value.OfText(v.AppendText(nil, moment)), nil
 		case t.Kind == value.Date:
 			return value.ToTemporal(v, value.Date), nil
 		}
@@ -105,16 +99,20 @@ func dateAdd(c *call, sign int64) *Expr {
 	})
 }
 
-// dateOnly tells whether a text or number is a date without a time of day.
-func dateOnly(v value.Value) (value.Value, bool) {
-	if v.Kind.IsText() {
-		return v, len(v.Bytes) <= 10
+// secondsScale is the number of decimals of the seconds that an interval adds.
+func secondsScale(n *Expr, unit string) int {
+	switch {
+	case unit == "MICROSECOND":
+		return 6
+	case unit == "SECOND" && n.Type.Kind == value.Decimal:
+		return min(n.Type.Scale, 6)
+	case unit == "SECOND" && n.Type.Kind != value.Integer:
+		return 6
 	}
-	n := v.ToInt()
-	return v, n.Int < 100_000_000
+	return 0
 }
 
-// addInterval adds n units; NULL if the result is no date of the years 0 to 9999.
+// addInterval adds n units; NULL if it has no day, or the result is no date of the years 1 to 9999.
 func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 	whole := n.ToInt()
 	if whole.Unsigned {
@@ -128,7 +126,7 @@ func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 		return addMonths(from, count*months)
 	}
 	if unit == "SECOND" && n.Kind != value.Integer {
-		micros := n.ToDec().Mul(value.DecOf(1_000_000)).Round(0)
+		micros := n.ToDec().Mul(value.DecOf(1_000_000)).Truncate(0)
 		count, unit = value.OfDec(micros).ToInt().Int*sign, "MICROSECOND"
 	}
 	size := map[string]int64{"MICROSECOND": 1, "SECOND": 1e6, "MINUTE": 60e6, "HOUR": 3600e6, "DAY": 86400e6,
@@ -148,7 +146,7 @@ func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 		return value.Value{}
 	}
 	t = time.UnixMicro(t.UnixMicro() + count*size).UTC()
-	if t.Year() < 0 || t.Year() > 9999 {
+	if t.Year() < 1 || t.Year() > 9999 {
 		return value.Value{}
 	}
 	return value.OfTime(t)
@@ -158,7 +156,7 @@ func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 func addMonths(from value.Value, months int64) value.Value {
 	k := from.Clock()
 	all := int64(k.Year)*12 + int64(k.Month) - 1 + months
-	if all < 0 || all >= 10000*12 || k.Month == 0 {
+	if all < 0 || all >= 10000*12 || k.Month == 0 || k.Day == 0 {
 		return value.Value{}
 	}
 	k.Year, k.Month = int(all/12), int(all%12)+1

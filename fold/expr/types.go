@@ -16,6 +16,7 @@ func Unify(types ...value.Type) value.Type {
 func unify(a, b value.Type) value.Type {
 	t := unified(a, b)
 	if t.Collation, t.Explicit = nil, false; t.Kind.IsText() {
+		t.Unsigned = false
 		t.Collation, t.Explicit = value.Derive(a, b)
 	}
 	return t
@@ -50,9 +51,7 @@ func unified(a, b value.Type) value.Type {
 	case a.Kind == b.Kind && (a.Kind == value.Datetime || a.Kind == value.Time):
 		t := a
 		t.Zone, _ = value.ZoneOf(a, b)
-		if t.Scale = max(a.Scale, b.Scale); a.Scale == value.Floating || b.Scale == value.Floating {
-			t.Scale = value.Floating
-		}
+		t.Scale = commonScale(a.Scale, b.Scale)
 		return t
 	case a.Kind == b.Kind:
 		return a
@@ -64,6 +63,14 @@ func unified(a, b value.Type) value.Type {
 		return value.Type{Kind: value.Binary}
 	}
 	return text
+}
+
+// commonScale returns the decimals of the seconds of several datetimes. One whose decimals are not known has at most 6.
+func commonScale(a, b int) int {
+	if (a == value.Floating || b == value.Floating) && max(a, b) < 6 {
+		return value.Floating
+	}
+	return max(a, b)
 }
 
 func isNumber(t value.Type) bool {
@@ -85,6 +92,8 @@ func Convert(v value.Value, from, to value.Type) value.Value {
 		return value.OfFloat(v.ToFloat())
 	case to.Kind == value.Datetime && v.Kind == value.Date:
 		return value.ToTemporal(v, value.Datetime)
+	case v.Kind == value.Binary:
+		v.Unsigned = false
 	case to.Kind.IsText() && v.Kind != to.Kind:
 		return value.Value{Kind: to.Kind, Bytes: textOf(v, &Expr{Type: from})}
 	}

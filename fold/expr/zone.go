@@ -10,7 +10,7 @@ import (
 
 // convertZone computes CONVERT_TZ: NULL if a zone does not exist.
 func convertZone(c *call) *Expr {
-	t := value.Type{Kind: value.Datetime, Scale: fractionScale(c.args[0].Type)}
+	t := value.Type{Kind: value.Datetime, Scale: fractionScale(c.args[0], value.Datetime)}
 	if name, ok := constantOf(c.args[2]); ok && !name.IsNull() {
 		if zone := zoneOf(string(textOf(name, c.args[2]))); zone != nil && !strings.Contains(zone.String(), ":") {
 			t.Zone = zone.String()
