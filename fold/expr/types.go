@@ -14,6 +14,12 @@ func Unify(types ...value.Type) value.Type {
 }
 
 func unify(a, b value.Type) value.Type {
+	switch { // 0x41 is a text beside one
+	case a.Kind == value.Binary && a.Unsigned && b.Kind == value.Text:
+		a = text
+	case b.Kind == value.Binary && b.Unsigned && a.Kind == value.Text:
+		b = text
+	}
 	t := unified(a, b)
 	if t.Collation, t.Explicit = nil, false; t.Kind.IsText() {
 		t.Unsigned = false
@@ -92,8 +98,8 @@ func Convert(v value.Value, from, to value.Type) value.Value {
 		return value.OfFloat(v.ToFloat())
 	case to.Kind == value.Datetime && v.Kind == value.Date:
 		return value.ToTemporal(v, value.Datetime)
-	case v.Kind == value.Binary:
-		v.Unsigned = false
+	case v.Kind == value.Binary && v.Unsigned:
+		return value.Value{Kind: to.Kind, Bytes: v.Bytes}
 	case to.Kind.IsText() && v.Kind != to.Kind:
 		return value.Value{Kind: to.Kind, Bytes: textOf(v, &Expr{Type: from})}
 	}
