@@ -10,19 +10,19 @@ func Unify(types ...value.Type) value.Type {
 	for _, other := range types {
 		t = unify(t, other)
 	}
+	t.Unsigned = t.Unsigned && t.Kind == value.Integer
 	return t
 }
 
 func unify(a, b value.Type) value.Type {
-	switch { // 0x41 is a text beside one
-	case a.Kind == value.Binary && a.Unsigned && b.Kind == value.Text:
+	switch { // 0x41 is a text beside one of a column
+	case a.Kind == value.Binary && a.Unsigned && b.Collation != nil:
 		a = text
-	case b.Kind == value.Binary && b.Unsigned && a.Kind == value.Text:
+	case b.Kind == value.Binary && b.Unsigned && a.Collation != nil:
 		b = text
 	}
 	t := unified(a, b)
 	if t.Collation, t.Explicit = nil, false; t.Kind.IsText() {
-		t.Unsigned = false
 		t.Collation, t.Explicit = value.Derive(a, b)
 	}
 	return t
