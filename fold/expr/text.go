@@ -256,10 +256,9 @@ func locate(args ...*Expr) *Expr {
 	return strict(integer, args, func(values []value.Value) (value.Value, error) {
 		what, text, n := textOf(values[0], args[0]), textOf(values[1], args[1]), int64(1)
 		if len(args) == 3 {
-			n = count(values[2])
-		}
-		if n < 1 || n > int64(characters(text))+1 {
-			return value.OfInt(0), nil
+			if n = count(values[2]); n < 1 || n > int64(characters(text)) {
+				return value.OfInt(0), nil
+			}
 		}
 		for at := offset(text, n-1); at+len(what) <= len(text); n++ {
 			if c.Equal(text[at:at+len(what)], what) { // as many bytes, as in MariaDB
