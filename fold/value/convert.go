@@ -245,14 +245,11 @@ func ToTemporal(v Value, kind Kind) Value {
 // Compared returns a value as the date, datetime or time by which it is compared. As in MariaDB, a text or number that
 // is none is 0000-00-00 or 00:00:00, and a day that the month does not have is after its last one.
 func Compared(v Value, kind Kind) Value {
-	t, how := temporalOf(v, kind)
-	if how == noTemporal && v.Kind != Null && v.Kind != Time {
-		return Value{Kind: kind}
-	}
+	t, _ := temporalOf(v, kind)
 	return t
 }
 
-// temporalOf reads a value as a date, datetime or time.
+// temporalOf reads a value as a date, datetime or time, with zeros if it is none. A time is no date, and NULL.
 func temporalOf(v Value, kind Kind) (Value, reading) {
 	switch v.Kind {
 	case Null:
