@@ -96,10 +96,10 @@ const (
 	Float                 // digits with an exponent
 	String                // the text
 	Hex                   // the bytes of x'4142'
-	HexNumber             // the bytes of 0x4142, which are a number where one is needed
 	Date                  // of DATE '2024-02-29'
 	Time                  // of TIME '10:00:00'
 	Datetime              // of TIMESTAMP '2024-02-29 10:00:00'
+	HexNumber             // the bytes of 0x4142, which are a number where one is needed
 )
 
 // Literal is a constant.
