@@ -121,8 +121,8 @@ func extremeOperand(v value.Value, from, to value.Type) value.Value {
 	return Convert(v, from, to)
 }
 
-// extremeType returns the type of LEAST and GREATEST. Unlike in a CASE, a date or time decides it, and a number before a
-// text.
+// extremeType returns the type of LEAST and GREATEST. Unlike in a CASE, a date or time decides it, and a number before
+// a text.
 func extremeType(c *call) value.Type {
 	types := make([]value.Type, len(c.args))
 	var t value.Type

@@ -24,7 +24,7 @@ func (v Value) ToFloat() float64 {
 		return v.Float
 	case Text, JSON, Binary:
 		if v.Unsigned {
-			return v.number().ToFloat()
+			return numberOf(v.Bytes).ToFloat()
 		}
 		f, _ := strconv.ParseFloat(string(numeric(v.Bytes)), 64)
 		if math.IsInf(f, 0) {
@@ -87,7 +87,7 @@ func (v Value) ToDec() Dec {
 		return d
 	case Text, JSON, Binary:
 		if v.Unsigned {
-			return v.number().ToDec()
+			return numberOf(v.Bytes).ToDec()
 		}
 		text := numeric(v.Bytes)
 		d, ok := ParseDec(text)
@@ -193,10 +193,10 @@ func (v Value) Cast(unsigned bool) Value {
 	return OfInt(math.MaxInt64)
 }
 
-// number returns the integer whose last 8 bytes are those of a Binary.
-func (v Value) number() Value {
+// numberOf returns the integer whose last 8 bytes are given.
+func numberOf(b []byte) Value {
 	n := uint64(0)
-	for _, c := range v.Bytes {
+	for _, c := range b {
 		n = n<<8 | uint64(c)
 	}
 	return OfUint(n)
@@ -205,7 +205,7 @@ func (v Value) number() Value {
 // digits returns the integer at the start of a text.
 func (v Value) digits() Dec {
 	if v.Unsigned {
-		return v.number().ToDec()
+		return numberOf(v.Bytes).ToDec()
 	}
 	text := numeric(v.Bytes)
 	for i, c := range text {

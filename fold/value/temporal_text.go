@@ -265,7 +265,7 @@ func (r *clockReader) time() (c Clock, how reading) {
 	if !r.done() && r.text[r.at] == '.' {
 		c.Micro = r.fraction()
 	}
-	if c.Minute > 59 || c.Second > 59 || r.exponent() {
+	if c.Minute > 59 || c.Second > 59 || isExponent(r.text[r.at:]) {
 		return Clock{}, noTemporal
 	}
 	return c, r.rest()
@@ -303,9 +303,8 @@ func (r *clockReader) colon() bool {
 	return len(r.text)-r.at > 1 && r.text[r.at] == ':' && isDigit(r.text[r.at+1])
 }
 
-// exponent tells whether the exponent of a number follows, which makes it no time.
-func (r *clockReader) exponent() bool {
-	rest := r.text[r.at:]
+// isExponent tells whether a text begins with the exponent of a number, which makes it no time.
+func isExponent(rest []byte) bool {
 	if len(rest) < 2 || rest[0]|0x20 != 'e' {
 		return false
 	}
