@@ -288,6 +288,9 @@ func literal(e *parse.Literal) *Expr {
 		return constant(v, value.Type{Kind: value.Double, Scale: value.Floating})
 	case parse.Hex:
 		return constant(value.Value{Kind: value.Binary, Bytes: text}, value.Type{Kind: value.Binary})
+	case parse.HexNumber:
+		return constant(value.Value{Kind: value.Binary, Unsigned: true, Bytes: text},
+			value.Type{Kind: value.Binary, Unsigned: true})
 	case parse.Date, parse.Time, parse.Datetime:
 		kind := map[parse.LiteralKind]value.Kind{parse.Date: value.Date, parse.Time: value.Time,
 			parse.Datetime: value.Datetime}[e.Kind]

@@ -39,7 +39,8 @@ var textFunctions = map[string]function{
 	"LPAD":             {3, 3, func(c *call) *Expr { return pad(c, true) }},
 	"RPAD":             {3, 3, func(c *call) *Expr { return pad(c, false) }},
 	"INSTR":            {2, 2, func(c *call) *Expr { return locate(c.args[1], c.args[0]) }},
-	"LOCATE":           {2, 2, func(c *call) *Expr { return locate(c.args[0], c.args[1]) }},
+	"LOCATE":           {2, 3, func(c *call) *Expr { return locate(c.args...) }},
+	"SUBSTRING_INDEX":  {3, 3, substringIndex},
 	"JSON_VALUE":       {2, 2, jsonValue},
 }
 
@@ -248,12 +249,18 @@ func pad(c *call, atLeft bool) *Expr {
 	})
 }
 
-// locate returns the position of a text in another, from 1; 0: it is not there.
-func locate(what, in *Expr) *Expr {
-	c := collationOf(what, in)
-	return texts(integer, []*Expr{what, in}, func(all [][]byte) (value.Value, error) {
-		text, what := all[1], all[0]
-		for at, n := 0, int64(1); at+len(what) <= len(text); n++ {
+// locate returns the position of a text in another, from 1; 0: it is not there. A third argument is the position from
+// which it is searched.
+func locate(args ...*Expr) *Expr {
+	c := collationOf(args[:2]...)
+	return strict(integer, args, func(values []value.Value) (value.Value, error) {
+		what, text, n := textOf(values[0], args[0]), textOf(values[1], args[1]), int64(1)
+		if len(args) == 3 {
+			if n = count(values[2]); n < 1 || n > int64(characters(text)) {
+				return value.OfInt(0), nil
+			}
+		}
+		for at := offset(text, n-1); at+len(what) <= len(text); n++ {
 			if c.Equal(text[at:at+len(what)], what) { // as many bytes, as in MariaDB
 				return value.OfInt(n), nil
 			}
@@ -262,6 +269,32 @@ func locate(what, in *Expr) *Expr {
 			}
 		}
 		return value.OfInt(0), nil
+	})
+}
+
+// substringIndex returns the text before the n-th separator, or, if n is negative, what follows the n-th from the end.
+func substringIndex(c *call) *Expr {
+	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
+		b, separator, n := textOf(args[0], c.args[0]), textOf(args[1], c.args[1]), count(args[2])
+		if len(separator) == 0 || n == 0 {
+			return value.OfText(nil), nil
+		}
+		total := int64(bytes.Count(b, separator))
+		nth := n
+		if n < 0 {
+			nth = total + n + 1
+		}
+		if nth < 1 || nth > total {
+			return value.OfText(b), nil
+		}
+		at := bytes.Index(b, separator)
+		for ; nth > 1; nth-- {
+			at += len(separator) + bytes.Index(b[at+len(separator):], separator)
+		}
+		if n < 0 {
+			return value.OfText(b[at+len(separator):]), nil
+		}
+		return value.OfText(b[:at]), nil
 	})
 }
 
@@ -277,7 +310,7 @@ func jsonValue(c *call) *Expr {
 	}
 	return texts(typeOfText(c.args[:1]...), c.args[:1], func(all [][]byte) (value.Value, error) {
 		var document any
-		decoder := json.NewDecoder(bytes.NewReader(all[0]))
+		decoder := json.NewDecoder(bytes.NewReader(knownEscapes(all[0])))
 		decoder.UseNumber()
 		if decoder.Decode(&document) != nil {
 			return value.Value{}, nil
@@ -296,4 +329,25 @@ func jsonValue(c *call) *Expr {
 		}
 		return value.Value{}, nil
 	})
+}
+
+// knownEscapes removes backslashes that mean nothing in JSON: as in MariaDB, "\s" is "s".
+func knownEscapes(document []byte) []byte {
+	var out []byte
+	inText, from := false, 0
+	for i := 0; i < len(document); i++ {
+		switch {
+		case document[i] == '"':
+			inText = !inText
+		case inText && document[i] == '\\' && i+1 < len(document):
+			if bytes.IndexByte([]byte(`"\/bfnrtu`), document[i+1]) < 0 {
+				out, from = append(out, document[from:i]...), i+1
+			}
+			i++
+		}
+	}
+	if from == 0 {
+		return document
+	}
+	return append(out, document[from:]...)
 }

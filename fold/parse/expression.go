@@ -237,6 +237,9 @@ func (p operands) primary() Expr {
 	case t.kind == bytes:
 		p.advance()
 		return &Literal{t.Position, Hex, t.text}
+	case t.kind == bits:
+		p.advance()
+		return &Literal{t.Position, HexNumber, t.text}
 	case t.kind == parameter:
 		p.advance()
 		return &Parameter{t.Position, t.text}

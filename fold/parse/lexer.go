@@ -24,6 +24,7 @@ const (
 	number
 	text
 	bytes // x'4142'
+	bits  // 0x4142
 	parameter
 	punct
 )
@@ -128,7 +129,7 @@ func (l *lexer) scan(s string) (kind tokenKind, content string) {
 		if err != nil {
 			fail(l.position(), "not a hexadecimal number", "Write it as 0x4142")
 		}
-		kind, content = bytes, string(decoded)
+		kind, content = bits, string(decoded)
 	case isDigit(c), c == '.' && len(s) > 1 && isDigit(s[1]):
 		kind, n = number, l.number(s)
 		content = s[:n]

@@ -88,17 +88,18 @@ type LiteralKind int
 
 // The kinds of literals, with the Text of each.
 const (
-	Null     LiteralKind = iota
-	True                 // the integer 1
-	False                // the integer 0
-	Integer              // digits
-	Decimal              // digits with a point
-	Float                // digits with an exponent
-	String               // the text
-	Hex                  // the bytes of x'4142' or 0x4142
-	Date                 // of DATE '2024-02-29'
-	Time                 // of TIME '10:00:00'
-	Datetime             // of TIMESTAMP '2024-02-29 10:00:00'
+	Null      LiteralKind = iota
+	True                  // the integer 1
+	False                 // the integer 0
+	Integer               // digits
+	Decimal               // digits with a point
+	Float                 // digits with an exponent
+	String                // the text
+	Hex                   // the bytes of x'4142'
+	Date                  // of DATE '2024-02-29'
+	Time                  // of TIME '10:00:00'
+	Datetime              // of TIMESTAMP '2024-02-29 10:00:00'
+	HexNumber             // the bytes of 0x4142, which are a number where one is needed
 )
 
 // Literal is a constant.

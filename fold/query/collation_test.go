@@ -33,6 +33,7 @@ func TestCollations(t *testing.T) {
 			"SELECT id, {x} = 'anna' AS a, {x} < 'b' AS b, {x} IN ('BOB', 'fi') AS c, {x} LIKE 'AN%' AS d, {x} <=> 'ANNA' AS e, {x} BETWEEN 'a' AND 'B' AS f FROM c ORDER BY id",
 			"SELECT id FROM c ORDER BY {x}, id", "SELECT id FROM c ORDER BY {x} DESC, id", "SELECT id FROM c ORDER BY CONCAT({x}, 'x'), id",
 			"SELECT MIN(id) AS i, COUNT(*) AS n, COUNT(DISTINCT {x}) AS d FROM c GROUP BY {x} ORDER BY i",
+			"SELECT {x} AS x, COUNT(*) AS n FROM c GROUP BY {x} ORDER BY MIN(id)", "SELECT x FROM (SELECT DISTINCT {x} AS x, 1 AS n FROM c) y", // the first spelling
 			"SELECT COUNT(*) AS n FROM (SELECT DISTINCT {x} FROM c) y", "SELECT COUNT(*) AS n FROM (SELECT {x} FROM c UNION SELECT 'ANNA' FROM m) y",
 			"SELECT COUNT(DISTINCT UPPER({x})) AS n, GROUP_CONCAT(DISTINCT id ORDER BY {x}, id) AS g FROM c WHERE {x} IS NOT NULL",
 			"SELECT id, CASE {x} WHEN 'ANNA' THEN 1 ELSE 0 END AS a, NULLIF({x}, 'BOB') AS b, INSTR({x}, 'N') AS c, LOCATE('SS', {x}) AS d, GREATEST({x}, 'B') = {x} AS e FROM c ORDER BY id",

@@ -42,7 +42,7 @@ func dated(k Kind) Kind {
 	return k
 }
 
-// As converts a value to the kind of a comparison. A text that is no date becomes NULL.
+// As converts a value to the kind of a comparison.
 func (v Value) As(kind Kind) Value {
 	switch {
 	case v.Kind == Null || v.Kind == kind:
@@ -52,7 +52,7 @@ func (v Value) As(kind Kind) Value {
 	case kind == Double:
 		return OfFloat(v.ToFloat())
 	case kind.IsTemporal():
-		return ToTemporal(v, kind)
+		return Compared(v, kind)
 	case kind.IsText() && v.Kind.IsText():
 		return Value{Kind: kind, Bytes: v.Bytes, Collation: v.Collation}
 	}

@@ -23,6 +23,9 @@ func (v Value) ToFloat() float64 {
 	case Double:
 		return v.Float
 	case Text, JSON, Binary:
+		if v.Unsigned {
+			return numberOf(v.Bytes).ToFloat()
+		}
 		f, _ := strconv.ParseFloat(string(numeric(v.Bytes)), 64)
 		if math.IsInf(f, 0) {
 			return math.Copysign(math.MaxFloat64, f)
@@ -83,6 +86,9 @@ func (v Value) ToDec() Dec {
 		d, _ := ParseDec(strconv.AppendFloat(nil, v.Float, 'f', -1, 64))
 		return d
 	case Text, JSON, Binary:
+		if v.Unsigned {
+			return numberOf(v.Bytes).ToDec()
+		}
 		text := numeric(v.Bytes)
 		d, ok := ParseDec(text)
 		if f := v.ToFloat(); !ok && math.Abs(f) > 1 { // beyond all decimals, as by its exponent
@@ -162,6 +168,8 @@ func (v Value) Cast(unsigned bool) Value {
 		} else if !unsigned && n.Sign() > 0 {
 			n = big.NewInt(-1) // the bits of the largest
 		}
+	case Date, Datetime, Time:
+		n = v.ToDec().Truncate(0).int()
 	case Double:
 		n, _ = big.NewFloat(math.RoundToEven(v.Float)).Int(nil)
 	default:
@@ -185,8 +193,20 @@ func (v Value) Cast(unsigned bool) Value {
 	return OfInt(math.MaxInt64)
 }
 
+// numberOf returns the integer whose last 8 bytes are given.
+func numberOf(b []byte) Value {
+	n := uint64(0)
+	for _, c := range b {
+		n = n<<8 | uint64(c)
+	}
+	return OfUint(n)
+}
+
 // digits returns the integer at the start of a text.
 func (v Value) digits() Dec {
+	if v.Unsigned {
+		return numberOf(v.Bytes).ToDec()
+	}
 	text := numeric(v.Bytes)
 	for i, c := range text {
 		if c == '.' || c|0x20 == 'e' {
@@ -215,45 +235,44 @@ func (v Value) Truth() (truth, known bool) {
 
 // ToTemporal returns a value as a date, datetime or time: NULL if it is none.
 func ToTemporal(v Value, kind Kind) Value {
+	t, how := temporalOf(v, kind)
+	if how < readPart {
+		return Value{}
+	}
+	return t
+}
+
+// Compared returns a value as the date, datetime or time by which it is compared. As in MariaDB, a text or number that
+// is none is 0000-00-00 or 00:00:00, and a day that the month does not have is after its last one.
+func Compared(v Value, kind Kind) Value {
+	t, _ := temporalOf(v, kind)
+	return t
+}
+
+// temporalOf reads a value as a date, datetime or time, with zeros if it is none. A time is no date, and NULL.
+func temporalOf(v Value, kind Kind) (Value, reading) {
 	switch v.Kind {
 	case Null:
-		return Value{}
+		return Value{}, noTemporal
 	case Date, Datetime:
 		c := v.Clock()
 		if kind == Time {
 			c.Year, c.Month, c.Day = 0, 0, 0
 		}
-		return OfClock(kind, c)
+		return OfClock(kind, c), readWhole
 	case Time:
 		if kind == Time {
-			return v
+			return v, readWhole
 		}
-		return Value{} // it depends on today's date
+		return Value{}, noTemporal // it depends on today's date
 	case Text, JSON, Binary:
-		t, _ := ParseTemporal(v.Bytes, kind)
-		return t
+		return readTemporal(v.Bytes, kind)
 	}
-	text := v.ToDec().append(nil)
-	if kind == Time {
-		t, ok := parseTime(text)
-		if !ok {
-			return Value{}
-		}
-		return t
-	}
-	for len(text) > 0 && text[0] != '-' && (intLength(text) < 6 || intLength(text) == 7 || intLength(text) > 8 &&
-		intLength(text) < 12 || intLength(text) == 13) {
-		text = append([]byte{'0'}, text...)
-	}
-	t, _ := ParseTemporal(text, kind)
-	return t
+	return ofNumber(v.ToDec(), kind)
 }
 
-// intLength returns the number of digits before the point.
-func intLength(text []byte) int {
-	_, n := number(text, len(text))
-	return n
-}
+// Exists tells whether a date has a day that its month has; zeros have.
+func (v Value) Exists() bool { return v.Kind == Time || v.Clock().hasDay() }
 
 // integerOf returns an exact integer, or an error if it needs more than 64 bits.
 func integerOf(n *big.Int, unsigned bool) (Value, error) {

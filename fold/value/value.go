@@ -38,7 +38,7 @@ const Instant = "instant"
 // Type is the type of a column or an expression.
 type Type struct {
 	Kind     Kind
-	Unsigned bool // of an integer
+	Unsigned bool // of an integer; of a Binary: it is a number where one is needed, as 0x41
 	Scale    int  // decimals of a decimal or double, or of the seconds of a datetime or time; or Floating
 	Bits     int  // of a double: 32 for FLOAT
 	Zerofill int  // minimum digits of a number, filled with zeros
@@ -79,7 +79,7 @@ func TypeOf(c dataset.Column) Type {
 // Column returns the column that has the values of a type.
 func (t Type) Column(name string) dataset.Column {
 	c := dataset.Column{Name: name, Kind: report.KindText, Bits: t.Bits, Zerofill: t.Zerofill, Zone: t.Zone,
-		Unsigned: t.Unsigned}
+		Unsigned: t.Unsigned && t.Kind == Integer}
 	for of, kind := range kinds {
 		if kind == t.Kind {
 			c.Kind = of
@@ -142,7 +142,7 @@ func (k Kind) IsText() bool { return k == Text || k == Binary || k == JSON }
 // Value is one value. The zero Value is NULL. It is immutable; Bytes may be a part of a cell.
 type Value struct {
 	Kind     Kind
-	Unsigned bool    // Int is a uint64
+	Unsigned bool    // Int is a uint64; Bytes of a Binary are a number where one is needed
 	Int      int64   // of Integer, Date, Datetime and Time: see temporal.go
 	Float    float64 // of Double
 	Dec      Dec     // of Decimal
