@@ -249,7 +249,7 @@ func (s *Scope) compileCase(e *parse.Case) *Expr {
 	for _, w := range e.Whens {
 		condition := s.compile(w.If)
 		if operand != nil {
-			condition = comparison("=", operand, condition)
+			condition = newComparer(operand, condition).holds("=")
 		}
 		conditions, branches = append(conditions, condition), append(branches, s.compile(w.Then))
 	}

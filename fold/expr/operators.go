@@ -93,7 +93,7 @@ func (c comparer) compare(a, b value.Value) (order int, known bool) {
 
 // comparison computes =, <=>, <>, <, <=, > and >=.
 func comparison(op string, l, r *Expr) *Expr {
-	return newComparer(l, r).holds(op)
+	return newComparer(l, r).exact().holds(op)
 }
 
 // holds computes a comparison.
@@ -132,7 +132,10 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 	x, list = all[0], all[1:]
 	comparers := make([]comparer, len(list))
 	for i, item := range list {
-		comparers[i] = newComparer(x, item)
+		if comparers[i] = newComparer(x, item); len(list) == 1 {
+			comparers[i] = comparers[i].exact()
+			all = []*Expr{comparers[i].l, comparers[i].r}
+		}
 	}
 	return apply(boolean, all, func(args []value.Value) (value.Value, error) {
 		unknown := args[0].IsNull()
@@ -152,8 +155,9 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 
 // between computes X [NOT] BETWEEN low AND high. Both bounds are compared as one kind.
 func between(x, low, high *Expr, negative bool) *Expr {
+	low, high = wholeBounds(x, low, high)
 	l, h := newComparer(x, low), newComparer(x, high)
-	l.kind = value.Common(l.kind, h.kind)
+	l.kind = value.Common(l.kind, high.Type.Kind)
 	h.kind = l.kind
 	both := logic("AND", l.holds(">="), h.holds("<="))
 	if negative {
