@@ -254,14 +254,3 @@ func intLength(text []byte) int {
 	_, n := number(text, len(text))
 	return n
 }
-
-// integerOf returns an exact integer, or an error if it needs more than 64 bits.
-func integerOf(n *big.Int, unsigned bool) (Value, error) {
-	switch {
-	case unsigned && n.IsUint64():
-		return OfUint(n.Uint64()), nil
-	case !unsigned && n.IsInt64():
-		return OfInt(n.Int64()), nil
-	}
-	return Value{}, ErrRange
-}
