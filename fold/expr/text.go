@@ -2,12 +2,10 @@ package expr
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/fold/value"
-	"github.com/fanfold/fanfold/report"
 )
 
 // textFunctions are the functions of texts. Positions and lengths are those of characters, but of bytes in LENGTH and
@@ -311,38 +309,5 @@ func locate(what, in *Expr) *Expr {
 			}
 		}
 		return value.OfInt(0), nil
-	})
-}
-
-// jsonValue returns the scalar at a path of a document, as a text; NULL if there is none.
-func jsonValue(c *call) *Expr {
-	v, ok := constantOf(c.args[1])
-	if !ok || v.IsNull() {
-		refuse(c.Args[1].Pos(), "not a constant path", "Write the path as a text, such as '$.user.id'")
-	}
-	path, wrong := report.ParseJSONPath(string(textOf(v, c.args[1])))
-	if wrong != nil {
-		refuse(c.Args[1].Pos(), "the path is "+wrong.Message, wrong.Remedy)
-	}
-	return texts(typeOfText(c.args[:1]...), c.args[:1], func(all [][]byte) (value.Value, error) {
-		var document any
-		decoder := json.NewDecoder(bytes.NewReader(all[0]))
-		decoder.UseNumber()
-		if decoder.Decode(&document) != nil {
-			return value.Value{}, nil
-		}
-		found, ok := path.Find(document)
-		if !ok {
-			return value.Value{}, nil
-		}
-		switch found := found.(type) {
-		case string:
-			return value.OfText([]byte(found)), nil
-		case json.Number:
-			return value.OfText([]byte(found.String())), nil
-		case bool:
-			return value.OfText([]byte(map[bool]string{true: "1", false: "0"}[found])), nil
-		}
-		return value.Value{}, nil
 	})
 }
