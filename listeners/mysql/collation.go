@@ -39,8 +39,8 @@ func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []s
 		wanted.WriteString("COLLATION(MAX(`" + strings.ReplaceAll(column, "`", "``") + "`))")
 	}
 	// Without rows, the aggregates still have one.
-	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+" FROM ("+derivable(strings.TrimRight(text, "; \t\r\n"))+
-		"\n) AS fanfold WHERE 1 = 0")
+	text = derivable(strings.TrimRight(text, "; \t\r\n"))
+	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+" FROM ("+text+"\n) AS fanfold WHERE 1 = 0")
 	if err != nil {
 		return nil, explain(ctx, l, err)
 	}
