@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
 )
 
 // encode writes the manifest as indented JSON. It does not use encoding/json, because
@@ -70,7 +71,7 @@ func encodeColumn(o *encoder, c dataset.Column) {
 	if c.Bits != 0 {
 		o.integer("bits", int64(c.Bits))
 	}
-	if c.Fixed {
+	if c.Fixed && c.Kind == report.KindFloat {
 		o.key("fixed")
 		o.out = append(o.out, "true"...)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/value"
@@ -238,22 +239,42 @@ func groupConcat(s *Scope, c *parse.Call, args []*Expr) *Aggregate {
 	var orders []*Expr
 	var desc []bool
 	for _, o := range c.OrderBy {
-		orders, desc = append(orders, s.compile(o.X)), append(desc, o.Desc)
+		orders, desc = append(orders, s.concatOrder(o.X, args)), append(desc, o.Desc)
 	}
-	return &Aggregate{typeOfText(args...), func() State {
-		return &concatState{args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct,
+	if c.Distinct && orders == nil { // as MariaDB, which finds them with a tree
+		orders, desc = args, make([]bool, len(args))
+	}
+	t := typeOfText(args...)
+	return &Aggregate{t, func() State {
+		return &concatState{t: t, args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct,
 			seen: map[string]struct{}{}}
 	}}
 }
 
+// concatOrder compiles a part of the order of a GROUP_CONCAT. A number is that of an argument.
+func (s *Scope) concatOrder(x parse.Expr, args []*Expr) *Expr {
+	l, ok := x.(*parse.Literal)
+	if !ok || l.Kind != parse.Integer {
+		return s.compile(x)
+	}
+	n, err := strconv.Atoi(l.Text)
+	if err != nil || n < 1 || n > len(args) {
+		refuse(l.Position, "GROUP_CONCAT has no argument "+l.Text,
+			fmt.Sprintf("Write a number from 1 to %d, or a column", len(args)))
+	}
+	return args[n-1]
+}
+
 type concatState struct {
+	t            value.Type
 	args, orders []*Expr
 	desc         []bool
 	separator    string
 	distinct     bool
 	seen         map[string]struct{}
 	parts        []concatPart
-	size         int
+	length       int // of the text
+	held         int // bytes
 }
 
 type concatPart struct{ key, text []byte }
@@ -284,7 +305,11 @@ func (c *concatState) Add(row [][]byte) error {
 		}
 		p.key = AppendOrder(p.key, v, c.desc[i])
 	}
-	if c.size += len(p.text) + len(p.key) + len(c.separator) + 64; c.size > maxConcat {
+	if len(c.parts) > 0 {
+		c.length += len(c.separator)
+	}
+	c.held += len(p.text) + len(p.key) + 2*len(key) + 128
+	if c.length += len(p.text); c.length > maxConcat {
 		return fmt.Errorf("a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns",
 			maxConcat)
 	}
@@ -301,10 +326,10 @@ func (c *concatState) Value() (value.Value, error) {
 	for i, p := range c.parts {
 		texts[i] = p.text
 	}
-	return value.OfText(bytes.Join(texts, []byte(c.separator))), nil
+	return value.Value{Kind: c.t.Kind, Bytes: bytes.Join(texts, []byte(c.separator))}, nil
 }
 
-func (c *concatState) Size() int { return 128 + 2*c.size }
+func (c *concatState) Size() int { return 128 + c.held + c.length }
 
 // AppendOrder appends a key by which values are sorted.
 func AppendOrder(dst []byte, v value.Value, desc bool) []byte {

@@ -12,14 +12,14 @@ func cast(at parse.Position, x *Expr, to parse.CastType) *Expr {
 	args := []*Expr{x}
 	switch to.Name {
 	case "CHAR", "BINARY":
-		t := typeOfText(x)
-		if to.Name == "BINARY" {
+		t, by := typeOfText(x), octets(to.Name == "BINARY")
+		if t.Kind = value.Text; by {
 			t = value.Type{Kind: value.Binary}
 		}
 		return strict(t, args, func(args []value.Value) (value.Value, error) {
 			b := textOf(args[0], x)
 			if to.Length >= 0 {
-				b = left(b, int64(to.Length), to.Name == "BINARY")
+				b = by.left(b, int64(to.Length))
 			}
 			return value.Value{Kind: t.Kind, Bytes: b}, nil
 		})

@@ -77,13 +77,15 @@ func CompileKey(e parse.Expr, s *Scope) (compiled *Expr, err error) {
 	return compiled, nil
 }
 
-// typeOfText returns the type of a text that is made of the values of several expressions.
+// typeOfText returns the type of a text that is made of the values of several expressions: binary if one is.
 func typeOfText(all ...*Expr) value.Type {
 	types := make([]value.Type, len(all))
-	for i, e := range all {
-		types[i] = e.Type
-	}
 	t := text
+	for i, e := range all {
+		if types[i] = e.Type; e.Type.Kind == value.Binary {
+			t.Kind = value.Binary
+		}
+	}
 	t.Collation, t.Explicit = value.Derive(types...)
 	return t
 }

@@ -87,7 +87,7 @@ func (c comparer) compare(a, b value.Value) (order int, known bool) {
 // comparison computes =, <=>, <>, <, <=, > and >=. As in MariaDB, doubles with a fixed number of decimals are equal if
 // those are: a FLOAT(8,2) of 0.14 is 0.14.
 func comparison(op string, l, r *Expr) *Expr {
-	c := newComparer(l, r)
+	c := newComparer(l, r).exact()
 	if a, b := fixedScale(l.Type), fixedScale(r.Type); c.kind == value.Double && a >= 0 && b >= 0 {
 		c.precision = 5 / math.Pow10(max(a, b)+1)
 	}
@@ -153,8 +153,9 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 
 // between computes X [NOT] BETWEEN low AND high. Both bounds are compared as one kind.
 func between(x, low, high *Expr, negative bool) *Expr {
+	low, high = wholeBounds(x, low, high)
 	l, h := newComparer(x, low), newComparer(x, high)
-	l.kind = value.Common(l.kind, h.kind)
+	l.kind = value.Common(l.kind, high.Type.Kind)
 	h.kind = l.kind
 	both := logic("AND", l.holds(">="), h.holds("<="))
 	if negative {

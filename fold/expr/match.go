@@ -12,13 +12,13 @@ import (
 
 // like computes X [NOT] LIKE pattern.
 func like(x, pattern, escape *Expr, not bool) *Expr {
-	c := collationOf(x, pattern)
+	c, unit := collationOf(x, pattern), octetsOf(x, pattern)
 	return strict(boolean, []*Expr{x, pattern, escape}, func(args []value.Value) (value.Value, error) {
 		by := byte(0)
 		if e := args[2].Bytes; len(e) > 0 {
 			by = e[0]
 		}
-		return value.OfBool(likes(c, textOf(args[0], x), textOf(args[1], pattern), by) != not), nil
+		return value.OfBool(likes(c, unit, textOf(args[0], x), textOf(args[1], pattern), by) != not), nil
 	})
 }
 
@@ -35,7 +35,7 @@ func (s *Scope) escapeOf(e *parse.Like) *Expr {
 }
 
 // likes tells whether a text matches a pattern, in which % stands for any characters and _ for one.
-func likes(c *collation.Collation, text, pattern []byte, escape byte) bool {
+func likes(c *collation.Collation, by octets, text, pattern []byte, escape byte) bool {
 	star, back := -1, 0 // of the last %, and where its text ends
 	t, p := 0, 0
 	for t < len(text) {
@@ -45,7 +45,7 @@ func likes(c *collation.Collation, text, pattern []byte, escape byte) bool {
 			p++
 			continue
 		case p < len(pattern) && pattern[p] == '_' && escape != '_':
-			t += runeLength(text[t:])
+			t += by.first(text[t:])
 			p++
 			continue
 		case p < len(pattern):
@@ -53,8 +53,8 @@ func likes(c *collation.Collation, text, pattern []byte, escape byte) bool {
 			if pattern[p] == escape && escape != 0 && p+1 < len(pattern) {
 				at++
 			}
-			wanted, width := utf8.DecodeRune(pattern[at:])
-			if char, size := utf8.DecodeRune(text[t:]); c.EqualRunes(char, wanted) {
+			wanted, width := by.rune(pattern[at:])
+			if char, size := by.rune(text[t:]); c.EqualRunes(char, wanted) {
 				t, p = t+size, at+width
 				continue
 			}
@@ -62,7 +62,7 @@ func likes(c *collation.Collation, text, pattern []byte, escape byte) bool {
 		if star < 0 {
 			return false
 		}
-		back += runeLength(text[back:])
+		back += by.first(text[back:])
 		t, p = back, star+1
 	}
 	for p < len(pattern) && pattern[p] == '%' {
@@ -82,7 +82,10 @@ func runeLength(text []byte) int {
 
 // matches computes X [NOT] REGEXP pattern.
 func matches(x, pattern *Expr, not bool) *Expr {
-	flags := ""
+	flags, shown := "", func(b []byte) []byte { return b }
+	if octetsOf(x, pattern) {
+		shown = asCharacters
+	}
 	if !collationOf(x, pattern).ComparesBytes() {
 		flags = "(?i)"
 	}
@@ -92,7 +95,7 @@ func matches(x, pattern *Expr, not bool) *Expr {
 		if compiled != nil && last == string(p) {
 			return nil
 		}
-		re, err := regexp.Compile(flags + string(p))
+		re, err := regexp.Compile(flags + string(shown(p)))
 		if err != nil {
 			return fmt.Errorf("the regular expression %q: %w", p, err)
 		}
@@ -108,6 +111,15 @@ func matches(x, pattern *Expr, not bool) *Expr {
 		if err := prepare(textOf(args[1], pattern)); err != nil {
 			return value.Value{}, err
 		}
-		return value.OfBool(compiled.Match(textOf(args[0], x)) != not), nil
+		return value.OfBool(compiled.Match(shown(textOf(args[0], x))) != not), nil
 	})
+}
+
+// asCharacters returns a character for every byte.
+func asCharacters(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for _, c := range b {
+		out = utf8.AppendRune(out, rune(c))
+	}
+	return out
 }

@@ -2,38 +2,34 @@ package expr
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/fold/value"
-	"github.com/fanfold/fanfold/report"
 )
 
-// textFunctions are the functions of texts. Positions and lengths are those of characters, but of LENGTH.
+// textFunctions are the functions of texts. Positions and lengths are those of characters, but of bytes in LENGTH and
+// of binary values.
 var textFunctions = map[string]function{
-	"CONCAT":    {1, -1, concat},
-	"CONCAT_WS": {2, -1, concatWith},
-	"SUBSTRING": {2, 3, substring},
-	"SUBSTR":    {2, 3, substring},
-	"MID":       {3, 3, substring},
-	"LEFT": {2, 2, func(c *call) *Expr {
-		return cut(c,
-			func(b []byte, n int64) []byte { return left(b, n, false) })
-	}},
-	"RIGHT":            {2, 2, func(c *call) *Expr { return cut(c, right) }},
+	"CONCAT":           {1, -1, concat},
+	"CONCAT_WS":        {2, -1, concatWith},
+	"SUBSTRING":        {2, 3, substring},
+	"SUBSTR":           {2, 3, substring},
+	"MID":              {3, 3, substring},
+	"LEFT":             {2, 2, func(c *call) *Expr { return cut(c, octets.left) }},
+	"RIGHT":            {2, 2, func(c *call) *Expr { return cut(c, octets.right) }},
 	"TRIM":             {1, 2, func(c *call) *Expr { return trim(c, true, true) }},
 	"LTRIM":            {1, 2, func(c *call) *Expr { return trim(c, true, false) }},
 	"RTRIM":            {1, 2, func(c *call) *Expr { return trim(c, false, true) }},
-	"UPPER":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToUpper) }},
-	"UCASE":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToUpper) }},
-	"LOWER":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToLower) }},
-	"LCASE":            {1, 1, func(c *call) *Expr { return textToText(c, bytes.ToLower) }},
-	"REVERSE":          {1, 1, func(c *call) *Expr { return textToText(c, reverse) }},
+	"UPPER":            {1, 1, func(c *call) *Expr { return recased(c, bytes.ToUpper) }},
+	"UCASE":            {1, 1, func(c *call) *Expr { return recased(c, bytes.ToUpper) }},
+	"LOWER":            {1, 1, func(c *call) *Expr { return recased(c, bytes.ToLower) }},
+	"LCASE":            {1, 1, func(c *call) *Expr { return recased(c, bytes.ToLower) }},
+	"REVERSE":          {1, 1, reversed},
 	"LENGTH":           {1, 1, func(c *call) *Expr { return textToInt(c, func(b []byte) int { return len(b) }) }},
 	"OCTET_LENGTH":     {1, 1, func(c *call) *Expr { return textToInt(c, func(b []byte) int { return len(b) }) }},
-	"CHAR_LENGTH":      {1, 1, func(c *call) *Expr { return textToInt(c, characters) }},
-	"CHARACTER_LENGTH": {1, 1, func(c *call) *Expr { return textToInt(c, characters) }},
+	"CHAR_LENGTH":      {1, 1, func(c *call) *Expr { return textToInt(c, octetsOf(c.args[0]).count) }},
+	"CHARACTER_LENGTH": {1, 1, func(c *call) *Expr { return textToInt(c, octetsOf(c.args[0]).count) }},
 	"REPLACE":          {3, 3, replace},
 	"REPEAT":           {2, 2, repeat},
 	"LPAD":             {3, 3, func(c *call) *Expr { return pad(c, true) }},
@@ -50,17 +46,41 @@ const maxText = 16 << 20
 // texts is strict with the texts of all arguments.
 func texts(t value.Type, args []*Expr, f func(texts [][]byte) (value.Value, error)) *Expr {
 	all := make([][]byte, len(args))
-	return strict(t, args, func(values []value.Value) (value.Value, error) {
+	return strict(t, args, ofKind(t, func(values []value.Value) (value.Value, error) {
 		for i, v := range values {
 			all[i] = textOf(v, args[i])
 		}
 		return f(all)
-	})
+	}))
 }
 
-func textToText(c *call, f func([]byte) []byte) *Expr {
+// ofKind makes the texts of a function binary if its type is.
+func ofKind(t value.Type, f func(args []value.Value) (value.Value, error)) func([]value.Value) (value.Value, error) {
+	if t.Kind != value.Binary {
+		return f
+	}
+	return func(args []value.Value) (value.Value, error) {
+		v, err := f(args)
+		if v.Kind == value.Text {
+			v.Kind = value.Binary
+		}
+		return v, err
+	}
+}
+
+// recased is UPPER or LOWER, which leave bytes as they are.
+func recased(c *call, f func([]byte) []byte) *Expr {
+	t := typeOfText(c.args...)
+	if t.Kind == value.Binary {
+		f = func(b []byte) []byte { return b }
+	}
+	return texts(t, c.args, func(all [][]byte) (value.Value, error) { return value.OfText(f(all[0])), nil })
+}
+
+func reversed(c *call) *Expr {
+	by := octetsOf(c.args[0])
 	return texts(typeOfText(c.args...), c.args,
-		func(all [][]byte) (value.Value, error) { return value.OfText(f(all[0])), nil })
+		func(all [][]byte) (value.Value, error) { return value.OfText(by.reverse(all[0])), nil })
 }
 
 func textToInt(c *call, f func([]byte) int) *Expr {
@@ -69,8 +89,7 @@ func textToInt(c *call, f func([]byte) int) *Expr {
 
 func concat(c *call) *Expr {
 	return texts(typeOfText(c.args...), c.args, func(all [][]byte) (value.Value, error) {
-		return value.OfText(bytes.Join(all, nil)),
-			nil
+		return joined(all, nil)
 	})
 }
 
@@ -90,7 +109,8 @@ func joined(parts [][]byte, separator []byte) (value.Value, error) {
 
 // concatWith skips NULLs after the separator.
 func concatWith(c *call) *Expr {
-	return apply(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
+	t := typeOfText(c.args...)
+	return apply(t, c.args, ofKind(t, func(args []value.Value) (value.Value, error) {
 		if args[0].IsNull() {
 			return value.Value{}, nil
 		}
@@ -101,11 +121,36 @@ func concatWith(c *call) *Expr {
 			}
 		}
 		return joined(parts, textOf(args[0], c.args[0]))
-	})
+	}))
 }
 
-// characters counts characters.
-func characters(b []byte) int {
+// octets says that a text is counted by bytes, not by characters.
+type octets bool
+
+// octetsOf returns how the texts that are made of several expressions are counted.
+func octetsOf(all ...*Expr) octets { return typeOfText(all...).Kind == value.Binary }
+
+// first returns the length of the first character in bytes.
+func (by octets) first(b []byte) int {
+	if by {
+		return 1
+	}
+	return runeLength(b)
+}
+
+// rune returns the first character and its length in bytes.
+func (by octets) rune(b []byte) (char rune, size int) {
+	if by {
+		return rune(b[0]), 1
+	}
+	return utf8.DecodeRune(b)
+}
+
+// count counts characters.
+func (by octets) count(b []byte) int {
+	if by {
+		return len(b)
+	}
 	n := 0
 	for _, c := range b {
 		if c&0xC0 != 0x80 {
@@ -116,9 +161,12 @@ func characters(b []byte) int {
 }
 
 // offset returns the offset of a character, from 0, or the length of the text.
-func offset(b []byte, n int64) int {
-	if n >= int64(len(b)) {
+func (by octets) offset(b []byte, n int64) int {
+	if n = max(0, n); n >= int64(len(b)) {
 		return len(b)
+	}
+	if by {
+		return int(n)
 	}
 	at := 0
 	for ; n > 0 && at < len(b); n-- {
@@ -127,24 +175,20 @@ func offset(b []byte, n int64) int {
 	return at
 }
 
-// left returns the first characters or bytes.
-func left(b []byte, n int64, octets bool) []byte {
-	if octets {
-		return b[:max(0, min(n, int64(len(b))))]
-	}
-	return b[:offset(b, max(0, n))]
-}
+// left returns the first characters.
+func (by octets) left(b []byte, n int64) []byte { return b[:by.offset(b, n)] }
 
 // right returns the last characters.
-func right(b []byte, n int64) []byte {
-	return b[offset(b, max(0, int64(characters(b))-max(0, n))):]
+func (by octets) right(b []byte, n int64) []byte {
+	return b[by.offset(b, int64(by.count(b))-max(0, n)):]
 }
 
 // cut computes LEFT and RIGHT.
-func cut(c *call, f func(b []byte, n int64) []byte) *Expr {
-	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
-		return value.OfText(f(textOf(args[0], c.args[0]), count(args[1]))), nil
-	})
+func cut(c *call, f func(by octets, b []byte, n int64) []byte) *Expr {
+	t, by := typeOfText(c.args[0]), octetsOf(c.args[0])
+	return strict(t, c.args, ofKind(t, func(args []value.Value) (value.Value, error) {
+		return value.OfText(f(by, textOf(args[0], c.args[0]), count(args[1]))), nil
+	}))
 }
 
 // count returns a number of characters; an unsigned number beyond the int64s is the maximum.
@@ -158,22 +202,23 @@ func count(v value.Value) int64 {
 
 // substring has positions from 1; a negative one counts from the end.
 func substring(c *call) *Expr {
-	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
+	t, by := typeOfText(c.args[0]), octetsOf(c.args[0])
+	return strict(t, c.args, ofKind(t, func(args []value.Value) (value.Value, error) {
 		b, from := textOf(args[0], c.args[0]), count(args[1])
 		length := int64(1<<62 - 1)
 		if len(args) == 3 {
 			length = count(args[2])
 		}
-		n := int64(characters(b))
+		n := int64(by.count(b))
 		if from < 0 {
 			from += n + 1
 		}
 		if from <= 0 || from > n || length <= 0 {
 			return value.OfText(nil), nil
 		}
-		b = b[offset(b, from-1):]
-		return value.OfText(left(b, length, false)), nil
-	})
+		b = b[by.offset(b, from-1):]
+		return value.OfText(by.left(b, length)), nil
+	}))
 }
 
 // trim removes spaces, or another text, from the ends.
@@ -193,10 +238,10 @@ func trim(c *call, start, end bool) *Expr {
 	})
 }
 
-func reverse(b []byte) []byte {
+func (by octets) reverse(b []byte) []byte {
 	out := make([]byte, len(b))
 	for at := 0; at < len(b); {
-		n := runeLength(b[at:])
+		n := by.first(b[at:])
 		copy(out[len(b)-at-n:], b[at:at+n])
 		at += n
 	}
@@ -215,9 +260,10 @@ func replace(c *call) *Expr {
 	})
 }
 
-// repeat and pad are NULL if the text is too large.
+// repeat and pad are NULL if the text is too large. pad is NULL, too, if there is nothing to add.
 func repeat(c *call) *Expr {
-	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
+	t := typeOfText(c.args[0])
+	return strict(t, c.args, ofKind(t, func(args []value.Value) (value.Value, error) {
 		b, n := textOf(args[0], c.args[0]), count(args[1])
 		if n <= 0 || len(b) == 0 {
 			return value.OfText(nil), nil
@@ -226,45 +272,46 @@ func repeat(c *call) *Expr {
 			return value.Value{}, nil
 		}
 		return value.OfText(bytes.Repeat(b, int(n))), nil
-	})
+	}))
 }
 
 func pad(c *call, atLeft bool) *Expr {
-	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
+	t, by := typeOfText(c.args[0], c.args[2]), octetsOf(c.args[0], c.args[2])
+	return strict(t, c.args, ofKind(t, func(args []value.Value) (value.Value, error) {
 		b, n, with := textOf(args[0], c.args[0]), count(args[1]), textOf(args[2], c.args[2])
-		missing := n - int64(characters(b))
+		missing := n - int64(by.count(b))
 		switch {
 		case n < 0 || n > maxText:
 			return value.Value{}, nil
 		case missing <= 0:
-			return value.OfText(left(b, n, false)), nil
+			return value.OfText(by.left(b, n)), nil
 		case len(with) == 0:
-			return value.OfText(nil), nil
+			return value.Value{}, nil
 		}
-		fill := left(bytes.Repeat(with, int(missing)/max(1, characters(with))+1), missing, false)
+		fill := by.left(bytes.Repeat(with, int(missing)/max(1, by.count(with))+1), missing)
 		if atLeft {
 			return value.OfText(append(fill, b...)), nil
 		}
 		return value.OfText(append(b[:len(b):len(b)], fill...)), nil
-	})
+	}))
 }
 
 // locate returns the position of a text in another, from 1; 0: it is not there. A third argument is the position from
 // which it is searched.
 func locate(args ...*Expr) *Expr {
-	c := collationOf(args[:2]...)
+	c, by := collationOf(args[:2]...), octetsOf(args[:2]...)
 	return strict(integer, args, func(values []value.Value) (value.Value, error) {
 		what, text, n := textOf(values[0], args[0]), textOf(values[1], args[1]), int64(1)
 		if len(args) == 3 {
-			if n = count(values[2]); n < 1 || n > int64(characters(text)) {
+			if n = count(values[2]); n < 1 || n > int64(by.count(text)) {
 				return value.OfInt(0), nil
 			}
 		}
-		for at := offset(text, n-1); at+len(what) <= len(text); n++ {
+		for at := by.offset(text, n-1); at+len(what) <= len(text); n++ {
 			if c.Equal(text[at:at+len(what)], what) { // as many bytes, as in MariaDB
 				return value.OfInt(n), nil
 			}
-			if at += runeLength(text[at:]); at == len(text) {
+			if at += by.first(text[at:]); at == len(text) {
 				break
 			}
 		}
@@ -274,7 +321,8 @@ func locate(args ...*Expr) *Expr {
 
 // substringIndex returns the text before the n-th separator, or, if n is negative, what follows the n-th from the end.
 func substringIndex(c *call) *Expr {
-	return strict(typeOfText(c.args...), c.args, func(args []value.Value) (value.Value, error) {
+	t := typeOfText(c.args[:2]...)
+	return strict(t, c.args, ofKind(t, func(args []value.Value) (value.Value, error) {
 		b, separator, n := textOf(args[0], c.args[0]), textOf(args[1], c.args[1]), count(args[2])
 		if len(separator) == 0 || n == 0 {
 			return value.OfText(nil), nil
@@ -295,59 +343,5 @@ func substringIndex(c *call) *Expr {
 			return value.OfText(b[at+len(separator):]), nil
 		}
 		return value.OfText(b[:at]), nil
-	})
-}
-
-// jsonValue returns the scalar at a path of a document, as a text; NULL if there is none.
-func jsonValue(c *call) *Expr {
-	v, ok := constantOf(c.args[1])
-	if !ok || v.IsNull() {
-		refuse(c.Args[1].Pos(), "not a constant path", "Write the path as a text, such as '$.user.id'")
-	}
-	path, wrong := report.ParseJSONPath(string(textOf(v, c.args[1])))
-	if wrong != nil {
-		refuse(c.Args[1].Pos(), "the path is "+wrong.Message, wrong.Remedy)
-	}
-	return texts(typeOfText(c.args[:1]...), c.args[:1], func(all [][]byte) (value.Value, error) {
-		var document any
-		decoder := json.NewDecoder(bytes.NewReader(knownEscapes(all[0])))
-		decoder.UseNumber()
-		if decoder.Decode(&document) != nil {
-			return value.Value{}, nil
-		}
-		found, ok := path.Find(document)
-		if !ok {
-			return value.Value{}, nil
-		}
-		switch found := found.(type) {
-		case string:
-			return value.OfText([]byte(found)), nil
-		case json.Number:
-			return value.OfText([]byte(found.String())), nil
-		case bool:
-			return value.OfText([]byte(strings.ToLower(map[bool]string{true: "1", false: "0"}[found]))), nil
-		}
-		return value.Value{}, nil
-	})
-}
-
-// knownEscapes removes backslashes that mean nothing in JSON: as in MariaDB, "\s" is "s".
-func knownEscapes(document []byte) []byte {
-	var out []byte
-	inText, from := false, 0
-	for i := 0; i < len(document); i++ {
-		switch {
-		case document[i] == '"':
-			inText = !inText
-		case inText && document[i] == '\\' && i+1 < len(document):
-			if bytes.IndexByte([]byte(`"\/bfnrtu`), document[i+1]) < 0 {
-				out, from = append(out, document[from:i]...), i+1
-			}
-			i++
-		}
-	}
-	if from == 0 {
-		return document
-	}
-	return append(out, document[from:]...)
+	}))
 }

@@ -394,6 +394,9 @@ func (p calls) plainCall(c *Call) Expr {
 		p.expect("BY")
 		c.OrderBy = statements{p.parser}.orders()
 	}
+	if p.is("LIMIT") {
+		p.refuse(c.Name+" has no LIMIT", "Select the rows in a subquery in FROM, with ORDER BY and LIMIT")
+	}
 	if p.accept("SEPARATOR") != "" {
 		if p.kind != text {
 			p.refuse("expected a text, not "+p.shown(), "Write SEPARATOR ', '")

@@ -24,8 +24,8 @@ func Common(a, b Kind) Kind {
 		return dated(a)
 	case b.IsTemporal() && a.IsText():
 		return dated(b)
-	case a == Integer && b == Decimal, a == Decimal && b == Integer:
-		return Decimal
+	case a == Integer && (b == Decimal || b.IsText()), b == Integer && (a == Decimal || a.IsText()):
+		return Decimal // a double would not tell large integers apart
 	case a.IsTemporal():
 		return dated(a)
 	case b.IsTemporal():

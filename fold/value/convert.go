@@ -273,14 +273,3 @@ func temporalOf(v Value, kind Kind) (Value, reading) {
 
 // Exists tells whether a date has a day that its month has; zeros have.
 func (v Value) Exists() bool { return v.Kind == Time || v.Clock().hasDay() }
-
-// integerOf returns an exact integer, or an error if it needs more than 64 bits.
-func integerOf(n *big.Int, unsigned bool) (Value, error) {
-	switch {
-	case unsigned && n.IsUint64():
-		return OfUint(n.Uint64()), nil
-	case !unsigned && n.IsInt64():
-		return OfInt(n.Int64()), nil
-	}
-	return Value{}, ErrRange
-}

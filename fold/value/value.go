@@ -63,7 +63,8 @@ var kinds = map[report.Kind]Kind{
 func TypeOf(c dataset.Column) Type {
 	t := Type{Kind: kinds[c.Kind], Bits: c.Bits, Zerofill: c.Zerofill, Zone: c.Zone, Unsigned: c.Unsigned,
 		Scale: c.Scale, Collation: collation.Named(c.Collation)}
-	unknown := t.Kind == Decimal && c.Digits == 0 || t.Kind == Double && !c.Fixed || t.Kind.IsTemporal() && c.Scale == 0
+	unknown := t.Kind == Decimal && c.Digits == 0 ||
+		!c.Fixed && (t.Kind == Double || t.Kind.IsTemporal() && c.Scale == 0)
 	if t.Kind == Datetime && t.Zone == "" {
 		t.Zone = utc
 	}

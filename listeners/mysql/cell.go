@@ -43,7 +43,7 @@ type cell struct {
 	decimals int  // of it
 }
 
-// decimalsOf returns the number of decimals of a float column, if it is fixed.
+// decimalsOf returns the number of decimals of a column of floats or times, if it is fixed.
 func decimalsOf(rows driver.Rows, column int) (decimals int, fixed bool) {
 	types, ok := rows.(driver.RowsColumnTypePrecisionScale)
 	if !ok {

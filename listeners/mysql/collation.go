@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +13,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -38,8 +39,8 @@ func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []s
 		wanted.WriteString("COLLATION(MAX(`" + strings.ReplaceAll(column, "`", "``") + "`))")
 	}
 	// Without rows, the aggregates still have one.
-	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+" FROM ("+strings.TrimRight(text, "; \t\r\n")+
-		"\n) AS fanfold WHERE 1 = 0")
+	text = derivable(strings.TrimRight(text, "; \t\r\n"))
+	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+" FROM ("+text+"\n) AS fanfold WHERE 1 = 0")
 	if err != nil {
 		return nil, explain(ctx, l, err)
 	}
@@ -72,8 +73,40 @@ func (s *Source) askCollations(ctx context.Context, query string) ([]string, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// collate gives the columns of texts their collations. A query that the server does not take as a derived table,
-// such as with SQL_NO_CACHE, or with 0 for a parameter, has none: its texts compare by their bytes.
+// underivable are the errors of a query that is right, but not as a derived table, or not with 0 for a parameter.
+var underivable = []uint16{
+	1060,             // two columns of one name
+	1064,             // no SELECT
+	1234,             // an option that only a whole query has
+	1253,             // COLLATE after a parameter
+	1292, 1525, 4078, // a parameter that is a text or a list
+}
+
+// isUnderivable tells whether every try to ask for the collations of a query has this error. Others, such as that of
+// a lock, could give the file of the next try other bytes.
+func isUnderivable(err error) bool {
+	server, answered := errors.AsType[*mysql.MySQLError](err)
+	if !answered {
+		return false
+	}
+	_, permanent := remedies[server.Number]
+	return permanent || slices.Contains(underivable, server.Number)
+}
+
+// modifiers are those of a SELECT that change no collation, and that a derived table must not have.
+var modifiers = regexp.MustCompile(`(?i)^(\s*SELECT(?:\s+(?:ALL|DISTINCT|DISTINCTROW|STRAIGHT_JOIN|SQL_SMALL_RESULT|` +
+	`SQL_BIG_RESULT))*)\s+(?:HIGH_PRIORITY|SQL_(?:NO_)?CACHE|SQL_CALC_FOUND_ROWS|SQL_BUFFER_RESULT)(\s)`)
+
+// derivable returns a query without the options that keep it from being a derived table.
+func derivable(query string) string {
+	for modifiers.MatchString(query) {
+		query = modifiers.ReplaceAllString(query, "$1$2")
+	}
+	return query
+}
+
+// collate gives the columns of texts their collations. A query that the server does not take as a derived table, or
+// with 0 for a parameter, has none: its texts compare by their bytes.
 func (s *Source) collate(ctx context.Context, l *report.Listener, columns []dataset.Column) error {
 	var names []string
 	for _, c := range columns {
@@ -85,7 +118,7 @@ func (s *Source) collate(ctx context.Context, l *report.Listener, columns []data
 		return nil
 	}
 	found, err := s.Collations(ctx, l, names)
-	if _, answered := errors.AsType[*mysql.MySQLError](err); answered && !mysqldb.Away(err) {
+	if isUnderivable(err) {
 		return nil
 	}
 	if err != nil {

@@ -58,7 +58,7 @@ func TestNoValues(t *testing.T) {
 	b.exec(t, "CREATE TABLE t (id INT, at DATETIME(6), v BLOB)", "INSERT INTO t SELECT seq, NOW(6), 'x' FROM seq_1_to_5000")
 	for _, where := range []string{"id IN (:s.v)", "id IN (:s.v) OR TRUE"} {
 		d := b.mustRead(t, from(task(t, "SELECT id, at, v FROM t WHERE "+where, "id at v"), "null", "null"))
-		want := []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "at", Kind: report.KindDatetime, Scale: 6}, {Name: "v", Kind: report.KindBinary}}
+		want := []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "at", Kind: report.KindDatetime, Fixed: true, Scale: 6}, {Name: "v", Kind: report.KindBinary}}
 		if diff := cmp.Diff(want, d.columns); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}

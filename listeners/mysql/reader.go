@@ -170,6 +170,8 @@ func columnsOf(rows driver.Rows, l *report.Listener) ([]dataset.Column, []cell, 
 			cells[i].decimals, cells[i].fixed = decimalsOf(rows, i)
 			columns[i].Fixed = cells[i].fixed
 			columns[i].Zerofill = zerosOf(rows, i)
+		case report.KindDatetime, report.KindTime:
+			_, columns[i].Fixed = decimalsOf(rows, i)
 		case report.KindInteger:
 			columns[i].Zerofill = zerosOf(rows, i)
 		}

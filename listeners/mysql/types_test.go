@@ -1,13 +1,16 @@
 package mysql
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
@@ -166,9 +169,14 @@ func TestCollations(t *testing.T) {
 	for query, want := range map[string]string{
 		"SELECT id, g, l, b FROM t;": " utf8mb4_general_ci latin1_swedish_ci ",
 		"SELECT id, g COLLATE utf8mb4_unicode_ci AS g, CONCAT(l, 'x') AS l, b FROM t WHERE id < :n GROUP BY 1, 2, 3, 4 -- end": " utf8mb4_unicode_ci latin1_swedish_ci ",
+		"SELECT HIGH_PRIORITY id, g, l, b FROM t":                                 " utf8mb4_general_ci latin1_swedish_ci ",
+		"select distinct\nSQL_NO_CACHE SQL_CALC_FOUND_ROWS id, g, l, b from t":    " utf8mb4_general_ci latin1_swedish_ci ",
+		"SELECT id, g, l, b FROM t UNION SELECT id, g, l, b FROM t WHERE id > :n": " utf8mb4_general_ci latin1_swedish_ci ",
+		"/* no option */ SELECT SQL_NO_CACHE id, g, l, b FROM t":                  "   ",
+		"SELECT id, g, l, b FROM t WHERE g < :s COLLATE utf8mb4_bin":              " utf8mb4_general_ci latin1_swedish_ci ",
 	} {
 		read := task(t, query, "id g l b")
-		read.Parameters = map[string]any{"n": int64(5)}
+		read.Parameters = map[string]any{"n": int64(5), "s": "x"}
 		var got []string
 		for _, c := range b.mustRead(t, read).columns {
 			got = append(got, c.Collation)
@@ -177,9 +185,26 @@ func TestCollations(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	for _, c := range b.mustRead(t, task(t, "SELECT HIGH_PRIORITY g, l FROM t", "g l")).columns {
-		if c.Collation != "" {
-			t.Errorf("%+v", c)
+}
+
+// TestCollationsFail: if the question for the collations fails, then so does the try: without collations, the file
+// would have other bytes than that of the next try.
+func TestCollationsFail(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for number, want := range map[uint16]bool{
+		1060: true, 1064: true, 1234: true, 1253: true, 1267: true, // the query's own
+		1205: false, 1213: false, 1317: false, 1969: false, 3024: false, 1040: false, 1038: false, 1021: false,
+	} {
+		if got := isUnderivable(fmt.Errorf("query: %w", &mysql.MySQLError{Number: number})); got != want {
+			t.Errorf("error %d: %v", number, got)
 		}
+	}
+	b.exec(t, "CREATE TABLE t (id INT, g VARCHAR(9) COLLATE utf8mb4_general_ci)", "INSERT INTO t VALUES (1, 'a')")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	columns := []dataset.Column{{Name: "g", Kind: report.KindText}}
+	if err := b.source.collate(ctx, task(t, "SELECT id, g FROM t", "id g").Listener, columns); err == nil {
+		t.Error("a question without an answer is no error")
 	}
 }
