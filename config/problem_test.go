@@ -297,7 +297,6 @@ var badFiles = []struct {
 	{"a join of no listener", []string{base[strings.Index(base, "      listeners:\n        - shop"):], "      listeners: []\n"}},
 	{"a type for the first", []string{"        - shop.orders\n", "        - {name: shop.orders, type: full}\n"}},
 	{"a listener without use", []string{"        - {name: shop.users, type: left}\n", ""}},
-	{"fold_case", []string{"key: id\n", "key: id\n      fold_case: 1\n"}},
 
 	{"a file without columns", []string{base[strings.Index(base, "      columns"):], "      columns: []\n"}},
 	{"columns that nothing gives", []string{"- total", "- totl\n        - shop.items.itm\n        - {label: x}"}},

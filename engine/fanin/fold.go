@@ -33,7 +33,7 @@ type file struct {
 	writer sink.Writer
 	format.Made
 	matches []fold.Match
-	columns []dataset.Column // of a report whose fold is a SELECT
+	columns []dataset.Column
 }
 
 func (f file) abort() {
@@ -66,16 +66,14 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 	if err != nil {
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
-	if r.Fold != "" {
-		made.columns = plan.Columns()[0]
-	}
+	made.columns = plan.Columns()
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
 		return file{}, ofSink(err)
 	}
 	budget := fold.Budget{
 		Bytes: m.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	}
-	begun := func(columns [][]dataset.Column) (*format.File, error) {
+	begun := func(columns []dataset.Column) (*format.File, error) {
 		return m.files.Begin(r, columns, sinkWriter{made.writer})
 	}
 	if made.Made, made.matches, err = Write(ctx, plan, budget, begun); err != nil {
@@ -87,20 +85,17 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 
 // Plan returns the plan of a report's fold. parameters are those of the job's state: see report.Canonical.
 func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*fold.Plan, error) {
-	if r.Fold == "" {
-		return fold.NewPlan(r, sets)
-	}
 	values, err := r.Decode(parameters)
 	if err != nil {
 		return nil, err
 	}
-	return fold.NewSelect(r, sets, values)
+	return fold.NewPlan(r, sets, values)
 }
 
 // Write writes the rows of a plan into the file that begin begins for its columns.
 func Write(
 	ctx context.Context, plan *fold.Plan, budget fold.Budget,
-	begin func(columns [][]dataset.Column) (*format.File, error),
+	begin func(columns []dataset.Column) (*format.File, error),
 ) (format.Made, []fold.Match, error) {
 	out, err := begin(plan.Columns())
 	if err != nil {

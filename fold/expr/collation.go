@@ -43,11 +43,35 @@ func collationOf(all ...*Expr) *collation.Collation {
 	return c
 }
 
-// Common returns the kind and the collation by which the values of two expressions are compared. The error is a
-// *parse.Error.
-func Common(l, r *Expr) (kind value.Kind, c *collation.Collation, err error) {
+// Comparison says how the values of two expressions are compared.
+type Comparison struct {
+	Kind      value.Kind
+	scale     int                  // decimals to which doubles are rounded, as MariaDB does for = and <; or Floating
+	Collation *collation.Collation // of texts
+}
+
+// Common returns how the values of two expressions are compared by =. The error is a *parse.Error.
+func Common(l, r *Expr) (c Comparison, err error) {
 	defer catch(&err)
-	return value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r), nil
+	return comparisonOf(l, r), nil
+}
+
+func comparisonOf(l, r *Expr) Comparison {
+	c := newComparer(l, r).Comparison
+	if x, y := fixedScale(l.Type), fixedScale(r.Type); c.Kind == value.Double && x >= 0 && y >= 0 {
+		c.scale = max(x, y)
+	}
+	return c
+}
+
+// Of returns a value as it is compared.
+func (c Comparison) Of(v value.Value) value.Value {
+	v = v.As(c.Kind)
+	if v.Kind == value.Double && c.scale >= 0 {
+		v.Float = roundFloat(v.Float, c.scale, true) + 0 // -0 becomes 0
+	}
+	v.Collation = c.Collation
+	return v
 }
 
 // CompileKey prepares an expression by whose values rows are grouped or sorted. The error is a *parse.Error.

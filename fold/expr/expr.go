@@ -34,7 +34,7 @@ type Expr struct {
 	Type value.Type
 	eval func(row [][]byte) (value.Value, error)
 
-	column   int // of the row, plus one; 0: it is computed
+	columns  []int // of the row: its cell is the first of theirs that is not NULL, unchanged; nil: it is computed
 	constant bool
 	at       parse.Position
 }
@@ -56,7 +56,16 @@ func (e *Expr) shown(v value.Value) value.Value {
 }
 
 // Column returns the number of the column whose cell the expression is, unchanged.
-func (e *Expr) Column() (int, bool) { return e.column - 1, e.column > 0 }
+func (e *Expr) Column() (int, bool) {
+	if len(e.columns) != 1 {
+		return 0, false
+	}
+	return e.columns[0], true
+}
+
+// Columns returns the numbers of columns: the cell of the expression is the first of theirs that is not NULL,
+// unchanged. Nil: it is computed.
+func (e *Expr) Columns() []int { return e.columns }
 
 // refuse ends the compilation with a mistake; Compile recovers.
 func refuse(at parse.Position, message, remedy string) {
@@ -97,8 +106,7 @@ func constantOf(e *Expr) (value.Value, bool) {
 // cell returns the expression of a column of the rows.
 func (s *Scope) cell(i int) *Expr {
 	t := s.Columns[i].Type
-	return &Expr{Type: t, column: i + 1, eval: func(row [][]byte) (value.Value,
-		error) {
+	return &Expr{Type: t, columns: []int{i}, eval: func(row [][]byte) (value.Value, error) {
 		return value.Decode(row[i], t)
 	}}
 }
@@ -224,7 +232,10 @@ func (s *Scope) Find(c *parse.Column) (i int, err error) {
 }
 
 func (s *Scope) find(c *parse.Column) int {
-	found := -1
+	found, is := -1, isCalled
+	if slices.ContainsFunc(s.Columns, func(other Column) bool { return other.Table == c.Table }) {
+		is = func(table, name string) bool { return table == name } // it wins over the last part of another name
+	}
 	var names, tables []string
 	for i, other := range s.Columns {
 		if other.Name == "" {
@@ -232,7 +243,7 @@ func (s *Scope) find(c *parse.Column) int {
 		}
 		names, tables = append(names, other.Name), append(tables, other.Table)
 		if !strings.EqualFold(other.Name, c.Name) || c.Table == "" && other.Hidden ||
-			c.Table != "" && !isCalled(other.Table, c.Table) {
+			c.Table != "" && !is(other.Table, c.Table) {
 			continue
 		}
 		if found >= 0 {

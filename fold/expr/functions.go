@@ -216,7 +216,7 @@ func ifThen(c *call) *Expr {
 }
 
 func coalesce(c *call) *Expr {
-	return choose(c.args, func(row [][]byte) (int, error) {
+	e := choose(c.args, func(row [][]byte) (int, error) {
 		for i, a := range c.args {
 			if v, err := a.eval(row); err != nil || !v.IsNull() {
 				return i, err
@@ -224,6 +224,23 @@ func coalesce(c *call) *Expr {
 		}
 		return -1, nil
 	})
+	for _, a := range c.args {
+		if a.columns == nil || !sameCells(a.Type, e.Type) {
+			e.columns = nil
+			break
+		}
+		e.columns = append(e.columns, a.columns...)
+	}
+	return e
+}
+
+// sameCells tells whether a value has the same cell in both types.
+func sameCells(a, b value.Type) bool {
+	switch a.Kind {
+	case value.Decimal, value.Double, value.Datetime, value.Time:
+		return a.Kind == b.Kind && a.Scale == b.Scale && a.Bits == b.Bits && a.Zone == b.Zone
+	}
+	return a.Kind == b.Kind && a.Kind != value.Null
 }
 
 func nullIf(c *call) *Expr {

@@ -71,27 +71,25 @@ func is(x *Expr, what parse.LiteralKind, not bool) *Expr {
 
 // comparer compares the values of two expressions.
 type comparer struct {
-	l, r      *Expr
-	kind      value.Kind
-	collation *collation.Collation
+	l, r *Expr
+	Comparison
 }
 
 func newComparer(l, r *Expr) comparer {
-	return comparer{l, r, value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r)}
+	return comparer{l, r, Comparison{value.Common(l.Type.Kind, r.Type.Kind), value.Floating, collationOf(l, r)}}
 }
 
 // compare returns the order of two values; known is false if one is NULL.
 func (c comparer) compare(a, b value.Value) (order int, known bool) {
-	if a, b = c.l.shown(a).As(c.kind), c.r.shown(b).As(c.kind); a.IsNull() || b.IsNull() {
+	if a, b = c.Of(c.l.shown(a)), c.Of(c.r.shown(b)); a.IsNull() || b.IsNull() {
 		return 0, false
 	}
-	a.Collation = c.collation
 	return value.Compare(a, b), true
 }
 
 // comparison computes =, <=>, <>, <, <=, > and >=.
 func comparison(op string, l, r *Expr) *Expr {
-	return newComparer(l, r).holds(op)
+	return comparer{l, r, comparisonOf(l, r)}.holds(op)
 }
 
 // holds computes a comparison.
@@ -149,8 +147,8 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 // between computes X [NOT] BETWEEN low AND high. Both bounds are compared as one kind.
 func between(x, low, high *Expr, negative bool) *Expr {
 	l, h := newComparer(x, low), newComparer(x, high)
-	l.kind = value.Common(l.kind, h.kind)
-	h.kind = l.kind
+	l.Kind = value.Common(l.Kind, h.Kind)
+	h.Kind = l.Kind
 	both := logic("AND", l.holds(">="), h.holds("<="))
 	if negative {
 		return not(both)

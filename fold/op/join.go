@@ -54,12 +54,8 @@ type Terms interface {
 	Keep(n int, row Row) (bool, error)
 	// Matches tells whether a row fulfils the conditions of table n besides the key.
 	Matches(n int, row Row) (bool, error)
-	// Begin says that Add may keep rows until turn returns, which waits for those before them. Nil: it may not.
-	Begin(turn func() error)
-	// Add takes a joined row.
-	Add(origin int, row Row) error
-	// Flush passes on what Add has kept, and returns the first error: err belongs to a later row.
-	Flush(err error) error
+	// Lane takes the joined rows.
+	Lane
 }
 
 // side is a table of a join that runs. Rows of later tables are looked up in it.
@@ -532,7 +528,7 @@ func (w *worker) pair(n int) (matched bool, err error) {
 // emit passes the current row on, or stores it.
 func (w *worker) emit() error {
 	if w.stored == nil {
-		return w.terms.Add(w.origin, w.row)
+		return w.terms.Add(w.row)
 	}
 	r, err := endRecord(appendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
 	if err != nil {

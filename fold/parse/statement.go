@@ -313,15 +313,15 @@ func (p statements) item() Item {
 	case p.token.isName():
 		i.Name = p.identifier("an alias")
 	}
-	if utf8.RuneCountInString(i.Name) > maxName {
-		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", maxName),
+	if utf8.RuneCountInString(i.Name) > MaxName {
+		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", MaxName),
 			"Give it an alias: AS name")
 	}
 	return i
 }
 
-// maxName is the maximum length of the name of a column, in characters.
-const maxName = 64
+// MaxName is the maximum length of the name of a column, in characters.
+const MaxName = 64
 
 // starOf reads t.* or s.t.* if it is the next.
 func (p statements) starOf() (table string, ok bool) {

@@ -122,7 +122,6 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 					l.File, l.Line, d.title(source))))
 			if err == nil {
 				fs = append(fs, d.checkColumns(ctx, db, d.Config.Reports[name], l)...)
-				fs = append(fs, checkKeys(ctx, db, d.Config.Reports[name], l)...)
 			}
 		}
 	}
