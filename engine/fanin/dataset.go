@@ -27,10 +27,15 @@ type listenerData struct {
 
 var _ fold.Dataset = (*listenerData)(nil)
 
-// datasets returns the columns of a job that its report needs.
-func (m *maker) datasets(ctx context.Context, r *report.Report, from *scripts.Fold) (map[string]fold.Dataset, error) {
+// datasets returns the columns of a job that its report needs. of is the report of the definition, and r the one
+// without what the job left out.
+func (m *maker) datasets(ctx context.Context, of, r *report.Report, from *scripts.Fold) (map[string]fold.Dataset, error) {
+	needed, _ := m.needed.get(of, func() (map[string][]string, error) { return fold.Needed(of), nil })
+	if r != of {
+		needed = fold.Needed(r)
+	}
 	sets := map[string]fold.Dataset{}
-	for listener, names := range fold.Needed(r) {
+	for listener, names := range needed {
 		task := from.Tasks[listener]
 		if l, _, ok := r.Listener(listener); ok && task.Policy != "" {
 			sets[listener] = fold.Empty(l) // the job continues without it
@@ -53,32 +58,44 @@ func (m *maker) datasets(ctx context.Context, r *report.Report, from *scripts.Fo
 	return sets, nil
 }
 
-// columns caches columns by their JSON, which is the same for all jobs of a definition. It is safe
-// for concurrent use.
-type columns struct {
+// cache has what is the same for all jobs of a definition. It is safe for concurrent use.
+type cache[K comparable, V any] struct {
 	mu    sync.Mutex
-	known map[string][]dataset.Column
+	known map[K]V
 }
 
-// maxColumns is the maximum size of the cache.
-const maxColumns = 1000
+// maxCached is the maximum size of a cache.
+const maxCached = 1000
+
+// get returns what make returns for a key. Callers must not change it.
+func (c *cache[K, V]) get(key K, make func() (V, error)) (V, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found, ok := c.known[key]; ok {
+		return found, nil
+	}
+	made, err := make()
+	if err != nil {
+		return made, err
+	}
+	if c.known == nil || len(c.known) >= maxCached {
+		c.known = map[K]V{}
+	}
+	c.known[key] = made
+	return made, nil
+}
+
+// columns caches columns by their JSON.
+type columns struct {
+	cache[string, []dataset.Column]
+}
 
 // parse decodes columns. Callers must not change them.
 func (c *columns) parse(text []byte) ([]dataset.Column, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if found, ok := c.known[string(text)]; ok {
-		return found, nil
-	}
-	var parsed []dataset.Column
-	if err := json.Unmarshal(text, &parsed); err != nil {
-		return nil, err
-	}
-	if c.known == nil || len(c.known) >= maxColumns {
-		c.known = map[string][]dataset.Column{}
-	}
-	c.known[string(text)] = parsed
-	return parsed, nil
+	return c.get(string(text), func() (parsed []dataset.Column, err error) {
+		err = json.Unmarshal(text, &parsed)
+		return parsed, err
+	})
 }
 
 // Columns implements fold.Dataset.

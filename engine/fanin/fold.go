@@ -26,6 +26,7 @@ type maker struct {
 	*engine.Engine
 	files   *files.Files
 	columns columns
+	needed  cache[*report.Report, map[string][]string]
 }
 
 // file is a file that is written but not committed.
@@ -58,7 +59,7 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 			"the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
 	}
 	r := w.report.Without(slices.Collect(maps.Keys(w.Omitted())))
-	sets, err := m.datasets(ctx, r, w.Fold)
+	sets, err := m.datasets(ctx, w.report, r, w.Fold)
 	if err != nil {
 		return file{}, broken(err)
 	}

@@ -52,16 +52,19 @@ func (b behind) Flush(err error) error   { return b.lane.Flush(err) }
 type Filter struct {
 	Output
 	keep func() func(row Row) (bool, error)
-	here func(row Row) (bool, error)
+	here func(row Row) (bool, error) // nil before the first row
 }
 
 // NewFilter returns a Filter. keep returns the condition for one more goroutine.
 func NewFilter(to Output, keep func() func(row Row) (bool, error)) *Filter {
-	return &Filter{to, keep, keep()}
+	return &Filter{Output: to, keep: keep}
 }
 
 // Add implements Output.
 func (f *Filter) Add(row Row) error {
+	if f.here == nil {
+		f.here = f.keep()
+	}
 	keep, err := f.here(row)
 	if err != nil || !keep {
 		return err
@@ -78,17 +81,20 @@ func (f *Filter) Fork() Lane {
 type Project struct {
 	Output
 	cells func() func(into, row Row) error
-	here  func(into, row Row) error
+	here  func(into, row Row) error // nil before the first row
 	into  Row
 }
 
 // NewProject returns a Project whose rows have n cells. cells returns, for one more goroutine, what sets them.
 func NewProject(to Output, n int, cells func() func(into, row Row) error) *Project {
-	return &Project{to, cells, cells(), make(Row, n)}
+	return &Project{Output: to, cells: cells, into: make(Row, n)}
 }
 
 // Add implements Output.
 func (p *Project) Add(row Row) error {
+	if p.here == nil {
+		p.here = p.cells()
+	}
 	if err := p.here(p.into, row); err != nil {
 		return err
 	}

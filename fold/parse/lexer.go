@@ -92,7 +92,7 @@ func (l *lexer) pass(n int) {
 
 // Quoted returns a name as a query has it: in backquotes, unless it is a word that is not reserved.
 func Quoted(name string) string {
-	if name != "" && span(name, isWord) == len(name) && !isDigit(name[0]) && (token{kind: word, text: name}).isName() {
+	if name != "" && span(name, isWord) == len(name) && !isDigit(name[0]) && !isReserved(name) {
 		return name
 	}
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"

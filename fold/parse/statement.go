@@ -146,7 +146,7 @@ func (p *parser) unexpected(what string) {
 	switch {
 	case p.kind == end:
 		remedy = "The query ends too early: complete it"
-	case p.kind == word && p.is(reserved...):
+	case p.kind == word && isReserved(p.text):
 		remedy = fmt.Sprintf("If %s is a name, put it in backquotes", p.text)
 	}
 	if what != "" {
@@ -156,12 +156,34 @@ func (p *parser) unexpected(what string) {
 }
 
 // reserved are words that are no names without backquotes. FULL is one here, but not in MariaDB.
-var reserved = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT
+var reserved = setOf(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT
 	EXISTS FALSE FOR FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LEFT LIKE LIMIT LOCK MOD NATURAL
 	NOT NULL ON OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT THEN TRUE UNION USING WHEN WHERE WITH XOR`)
 
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// isReserved tells whether a word is reserved, in any case.
+func isReserved(word string) bool {
+	var upper [9]byte // the longest one is INTERSECT
+	if len(word) > len(upper) {
+		return false
+	}
+	for i := range len(word) {
+		if upper[i] = word[i]; word[i] >= 'a' && word[i] <= 'z' {
+			upper[i] -= 'a' - 'A'
+		}
+	}
+	return reserved[string(upper[:len(word)])]
+}
+
 // isName tells whether a token can be a name.
-func (t token) isName() bool { return t.kind == name || t.kind == word && !t.is(reserved...) }
+func (t token) isName() bool { return t.kind == name || t.kind == word && !isReserved(t.text) }
 
 // identifier reads a name.
 func (p *parser) identifier(what string) string {

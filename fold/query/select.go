@@ -402,14 +402,15 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		must(expr.Compile(b.Having, scope))
 		b.explain("filter groups")
 	}
-	items, n := make([]parse.Expr, len(b.items)), &node{}
+	items, first, n := make([]parse.Expr, len(b.items)), make([]*expr.Expr, len(b.items)), &node{}
+	n.columns = make([]expr.Column, len(b.items))
 	for i, item := range b.items {
 		compile := expr.Compile
 		if b.Distinct {
 			compile = expr.CompileKey
 		}
-		items[i] = item.X
-		n.columns = append(n.columns, expr.Column{Name: item.Name, Type: must(compile(item.X, scope)).Type})
+		items[i], first[i] = item.X, must(compile(item.X, scope))
+		n.columns[i] = expr.Column{Name: item.Name, Type: first[i].Type}
 	}
 	var keys []*expr.Expr
 	var desc []bool
@@ -427,7 +428,11 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
 		}
 		to = op.NewProject(to, len(items), func() func(into, row op.Row) error {
-			return cells(compiled(scope, items...))
+			all := first
+			if first = nil; all == nil {
+				all = compiled(scope, items...)
+			}
+			return cells(all)
 		})
 		if !b.Distinct {
 			to = sorted(m, to, keys, desc, limit)
