@@ -296,6 +296,7 @@ var badFiles = []struct {
 	{"joined listeners", []string{"        - shop.orders\n", "        - shop.order\n        - shop.users\n", "type: left", "type: outer"}},
 	{"a join of no listener", []string{base[strings.Index(base, "      listeners:\n        - shop"):], "      listeners: []\n"}},
 	{"a type for the first", []string{"        - shop.orders\n", "        - {name: shop.orders, type: full}\n"}},
+	{"columns that differ in case", []string{"SELECT id, name FROM users", "SELECT id, ID, name FROM users"}},
 	{"a listener without use", []string{"        - {name: shop.users, type: left}\n", ""}},
 
 	{"a file without columns", []string{base[strings.Index(base, "      columns"):], "      columns: []\n"}},

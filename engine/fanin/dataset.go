@@ -29,7 +29,9 @@ var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns the columns of a job that its report needs. of is the report of the definition, and r the one
 // without what the job left out.
-func (m *maker) datasets(ctx context.Context, of, r *report.Report, from *scripts.Fold) (map[string]fold.Dataset, error) {
+func (m *maker) datasets(
+	ctx context.Context, of, r *report.Report, from *scripts.Fold,
+) (map[string]fold.Dataset, error) {
 	needed, _ := m.needed.get(of, func() (map[string][]string, error) { return fold.Needed(of), nil })
 	if r != of {
 		needed = fold.Needed(r)

@@ -125,8 +125,12 @@ file: 3 rows, 32 bytes
 stage 1: a, b
   a: 10 rows in T
   b: 13 rows in T; 10 rows match none of the first listener, and 7 rows of that match none of these
+join: short for
+  SELECT a.id, b.x
+  FROM a
+  JOIN b ON b.id = a.id
 fold: read a
-fold: inner join b on id
+fold: inner join b on 1 keys
 file: 3 rows, 22 bytes
 `
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {
