@@ -86,6 +86,9 @@ func (m *maker) make(ctx context.Context, w *work, begin create) (made file, err
 
 // Plan returns the plan of a report's fold. parameters are those of the job's state: see report.Canonical.
 func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*fold.Plan, error) {
+	if r.Fold == "" {
+		return fold.NewPlan(r, sets, nil) // a join has no parameters
+	}
 	values, err := r.Decode(parameters)
 	if err != nil {
 		return nil, err
