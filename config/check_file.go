@@ -25,12 +25,12 @@ func (d *draft) checkFile() {
 	} else {
 		d.File.Columns = d.defaultColumns()
 	}
-	d.checkShort()
+	checkShort(d)
 	checkFormat(d)
 }
 
 // checkShort proves that the join is the short form of a SELECT.
-func (d *draft) checkShort() {
+func checkShort(d *draft) {
 	if !d.listeners.allKnown() {
 		return
 	}

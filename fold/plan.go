@@ -106,8 +106,8 @@ func inSelect(r *report.Report, err error) error {
 	case r.Fold != "":
 		return fmt.Errorf("line %d, column %d of the fold: %w", wrong.Line, wrong.Column, err)
 	case wrong.Line > 2 && wrong.Line-2 < len(r.Join.Listeners):
-		return fmt.Errorf("join of listener %q: %w, in the query of a listener", r.Join.Listeners[wrong.Line-2].Listener,
-			err)
+		l := r.Join.Listeners[wrong.Line-2]
+		return fmt.Errorf("join of listener %q: %w, in the query of a listener", l.Listener, err)
 	}
 	return fmt.Errorf("join: %w", err)
 }
