@@ -37,7 +37,8 @@ func (m *maker) writeManifest(ctx context.Context, w *work, committed sink.Commi
 				}
 				given.AsOf = task.DoneAt.Add(-task.Took)
 			}
-			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 {
+			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 &&
+				task.Policy == "" {
 				match := made.matches[at]
 				given.Unmatched, given.FirstUnmatched = new(task.Rows-match.Matched), new(match.Missing)
 			}

@@ -109,7 +109,7 @@ func TestExplainOfAJob(t *testing.T) {
   numbers: 3,000 rows in T
   broken: left out: E
 stage 2: held
-  held: 0 rows in T
+  held: 0 rows in T; 0 rows match none of the first listener, and 3,000 rows of that match none of these
 fold: read numbers as n
 fold: left join held as h on 1 keys
 fold: left join broken as b on 1 keys
