@@ -197,7 +197,7 @@ func foldTo(ctx context.Context, c foldCase, sets map[string]fold.Dataset, file 
 		name := column[strings.LastIndexAny(column, " .")+1:]
 		r.File.Columns = append(r.File.Columns, report.FileColumn{Label: name, Column: name})
 	}
-	plan, err := fold.NewSelect(r, sets, nil)
+	plan, err := fold.NewPlan(r, sets, nil)
 	if err != nil {
 		return err
 	}

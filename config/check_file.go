@@ -1,12 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -22,7 +25,20 @@ func (d *draft) checkFile() {
 	} else {
 		d.File.Columns = d.defaultColumns()
 	}
+	checkShort(d)
 	checkFormat(d)
+}
+
+// checkShort proves that the join is the short form of a SELECT.
+func checkShort(d *draft) {
+	if !d.listeners.allKnown() {
+		return
+	}
+	_, err := fold.NamesOf(d.Report, fold.Parameters(nil, nil))
+	if wrong, ok := errors.AsType[*parse.Error](err); ok {
+		d.Of(&d.Join).Problem("it is not the short form of a SELECT: "+wrong.Message,
+			"Names that differ only in case are one name in SQL: rename one of them with AS")
+	}
 }
 
 // checkFormat asks the format of the file about its fields.

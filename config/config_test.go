@@ -141,7 +141,7 @@ func TestLoad(t *testing.T) {
 					{Name: "a", File: "good.yaml", Line: 57, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
 					{Name: "b", File: "good.yaml", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
-				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
+				Join: report.Join{Keys: []string{"x", "y"}, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},
 				}},
 				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{

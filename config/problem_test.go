@@ -299,8 +299,8 @@ var badFiles = []struct {
 	{"joined listeners", []string{"        - shop.orders\n", "        - shop.order\n        - shop.users\n", "type: left", "type: outer"}},
 	{"a join of no listener", []string{base[strings.Index(base, "      listeners:\n        - shop"):], "      listeners: []\n"}},
 	{"a type for the first", []string{"        - shop.orders\n", "        - {name: shop.orders, type: full}\n"}},
+	{"columns that differ in case", []string{"SELECT id, name FROM users", "SELECT id, ID, name FROM users"}},
 	{"a listener without use", []string{"        - {name: shop.users, type: left}\n", ""}},
-	{"fold_case", []string{"key: id\n", "key: id\n      fold_case: 1\n"}},
 
 	{"a file without columns", []string{base[strings.Index(base, "      columns"):], "      columns: []\n"}},
 	{"columns that nothing gives", []string{"- total", "- totl\n        - shop.items.itm\n        - {label: x}"}},

@@ -60,7 +60,7 @@ type folded struct {
 // foldTo writes the file of a report. The budget limits the index, too, so a small budget makes
 // Fold join the first dataset in several passes.
 func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (folded, error) {
-	p, err := NewPlan(r, sets)
+	p, err := NewPlan(r, sets, nil)
 	if err != nil {
 		return folded{}, err
 	}
@@ -209,28 +209,6 @@ func TestFoldEndsEarly(t *testing.T) {
 	}
 	if datasets["payments"].(*datasettest.Memory).Calls.Load() > 0 || datasets["refunds"].(*datasettest.Memory).Calls.Load() > 0 {
 		t.Error("other datasets were read after one had failed")
-	}
-}
-
-func TestFoldCase(t *testing.T) {
-	t.Parallel()
-	r := &report.Report{
-		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: report.Full, Keys: []string{"k"}}}},
-		File: report.File{Format: "csv", Columns: []report.FileColumn{column("k", "", "k"), column("b", "b", "k")}},
-	}
-	for fold, want := range map[report.CaseFolding]string{
-		report.FoldNone:   "k,b\r\nÉa,\r\nß,\r\néA,éA\r\nSS,SS\r\n",
-		report.FoldSimple: "k,b\r\nÉa,éA\r\nß,\r\nSS,SS\r\n",
-		report.FoldFull:   "k,b\r\nÉa,éA\r\nß,SS\r\n",
-	} {
-		r.Join.FoldCase = fold
-		var out bytes.Buffer
-		_, err := foldTo(r, map[string]Dataset{
-			"a": datasettest.Of(t, datasettest.Columns("k", "text"), 1, []any{"Éa"}, []any{"ß"}), "b": datasettest.Of(t, datasettest.Columns("k", "text"), 1, []any{"éA"}, []any{"SS"}),
-		}, &out, Budget{})
-		if diff := cmp.Diff(want, out.String()); err != nil || diff != "" {
-			t.Error(err, diff)
-		}
 	}
 }
 

@@ -86,7 +86,7 @@ func TestJoinIsSQL(t *testing.T) {
 	t.Parallel()
 	kinds := map[report.Kind]*rapid.Generator[any]{
 		report.KindInteger: rapid.SampledFrom([]any{nil, 0, 1, 2, 10}),
-		report.KindDecimal: rapid.SampledFrom([]any{nil, "0.00", "1.0", "2", "10.0", "-0"}),
+		report.KindDecimal: rapid.SampledFrom([]any{nil, "0.00", "1.0", "2", "10.0", "-1.50"}),
 		report.KindText:    rapid.SampledFrom([]any{nil, "1", "01", "a", "A", "", "b\"\n", "2.0"}),
 	}
 	positions := []struct {
@@ -94,13 +94,12 @@ func TestJoinIsSQL(t *testing.T) {
 		equal func(a, b any) bool
 	}{
 		{[]report.Kind{report.KindText}, func(a, b any) bool { return a == b }},
-		{[]report.Kind{report.KindInteger, report.KindDecimal, report.KindText}, sameNumber},
+		{[]report.Kind{report.KindInteger, report.KindDecimal}, sameNumber},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		listeners := rapid.IntRange(2, 4).Draw(t, "listeners")
 		keys := rapid.IntRange(1, 2).Draw(t, "keys")
 		// One class for all positions, so that the naive join needs only one equal.
-		// A number anywhere makes it byNumber: the first listener has one there.
 		class := positions[rapid.IntRange(0, 1).Draw(t, "class")]
 		r := &report.Report{}
 		for k := range keys {

@@ -72,7 +72,7 @@ func (family keyFamily) pairs(f func(left, right int)) {
 }
 
 // TestKeysOfAllTypesAreMariaDBs: a join by columns of two types finds the rows that MariaDB's own
-// join finds, for all pairs that docs/reference/configuration.md calls equal by value.
+// join finds, for all pairs of types of a family.
 func TestKeysOfAllTypesAreMariaDBs(t *testing.T) {
 	t.Parallel()
 	const rows = 80

@@ -2,35 +2,44 @@ package fold
 
 import "github.com/fanfold/fanfold/fold/op"
 
-// out has the rows that one goroutine makes until they are worth a write and it is their turn.
+// out passes the rows of one goroutine on to the file, when they are worth a write and it is their turn.
 type out struct {
 	plan  *Plan
 	w     Writer
+	first *out         // its rows are written before those of this one; nil: it is the first
 	cells [][]byte     // of a row of the file
 	turn  func() error // waits until rows can be written; nil: at once
 	rows  []byte       // in the format of the file, not yet written; nil: no buffer
 	count int64
 }
 
+var (
+	_ op.Forker = (*out)(nil)
+	_ op.Lane   = (*out)(nil)
+)
+
 const (
 	outBytes     = 64 << 10 // size of a write
 	waitingBytes = 1 << 20  // maximum bytes that wait for their turn
 )
 
-func (p *Plan) newOut(w Writer) *out {
-	o := &out{plan: p, w: w, cells: make([][]byte, len(p.columns[0]))}
+func (p *Plan) newOut(w Writer, first *out) *out {
+	o := &out{plan: p, w: w, first: first, cells: make([][]byte, len(p.columns))}
 	for i, cell := range p.fixed {
 		o.cells[i] = cell
 	}
 	return o
 }
 
-// Begin implements op.Terms.
+// Fork implements op.Forker.
+func (o *out) Fork() op.Lane { return o.plan.newOut(o.w, o) }
+
+// Begin implements op.Lane.
 func (o *out) Begin(turn func() error) { o.turn = turn }
 
-// Add implements op.Terms: it adds a row.
-func (o *out) Add(origin int, row op.Row) error {
-	for i, from := range o.plan.shown[origin] {
+// Add implements op.Output.
+func (o *out) Add(row op.Row) error {
+	for i, from := range o.plan.shown {
 		if from >= 0 {
 			o.cells[i] = row[from]
 		}
@@ -38,7 +47,7 @@ func (o *out) Add(origin int, row op.Row) error {
 	if o.rows == nil {
 		o.rows = o.w.Buffer()
 	}
-	rows, err := o.w.AppendRow(o.rows, origin, o.cells)
+	rows, err := o.w.AppendRow(o.rows, o.cells)
 	if err != nil {
 		return err
 	}
@@ -57,15 +66,23 @@ func (o *out) write() (err error) {
 			return err
 		}
 	}
+	if o.first != nil && o.first.count > 0 {
+		if err := o.first.write(); err != nil {
+			return err
+		}
+	}
 	o.rows, err = o.w.WriteRows(o.rows, o.count)
 	o.count = 0
 	return err
 }
 
-// Flush writes the buffered rows and returns the first error: err belongs to a later row.
+// Flush implements op.Lane.
 func (o *out) Flush(err error) error {
 	if first := o.write(); first != nil {
 		return first
 	}
 	return err
 }
+
+// End implements op.Output.
+func (o *out) End() error { return o.Flush(nil) }

@@ -7,49 +7,11 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold/expr"
-	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/query"
 	"github.com/fanfold/fanfold/fold/value"
 	"github.com/fanfold/fanfold/report"
 )
-
-// NewSelect returns the plan of a report whose fold is a SELECT. parameters are those of the job, as Report.Bind
-// returns them.
-func NewSelect(
-	r *report.Report, datasets map[string]Dataset, parameters map[string]any,
-) (plan *Plan, err error) {
-	defer op.Protect(&err)
-	tree, err := parse.Parse(r.Fold)
-	if err != nil {
-		return nil, inFold(err)
-	}
-	sets := map[string]query.Dataset{}
-	for name, set := range datasets {
-		sets[name] = set
-	}
-	q, err := query.New(tree, sets, Parameters(r.Parameters, parameters))
-	if err != nil {
-		return nil, inFold(err)
-	}
-	p := &Plan{query: q, columns: make([][]dataset.Column, 1), shown: make([][]int, 1)}
-	for _, c := range r.File.Columns {
-		i := slices.IndexFunc(q.Columns(), func(found dataset.Column) bool { return found.Name == c.Column })
-		if i < 0 {
-			return nil, fmt.Errorf("the fold has no column %q", c.Column)
-		}
-		p.shown[0], p.columns[0] = append(p.shown[0], i), append(p.columns[0], q.Columns()[i])
-	}
-	return p, nil
-}
-
-// inFold adds the place to a mistake of a fold.
-func inFold(err error) error {
-	if wrong, ok := err.(*parse.Error); ok {
-		return fmt.Errorf("line %d, column %d of the fold: %w", wrong.Line, wrong.Column, err)
-	}
-	return err
-}
 
 // Parameters returns the values of parameters for the expressions of a fold. Those of a record have been bound, so
 // every declared parameter has one.
@@ -102,22 +64,11 @@ func parameterValue(bound any, kind value.Kind) value.Value {
 	return value.Value{}
 }
 
-// selectOut passes rows on to the file.
-type selectOut struct{ *out }
-
-var _ op.Output = selectOut{}
-
-// Add implements op.Output.
-func (s selectOut) Add(row op.Row) error { return s.out.Add(0, row) }
-
-// End implements op.Output.
-func (s selectOut) End() error { return s.Flush(nil) }
-
-// NamesOf returns the plan of a report's fold by the names of its columns alone: their types are not known before the
+// NamesOf returns the plan of a report's SELECT by the names of its columns alone: their types are not known before the
 // queries run. Listeners that it does not find in the report, or that have no columns yet, are missing. The error is a
 // *parse.Error.
 func NamesOf(r *report.Report, parameters expr.Parameters) (*query.Plan, error) {
-	tree, err := parse.Parse(r.Fold)
+	tree, err := parse.Parse(Select(r))
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +79,9 @@ func NamesOf(r *report.Report, parameters expr.Parameters) (*query.Plan, error) 
 	return query.New(tree, sets, parameters)
 }
 
-// neededBySelect returns the columns that the SELECT of a valid report uses.
-func neededBySelect(r *report.Report) map[string][]string {
+// Needed returns the columns that the SELECT of a valid report uses, by listener, in the order of the listener. The map
+// has every listener that it reads.
+func Needed(r *report.Report) map[string][]string {
 	q, err := NamesOf(r, Parameters(r.Parameters, nil))
 	if err != nil {
 		return map[string][]string{} // config has validated it

@@ -60,13 +60,6 @@ func TestMergedIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := NewPlan(r, datasets())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if is, err := p.join(nil).AreSorted(sideNumbers(p)); err != nil || is != sorted {
-			t.Fatalf("sorted: %v, %v", is, err)
-		}
 		scratch := func() (Scratch, error) { return nil, errDisk }
 		if !sorted {
 			scratch = (&scratchFiles{t: t}).make
@@ -76,14 +69,6 @@ func TestMergedIsHeld(t *testing.T) {
 			t.Fatalf("%+v, %v\n%s\nwant %+v\n%s", made, err, &got, wantMade, &want)
 		}
 	})
-}
-
-// sideNumbers returns the numbers of all inputs but the first.
-func sideNumbers(p *Plan) (sides []int) {
-	for n := 1; n < len(p.inputs); n++ {
-		sides = append(sides, n)
-	}
-	return sides
 }
 
 func number(key any) int {
@@ -103,39 +88,6 @@ func sortedWithoutNulls(rows [][]any) bool {
 	return slices.IsSorted(keys)
 }
 
-func TestSortedJoins(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		kinds [2]string
-		kind  report.JoinType
-		keys  int
-		want  bool
-	}{
-		"integers":    {[2]string{"integer", "integer"}, report.Inner, 1, true},
-		"left":        {[2]string{"integer", "integer"}, report.Left, 1, true},
-		"full":        {[2]string{"integer", "integer"}, report.Full, 1, false},
-		"text":        {[2]string{"integer", "text"}, report.Inner, 1, false},
-		"two of them": {[2]string{"integer", "integer"}, report.Inner, 2, false},
-	} {
-		keys := []string{"k", "k2"}[:c.keys]
-		r := &report.Report{
-			Join: report.Join{Keys: keys, Listeners: []report.Joined{{Listener: "a", Keys: keys}, {Listener: "b", Type: c.kind, Keys: keys}}},
-			File: report.File{Format: "csv", Columns: []report.FileColumn{column("k", "", "k")}},
-		}
-		sets := map[string]Dataset{}
-		for i, l := range []string{"a", "b"} {
-			sets[l] = datasettest.Of(t, datasettest.Columns("k", c.kinds[i], "k2", "integer"), 1)
-		}
-		p, err := NewPlan(r, sets)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := p.join(nil).AreSorted([]int{1}); got != c.want || err != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-}
-
 func BenchmarkMerge(b *testing.B) {
 	const rows = 100_000
 	chunks, size := datasettest.SampleChunks(b, rows)
@@ -146,24 +98,6 @@ func BenchmarkMerge(b *testing.B) {
 		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, rows), "b": datasettest.Sample(chunks, rows)}, io.Discard, Budget{Bytes: 1})
 		if err != nil || made.Rows != rows {
 			b.Fatal(made.Rows, err)
-		}
-	}
-}
-
-// groupChunks is the maximum number of chunks that the rows of one key may span.
-const groupChunks = 8
-
-// TestMergeOfOneKey checks that the rows of a key that spans many chunks are not kept in memory.
-func TestMergeOfOneKey(t *testing.T) {
-	t.Parallel()
-	for rows, sorted := range map[int]bool{groupChunks * 100: true, groupChunks*100 + 1: false} {
-		r, sets := wide(t, report.Inner, []int{1}, make([]int, rows), 10)
-		p, err := NewPlan(r, sets())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := p.join(nil).AreSorted([]int{1}); got != sorted || err != nil {
-			t.Errorf("%d rows: %v, %v", rows, got, err)
 		}
 	}
 }

@@ -30,7 +30,8 @@ func TestSpilledIsPlain(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "keys")
-		r := &report.Report{Join: report.Join{FoldCase: rapid.SampledFrom([]report.CaseFolding{report.FoldNone, report.FoldSimple, report.FoldFull}).Draw(t, "fold case")}}
+		r := &report.Report{}
+		collation := rapid.SampledFrom([]string{"", "utf8mb4_bin", "utf8mb4_general_ci"}).Draw(t, "collation")
 		for k := range keys {
 			r.Join.Keys = append(r.Join.Keys, fmt.Sprint("k", k))
 		}
@@ -45,7 +46,7 @@ func TestSpilledIsPlain(t *testing.T) {
 			}
 			r.Join.Listeners = append(r.Join.Listeners, joined)
 			for _, key := range r.Join.Keys {
-				columns[name] = append(columns[name], dataset.Column{Name: key, Kind: rapid.SampledFrom(kinds).Draw(t, "kind")})
+				columns[name] = append(columns[name], dataset.Column{Name: key, Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Collation: collation})
 			}
 			columns[name] = append(columns[name], dataset.Column{Name: "v", Kind: report.KindText}, dataset.Column{Name: "w", Kind: report.KindInteger})
 			for i := range rapid.IntRange(0, 30).Draw(t, "rows") {

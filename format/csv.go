@@ -27,42 +27,29 @@ var CSV = Kind{
 type csvEncoder struct {
 	*CSVOptions
 	labels  []string
-	origins [][]column     // see Kind.New
+	columns []column
 	found   []atomic.Int64 // by column of the file: number of formulas
 	style   *style
 }
 
-func newCSV(f *report.File, columns [][]dataset.Column) (Encoder, error) {
+func newCSV(f *report.File, columns []dataset.Column) (Encoder, error) {
 	o := csvOptions(f)
 	c := &csvEncoder{CSVOptions: o, found: make([]atomic.Int64, len(f.Columns)), style: newStyle(o)}
 	for _, column := range f.Columns {
 		c.labels = append(c.labels, column.Label)
 	}
-	for _, of := range columns {
-		origin, err := c.origin(f.TimeZone, of)
-		if err != nil {
-			return nil, err
-		}
-		c.origins = append(c.origins, origin)
-	}
-	return c, nil
-}
-
-// origin returns how the cells of the rows of an origin are written in a file with this time zone.
-func (c *csvEncoder) origin(zone string, of []dataset.Column) ([]column, error) {
-	columns := make([]column, len(of))
 	zones := map[string]*dateStyle{} // cached, because loading a zone reads a file
-	for i, from := range of {
-		if zones[from.Zone] == nil && (zone != "" || c.Date != "" || c.Datetime != "") {
-			s, err := newDateStyle(c.CSVOptions, from.Zone, zone)
+	for _, from := range columns {
+		if zones[from.Zone] == nil && (f.TimeZone != "" || o.Date != "" || o.Datetime != "") {
+			s, err := newDateStyle(o, from.Zone, f.TimeZone)
 			if err != nil {
 				return nil, err
 			}
 			zones[from.Zone] = &s
 		}
-		columns[i] = c.style.column(from.Kind, from.Zerofill, zones[from.Zone])
+		c.columns = append(c.columns, c.style.column(from.Kind, from.Zerofill, zones[from.Zone]))
 	}
-	return columns, nil
+	return c, nil
 }
 
 // AppendHeader appends the labels of the columns.
@@ -82,14 +69,14 @@ func (c *csvEncoder) AppendHeader(dst []byte) []byte {
 }
 
 // AppendRow appends the line of a row. It returns ErrFormula for a formula if formulas is fail.
-func (c *csvEncoder) AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error) {
-	columns, start := c.origins[origin], len(dst)
+func (c *csvEncoder) AppendRow(dst []byte, cells [][]byte) ([]byte, error) {
+	start := len(dst)
 	for i, cell := range cells {
 		if i > 0 {
 			dst = append(dst, c.style.delimiter)
 		}
 		var formula bool
-		if dst, formula = c.style.appendCell(dst, cell, &columns[i]); !formula {
+		if dst, formula = c.style.appendCell(dst, cell, &c.columns[i]); !formula {
 			continue
 		}
 		if c.Formulas == FormulasFail {

@@ -15,37 +15,40 @@ import (
 var twoColumns = []report.FileColumn{{Label: "at", Listener: "a", Column: "at"}, {Label: "v", Listener: "b", Column: "v"}}
 
 // writeRow writes a row alone.
-func writeRow(f *File, origin int, cells [][]byte) error {
-	line, err := f.AppendRow(nil, origin, cells)
+func writeRow(f *File, cells [][]byte) error {
+	line, err := f.AppendRow(nil, cells)
 	if err == nil {
 		_, err = f.WriteRows(line, 1)
 	}
 	return err
 }
 
-// TestOrigins checks that a cell is written with the column of the origin of its row.
-func TestOrigins(t *testing.T) {
+// TestColumns checks that a cell is written as its column says.
+func TestColumns(t *testing.T) {
 	t.Parallel()
-	c := &report.File{Columns: twoColumns, TimeZone: "UTC"}
 	second := datasettest.Columns("at", "datetime", "v", "integer")
 	second[1].Zerofill = 3
-	var out strings.Builder
-	f, err := CSV.Begin(c, [][]dataset.Column{datasettest.Columns("at", "datetime Europe/Berlin", "v", "text"), second}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Abort()
-	for origin, cell := range []string{`"7"`, `7`} {
-		if err := writeRow(f, origin, [][]byte{[]byte(`"2024-01-01 10:00:00"`), []byte(cell)}); err != nil {
+	for _, test := range []struct {
+		columns    []dataset.Column
+		cell, want string
+	}{
+		{datasettest.Columns("at", "datetime Europe/Berlin", "v", "text"), `"7"`, "at,v\r\n2024-01-01 09:00:00,7\r\n,\r\n"},
+		{second, `7`, "at,v\r\n2024-01-01 10:00:00,007\r\n,\r\n"},
+	} {
+		var out strings.Builder
+		f, err := CSV.Begin(&report.File{Columns: twoColumns, TimeZone: "UTC"}, test.columns, &out)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := writeRow(f, 0, [][]byte{nil, nil}); err != nil {
-		t.Fatal(err)
-	}
-	made, err := f.Close()
-	if want := "at,v\r\n2024-01-01 09:00:00,7\r\n2024-01-01 10:00:00,007\r\n,\r\n"; err != nil || made.Rows != 3 || out.String() != want {
-		t.Errorf("%+v, %v: %q, want %q", made, err, out.String(), want)
+		defer f.Abort()
+		for _, cells := range [][][]byte{{[]byte(`"2024-01-01 10:00:00"`), []byte(test.cell)}, {nil, nil}} {
+			if err := writeRow(f, cells); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if made, err := f.Close(); err != nil || made.Rows != 2 || out.String() != test.want {
+			t.Errorf("%+v, %v: %q, want %q", made, err, out.String(), test.want)
+		}
 	}
 }
 
@@ -56,7 +59,7 @@ func TestBeginFails(t *testing.T) {
 		"zone of a column":         datasettest.Columns("at", "datetime Nowhere/Atall", "v", "text"),
 	} {
 		c := &report.File{Columns: twoColumns, TimeZone: "UTC"}
-		if _, err := CSV.Begin(c, [][]dataset.Column{columns}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := CSV.Begin(c, columns, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -81,12 +84,12 @@ func TestAbort(t *testing.T) {
 	for _, gzip := range []bool{false, true} {
 		for _, writes := range []int{0, 2, 1 << 30} {
 			pipe := &brokenPipe{writes: writes}
-			f, err := CSV.Begin(&report.File{Columns: twoColumns, Gzip: gzip}, [][]dataset.Column{datasettest.Columns("at", "text", "v", "text")}, pipe)
+			f, err := CSV.Begin(&report.File{Columns: twoColumns, Gzip: gzip}, datasettest.Columns("at", "text", "v", "text"), pipe)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 50 {
-				if err = writeRow(f, 0, cells); err != nil {
+				if err = writeRow(f, cells); err != nil {
 					break
 				}
 			}

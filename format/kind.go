@@ -1,7 +1,6 @@
 package format
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -15,9 +14,9 @@ type Kind struct {
 	report.Format
 	Extension   string // the end of the names of its files, such as .csv: a dot, then a to z and 0 to 9
 	ContentType string
-	// New returns the encoder of one file, which can be a Container. columns has the columns of the file for every
-	// origin, or nil for an origin that AppendRow is never called with; there are as many as f has.
-	New func(f *report.File, columns [][]dataset.Column) (Encoder, error)
+	// New returns the encoder of one file, which can be a Container. columns are those of its rows; there are as many
+	// as f has.
+	New func(f *report.File, columns []dataset.Column) (Encoder, error)
 	// Lines splits a finished file into its header and its rows, for people who compare two files; nil: at line ends.
 	Lines func(f *report.File, file []byte) []Line
 }
@@ -30,8 +29,8 @@ type Encoder interface {
 	// AppendHeader appends what precedes the rows.
 	AppendHeader(dst []byte) []byte
 	// AppendRow appends a row. Every cell is the JSON of a value, as dataset.Chunk.Cell returns
-	// it, or nil for NULL; their columns are those of origin. It is safe for concurrent use.
-	AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error)
+	// it, or nil for NULL. It is safe for concurrent use.
+	AppendRow(dst []byte, cells [][]byte) ([]byte, error)
 	// AppendFooter appends what follows the rows, and completes the description of the file.
 	AppendFooter(dst []byte, made *Made) []byte
 }
@@ -42,21 +41,6 @@ type Container interface {
 	// It writes the file to w. Close writes the rest and does not close w; after an error, or if the
 	// job ends, it is not called.
 	Wrap(w io.Writer) (io.WriteCloser, error)
-}
-
-// ColumnKind returns the kind of a column of the file, for formats that have one type for all its cells:
-// text if its origins differ or do not know it. columns is that of Kind.New.
-func ColumnKind(columns [][]dataset.Column, column int) (kind report.Kind) {
-	for _, of := range columns {
-		switch {
-		case of == nil, of[column].Kind == kind:
-		case kind == "" && of[column].Kind != "":
-			kind = of[column].Kind
-		default:
-			return report.KindText
-		}
-	}
-	return cmp.Or(kind, report.KindText)
 }
 
 // Made describes a finished file.
@@ -138,7 +122,7 @@ func (ks Kinds) ContentType(ending string) string {
 
 // Begin begins a file that is written to w, in the format that f names. columns is that of Kind.New.
 // The caller must call Close or Abort; w is used by one goroutine at a time, and not afterwards.
-func (ks Kinds) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (*File, error) {
+func (ks Kinds) Begin(f *report.File, columns []dataset.Column, w io.Writer) (*File, error) {
 	k, err := ks.of(f)
 	if err != nil {
 		return nil, err
@@ -147,11 +131,9 @@ func (ks Kinds) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (
 }
 
 // Begin is Kinds.Begin for this kind, whatever format f names.
-func (k Kind) Begin(f *report.File, columns [][]dataset.Column, w io.Writer) (*File, error) {
-	for _, of := range columns {
-		if of != nil && len(of) != len(f.Columns) {
-			return nil, fmt.Errorf("%d columns in a file of %d", len(of), len(f.Columns))
-		}
+func (k Kind) Begin(f *report.File, columns []dataset.Column, w io.Writer) (*File, error) {
+	if len(columns) != len(f.Columns) {
+		return nil, fmt.Errorf("%d columns in a file of %d", len(columns), len(f.Columns))
 	}
 	encoder, err := k.New(f, columns)
 	if err != nil {

@@ -77,7 +77,7 @@ func fileOf(t datasettest.TB, o CSVOptions, rows ...[]any) string {
 		f.Columns = append(f.Columns, report.FileColumn{Label: name, Listener: "a", Column: name})
 	}
 	var out bytes.Buffer
-	file, err := CSV.Begin(f, [][]dataset.Column{columns}, &out)
+	file, err := CSV.Begin(f, columns, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func fileOf(t datasettest.TB, o CSVOptions, rows ...[]any) string {
 		for i := range cells {
 			cells[i] = chunk.Cell(i, row)
 		}
-		if err := writeRow(file, 0, cells); err != nil {
+		if err := writeRow(file, cells); err != nil {
 			t.Fatal(err)
 		}
 	}

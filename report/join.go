@@ -1,39 +1,14 @@
 package report
 
-import (
-	"slices"
-	"strconv"
-)
+import "slices"
 
-// Join defines how the datasets are joined.
+// Join is the short form of a SELECT: fold.Select has the long one.
 type Join struct {
 	// Key column, or list of key columns
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
-	// Whether keys that differ only in case are equal: see [Keys](#keys)
-	FoldCase CaseFolding `yaml:"fold_case" enum:"false=,true=simple,full" default:"false"`
 	// Listeners in the order of the join: names, or these fields. A listener that is not in the list only provides
 	// values for `:listener.column`
 	Listeners []Joined `yaml:"listeners" min:"1" unset:"all; optional ones as left, the others as inner"` // the first one drives the join
-}
-
-// CaseFolding defines which text keys are equal although their case differs, by Unicode's
-// case folding.
-type CaseFolding string
-
-// The kinds of case folding. Simple folding maps a character to one character; full
-// folding also maps ß to ss.
-const (
-	FoldNone   CaseFolding = ""
-	FoldSimple CaseFolding = "simple"
-	FoldFull   CaseFolding = "full"
-)
-
-// MarshalJSON writes it as the configuration has it: false, true or "full".
-func (c CaseFolding) MarshalJSON() ([]byte, error) {
-	if c == FoldFull {
-		return []byte(`"full"`), nil
-	}
-	return strconv.AppendBool(nil, c == FoldSimple), nil
 }
 
 // Joined is one dataset in a join.

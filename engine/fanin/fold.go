@@ -25,7 +25,7 @@ type file struct {
 	writer sink.Writer
 	format.Made
 	matches []fold.Match
-	columns []dataset.Column // of a report whose fold is a SELECT
+	columns []dataset.Column
 }
 
 func (f file) abort() {
@@ -58,9 +58,7 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 	if err != nil {
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
-	if r.Fold != "" {
-		made.columns = plan.Columns()[0]
-	}
+	made.columns = plan.Columns()
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
 		return file{}, err
 	}
@@ -81,13 +79,13 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 // Plan returns the plan of a report's fold. parameters are those of the job's state: see report.Canonical.
 func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*fold.Plan, error) {
 	if r.Fold == "" {
-		return fold.NewPlan(r, sets)
+		return fold.NewPlan(r, sets, nil) // a join has no parameters
 	}
 	values, err := r.Decode(parameters)
 	if err != nil {
 		return nil, err
 	}
-	return fold.NewSelect(r, sets, values)
+	return fold.NewPlan(r, sets, values)
 }
 
 // Write writes the rows of a plan into a file that was begun for its columns, and closes the file.

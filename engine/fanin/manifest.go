@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -21,7 +20,6 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
 		File: f.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.File.TimeZone,
 	}
-	kinds := map[report.Ref]report.Kind{}
 	for i, stage := range r.Stages {
 		for _, l := range stage.Listeners {
 			task := state.Tasks[l.Name]
@@ -39,26 +37,19 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 				}
 				given.AsOf = task.DoneAt.Add(-task.Took)
 			}
-			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 {
+			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 &&
+				task.Policy == "" {
 				match := made.matches[at]
 				given.Unmatched, given.FirstUnmatched = new(task.Rows-match.Matched), new(match.Missing)
-			}
-			for _, c := range given.Columns {
-				kinds[report.Ref{Listener: l.Name, Column: c.Name}] = c.Kind
 			}
 			manifest.Listeners = append(manifest.Listeners, given)
 		}
 	}
 	for i, c := range r.File.Columns {
-		from := report.Ref{Listener: c.Listener, Column: c.Column}
-		if key := slices.Index(r.Join.Keys, c.Column); c.Listener == "" && key >= 0 {
-			first := r.Join.Listeners[0]
-			from = report.Ref{Listener: first.Listener, Column: first.Keys[key]}
-		}
 		column := sink.ManifestColumn{
-			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
+			Label: c.Label, Listener: c.Listener, Column: c.Column, Escaped: made.Formulas[c.Label],
 		}
-		if made.columns != nil {
+		if c.Listener == "" || state.Tasks[c.Listener].Policy == "" { // otherwise, it has no values
 			column.Type = made.columns[i].Kind
 		}
 		manifest.Columns = append(manifest.Columns, column)

@@ -89,7 +89,7 @@ func (f *Files) Create(ctx context.Context, r *report.Report, state *job.State) 
 
 // Begin begins to write the rows of a report's file, in its format. columns is that of
 // format.Kind.New; the caller must call Close or Abort.
-func (f *Files) Begin(r *report.Report, columns [][]dataset.Column, w io.Writer) (*format.File, error) {
+func (f *Files) Begin(r *report.Report, columns []dataset.Column, w io.Writer) (*format.File, error) {
 	return f.o.Formats.Begin(&r.File, columns, w)
 }
 

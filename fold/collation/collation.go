@@ -24,6 +24,7 @@ var known = func() map[string]*Collation {
 	for _, c := range []*Collation{
 		{name: "binary"}, {name: "utf8mb4_nopad_bin"}, {name: "utf8mb4_0900_bin"}, {name: "utf8mb4_bin", pads: true},
 		{name: "latin1_bin", pads: true}, {name: "ascii_bin", pads: true},
+		{name: "latin1_nopad_bin"}, {name: "ascii_nopad_bin"},
 	} {
 		all[c.name] = c
 	}
@@ -200,8 +201,22 @@ func (c *Collation) AppendKey(dst, text []byte) []byte {
 	return append(dst, 0, 0) // no weight is 0
 }
 
+// AppendEqual appends a key as AppendKey does, but one whose order has no meaning: it is shorter.
+func (c *Collation) AppendEqual(dst, text []byte) []byte {
+	if c.ComparesBytes() {
+		if c != nil && c.pads {
+			text = bytes.TrimRight(text, " ")
+		}
+		return appendBytesKey(dst, text)
+	}
+	return c.AppendKey(dst, text)
+}
+
 // appendBytesKey makes 0 of a text 0 1; the end is 0 0.
 func appendBytesKey(dst, text []byte) []byte {
+	if bytes.IndexByte(text, 0) < 0 {
+		return append(append(dst, text...), 0, 0)
+	}
 	for _, b := range text {
 		if dst = append(dst, b); b == 0 {
 			dst = append(dst, 1)

@@ -7,8 +7,10 @@ import (
 	"github.com/fanfold/fanfold/fold/value"
 )
 
-// choose returns an expression whose value is that of one of several: pick returns its number, or -1 for NULL.
-func choose(branches []*Expr, pick func(row [][]byte) (int, error)) *Expr {
+// choose returns an expression whose value is that of one of several: pick returns its number and value; -1 is NULL.
+func choose(
+	branches []*Expr, pick func(row [][]byte, branches []*Expr) (i int, v value.Value, err error),
+) *Expr {
 	branches = zoned(branches...)
 	types := make([]value.Type, len(branches))
 	for i, b := range branches {
@@ -16,44 +18,74 @@ func choose(branches []*Expr, pick func(row [][]byte) (int, error)) *Expr {
 	}
 	t := Unify(types...)
 	return &Expr{Type: t, eval: func(row [][]byte) (value.Value, error) {
-		i, err := pick(row)
+		i, v, err := pick(row, branches)
 		if err != nil || i < 0 {
 			return value.Value{}, err
 		}
-		v, err := branches[i].eval(row)
-		return Convert(v, branches[i].Type, t), err
+		return Convert(v, branches[i].Type, t), nil
 	}}
 }
 
 func ifThen(c *call) *Expr {
-	return choose(c.args[1:], func(row [][]byte) (int, error) {
-		v, err := c.args[0].eval(row)
-		if truth, _ := v.Truth(); truth {
-			return 0, err
+	return choose(c.args[1:], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
+		if v, err = c.args[0].eval(row); err != nil {
+			return -1, v, err
 		}
-		return 1, err
+		if truth, _ := v.Truth(); !truth {
+			i = 1
+		}
+		v, err = branches[i].eval(row)
+		return i, v, err
 	})
 }
 
 func coalesce(c *call) *Expr {
-	return choose(c.args, func(row [][]byte) (int, error) {
-		for i, a := range c.args {
-			if v, err := a.eval(row); err != nil || !v.IsNull() {
-				return i, err
+	e := choose(c.args, func(row [][]byte, branches []*Expr) (int, value.Value, error) {
+		for i, b := range branches {
+			if v, err := b.eval(row); err != nil || !v.IsNull() {
+				return i, v, err
 			}
 		}
-		return -1, nil
+		return -1, value.Value{}, nil
 	})
+	for _, a := range c.args {
+		if a.columns == nil || !sameCells(a.Type, e.Type) {
+			e.columns = nil
+			break
+		}
+		e.columns = append(e.columns, a.columns...)
+	}
+	return e
+}
+
+// sameCells tells whether a value has the same cell in both types.
+func sameCells(a, b value.Type) bool {
+	switch a.Kind {
+	case value.Decimal, value.Double, value.Datetime, value.Time:
+		return a.Kind == b.Kind && a.Scale == b.Scale && a.Bits == b.Bits && a.Zone == b.Zone
+	}
+	return a.Kind == b.Kind && a.Kind != value.Null
 }
 
 func nullIf(c *call) *Expr {
-	equal := comparison("=", c.args[0], c.args[1])
-	return choose(c.args[:1], func(row [][]byte) (int, error) {
-		v, err := equal.eval(row)
-		if truth, _ := v.Truth(); truth {
-			return -1, err
+	by := newComparer(c.args[0], c.args[1]).exact()
+	return choose(c.args[:1], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
+		l, err := by.l.eval(row)
+		if err != nil {
+			return -1, l, err
 		}
-		return 0, err
+		r, err := by.r.eval(row)
+		if err != nil {
+			return -1, r, err
+		}
+		if order, known := by.compare(l, r); known && order == 0 {
+			return -1, l, nil
+		}
+		if by.l == branches[0] {
+			return 0, l, nil
+		}
+		v, err = branches[0].eval(row)
+		return 0, v, err
 	})
 }
 
@@ -75,14 +107,23 @@ func (s *Scope) compileCase(e *parse.Case) *Expr {
 	if e.Else != nil {
 		otherwise, branches = len(branches), append(branches, s.compile(e.Else))
 	}
-	return choose(branches, func(row [][]byte) (int, error) {
+	return choose(branches, func(row [][]byte, branches []*Expr) (int, value.Value, error) {
+		chosen := otherwise
 		for i, c := range conditions {
 			v, err := c.eval(row)
-			if truth, _ := v.Truth(); err != nil || truth {
-				return i, err
+			if err != nil {
+				return -1, v, err
+			}
+			if truth, _ := v.Truth(); truth {
+				chosen = i
+				break
 			}
 		}
-		return otherwise, nil
+		if chosen < 0 {
+			return -1, value.Value{}, nil
+		}
+		v, err := branches[chosen].eval(row)
+		return chosen, v, err
 	})
 }
 

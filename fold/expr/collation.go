@@ -59,14 +59,31 @@ func collateRemedy(c *collation.Collation) string {
 	return "Write " + strings.Join(names, " or ") + " after one of them"
 }
 
-// Common returns the kind and the collation by which the values of two expressions are compared. The error is a
+// Comparison says how the values of two expressions are compared.
+type Comparison struct {
+	Kind      value.Kind
+	scale     int                  // decimals to which doubles are rounded; or Floating
+	Collation *collation.Collation // of texts
+}
+
+// Common returns how the values of two expressions, neither of which is constant, are compared by =. The error is a
 // *parse.Error.
-func Common(l, r *Expr) (kind value.Kind, c *collation.Collation, err error) {
+func Common(l, r *Expr) (c Comparison, err error) {
 	defer catch(&err)
 	if z := zoned(l, r); z[0] != l || z[1] != r {
 		refuse(r.at, "a join by a datetime parameter that has a time zone", ZoneRemedy)
 	}
-	return value.Common(l.Type.Kind, r.Type.Kind), collationOf(l, r), nil
+	return newComparer(l, r).exact().Comparison, nil
+}
+
+// Of returns a value as it is compared.
+func (c Comparison) Of(v value.Value) value.Value {
+	v = v.As(c.Kind)
+	if v.Kind == value.Double && c.scale >= 0 {
+		v.Float = roundFloat(v.Float, c.scale, true) + 0 // -0 becomes 0
+	}
+	v.Collation = c.Collation
+	return v
 }
 
 // CompileKey prepares an expression by whose values rows are grouped or sorted. The error is a *parse.Error.

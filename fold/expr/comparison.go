@@ -1,9 +1,6 @@
 package expr
 
 import (
-	"math"
-
-	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/value"
 )
@@ -60,38 +57,27 @@ func is(x *Expr, what parse.LiteralKind, not bool) *Expr {
 
 // comparer compares the values of two expressions.
 type comparer struct {
-	l, r      *Expr
-	kind      value.Kind
-	collation *collation.Collation
-	precision float64 // doubles that differ by less are equal
+	l, r *Expr
+	Comparison
 }
 
 func newComparer(l, r *Expr) comparer {
 	both := zoned(l, r)
 	l, r = both[0], both[1]
-	return comparer{l: l, r: r, kind: value.Common(l.Type.Kind, r.Type.Kind), collation: collationOf(l, r)}
+	return comparer{l, r, Comparison{value.Common(l.Type.Kind, r.Type.Kind), value.Floating, collationOf(l, r)}}
 }
 
 // compare returns the order of two values; known is false if one is NULL.
 func (c comparer) compare(a, b value.Value) (order int, known bool) {
-	if a, b = c.l.shown(a).As(c.kind), c.r.shown(b).As(c.kind); a.IsNull() || b.IsNull() {
+	if a, b = c.Of(c.l.shown(a)), c.Of(c.r.shown(b)); a.IsNull() || b.IsNull() {
 		return 0, false
 	}
-	if c.precision > 0 && math.Abs(a.Float-b.Float) < c.precision {
-		return 0, true
-	}
-	a.Collation = c.collation
 	return value.Compare(a, b), true
 }
 
-// comparison computes =, <=>, <>, <, <=, > and >=. As in MariaDB, doubles with a fixed number of decimals are equal if
-// those are: a FLOAT(8,2) of 0.14 is 0.14.
+// comparison computes =, <=>, <>, <, <=, > and >=.
 func comparison(op string, l, r *Expr) *Expr {
-	c := newComparer(l, r).exact()
-	if a, b := fixedScale(l.Type), fixedScale(r.Type); c.kind == value.Double && a >= 0 && b >= 0 {
-		c.precision = 5 / math.Pow10(max(a, b)+1)
-	}
-	return c.holds(op)
+	return newComparer(l, r).exact().holds(op)
 }
 
 // holds computes a comparison.
@@ -155,8 +141,8 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 func between(x, low, high *Expr, negative bool) *Expr {
 	low, high = wholeBounds(x, low, high)
 	l, h := newComparer(x, low), newComparer(x, high)
-	l.kind = value.Common(l.kind, high.Type.Kind)
-	h.kind = l.kind
+	l.Kind = value.Common(l.Kind, high.Type.Kind)
+	h.Kind = l.Kind
 	both := logic("AND", l.holds(">="), h.holds("<="))
 	if negative {
 		return not(both)

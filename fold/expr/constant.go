@@ -2,19 +2,23 @@ package expr
 
 import "github.com/fanfold/fanfold/fold/value"
 
-// exact chooses how values compare with a constant. As in MariaDB, a decimal and a constant text are decimals, and an
-// integer column and a constant double without a fraction are integers. The values of CASE, and those of IN if there
-// are several, compare by their types alone.
+// exact chooses how values compare, as MariaDB does. Doubles with a fixed number of decimals are rounded to these: a
+// FLOAT(8,2) of 0.14 is 0.14. A decimal and a constant text are decimals, and an integer column and a constant double
+// without a fraction are integers. The values of CASE, and those of IN if there are several, compare by their types
+// alone.
 func (c comparer) exact() comparer {
-	if c.kind != value.Double {
+	if c.Kind != value.Double {
 		return c
 	}
+	if x, y := fixedScale(c.l.Type), fixedScale(c.r.Type); x >= 0 && y >= 0 {
+		c.scale = max(x, y)
+	}
 	if isDecimalWithText(c.l, c.r) || isDecimalWithText(c.r, c.l) {
-		c.kind = value.Decimal
+		c.Kind = value.Decimal
 	} else if whole, ok := wholeFor(c.l, c.r); ok {
-		c.r, c.kind = whole, value.Integer
+		c.r, c.Kind = whole, value.Integer
 	} else if whole, ok := wholeFor(c.r, c.l); ok {
-		c.l, c.kind = whole, value.Integer
+		c.l, c.Kind = whole, value.Integer
 	}
 	return c
 }

@@ -42,7 +42,8 @@ type Expr struct {
 	Type value.Type
 	eval func(row [][]byte) (value.Value, error)
 
-	column   int // of the row, plus one; 0: it is computed
+	columns  []int  // of the row: its cell is the first of theirs that is not NULL, unchanged; nil: it is computed
+	own      [1]int // memory of columns
 	constant bool
 	at       parse.Position
 }
@@ -64,7 +65,16 @@ func (e *Expr) shown(v value.Value) value.Value {
 }
 
 // Column returns the number of the column whose cell the expression is, unchanged.
-func (e *Expr) Column() (int, bool) { return e.column - 1, e.column > 0 }
+func (e *Expr) Column() (int, bool) {
+	if len(e.columns) != 1 {
+		return 0, false
+	}
+	return e.columns[0], true
+}
+
+// Columns returns the numbers of columns: the cell of the expression is the first of theirs that is not NULL,
+// unchanged. Nil: it is computed.
+func (e *Expr) Columns() []int { return e.columns }
 
 // refuse ends the compilation with a mistake; Compile recovers.
 func refuse(at parse.Position, message, remedy string) {
@@ -105,10 +115,11 @@ func constantOf(e *Expr) (value.Value, bool) {
 // cell returns the expression of a column of the rows.
 func (s *Scope) cell(i int) *Expr {
 	t := s.Columns[i].Type
-	return &Expr{Type: t, column: i + 1, eval: func(row [][]byte) (value.Value,
-		error) {
+	e := &Expr{Type: t, own: [1]int{i}, eval: func(row [][]byte) (value.Value, error) {
 		return value.Decode(row[i], t)
 	}}
+	e.columns = e.own[:]
+	return e
 }
 
 // compile compiles an expression, and says where it stands.
@@ -232,16 +243,16 @@ func (s *Scope) Find(c *parse.Column) (i int, err error) {
 }
 
 func (s *Scope) find(c *parse.Column) int {
+	is := isCalled
+	if c.Table != "" && slices.ContainsFunc(s.Columns, func(other Column) bool { return other.Table == c.Table }) {
+		is = func(table, name string) bool { return table == name } // it wins over the last part of another name
+	}
 	found := -1
-	var names, tables []string
-	for i, other := range s.Columns {
-		if other.Name == "" {
-			continue // computed
-		}
-		names, tables = append(names, other.Name), append(tables, other.Table)
-		if !strings.EqualFold(other.Name, c.Name) || c.Table == "" && other.Hidden ||
-			c.Table != "" && !isCalled(other.Table, c.Table) {
-			continue
+	for i := range s.Columns {
+		other := &s.Columns[i]
+		if other.Name == "" || !strings.EqualFold(other.Name, c.Name) || c.Table == "" && other.Hidden ||
+			c.Table != "" && !is(other.Table, c.Table) {
+			continue // one without a name is computed
 		}
 		if found >= 0 {
 			refuse(c.Position, fmt.Sprintf("several tables have the column %s", c.Name),
@@ -249,15 +260,25 @@ func (s *Scope) find(c *parse.Column) int {
 		}
 		found = i
 	}
-	switch {
-	case found >= 0:
-		return found
-	case c.Table != "" && !slices.ContainsFunc(tables, func(t string) bool { return isCalled(t, c.Table) }):
+	if found < 0 {
+		s.refuseUnknown(c)
+	}
+	return found
+}
+
+// refuseUnknown says which part of a name nothing has.
+func (s *Scope) refuseUnknown(c *parse.Column) {
+	var names, tables []string
+	for _, other := range s.Columns {
+		if other.Name != "" {
+			names, tables = append(names, other.Name), append(tables, other.Table)
+		}
+	}
+	if c.Table != "" && !slices.ContainsFunc(tables, func(t string) bool { return isCalled(t, c.Table) }) {
 		refuse(c.Position, "the query has no table "+c.Table,
 			report.DidYouMean(c.Table, slices.Compact(slices.Clone(tables))))
 	}
 	refuse(c.Position, "no table has a column "+c.Name, report.DidYouMean(c.Name, slices.Compact(names)))
-	return -1
 }
 
 // isCalled tells whether a query can call a table by a name: its alias, or the last part of it.

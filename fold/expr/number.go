@@ -22,10 +22,12 @@ func numberType(t value.Type) value.Type {
 
 func absolute(c *call) *Expr {
 	t := numberType(c.args[0].Type)
-	negative := negate(c.args[0])
-	return &Expr{Type: t, eval: func(row [][]byte) (value.Value, error) {
-		v, err := c.args[0].eval(row)
-		if err != nil || v.IsNull() {
+	x := *c.args[0]
+	var v value.Value // of the row
+	x.constant, x.eval = false, func([][]byte) (value.Value, error) { return v, nil }
+	negative := negate(&x)
+	return &Expr{Type: t, eval: func(row [][]byte) (_ value.Value, err error) {
+		if v, err = c.args[0].eval(row); err != nil || v.IsNull() {
 			return v, err
 		}
 		if v.ToDec().Sign() < 0 {

@@ -50,12 +50,8 @@ type Terms interface {
 	Keep(n int, row Row) (bool, error)
 	// Matches tells whether a row fulfils the conditions of table n besides the key.
 	Matches(n int, row Row) (bool, error)
-	// Begin says that Add may keep rows until turn returns, which waits for those before them. Nil: it may not.
-	Begin(turn func() error)
-	// Add takes a joined row.
-	Add(origin int, row Row) error
-	// Flush passes on what Add has kept, and returns the first error: err belongs to a later row.
-	Flush(err error) error
+	// Lane takes the joined rows.
+	Lane
 }
 
 // joining is one run of a Join.

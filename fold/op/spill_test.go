@@ -27,7 +27,6 @@ func (x *texts) Left(origin, _ int, row Row) (Key, bool, error) { return x.key(r
 func (x *texts) Right(_ int, row Row) (Key, bool, error)        { return x.key(row[0]) }
 func (x *texts) Keep(int, Row) (bool, error)                    { return true, nil }
 func (x *texts) Matches(int, Row) (bool, error)                 { return true, nil }
-func (x *texts) Add(_ int, row Row) error                       { return x.Ordered.Add(row) }
 
 // TestSpillBegins checks that a join spills if all sides with their hash tables exceed the budget.
 func TestSpillBegins(t *testing.T) {

@@ -49,7 +49,7 @@ func TestErrorAfterStoredRows(t *testing.T) {
 			got = append(got, string(row[0]))
 			return nil
 		})
-		j := &Join{Terms: func() Terms { return &chained{texts{Ordered{To: to}, []int{0, 1, 2}}, "70"} }}
+		j := &Join{Terms: func() Terms { return &chained{texts{Ordered{Output: to}, []int{0, 1, 2}}, "70"} }}
 		for n := range 3 {
 			j.Tables = append(j.Tables, &Table{
 				Name: "t", Set: datasettest.Of(t, datasettest.Columns("k", "integer"), 10, rows...), Cells: 1,

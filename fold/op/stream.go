@@ -2,47 +2,109 @@ package op
 
 import "slices"
 
+// Lane takes the rows of one goroutine of a Join. Its End is not called.
+type Lane interface {
+	Output
+	// Begin says that Add may keep rows until turn returns, which waits for those before them. Nil: it may not.
+	Begin(turn func() error)
+	// Flush passes on what Add has kept, and returns the first error: err belongs to a later row.
+	Flush(err error) error
+}
+
+// Forker is an Output whose work several goroutines can share.
+type Forker interface {
+	Output
+	// Fork returns a Lane for one more goroutine; nil: the work cannot be shared.
+	Fork() Lane
+}
+
+// NewLane returns a Lane of an Output for one more goroutine. shared tells whether the Output is a Forker; otherwise,
+// the rows of all lanes wait for their turn.
+func NewLane(to Output) (lane Lane, shared bool) {
+	if f, ok := to.(Forker); ok {
+		if lane := f.Fork(); lane != nil {
+			return lane, true
+		}
+	}
+	return &Ordered{Output: to}, false
+}
+
+// forked returns a Lane whose rows pass an operator, which more returns for one more goroutine, before they reach a
+// Lane of to.
+func forked(to Output, more func(to Output) Output) Lane {
+	lane, shared := NewLane(to)
+	if !shared {
+		return nil
+	}
+	return behind{more(lane), lane}
+}
+
+// behind is a Lane whose rows pass an operator first.
+type behind struct {
+	Output
+	lane Lane
+}
+
+func (b behind) Begin(turn func() error) { b.lane.Begin(turn) }
+func (b behind) Flush(err error) error   { return b.lane.Flush(err) }
+
 // Filter passes the rows on for which a condition is true.
 type Filter struct {
-	To   Output
-	Keep func(row Row) (bool, error)
+	Output
+	keep func() func(row Row) (bool, error)
+	here func(row Row) (bool, error) // nil before the first row
+}
+
+// NewFilter returns a Filter. keep returns the condition for one more goroutine.
+func NewFilter(to Output, keep func() func(row Row) (bool, error)) *Filter {
+	return &Filter{Output: to, keep: keep}
 }
 
 // Add implements Output.
 func (f *Filter) Add(row Row) error {
-	keep, err := f.Keep(row)
+	if f.here == nil {
+		f.here = f.keep()
+	}
+	keep, err := f.here(row)
 	if err != nil || !keep {
 		return err
 	}
-	return f.To.Add(row)
+	return f.Output.Add(row)
 }
 
-// End implements Output.
-func (f *Filter) End() error { return f.To.End() }
+// Fork implements Forker.
+func (f *Filter) Fork() Lane {
+	return forked(f.Output, func(to Output) Output { return NewFilter(to, f.keep) })
+}
 
 // Project makes other rows of rows.
 type Project struct {
-	To Output
-	// Make sets the cells of the new row.
-	Make func(into, row Row) error
-	into Row
+	Output
+	cells func() func(into, row Row) error
+	here  func(into, row Row) error // nil before the first row
+	into  Row
 }
 
-// NewProject returns a Project whose rows have so many cells.
-func NewProject(to Output, cells int, make_ func(into, row Row) error) *Project {
-	return &Project{to, make_, make(Row, cells)}
+// NewProject returns a Project whose rows have n cells. cells returns, for one more goroutine, what sets them.
+func NewProject(to Output, n int, cells func() func(into, row Row) error) *Project {
+	return &Project{Output: to, cells: cells, into: make(Row, n)}
 }
 
 // Add implements Output.
 func (p *Project) Add(row Row) error {
-	if err := p.Make(p.into, row); err != nil {
+	if p.here == nil {
+		p.here = p.cells()
+	}
+	if err := p.here(p.into, row); err != nil {
 		return err
 	}
-	return p.To.Add(p.into)
+	return p.Output.Add(p.into)
 }
 
-// End implements Output.
-func (p *Project) End() error { return p.To.End() }
+// Fork implements Forker.
+func (p *Project) Fork() Lane {
+	return forked(p.Output, func(to Output) Output { return NewProject(to, len(p.into), p.cells) })
+}
 
 // Limit passes a part of the rows on.
 type Limit struct {
@@ -87,9 +149,18 @@ func (p *Part) Add(row Row) error {
 // End implements Output.
 func (p *Part) End() error { return nil }
 
-// Ordered passes rows on, in the order of turns if several goroutines have one each.
+// Fork implements Forker. A Forker needs all rows.
+func (p *Part) Fork() Lane {
+	lane, shared := NewLane(p.Output)
+	if !shared {
+		return nil
+	}
+	return lane
+}
+
+// Ordered is a Lane that passes rows on, in the order of turns if several goroutines have one each.
 type Ordered struct {
-	To   Output
+	Output
 	turn func() error
 	rows []byte
 	row  Row
@@ -98,13 +169,13 @@ type Ordered struct {
 // waitingBytes is the maximum size of rows that wait for their turn.
 const waitingBytes = 1 << 20
 
-// Begin says that rows may be kept until turn returns.
+// Begin implements Lane.
 func (o *Ordered) Begin(turn func() error) { o.turn = turn }
 
 // Add takes a row.
 func (o *Ordered) Add(row Row) error {
 	if o.turn == nil {
-		return o.To.Add(row)
+		return o.Output.Add(row)
 	}
 	o.row = slices.Grow(o.row[:0], len(row))[:len(row)]
 	if o.rows = appendRow(o.rows, row); len(o.rows) < waitingBytes {
@@ -113,7 +184,7 @@ func (o *Ordered) Add(row Row) error {
 	return o.Flush(nil)
 }
 
-// Flush passes on the rows that were kept, and returns the first error: err belongs to a later row.
+// Flush implements Lane.
 func (o *Ordered) Flush(err error) error {
 	if o.turn == nil {
 		return err
@@ -125,7 +196,7 @@ func (o *Ordered) Flush(err error) error {
 		for i := range o.row {
 			o.row[i], rest = nextCell(rest)
 		}
-		if first := o.To.Add(o.row); first != nil {
+		if first := o.Output.Add(o.row); first != nil {
 			return first
 		}
 	}

@@ -201,7 +201,7 @@ func (w *worker) pair(n int) (matched bool, err error) {
 // emit passes the current row on, or stores it.
 func (w *worker) emit() error {
 	if w.stored == nil {
-		return w.terms.Add(w.origin, w.row)
+		return w.terms.Add(w.row)
 	}
 	r, err := endRecord(appendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
 	if err != nil {

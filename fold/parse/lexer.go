@@ -91,6 +91,14 @@ func (l *lexer) pass(n int) {
 	}
 }
 
+// Quoted returns a name as a query has it: in backquotes, unless it is a word that is not reserved.
+func Quoted(name string) string {
+	if name != "" && span(name, isWord) == len(name) && !isDigit(name[0]) && !isReserved(name) {
+		return name
+	}
+	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
+}
+
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isWord(c byte) bool {
 	return isDigit(c) || c == '_' || c == '$' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf

@@ -147,7 +147,7 @@ func (p *parser) unexpected(what string) {
 	switch {
 	case p.kind == end:
 		remedy = "The query ends too early: complete it"
-	case p.kind == word && p.is(reserved...):
+	case p.kind == word && isReserved(p.text):
 		remedy = fmt.Sprintf("If %s is a name, put it in backquotes", p.text)
 	}
 	if what != "" {
@@ -157,12 +157,34 @@ func (p *parser) unexpected(what string) {
 }
 
 // reserved are words that are no names without backquotes. FULL is one here, but not in MariaDB.
-var reserved = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT
+var reserved = setOf(`ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT DIV ELSE END EXCEPT
 	EXISTS FALSE FOR FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LEFT LIKE LIMIT LOCK MOD NATURAL
 	NOT NULL ON OR ORDER OUTER OVER REGEXP RIGHT RLIKE SELECT STRAIGHT_JOIN THEN TRUE UNION USING WHEN WHERE WITH XOR`)
 
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// isReserved tells whether a word is reserved, in any case.
+func isReserved(word string) bool {
+	var upper [13]byte // the longest one is STRAIGHT_JOIN
+	if len(word) > len(upper) {
+		return false
+	}
+	for i := range len(word) {
+		if upper[i] = word[i]; word[i] >= 'a' && word[i] <= 'z' {
+			upper[i] -= 'a' - 'A'
+		}
+	}
+	return reserved[string(upper[:len(word)])]
+}
+
 // isName tells whether a token can be a name.
-func (t token) isName() bool { return t.kind == name || t.kind == word && !t.is(reserved...) }
+func (t token) isName() bool { return t.kind == name || t.kind == word && !isReserved(t.text) }
 
 // identifier reads a name.
 func (p *parser) identifier(what string) string {
@@ -314,15 +336,15 @@ func (p statements) item() Item {
 	case p.token.isName():
 		i.Name = p.identifier("an alias")
 	}
-	if utf8.RuneCountInString(i.Name) > maxName {
-		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", maxName),
+	if utf8.RuneCountInString(i.Name) > MaxName {
+		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", MaxName),
 			"Give it an alias: AS name")
 	}
 	return i
 }
 
-// maxName is the maximum length of the name of a column, in characters.
-const maxName = 64
+// MaxName is the maximum length of the name of a column, in characters.
+const MaxName = 64
 
 // starOf reads t.* or s.t.* if it is the next.
 func (p statements) starOf() (table string, ok bool) {

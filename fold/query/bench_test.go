@@ -72,7 +72,7 @@ func BenchmarkSelect(b *testing.B) {
 					}
 					m := op.NewMemory(b.Context(), size, func() (op.Scratch, error) { return os.CreateTemp(b.TempDir(), "") })
 					c := &counting{}
-					if err := plan.Run(m, c); err != nil || c.rows == 0 {
+					if _, err := plan.Run(m, c); err != nil || c.rows == 0 {
 						b.Fatal(c.rows, err)
 					}
 					m.Close()

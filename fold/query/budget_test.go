@@ -76,7 +76,7 @@ func TestSpills(t *testing.T) {
 			created++
 			return os.CreateTemp(t.TempDir(), "")
 		})
-		if err := plan.Run(m, &collector{}); err != nil || (m.Spills() > 0) != spills || (created == 1) != spills {
+		if _, err := plan.Run(m, &collector{}); err != nil || (m.Spills() > 0) != spills || (created == 1) != spills {
 			t.Errorf("%d bytes: %d runs, %d files, %v", budget, m.Spills(), created, err)
 		}
 		m.Close()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fanfold/fanfold/fold/collation"
 	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
@@ -17,13 +16,15 @@ type join struct {
 	equal []equality
 	rest  parse.Expr // its other conditions, on the joined row; nil: none
 	needs int        // the last table that the left sides of its equalities use
+	key   int        // joins with the same number look up the same values
 }
 
 // equality is an equality between a table and those before it.
 type equality struct {
 	left, right parse.Expr
-	kind        value.Kind // by which they are compared
-	collation   *collation.Collation
+	chain       []int // see chains
+	leftType    value.Type
+	expr.Comparison
 }
 
 // prepareJoin splits the condition of a join into equalities of both sides, and the rest.
@@ -33,12 +34,10 @@ func (b *selecting) prepareJoin(t *source) {
 		l, r, ok := b.sides(c, number)
 		if ok {
 			left, right := must(expr.Compile(l, b.scopeBefore(number))), must(expr.Compile(r, b.scopeOf(t)))
-			kind, collation, err := expr.Common(left, right)
-			if err != nil {
-				panic(err)
+			e := equality{l, r, chains{b}.of(l, number), left.Type, must(expr.Common(left, right))}
+			if t.join.equal = append(t.join.equal, e); e.chain == nil {
+				t.join.needs = max(t.join.needs, slices.Max(b.needs(l)))
 			}
-			t.join.equal = append(t.join.equal, equality{l, r, kind, collation})
-			t.join.needs = max(t.join.needs, slices.Max(b.needs(l)))
 			continue
 		}
 		for _, n := range b.needs(c) {
@@ -55,6 +54,7 @@ func (b *selecting) prepareJoin(t *source) {
 	if t.join.rest != nil {
 		must(expr.Compile(t.join.rest, b.scopeBefore(number+1)))
 	}
+	t.join.key = chains{b}.key(number)
 }
 
 // scopeBefore returns the scope of the rows of the first tables.
@@ -95,31 +95,60 @@ type joined struct{ *selecting }
 // run reads all tables, and passes the joined rows on that WHERE keeps.
 func (b joined) run(m *op.Memory, to op.Output) error {
 	if first := b.tables[0]; len(b.tables) == 1 && first.of == nil {
-		return first.run(m, filtered(append(first.where, b.where...), to))
+		return first.run(m, filtered(to, b.scope, append(slices.Clone(first.keep), b.Where)...))
 	}
-	j := op.Join{Terms: func() op.Terms { return b.terms(to) }, Serial: len(b.tables) == 1 && b.where == nil}
-	for n, t := range b.tables {
-		j.Tables = append(j.Tables, b.tableOf(m, n, t))
-	}
-	if _, err := j.Run(m); err != nil && err != op.ErrEnough {
+	matches, err := b.join(m, to).Run(m)
+	if err != nil && err != op.ErrEnough {
 		return err
+	}
+	if b.plan.counted == b.selecting {
+		b.plan.matches = matches
 	}
 	return to.End()
 }
 
+// join returns the operator that joins the tables.
+func (b joined) join(m *op.Memory, to op.Output) *op.Join {
+	_, shared := to.(op.Forker)
+	j := &op.Join{
+		Terms: func() op.Terms { return b.terms(to) }, Count: b.plan.counted == b.selecting,
+		Serial: len(b.tables) == 1 && b.Where == nil && !shared,
+	}
+	for n, t := range b.tables {
+		j.Tables = append(j.Tables, b.tableOf(m, n, t))
+	}
+	return j
+}
+
+// canCount tells whether the rows of every listener can be counted that match a row of the first table: nothing but
+// the keys decides, and every key uses the first table alone.
+func (b joined) canCount(limit *parse.Limit) bool {
+	names := map[string]bool{}
+	for _, t := range b.tables {
+		if t.of == nil || names[t.of.listener] || len(t.keep) > 0 ||
+			t.join != nil && (t.join.needs > 0 || t.join.rest != nil) {
+			return false
+		}
+		names[t.of.listener] = true
+	}
+	return b.Where == nil && limit == nil
+}
+
 // tableOf returns a table of FROM for a join.
 func (b joined) tableOf(m *op.Memory, n int, t *source) *op.Table {
-	of := &op.Table{Cells: len(t.columns), Key: max(0, n-1), CanFail: len(t.where) > 0}
+	of := &op.Table{Cells: len(t.columns), CanFail: len(t.keep) > 0}
 	if t.of != nil {
-		of.Name, of.Set, of.Filtered = t.of.listener, t.of.set, len(t.where) > 0
+		of.Name, of.Set, of.Filtered = t.of.listener, t.of.set, len(t.keep) > 0
 		of.Columns = t.of.numbers()
-		of.Kept = of.Columns
-		of.KeyColumns = b.keyColumns(t)
 	} else {
-		of.Query = func(to op.Output) error { return t.run(m, filtered(t.where, to)) }
+		of.Query = func(to op.Output) error { return t.run(m, filtered(to, b.scopeOf(t), t.keep...)) }
 		for i := range t.columns {
-			of.Kept = append(of.Kept, i)
+			of.Columns = append(of.Columns, i)
 		}
+	}
+	of.Kept = of.Columns
+	if t.of != nil {
+		of.KeyColumns = b.columnsIn(t, b.keysOf(t))
 	}
 	if t.join == nil {
 		return of
@@ -128,94 +157,121 @@ func (b joined) tableOf(m *op.Memory, n int, t *source) *op.Table {
 		Left:  t.join.Kind == parse.Left || t.join.Kind == parse.Full,
 		Right: t.join.Kind == parse.Right || t.join.Kind == parse.Full,
 	}
-	of.Needs, of.Conditional = t.join.needs, t.join.rest != nil
+	if t.of != nil && !of.Kind.Right {
+		of.Kept = b.columnsIn(t, b.keptOf(t))
+	}
+	of.Key, of.Needs, of.Conditional = t.join.key, t.join.needs, t.join.rest != nil
 	for _, e := range t.join.equal {
 		right, isColumn := must(expr.Compile(e.right, b.scopeOf(t))).Column()
 		left, isLeft := must(expr.Compile(e.left, b.scopeBefore(n))).Column()
 		of.CanFail = of.CanFail || !isColumn
-		if len(t.join.equal) == 1 && isColumn && isLeft && e.kind == value.Integer && of.Needs == 0 {
+		if len(t.join.equal) == 1 && isColumn && isLeft && e.Kind == value.Integer && of.Needs == 0 {
 			of.Sorted = &[2]int{left, right}
 		}
 	}
 	return of
 }
 
-// keyColumns returns the columns of a table that its filter and the keys of joins use.
-func (b joined) keyColumns(t *source) []int {
-	var all []int
-	add := func(c *parse.Column) {
-		if i := must(b.scope.Find(c)) - t.from; i >= 0 && i < len(t.columns) && !slices.Contains(all, i) {
-			all = append(all, i)
+// columnsIn returns the columns of a table that expressions use.
+func (b joined) columnsIn(t *source, all []parse.Expr) []int {
+	var found []int
+	for _, e := range all {
+		parse.Columns(e, func(c *parse.Column) {
+			i := must(b.scope.Find(c)) - t.from
+			if i >= 0 && i < len(t.columns) && !slices.Contains(found, i) {
+				found = append(found, i)
+			}
+		})
+	}
+	slices.Sort(found)
+	return found
+}
+
+// keysOf returns the filter of a table, and the keys of all joins.
+func (b joined) keysOf(t *source) []parse.Expr {
+	all := slices.Clone(t.keep)
+	for _, other := range b.tables[1:] {
+		for _, e := range other.join.equal {
+			all = append(all, e.left, e.right)
 		}
 	}
-	for _, c := range t.keep {
-		parse.Columns(c, add)
+	return all
+}
+
+// keptOf returns what uses the rows of a table after they have been looked up.
+func (b joined) keptOf(t *source) []parse.Expr {
+	all := slices.Clone(b.GroupBy)
+	for _, item := range b.items {
+		all = append(all, item.X)
+	}
+	for _, o := range b.orders {
+		all = append(all, o.X)
 	}
 	for _, other := range b.tables[1:] {
 		for _, e := range other.join.equal {
-			parse.Columns(e.left, add)
-			parse.Columns(e.right, add)
+			all = append(all, e.left)
 		}
+		all = append(all, other.join.rest)
 	}
-	slices.Sort(all)
-	return all
+	all = append(all, b.Where, b.Having)
+	return slices.DeleteFunc(all, func(e parse.Expr) bool { return e == nil })
 }
 
 // terms are the expressions of the joins and of WHERE, for one goroutine.
 type terms struct {
-	op.Ordered
+	op.Lane
 	tables []tableTerms
 	where  []*expr.Expr
 }
 
 // tableTerms are those of one table.
 type tableTerms struct {
-	keep, left, right, rest []*expr.Expr
-	kinds                   []value.Kind
-	collations              []*collation.Collation
-	leftB, rightB           []byte
+	keep, rest []*expr.Expr
+	left       []keyTerms // by origin
+	right      keyTerms
 }
 
 var _ op.Terms = (*terms)(nil)
 
 func (b joined) terms(to op.Output) *terms {
-	t := &terms{Ordered: op.Ordered{To: to}, tables: make([]tableTerms, len(b.tables))}
+	t := &terms{tables: make([]tableTerms, len(b.tables))}
+	t.Lane, _ = op.NewLane(to)
 	if b.Where != nil {
-		t.where = []*expr.Expr{must(expr.Compile(b.Where, b.scope))}
+		t.where = compiled(b.scope, b.Where)
 	}
 	for n, from := range b.tables {
 		of := &t.tables[n]
-		for _, c := range from.keep {
-			of.keep = append(of.keep, must(expr.Compile(c, b.scopeOf(from))))
-		}
+		of.keep = compiled(b.scopeOf(from), from.keep...)
 		if from.join == nil {
 			continue
 		}
+		before := b.scopeBefore(n)
+		of.left = make([]keyTerms, n)
 		for _, e := range from.join.equal {
-			of.left = append(of.left, must(expr.Compile(e.left, b.scopeBefore(n))))
-			of.right = append(of.right, must(expr.Compile(e.right, b.scopeOf(from))))
-			of.kinds, of.collations = append(of.kinds, e.kind), append(of.collations, e.collation)
+			left := must(expr.Compile(e.left, before))
+			for origin := range of.left {
+				if i := slices.Index(b.origins(n), origin); i >= 0 && e.chain != nil {
+					of.left[origin].add(before.Converted(e.chain[i], e.leftType), e)
+				} else {
+					of.left[origin].add(left, e)
+				}
+			}
+			of.right.add(must(expr.Compile(e.right, b.scopeOf(from))), e)
 		}
 		if from.join.rest != nil {
-			of.rest = []*expr.Expr{must(expr.Compile(from.join.rest, b.scopeBefore(n+1)))}
+			of.rest = compiled(b.scopeBefore(n+1), from.join.rest)
 		}
 	}
 	return t
 }
 
 // Left implements op.Terms.
-func (t *terms) Left(_, n int, row op.Row) (k op.Key, ok bool, err error) {
-	of := &t.tables[n]
-	k, of.leftB, ok, err = of.joinKey(of.leftB[:0], of.left, row)
-	return k, ok, err
+func (t *terms) Left(origin, n int, row op.Row) (op.Key, bool, error) {
+	return t.tables[n].left[origin].key(row)
 }
 
 // Right implements op.Terms.
-func (t *terms) Right(n int, row op.Row) (k op.Key, ok bool, err error) {
-	of := &t.tables[n]
-	k, of.rightB, ok, err = of.joinKey(of.rightB[:0], of.right, row)
-	return k, ok, err
-}
+func (t *terms) Right(n int, row op.Row) (op.Key, bool, error) { return t.tables[n].right.key(row) }
 
 // Keep implements op.Terms.
 func (t *terms) Keep(n int, row op.Row) (bool, error) { return areTrue(t.tables[n].keep, row) }
@@ -224,30 +280,11 @@ func (t *terms) Keep(n int, row op.Row) (bool, error) { return areTrue(t.tables[
 func (t *terms) Matches(n int, row op.Row) (bool, error) { return areTrue(t.tables[n].rest, row) }
 
 // Add implements op.Terms.
-func (t *terms) Add(_ int, row op.Row) error {
+func (t *terms) Add(row op.Row) error {
 	if keep, err := areTrue(t.where, row); err != nil || !keep {
 		return err
 	}
-	return t.Ordered.Add(row)
-}
-
-// joinKey returns the key of a row; false: a part of it is NULL. It may use the buffer, which it returns.
-func (t *tableTerms) joinKey(dst []byte, all []*expr.Expr, row op.Row) (op.Key, []byte, bool, error) {
-	for i, e := range all {
-		v, err := e.Eval(row)
-		if err != nil {
-			return op.Key{}, dst, false, err
-		}
-		if v = v.As(t.kinds[i]); v.IsNull() {
-			return op.Key{}, dst, false, nil
-		}
-		if len(all) == 1 && v.Kind == value.Integer && !v.Unsigned {
-			return op.IntKey(v.Int), dst, true, nil
-		}
-		v.Collation = t.collations[i]
-		dst = v.AppendKey(dst)
-	}
-	return op.TextKey(dst), dst, true, nil
+	return t.Lane.Add(row)
 }
 
 // areTrue tells whether all conditions are true.

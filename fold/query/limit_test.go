@@ -61,7 +61,7 @@ func TestLimitEndsReading(t *testing.T) {
 			t.Fatal(a.Chunks())
 		}
 		m := op.NewMemory(t.Context(), 0, nil)
-		if err := planOf(t, query, map[string]queries.Dataset{"a": a, "c": c}).Run(m, &counting{}); err != nil || a.calls.Load() > limit {
+		if _, err := planOf(t, query, map[string]queries.Dataset{"a": a, "c": c}).Run(m, &counting{}); err != nil || a.calls.Load() > limit {
 			t.Errorf("%s: %d chunks were read, want at most %d: %v", query, a.calls.Load(), limit, err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestTopRowsSpillNothing(t *testing.T) {
 		"SELECT id FROM a UNION ALL SELECT k FROM a ORDER BY id LIMIT 3":  false,
 	} {
 		m := op.NewMemory(t.Context(), 3<<20, func() (op.Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
-		if err := planOf(t, query, sets).Run(m, &counting{}); err != nil || (m.Spills() > 0) != spills {
+		if _, err := planOf(t, query, sets).Run(m, &counting{}); err != nil || (m.Spills() > 0) != spills {
 			t.Errorf("%s: %d spills, %v", query, m.Spills(), err)
 		}
 		m.Close()
@@ -100,7 +100,7 @@ func TestCancel(t *testing.T) {
 			m := op.NewMemory(ctx, budget, func() (op.Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
 			stop := time.AfterFunc(200*time.Millisecond, func() { cancel(gone) })
 			begin := time.Now()
-			if err := planOf(t, query, sets).Run(m, &counting{}); !errors.Is(err, gone) || time.Since(begin) > 20*time.Second {
+			if _, err := planOf(t, query, sets).Run(m, &counting{}); !errors.Is(err, gone) || time.Since(begin) > 20*time.Second {
 				t.Errorf("%s with %d bytes: %v after %v", query, budget, err, time.Since(begin))
 			}
 			stop.Stop()

@@ -16,12 +16,14 @@ import (
 // Dataset is the result of a listener.
 type Dataset = op.Dataset
 
-// Plan is a query over datasets whose names and types are known.
+// Plan is a query over datasets whose names and types are known. It is used by one goroutine at a time.
 type Plan struct {
 	root    *node
 	columns []dataset.Column
 	tables  []*table
-	lines   []string // of EXPLAIN
+	lines   []string   // of EXPLAIN
+	counted *selecting // the SELECT whose matches are counted; nil: none
+	matches []op.Match
 }
 
 // node is a part of a plan that makes rows.
@@ -36,6 +38,7 @@ type planner struct {
 	parameters expr.Parameters
 	plan       *Plan
 	depth      int
+	last       *selecting // the one that was planned last
 }
 
 // New returns the plan of a query over datasets, by the name of the listener. The
@@ -54,6 +57,9 @@ func New(
 	}()
 	p := &planner{datasets: datasets, parameters: parameters, plan: &Plan{}}
 	p.plan.root = p.query(q)
+	if b := p.last; len(q.Selects) == 1 && q.Selects[0].Sub == nil && (joined{b}).canCount(q.Limit) {
+		p.plan.counted = b
+	}
 	for _, c := range p.plan.root.columns {
 		p.plan.columns = append(p.plan.columns, c.Type.Column(c.Name))
 	}
@@ -103,8 +109,13 @@ func (p *Plan) Needed() map[string][]string {
 }
 
 // Run passes the rows of the query on, and ends them. The first error of a dataset, an expression or the output ends
-// it.
-func (p *Plan) Run(m *op.Memory, to op.Output) error { return p.root.run(m, to) }
+// it. It returns a match for every listener after the first if the query is one SELECT without WHERE and LIMIT, that
+// joins every listener once, by equalities with the first listener alone; a chain of FULL joins is such a SELECT, too.
+func (p *Plan) Run(m *op.Memory, to op.Output) ([]op.Match, error) {
+	p.matches = nil
+	err := p.root.run(m, to)
+	return p.matches, err
+}
 
 // table is a listener in FROM.
 type table struct {
@@ -151,11 +162,17 @@ func (t *table) numbers() []int {
 
 // cells returns the function that sets the cells of expressions.
 func cells(all []*expr.Expr) func(into, row op.Row) error {
-	buffers := make([][]byte, len(all))
+	buffers, columns := make([][]byte, len(all)), make([][]int, len(all))
+	for i, e := range all {
+		columns[i] = e.Columns()
+	}
 	return func(into, row op.Row) error {
 		for i, e := range all {
-			if column, ok := e.Column(); ok {
-				into[i] = row[column]
+			if of := columns[i]; of != nil {
+				for len(of) > 1 && dataset.IsNull(row[of[0]]) {
+					of = of[1:]
+				}
+				into[i] = row[of[0]]
 				continue
 			}
 			v, err := e.Eval(row)

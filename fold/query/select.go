@@ -19,7 +19,6 @@ type selecting struct {
 	scope  *expr.Scope
 	tables []*source
 	items  []parse.Item // without stars
-	where  []*expr.Expr // what is left of WHERE for joined rows
 }
 
 // source is a table of FROM.
@@ -30,7 +29,6 @@ type source struct {
 	from  int          // number of its first column
 	join  *join        // nil: the first
 	keep  []parse.Expr // conditions that need it alone
-	where []*expr.Expr // the same
 }
 
 // selection plans a SELECT with its order and limit.
@@ -49,6 +47,7 @@ func (p *planner) selection(s *parse.Select, orders []parse.Order, limit *parse.
 	for _, t := range b.tables {
 		b.explainTable(t)
 	}
+	p.last = b
 	return b.finish(limit)
 }
 
@@ -344,7 +343,8 @@ func (b *selecting) splitWhere() {
 	for _, c := range conjuncts(b.Where) {
 		if needs := b.needs(c); len(needs) == 1 && b.canFilter(needs[0]) {
 			t := b.tables[needs[0]]
-			t.keep, t.where = append(t.keep, c), append(t.where, must(expr.Compile(c, b.scopeOf(t))))
+			must(expr.Compile(c, b.scopeOf(t)))
+			t.keep = append(t.keep, c)
 			continue
 		}
 		rest = and(rest, c)
@@ -371,12 +371,25 @@ func (b *selecting) canFilter(n int) bool {
 	return true
 }
 
-// filtered returns an output that passes on the rows that fulfil all conditions.
-func filtered(all []*expr.Expr, to op.Output) op.Output {
-	if len(all) == 0 {
+// filtered returns an output that passes on the rows that fulfil all conditions. A nil one is fulfilled.
+func filtered(to op.Output, scope *expr.Scope, conditions ...parse.Expr) op.Output {
+	conditions = slices.DeleteFunc(slices.Clone(conditions), func(e parse.Expr) bool { return e == nil })
+	if len(conditions) == 0 {
 		return to
 	}
-	return &op.Filter{To: to, Keep: func(row op.Row) (bool, error) { return areTrue(all, row) }}
+	return op.NewFilter(to, func() func(row op.Row) (bool, error) {
+		all := compiled(scope, conditions...)
+		return func(row op.Row) (bool, error) { return areTrue(all, row) }
+	})
+}
+
+// compiled compiles expressions for one more goroutine. They have been compiled before.
+func compiled(scope *expr.Scope, all ...parse.Expr) []*expr.Expr {
+	exprs := make([]*expr.Expr, len(all))
+	for i, e := range all {
+		exprs[i] = must(expr.Compile(e, scope))
+	}
+	return exprs
 }
 
 func (b *selecting) explainTable(t *source) {
@@ -391,8 +404,8 @@ func (b *selecting) explainTable(t *source) {
 			text += " and a condition"
 		}
 	}
-	if len(t.where) > 0 {
-		text += fmt.Sprintf(", filtered by %d conditions", len(t.where))
+	if len(t.keep) > 0 {
+		text += fmt.Sprintf(", filtered by %d conditions", len(t.keep))
 	}
 	b.explain("%s", text)
 }
@@ -400,7 +413,7 @@ func (b *selecting) explainTable(t *source) {
 // finish plans what follows the joins: WHERE, groups, HAVING, ORDER BY, the items, DISTINCT and LIMIT.
 func (b *selecting) finish(limit *parse.Limit) *node {
 	if b.Where != nil {
-		b.where = []*expr.Expr{must(expr.Compile(b.Where, b.scope))}
+		must(expr.Compile(b.Where, b.scope))
 		b.explain("filter")
 	}
 	g := b.grouping()
@@ -408,19 +421,19 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	if g != nil {
 		scope = g.scope
 	}
-	var having []*expr.Expr
 	if b.Having != nil {
-		having = []*expr.Expr{must(expr.Compile(b.Having, scope))}
+		must(expr.Compile(b.Having, scope))
 		b.explain("filter groups")
 	}
-	items, n := make([]*expr.Expr, len(b.items)), &node{}
+	items, first, n := make([]parse.Expr, len(b.items)), make([]*expr.Expr, len(b.items)), &node{}
+	n.columns = make([]expr.Column, len(b.items))
 	for i, item := range b.items {
 		compile := expr.Compile
 		if b.Distinct {
 			compile = expr.CompileKey
 		}
-		items[i] = must(compile(item.X, scope))
-		n.columns = append(n.columns, expr.Column{Name: item.Name, Type: items[i].Type})
+		items[i], first[i] = item.X, must(compile(item.X, scope))
+		n.columns[i] = expr.Column{Name: item.Name, Type: first[i].Type}
 	}
 	var keys []*expr.Expr
 	var desc []bool
@@ -437,11 +450,17 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		if b.Distinct {
 			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
 		}
-		to = op.NewProject(to, len(items), cells(items))
+		to = op.NewProject(to, len(items), func() func(into, row op.Row) error {
+			all := first
+			if first = nil; all == nil {
+				all = compiled(scope, items...)
+			}
+			return cells(all)
+		})
 		if !b.Distinct {
 			to = sorted(m, to, keys, desc, limit)
 		}
-		if to = filtered(having, to); g != nil {
+		if to = filtered(to, scope, b.Having); g != nil {
 			to = g.output(m, to)
 		}
 		return joined{b}.run(m, to)

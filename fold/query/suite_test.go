@@ -146,7 +146,7 @@ func (b *bench) run(query string, budget int64) (columns []dataset.Column, rows 
 	m := op.NewMemory(b.Context(), budget, func() (op.Scratch, error) { return os.CreateTemp(b.TempDir(), "") })
 	defer m.Close()
 	c := &collector{}
-	err = plan.Run(m, c)
+	_, err = plan.Run(m, c)
 	return plan.Columns(), c.rows, err
 }
 

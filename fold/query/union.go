@@ -74,16 +74,19 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 // converted returns an output that takes rows of other types.
 func converted(to op.Output, from, into []expr.Column) op.Output {
 	same := true
-	scope := &expr.Scope{Columns: from}
-	all := make([]*expr.Expr, len(from))
 	for i := range from {
 		same = same && from[i].Type == into[i].Type
-		all[i] = scope.Converted(i, into[i].Type)
 	}
 	if same {
 		return to
 	}
-	return op.NewProject(to, len(all), cells(all))
+	return op.NewProject(to, len(from), func() func(into, row op.Row) error {
+		scope, all := &expr.Scope{Columns: from}, make([]*expr.Expr, len(from))
+		for i := range from {
+			all[i] = scope.Converted(i, into[i].Type)
+		}
+		return cells(all)
+	})
 }
 
 // distinct returns an output that passes every row on once.

@@ -228,6 +228,34 @@ func plain(cell []byte) []byte {
 	return cell
 }
 
+// integerDigits is the number of digits that always fit into 64 bits.
+const integerDigits = 18
+
+// PlainInteger parses a cell that is an integer in its usual form. False means unknown: the cell can be an integer in
+// another form.
+func PlainInteger(cell []byte) (int64, bool) {
+	digits := cell
+	negative := len(cell) > 0 && cell[0] == '-'
+	if negative {
+		digits = cell[1:]
+	}
+	if len(digits) == 0 || len(digits) > integerDigits {
+		return 0, false
+	}
+	n := int64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
 // integer parses an integer, true or false.
 func integer(cell []byte) (Value, error) {
 	switch string(cell) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
@@ -83,7 +82,7 @@ func (s suite) begin(t *testing.T, f report.File, w io.Writer) *format.File {
 	if s.Fields != nil {
 		f.Options = s.Fields()
 	}
-	file, err := s.Begin(&f, [][]dataset.Column{datasettest.Columns("a", "text", "b", "text")}, w)
+	file, err := s.Begin(&f, datasettest.Columns("a", "text", "b", "text"), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +95,7 @@ func (s suite) write(t *testing.T, f report.File, cells [][][]byte, w io.Writer)
 	t.Helper()
 	file := s.begin(t, f, w)
 	for _, row := range cells {
-		line, err := file.AppendRow(nil, 0, row)
+		line, err := file.AppendRow(nil, row)
 		if err == nil {
 			_, err = file.WriteRows(line, 1)
 		}
@@ -175,7 +174,7 @@ func (s suite) inParallel(t *testing.T) {
 	lines := make([][]byte, len(cells))
 	var group sync.WaitGroup
 	for i, row := range cells {
-		group.Go(func() { lines[i], _ = file.AppendRow(nil, 0, row) })
+		group.Go(func() { lines[i], _ = file.AppendRow(nil, row) })
 	}
 	group.Wait()
 	if _, err := file.WriteRows(slices.Concat(lines...), int64(len(lines))); err != nil {
@@ -220,7 +219,7 @@ func (s suite) failing(t *testing.T) {
 	}
 	var out bytes.Buffer
 	file := s.begin(t, report.File{}, &out)
-	line, err := file.AppendRow(nil, 0, cells[0])
+	line, err := file.AppendRow(nil, cells[0])
 	if err == nil {
 		_, err = file.WriteRows(line, 1)
 	}

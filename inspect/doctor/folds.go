@@ -80,13 +80,7 @@ func checkFolds(_ context.Context, d *doctor) (fs Findings) {
 			continue
 		}
 		planned++
-		var err error
-		if r.Fold == "" {
-			_, err = fold.NewPlan(r, sets)
-		} else {
-			_, err = fold.NewSelect(r, sets, nil)
-		}
-		if err != nil {
+		if _, err := fold.NewPlan(r, sets, nil); err != nil {
 			fs = append(fs, newFinding("fold "+name, Fail, "", err,
 				fmt.Sprintf("correct the fold of report %s (%s), or the types in its queries", name, place)))
 		}

@@ -25,9 +25,6 @@ type Database interface {
 	// Columns returns the columns of the query of a report's listener, without running it; nil if the server cannot
 	// tell them.
 	Columns(ctx context.Context, r *report.Report, l *report.Listener) ([]dataset.Column, error)
-	// Collations returns the collations of columns of a listener's query, without running it: "binary" for numbers
-	// and times.
-	Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error)
 }
 
 // checkSources connects to every source, and lets databases prepare the queries of their listeners.
@@ -122,7 +119,6 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 					l.File, l.Line, d.title(source))))
 			if err == nil {
 				fs = append(fs, d.checkColumns(ctx, db, d.Config.Reports[name], l)...)
-				fs = append(fs, checkKeys(ctx, db, d.Config.Reports[name], l)...)
 			}
 		}
 	}

@@ -23,9 +23,9 @@ const (
 	maxCollations = 1000 // queries
 )
 
-// Collations returns the collations of columns of a listener's query; "binary" for numbers and times. The server
+// collationsOf returns the collations of columns of a listener's query; "binary" for numbers and times. The server
 // derives them without running the query.
-func (s *Source) Collations(ctx context.Context, l *report.Listener, columns []string) ([]string, error) {
+func (s *Source) collationsOf(ctx context.Context, l *report.Listener, columns []string) ([]string, error) {
 	// No row is read, so any value will do; NULL is an error in LIMIT.
 	text, _, err := dialect.QueryOf(l).Bind(func(string) (any, bool) { return dialect.Literals("0"), true })
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Source) collate(ctx context.Context, l *report.Listener, columns []data
 	if len(names) == 0 {
 		return nil
 	}
-	found, err := s.Collations(ctx, l, names)
+	found, err := s.collationsOf(ctx, l, names)
 	if isUnderivable(err) {
 		return nil
 	}

@@ -28,6 +28,7 @@ func newExplain(f *flags) *cobra.Command {
 		Use:   "explain REPORT",
 		Short: "Show the stages of a report and how its fold runs",
 		Long: `Explain shows the stages of a report and the steps of its fold, without any connection.
+For a join, it prints the SELECT that it stands for.
 
 With --job or --last it also shows what a job of the report really found: the rows of every
 listener and of the file, from the manifest of the file, or of a running job from Redis.`,
@@ -175,6 +176,12 @@ func explained(r *report.Report, found figures) ([]string, error) {
 	steps, err := fold.Steps(r)
 	if err != nil {
 		return nil, err
+	}
+	if r.Fold == "" {
+		lines = append(lines, "join: short for")
+		for line := range strings.SplitSeq(fold.Select(r), "\n") {
+			lines = append(lines, "  "+line)
+		}
 	}
 	for _, step := range steps {
 		lines = append(lines, "fold: "+step)

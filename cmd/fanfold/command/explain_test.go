@@ -109,7 +109,7 @@ func TestExplainOfAJob(t *testing.T) {
   numbers: 3,000 rows in T
   broken: left out: E
 stage 2: held
-  held: 0 rows in T
+  held: 0 rows in T; 0 rows match none of the first listener, and 3,000 rows of that match none of these
 fold: read numbers as n
 fold: left join held as h on 1 keys
 fold: left join broken as b on 1 keys
@@ -125,8 +125,12 @@ file: 3 rows, 32 bytes
 stage 1: a, b
   a: 10 rows in T
   b: 13 rows in T; 10 rows match none of the first listener, and 7 rows of that match none of these
+join: short for
+  SELECT a.id, b.x
+  FROM a
+  JOIN b ON b.id = a.id
 fold: read a
-fold: inner join b on id
+fold: inner join b on 1 keys
 file: 3 rows, 22 bytes
 `
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {

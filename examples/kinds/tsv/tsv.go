@@ -14,7 +14,7 @@ var Kind = format.Kind{
 		Name: "tsv", Fields: func() any { return new(Options) }, Check: check,
 	},
 	Extension: ".tsv", ContentType: "text/tab-separated-values; charset=utf-8",
-	New: func(f *report.File, _ [][]dataset.Column) (format.Encoder, error) { return encoder{f}, nil },
+	New: func(f *report.File, _ []dataset.Column) (format.Encoder, error) { return encoder{f}, nil },
 }
 
 // Options are the own fields of the format.
@@ -45,7 +45,7 @@ func (e encoder) AppendHeader(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
-func (e encoder) AppendRow(dst []byte, _ int, cells [][]byte) ([]byte, error) {
+func (e encoder) AppendRow(dst []byte, cells [][]byte) ([]byte, error) {
 	var text []byte
 	for i, cell := range cells {
 		if dataset.IsNull(cell) {

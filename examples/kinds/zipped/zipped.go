@@ -36,13 +36,13 @@ type Column struct {
 
 var _ format.Container = (*encoder)(nil)
 
-func newEncoder(f *report.File, columns [][]dataset.Column) (format.Encoder, error) {
+func newEncoder(f *report.File, columns []dataset.Column) (format.Encoder, error) {
 	inside := *f
 	inside.Options = &format.CSVOptions{Formulas: format.FormulasOff} // the archive is for programs
 	rows, err := format.CSV.New(&inside, columns)
 	e := &encoder{Encoder: rows}
 	for i, c := range f.Columns {
-		e.columns = append(e.columns, Column{c.Label, format.ColumnKind(columns, i)})
+		e.columns = append(e.columns, Column{c.Label, columns[i].Kind})
 	}
 	return e, err
 }
