@@ -94,7 +94,8 @@ func (p printer) printPaused(c *cobra.Command, b *backend, what string, since ti
 }
 
 func (p printer) printPauses(c *cobra.Command, list []inspect.Pause) error {
-	return printList(p, c, list, table.Row{"paused", "since", "reports", "waiting ids"}, func(p inspect.Pause) table.Row {
+	titles := table.Row{"paused", "since", "reports", "waiting ids"}
+	return printList(p, c, list, titles, func(p inspect.Pause) table.Row {
 		waiting := ""
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)

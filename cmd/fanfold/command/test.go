@@ -153,7 +153,9 @@ func (t tester) writeHeaders(c *cobra.Command, b *backend, args []string) error 
 		}
 		for _, folder := range cases {
 			some, err := fixture.Case{Report: of.report, Folder: folder}.Headers(
-				func(l *report.Listener) ([]dataset.Column, error) { return b.Columns(c.Context(), of.report, l) })
+				func(l *report.Listener) ([]dataset.Column, error) {
+					return process.ColumnsOf(c.Context(), b.Process, of.report, l)
+				})
 			if err != nil {
 				return err
 			}

@@ -193,9 +193,9 @@ func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	})
 }
 
-// Columns returns the columns of the query of a report's listener, without running it; nil if its source does not
+// ColumnsOf returns the columns of the query of a report's listener, without running it; nil if its source does not
 // tell them.
-func (p *Process) Columns(ctx context.Context, r *report.Report, l *report.Listener) ([]dataset.Column, error) {
+func ColumnsOf(ctx context.Context, p *Process, r *report.Report, l *report.Listener) ([]dataset.Column, error) {
 	if db, ok := p.sources[l.Source].(doctor.Database); ok {
 		return db.Columns(ctx, r, l)
 	}
