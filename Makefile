@@ -76,7 +76,9 @@ tpch: deps ## run the reports of examples/tpch at SCALE (0.1) beside MariaDB
 	TPCH_SCALE=$(or $(SCALE),0.1) $(GO) test -vet=off -tags $(TAGS) -timeout 1h -count 1 -v -run '^TestAsMariaDB$$' ./examples/tpch
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
-	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/chaos
+	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) \
+		CHAOS_STORM=$(or $(CHAOS_STORM),30s) CHAOS_JOBS=$(or $(CHAOS_JOBS),1000) \
+		$(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/chaos
 
 # A fresh clone may have no tags and no history: then REV must be fetched first.
 mixed: deps ## run REV (the last tag) and this version side by side over running jobs
