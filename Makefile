@@ -95,8 +95,10 @@ soak: deps ## live through a week of a company in TIME (30m)
 full: deps ## let jobs of ROWS (3000000) rows compete for a Redis that is too small for two of them
 	FULL_ROWS=$(or $(ROWS),3000000) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^Test(.*LargeJobs.*OnAFullRedis|AJobLargerThanRedis)$$' ./cmd/fanfold/command
 
-kills: deps ## kill workers 100 times while an API makes jobs for them
-	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold/command
+kills: deps ## kill workers 100 times while an API makes jobs for them, and workers and servers under many jobs
+	HTTP_KILLS=100 CROWD=4 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v \
+		-run '^Test(WorkersAreKilledAroundSubmits|ManyProcesses|Kill9|(Sentinel|Cluster)(Killed|Frozen|HandOver|SlotMoves))$$' \
+		./cmd/fanfold/command
 
 BENCH = cd bench && $(GO) run -tags $(TAGS) .
 
