@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz tpch chaos mixed soak full kills bench bench-full man chart packages clean
+.PHONY: help demo test test-packages test-benchmarks test-rest browser docs servers build deps vet race fuzz tpch chaos mixed soak full kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -18,18 +18,31 @@ help: ## list the targets
 demo: deps build ## make a report on private servers with sample data; KEEP=1 stays up, with a dashboard
 	./fanfold demo --dir out/demo $(if $(KEEP),--keep)
 
-# -vet=off: go vet, which checks more, has just run on the same packages.
+# -vet=off: go vet, which checks more, has just run on the same packages. Most tests wait more than they
+# compute, so what does not depend on one another runs at the same time.
 test: deps vet ## run all tests
-	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
+	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4 chromium:chromium node:nodejs npm:npm
 	@./.ci/examples
 	@$(FAULTS)
-	$(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m ./...
-	$(GO) test -vet=off -tags $(TAGS) -run '^$$' -bench . -benchtime 1x $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
+	@$(MAKE) --no-print-directory -j 3 test-packages test-benchmarks test-rest
+
+# The folders of packages with benchmarks. A process runs the tests of one and then its benchmarks. go test
+# runs packages with benchmarks one by one: xargs runs two at a time.
+BENCHMARKS = grep -rlE '^func Benchmark' --include='*_test.go' $(CURDIR) | xargs -n 1 dirname | sort -u
+
+test-packages:
+	$(GO) test -vet=off -tags $(TAGS) -p 3 -parallel 12 -timeout 12m \
+		$$($(GO) list -tags $(TAGS) -f '{{.Dir}}' ./... | grep -vxF "$$($(BENCHMARKS))")
+
+test-benchmarks:
+	$(BENCHMARKS) | xargs -P 2 -n 4 $(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m -bench . -benchtime 1x
+
+test-rest:
+	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
+	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory docs
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -vet=off -tags $(TAGS) ./...
 	cd deploy/check && $(GO) vet ./... && $(GO) test -vet=off ./...
-	@$(MAKE) --no-print-directory docs
-	@$(MAKE) --no-print-directory browser
-	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
 
 browser: deps ## drive headless Chromium over all pages; PICTURES=DIR writes what it sees there
 	@./.ci/deps chromium:chromium node:nodejs npm:npm
@@ -76,7 +89,9 @@ tpch: deps ## run the reports of examples/tpch at SCALE (0.1) beside MariaDB
 	TPCH_SCALE=$(or $(SCALE),0.1) $(GO) test -vet=off -tags $(TAGS) -timeout 1h -count 1 -v -run '^TestAsMariaDB$$' ./examples/tpch
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
-	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/chaos
+	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) \
+		CHAOS_STORM=$(or $(CHAOS_STORM),30s) CHAOS_JOBS=$(or $(CHAOS_JOBS),1000) \
+		$(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold/chaos
 
 # A fresh clone may have no tags and no history: then REV must be fetched first.
 mixed: deps ## run REV (the last tag) and this version side by side over running jobs
@@ -93,8 +108,10 @@ soak: deps ## live through a week of a company in TIME (30m)
 full: deps ## let jobs of ROWS (3000000) rows compete for a Redis that is too small for two of them
 	FULL_ROWS=$(or $(ROWS),3000000) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^Test(.*LargeJobs.*OnAFullRedis|AJobLargerThanRedis)$$' ./cmd/fanfold/command
 
-kills: deps ## kill workers 100 times while an API makes jobs for them
-	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold/command
+kills: deps ## kill workers 100 times while an API makes jobs for them, and workers and servers under many jobs
+	HTTP_KILLS=100 CROWD=4 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v \
+		-run '^Test(WorkersAreKilledAroundSubmits|ManyProcesses|Kill9|(Sentinel|Cluster)(Killed|Frozen|HandOver|SlotMoves))$$' \
+		./cmd/fanfold/command
 
 BENCH = cd bench && $(GO) run -tags $(TAGS) .
 

@@ -74,11 +74,11 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// await polls ready until it returns nil, the process ends, or ctx does.
+// await polls ready until it returns nil, the process ends, or ctx does. The pauses grow with the time that a
+// check takes: those of a set of servers would take time from the tests that run in parallel.
 func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	for {
+		began := time.Now()
 		err := ready(ctx)
 		if err == nil {
 			return nil
@@ -88,7 +88,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 			return fmt.Errorf("testenv: %s ended: %s", p.cmd.Path, p.output)
 		case <-ctx.Done():
 			return fmt.Errorf("testenv: %s is not ready: %w: %s", p.cmd.Path, errors.Join(ctx.Err(), err), p.output)
-		case <-tick.C:
+		case <-time.After(min(max(5*time.Millisecond, 4*time.Since(began)), 100*time.Millisecond)):
 		}
 	}
 }

@@ -22,16 +22,16 @@ import (
 // it, it runs rounds with increasing seeds for that long. It ends at the first broken guarantee and
 // prints the seed.
 //
-// A round starts its own servers and processes and runs 1,000 jobs of two stages and three listeners
-// while the faults of a schedule happen. The seed alone determines the schedule; what a fault hits
-// depends on the machine.
+// A round starts its own servers and processes and runs jobs of two stages and three listeners while the
+// faults of a schedule happen. The seed alone determines the schedule; what a fault hits depends on the
+// machine. make chaos has rounds of 1,000 jobs and 30 seconds of faults.
 //
 //	CHAOS         duration; default one round
 //	CHAOS_SEED    seed of the first round; default from the clock
 //	CHAOS_REDIS   alone, sentinel or cluster; default alone
 //	CHAOS_FAULTS  kinds of faults, separated by commas; default all
-//	CHAOS_JOBS    jobs of a round; default 1000
-//	CHAOS_STORM   duration of the faults of a round; default 30s
+//	CHAOS_JOBS    jobs of a round; default 500
+//	CHAOS_STORM   duration of the faults of a round; default 15s
 //	CHAOS_DIR     folder for logs and the servers' files; default: they are deleted
 //
 // It does not run in parallel with other tests, because it needs the whole machine.
@@ -43,8 +43,8 @@ func TestChaos(t *testing.T) {
 	}
 	all := faultKinds(redis)
 	kinds := strings.Split(cmp.Or(os.Getenv("CHAOS_FAULTS"), strings.Join(all, ",")), ",")
-	jobs, jobsErr := strconv.Atoi(cmp.Or(os.Getenv("CHAOS_JOBS"), "1000"))
-	storm, stormErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS_STORM"), "30s"))
+	jobs, jobsErr := strconv.Atoi(cmp.Or(os.Getenv("CHAOS_JOBS"), "500"))
+	storm, stormErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS_STORM"), "15s"))
 	long, longErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS"), "0s"))
 	for _, err := range []error{err, jobsErr, stormErr, longErr} {
 		if err != nil {

@@ -34,7 +34,8 @@ func TestSentinelFrozen(t *testing.T) {
 // sentinelFailover promotes another Redis while two processes work. Data that was not replicated is
 // rebuilt from the records: every record ends as SUCCESS, with one file.
 func sentinelFailover(t *testing.T, fault func(r *testenv.Redis)) {
-	const jobs, slices = 600, 30
+	const slices = 30
+	jobs := crowdOf(t, 150)
 	on, servers := e2e.NewOnSentinels(t, e2e.Crowd, "limits: {lease: 2s, recover_after: 2s}")
 	s := withCommands(on)
 	for range 2 {
@@ -104,7 +105,8 @@ func TestClusterSlotMoves(t *testing.T) {
 // clusterFault runs jobs in partitions on three masters while one master fails or slots move. Data that
 // was not replicated is rebuilt from the records.
 func clusterFault(t *testing.T, fault func(ctx context.Context, c *testenv.Cluster) error) {
-	const jobs, slices = 600, 30
+	const slices = 30
+	jobs := crowdOf(t, 150)
 	s, cluster := newStackOnCluster(t, len(clusterPartitions), e2e.Crowd, "limits: {lease: 2s, recover_after: 2s}")
 	for range 2 {
 		s.process("-c", s.File, "serve")

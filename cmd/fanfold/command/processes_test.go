@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,10 +76,20 @@ func (s crowd) check(n int) {
 	}
 }
 
-// TestManyProcesses runs 2,000 jobs in 5 processes at once.
+// crowdOf returns n, or the multiple of it that CROWD says, as make kills sets it.
+func crowdOf(t *testing.T, n int) int {
+	t.Helper()
+	times, err := strconv.Atoi(cmp.Or(os.Getenv("CROWD"), "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n * times
+}
+
+// TestManyProcesses runs 500 jobs, or more with CROWD, in 5 processes at once.
 func TestManyProcesses(t *testing.T) {
 	t.Parallel()
-	const jobs = 2000
+	jobs := crowdOf(t, 500)
 	s := newStack(t, e2e.Crowd)
 	ids := s.crowd.insert(jobs)
 	for range 5 {
@@ -105,10 +117,10 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// TestKill9 kills one of three processes with kill -9 in the middle of 500 jobs.
+// TestKill9 kills one of three processes with kill -9 in the middle of 300 jobs.
 func TestKill9(t *testing.T) {
 	t.Parallel()
-	const jobs = 500
+	jobs := crowdOf(t, 300)
 	s := newStack(t, e2e.Crowd, "limits: {lease: 2s, recover_after: 3s, running_jobs: 60}")
 	ids := s.crowd.insert(jobs)
 	victim := s.process("-c", s.File, "serve")

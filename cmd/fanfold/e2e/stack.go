@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/step"
 )
 
 // Stack has what an end-to-end test needs: a Redis, a schema, a folder for files and a configuration.
@@ -152,18 +153,19 @@ func (s *Stack) Eventually(what string, holds func() bool) {
 	Eventually(s, what, holds)
 }
 
-// Eventually polls until a condition holds.
+// Eventually polls until a condition holds. The pauses grow with the time that a check takes: a command that is
+// polled takes time from the tests that run in parallel.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
+	for {
+		began := time.Now()
+		if holds() {
+			return
+		}
+		if step.Wait(ctx, min(max(20*time.Millisecond, 4*time.Since(began)), 200*time.Millisecond)) != nil {
 			t.Fatalf("not within a minute: %s", what)
-		case <-tick.C:
 		}
 	}
 }

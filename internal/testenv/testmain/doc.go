@@ -5,6 +5,9 @@
 // Tests are isolated by names: Schema creates a schema of their own, and Name returns a unique name
 // for key prefixes and ids.
 //
+// The data folder of a database is a copy of a template, which the first test on a machine creates in
+// fanfold/servers of the user's cache directory. Delete it there to have it created again.
+//
 // It is separate from testenv, which the demo uses, so that the command links neither the package
 // testing nor dependencies that only tests need.
 //

@@ -29,6 +29,9 @@ var shared struct {
 // Main runs a package's tests, stops the shared servers, and fails if goroutines leak, except those
 // to ignore. Use it as the whole body of TestMain.
 func Main(m *testing.M, ignore ...goleak.Option) {
+	if dir, err := os.UserCacheDir(); err == nil {
+		testenv.Templates = filepath.Join(dir, "fanfold", "servers")
+	}
 	code := m.Run()
 	stopShared()
 	if code == 0 {
