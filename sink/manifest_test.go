@@ -68,7 +68,7 @@ func TestManifestHasEveryField(t *testing.T) {
 	var m sink.Manifest
 	fill(t, reflect.ValueOf(&m).Elem())
 	c := &m.Listeners[0].Columns[0] // a manifest leaves out what only a fold needs of a type
-	c.Unsigned, c.Digits, c.Scale, c.Collation = false, 0, 0, ""
+	c.Kind, c.Unsigned, c.Digits, c.Scale, c.Collation = report.KindFloat, false, 0, 0, ""
 	if err := sink.WriteManifest(t.Context(), p, name, m); err != nil {
 		t.Fatal(err)
 	}

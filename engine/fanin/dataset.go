@@ -29,7 +29,7 @@ var _ fold.Dataset = (*listenerData)(nil)
 // datasets returns the columns of a job that its report needs.
 func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
-	for listener, names := range f.needed[w.report] {
+	for listener, names := range f.folds[w.report].needed {
 		task := w.Tasks[listener]
 		if l, _, ok := w.report.Listener(listener); ok && task.Policy != "" {
 			sets[listener] = fold.Empty(l) // the job continues without it

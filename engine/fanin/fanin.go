@@ -35,13 +35,13 @@ type FanIn struct {
 // New returns a FanIn. It does no I/O.
 func New(e *engine.Engine, files *files.Files) *FanIn {
 	f := &FanIn{
-		finisher:    &finisher{Engine: e, files: files, needed: map[*report.Report]map[string][]string{}},
+		finisher:    &finisher{Engine: e, files: files, folds: map[*report.Report]*definition{}},
 		definitions: map[string]*report.Report{},
 		requeued:    newRequeued(e.Metrics),
 	}
 	for _, r := range e.Reports {
 		hash := r.Hash()
-		f.definitions[hash], f.needed[r] = r, fold.Needed(r)
+		f.definitions[hash], f.folds[r] = r, &definition{needed: fold.Needed(r)}
 		f.known = append(f.known, hash)
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -18,8 +19,14 @@ import (
 type finisher struct {
 	*engine.Engine
 	files   *files.Files
-	needed  map[*report.Report]map[string][]string // fold.Needed of every definition
+	folds   map[*report.Report]*definition
 	columns columns
+}
+
+// definition is what all jobs of a definition have in common.
+type definition struct {
+	needed map[string][]string // see fold.Needed
+	plans  fold.Plans
 }
 
 // outcomeSuperseded is the outcome of a job whose row has another attempt, or a status that others have set.

@@ -54,10 +54,15 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 	if err != nil {
 		return file{}, broken(err)
 	}
-	plan, err := Plan(r, sets, w.Parameters)
+	plans := &fold.Plans{}
+	if r == w.report {
+		plans = &f.folds[r].plans
+	}
+	plan, err := Plan(plans, r, sets, w.Parameters)
 	if err != nil {
 		return file{}, broken(fmt.Errorf("make file: %w", err))
 	}
+	defer plans.Put(plan)
 	made.columns = plan.Columns()
 	if made.writer, err = begin(ctx, r, w.State); err != nil {
 		return file{}, err
@@ -76,16 +81,18 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 	return made, nil
 }
 
-// Plan returns the plan of a report's fold. parameters are those of the job's state: see report.Canonical.
-func Plan(r *report.Report, sets map[string]fold.Dataset, parameters []byte) (*fold.Plan, error) {
+// Plan returns a plan of a report's fold. parameters are those of the job's state: see report.Canonical.
+func Plan(
+	plans *fold.Plans, r *report.Report, sets map[string]fold.Dataset, parameters []byte,
+) (*fold.Plan, error) {
 	if r.Fold == "" {
-		return fold.NewPlan(r, sets, nil) // a join has no parameters
+		return plans.Get(r, sets, nil) // a join has no parameters
 	}
 	values, err := r.Decode(parameters)
 	if err != nil {
 		return nil, err
 	}
-	return fold.NewPlan(r, sets, values)
+	return plans.Get(r, sets, values)
 }
 
 // Write writes the rows of a plan into a file that was begun for its columns, and closes the file.

@@ -14,7 +14,7 @@ type Lane interface {
 // Forker is an Output whose work several goroutines can share.
 type Forker interface {
 	Output
-	// Fork returns a Lane for one more goroutine; nil: the work cannot be shared.
+	// Fork returns a Lane for one more goroutine; nil: the work cannot be shared. It is called by one goroutine.
 	Fork() Lane
 }
 
@@ -74,7 +74,7 @@ func (f *Filter) Add(row Row) error {
 
 // Fork implements Forker.
 func (f *Filter) Fork() Lane {
-	return forked(f.Output, func(to Output) Output { return NewFilter(to, f.keep) })
+	return forked(f.Output, func(to Output) Output { return &Filter{Output: to, keep: f.keep, here: f.keep()} })
 }
 
 // Project makes other rows of rows.
@@ -103,7 +103,9 @@ func (p *Project) Add(row Row) error {
 
 // Fork implements Forker.
 func (p *Project) Fork() Lane {
-	return forked(p.Output, func(to Output) Output { return NewProject(to, len(p.into), p.cells) })
+	return forked(p.Output, func(to Output) Output {
+		return &Project{Output: to, cells: p.cells, here: p.cells(), into: make(Row, len(p.into))}
+	})
 }
 
 // Limit passes a part of the rows on.

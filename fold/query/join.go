@@ -98,6 +98,9 @@ func (b joined) run(m *op.Memory, to op.Output) error {
 		return first.run(m, filtered(to, b.scope, append(slices.Clone(first.keep), b.Where)...))
 	}
 	matches, err := b.join(m, to).Run(m)
+	if b.ready != nil {
+		b.ready.Lane = nil
+	}
 	if err != nil && err != op.ErrEnough {
 		return err
 	}
@@ -110,8 +113,20 @@ func (b joined) run(m *op.Memory, to op.Output) error {
 // join returns the operator that joins the tables.
 func (b joined) join(m *op.Memory, to op.Output) *op.Join {
 	_, shared := to.(op.Forker)
+	unused := b.ready
 	j := &op.Join{
-		Terms: func() op.Terms { return b.terms(to) }, Count: b.plan.counted == b.selecting,
+		Terms: func() op.Terms {
+			t := unused
+			if unused = nil; t == nil {
+				t = b.terms()
+			}
+			if b.ready == nil {
+				b.ready = t
+			}
+			t.Lane, _ = op.NewLane(to)
+			return t
+		},
+		Count:  b.plan.counted == b.selecting,
 		Serial: len(b.tables) == 1 && b.Where == nil && !shared,
 	}
 	for n, t := range b.tables {
@@ -233,9 +248,8 @@ type tableTerms struct {
 
 var _ op.Terms = (*terms)(nil)
 
-func (b joined) terms(to op.Output) *terms {
+func (b joined) terms() *terms {
 	t := &terms{tables: make([]tableTerms, len(b.tables))}
-	t.Lane, _ = op.NewLane(to)
 	if b.Where != nil {
 		t.where = compiled(b.scope, b.Where)
 	}

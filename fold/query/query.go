@@ -24,6 +24,7 @@ type Plan struct {
 	lines   []string   // of EXPLAIN
 	counted *selecting // the SELECT whose matches are counted; nil: none
 	matches []op.Match
+	bound   bool // it has the values of parameters
 }
 
 // node is a part of a plan that makes rows.
@@ -41,8 +42,7 @@ type planner struct {
 	last       *selecting // the one that was planned last
 }
 
-// New returns the plan of a query over datasets, by the name of the listener. The
-// error is a *parse.Error.
+// New returns the plan of a query over datasets, by the name of the listener. The error is a *parse.Error.
 func New(
 	q *parse.Query, datasets map[string]Dataset, parameters expr.Parameters,
 ) (plan *Plan, err error) {
@@ -55,7 +55,14 @@ func New(
 			panic(r)
 		}
 	}()
-	p := &planner{datasets: datasets, parameters: parameters, plan: &Plan{}}
+	p := &planner{datasets: datasets, plan: &Plan{}}
+	p.parameters = func(name string) (expr.Parameter, bool) {
+		p.plan.bound = true
+		if parameters == nil {
+			return expr.Parameter{}, false
+		}
+		return parameters(name)
+	}
 	p.plan.root = p.query(q)
 	if b := p.last; len(q.Selects) == 1 && q.Selects[0].Sub == nil && (joined{b}).canCount(q.Limit) {
 		p.plan.counted = b
@@ -82,6 +89,27 @@ func must[T any](result T, err error) T {
 // explain adds a line to EXPLAIN.
 func (p *planner) explain(format string, args ...any) {
 	p.plan.lines = append(p.plan.lines, strings.Repeat("  ", p.depth)+fmt.Sprintf(format, args...))
+}
+
+// Over makes the plan read other datasets. False: they have other columns, or the query has values of parameters, so
+// that it must be planned again.
+func (p *Plan) Over(datasets map[string]Dataset) bool {
+	for _, t := range p.tables {
+		if set := datasets[t.listener]; p.bound || set == nil || !slices.Equal(set.Columns(), t.all) {
+			return false
+		}
+	}
+	for _, t := range p.tables {
+		t.set = datasets[t.listener]
+	}
+	return true
+}
+
+// Leave makes the plan forget its datasets.
+func (p *Plan) Leave() {
+	for _, t := range p.tables {
+		t.set = nil
+	}
 }
 
 // Columns returns the columns of the rows.

@@ -19,6 +19,7 @@ type selecting struct {
 	scope  *expr.Scope
 	tables []*source
 	items  []parse.Item // without stars
+	ready  *terms       // those of one goroutine; nil: not yet
 }
 
 // source is a table of FROM.
@@ -446,13 +447,14 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	}
 	b.explainEnd(len(keys), limit)
 	n.run = func(m *op.Memory, to op.Output) error {
+		unused := first
 		to = limited(to, limit)
 		if b.Distinct {
 			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
 		}
 		to = op.NewProject(to, len(items), func() func(into, row op.Row) error {
-			all := first
-			if first = nil; all == nil {
+			all := unused
+			if unused = nil; all == nil {
 				all = compiled(scope, items...)
 			}
 			return cells(all)

@@ -172,7 +172,7 @@ func TestCollations(t *testing.T) {
 		"SELECT HIGH_PRIORITY id, g, l, b FROM t":                                 " utf8mb4_general_ci latin1_swedish_ci ",
 		"select distinct\nSQL_NO_CACHE SQL_CALC_FOUND_ROWS id, g, l, b from t":    " utf8mb4_general_ci latin1_swedish_ci ",
 		"SELECT id, g, l, b FROM t UNION SELECT id, g, l, b FROM t WHERE id > :n": " utf8mb4_general_ci latin1_swedish_ci ",
-		"/* no option */ SELECT SQL_NO_CACHE id, g, l, b FROM t":                  "   ",
+		"/* no option */ SELECT HIGH_PRIORITY id, g, l, b FROM t":                 "   ",
 		"SELECT id, g, l, b FROM t WHERE g < :s COLLATE utf8mb4_bin":              " utf8mb4_general_ci latin1_swedish_ci ",
 	} {
 		read := task(t, query, "id g l b")

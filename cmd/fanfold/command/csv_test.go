@@ -90,7 +90,7 @@ func TestCSVOptions(t *testing.T) {
 	for name, reason := range map[string]string{
 		"rows":     "more than 1 rows (file.max_rows)",
 		"bytes":    "more than 100 bytes (file.max_bytes)",
-		"formulas": `(column "note")`,
+		"formulas": `(column "note", value "=1+1")`,
 	} {
 		if v := s.Jobs.Run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
 			t.Errorf("%s: %+v", name, v)

@@ -62,7 +62,7 @@ func TestDoctorOnKeys(t *testing.T) {
 		t.Fatal(err, code, out)
 	}
 	const want = `FAIL: join of listener "others": texts of the collations utf8mb4_general_ci and utf8mb4_unicode_ci meet. ` +
-		`Write COLLATE utf8mb4_bin, or the collation that you mean, after one of them, in the query of a listener`
+		`Write COLLATE utf8mb4_general_ci or COLLATE utf8mb4_unicode_ci after one of them, in the query of a listener`
 	for _, f := range all {
 		if got := f.Result + ": " + f.Detail; strings.HasPrefix(f.Check, "fold ") && (f.Check != "fold mails" || got != want) {
 			t.Errorf("%s: %s", f.Check, got)

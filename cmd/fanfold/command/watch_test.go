@@ -128,7 +128,12 @@ func TestWatchOfAQueue(t *testing.T) {
 	first, second, third := s.Records.Insert("slow", `{"seconds": 300}`), s.Records.Insert("slow", ""), s.Records.Insert("slow", `{"seconds": 2}`)
 	s.Jobs.Push(first)
 	s.Eventually("the first one runs", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Deadlines).Val() == 1 })
-	s.Jobs.Push(second, third)
+	s.Jobs.Push(second)
+	s.Eventually("the second one waits", func() bool {
+		out, _ := s.fanfold("why", second)
+		return strings.Contains(out, "until a running job ends")
+	})
+	s.Jobs.Push(third)
 	out, code := s.start("watch", third)
 	s.Eventually("it says why it waits", func() bool {
 		return inOrder(out.String(), third+" PENDING", third+" PENDING: It waits in ", " behind 1 other until a running job ends: 1 job runs")
