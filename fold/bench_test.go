@@ -63,10 +63,10 @@ func BenchmarkFold(b *testing.B) {
 // BenchmarkFoldSmall folds a typical job: every dataset has one chunk.
 func BenchmarkFoldSmall(b *testing.B) {
 	chunks, _ := datasettest.SampleChunks(b, 100)
-	r := benchmarkReport(report.Inner)
+	r, plans := benchmarkReport(report.Inner), &Plans{}
 	b.ReportAllocs()
 	for b.Loop() {
-		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, 100), "b": datasettest.Sample(chunks, 100)}, io.Discard, Budget{})
+		made, err := foldWith(plans, r, map[string]Dataset{"a": datasettest.Sample(chunks, 100), "b": datasettest.Sample(chunks, 100)}, io.Discard, Budget{})
 		if err != nil || made.Rows != 100 {
 			b.Fatal(made.Rows, err)
 		}

@@ -60,10 +60,15 @@ type folded struct {
 // foldTo writes the file of a report. The budget limits the index, too, so a small budget makes
 // Fold join the first dataset in several passes.
 func foldTo(r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (folded, error) {
-	p, err := NewPlan(r, sets, nil)
+	return foldWith(&Plans{}, r, sets, w, b)
+}
+
+func foldWith(plans *Plans, r *report.Report, sets map[string]Dataset, w io.Writer, b Budget) (folded, error) {
+	p, err := plans.Get(r, sets, nil)
 	if err != nil {
 		return folded{}, err
 	}
+	defer plans.Put(p)
 	f, err := format.CSV.Begin(&r.File, p.Columns(), w)
 	if err != nil {
 		return folded{}, err
