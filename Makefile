@@ -27,15 +27,15 @@ test: deps vet ## run all tests
 	@$(MAKE) --no-print-directory -j 3 test-packages test-benchmarks test-rest
 
 # The folders of packages with benchmarks. A process runs the tests of one and then its benchmarks. go test
-# runs packages with benchmarks one by one: xargs runs two at a time.
+# runs packages with benchmarks one by one.
 BENCHMARKS = grep -rlE '^func Benchmark' --include='*_test.go' $(CURDIR) | xargs -n 1 dirname | sort -u
 
 test-packages:
-	$(GO) test -vet=off -tags $(TAGS) -p 3 -parallel 12 -timeout 12m \
+	$(GO) test -vet=off -tags $(TAGS) -p 2 -parallel 10 -timeout 12m \
 		$$($(GO) list -tags $(TAGS) -f '{{.Dir}}' ./... | grep -vxF "$$($(BENCHMARKS))")
 
 test-benchmarks:
-	$(BENCHMARKS) | xargs -P 2 -n 4 $(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m -bench . -benchtime 1x
+	$(BENCHMARKS) | xargs $(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m -bench . -benchtime 1x
 
 test-rest:
 	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
