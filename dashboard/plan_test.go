@@ -50,7 +50,7 @@ func TestPlan(t *testing.T) {
 	if p.Width != 922 || p.Height != 130 {
 		t.Errorf("%d × %d", p.Width, p.Height)
 	}
-	steps := []string{"read orders as o", "inner join users as u on 1 keys", "left join a_long_schema_name.and_a_longer_table as s on 1 keys"}
+	steps := []string{"read orders as o", "inner join users as u on u.id = o.id", "left join a_long_schema_name.and_a_longer_table as s on s.id = o.id"}
 	if diff := cmp.Diff(steps, p.Steps); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -68,7 +68,7 @@ func TestPlanOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<svg width="922" height="130"`, `<title>&lt;b&gt;</title>`, `<rect x="246" y="94" width="190" height="30"`, `<text x="341" y="109">&lt;b&gt;</text>`,
-		`<g class="optional">`, `<li>orders, ids</li><li>users, a_long_schema_name.and_a_longer_table, &lt;b&gt;</li>`, `<li>inner join users as u on 1 keys</li>`, `aria-label="Stages of paid"`} {
+		`<g class="optional">`, `<li>orders, ids</li><li>users, a_long_schema_name.and_a_longer_table, &lt;b&gt;</li>`, `<li>inner join users as u on u.id = o.id</li>`, `aria-label="Stages of paid"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in\n%s", want, out.String())
 		}

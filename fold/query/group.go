@@ -52,8 +52,20 @@ func (b *selecting) grouping() *grouping {
 	for _, c := range b.scope.Columns {
 		g.scope.Columns = append(g.scope.Columns, c)
 	}
-	b.explain("group by %d keys, %d aggregates", len(g.keys), len(g.aggregates))
+	b.explain("%s", groups(b.GroupBy, calls, names))
 	return g
+}
+
+// groups returns what EXPLAIN says of groups.
+func groups(by []parse.Expr, calls map[string]*parse.Call, names []string) string {
+	text := "one group"
+	for i, x := range by {
+		text = []string{"group by ", text + ", "}[min(i, 1)] + parse.Short(x)
+	}
+	for i, name := range names {
+		text += []string{": ", ", "}[min(i, 1)] + parse.Short(calls[name])
+	}
+	return text
 }
 
 func (g *grouping) add(name string, c expr.Column) {

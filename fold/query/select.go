@@ -400,13 +400,10 @@ func (b *selecting) explainTable(t *source) {
 	}
 	text := "read " + name
 	if t.join != nil {
-		text = fmt.Sprintf("%s join %s on %d keys", strings.ToLower(string(t.join.Kind)), name, len(t.join.equal))
-		if t.join.rest != nil {
-			text += " and a condition"
-		}
+		text = fmt.Sprintf("%s join %s on %s", strings.ToLower(string(t.join.Kind)), name, parse.Short(t.join.On))
 	}
-	if len(t.keep) > 0 {
-		text += fmt.Sprintf(", filtered by %d conditions", len(t.keep))
+	for i, c := range t.keep {
+		text += []string{", filtered by ", " AND "}[min(i, 1)] + parse.Short(c)
 	}
 	b.explain("%s", text)
 }
@@ -415,7 +412,7 @@ func (b *selecting) explainTable(t *source) {
 func (b *selecting) finish(limit *parse.Limit) *node {
 	if b.Where != nil {
 		must(expr.Compile(b.Where, b.scope))
-		b.explain("filter")
+		b.explain("filter by %s", parse.Short(b.Where))
 	}
 	g := b.grouping()
 	scope := b.scope
@@ -424,7 +421,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	}
 	if b.Having != nil {
 		must(expr.Compile(b.Having, scope))
-		b.explain("filter groups")
+		b.explain("filter groups by %s", parse.Short(b.Having))
 	}
 	items, first, n := make([]parse.Expr, len(b.items)), make([]*expr.Expr, len(b.items)), &node{}
 	n.columns = make([]expr.Column, len(b.items))
@@ -445,7 +442,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		b.explain("distinct")
 		keys = b.orderOfItems(n)
 	}
-	b.explainEnd(len(keys), limit)
+	b.explainEnd(b.orders, limit)
 	n.run = func(m *op.Memory, to op.Output) error {
 		unused := first
 		to = limited(to, limit)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/op"
@@ -129,15 +130,19 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 		}
 		desc = append(desc, o.Desc)
 	}
-	p.explainEnd(len(keys), limit)
+	p.explainEnd(orders, limit)
 	return &node{columns: n.columns, run: func(m *op.Memory, to op.Output) error {
 		return n.run(m, sorted(m, limited(to, limit), keys, desc, limit))
 	}}
 }
 
-func (p *planner) explainEnd(keys int, limit *parse.Limit) {
-	if keys > 0 {
-		p.explain("sort by %d keys", keys)
+func (p *planner) explainEnd(orders []parse.Order, limit *parse.Limit) {
+	var keys []string
+	for _, o := range orders {
+		keys = append(keys, parse.Short(o.X)+map[bool]string{true: " DESC"}[o.Desc])
+	}
+	if keys != nil {
+		p.explain("sort by %s", strings.Join(keys, ", "))
 	}
 	if limit != nil {
 		p.explain("limit %d, offset %d", limit.Count, limit.Offset)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -73,24 +74,17 @@ func (s *Source) askCollations(ctx context.Context, query string) ([]string, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// underivable are the errors of a query that is right, but not as a derived table, or not with 0 for a parameter.
-var underivable = []uint16{
-	1060,             // two columns of one name
-	1064,             // no SELECT
-	1234,             // an option that only a whole query has
-	1253,             // COLLATE after a parameter
-	1292, 1525, 4078, // a parameter that is a text or a list
+// passing are errors of a server that the next try may not have: of locks, limits of time and connections, memory and
+// disks.
+var passing = []uint16{
+	1021, 1028, 1030, 1037, 1038, 1040, 1041, 1114, 1203, 1205, 1213, 1226, 1317, 1969, 3024,
 }
 
-// isUnderivable tells whether every try to ask for the collations of a query has this error. Others, such as that of
-// a lock, could give the file of the next try other bytes.
+// isUnderivable tells whether every try to ask for the collations of a query has this error: a server refuses some
+// queries as a derived table, or with 0 for a parameter. Other errors could give the file of the next try other bytes.
 func isUnderivable(err error) bool {
 	server, answered := errors.AsType[*mysql.MySQLError](err)
-	if !answered {
-		return false
-	}
-	_, permanent := remedies[server.Number]
-	return permanent || slices.Contains(underivable, server.Number)
+	return answered && !mysqldb.Away(err) && !slices.Contains(passing, server.Number)
 }
 
 // modifiers are those of a SELECT that change no collation, and that a derived table must not have.

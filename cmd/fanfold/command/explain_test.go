@@ -41,11 +41,11 @@ reports:
 	out, code := explain("paid")
 	want := `stage 1: orders
 stage 2: users
-fold: read orders as o, filtered by 1 conditions
-fold: left join users as u on 1 keys and a condition
-fold: group by 1 keys, 1 aggregates
-fold: filter groups
-fold: sort by 1 keys
+fold: read orders as o, filtered by o.amount > :least
+fold: left join users as u on u.id = o.user_id AND u.country <> 'XX'
+fold: group by u.country: SUM(o.amount)
+fold: filter groups by SUM(o.amount) > 1
+fold: sort by SUM(o.amount) DESC
 fold: limit 10, offset 0
 `
 	if diff := cmp.Diff(want, out); diff != "" || code != exitOK {
@@ -111,9 +111,9 @@ func TestExplainOfAJob(t *testing.T) {
 stage 2: held
   held: 0 rows in T; 0 rows match none of the first listener, and 3,000 rows of that match none of these
 fold: read numbers as n
-fold: left join held as h on 1 keys
-fold: left join broken as b on 1 keys
-fold: group by 1 keys, 1 aggregates
+fold: left join held as h on h.id = n.id
+fold: left join broken as b on b.id = n.id
+fold: group by n.mod3: COUNT(*)
 file: 3 rows, 32 bytes
 `
 	for _, args := range [][]string{{"folded", "--last"}, {"folded", "--job", id}} {
@@ -130,7 +130,7 @@ join: short for
   FROM a
   JOIN b ON b.id = a.id
 fold: read a
-fold: inner join b on 1 keys
+fold: inner join b on b.id = a.id
 file: 3 rows, 22 bytes
 `
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {
