@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/fold/value"
+	"github.com/fanfold/fanfold/report"
 )
 
 // convertZone computes CONVERT_TZ: NULL if a zone does not exist.
@@ -32,7 +33,7 @@ func convertZone(c *call) *Expr {
 		if v.IsNull() || !exists || from == nil || to == nil {
 			return value.Value{}, nil
 		}
-		local := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), from)
+		local := report.Reaches(at, from) // a skipped or repeated hour is read as by MariaDB
 		if s := local.Unix(); s < 1 || s > 1<<31-1 {
 			return v, nil // as MariaDB, which converts what a TIMESTAMP can have
 		}

@@ -73,6 +73,8 @@ func TestTimeZonesThatMeet(t *testing.T) {
 		"SELECT TIMESTAMPDIFF(HOUR, :instant, at) AS a FROM e":                                                 "0",
 		"SELECT TIMESTAMPDIFF(HOUR, :instant, at) AS a FROM u":                                                 "2",
 		"SELECT e.id FROM u JOIN e ON e.at = DATE_ADD(:instant, INTERVAL u.id DAY)":                            "1:31: a join by a datetime parameter that has a time zone",
+		"SELECT DATE_FORMAT(CONVERT_TZ('2024-10-27 02:30:00', 'Europe/Berlin', 'UTC'), '%H:%i') AS a FROM u":   "00:30", // the first one
+		"SELECT DATE_FORMAT(CONVERT_TZ('2024-03-31 02:30:00', 'Europe/Berlin', 'UTC'), '%H:%i') AS a FROM u":   "01:00", // it is skipped
 		"SELECT DATE_FORMAT(at, '%H') AS a FROM (SELECT :instant AS at FROM e UNION ALL SELECT at FROM e) x":   "10,10",
 	} {
 		_, rows, err := b.run(query, 0)
