@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test test-packages test-benchmarks test-rest browser docs servers build deps vet race fuzz tpch chaos mixed soak full kills bench bench-full man chart packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz tpch chaos mixed soak full kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -18,31 +18,18 @@ help: ## list the targets
 demo: deps build ## make a report on private servers with sample data; KEEP=1 stays up, with a dashboard
 	./fanfold demo --dir out/demo $(if $(KEEP),--keep)
 
-# -vet=off: go vet, which checks more, has just run on the same packages. Most tests wait more than they
-# compute, so what does not depend on one another runs at the same time.
+# -vet=off: go vet, which checks more, has just run on the same packages.
 test: deps vet ## run all tests
-	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4 chromium:chromium node:nodejs npm:npm
+	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
-	@$(MAKE) --no-print-directory -j 3 test-packages test-benchmarks test-rest
-
-# The folders of packages with benchmarks. A process runs the tests of one and then its benchmarks. go test
-# runs packages with benchmarks one by one.
-BENCHMARKS = grep -rlE '^func Benchmark' --include='*_test.go' $(CURDIR) | xargs -n 1 dirname | sort -u
-
-test-packages:
-	$(GO) test -vet=off -tags $(TAGS) -p 2 -parallel 10 -timeout 12m \
-		$$($(GO) list -tags $(TAGS) -f '{{.Dir}}' ./... | grep -vxF "$$($(BENCHMARKS))")
-
-test-benchmarks:
-	$(BENCHMARKS) | xargs $(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m -bench . -benchtime 1x
-
-test-rest:
-	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
-	@$(MAKE) --no-print-directory browser
-	@$(MAKE) --no-print-directory docs
+	$(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m ./...
+	$(GO) test -vet=off -tags $(TAGS) -run '^$$' -bench . -benchtime 1x $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -vet=off -tags $(TAGS) ./...
 	cd deploy/check && $(GO) vet ./... && $(GO) test -vet=off ./...
+	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory browser
+	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql
 
 browser: deps ## drive headless Chromium over all pages; PICTURES=DIR writes what it sees there
 	@./.ci/deps chromium:chromium node:nodejs npm:npm
