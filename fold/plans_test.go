@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -18,10 +19,7 @@ func TestPlansServeOtherDatasets(t *testing.T) {
 	r := benchmarkReport(report.Full)
 	r.Join.Listeners[1].Type = report.Left
 	plans := &Plans{}
-	var generating sync.Mutex
 	chunksOf := func(rows int) [][][]byte {
-		generating.Lock()
-		defer generating.Unlock()
 		chunks, _ := datasettest.SampleChunks(t, rows)
 		return chunks
 	}
@@ -56,5 +54,35 @@ func TestPlansServeOtherDatasets(t *testing.T) {
 	if _, err := foldWith(plans, r, sets, io.Discard, Budget{}); fmt.Sprint(err) !=
 		`the dataset of listener "b" has no column "id"` {
 		t.Error(err)
+	}
+}
+
+// TestPlansHaveNoParametersOfOthers: a plan whose SELECT has parameters serves one job.
+func TestPlansHaveNoParametersOfOthers(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{
+		Fold:       "SELECT id FROM a WHERE id >= :least",
+		Parameters: []report.Parameter{{Name: "least", Type: report.ParamInteger}},
+		File:       report.File{Format: "csv", Options: &format.CSVOptions{}, Columns: []report.FileColumn{{Label: "id", Column: "id"}}},
+	}
+	chunks, _ := datasettest.SampleChunks(t, 10)
+	plans := &Plans{}
+	for _, least := range []int64{3, 8, 3} {
+		sets := map[string]Dataset{"a": datasettest.Sample(chunks, 10)}
+		plan, err := plans.Get(r, sets, map[string]any{"least": least})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := format.CSV.Begin(&r.File, plan.Columns(), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Fold(t.Context(), f, Budget{}); err != nil {
+			t.Fatal(err)
+		}
+		if made, err := f.Close(); err != nil || made.Rows != 10-least {
+			t.Errorf("from %d on: %d rows, %v", least, made.Rows, err)
+		}
+		plans.Put(plan)
 	}
 }

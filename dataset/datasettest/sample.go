@@ -10,10 +10,10 @@ import (
 var SampleColumns = Columns("id", "integer", "amount", "decimal", "rate", "float", "name", "text",
 	"day", "date", "at", "datetime", "note", "text")
 
-var scratch = make([]byte, 0, 64)
-
 // SampleRow gives a Builder the values of row i, but does not end the row.
 func SampleRow(b *dataset.Builder, i int) {
+	var memory [64]byte
+	scratch := memory[:0]
 	b.Int(0, int64(i))
 	b.Text(1, append(strconv.AppendInt(scratch, int64(i*7), 10), ".25"...))
 	b.Float(2, float64(i%1000)/8, 64)
