@@ -15,10 +15,10 @@
 //     they match (spill.go, index.go, part.go).
 //
 // If a side is spilled whose key needs rows of other sides, the rows joined so far are stored first; they are a
-// segment of the join, as the rows of the first table and the rows of each side without a match are.
+// segment of the join (segment.go), as the rows of the first table and the rows of each side without a match are.
 //
 // All operators share a Memory: what exceeds it goes to runs in one scratch file. Sort merges sorted runs, Group
 // divides the rows of further groups into parts. The rows and their order are the same with every budget and any
 // number of goroutines. Blocks of rows are joined in parallel, unless a side is merged or keeps its own rows; their
-// rows are passed on in order (pool.go).
+// rows are passed on in order (parallel.go, pool.go).
 package op
