@@ -156,7 +156,7 @@ func TestSchemaRefuses(t *testing.T) {
 	validate := validator(t)
 	for _, edit := range [][2]string{
 		{"sink:", "snik:"},
-		{"sink: gs://reports/exports", "sink: s3://reports"},
+		{"sink: gs://reports/exports", "sink: nowhere://reports"},
 		{"redis: redis://127.0.0.1:6379/0\n", ""},
 		{"records: {database: main}", "records: {table: x}"},
 		{`tasks: "${TASKS}"`, "tasks: 0"},

@@ -58,15 +58,15 @@ func (e *Engine) Notifies(report string) bool {
 // PlacesTime bounds the calls to the partition that has the places of all jobs.
 const PlacesTime = time.Second
 
-// ReleaseJobSlots gives the places of jobs back that have ended, by report. If that fails, the trigger
+// ReleasePlaces gives the places of jobs back that have ended, by report. If that fails, the trigger
 // finds them.
-func (e *Engine) ReleaseJobSlots(ctx context.Context, ended map[string][]string) {
+func (e *Engine) ReleasePlaces(ctx context.Context, ended map[string][]string) {
 	for of, ids := range ended {
 		if r := e.Reports[of]; r == nil || r.Running == 0 {
 			continue
 		}
 		short, cancel := context.WithTimeout(ctx, PlacesTime)
-		if err := e.Scripts.Limits.ReleaseJobSlots(short, of, ids...); err != nil {
+		if err := e.Scripts.Limits.ReleasePlaces(short, of, ids...); err != nil {
 			e.Log.Debug("could not give places back; they are found later", "jobs", len(ids), "report", of, "err", err)
 		}
 		cancel()

@@ -2,8 +2,9 @@ package report
 
 import "slices"
 
-// Status is the state of a record. All but Pending and Processing are final. The names are a contract: settle.lua,
-// cancel.lua and the conditions of package record repeat some of them.
+// Status is the state of a record. All but Pending and Processing are final. The names are a contract. Besides help
+// and comments, these repeat some of them: settle.lua, cancel.lua, the conditions of package record,
+// config/check_records.go, api/openapi.yaml, deploy/prometheus/alerts.yaml and cmd/fanfold/e2e/records.go.
 type Status string
 
 // The statuses of a record.

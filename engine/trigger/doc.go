@@ -5,6 +5,10 @@
 // decides (decide.go is the table "What a push means"), and starts jobs: record first, then Redis
 // (start.go). places.go bounds how many jobs run, and how many of one report (its field running).
 //
+// A job of such a report has a place while it runs. TakePlaces and ReleasePlaces of package scripts keep it
+// in Redis. The fan-in and the operators' Cancel give it back. Paused of package inspect counts the ids that
+// wait for one, and the packages doctor and why explain it.
+//
 // lost.go starts jobs that Redis has lost, for package recovery, and definitions.go restarts jobs
 // whose definition no process has.
 package trigger

@@ -77,7 +77,7 @@ func (pl places) take(ctx context.Context, pushes []*push) []*push {
 			ids[i] = p.id
 		}
 		short, cancel := context.WithTimeout(ctx, engine.PlacesTime)
-		taken, err := pl.Scripts.Limits.TakeJobSlots(short, r.Name, r.Running, placeLease(r), ids)
+		taken, err := pl.Scripts.Limits.TakePlaces(short, r.Name, r.Running, placeLease(r), ids)
 		cancel()
 		if err != nil {
 			pl.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids",
@@ -169,7 +169,7 @@ func (pl places) releaseResumed(ctx context.Context, waiting map[string]bool) (f
 // releaseQueued gives the free places of a report to the ids that have waited longest, and pushes
 // them.
 func (pl places) releaseQueued(ctx context.Context, r *report.Report) error {
-	free, err := pl.Partitions.FreeJobSlots(ctx, r.Name, r.Running, placeLease(r))
+	free, err := pl.Partitions.FreePlaces(ctx, r.Name, r.Running, placeLease(r))
 	if err != nil || free <= 0 {
 		return err
 	}
@@ -177,7 +177,7 @@ func (pl places) releaseQueued(ctx context.Context, r *report.Report) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	taken, err := pl.Scripts.Limits.TakeJobSlots(ctx, r.Name, r.Running, placeLease(r), ids)
+	taken, err := pl.Scripts.Limits.TakePlaces(ctx, r.Name, r.Running, placeLease(r), ids)
 	if err != nil {
 		return err
 	}

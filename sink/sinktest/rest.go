@@ -194,7 +194,7 @@ func urls(t *testing.T, p Place) {
 		strings.TrimSuffix(root, "/") + "x/" + name,
 		root + "../" + name, root + ".hidden/1.csv", root + "a/../../" + name, url + "?x=1", url + "#x",
 		"https" + url[strings.Index(url, ":"):],
-		"s3" + url[strings.Index(url, ":"):],
+		"nowhere" + url[strings.Index(url, ":"):],
 	} {
 		if got, ok := p.Sink.Name(foreign); ok {
 			t.Errorf("Name(%q) = %q, is foreign", foreign, got)

@@ -26,8 +26,8 @@ func TestWith(t *testing.T) {
 		len(all.Sinks) != len(Standard().Sinks)+1 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	postgres := mysql.Kind
-	postgres.Name = "postgres"
+	schemeless := mysql.Kind
+	schemeless.Name = "other"
 	cron := action.Submit
 	cron.Name = "cron"
 	for want, more := range map[string][]Kind{
@@ -37,7 +37,7 @@ func TestWith(t *testing.T) {
 		`"source mysql"`:      {mysql.Kind},
 		`"format tsv"`:        {own, own},
 		"oven":                {strange{}},
-		`"DSNs of no scheme`:  {postgres},
+		`"DSNs of no scheme`:  {schemeless},
 		`"cron" has the name`: {cron},
 	} {
 		if _, err := With(more...); err == nil || !strings.Contains(err.Error(), want) {
