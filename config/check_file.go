@@ -64,6 +64,21 @@ func checkFormat(d *draft) {
 	}
 }
 
+// checkName validates file.name.
+func checkName(d *draft) {
+	at := d.Of(&d.File).Get("name")
+	for _, name := range d.File.NameFields() {
+		i := slices.IndexFunc(d.Parameters, func(p report.Parameter) bool { return p.Name == name })
+		switch {
+		case i < 0 && name != report.NameID:
+			at.Problem("unknown parameter {"+name+"}", parameterRemedy("{%s}", name, d.Parameters))
+		case i >= 0 && d.Parameters[i].List:
+			at.Problem("{"+name+"} is a list, but a name has one value", "Remove {"+name+"}")
+		}
+		d.used[name] = true
+	}
+}
+
 // resolveColumns resolves file.columns.
 func (d *draft) resolveColumns() []report.FileColumn {
 	var columns []report.FileColumn

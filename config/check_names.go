@@ -29,19 +29,20 @@ func (d *draft) resolve() {
 			}
 			d.used[u.Name] = true
 			if i < 0 {
-				u.At.Problem("unknown query parameter :"+u.Name, parameterRemedy(u.Name, d.Parameters))
+				u.At.Problem("unknown query parameter :"+u.Name, parameterRemedy(":%s", u.Name, d.Parameters))
 			}
 		}
 	}
 }
 
-func parameterRemedy(name string, parameters []report.Parameter) string {
+// parameterRemedy says what to do about the name of an unknown parameter, which is used in this form.
+func parameterRemedy(form, name string, parameters []report.Parameter) string {
 	var names []string
 	for _, p := range parameters {
 		names = append(names, p.Name)
 	}
 	if near := report.Nearest(name, names); near != "" {
-		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
+		return fmt.Sprintf("Did you mean "+form+"? Or add %s: string to the report's parameters", near, name)
 	}
 	return fmt.Sprintf("Add %s: string to the report's parameters", name)
 }

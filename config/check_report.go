@@ -52,6 +52,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	}
 	d.checkFirst()
 	d.checkFilters()
+	checkName(d)
 	d.checkUse()
 	d.checkTimeout()
 	scheduling{d}.check()

@@ -117,7 +117,7 @@ func TestLoad(t *testing.T) {
 					{Listener: tag, Type: report.Inner, Keys: []string{"user_id"}}, {Listener: withdraw, Type: report.Left, Keys: []string{"user_id"}}, {Listener: payment, Type: report.Full, Keys: []string{"uid"}},
 				}},
 				File: report.File{
-					Format: "csv", TimeZone: "Europe/Berlin", Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
+					Format: "csv", Name: "withdrawals {from}, {id}", TimeZone: "Europe/Berlin", Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
 					Options: &format.CSVOptions{
 						BOM: true, Delimiter: ";", LF: true, Null: new(format.Null("NULL")),
 						Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: format.FormulasEscape,
@@ -128,18 +128,18 @@ func TestLoad(t *testing.T) {
 				},
 			},
 			"users": {
-				Name: "users", Line: 51, DeadlineWaits: true, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
+				Name: "users", Line: 52, DeadlineWaits: true, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
 				Stages: []report.Stage{{Listeners: []report.Listener{
-					{Name: "users", File: "good.yaml", Line: 53, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
+					{Name: "users", File: "good.yaml", Line: 54, Kind: "mysql", Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Own: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
 				File: report.File{Format: "csv", Options: &format.CSVOptions{Formulas: format.FormulasEscape}, Columns: []report.FileColumn{{Label: "id", Listener: "users", Column: "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 54, DeadlineWaits: true, Timeout: 71 * time.Minute, Retry: eight,
+				Name: "pairs", Line: 55, DeadlineWaits: true, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []report.Stage{{Listeners: []report.Listener{
-					{Name: "a", File: "good.yaml", Line: 57, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", File: "good.yaml", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", File: "good.yaml", Line: 58, Kind: "mysql", Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", File: "good.yaml", Line: 59, Kind: "mysql", Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Own: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: report.Join{Keys: []string{"x", "y"}, Listeners: []report.Joined{
 					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},

@@ -22,6 +22,7 @@ type Manifest struct {
 	Bytes      int64           `json:"bytes"`
 	CRC32C     string          `json:"crc32c"`     // see Checksum
 	File       string          `json:"file"`       // the object's URL
+	SaveAs     string          `json:"save_as"`    // name under which browsers save it
 	CreatedAt  time.Time       `json:"created_at"` // written in UTC, to the millisecond
 	// in which the file shows datetimes; empty: as their sources gave them
 	TimeZone  string             `json:"time_zone,omitempty"`

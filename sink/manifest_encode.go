@@ -28,6 +28,7 @@ func (m Manifest) encode() ([]byte, error) {
 	o.integer("bytes", m.Bytes)
 	o.text("crc32c", m.CRC32C)
 	o.text("file", m.File)
+	o.text("save_as", m.SaveAs)
 	o.time("created_at", m.CreatedAt)
 	o.optional("time_zone", m.TimeZone)
 	o.list("columns", len(m.Columns), func(i int) { m.Columns[i].encode(&o) })

@@ -25,6 +25,7 @@ func TestManifestBytes(t *testing.T) {
 		Definition: "5f2c",
 		Parameters: json.RawMessage(`{"from":"2024-01-01","name":"<a&b>","id":12345678901234567890}`),
 		Rows:       2, Bytes: 30, CRC32C: sink.Checksum(0xbeef), File: "gs://bucket/withdrawals/1111-2.csv",
+		SaveAs:    "orders 1.csv",
 		CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 891_999_999, time.FixedZone("", 2*60*60)),
 		TimeZone:  "Europe/Berlin",
 		Columns: []sink.ManifestColumn{

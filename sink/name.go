@@ -3,6 +3,7 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"mime"
 	"strings"
 )
 
@@ -11,6 +12,14 @@ var ErrName = errors.New("bad name")
 
 // maxPart leaves space in a file system's 255 bytes for the additions of a temporary file's name.
 const maxPart = 200
+
+// Attachment returns the Content-Disposition of a file that browsers save under this name; empty: the name is.
+func Attachment(saveAs string) string {
+	if saveAs == "" {
+		return ""
+	}
+	return mime.FormatMediaType("attachment", map[string]string{"filename": saveAs})
+}
 
 // CheckName tells whether an object may have that name: parts of 1 to 200
 // letters, digits or any of . _ - = + @, with slashes between them. No part

@@ -12,6 +12,7 @@ import (
 type Object struct {
 	Name        string            // relative path with forward slashes, such as report/1111-1-k7m2qx.csv
 	ContentType string            // such as "text/csv; charset=utf-8"
+	SaveAs      string            // name under which browsers save it, kept where the sink can; empty: any
 	Metadata    map[string]string // kept with the object where the sink can; must agree on adoption
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"time"
@@ -89,8 +88,7 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		access.Download(r.Context(), id, file)
 	}
 	h.Set("Content-Type", found.ContentType)
-	saved := found.Made.Report + "-" + id + found.Made.Ending
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": saved}))
+	h.Set("Content-Disposition", sink.Attachment(found.saveAs(r.Context())))
 	h.Set("X-Content-Type-Options", "nosniff")
 	if f, ok := in.(sized); ok {
 		if n, err := f.Size(); err == nil {
@@ -106,6 +104,16 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		panic(http.ErrAbortHandler) // where the length is unknown, only an abort tells the client
 	}
 	return nil
+}
+
+// saveAs returns the name under which a browser saves the file: that of its manifest, if it has one.
+func (f File) saveAs(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, findTime)
+	defer cancel()
+	if m, err := sink.ReadManifest(ctx, f.Sink, f.Name); err == nil && m.SaveAs != "" {
+		return m.SaveAs
+	}
+	return f.Made.Report + "-" + f.Made.ID + f.Made.Ending
 }
 
 // deadlineWriter sets a write deadline per chunk, in place of the server's deadline for the response.

@@ -288,3 +288,22 @@ func TestServeOfAFolder(t *testing.T) {
 		t.Errorf("%d %v", answer.StatusCode, err)
 	}
 }
+
+// TestServeNamesTheFile: a browser saves the file under the name in its manifest.
+func TestServeNamesTheFile(t *testing.T) {
+	t.Parallel()
+	d := folder(t, name, "a,b\r\n")
+	if err := sink.WriteManifest(t.Context(), d, name, sink.Manifest{SaveAs: "Bücher 2024.csv"}); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := serve(t, d, name)
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	want := "attachment; filename*=utf-8''B%C3%BCcher%202024.csv"
+	if got := answer.Header.Get("Content-Disposition"); got != want {
+		t.Errorf("Content-Disposition %q, want %q", got, want)
+	}
+}

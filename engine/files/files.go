@@ -78,13 +78,30 @@ func (f *Files) Create(ctx context.Context, r *report.Report, state *job.State) 
 		metadata["fanfold-installation"] = f.o.Installation
 	}
 	ending := f.o.Formats.Ending(&r.File)
+	name, err := saveAs(r, state)
+	if err != nil {
+		return nil, err
+	}
 	w, err := f.o.Sink.Create(ctx, sink.Object{
-		Name: f.nameWith(ending, state), ContentType: f.o.Formats.ContentType(ending), Metadata: metadata,
+		Name: f.nameWith(ending, state), ContentType: f.o.Formats.ContentType(ending), SaveAs: name + ending,
+		Metadata: metadata,
 	})
 	if err != nil {
 		return nil, ofSink(err)
 	}
 	return writer{w}, nil
+}
+
+// saveAs returns the name under which a browser saves a job's file, without its ending.
+func saveAs(r *report.Report, state *job.State) (string, error) {
+	var values map[string]any
+	if r.File.Name != "" {
+		var err error
+		if values, err = r.Decode(state.Parameters); err != nil {
+			return "", &step.Failure{Result: step.Result{Kind: step.Permanent, Err: err, Blame: job.BlameReport}}
+		}
+	}
+	return r.File.SaveAs(r.Name, state.ID, values), nil
 }
 
 // Begin begins to write the rows of a report's file, in its format. columns is that of
@@ -96,8 +113,13 @@ func (f *Files) Begin(r *report.Report, columns []dataset.Column, w io.Writer) (
 // URL returns the URL of a job's file.
 func (f *Files) URL(r *report.Report, state *job.State) string { return f.o.Sink.URL(f.name(state, r)) }
 
-// WriteManifest writes the manifest of a job's file. Its error is a step.Failure.
+// WriteManifest writes the manifest of a job's file. It sets SaveAs. Its error is a step.Failure.
 func (f *Files) WriteManifest(ctx context.Context, r *report.Report, state *job.State, m sink.Manifest) error {
+	name, err := saveAs(r, state)
+	if err != nil {
+		return err
+	}
+	m.SaveAs = name + f.o.Formats.Ending(&r.File)
 	return ofSink(sink.WriteManifest(ctx, f.o.Sink, f.name(state, r), m))
 }
 

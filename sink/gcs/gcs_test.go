@@ -183,13 +183,17 @@ func TestObjectKeepsTypeAndMetadata(t *testing.T) {
 	s := newService(t)
 	out := s.sink(t, s.http.Transport)
 	for name, contents := range map[string]string{"small.csv": "x", "large.csv": strings.Repeat("x", 9<<20)} {
-		o := sink.Object{Name: name, ContentType: "text/csv; charset=utf-8", Metadata: map[string]string{"fanfold-record": "1111"}}
+		o := sink.Object{Name: name, ContentType: "text/csv; charset=utf-8", SaveAs: "Bücher 1.csv",
+			Metadata: map[string]string{"fanfold-record": "1111"}}
 		if _, err := begin(t.Context(), t, out, o, contents).Commit(); err != nil {
 			t.Fatal(err)
 		}
 		stored := s.object(t, name)
 		if stored.ContentType != o.ContentType || stored.Metadata["fanfold-record"] != "1111" {
 			t.Errorf("%s has type %q and metadata %v", name, stored.ContentType, stored.Metadata)
+		}
+		if want := "attachment; filename*=utf-8''B%C3%BCcher%201.csv"; stored.ContentDisposition != want {
+			t.Errorf("%s has the Content-Disposition %q, want %q", name, stored.ContentDisposition, want)
 		}
 	}
 }

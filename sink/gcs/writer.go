@@ -55,6 +55,7 @@ func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	}
 	u.out = u.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(u.within)
 	u.out.ContentType = o.ContentType
+	u.out.ContentDisposition = sink.Attachment(o.SaveAs)
 	u.out.Metadata = u.metadata
 	u.out.ChunkSize = chunkSize
 	u.out.ChunkRetryDeadline = chunkRetry

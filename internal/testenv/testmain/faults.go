@@ -155,9 +155,10 @@ type Storage struct {
 
 // Object is the metadata of an object.
 type Object struct {
-	Name        string
-	ContentType string
-	Metadata    map[string]string
+	Name               string
+	ContentType        string
+	ContentDisposition string
+	Metadata           map[string]string
 }
 
 // NewStorage creates a storage service that ends with the test. Clients reach it at public, a host
