@@ -74,6 +74,7 @@ func functionsRemedy(name string) string {
 
 // call compiles a function.
 func (s *Scope) call(c *parse.Call) *Expr {
+	args := s.compileAll(c.Args)
 	if IsAggregate(c) {
 		refuse(c.Position, fmt.Sprintf("%s cannot stand here", c.Name),
 			"Use it in the SELECT, in HAVING or in ORDER BY, and not inside of another one")
@@ -96,7 +97,7 @@ func (s *Scope) call(c *parse.Call) *Expr {
 	if n := len(c.Args); n < f.min || f.max >= 0 && n > f.max {
 		refuse(c.Position, fmt.Sprintf("%s with %d arguments", c.Name, n), arity(f))
 	}
-	return f.make(&call{c, s.compileAll(c.Args)})
+	return f.make(&call{c, args})
 }
 
 // arity says how many arguments a function takes.

@@ -288,7 +288,8 @@ func numberKind(text string) LiteralKind {
 
 // column reads a, t.a or s.t.a.
 func (p operands) column() Expr {
-	c := &Column{Position: p.token.Position, Name: p.identifier("a column")}
+	c := &Column{Position: p.token.Position}
+	c.Name = p.identifier("a column")
 	for p.accept(".") != "" {
 		if c.Table != "" {
 			c.Table += "."

@@ -10,28 +10,20 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Parse reads one SELECT. The error is an *Error.
+// Parse reads one SELECT. The error is Errors with the first mistake of its syntax.
 func Parse(text string) (q *Query, err error) {
+	defer Catch(&err)
 	if !utf8.ValidString(text) {
-		return nil, &Error{Position{1, 1}, "not UTF-8 text", "Save the file as UTF-8"}
+		fail(Position{1, 1}, "not UTF-8 text", "Save the file as UTF-8")
 	}
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *Error:
-			q, err = nil, r
-		default:
-			panic(r)
-		}
-	}()
 	p := &parser{lexer: lexer{src: text, line: 1}}
 	p.following = p.next()
 	p.advance()
-	q = statements{p}.query()
+	tree := statements{p}.query()
 	p.accept(";")
 	switch {
 	case p.kind == end:
-		return q, nil
+		return tree, nil
 	case p.is("SELECT"):
 		p.refuse("more than one statement", "Combine them with UNION ALL")
 	}
