@@ -30,6 +30,7 @@ var dateFunctions = map[string]function{
 	"DATE_ADD":      {2, 2, func(c *call) *Expr { return dateAdd(c, 1) }},
 	"DATE_SUB":      {2, 2, func(c *call) *Expr { return dateAdd(c, -1) }},
 	"DATE_FORMAT":   {2, 2, dateFormat},
+	"STR_TO_DATE":   {2, 2, strToDate},
 	"TIME_FORMAT":   {2, 2, timeFormat},
 	"WEEK":          {1, 2, week},
 	"YEARWEEK":      {1, 2, yearWeek},
