@@ -250,8 +250,8 @@ func groupConcat(s *Scope, c *parse.Call, args []*Expr) *Aggregate {
 	}
 	t := typeOfText(args...)
 	return &Aggregate{t, func() State {
-		return &concatState{at: c.Position, t: t, args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct,
-			seen: map[string]struct{}{}}
+		return &concatState{at: c.Position, t: t, args: args, orders: orders, desc: desc, separator: separator,
+			distinct: c.Distinct, seen: map[string]struct{}{}}
 	}}
 }
 

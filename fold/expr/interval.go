@@ -118,6 +118,9 @@ func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 	if whole.Unsigned {
 		return value.Value{} // beyond all dates
 	}
+	if from.Kind != value.Time && !from.Clock().HasDay() {
+		return value.Value{}
+	}
 	count := whole.Int * sign
 	if months, ok := map[string]int64{"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit]; ok && from.Kind != value.Time {
 		if count > 200_000 || count < -200_000 {

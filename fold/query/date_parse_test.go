@@ -44,7 +44,7 @@ func TestRandomDateFormats(t *testing.T) {
 		"SELECT id, STR_TO_DATE('29.02.2024', '%d.%m.%Y') AS a, STR_TO_DATE('10:11', '%H:%i') AS b, STR_TO_DATE('2024-02-29 10:11:12.5', '%Y-%m-%d %T.%f') AS c, STR_TO_DATE('5', '%s.%f') AS d, STR_TO_DATE('x', '%d') AS e FROM u ORDER BY id",
 		"SELECT id, STR_TO_DATE('2024-01-31', CONCAT('%Y-%m-', IF(id > 10, '%d', '%H'))) AS a, STR_TO_DATE(NULL, '%d') AS b, STR_TO_DATE('1', NULL) AS c FROM u ORDER BY id",
 		"SELECT id, STR_TO_DATE(CONCAT(id, '.3.2024'), '%d.%m.%Y') + INTERVAL 1 DAY AS a, STR_TO_DATE(id, '%d') AS b, STR_TO_DATE(id, '%H') AS c, STR_TO_DATE(score, '%h.%i') AS d FROM u ORDER BY id",
-		"SELECT x, x + INTERVAL 1 DAY AS y, x > '2023-02-28' AS z, DAYOFWEEK(x) AS w FROM (SELECT STR_TO_DATE(CONCAT('2023-02-31'), '%Y-%m-%d') AS x FROM u) s",
+		"SELECT x, x + INTERVAL 1 DAY AS y, x + INTERVAL 1 MONTH AS y2, LAST_DAY(x) AS l, DATEDIFF(x, '2023-01-01') AS dd, CAST(x AS CHAR) AS ch, x + 0 AS n, DATE_FORMAT(x, '%W %j') AS f, WEEK(x) AS wk, TO_DAYS(x) AS td, x > '2023-02-28' AS z, DAYOFWEEK(x) AS w FROM (SELECT STR_TO_DATE(CONCAT('2023-02-31'), '%Y-%m-%d') AS x FROM u) s",
 		"SELECT STR_TO_DATE('3 10', '%d %H') AS a, STR_TO_DATE('31 23:59:59', '%d %T') AS b, STR_TO_DATE('', '%d') AS c, STR_TO_DATE('12', '') AS d FROM u WHERE id = 10",
 	} {
 		if diff := b.compare(query, 0); diff != "" {
