@@ -29,6 +29,8 @@ func init() {
 	functions = map[string]function{
 		"IF":       {3, 3, ifThen},
 		"IFNULL":   {2, 2, coalesce},
+		"NVL":      {2, 2, coalesce},
+		"NVL2":     {3, 3, ifNotNull},
 		"COALESCE": {1, -1, coalesce},
 		"NULLIF":   {2, 2, nullIf},
 		"ISNULL":   {1, 1, func(c *call) *Expr { return is(c.args[0], parse.Null, false) }},

@@ -342,6 +342,10 @@ func (p calls) call() Expr {
 		return c
 	case "TRIM":
 		return p.trim(c)
+	case "POSITION":
+		c.Name, c.Args = "LOCATE", []Expr{operators{p.parser}.sum()}
+		p.expect("IN")
+		c.Args = append(c.Args, p.expression())
 	case "EXISTS":
 		fail(c.Position, "a fold has no "+noSubqueries.what, noSubqueries.instead)
 	case "SUBSTRING", "SUBSTR":

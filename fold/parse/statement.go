@@ -269,7 +269,7 @@ func (p statements) selection() Select {
 		return s
 	}
 	p.expect("SELECT")
-	s.Distinct = p.accept("DISTINCT", "ALL") == "DISTINCT"
+	s.Distinct = strings.HasPrefix(p.accept("DISTINCT", "DISTINCTROW", "ALL"), "DISTINCT")
 	for more := true; more; more = p.accept(",") != "" {
 		s.Items = append(s.Items, p.item())
 	}
@@ -325,6 +325,9 @@ func (p statements) item() Item {
 		} else {
 			i.Name = p.identifier("an alias")
 		}
+	case p.kind == text:
+		p.advance()
+		i.Name = p.previous.text
 	case p.token.isName():
 		i.Name = p.identifier("an alias")
 	}

@@ -225,26 +225,3 @@ func cells(all []*expr.Expr) func(into, row op.Row) error {
 		return nil
 	}
 }
-
-// Required returns where a query reads listeners whose rows decide which rows it has: those that are not the right
-// side of a LEFT JOIN or a side of a FULL JOIN.
-func Required(q *parse.Query, found map[string]parse.Position) {
-	table := func(t parse.Table, optional bool) {
-		switch {
-		case t.Sub != nil:
-			Required(t.Sub, found)
-		case !optional:
-			found[t.Name] = t.Position
-		}
-	}
-	for _, s := range q.Selects {
-		if s.Sub != nil {
-			Required(s.Sub, found)
-			continue
-		}
-		table(s.From, false)
-		for _, j := range s.Joins {
-			table(j.Table, j.Kind == parse.Left || j.Kind == parse.Full)
-		}
-	}
-}
