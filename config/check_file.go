@@ -35,8 +35,8 @@ func checkShort(d *draft) {
 		return
 	}
 	_, err := fold.NamesOf(d.Report, fold.Parameters(nil, nil))
-	if wrong, ok := errors.AsType[*parse.Error](err); ok {
-		d.Of(&d.Join).Problem("it is not the short form of a SELECT: "+wrong.Message,
+	if wrong, ok := errors.AsType[parse.Errors](err); ok {
+		d.Of(&d.Join).Problem("it is not the short form of a SELECT: "+wrong[0].Message,
 			"Names that differ only in case are one name in SQL: rename one of them with AS")
 	}
 }

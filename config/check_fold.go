@@ -34,22 +34,25 @@ func (d folding) check() bool {
 		d.used[name] = true
 		return declared(name)
 	})
-	if wrong := (*parse.Error)(nil); errors.As(err, &wrong) {
-		problem(wrong.Position, wrong.Message, wrong.Remedy)
-		return false
+	wrong, _ := errors.AsType[parse.Errors](err)
+	for _, e := range wrong {
+		problem(e.Position, e.Message, e.Remedy)
 	}
-	tree, err := parse.Parse(d.Report.Fold)
-	if err != nil {
-		return false // it has been parsed before
+	tree, invalid := parse.Parse(d.Report.Fold)
+	if invalid != nil {
+		return false
 	}
 	required := map[string]parse.Position{}
 	query.Required(tree, required)
-	needed := plan.Needed()
+	var needed map[string][]string
+	if err == nil {
+		needed = plan.Needed()
+	}
 	for _, l := range d.listeners {
 		place, isRequired := required[l.Name]
 		_, isRead := needed[l.Name]
 		switch {
-		case !isRead && !l.source && d.listeners.whole():
+		case err == nil && !isRead && !l.source && d.listeners.whole():
 			l.Problem(fmt.Sprintf("nothing uses %s: the fold does not read it, and no query uses its columns", l.Name),
 				"Use it in the fold, or remove it")
 		case l.Optional && isRequired:
@@ -64,6 +67,9 @@ func (d folding) check() bool {
 					l.Name, f.Column), filterRemedy(f))
 			}
 		}
+	}
+	if err != nil {
+		return false
 	}
 	d.columns(plan)
 	return true

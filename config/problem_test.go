@@ -279,6 +279,7 @@ var badFiles = []struct {
 
 	{"a fold that is no SELECT", []string{base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.id,\n      FROM shop.orders o\n"}},
 	{"a fold with wrong names", []string{base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.id, u.nam\n      FROM shop.orders o\n      LEFT JOIN shop.users u ON u.id = o.id\n      JOIN shop.items i ON i.id = o.id\n"}},
+	{"a fold with many mistakes", []string{"shop.users: {database", "shop.users: {optional: true, database", base[strings.Index(base, "    join"):], "    fold: |\n      SELECT o.idd, UPER(u.nam) AS n, SUM(o.total) AS s, i.item COLLATE klingon AS c,\n        EXTRACT(WEEK FROM o.id) AS w, x.id AS y, :until AS z, v.anything + v.other AS v\n      FROM shop.orders o\n      JOIN shop.users u ON u.id = o.id AND o.tootal > 1\n      LEFT JOIN shop.itmes v USING (id)\n      LEFT JOIN (SELECT id, itm FROM shop.items) i ON i.item = u.nome AND i.id = o.id\n      WHERE o.total = 1 AND COUNT(*) > 1 AND CAST(o.id AS DECIMAL(99,1)) > 1\n      GROUP BY o.idd HAVING w > 1 ORDER BY 12, o.ids\n"}},
 	{"a fold in one line", []string{base[strings.Index(base, "    join"):], "    fold: SELECT COUNTT(*) FROM shop.orders\n"}},
 	{"a fold of a listener that does not exist", []string{base[strings.Index(base, "    join"):], "    fold: \"SELECT id FROM shop.order\"\n"}},
 	{"a fold beside a join", []string{"    join:", "    fold: SELECT o.id, i.item FROM shop.orders o JOIN shop.users USING (id) JOIN shop.items i USING (id)\n    join:"}},

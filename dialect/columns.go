@@ -29,6 +29,32 @@ func words(list string) map[string]bool {
 	return set
 }
 
+// Without returns a query without some of the words that may stand between its first SELECT and the columns.
+func (d *Dialect) Without(query string, modifiers ...string) string {
+	tokens, err := d.tokenize(query)
+	if err != nil {
+		return query
+	}
+	var out strings.Builder
+	before := true // the columns
+	selected := false
+	for _, t := range tokens {
+		modifies := selected && t.in(selectModifiers)
+		switch {
+		case !before || t.kind == tokenSpace:
+		case !selected:
+			selected = t.is("SELECT")
+			before = selected || t.is("(")
+		case modifies && slices.ContainsFunc(modifiers, t.is):
+			continue
+		default:
+			before = modifies
+		}
+		out.WriteString(t.text)
+	}
+	return out.String()
+}
+
 // selectList returns the names of the columns of the first SELECT. It returns
 // false rather than a wrong name.
 func (d *Dialect) selectList(tokens []token) ([]string, bool) {

@@ -42,11 +42,13 @@ type Budget struct {
 // Fold runs the SELECT and passes its rows to w. Of a join, it reads all datasets but the first
 // into memory. Those that exceed the budget are merged if they and the first one are sorted by the
 // key; otherwise their rows go through a scratch file. The first error of a dataset, of the scratch
-// file or of w ends the fold and is returned, wrapped; so does the end of ctx. The matches are those
+// file or of w ends the fold and is returned, wrapped; so does the end of ctx. That of
+// an expression names its place in the SELECT. The matches are those
 // of query.Plan.Run; the budget does not change them. A Plan is used by one goroutine at a time.
 func (p *Plan) Fold(ctx context.Context, w Writer, b Budget) (matches []Match, err error) {
 	defer op.Protect(&err)
 	m := op.NewMemory(ctx, b.Bytes, b.Scratch)
 	defer m.Close()
-	return p.query.Run(m, p.newOut(w, nil))
+	matches, err = p.query.Run(m, p.newOut(w, nil))
+	return matches, p.inRow(err)
 }

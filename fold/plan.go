@@ -18,6 +18,7 @@ type Plan struct {
 	columns []dataset.Column
 	shown   []int          // by column of the file: the number of its cell in a row of the query, or -1
 	fixed   map[int][]byte // by column of the file: its cell in every row
+	written bool           // the author of the report wrote the SELECT
 }
 
 // NewPlan returns the plan of a report, which package config has validated, over datasets, by listener. parameters are
@@ -39,7 +40,7 @@ func NewPlan(
 	if err != nil {
 		return nil, inSelect(r, err)
 	}
-	p := &Plan{query: q, fixed: map[int][]byte{}}
+	p := &Plan{query: q, fixed: map[int][]byte{}, written: r.Fold != ""}
 	for i, c := range r.File.Columns {
 		if cell, ok := r.File.Fixed[i]; ok {
 			p.fixed[i] = []byte(cell)
@@ -96,18 +97,47 @@ func checkColumns(r *report.Report, datasets map[string]Dataset) error {
 	return nil
 }
 
-// inSelect adds the place to a mistake of a SELECT. That of a join has a line for every listener, from the second one
-// on, and its author writes the remedy into the query of a listener.
+// inSelect adds their places to the mistakes of a SELECT.
 func inSelect(r *report.Report, err error) error {
-	wrong, ok := errors.AsType[*parse.Error](err)
-	switch {
-	case !ok:
+	wrong, ok := errors.AsType[parse.Errors](err)
+	if !ok {
 		return err
+	}
+	if r.Fold == "" {
+		wrong = wrong[:1] // a key of several listeners has those of each
+	}
+	var all error
+	for _, e := range wrong {
+		if one := inPart(r, e.Position, e); all == nil {
+			all = one
+		} else {
+			all = fmt.Errorf("%w; %w", all, one)
+		}
+	}
+	return all
+}
+
+// inPart adds the place in a SELECT to a mistake. That of a join has a line for every listener, from the second one
+// on, and its author writes the remedy into the query of a listener.
+func inPart(r *report.Report, at parse.Position, err error) error {
+	switch {
 	case r.Fold != "":
-		return fmt.Errorf("line %d, column %d of the fold: %w", wrong.Line, wrong.Column, err)
-	case wrong.Line > 2 && wrong.Line-2 < len(r.Join.Listeners):
-		l := r.Join.Listeners[wrong.Line-2]
+		return inFold(at, err)
+	case at.Line > 2 && at.Line-2 < len(r.Join.Listeners):
+		l := r.Join.Listeners[at.Line-2]
 		return fmt.Errorf("join of listener %q: %w, in the query of a listener", l.Listener, err)
 	}
 	return fmt.Errorf("join: %w", err)
+}
+
+func inFold(at parse.Position, err error) error {
+	return fmt.Errorf("line %d, column %d of the fold: %w", at.Line, at.Column, err)
+}
+
+// inRow adds the place of an expression to its error in a row.
+func (p *Plan) inRow(err error) error {
+	if failed, ok := errors.AsType[*parse.Failure](err); ok && p.written {
+		return inFold(failed.Position, err)
+	}
+	return err
 }

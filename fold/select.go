@@ -65,8 +65,8 @@ func parameterValue(bound any, kind value.Kind) value.Value {
 }
 
 // NamesOf returns the plan of a report's SELECT by the names of its columns alone: their types are not known before the
-// queries run. Listeners that it does not find in the report, or that have no columns yet, are missing. The error is a
-// *parse.Error.
+// queries run. Listeners that it does not find in the report, or that have no columns yet, are missing. The error is
+// parse.Errors.
 func NamesOf(r *report.Report, parameters expr.Parameters) (*query.Plan, error) {
 	tree, err := parse.Parse(Select(r))
 	if err != nil {

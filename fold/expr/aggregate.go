@@ -41,9 +41,12 @@ func aggregateNames() []string {
 // IsAggregate tells whether a function is one over many rows.
 func IsAggregate(c *parse.Call) bool { return slices.Contains(aggregateNames(), c.Name) }
 
-// CompileAggregate prepares an aggregate. The error is a *parse.Error.
+// CompileAggregate prepares an aggregate. The error is parse.Errors.
 func CompileAggregate(c *parse.Call, s *Scope) (a *Aggregate, err error) {
-	defer catch(&err)
+	return wholly(s, func(s *Scope) *Aggregate { return s.aggregate(c) })
+}
+
+func (s *Scope) aggregate(c *parse.Call) *Aggregate {
 	args := s.compileAll(c.Args)
 	switch {
 	case c.Star && c.Name != "COUNT":
@@ -55,11 +58,11 @@ func CompileAggregate(c *parse.Call, s *Scope) (a *Aggregate, err error) {
 	case (c.OrderBy != nil || c.Separator != nil) && c.Name != "GROUP_CONCAT":
 		refuse(c.Position, c.Name+" has no order and no separator", "Remove it")
 	}
-	a = aggregates[c.Name](s, c, args)
+	a := aggregates[c.Name](s, c, args)
 	if c.Distinct && c.Name != "GROUP_CONCAT" {
 		a = distinct(a, args)
 	}
-	return a, nil
+	return a
 }
 
 // distinct gives an aggregate every combination of values once.
@@ -148,7 +151,7 @@ func sumType(t value.Type) value.Type {
 	return double
 }
 
-func averageOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {
+func averageOf(_ *Scope, c *parse.Call, args []*Expr) *Aggregate {
 	t := sumType(args[0].Type)
 	if t.Scale != value.Floating {
 		t.Scale += divisionDigits
@@ -163,7 +166,8 @@ func averageOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {
 		case s.sum.Kind == value.Double:
 			return value.OfFloat(s.sum.Float / float64(s.n)), nil
 		}
-		return decs("/", s.sum.Dec, value.DecOf(s.n), t.Scale)
+		v, err := decs("/", s.sum.Dec, value.DecOf(s.n), t.Scale)
+		return v, parse.FailedAt(c.Position, err)
 	})
 }
 
@@ -246,8 +250,8 @@ func groupConcat(s *Scope, c *parse.Call, args []*Expr) *Aggregate {
 	}
 	t := typeOfText(args...)
 	return &Aggregate{t, func() State {
-		return &concatState{t: t, args: args, orders: orders, desc: desc, separator: separator, distinct: c.Distinct,
-			seen: map[string]struct{}{}}
+		return &concatState{at: c.Position, t: t, args: args, orders: orders, desc: desc, separator: separator,
+			distinct: c.Distinct, seen: map[string]struct{}{}}
 	}}
 }
 
@@ -266,6 +270,7 @@ func (s *Scope) concatOrder(x parse.Expr, args []*Expr) *Expr {
 }
 
 type concatState struct {
+	at           parse.Position
 	t            value.Type
 	args, orders []*Expr
 	desc         []bool
@@ -310,8 +315,8 @@ func (c *concatState) Add(row [][]byte) error {
 	}
 	c.held += len(p.text) + len(p.key) + 2*len(key) + 128
 	if c.length += len(p.text); c.length > maxConcat {
-		return fmt.Errorf("a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns",
-			maxConcat)
+		return parse.FailedAt(c.at, fmt.Errorf(
+			"a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns", maxConcat))
 	}
 	c.parts = append(c.parts, p)
 	return nil

@@ -9,9 +9,10 @@ import (
 
 // choose returns an expression whose value is that of one of several: pick returns its number and value; -1 is NULL.
 func choose(
-	branches []*Expr, pick func(row [][]byte, branches []*Expr) (i int, v value.Value, err error),
+	at parse.Position, name string, branches []*Expr, pick func(row [][]byte, branches []*Expr) (i int, v value.Value, err error),
 ) *Expr {
 	branches = zoned(branches...)
+	refuseClash(at, name, branches)
 	types := make([]value.Type, len(branches))
 	for i, b := range branches {
 		types[i] = b.Type
@@ -26,8 +27,27 @@ func choose(
 	}}
 }
 
+// refuseClash refuses values of which one is a date and another one a time. Beside another kind, all are texts.
+func refuseClash(at parse.Position, name string, all []*Expr) {
+	kind := value.Null // of those before
+	clash := ""
+	for _, e := range all {
+		k := e.Type.Kind
+		if k != value.Null && !k.IsTemporal() {
+			return
+		}
+		if k.Clashes(kind) {
+			clash = fmt.Sprintf("%s of a %s and a %s", name, kind, k)
+		}
+		kind = max(kind, k)
+	}
+	if clash != "" {
+		refuse(at, clash, "CAST both to one type")
+	}
+}
+
 func ifThen(c *call) *Expr {
-	return choose(c.args[1:], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
+	return choose(c.Position, c.Name, c.args[1:], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
 		if v, err = c.args[0].eval(row); err != nil {
 			return -1, v, err
 		}
@@ -39,8 +59,13 @@ func ifThen(c *call) *Expr {
 	})
 }
 
+// ifNotNull is NVL2: its second value if the first one is not NULL, and else the third.
+func ifNotNull(c *call) *Expr {
+	return ifThen(&call{c.Call, append([]*Expr{is(c.args[0], parse.Null, true)}, c.args[1:]...)})
+}
+
 func coalesce(c *call) *Expr {
-	e := choose(c.args, func(row [][]byte, branches []*Expr) (int, value.Value, error) {
+	e := choose(c.Position, c.Name, c.args, func(row [][]byte, branches []*Expr) (int, value.Value, error) {
 		for i, b := range branches {
 			if v, err := b.eval(row); err != nil || !v.IsNull() {
 				return i, v, err
@@ -69,7 +94,7 @@ func sameCells(a, b value.Type) bool {
 
 func nullIf(c *call) *Expr {
 	by := newComparer(c.args[0], c.args[1]).exact()
-	return choose(c.args[:1], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
+	return choose(c.Position, c.Name, c.args[:1], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
 		l, err := by.l.eval(row)
 		if err != nil {
 			return -1, l, err
@@ -107,7 +132,7 @@ func (s *Scope) compileCase(e *parse.Case) *Expr {
 	if e.Else != nil {
 		otherwise, branches = len(branches), append(branches, s.compile(e.Else))
 	}
-	return choose(branches, func(row [][]byte, branches []*Expr) (int, value.Value, error) {
+	return choose(e.Position, "CASE", branches, func(row [][]byte, branches []*Expr) (int, value.Value, error) {
 		chosen := otherwise
 		for i, c := range conditions {
 			v, err := c.eval(row)

@@ -67,9 +67,9 @@ type Comparison struct {
 }
 
 // Common returns how the values of two expressions, neither of which is constant, are compared by =. The error is a
-// *parse.Error.
+// parse.Errors.
 func Common(l, r *Expr) (c Comparison, err error) {
-	defer catch(&err)
+	defer parse.Catch(&err)
 	if z := zoned(l, r); z[0] != l || z[1] != r {
 		refuse(r.at, "a join by a datetime parameter that has a time zone", ZoneRemedy)
 	}
@@ -86,12 +86,13 @@ func (c Comparison) Of(v value.Value) value.Value {
 	return v
 }
 
-// CompileKey prepares an expression by whose values rows are grouped or sorted. The error is a *parse.Error.
+// CompileKey prepares an expression by whose values rows are grouped or sorted. The error is parse.Errors.
 func CompileKey(e parse.Expr, s *Scope) (compiled *Expr, err error) {
-	defer catch(&err)
-	compiled = s.compile(e)
-	collationOf(compiled)
-	return compiled, nil
+	return wholly(s, func(s *Scope) *Expr {
+		compiled := s.compile(e)
+		collationOf(compiled)
+		return compiled
+	})
 }
 
 // typeOfText returns the type of a text that is made of the values of several expressions: binary if one is.

@@ -29,10 +29,13 @@ var dateFunctions = map[string]function{
 	"TIMESTAMPDIFF": {2, 2, timestampDiff},
 	"DATE_ADD":      {2, 2, func(c *call) *Expr { return dateAdd(c, 1) }},
 	"DATE_SUB":      {2, 2, func(c *call) *Expr { return dateAdd(c, -1) }},
+	"TIMESTAMPADD":  {2, 2, timestampAdd},
 	"DATE_FORMAT":   {2, 2, dateFormat},
+	"STR_TO_DATE":   {2, 2, strToDate},
 	"TIME_FORMAT":   {2, 2, timeFormat},
 	"WEEK":          {1, 2, week},
 	"YEARWEEK":      {1, 2, yearWeek},
+	"WEEKOFYEAR":    {1, 1, weekOfYear},
 	"DAYNAME":       {1, 1, func(c *call) *Expr { return dateName(c, weekdayOf, false) }},
 	"MONTHNAME":     {1, 1, func(c *call) *Expr { return dateName(c, monthOf, true) }},
 	"MICROSECOND":   {1, 1, func(c *call) *Expr { return part(c, value.Time, micro) }},
@@ -135,22 +138,23 @@ func lastDay(c *call) *Expr {
 
 // extract computes EXTRACT(unit FROM x) of a single unit.
 func extract(c *call) *Expr {
-	parts := map[string]func(value.Clock) int{"YEAR": year, "QUARTER": quarter, "MONTH": month, "DAY": day}
-	clock := map[string]func(value.Clock) int{"HOUR": hour, "MINUTE": minute, "SECOND": second, "MICROSECOND": micro}
+	parts := map[string]func(value.Clock) int{"YEAR": year, "QUARTER": quarter, "MONTH": month}
+	clock := map[string]func(value.Clock) int{"DAY": day, "HOUR": hour, "MINUTE": minute, "SECOND": second,
+		"MICROSECOND": micro}
 	if f, ok := parts[c.Unit]; ok {
 		return part(c, value.Datetime, f)
 	}
-	f, ok := clock[c.Unit]
-	if !ok {
-		refuse(c.Position, "EXTRACT of "+c.Unit, "Use YEAR, QUARTER, MONTH, DAY, HOUR, MINUTE, SECOND or MICROSECOND")
+	f := clock[c.Unit]
+	if c.Unit == "WEEK" {
+		return week(c)
 	}
 	return strict(integer, c.args, func(args []value.Value) (value.Value, error) {
-		v := value.ToTemporal(args[0], value.Time)
-		if v.IsNull() {
-			return v, nil
+		k, ok := value.Extracted(args[0], c.Unit == "DAY")
+		if !ok {
+			return value.Value{}, nil
 		}
-		n := int64(f(v.Clock()))
-		if v.Clock().Negative {
+		n := int64(f(k))
+		if k.Negative {
 			n = -n
 		}
 		return value.OfInt(n), nil

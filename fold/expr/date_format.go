@@ -252,6 +252,12 @@ func week(c *call) *Expr {
 	return inWeek(c, 0, func(week, _ uint32) int64 { return int64(week) })
 }
 
+// weekOfYear computes WEEKOFYEAR, the week of ISO 8601.
+func weekOfYear(c *call) *Expr {
+	three := constant(value.OfInt(3), integer)
+	return week(&call{c.Call, append(c.args, three)})
+}
+
 // yearWeek computes YEARWEEK.
 func yearWeek(c *call) *Expr {
 	return inWeek(c, ofYear, func(week, year uint32) int64 { return int64(year*100 + week) })

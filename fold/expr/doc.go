@@ -2,7 +2,7 @@
 //
 // Compile turns an expression of a fold into an Expr, which computes its value from the cells of a row, and
 // CompileAggregate does the same for a sum over rows. Names, functions and types are checked before the first row; a
-// mistake is a *parse.Error with its place.
+// mistake is parse.Errors with its place.
 //
 //	parse.Expr ──Compile, with the columns of the rows──▶ Expr ──Eval(row)──▶ value.Value
 //

@@ -15,6 +15,8 @@ type Column struct {
 	Table, Name string
 	Type        value.Type
 	Hidden      bool // only its full name finds it, because USING has another one of its name
+	// Any: it stands for all columns of a table that is not known because of another mistake.
+	Any bool
 }
 
 // Scope is what an expression can use.
@@ -25,6 +27,8 @@ type Scope struct {
 	Computed map[string]int
 	// Grouped: a column that is not Computed has no single value in a row.
 	Grouped bool
+
+	mistakes *parse.Errors // so far; nil: the first one ends the compilation
 }
 
 // Parameters returns a parameter of the report; false: there is none.
@@ -51,6 +55,9 @@ type Expr struct {
 // Eval returns the value in a row, which is valid as long as the cells of the row.
 func (e *Expr) Eval(row [][]byte) (value.Value, error) {
 	v, err := e.eval(row)
+	if err != nil {
+		err = parse.FailedAt(e.at, err)
+	}
 	return e.shown(v), err
 }
 
@@ -77,25 +84,35 @@ func (e *Expr) Column() (int, bool) {
 func (e *Expr) Columns() []int { return e.columns }
 
 // refuse ends the compilation with a mistake; Compile recovers.
-func refuse(at parse.Position, message, remedy string) {
-	panic(&parse.Error{Position: at, Message: message, Remedy: remedy})
-}
+func refuse(at parse.Position, message, remedy string) { parse.Refuse(at, message, remedy) }
 
-// catch returns what refuse has thrown.
-func catch(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case *parse.Error:
-		*err = r
-	default:
-		panic(r)
-	}
-}
-
-// Compile prepares an expression. The error is a *parse.Error.
+// Compile prepares an expression. The error is parse.Errors with all mistakes in it.
 func Compile(e parse.Expr, s *Scope) (compiled *Expr, err error) {
-	defer catch(&err)
-	return s.compile(e), nil
+	return wholly(s, func(s *Scope) *Expr { return s.compile(e) })
+}
+
+// wholly compiles something. After a mistake it goes on with NULL in its place, which fits everywhere, to find all.
+func wholly[T any](s *Scope, compile func(s *Scope) T) (compiled T, err error) {
+	if compiled, err = caught(s, compile); err == nil {
+		return compiled, nil
+	}
+	every := *s
+	every.mistakes = &parse.Errors{}
+	_, err = caught(&every, compile)
+	every.keep(err)
+	return compiled, *every.mistakes
+}
+
+func caught[T any](s *Scope, compile func(s *Scope) T) (compiled T, err error) {
+	defer parse.Catch(&err)
+	return compile(s), nil
+}
+
+// keep keeps mistakes.
+func (s *Scope) keep(err error) {
+	if wrong, ok := err.(parse.Errors); ok {
+		*s.mistakes = append(*s.mistakes, wrong...)
+	}
 }
 
 // constant returns an expression with one value.
@@ -124,7 +141,15 @@ func (s *Scope) cell(i int) *Expr {
 
 // compile compiles an expression, and says where it stands.
 func (s *Scope) compile(e parse.Expr) *Expr {
-	compiled := s.compileAny(e)
+	var compiled *Expr
+	if s.mistakes == nil {
+		compiled = s.compileAny(e)
+	} else if part, err := caught(s, func(s *Scope) *Expr { return s.compileAny(e) }); err == nil {
+		compiled = part
+	} else {
+		s.keep(err)
+		compiled = constant(value.Value{}, value.Type{Kind: value.Null})
+	}
 	compiled.at = e.Pos()
 	return compiled
 }
@@ -236,9 +261,9 @@ func (s *Scope) columnOf(c *parse.Column) *Expr {
 	return s.cell(i)
 }
 
-// Find returns the number of a column. The error is a *parse.Error.
+// Find returns the number of a column. The error is parse.Errors.
 func (s *Scope) Find(c *parse.Column) (i int, err error) {
-	defer catch(&err)
+	defer parse.Catch(&err)
 	return s.find(c), nil
 }
 
@@ -270,14 +295,21 @@ func (s *Scope) find(c *parse.Column) int {
 func (s *Scope) refuseUnknown(c *parse.Column) {
 	var names, tables []string
 	for _, other := range s.Columns {
+		if other.Any && (c.Table == "" || isCalled(other.Table, c.Table)) {
+			panic(parse.Errors{}) // the table is the mistake
+		}
 		if other.Name != "" {
-			names, tables = append(names, other.Name), append(tables, other.Table)
+			tables = append(tables, other.Table)
+			if c.Table == "" || isCalled(other.Table, c.Table) {
+				names = append(names, other.Name)
+			}
 		}
 	}
 	if c.Table != "" && !slices.ContainsFunc(tables, func(t string) bool { return isCalled(t, c.Table) }) {
 		refuse(c.Position, "the query has no table "+c.Table,
 			report.DidYouMean(c.Table, slices.Compact(slices.Clone(tables))))
 	}
+	slices.Sort(names)
 	refuse(c.Position, "no table has a column "+c.Name, report.DidYouMean(c.Name, slices.Compact(names)))
 }
 
@@ -352,7 +384,8 @@ func applied(t value.Type, args []*Expr, strict bool, f func(args []value.Value)
 	for _, a := range args {
 		all = all && a.constant
 	}
-	e := &Expr{Type: t, constant: all, eval: func(row [][]byte) (value.Value, error) {
+	e := &Expr{Type: t, constant: all}
+	e.eval = func(row [][]byte) (value.Value, error) {
 		for i, a := range args {
 			v, err := a.eval(row)
 			if err != nil || strict && v.IsNull() {
@@ -360,8 +393,12 @@ func applied(t value.Type, args []*Expr, strict bool, f func(args []value.Value)
 			}
 			values[i] = v
 		}
-		return f(values)
-	}}
+		v, err := f(values)
+		if err != nil {
+			err = parse.FailedAt(e.at, err)
+		}
+		return v, err
+	}
 	if !all || len(args) == 0 {
 		return e
 	}

@@ -29,6 +29,8 @@ func init() {
 	functions = map[string]function{
 		"IF":       {3, 3, ifThen},
 		"IFNULL":   {2, 2, coalesce},
+		"NVL":      {2, 2, coalesce},
+		"NVL2":     {3, 3, ifNotNull},
 		"COALESCE": {1, -1, coalesce},
 		"NULLIF":   {2, 2, nullIf},
 		"ISNULL":   {1, 1, func(c *call) *Expr { return is(c.args[0], parse.Null, false) }},
@@ -74,6 +76,7 @@ func functionsRemedy(name string) string {
 
 // call compiles a function.
 func (s *Scope) call(c *parse.Call) *Expr {
+	args := s.compileAll(c.Args)
 	if IsAggregate(c) {
 		refuse(c.Position, fmt.Sprintf("%s cannot stand here", c.Name),
 			"Use it in the SELECT, in HAVING or in ORDER BY, and not inside of another one")
@@ -96,7 +99,7 @@ func (s *Scope) call(c *parse.Call) *Expr {
 	if n := len(c.Args); n < f.min || f.max >= 0 && n > f.max {
 		refuse(c.Position, fmt.Sprintf("%s with %d arguments", c.Name, n), arity(f))
 	}
-	return f.make(&call{c, s.compileAll(c.Args)})
+	return f.make(&call{c, args})
 }
 
 // arity says how many arguments a function takes.

@@ -59,6 +59,9 @@ func wholeUnits(from, to time.Time, unit string) int64 {
 	return months
 }
 
+// timestampAdd computes TIMESTAMPADD(unit, n, x).
+func timestampAdd(c *call) *Expr { return dateAdd(&call{c.Call, []*Expr{c.args[1], c.args[0]}}, 1) }
+
 // dateAdd computes x + INTERVAL n unit. A date stays one for days and longer units; of a text the result is a text.
 func dateAdd(c *call, sign int64) *Expr {
 	x := c.args[0]
@@ -117,6 +120,9 @@ func addInterval(from, n value.Value, unit string, sign int64) value.Value {
 	whole := n.ToInt()
 	if whole.Unsigned {
 		return value.Value{} // beyond all dates
+	}
+	if from.Kind != value.Time && !from.Clock().HasDay() {
+		return value.Value{}
 	}
 	count := whole.Int * sign
 	if months, ok := map[string]int64{"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit]; ok && from.Kind != value.Time {

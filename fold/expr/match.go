@@ -14,7 +14,7 @@ import (
 func like(x, pattern, escape *Expr, not bool) *Expr {
 	c, unit := collationOf(x, pattern), octetsOf(x, pattern)
 	return strict(boolean, []*Expr{x, pattern, escape}, func(args []value.Value) (value.Value, error) {
-		by := byte(0)
+		by := byte('\\') // of ESCAPE '', too, as in MariaDB
 		if e := args[2].Bytes; len(e) > 0 {
 			by = e[0]
 		}
@@ -50,7 +50,7 @@ func likes(c *collation.Collation, by octets, text, pattern []byte, escape byte)
 			continue
 		case p < len(pattern):
 			at := p
-			if pattern[p] == escape && escape != 0 && p+1 < len(pattern) {
+			if pattern[p] == escape && p+1 < len(pattern) {
 				at++
 			}
 			wanted, width := by.rune(pattern[at:])

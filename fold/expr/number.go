@@ -26,6 +26,7 @@ func absolute(c *call) *Expr {
 	var v value.Value // of the row
 	x.constant, x.eval = false, func([][]byte) (value.Value, error) { return v, nil }
 	negative := negate(&x)
+	negative.at = c.Position
 	return &Expr{Type: t, eval: func(row [][]byte) (_ value.Value, err error) {
 		if v, err = c.args[0].eval(row); err != nil || v.IsNull() {
 			return v, err

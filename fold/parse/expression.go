@@ -288,7 +288,8 @@ func numberKind(text string) LiteralKind {
 
 // column reads a, t.a or s.t.a.
 func (p operands) column() Expr {
-	c := &Column{Position: p.token.Position, Name: p.identifier("a column")}
+	c := &Column{Position: p.token.Position}
+	c.Name = p.identifier("a column")
 	for p.accept(".") != "" {
 		if c.Table != "" {
 			c.Table += "."
@@ -341,6 +342,10 @@ func (p calls) call() Expr {
 		return c
 	case "TRIM":
 		return p.trim(c)
+	case "POSITION":
+		c.Name, c.Args = "LOCATE", []Expr{operators{p.parser}.sum()}
+		p.expect("IN")
+		c.Args = append(c.Args, p.expression())
 	case "EXISTS":
 		fail(c.Position, "a fold has no "+noSubqueries.what, noSubqueries.instead)
 	case "SUBSTRING", "SUBSTR":

@@ -6,15 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a mistake in the text.
-type Error struct {
-	Position
-	Message, Remedy string
-}
-
-// Error returns the message and the remedy.
-func (e *Error) Error() string { return e.Message + ". " + e.Remedy }
-
 type tokenKind int
 
 const (
@@ -52,7 +43,7 @@ func (l *lexer) position() Position {
 }
 
 // fail ends the parsing with a mistake; Parse recovers.
-func fail(at Position, message, remedy string) { panic(&Error{at, message, remedy}) }
+func fail(at Position, message, remedy string) { Refuse(at, message, remedy) }
 
 // skip passes white space and comments, and tells whether there were any.
 func (l *lexer) skip() bool {

@@ -10,28 +10,20 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Parse reads one SELECT. The error is an *Error.
+// Parse reads one SELECT. The error is Errors with the first mistake of its syntax.
 func Parse(text string) (q *Query, err error) {
+	defer Catch(&err)
 	if !utf8.ValidString(text) {
-		return nil, &Error{Position{1, 1}, "not UTF-8 text", "Save the file as UTF-8"}
+		fail(Position{1, 1}, "not UTF-8 text", "Save the file as UTF-8")
 	}
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *Error:
-			q, err = nil, r
-		default:
-			panic(r)
-		}
-	}()
 	p := &parser{lexer: lexer{src: text, line: 1}}
 	p.following = p.next()
 	p.advance()
-	q = statements{p}.query()
+	tree := statements{p}.query()
 	p.accept(";")
 	switch {
 	case p.kind == end:
-		return q, nil
+		return tree, nil
 	case p.is("SELECT"):
 		p.refuse("more than one statement", "Combine them with UNION ALL")
 	}
@@ -277,7 +269,7 @@ func (p statements) selection() Select {
 		return s
 	}
 	p.expect("SELECT")
-	s.Distinct = p.accept("DISTINCT", "ALL") == "DISTINCT"
+	s.Distinct = strings.HasPrefix(p.accept("DISTINCT", "DISTINCTROW", "ALL"), "DISTINCT")
 	for more := true; more; more = p.accept(",") != "" {
 		s.Items = append(s.Items, p.item())
 	}
@@ -333,6 +325,9 @@ func (p statements) item() Item {
 		} else {
 			i.Name = p.identifier("an alias")
 		}
+	case p.kind == text:
+		p.advance()
+		i.Name = p.previous.text
 	case p.token.isName():
 		i.Name = p.identifier("an alias")
 	}

@@ -34,7 +34,10 @@ func (b *selecting) grouping() *grouping {
 	g := &grouping{scope: &expr.Scope{Parameters: b.parameters, Computed: map[string]int{}, Grouped: true},
 		single: b.GroupBy == nil}
 	for _, x := range b.GroupBy {
-		e := must(expr.CompileKey(x, b.scope))
+		e := &expr.Expr{}
+		if !b.try(func() { e = must(expr.CompileKey(x, b.scope)) }) {
+			g.scope.Grouped = false // a column that is not in GROUP BY may be what is meant
+		}
 		g.add(parse.Canonical(x), expr.Column{Type: e.Type})
 		g.keys = append(g.keys, e)
 	}
@@ -44,7 +47,8 @@ func (b *selecting) grouping() *grouping {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		a := must(expr.CompileAggregate(calls[name], b.scope))
+		a := &expr.Aggregate{}
+		b.try(func() { a = must(expr.CompileAggregate(calls[name], b.scope)) })
 		g.add(name, expr.Column{Type: a.Type})
 		g.aggregates = append(g.aggregates, a)
 	}

@@ -32,7 +32,7 @@ func (b *selecting) origins(n int) []int {
 // no chain.
 func (b chains) of(left parse.Expr, n int) []int {
 	args := []parse.Expr{left}
-	if call, ok := left.(*parse.Call); ok && (call.Name == "COALESCE" || call.Name == "IFNULL") {
+	if call, ok := left.(*parse.Call); ok && (call.Name == "COALESCE" || call.Name == "IFNULL" || call.Name == "NVL") {
 		args = call.Args
 	}
 	origins := b.origins(n)

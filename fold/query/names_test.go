@@ -17,6 +17,8 @@ func TestNames(t *testing.T) {
 		"SELECT UPPER(sku) AS sku, COUNT(*) AS c FROM o GROUP BY sku HAVING sku = 'A' ORDER BY 1, 2",
 		"SELECT user_id, COUNT(*) AS c FROM o GROUP BY user_id HAVING CASE WHEN c > 1 THEN 1 ELSE 0 END ORDER BY 1",
 		"SELECT id, at >= 20240101 AS a, d > 20240101 AS b, at = 20240229 AS c FROM o ORDER BY id",
+		"SELECT DISTINCTROW sku 'text' FROM o ORDER BY sku", "SELECT id, NVL(n, 0) AS a, NVL2(n, 'x', note) AS b, POSITION('l' IN note) AS c, WEEKOFYEAR(d) AS e, EXTRACT(WEEK FROM d) AS f, TIMESTAMPADD(MONTH, 1, d) AS g, TIMESTAMPADD(SECOND, 1.5, at) AS h FROM o ORDER BY id",
+		"SELECT 'a\\\\%b' LIKE 'a\\\\%b' ESCAPE '' AS a, 'a%b' LIKE 'a\\\\%b' ESCAPE '' AS b, 'a\\\\xb' LIKE 'a\\\\%b' ESCAPE '' AS c FROM o WHERE id = 1",
 		"SELECT r FROM o UNION ALL SELECT r FROM o ORDER BY 1", "SELECT id, DATE_ADD(d, INTERVAL 18446744073709551615 DAY) AS x FROM o ORDER BY id",
 	} {
 		if diff := b.compare(query, 0); diff != "" {

@@ -25,6 +25,7 @@ func (b naming) expandItems() {
 			x := &parse.Column{Position: item.Position, Table: c.Table, Name: c.Name}
 			b.items = append(b.items, parse.Item{Position: item.Position, X: x, Name: c.Name})
 		}
+		known := false
 		for _, c := range b.scope.Columns { // as in SQL, * begins with the columns of USING
 			if item.Table == "" && !c.Hidden && b.isUsed(c.Name) {
 				add(c)
@@ -33,21 +34,29 @@ func (b naming) expandItems() {
 		for _, c := range b.scope.Columns {
 			if item.Table == "" && !c.Hidden && !b.isUsed(c.Name) ||
 				item.Table != "" && (c.Table == item.Table || strings.HasSuffix(c.Table, "."+item.Table)) {
-				add(c)
+				known = true
+				if c.Any {
+					b.more = true
+				} else {
+					add(c)
+				}
 			}
 		}
-		if len(b.items) == before {
-			refuse(item.Position, "the query has no table "+item.Table, "Name a table of FROM")
+		if !known && len(b.items) == before {
+			b.more = true
+			b.try(func() { refuse(item.Position, "the query has no table "+item.Table, "Name a table of FROM") })
 		}
 	}
 	first := map[string]bool{}
 	for _, item := range b.items {
-		if name := strings.ToLower(item.Name); first[name] {
-			refuse(item.Position, fmt.Sprintf("two columns are called %s", item.Name),
-				"Give one of them an alias: AS name")
-		} else {
-			first[name] = true
+		name := strings.ToLower(item.Name)
+		if first[name] {
+			b.try(func() {
+				refuse(item.Position, fmt.Sprintf("two columns are called %s", item.Name),
+					"Give one of them an alias: AS name")
+			})
 		}
+		first[name] = true
 	}
 }
 
@@ -61,6 +70,7 @@ func (b naming) isUsed(name string) bool {
 
 // qualifyAll finds the columns of all expressions, so that equal expressions have the same text.
 func (b naming) qualifyAll() {
+	before := len(b.mistakes)
 	for i := range b.items {
 		b.qualify(b.items[i].X)
 	}
@@ -75,7 +85,7 @@ func (b naming) qualifyAll() {
 		}
 	}
 	for i, x := range b.GroupBy {
-		if n, ok := position(x, len(b.items)); ok {
+		if n, ok := b.position(x); ok {
 			b.GroupBy[i] = b.items[n].X
 		} else if item, ok := b.alias(x); ok && !b.isColumn(x) {
 			b.GroupBy[i] = item.X
@@ -85,7 +95,7 @@ func (b naming) qualifyAll() {
 		b.noAggregates(b.GroupBy[i], "GROUP BY", "Group by columns, and use HAVING")
 	}
 	for i, o := range b.orders {
-		if n, ok := position(o.X, len(b.items)); ok {
+		if n, ok := b.position(o.X); ok {
 			b.orders[i].X = b.items[n].X
 		} else if item, ok := b.alias(o.X); ok {
 			b.orders[i].X = item.X
@@ -94,9 +104,19 @@ func (b naming) qualifyAll() {
 		}
 	}
 	if b.Having != nil {
-		b.checkHaving(b.Having)
+		if len(b.mistakes) == before { // a wrong name may be the column that it uses
+			b.checkHaving(b.Having)
+		}
 		b.Having = b.withAliases(b.Having, false)
 	}
+}
+
+// position reads the number of a column.
+func (b naming) position(e parse.Expr) (n int, ok bool) {
+	if !b.more {
+		b.try(func() { n, ok = position(e, len(b.items)) })
+	}
+	return n, ok
 }
 
 // checkHaving refuses columns that are neither selected nor grouped, which have no value when groups are filtered.
@@ -106,13 +126,15 @@ func (b naming) checkHaving(e parse.Expr) {
 	}
 	c, ok := e.(*parse.Column)
 	if _, isAlias := b.alias(e); ok && !isAlias {
-		i := must(b.scope.Find(c))
-		if !b.isGrouped(c) && !slices.ContainsFunc(b.items, func(item parse.Item) bool {
+		i, err := b.scope.Find(c)
+		if err == nil && !b.isGrouped(c) && !slices.ContainsFunc(b.items, func(item parse.Item) bool {
 			selected, ok := item.X.(*parse.Column)
 			return ok && must(b.scope.Find(selected)) == i
 		}) {
-			refuse(c.Position, fmt.Sprintf("HAVING uses %s, which is neither selected nor in GROUP BY", c.Name),
-				"Write the condition in WHERE, or select the column")
+			b.try(func() {
+				refuse(c.Position, fmt.Sprintf("HAVING uses %s, which is neither selected nor in GROUP BY", c.Name),
+					"Write the condition in WHERE, or select the column")
+			})
 		}
 	}
 	for _, x := range parse.Children(e) {
@@ -124,7 +146,7 @@ func (b naming) noAggregates(e parse.Expr, where, remedy string) {
 	all := map[string]*parse.Call{}
 	expr.Aggregates(e, all)
 	for _, c := range all {
-		refuse(c.Position, fmt.Sprintf("%s in %s", c.Name, where), remedy)
+		b.try(func() { refuse(c.Position, fmt.Sprintf("%s in %s", c.Name, where), remedy) })
 	}
 }
 
@@ -184,7 +206,10 @@ func (b naming) withAliases(e parse.Expr, columns bool) parse.Expr {
 // qualify gives the columns of an expression the names of their tables, and marks them as used.
 func (b naming) qualify(e parse.Expr) {
 	parse.Columns(e, func(c *parse.Column) {
-		i := b.find(c)
+		i := 0
+		if !b.try(func() { i = b.find(c) }) {
+			return
+		}
 		c.Table, c.Name = b.scope.Columns[i].Table, b.scope.Columns[i].Name
 		if t := b.tables[b.tableWith(i)]; t.of != nil {
 			t.of.used[i-t.from] = true
@@ -195,7 +220,8 @@ func (b naming) qualify(e parse.Expr) {
 // find returns the number of a column. A mistake that has to do with an alias says so.
 func (b naming) find(c *parse.Column) int {
 	i, err := b.scope.Find(c)
-	if err == nil || c.Table != "" || !strings.HasPrefix(err.Error(), "no table has") {
+	if wrong, is := err.(parse.Errors); !is || c.Table != "" || len(wrong) == 0 ||
+		!strings.HasPrefix(wrong[0].Message, "no table has") {
 		return must(i, err)
 	}
 	var aliases []string

@@ -4,8 +4,95 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/parse"
 )
+
+// Required returns where a query reads listeners whose rows decide which rows it has: those that are not the right
+// side of a LEFT JOIN, the left side of a RIGHT JOIN that comes first, or a side of a FULL JOIN. A query on such a side
+// is as its listener if it has no rows without it.
+func Required(q *parse.Query, found map[string]parse.Position) {
+	table := func(t parse.Table, outer bool) {
+		switch {
+		case t.Sub == nil && !outer:
+			found[t.Name] = t.Position
+		case t.Sub != nil:
+			inside := map[string]parse.Position{}
+			Required(t.Sub, inside)
+			for name, place := range inside {
+				if _, ok := vanishes(t, name, nil); !outer || !ok {
+					found[name] = place
+				}
+			}
+		}
+	}
+	for _, s := range q.Selects {
+		if s.Sub != nil {
+			Required(s.Sub, found)
+			continue
+		}
+		table(s.From, isOuter(&s, -1))
+		for i, j := range s.Joins {
+			table(j.Table, isOuter(&s, i))
+		}
+	}
+}
+
+// isOuter tells whether a row without one of a table stays: of a join, or with -1 of FROM.
+func isOuter(s *parse.Select, join int) bool {
+	if join < 0 {
+		return len(s.Joins) > 0 && s.Joins[0].Kind == parse.Right
+	}
+	return s.Joins[join].Kind == parse.Left || s.Joins[join].Kind == parse.Full
+}
+
+// vanishes tells whether a table certainly has no rows without a listener, which has the given columns, and returns the
+// columns of the table.
+func vanishes(t parse.Table, listener string, columns []string) (names []string, ok bool) {
+	if t.Sub == nil {
+		return columns, t.Name == listener
+	}
+	for i := len(t.Sub.Selects) - 1; i >= 0; i-- { // the first one names the columns
+		if names, ok = selectsNone(&t.Sub.Selects[i], listener, columns); !ok {
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+// selectsNone is vanishes for a SELECT. One that is too complex is not certain.
+func selectsNone(s *parse.Select, listener string, columns []string) (names []string, ok bool) {
+	if s.Sub != nil {
+		return nil, false
+	}
+	aggregates := map[string]*parse.Call{}
+	for _, item := range s.Items {
+		switch {
+		case !item.Star:
+			expr.Aggregates(item.X, aggregates)
+			names = append(names, item.Name)
+		case s.From.Sub == nil && s.Joins == nil:
+			names = append(names, columns...)
+		default:
+			return nil, false
+		}
+	}
+	if s.Having != nil {
+		expr.Aggregates(s.Having, aggregates)
+	}
+	_, none := vanishes(s.From, listener, columns)
+	for _, j := range s.Joins {
+		switch _, right := vanishes(j.Table, listener, columns); j.Kind {
+		case parse.Inner:
+			none = none || right
+		case parse.Right:
+			none = right
+		case parse.Full:
+			none = none && right
+		}
+	}
+	return names, none && (s.GroupBy != nil || len(aggregates) == 0)
+}
 
 // Filter is a condition that no row fulfils if a listener has no rows.
 type Filter struct {
@@ -48,9 +135,9 @@ func (a *absence) query(q *parse.Query) (columns []string) {
 // selection returns the columns of a SELECT that are NULL then.
 func (a *absence) selection(s *parse.Select) (columns []string) {
 	n := &nulls{columns: map[string][]string{}}
-	n.add(a, s.From, false)
-	for _, j := range s.Joins {
-		n.add(a, j.Table, j.Kind == parse.Left || j.Kind == parse.Full)
+	n.add(a, s.From, isOuter(s, -1))
+	for i, j := range s.Joins {
+		n.add(a, j.Table, isOuter(s, i))
 		for _, c := range j.Using {
 			n.using = append(n.using, c.Name)
 		}
@@ -96,6 +183,9 @@ func (n *nulls) add(a *absence, t parse.Table, outer bool) {
 	switch {
 	case t.Sub != nil:
 		n.columns[t.Alias] = a.query(t.Sub)
+		if names, ok := vanishes(t, a.listener, a.columns); ok && outer {
+			n.columns[t.Alias] = names
+		}
 	case outer && t.Name == a.listener:
 		n.columns[t.Alias] = a.columns
 	}
@@ -147,9 +237,9 @@ func (n *nulls) isNull(e parse.Expr) bool {
 // call tells whether the result of a function is certainly NULL.
 func (n *nulls) call(c *parse.Call) bool {
 	switch c.Name {
-	case "COUNT", "IF", "ISNULL", "CONCAT_WS":
+	case "COUNT", "IF", "ISNULL", "CONCAT_WS", "NVL2":
 		return false
-	case "COALESCE", "IFNULL":
+	case "COALESCE", "IFNULL", "NVL":
 		return !slices.ContainsFunc(c.Args, func(x parse.Expr) bool { return !n.isNull(x) })
 	case "NULLIF":
 		return n.isNull(c.Args[0])

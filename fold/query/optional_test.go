@@ -29,6 +29,12 @@ func TestFilterOf(t *testing.T) {
 		from + "JOIN p ON p.id = s.id":                          "s.id",
 		"SELECT x.n FROM (" + from + ") x WHERE x.points > 1":   "x.points",
 		"SELECT id FROM o UNION ALL " + from + "WHERE s.id = 1": "s.id",
+		"SELECT o.id FROM o LEFT JOIN (SELECT id, MAX(score) AS m FROM v.s GROUP BY id) x ON x.id = o.id WHERE x.m > 1": "x.m",
+		"SELECT o.id FROM o LEFT JOIN (SELECT * FROM v.s WHERE score > 1) x ON x.id = o.id WHERE x.score = 2":           "x.score",
+		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id WHERE s.score = 2":                                            "s.score",
+		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id JOIN p ON p.id = s.id":                                        "s.id",
+		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id WHERE COALESCE(s.score, 2) = 2":                               "",
+		"SELECT o.id FROM o LEFT JOIN (SELECT id, COUNT(*) AS n FROM v.s GROUP BY id) x ON x.id = o.id":                 "",
 		from + "":               "",
 		from + "WHERE o.id > 1": "",
 		from + "WHERE s.score > 20 OR s.score IS NULL":                                       "",
@@ -61,6 +67,41 @@ func TestFilterOf(t *testing.T) {
 		f, ok := queries.FilterOf(q, "v.s", []string{"id", "score"})
 		if f.Column != want || ok != (want != "") {
 			t.Errorf("%s: %q at %v, want %q", query, f.Column, f.Position, want)
+		}
+	}
+}
+
+// TestRequired: a listener is required unless rows certainly stay without it.
+func TestRequired(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]bool{
+		"SELECT o.id FROM o LEFT JOIN v.s s ON s.id = o.id":                                                  false,
+		"SELECT o.id FROM o JOIN v.s s ON s.id = o.id":                                                       true,
+		"SELECT o.id FROM v.s s RIGHT JOIN o ON s.id = o.id":                                                 false,
+		"SELECT o.id FROM v.s s JOIN p ON p.id = s.id RIGHT JOIN o ON s.id = o.id":                           true,
+		"SELECT o.id FROM o RIGHT JOIN v.s s ON s.id = o.id":                                                 true,
+		"SELECT o.id FROM o LEFT JOIN (SELECT id FROM v.s WHERE score > 1) x ON x.id = o.id":                 false,
+		"SELECT o.id FROM o LEFT JOIN (SELECT * FROM v.s ORDER BY id LIMIT 3) x ON x.id = o.id":              false,
+		"SELECT o.id FROM o LEFT JOIN (SELECT s.id FROM v.s s JOIN p USING (id)) x ON x.id = o.id":           false,
+		"SELECT o.id FROM o LEFT JOIN (SELECT p.id FROM p JOIN v.s s ON s.id = p.id) x ON x.id = o.id":       false,
+		"SELECT o.id FROM o LEFT JOIN (SELECT * FROM p JOIN v.s s USING (id)) x ON x.id = o.id":              true,
+		"SELECT o.id FROM o LEFT JOIN (SELECT id FROM v.s UNION SELECT id FROM v.s) x ON x.id = o.id":        false,
+		"SELECT o.id FROM o LEFT JOIN (SELECT id FROM v.s UNION SELECT id FROM p) x ON x.id = o.id":          true,
+		"SELECT o.id FROM o LEFT JOIN (SELECT MAX(id) AS id FROM v.s) x ON x.id = o.id":                      true,
+		"SELECT o.id FROM o LEFT JOIN (SELECT id FROM v.s GROUP BY id HAVING COUNT(*) > 1) x ON x.id = o.id": false,
+		"SELECT o.id FROM o JOIN (SELECT id FROM v.s) x ON x.id = o.id":                                      true,
+		"SELECT o.id FROM o LEFT JOIN (SELECT x.id FROM (SELECT id FROM v.s) x) y ON y.id = o.id":            false,
+		"SELECT o.id FROM o LEFT JOIN (SELECT p.id FROM p FULL JOIN v.s s ON s.id = p.id) x ON x.id = o.id":  false,
+		"SELECT o.id FROM (SELECT id FROM v.s) x RIGHT JOIN o ON x.id = o.id":                                false,
+	} {
+		q, err := parse.Parse(query)
+		if err != nil {
+			t.Fatal(query, err)
+		}
+		found := map[string]parse.Position{}
+		queries.Required(q, found)
+		if _, got := found["v.s"]; got != want {
+			t.Errorf("%s: required: %v, want %v", query, got, want)
 		}
 	}
 }

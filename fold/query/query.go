@@ -40,21 +40,14 @@ type planner struct {
 	plan       *Plan
 	depth      int
 	last       *selecting // the one that was planned last
+	mistakes   parse.Errors
 }
 
-// New returns the plan of a query over datasets, by the name of the listener. The error is a *parse.Error.
+// New returns the plan of a query over datasets, by the name of the listener. The error is parse.Errors with all
+// mistakes, sorted by place.
 func New(
 	q *parse.Query, datasets map[string]Dataset, parameters expr.Parameters,
 ) (plan *Plan, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *parse.Error:
-			plan, err = nil, r
-		default:
-			panic(r)
-		}
-	}()
 	p := &planner{datasets: datasets, plan: &Plan{}}
 	p.parameters = func(name string) (expr.Parameter, bool) {
 		p.plan.bound = true
@@ -64,6 +57,9 @@ func New(
 		return parameters(name)
 	}
 	p.plan.root = p.query(q)
+	if p.mistakes != nil {
+		return nil, p.mistakes.Sorted()
+	}
 	if b := p.last; len(q.Selects) == 1 && q.Selects[0].Sub == nil && (joined{b}).canCount(q.Limit) {
 		p.plan.counted = b
 	}
@@ -73,17 +69,23 @@ func New(
 	return p.plan, nil
 }
 
-// refuse ends the planning with a mistake.
-func refuse(at parse.Position, message, remedy string) {
-	panic(&parse.Error{Position: at, Message: message, Remedy: remedy})
-}
+// refuse ends a part of the planning with a mistake; planner.try recovers.
+func refuse(at parse.Position, message, remedy string) { parse.Refuse(at, message, remedy) }
 
-// must returns a result, or ends the planning with its mistake.
-func must[T any](result T, err error) T {
-	if err != nil {
-		panic(err)
+// must returns a result, or ends a part of the planning with its mistakes.
+func must[T any](result T, err error) T { return parse.Must(result, err) }
+
+// try plans a part. The planning goes on after a mistake in it, so that all are found; false: there is one.
+func (p *planner) try(part func()) bool {
+	err := func() (err error) {
+		defer parse.Catch(&err)
+		part()
+		return nil
+	}()
+	if wrong, failed := err.(parse.Errors); failed {
+		p.mistakes = append(p.mistakes, wrong...)
 	}
-	return result
+	return err == nil
 }
 
 // explain adds a line to EXPLAIN.
@@ -162,7 +164,10 @@ func (p *planner) scan(t parse.Table) (*node, *table) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		refuse(t.Position, fmt.Sprintf("the report has no listener %s", t.Name), report.DidYouMean(t.Name, names))
+		p.try(func() {
+			refuse(t.Position, fmt.Sprintf("the report has no listener %s", t.Name), report.DidYouMean(t.Name, names))
+		})
+		return unknown(t), nil
 	}
 	of := &table{listener: t.Name, set: set, all: set.Columns()}
 	of.used = make([]bool, len(of.all))
@@ -173,6 +178,9 @@ func (p *planner) scan(t parse.Table) (*node, *table) {
 	}
 	return n, of
 }
+
+// unknown returns the node of a table with a mistake, which may have any columns.
+func unknown(t parse.Table) *node { return &node{columns: []expr.Column{{Table: t.Alias, Any: true}}} }
 
 // numbers returns the columns that are read.
 func (t *table) numbers() []int {
@@ -215,28 +223,5 @@ func cells(all []*expr.Expr) func(into, row op.Row) error {
 			into[i] = buffers[i]
 		}
 		return nil
-	}
-}
-
-// Required returns where a query reads listeners whose rows decide which rows it has: those that are not the right
-// side of a LEFT JOIN or a side of a FULL JOIN.
-func Required(q *parse.Query, found map[string]parse.Position) {
-	table := func(t parse.Table, optional bool) {
-		switch {
-		case t.Sub != nil:
-			Required(t.Sub, found)
-		case !optional:
-			found[t.Name] = t.Position
-		}
-	}
-	for _, s := range q.Selects {
-		if s.Sub != nil {
-			Required(s.Sub, found)
-			continue
-		}
-		table(s.From, false)
-		for _, j := range s.Joins {
-			table(j.Table, j.Kind == parse.Left || j.Kind == parse.Full)
-		}
 	}
 }

@@ -18,6 +18,7 @@ type selecting struct {
 	scope  *expr.Scope
 	tables []*source
 	items  []parse.Item // without stars
+	more   bool         // a star stands for columns that are not known, because of a mistake
 	ready  *terms       // those of one goroutine; nil: not yet
 }
 
@@ -33,6 +34,7 @@ type source struct {
 
 // selection plans a SELECT with its order and limit.
 func (p *planner) selection(s *parse.Select, orders []parse.Order, limit *parse.Limit) *node {
+	before := len(p.mistakes)
 	b := &selecting{planner: p, Select: s, orders: orders, scope: &expr.Scope{Parameters: p.parameters}}
 	b.addTable(s.From, nil)
 	for i := range s.Joins {
@@ -40,12 +42,20 @@ func (p *planner) selection(s *parse.Select, orders []parse.Order, limit *parse.
 	}
 	naming{b}.expandItems()
 	naming{b}.qualifyAll()
-	b.splitWhere()
-	for _, t := range b.tables[1:] {
-		b.prepareJoin(t)
+	if len(p.mistakes) == before {
+		b.splitWhere()
 	}
-	for _, t := range b.tables {
-		b.explainTable(t)
+	for _, t := range b.tables[1:] {
+		if len(p.mistakes) == before {
+			b.try(func() { b.prepareJoin(t) })
+		} else if t.join.On != nil {
+			b.try(func() { must(expr.Compile(t.join.On, b.scope)) })
+		}
+	}
+	if len(p.mistakes) == before {
+		for _, t := range b.tables {
+			b.explainTable(t)
+		}
 	}
 	p.last = b
 	return b.finish(limit)
@@ -54,9 +64,6 @@ func (p *planner) selection(s *parse.Select, orders []parse.Order, limit *parse.
 // addTable adds a table, whose columns follow those before it.
 func (b *selecting) addTable(t parse.Table, j *parse.Join) {
 	s := &source{alias: t.Alias, from: len(b.scope.Columns)}
-	if slices.ContainsFunc(b.tables, func(other *source) bool { return other.alias == t.Alias }) {
-		refuse(t.Position, fmt.Sprintf("two tables are called %s", t.Alias), "Give one of them an alias: AS name")
-	}
 	if t.Sub != nil {
 		b.depth++
 		s.node = b.query(t.Sub)
@@ -68,6 +75,12 @@ func (b *selecting) addTable(t parse.Table, j *parse.Join) {
 		s.node = &node{columns, s.run}
 	} else {
 		s.node, s.of = b.scan(t)
+	}
+	if slices.ContainsFunc(b.tables, func(other *source) bool { return other.alias == t.Alias }) {
+		b.try(func() {
+			refuse(t.Position, fmt.Sprintf("two tables are called %s", t.Alias), "Give one of them an alias: AS name")
+		})
+		s.node, s.of = unknown(t), nil
 	}
 	if j != nil {
 		s.join = &join{Join: j}
@@ -81,13 +94,17 @@ func (b *selecting) addTable(t parse.Table, j *parse.Join) {
 func (b *selecting) hideUsing(s *source) {
 	j := s.join.Join
 	if j.Kind == parse.Full && j.Using != nil {
-		refuse(j.Position, "FULL JOIN … USING",
-			"Write ON a.column = b.column, and COALESCE(a.column, b.column) in the SELECT")
+		b.try(func() {
+			refuse(j.Position, "FULL JOIN … USING",
+				"Write ON a.column = b.column, and COALESCE(a.column, b.column) in the SELECT")
+		})
 	}
 	right := &expr.Scope{Columns: slices.Clone(s.columns)}
 	for i := range j.Using {
-		c := j.Using[i]
-		l, r := must(b.scope.Find(&c)), must(right.Find(&c))
+		c, l, r := j.Using[i], 0, 0
+		if !b.try(func() { l, r = must(b.scope.Find(&c)), must(right.Find(&c)) }) {
+			continue
+		}
 		left := b.scope.Columns[l]
 		equal := &parse.Binary{Position: c.Position, Op: "=",
 			L: &parse.Column{Position: c.Position, Table: left.Table, Name: left.Name},
@@ -139,7 +156,7 @@ func (b *selecting) splitWhere() {
 	for _, c := range conjuncts(b.Where) {
 		if needs := b.needs(c); len(needs) == 1 && b.canFilter(needs[0]) {
 			t := b.tables[needs[0]]
-			must(expr.Compile(c, b.scopeOf(t)))
+			b.try(func() { must(expr.Compile(c, b.scopeOf(t))) })
 			t.keep = append(t.keep, c)
 			continue
 		}
@@ -206,7 +223,7 @@ func (b *selecting) explainTable(t *source) {
 // finish plans what follows the joins: WHERE, groups, HAVING, ORDER BY, the items, DISTINCT and LIMIT.
 func (b *selecting) finish(limit *parse.Limit) *node {
 	if b.Where != nil {
-		must(expr.Compile(b.Where, b.scope))
+		b.try(func() { must(expr.Compile(b.Where, b.scope)) })
 		b.explain("filter by %s", parse.Short(b.Where))
 	}
 	g := b.grouping()
@@ -215,7 +232,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		scope = g.scope
 	}
 	if b.Having != nil {
-		must(expr.Compile(b.Having, scope))
+		b.try(func() { must(expr.Compile(b.Having, scope)) })
 		b.explain("filter groups by %s", parse.Short(b.Having))
 	}
 	items, first, n := make([]parse.Expr, len(b.items)), make([]*expr.Expr, len(b.items)), &node{}
@@ -225,17 +242,24 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		if b.Distinct {
 			compile = expr.CompileKey
 		}
-		items[i], first[i] = item.X, must(compile(item.X, scope))
-		n.columns[i] = expr.Column{Name: item.Name, Type: first[i].Type}
+		items[i], n.columns[i] = item.X, expr.Column{Name: item.Name}
+		if b.try(func() { first[i] = must(compile(item.X, scope)) }) {
+			n.columns[i].Type = first[i].Type
+		} else if c, is := item.X.(*parse.Column); is && c.Name == item.Name { // its name may be the mistake
+			b.more = true
+		}
+	}
+	if b.more {
+		n.columns = append(n.columns, expr.Column{Any: true})
 	}
 	var keys []*expr.Expr
 	var desc []bool
 	for _, o := range b.orders {
-		keys, desc = append(keys, must(expr.CompileKey(o.X, scope))), append(desc, o.Desc)
+		b.try(func() { keys, desc = append(keys, must(expr.CompileKey(o.X, scope))), append(desc, o.Desc) })
 	}
 	if b.Distinct {
 		b.explain("distinct")
-		keys = b.orderOfItems(n)
+		b.try(func() { keys = b.orderOfItems(n) })
 	}
 	b.explainEnd(b.orders, limit)
 	n.run = func(m *op.Memory, to op.Output) error {

@@ -20,7 +20,8 @@ func (p *planner) query(q *parse.Query) *node {
 	}
 	n := p.part(&q.Selects[0])
 	for i, all := range q.All {
-		n = p.union(n, p.part(&q.Selects[i+1]), q.Selects[i+1].Position, all)
+		right := p.part(&q.Selects[i+1])
+		p.try(func() { n = p.union(n, right, q.Selects[i+1].Position, all) })
 	}
 	return p.ordered(n, q.OrderBy, q.Limit)
 }
@@ -36,8 +37,12 @@ func (p *planner) part(s *parse.Select) *node {
 // union plans the rows of both sides, with the names of the left one.
 func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 	if len(left.columns) != len(right.columns) {
-		refuse(at, fmt.Sprintf("a UNION of %d and %d columns", len(left.columns), len(right.columns)),
-			"Give both SELECTs as many columns")
+		if !slices.ContainsFunc(append(slices.Clone(left.columns), right.columns...),
+			func(c expr.Column) bool { return c.Any }) {
+			refuse(at, fmt.Sprintf("a UNION of %d and %d columns", len(left.columns), len(right.columns)),
+				"Give both SELECTs as many columns")
+		}
+		return left
 	}
 	n := &node{columns: slices.Clone(left.columns)}
 	for i := range n.columns {
@@ -123,12 +128,14 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 	var keys []*expr.Expr
 	var desc []bool
 	for _, o := range orders {
-		if i, ok := position(o.X, len(n.columns)); ok {
-			keys = append(keys, scope.Converted(i, n.columns[i].Type))
-		} else {
-			keys = append(keys, must(expr.CompileKey(o.X, scope)))
-		}
-		desc = append(desc, o.Desc)
+		p.try(func() {
+			if i, ok := position(o.X, len(n.columns)); ok {
+				keys = append(keys, scope.Converted(i, n.columns[i].Type))
+			} else {
+				keys = append(keys, must(expr.CompileKey(o.X, scope)))
+			}
+			desc = append(desc, o.Desc)
+		})
 	}
 	p.explainEnd(orders, limit)
 	return &node{columns: n.columns, run: func(m *op.Memory, to op.Output) error {

@@ -65,7 +65,11 @@ func (g generator) mixed() string {
 		}
 		return strings.Join(all, ", ")
 	}
-	switch g.IntN(15) {
+	switch g.IntN(16) {
+	case 14:
+		return "EXTRACT(" + g.of("DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND", "MONTH", "QUARTER", "YEAR") + " FROM " + g.of(g.moment(), g.almostDate(), "263010", "20240229101112.5", "-101112", "dc") + ")"
+	case 15:
+		return "EXTRACT(" + g.of("DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND") + " FROM " + g.of("t", "TIME '-26:30:10.5'", "TIME '838:59:59'", "CAST(i AS TIME)") + ")"
 	case 0, 1:
 		return g.of("LEAST", "GREATEST") + "(" + v() + ", " + list() + ")"
 	case 2, 3:

@@ -272,4 +272,4 @@ func temporalOf(v Value, kind Kind) (Value, reading) {
 }
 
 // Exists tells whether a date has a day that its month has; zeros have.
-func (v Value) Exists() bool { return v.Kind == Time || v.Clock().hasDay() }
+func (v Value) Exists() bool { return v.Kind == Time || v.Clock().HasDay() }

@@ -190,7 +190,7 @@ func (r *clockReader) datetime(any bool) (c Clock, how reading) {
 	switch {
 	case c.Year > 9999 || c.Month > 12 || c.Day > 31 || c.Hour > 23 || c.Minute > 59 || c.Second > 59:
 		return Clock{}, noTemporal
-	case !c.hasDay():
+	case !c.HasDay():
 		return c, noSuchDay
 	case !all:
 		return c, readPart
@@ -230,8 +230,8 @@ func century(year int) int {
 // maxHours is more than a time can have.
 const maxHours = 10_000
 
-// hasDay tells whether the month of a date has its day; a zero month has all.
-func (c Clock) hasDay() bool {
+// HasDay tells whether the month of a date has its day; a zero month has all.
+func (c Clock) HasDay() bool {
 	return c.Day <= 28 || c.Month == 0 || c.Day <= daysOf(c.Year, c.Month)
 }
 
@@ -358,7 +358,7 @@ func ofNumber(d Dec, kind Kind) (Value, reading) {
 	switch {
 	case c.Month > 12 || c.Day > 31 || c.Hour > 23 || c.Minute > 59 || c.Second > 59:
 		return OfClock(kind, Clock{}), noTemporal
-	case !c.hasDay():
+	case !c.HasDay():
 		return OfClock(kind, c), noSuchDay
 	}
 	return OfClock(kind, c), readWhole

@@ -191,7 +191,7 @@ func Decode(cell []byte, t Type) (Value, error) {
 			return OfFloat(widen(f, inside, t.Bits)), nil
 		}
 	case Date, Datetime, Time:
-		if v, ok := ParseTemporal(inside, t.Kind); ok {
+		if v, how := readTemporal(inside, t.Kind); how == readWhole || how == noSuchDay { // of STR_TO_DATE
 			return v, nil
 		}
 	case Binary:

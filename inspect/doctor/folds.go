@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
@@ -17,9 +19,20 @@ import (
 func (d *doctor) checkColumns(ctx context.Context, db Database, r *report.Report, l *report.Listener) Findings {
 	check := "columns " + r.Name + " / " + l.Name
 	columns, err := db.Columns(ctx, r, l)
+	if errors.Is(err, fault.Underivable) {
+		return append(Findings{newFinding("collations "+r.Name+" / "+l.Name, Warn, "",
+			fmt.Errorf("%w; they compare by their bytes", err), fmt.Sprintf("change the query of %s:%d so that the server "+
+				"takes it in FROM (…) with 0 for its parameters, or write COLLATE after these texts in the fold",
+				l.File, l.Line))}, d.compareColumns(r, l, columns)...)
+	}
 	if err != nil {
 		return Findings{newFinding(check, Fail, "", err, fmt.Sprintf("correct the query of %s:%d", l.File, l.Line))}
 	}
+	return d.compareColumns(r, l, columns)
+}
+
+// compareColumns compares columns, if they are known, with those that the configuration lists.
+func (d *doctor) compareColumns(r *report.Report, l *report.Listener, columns []dataset.Column) Findings {
 	if columns == nil {
 		return nil
 	}
@@ -56,7 +69,7 @@ func (d *doctor) checkColumns(ctx context.Context, db Database, r *report.Report
 		hint += "; or "
 	}
 	hint += fmt.Sprintf("write columns: [%s] in %s:%d, or change the query", strings.Join(given, ", "), l.File, l.Line)
-	return Findings{newFinding(check, Fail, "", errors.New(detail), hint)}
+	return Findings{newFinding("columns "+r.Name+" / "+l.Name, Fail, "", errors.New(detail), hint)}
 }
 
 // checkFolds plans the folds of the reports with the types that the queries give: package config, which has checked

@@ -23,7 +23,7 @@ type Database interface {
 	// Prepare lets the server parse a listener's query, without running it.
 	Prepare(ctx context.Context, l *report.Listener) error
 	// Columns returns the columns of the query of a report's listener, without running it; nil if the server cannot
-	// tell them.
+	// tell them. With an error that matches fault.Underivable, texts compare by their bytes.
 	Columns(ctx context.Context, r *report.Report, l *report.Listener) ([]dataset.Column, error)
 }
 

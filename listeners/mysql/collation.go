@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
-	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -40,8 +40,7 @@ func (s *Source) collationsOf(ctx context.Context, l *report.Listener, columns [
 		wanted.WriteString("COLLATION(MAX(`" + strings.ReplaceAll(column, "`", "``") + "`))")
 	}
 	// Without rows, the aggregates still have one.
-	text = derivable(strings.TrimRight(text, "; \t\r\n"))
-	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+" FROM ("+text+"\n) AS fanfold WHERE 1 = 0")
+	found, err := s.collations.Get(ctx, "SELECT "+wanted.String()+derived(text))
 	if err != nil {
 		return nil, explain(ctx, l, err)
 	}
@@ -74,33 +73,44 @@ func (s *Source) askCollations(ctx context.Context, query string) ([]string, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// passing are errors of a server that the next try may not have: of locks, limits of time and connections, memory and
-// disks.
-var passing = []uint16{
-	1021, 1028, 1030, 1037, 1038, 1040, 1041, 1114, 1203, 1205, 1213, 1226, 1317, 1969, 3024,
+// refusing are errors without a class of their own by which a server refuses a query as a derived table, or 0 for a
+// parameter: wrong arguments, a wrong use of a word, and texts, types and regular expressions that do not fit.
+var refusing = []uint16{
+	1210, 1221, 1267, 1270, 1271, 1411, 3685, 3686, 3688, 3689, 3690, 3691, 3692, 3693, 3694, 3695, 3696, 3697, 4078, 4079,
 }
 
-// isUnderivable tells whether every try to ask for the collations of a query has this error: a server refuses some
-// queries as a derived table, or with 0 for a parameter. Other errors could give the file of the next try other bytes.
+// limiting are errors of the class of syntax errors that the next try may not have: of limits and grants.
+var limiting = []uint16{1044, 1142, 1143, 1203, 1226, 1227, 1370, 1461}
+
+// isUnderivable tells whether every try to ask for the collations of a query has this error, because it is one of the
+// question: of its syntax, its values or its types. Any other could give the file of the next try other bytes.
 func isUnderivable(err error) bool {
 	server, answered := errors.AsType[*mysql.MySQLError](err)
-	return answered && !mysqldb.Away(err) && !slices.Contains(passing, server.Number)
+	if !answered {
+		return false
+	}
+	switch string(server.SQLState[:2]) {
+	case "21", "22": // rows and values
+		return true
+	case "42": // syntax
+		return !slices.Contains(limiting, server.Number)
+	}
+	return slices.Contains(refusing, server.Number)
 }
 
-// modifiers are those of a SELECT that change no collation, and that a derived table must not have.
-var modifiers = regexp.MustCompile(`(?i)^(\s*SELECT(?:\s+(?:ALL|DISTINCT|DISTINCTROW|STRAIGHT_JOIN|SQL_SMALL_RESULT|` +
-	`SQL_BIG_RESULT))*)\s+(?:HIGH_PRIORITY|SQL_(?:NO_)?CACHE|SQL_CALC_FOUND_ROWS|SQL_BUFFER_RESULT)(\s)`)
+// derived returns the part of a SELECT that reads a query without running it.
+func derived(query string) string {
+	return " FROM (" + derivable(strings.TrimRight(query, "; \t\r\n")) + "\n) AS fanfold WHERE 1 = 0"
+}
 
-// derivable returns a query without the options that keep it from being a derived table.
+// derivable returns a query without the words that change no collation, and that a derived table must not have.
 func derivable(query string) string {
-	for modifiers.MatchString(query) {
-		query = modifiers.ReplaceAllString(query, "$1$2")
-	}
-	return query
+	return dialect.MySQL.Without(query, "HIGH_PRIORITY", "SQL_CACHE", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",
+		"SQL_BUFFER_RESULT")
 }
 
 // collate gives the columns of texts their collations. A query that the server does not take as a derived table, or
-// with 0 for a parameter, has none: its texts compare by their bytes.
+// with 0 for a parameter, has none, and an error of the kind fault.Underivable: its texts compare by their bytes.
 func (s *Source) collate(ctx context.Context, l *report.Listener, columns []dataset.Column) error {
 	var names []string
 	for _, c := range columns {
@@ -113,7 +123,7 @@ func (s *Source) collate(ctx context.Context, l *report.Listener, columns []data
 	}
 	found, err := s.collationsOf(ctx, l, names)
 	if isUnderivable(err) {
-		return nil
+		return fault.Underivable.Of(fmt.Errorf("the texts of %s have no collation: %w", report.Listing(names), err))
 	}
 	if err != nil {
 		return err

@@ -2,10 +2,11 @@ package mysql
 
 import (
 	"context"
-	"strings"
+	"fmt"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -15,7 +16,8 @@ import (
 const errDuplicateColumn = 1060
 
 // Columns returns the columns of the query of a report's listener, with the types that a job gets. The server derives
-// them without running the query. It returns nil if the server does not take the query as a derived table.
+// them without running the query. It returns nil if the server does not tell them. An error of the kind
+// fault.Underivable says that they, or their collations, are not known because of the query.
 func (s *Source) Columns(
 	ctx context.Context, r *report.Report, l *report.Listener,
 ) (columns []dataset.Column, err error) {
@@ -29,7 +31,7 @@ func (s *Source) Columns(
 	}
 	session := &session{source: s, listener: l, conn: conn} // without a transaction, because it reads nothing
 	defer session.close(ctx)
-	none := "SELECT * FROM (" + strings.TrimRight(text, "; \t\r\n") + "\n) AS fanfold WHERE 1 = 0"
+	none := "SELECT *" + derived(text)
 	err = conn.Raw(func(conn any) error {
 		rows, err := session.start(ctx, conn, none, args)
 		if err != nil {
@@ -42,6 +44,8 @@ func (s *Source) Columns(
 	switch {
 	case mysqldb.Answered(err, errDuplicateColumn):
 		return nil, explain(ctx, l, err)
+	case isUnderivable(err):
+		return nil, fault.Underivable.Of(fmt.Errorf("its columns are not known: %w", err))
 	case err != nil && ctx.Err() == nil:
 		return nil, nil
 	}

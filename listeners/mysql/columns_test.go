@@ -1,11 +1,13 @@
 package mysql
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -40,6 +42,11 @@ func TestColumns(t *testing.T) {
 		if diff := cmp.Diff(b.mustRead(t, of).columns, got); diff != "" {
 			t.Errorf("%s: (-job +Columns)\n%s", query, diff)
 		}
+	}
+	refusing := task(t, "SELECT i, s FROM typed WHERE ST_AsText(ST_GeomFromText(:tag)) IS NULL", "i s")
+	got, err := b.source.Columns(t.Context(), r, refusing.Listener)
+	if !errors.Is(err, fault.Underivable) || !strings.Contains(err.Error(), "the texts of s have no collation") || len(got) != 2 {
+		t.Errorf("a function that refuses 0: %v, %v", got, err)
 	}
 	if got, err := b.source.Columns(t.Context(), r, task(t, "SELECT a.i, b.i FROM typed a JOIN typed b", "i j").Listener); err == nil || got != nil {
 		t.Errorf("two columns of one name: %v %v", got, err)

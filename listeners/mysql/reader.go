@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -137,7 +138,7 @@ func (r *reader) describe(ctx context.Context, rows driver.Rows) (err error) {
 	if err := compareNames(r.task.Listener.Columns, rows.Columns()); err != nil {
 		return listeners.Permanent(err)
 	}
-	if err := r.source.collate(ctx, r.task.Listener, r.columns); err != nil {
+	if err := r.source.collate(ctx, r.task.Listener, r.columns); err != nil && !errors.Is(err, fault.Underivable) {
 		return err
 	}
 	return r.out.Columns(r.columns)

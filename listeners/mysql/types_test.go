@@ -172,7 +172,9 @@ func TestCollations(t *testing.T) {
 		"SELECT HIGH_PRIORITY id, g, l, b FROM t":                                 " utf8mb4_general_ci latin1_swedish_ci ",
 		"select distinct\nSQL_NO_CACHE SQL_CALC_FOUND_ROWS id, g, l, b from t":    " utf8mb4_general_ci latin1_swedish_ci ",
 		"SELECT id, g, l, b FROM t UNION SELECT id, g, l, b FROM t WHERE id > :n": " utf8mb4_general_ci latin1_swedish_ci ",
-		"/* no option */ SELECT HIGH_PRIORITY id, g, l, b FROM t":                 "   ",
+		"/* an option */ SELECT # one\n HIGH_PRIORITY id, g, l, b FROM t":         " utf8mb4_general_ci latin1_swedish_ci ",
+		"(SELECT SQL_NO_CACHE/**/id, g, l, b FROM t) LIMIT 3":                     " utf8mb4_general_ci latin1_swedish_ci ",
+		"SELECT id, g, l, b FROM t WHERE ST_AsText(ST_GeomFromText(:s)) IS NULL":  "   ",
 		"SELECT id, g, l, b FROM t WHERE g < :s COLLATE utf8mb4_bin":              " utf8mb4_general_ci latin1_swedish_ci ",
 	} {
 		read := task(t, query, "id g l b")
@@ -192,11 +194,19 @@ func TestCollations(t *testing.T) {
 func TestCollationsFail(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for number, want := range map[uint16]bool{
-		1060: true, 1064: true, 1234: true, 1253: true, 1267: true, 4079: true, // the query's own
-		1205: false, 1213: false, 1317: false, 1969: false, 3024: false, 1040: false, 1038: false, 1021: false,
+	for number, of := range map[uint16]struct {
+		state string
+		want  bool
+	}{
+		1060: {"42S21", true}, 1064: {"42000", true}, 1234: {"42000", true}, 1253: {"42000", true}, 1267: {"HY000", true},
+		4079: {"HY000", true}, 1292: {"22007", true}, 1242: {"21000", true},
+		1205: {"HY000", false}, 1213: {"40001", false}, 1317: {"70100", false}, 1969: {"70100", false},
+		3024: {"HY000", false}, 1040: {"08004", false}, 1038: {"HY001", false}, 1021: {"HY000", false},
+		1142: {"42000", false}, 1203: {"42000", false}, 1226: {"42000", false}, 1105: {"HY000", false},
+		5999: {"HY000", false}, // one that is not known
 	} {
-		if got := isUnderivable(fmt.Errorf("query: %w", &mysql.MySQLError{Number: number})); got != want {
+		err := &mysql.MySQLError{Number: number, SQLState: [5]byte([]byte(of.state))}
+		if got := isUnderivable(fmt.Errorf("query: %w", err)); got != of.want {
 			t.Errorf("error %d: %v", number, got)
 		}
 	}

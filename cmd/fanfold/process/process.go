@@ -197,7 +197,11 @@ func (p *Process) Examine(ctx context.Context) doctor.Findings {
 // tell them.
 func ColumnsOf(ctx context.Context, p *Process, r *report.Report, l *report.Listener) ([]dataset.Column, error) {
 	if db, ok := p.sources[l.Source].(doctor.Database); ok {
-		return db.Columns(ctx, r, l)
+		columns, err := db.Columns(ctx, r, l)
+		if errors.Is(err, fault.Underivable) {
+			return columns, nil // those of texts have no collation, as in a job
+		}
+		return columns, err
 	}
 	return nil, nil
 }
