@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	Ready func(context.Context) error
 	// Sink returns nil if the sink answers, and otherwise why it does not.
 	Sink func(context.Context) error
+	// Manifest reads what the file of a record was made from.
+	Manifest func(ctx context.Context, id, file string) (sink.Manifest, error)
 	// Processes returns the names of the running processes, with their versions.
 	Processes func(context.Context) ([]string, error)
 	Bounds    map[string]report.Bound // limits of sources, by name
@@ -66,7 +69,7 @@ func New(o Options) *Dashboard {
 	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
-	d.lists = listPages{o, d.sampler, plansOf(o.Inspect.Config.Reports)}
+	d.lists = listPages{o, d.sampler, picturesOf(o.Inspect.Config.Reports)}
 	lists, records, changes := d.lists, recordPages{o, searches}, changes{o.Operate, d.dead}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))
