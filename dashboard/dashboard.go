@@ -14,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -26,8 +25,8 @@ type Options struct {
 	Ready func(context.Context) error
 	// Sink returns nil if the sink answers, and otherwise why it does not.
 	Sink func(context.Context) error
-	// Manifest reads what the file of a record was made from.
-	Manifest func(ctx context.Context, id, file string) (sink.Manifest, error)
+	// Find finds the file of a record.
+	Find func(ctx context.Context, id, file string) (web.File, error)
 	// Processes returns the names of the running processes, with their versions.
 	Processes func(context.Context) ([]string, error)
 	Bounds    map[string]report.Bound // limits of sources, by name

@@ -78,8 +78,9 @@ const (
 func newJobPages(o Options, searches queries) *jobPages {
 	p := &jobPages{o: o, queries: searches}
 	p.contents = aged.Cache[string, jobPage]{MaxAge: maxVerdictAge, Max: maxVerdicts, Timeout: pageTimeout, Ask: p.read}
-	p.manifests = aged.Cache[madeFile, sink.Manifest]{MaxAge: maxManifestAge, Max: maxManifests, Timeout: pageTimeout,
-		Ask: func(ctx context.Context, of madeFile) (sink.Manifest, error) { return o.Manifest(ctx, of.id, of.file) }}
+	p.manifests = aged.Cache[madeFile, sink.Manifest]{
+		MaxAge: maxManifestAge, Max: maxManifests, Timeout: pageTimeout, Ask: p.manifest,
+	}
 	p.matches = aged.Cache[parameter, match]{MaxAge: maxMatchAge, Max: maxMatchings, Timeout: pageTimeout, Ask: p.match}
 	return p
 }
@@ -128,6 +129,15 @@ const (
 	// manifestTimeout is how long a page waits for a manifest. Then it does not show the plan.
 	manifestTimeout = 2 * time.Second
 )
+
+// manifest reads what a file was made from.
+func (p *jobPages) manifest(ctx context.Context, of madeFile) (sink.Manifest, error) {
+	at, err := p.o.Find(ctx, of.id, of.file)
+	if err != nil {
+		return sink.Manifest{}, err
+	}
+	return sink.ReadManifest(ctx, at.Sink, at.Name)
+}
 
 // plan returns the plan of a job that runs or has a file; nil: what it found is not known.
 func (p *jobPages) plan(ctx context.Context, v inspect.Job) *picture {

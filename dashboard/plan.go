@@ -136,5 +136,6 @@ func newPicture(of *plan.Plan) *picture {
 func (p *picture) arrow(from, to planBox) {
 	x1, y1, x2, y2 := from.X+boxWidth, from.Y+boxHeight/2, to.X, to.Y+boxHeight/2
 	bend := p.gap / 2
-	p.Arrows = append(p.Arrows, fmt.Sprintf("M%d %dC%d %d %d %d %d %dm-5 -4l5 4l-5 4", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2))
+	p.Arrows = append(p.Arrows, fmt.Sprintf(
+		"M%d %dC%d %d %d %d %d %dm-5 -4l5 4l-5 4", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2))
 }

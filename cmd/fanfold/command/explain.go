@@ -71,8 +71,8 @@ queries find and match, those of APIs and of later stages, too.`,
 	return c
 }
 
-// found adds to a plan what the job of a record found; without an id, the last job of the report with a file. It returns
-// a line about the job.
+// found adds to a plan what the job of a record found; without an id, the last job of the report with a file. It
+// returns a line about the job.
 func (b *backend) found(c *cobra.Command, of *plan.Plan, id string) (string, error) {
 	r := of.Report
 	if id == "" {
@@ -96,7 +96,11 @@ func (b *backend) found(c *cobra.Command, of *plan.Plan, id string) (string, err
 	if !v.Status.HasFile() {
 		return job, nil
 	}
-	m, err := b.Manifest(c.Context(), v.ID, v.File)
+	at, err := b.Object(c.Context(), v.ID, v.File)
+	if err != nil {
+		return "", err
+	}
+	m, err := sink.ReadManifest(c.Context(), at.Sink, at.Name)
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
 		return job + ", without a manifest", nil

@@ -59,15 +59,6 @@ func (p *Process) Object(ctx context.Context, id, file string) (web.File, error)
 	return web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}, nil
 }
 
-// Manifest reads what the file of a record was made from.
-func (p *Process) Manifest(ctx context.Context, id, file string) (m sink.Manifest, err error) {
-	at, err := p.Object(ctx, id, file)
-	if err != nil {
-		return m, err
-	}
-	return sink.ReadManifest(ctx, at.Sink, at.Name)
-}
-
 // Size returns the size of a record's file in bytes if it is on this machine, otherwise nil: to ask
 // another sink would need a network call.
 func (p *Process) Size(ctx context.Context, id, file string) *int64 {
