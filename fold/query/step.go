@@ -22,8 +22,8 @@ type step struct {
 	depth int
 	rows  int64
 	how   op.How
-	// from are the steps before it, if its rows are not known when theirs are not. It passes on as many rows as they do,
-	// unless it counts them.
+	// from are the steps before it, if its rows are not known when theirs are not. It passes on as many rows as they
+	// do, unless it counts them.
 	from []*step
 	// What the current run tells in its end:
 	counts interface{ Rows() int64 } // nil: rows
