@@ -27,6 +27,7 @@ func (s staging) place() {
 		for len(s.Stages) < stage {
 			s.Stages = append(s.Stages, report.Stage{})
 		}
+		l.Listener.Listener.After = l.f.After
 		s.Stages[stage-1].Listeners = append(s.Stages[stage-1].Listeners, *l.Listener.Listener)
 	}
 }

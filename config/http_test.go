@@ -109,7 +109,7 @@ func TestLoadHTTP(t *testing.T) {
 		t.Error(stage, diff)
 	}
 	want = &report.Listener{
-		Name: "vendor.export", File: "f.yaml", Line: 36, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		Name: "vendor.export", After: []string{"users"}, File: "f.yaml", Line: 36, Kind: "http", Source: "vendor", Columns: []string{"id"}, Overall: 30 * time.Minute, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		Own: &http.Fields{
 			API: "vendor", Batch: 1000,
 			Columns: []http.Field{{Name: "id", Path: path("$.id")}}, Total: 30 * time.Minute,

@@ -25,6 +25,8 @@ type Options struct {
 	Ready func(context.Context) error
 	// Sink returns nil if the sink answers, and otherwise why it does not.
 	Sink func(context.Context) error
+	// Find finds the file of a record.
+	Find func(ctx context.Context, id, file string) (web.File, error)
 	// Processes returns the names of the running processes, with their versions.
 	Processes func(context.Context) ([]string, error)
 	Bounds    map[string]report.Bound // limits of sources, by name
@@ -66,7 +68,7 @@ func New(o Options) *Dashboard {
 	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
-	d.lists = listPages{o, d.sampler, plansOf(o.Inspect.Config.Reports)}
+	d.lists = listPages{o, d.sampler, picturesOf(o.Inspect.Config.Reports)}
 	lists, records, changes := d.lists, recordPages{o, searches}, changes{o.Operate, d.dead}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))

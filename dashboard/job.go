@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/plan"
 	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // jobPage is the content of the page of a job.
@@ -20,6 +22,7 @@ type jobPage struct {
 	inspect.Job
 	Why   why.Verdict
 	Lanes map[string]lane // by listener, while the job runs
+	Plan  *picture        // with what the job found; nil: it is not known
 }
 
 // ErrorOnce returns the error of the record, unless Why says it.
@@ -56,11 +59,12 @@ func (p jobPage) Note(l inspect.Listener) string {
 
 // jobPages makes the pages of running jobs and of one job.
 type jobPages struct {
-	o        Options
-	contents aged.Cache[string, jobPage] // of the pages of one job, by id
-	matches  aged.Cache[parameter, match]
-	reasons  reasons
-	queries  queries
+	o         Options
+	contents  aged.Cache[string, jobPage] // of the pages of one job, by id
+	manifests aged.Cache[madeFile, sink.Manifest]
+	matches   aged.Cache[parameter, match]
+	reasons   reasons
+	queries   queries
 }
 
 const (
@@ -74,6 +78,9 @@ const (
 func newJobPages(o Options, searches queries) *jobPages {
 	p := &jobPages{o: o, queries: searches}
 	p.contents = aged.Cache[string, jobPage]{MaxAge: maxVerdictAge, Max: maxVerdicts, Timeout: pageTimeout, Ask: p.read}
+	p.manifests = aged.Cache[madeFile, sink.Manifest]{
+		MaxAge: maxManifestAge, Max: maxManifests, Timeout: pageTimeout, Ask: p.manifest,
+	}
 	p.matches = aged.Cache[parameter, match]{MaxAge: maxMatchAge, Max: maxMatchings, Timeout: pageTimeout, Ask: p.match}
 	return p
 }
@@ -108,5 +115,58 @@ func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
 	if failed == nil && verdict.Kind != why.KindNoRecord {
 		err = nil // the verdict says that a server does not answer or the record is not committed yet
 	}
-	return jobPage{v, verdict, lanes(v, time.Now())}, cmp.Or(err, failed)
+	return jobPage{v, verdict, lanes(v, time.Now()), p.plan(ctx, v)}, cmp.Or(err, failed)
+}
+
+// madeFile is the file of a record.
+type madeFile struct{ id, file string }
+
+const (
+	// maxManifestAge is the maximum age of a manifest, which does not change.
+	maxManifestAge = 10 * time.Minute
+	// maxManifests is the maximum number of cached manifests.
+	maxManifests = 100
+	// manifestTimeout is how long a page waits for a manifest. Then it does not show the plan.
+	manifestTimeout = 2 * time.Second
+)
+
+// manifest reads what a file was made from.
+func (p *jobPages) manifest(ctx context.Context, of madeFile) (sink.Manifest, error) {
+	at, err := p.o.Find(ctx, of.id, of.file)
+	if err != nil {
+		return sink.Manifest{}, err
+	}
+	return sink.ReadManifest(ctx, at.Sink, at.Name)
+}
+
+// plan returns the plan of a job that runs or has a file; nil: what it found is not known.
+func (p *jobPages) plan(ctx context.Context, v inspect.Job) *picture {
+	r := p.o.Inspect.Config.Reports[v.Report]
+	if r == nil {
+		return nil
+	}
+	of, err := plan.Of(r)
+	if err != nil {
+		return nil // the configuration is valid
+	}
+	switch {
+	case v.Status.HasFile():
+		ctx, cancel := context.WithTimeout(ctx, manifestTimeout)
+		defer cancel()
+		m, err := p.manifests.Get(ctx, madeFile{v.ID, v.File})
+		if err != nil {
+			return nil // its file may be deleted, or the sink does not answer
+		}
+		of.AddManifest(m)
+	case v.Job != "" && !v.Orphan:
+		of.AddJob(v, func(l inspect.Listener) string { return l.State })
+		for _, l := range r.Listeners() {
+			if _, ok := of.Listeners[l.Name]; !ok {
+				return nil // it runs with another definition
+			}
+		}
+	default:
+		return nil
+	}
+	return newPicture(of)
 }

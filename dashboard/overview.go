@@ -10,7 +10,7 @@ import (
 type listPages struct {
 	o       Options
 	sampler *sampler
-	plans   map[string]plan // by report
+	plans   map[string]*picture // by report
 }
 
 // overview is the content of the start page.

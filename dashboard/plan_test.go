@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/inspect/plan"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // planned is a report of two stages, whose second one uses a value of the first.
@@ -24,10 +26,20 @@ func planned() *report.Report {
 	}, Fold: "SELECT o.id, u.x FROM orders o JOIN users u ON u.id = o.id LEFT JOIN a_long_schema_name.and_a_longer_table s ON s.id = o.id"}
 }
 
+// pictureOf returns the picture of a report.
+func pictureOf(t *testing.T, r *report.Report) *picture {
+	t.Helper()
+	of, err := plan.Of(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newPicture(of)
+}
+
 // TestPlan: a column has the listeners of a stage, and arrows show which values go where.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	p := newPlan(planned())
+	p := pictureOf(t, planned())
 	want := []planBox{
 		{X: 6, Y: 28, Name: "orders", Full: "orders", Class: "listener"}, {X: 6, Y: 72, Name: "ids", Full: "ids", Class: "listener"},
 		{X: 246, Y: 6, Name: "users", Full: "users", Class: "listener"},
@@ -56,6 +68,48 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanOfAJob: the arrows have the rows that the job found, and listeners that only wait for others have an arrow.
+func TestPlanOfAJob(t *testing.T) {
+	t.Parallel()
+	r := planned()
+	r.Stages[1].Listeners[0].After = []string{"ids"} // whose values it also uses: one arrow
+	r.Stages[1].Listeners[1].After = []string{"orders"}
+	of, err := plan.Of(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := sink.Manifest{Definition: r.Hash(), Rows: 1234567, Listeners: []sink.ManifestListener{{Name: "orders", Rows: 12345}, {Name: "users"}},
+		Fold: []sink.ManifestStep{{Step: "read <b>", Depth: 1, Rows: new(int64(7)), How: "parallel"}}}
+	of.AddManifest(m)
+	p := newPicture(of)
+	rows := map[string]string{}
+	for _, b := range p.Boxes {
+		rows[b.Full] = b.Rows
+	}
+	want := map[string]string{"orders": "12,345", "ids": "", "users": "0", "a_long_schema_name.and_a_longer_table": "", "<b>": "", "fold": "1,234,567", "file": ""}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(p.Arrows) != 6 || p.Boxes[2].X != 6+boxWidth+rowsGap || !strings.HasPrefix(p.Arrows[3], "M196 43C241 43 241 65 286 65") {
+		t.Errorf("%d arrows, %+v, %s", len(p.Arrows), p.Boxes[2], p.Arrows)
+	}
+	page := template.Must((&Dashboard{}).template("job").Clone())
+	var out bytes.Buffer
+	if err := page.ExecuteTemplate(&out, "plan", p); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<text class="rows" x="200" y="34">12,345</text>`, `<li>orders (12,345 rows), ids</li>`, "<li>  read &lt;b&gt; → 7 rows, in parallel</li>"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
+	of.Other = "another"
+	out.Reset()
+	if err := page.ExecuteTemplate(&out, "plan", newPicture(of)); err != nil || strings.Contains(out.String(), "<svg") || !strings.Contains(out.String(), "7 rows") {
+		t.Errorf("%v: of another definition, a page has only the steps:\n%s", err, out.String())
+	}
+}
+
 // TestPlanOnThePage: names are escaped, and the stages are also text.
 func TestPlanOnThePage(t *testing.T) {
 	t.Parallel()
@@ -63,7 +117,7 @@ func TestPlanOnThePage(t *testing.T) {
 	d := &Dashboard{}
 	page := template.Must(d.template("reports").Clone())
 	var out bytes.Buffer
-	content := listPages{plans: plansOf(map[string]*report.Report{"paid": r})}
+	content := listPages{plans: picturesOf(map[string]*report.Report{"paid": r})}
 	if err := page.ExecuteTemplate(&out, "content", view{Content: []definition{{Report: r, Name: "paid", Plan: content.plans["paid"]}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 type definition struct {
 	*report.Report
 	Name    string
-	Plan    plan
+	Plan    *picture // nil: none
 	Paused  bool
 	Running int
 	Wrong   map[string]string // what is wrong with the values of its form, by parameter

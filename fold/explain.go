@@ -1,12 +1,18 @@
 package fold
 
-import "github.com/fanfold/fanfold/report"
+import (
+	"github.com/fanfold/fanfold/fold/query"
+	"github.com/fanfold/fanfold/report"
+)
 
-// Steps says, one step a line, how the fold of a valid report runs. It needs no datasets. The error is parse.Errors.
-func Steps(r *report.Report) (steps []string, err error) {
+// Step is what a fold does at one point, and what it did there in its last run.
+type Step = query.Step
+
+// Steps says how the fold of a valid report runs. It needs no datasets. The error is parse.Errors.
+func Steps(r *report.Report) ([]Step, error) {
 	plan, err := NamesOf(r, Parameters(r.Parameters, nil))
 	if err != nil {
 		return nil, err
 	}
-	return plan.Explain(), nil
+	return plan.Steps(), nil
 }

@@ -59,6 +59,9 @@ func NewPlan(
 	return p, nil
 }
 
+// Steps returns the steps of the plan, with what they did in its last run.
+func (p *Plan) Steps() []Step { return p.query.Steps() }
+
 // Columns returns the columns of the file.
 func (p *Plan) Columns() []dataset.Column { return p.columns }
 

@@ -22,6 +22,7 @@ type Listener struct {
 	Zone    string        // of the DATETIME columns of its Database; empty means UTC
 	Own     any           `of:"source"` // pointer to the own fields of its kind
 	From    *Ref          // column of another listener that it uses; nil if none
+	After   []string      // listeners that must be done before, whether it uses their columns or not
 	Columns []string      // of the result, in order
 	Types   []Kind        // of the columns; nil if the source defines them
 	Silence time.Duration // time without a message after which an external worker is considered dead

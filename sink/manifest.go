@@ -28,6 +28,7 @@ type Manifest struct {
 	TimeZone  string             `json:"time_zone,omitempty"`
 	Columns   []ManifestColumn   `json:"columns"`   // of the file, in its order
 	Listeners []ManifestListener `json:"listeners"` // in the order of the definition
+	Fold      []ManifestStep     `json:"fold"`      // in the order of the steps
 }
 
 // ManifestJob names the job that made the object.
@@ -68,6 +69,14 @@ type ManifestListener struct {
 	// Omitted is "empty" or "values" if the file was made without it: what its columns have.
 	Omitted string `json:"omitted,omitempty"`
 	Error   string `json:"error,omitempty"` // why it was
+}
+
+// ManifestStep says what a step of the fold did: see fold.Step.
+type ManifestStep struct {
+	Step  string `json:"step"`
+	Depth int    `json:"depth,omitempty"`
+	Rows  *int64 `json:"rows,omitempty"` // nil: it did not run, or a LIMIT ended it
+	How   string `json:"how,omitempty"`
 }
 
 // ManifestName returns the name of the manifest of the object of that name.

@@ -33,6 +33,7 @@ func (m Manifest) encode() ([]byte, error) {
 	o.optional("time_zone", m.TimeZone)
 	o.list("columns", len(m.Columns), func(i int) { m.Columns[i].encode(&o) })
 	o.list("listeners", len(m.Listeners), func(i int) { m.Listeners[i].encode(&o) })
+	o.list("fold", len(m.Fold), func(i int) { m.Fold[i].encode(&o) })
 	o.end('}')
 	return append(o.out, '\n'), o.err
 }
@@ -64,6 +65,15 @@ func (l *ManifestListener) encode(o *encoder) {
 	o.list("columns", len(l.Columns), func(i int) { encodeColumn(o, l.Columns[i]) })
 	o.optional("omitted", l.Omitted)
 	o.optional("error", l.Error)
+}
+
+func (s *ManifestStep) encode(o *encoder) {
+	o.text("step", s.Step)
+	if s.Depth != 0 {
+		o.integer("depth", int64(s.Depth))
+	}
+	o.count("rows", s.Rows)
+	o.optional("how", s.How)
 }
 
 func encodeColumn(o *encoder, c dataset.Column) {

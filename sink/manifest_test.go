@@ -40,6 +40,7 @@ func TestManifestBytes(t *testing.T) {
 			Name: "plt_fund.vs_payment", Stage: 2, Tries: 7, Unmatched: new(int64(0)), FirstUnmatched: new(int64(2)), DoneAt: time.Date(2024, 3, 4, 3, 6, 7, 0, time.UTC),
 			Columns: []dataset.Column{}, Omitted: "empty", Error: "query timed out after 5m0s",
 		}},
+		Fold: []sink.ManifestStep{{Step: "read v", Depth: 1, Rows: new(int64(2)), How: "parallel"}, {Step: "limit 2, offset 0"}},
 	}
 	for name, m := range map[string]sink.Manifest{"manifest.json": m, "manifest_empty.json": {}} {
 		if err := sink.WriteManifest(t.Context(), p, name, m); err != nil {

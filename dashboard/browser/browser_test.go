@@ -367,6 +367,12 @@ func TestDashboard(t *testing.T) {
 	if !eval[bool](oncall, "window.loadedOnce === true") {
 		t.Error("the page was loaded again")
 	}
+	// The picture of its plan has the rows of the listeners and of the fold, and its steps those of the manifest.
+	oncall.click("#steps-tagged-withdrawals summary")
+	oncall.sees("→ 1 row, in memory")
+	if rows := eval[string](oncall, "[...document.querySelectorAll('.plan .rows')].map(e => e.textContent).join()"); rows != "1,1,1" {
+		t.Errorf("the arrows have the rows %s", rows)
+	}
 	oncall.check("job-done")
 
 	// A group of dead jobs runs again after its table was created.

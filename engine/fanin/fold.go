@@ -25,6 +25,7 @@ type file struct {
 	writer sink.Writer
 	format.Made
 	matches []fold.Match
+	steps   []fold.Step
 	columns []dataset.Column
 }
 
@@ -73,6 +74,7 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 	out, err := f.files.Begin(r, plan.Columns(), made.writer)
 	if err == nil {
 		made.Made, made.matches, err = Write(ctx, plan, out, budget)
+		made.steps = plan.Steps()
 	}
 	if err != nil {
 		made.writer.Abort()

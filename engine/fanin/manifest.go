@@ -54,5 +54,12 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 		}
 		manifest.Columns = append(manifest.Columns, column)
 	}
+	for _, s := range made.steps {
+		step := sink.ManifestStep{Step: s.Text, Depth: s.Depth, How: string(s.How)}
+		if s.Rows >= 0 {
+			step.Rows = new(s.Rows)
+		}
+		manifest.Fold = append(manifest.Fold, step)
+	}
 	return f.files.WriteManifest(ctx, r, state, manifest)
 }

@@ -61,13 +61,15 @@ type joining struct {
 	sides []*side // the first one has rows that are looked up
 	at    []int   // by table: its first cell; then the number of all cells
 	keys  int     // number of keys
+
+	parallel bool // blocks of the first table are joined in parallel
 }
 
 // Run joins the tables. It reads all but the first into memory. Those that exceed the budget are merged if they and
 // the first one are sorted by the key; otherwise their rows go through the scratch file. The first error of a dataset,
 // the scratch file or the terms ends it. The errors of the terms for the rows of the first table are returned after
-// all rows before. It returns a Match for every table after the first if they are counted.
-func (j *Join) Run(m *Memory) ([]Match, error) {
+// all rows before.
+func (j *Join) Run(m *Memory) (ran Joined, err error) {
 	f := &joining{Join: j, m: m, sides: make([]*side, 0, len(j.Tables)), at: make([]int, 1, len(j.Tables)+1)}
 	for _, t := range j.Tables {
 		s := &side{Table: t}
@@ -81,17 +83,18 @@ func (j *Join) Run(m *Memory) ([]Match, error) {
 	defer f.close()
 	w := f.newWorker(j.Terms())
 	if err := f.readSides(w.terms); err != nil {
-		return nil, err
+		return ran, err
 	}
+	defer func() { ran.Tables = f.ran(err == nil) }()
 	for n, s := range f.sides {
 		if n > 0 && !s.Kind.Right {
 			continue
 		}
 		if err := f.join(w, s.origin(n, f.at)); err != nil {
-			return nil, err
+			return ran, err
 		}
 	}
-	return f.counted(), nil
+	return Joined{Matches: f.counted()}, nil
 }
 
 func (f *joining) close() {

@@ -16,25 +16,25 @@ func (w *worker) count(n int) error {
 	s, c, last := w.sides[n], &w.counts[n], w.last[n][w.i]
 	switch {
 	case last == noRef:
-		c.Missing++
+		c.missing++
 	case s.merged != nil:
 		if !s.merged.counted {
 			s.merged.counted = true
-			c.Matched += int64(len(s.merged.found))
+			c.matched += int64(len(s.merged.found))
 		}
 	case s.spilled:
 		if err := w.loaded.parts[n].each(last, w.batch.keys[s.Key].all[w.i], func(r record) error {
 			if !s.seen.set(r.number()) {
 				return errStop
 			}
-			c.Matched++
+			c.matched++
 			return nil
 		}); err != nil && err != errStop {
 			return err
 		}
 	case s.seen.set(int64(last)):
 		for range s.arena.ring(last) {
-			c.Matched++
+			c.matched++
 			if err := w.step(); err != nil {
 				return err
 			}
@@ -43,12 +43,19 @@ func (w *worker) count(n int) error {
 	return nil
 }
 
+// counts are the rows of a table.
+type counts struct {
+	matched, missing int64 // see Match
+	joined           int64 // with it and those before it, of all origins
+}
+
 // flushCounts adds the counts to those of the sides.
 func (w *worker) flushCounts() {
 	for n, c := range w.counts {
-		w.sides[n].matches.Add(c.Matched)
-		w.sides[n].missing.Add(c.Missing)
-		w.counts[n] = Match{}
+		w.sides[n].matches.Add(c.matched)
+		w.sides[n].missing.Add(c.missing)
+		w.sides[n].joined.Add(c.joined)
+		w.counts[n] = counts{}
 	}
 }
 

@@ -19,6 +19,7 @@ func (w *worker) addBlocks(from, to int64) (err error) {
 		if err := w.terms.Flush(nil); err != nil {
 			return err
 		}
+		w.parallel = true
 		g.pool = newPool(func() *worker {
 			other := w.newWorker(w.Terms())
 			other.begin(g)

@@ -19,6 +19,7 @@ type side struct {
 	// last rows if it is in memory, and their numbers if it is spilled.
 	seen             marks
 	matches, missing atomic.Int64 // see Match
+	joined           atomic.Int64 // see Ran
 }
 
 // readSides reads the rows of all sides into memory. Those that do not fit are merged or spilled.

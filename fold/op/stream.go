@@ -51,8 +51,10 @@ func (b behind) Flush(err error) error   { return b.lane.Flush(err) }
 // Filter passes the rows on for which a condition is true.
 type Filter struct {
 	Output
-	keep func() func(row Row) (bool, error)
-	here func(row Row) (bool, error) // nil before the first row
+	keep   func() func(row Row) (bool, error)
+	here   func(row Row) (bool, error) // nil before the first row
+	passed int64
+	lanes  []*Filter
 }
 
 // NewFilter returns a Filter. keep returns the condition for one more goroutine.
@@ -69,12 +71,26 @@ func (f *Filter) Add(row Row) error {
 	if err != nil || !keep {
 		return err
 	}
+	f.passed++
 	return f.Output.Add(row)
+}
+
+// Rows returns the number of rows that it and its lanes have passed on. No goroutine may use them.
+func (f *Filter) Rows() int64 {
+	rows := f.passed
+	for _, lane := range f.lanes {
+		rows += lane.Rows()
+	}
+	return rows
 }
 
 // Fork implements Forker.
 func (f *Filter) Fork() Lane {
-	return forked(f.Output, func(to Output) Output { return &Filter{Output: to, keep: f.keep, here: f.keep()} })
+	return forked(f.Output, func(to Output) Output {
+		lane := &Filter{Output: to, keep: f.keep, here: f.keep()}
+		f.lanes = append(f.lanes, lane)
+		return lane
+	})
 }
 
 // Project makes other rows of rows.

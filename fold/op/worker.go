@@ -11,17 +11,17 @@ type worker struct {
 	i      int                 // row of the batch
 	last   [][batchRows]uint32 // by table: the last row that may match, or noRef
 	loaded *loaded             // rows of the spilled sides that the current rows can match
-	counts []Match             // by table, not yet added to it
+	counts []counts            // by table, not yet added to it
 	left   []keyOf             // by number: the keys that the rows have before they are joined
 	steps  int
-	record record // see emit
+	record record // see store
 }
 
 func (f *joining) newWorker(terms Terms) *worker {
 	n := len(f.sides)
 	return &worker{
 		joining: f, terms: terms, row: make(Row, f.at[n]), filled: make([]bool, n), last: make([][batchRows]uint32, n),
-		counts: make([]Match, n), batch: newBatch(f.keys),
+		counts: make([]counts, n), batch: newBatch(f.keys),
 	}
 }
 
@@ -132,8 +132,11 @@ func (w *worker) lookUp(n int) (last uint32, k Key, err error) {
 
 // product passes on every combination of the current row with rows of the tables from n on.
 func (w *worker) product(n int) error {
-	if n == w.cut {
-		return w.emit()
+	if n == w.cut && w.stored != nil {
+		return w.store()
+	}
+	if w.counts[n-1].joined++; n == w.cut {
+		return w.terms.Add(w.row)
 	}
 	s, cells := w.sides[n], w.row[w.at[n]:w.at[n+1]]
 	last, key, err := w.lookUp(n)
@@ -198,11 +201,8 @@ func (w *worker) pair(n int) (matched bool, err error) {
 	return true, w.product(n + 1)
 }
 
-// emit passes the current row on, or stores it.
-func (w *worker) emit() error {
-	if w.stored == nil {
-		return w.terms.Add(w.row)
-	}
+// store stores the current row. It is passed on when it is joined with the rest.
+func (w *worker) store() error {
 	r, err := endRecord(appendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ type grouping struct {
 	aggregates []*expr.Aggregate
 	scope      *expr.Scope // of the rows
 	single     bool        // without GROUP BY, all rows are one group, even none
+	step       *step
 }
 
 // grouping plans the groups of a SELECT; nil: it has none.
@@ -56,7 +57,7 @@ func (b *selecting) grouping() *grouping {
 	for _, c := range b.scope.Columns {
 		g.scope.Columns = append(g.scope.Columns, c)
 	}
-	b.explain("%s", groups(b.GroupBy, calls, names))
+	g.step = b.explain("%s", groups(b.GroupBy, calls, names))
 	return g
 }
 

@@ -95,9 +95,14 @@ type joined struct{ *selecting }
 // run reads all tables, and passes the joined rows on that WHERE keeps.
 func (b joined) run(m *op.Memory, to op.Output) error {
 	if first := b.tables[0]; len(b.tables) == 1 && first.of == nil {
-		return first.run(m, filtered(to, b.scope, append(slices.Clone(first.keep), b.Where)...))
+		to = b.where.by(filtered(to, b.scope, b.Where))
+		if len(first.keep) > 0 {
+			to = first.step.by(filtered(to, b.scope, first.keep...))
+		}
+		return first.run(m, to)
 	}
-	matches, err := b.join(m, to).Run(m)
+	var all []*terms
+	ran, err := b.join(m, to, &all).Run(m)
 	if b.ready != nil {
 		b.ready.Lane = nil
 	}
@@ -105,13 +110,27 @@ func (b joined) run(m *op.Memory, to op.Output) error {
 		return err
 	}
 	if b.plan.counted == b.selecting {
-		b.plan.matches = matches
+		b.plan.matches = ran.Matches
 	}
+	b.count(ran, all)
 	return to.End()
 }
 
-// join returns the operator that joins the tables.
-func (b joined) join(m *op.Memory, to op.Output) *op.Join {
+// count sets the rows of the steps.
+func (b joined) count(ran op.Joined, all []*terms) {
+	for n, t := range b.tables {
+		t.step.rows, t.step.how = ran.Tables[n].Rows, ran.Tables[n].How
+	}
+	if b.where != nil { // its rows are not known if those of the last table are not
+		b.where.rows = 0
+		for _, t := range all {
+			b.where.rows += t.kept
+		}
+	}
+}
+
+// join returns the operator that joins the tables. It adds the terms of all goroutines.
+func (b joined) join(m *op.Memory, to op.Output, all *[]*terms) *op.Join {
 	_, shared := to.(op.Forker)
 	unused := b.ready
 	j := &op.Join{
@@ -124,6 +143,9 @@ func (b joined) join(m *op.Memory, to op.Output) *op.Join {
 				b.ready = t
 			}
 			t.Lane, _ = op.NewLane(to)
+			if b.where != nil {
+				t.kept, *all = 0, append(*all, t)
+			}
 			return t
 		},
 		Count:  b.plan.counted == b.selecting,
@@ -237,6 +259,7 @@ type terms struct {
 	op.Lane
 	tables []tableTerms
 	where  []*expr.Expr
+	kept   int64 // rows that WHERE has kept
 }
 
 // tableTerms are those of one table.
@@ -298,6 +321,7 @@ func (t *terms) Add(row op.Row) error {
 	if keep, err := areTrue(t.where, row); err != nil || !keep {
 		return err
 	}
+	t.kept++
 	return t.Lane.Add(row)
 }
 

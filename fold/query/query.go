@@ -3,7 +3,6 @@ package query
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold/expr"
@@ -21,7 +20,7 @@ type Plan struct {
 	root    *node
 	columns []dataset.Column
 	tables  []*table
-	lines   []string   // of EXPLAIN
+	steps   []*step
 	counted *selecting // the SELECT whose matches are counted; nil: none
 	matches []op.Match
 	bound   bool // it has the values of parameters
@@ -30,6 +29,7 @@ type Plan struct {
 // node is a part of a plan that makes rows.
 type node struct {
 	columns []expr.Column
+	last    *step // whose rows are those of the node
 	run     func(m *op.Memory, to op.Output) error
 }
 
@@ -88,11 +88,6 @@ func (p *planner) try(part func()) bool {
 	return err == nil
 }
 
-// explain adds a line to EXPLAIN.
-func (p *planner) explain(format string, args ...any) {
-	p.plan.lines = append(p.plan.lines, strings.Repeat("  ", p.depth)+fmt.Sprintf(format, args...))
-}
-
 // Over makes the plan read other datasets. False: they have other columns, or the query has values of parameters, so
 // that it must be planned again.
 func (p *Plan) Over(datasets map[string]Dataset) bool {
@@ -117,9 +112,6 @@ func (p *Plan) Leave() {
 // Columns returns the columns of the rows.
 func (p *Plan) Columns() []dataset.Column { return p.columns }
 
-// Explain says, one step a line, what Run does.
-func (p *Plan) Explain() []string { return p.lines }
-
 // Needed returns the columns that the query uses, by listener, in the order of the listener.
 func (p *Plan) Needed() map[string][]string {
 	needed := map[string][]string{}
@@ -143,7 +135,13 @@ func (p *Plan) Needed() map[string][]string {
 // joins every listener once, by equalities with the first listener alone; a chain of FULL joins is such a SELECT, too.
 func (p *Plan) Run(m *op.Memory, to op.Output) ([]op.Match, error) {
 	p.matches = nil
+	for _, s := range p.steps {
+		s.begin()
+	}
 	err := p.root.run(m, to)
+	for _, s := range p.steps {
+		s.end()
+	}
 	return p.matches, err
 }
 

@@ -20,6 +20,7 @@ type selecting struct {
 	items  []parse.Item // without stars
 	more   bool         // a star stands for columns that are not known, because of a mistake
 	ready  *terms       // those of one goroutine; nil: not yet
+	where  *step        // nil: no WHERE after the joins
 }
 
 // source is a table of FROM.
@@ -30,6 +31,7 @@ type source struct {
 	from  int          // number of its first column
 	join  *join        // nil: the first
 	keep  []parse.Expr // conditions that need it alone
+	step  *step
 }
 
 // selection plans a SELECT with its order and limit.
@@ -72,7 +74,7 @@ func (b *selecting) addTable(t parse.Table, j *parse.Join) {
 		for i := range columns {
 			columns[i].Table, columns[i].Hidden = t.Alias, false
 		}
-		s.node = &node{columns, s.run}
+		s.node = &node{columns, s.last, s.run}
 	} else {
 		s.node, s.of = b.scan(t)
 	}
@@ -217,23 +219,30 @@ func (b *selecting) explainTable(t *source) {
 	for i, c := range t.keep {
 		text += []string{", filtered by ", " AND "}[min(i, 1)] + parse.Short(c)
 	}
-	b.explain("%s", text)
+	if t.step = b.explain("%s", text); t.of == nil {
+		t.step.from = []*step{t.last}
+	}
 }
 
 // finish plans what follows the joins: WHERE, groups, HAVING, ORDER BY, the items, DISTINCT and LIMIT.
 func (b *selecting) finish(limit *parse.Limit) *node {
 	if b.Where != nil {
 		b.try(func() { must(expr.Compile(b.Where, b.scope)) })
-		b.explain("filter by %s", parse.Short(b.Where))
+		before := b.lastStep()
+		b.where = b.explain("filter by %s", parse.Short(b.Where))
+		b.where.from = []*step{before}
 	}
 	g := b.grouping()
 	scope := b.scope
+	var groups, having, unique *step
 	if g != nil {
-		scope = g.scope
+		scope, groups = g.scope, g.step
 	}
 	if b.Having != nil {
 		b.try(func() { must(expr.Compile(b.Having, scope)) })
-		b.explain("filter groups by %s", parse.Short(b.Having))
+		before := b.lastStep()
+		having = b.explain("filter groups by %s", parse.Short(b.Having))
+		having.from = []*step{before}
 	}
 	items, first, n := make([]parse.Expr, len(b.items)), make([]*expr.Expr, len(b.items)), &node{}
 	n.columns = make([]expr.Column, len(b.items))
@@ -258,15 +267,16 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		b.try(func() { keys, desc = append(keys, must(expr.CompileKey(o.X, scope))), append(desc, o.Desc) })
 	}
 	if b.Distinct {
-		b.explain("distinct")
+		unique = b.explain("distinct")
 		b.try(func() { keys = b.orderOfItems(n) })
 	}
-	b.explainEnd(b.orders, limit)
+	end := b.explainEnd(b.orders, limit)
+	n.last = b.lastStep()
 	n.run = func(m *op.Memory, to op.Output) error {
 		unused := first
-		to = limited(to, limit)
+		to = end.limited(to)
 		if b.Distinct {
-			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
+			to = unique.by(distinct(m, unique.to(end.sorted(m, to, keys, desc)), n.columns))
 		}
 		to = op.NewProject(to, len(items), func() func(into, row op.Row) error {
 			all := unused
@@ -276,10 +286,10 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 			return cells(all)
 		})
 		if !b.Distinct {
-			to = sorted(m, to, keys, desc, limit)
+			to = end.sorted(m, to, keys, desc)
 		}
-		if to = filtered(to, scope, b.Having); g != nil {
-			to = g.output(m, to)
+		if to = having.by(filtered(to, scope, b.Having)); g != nil {
+			to = groups.by(g.output(m, groups.to(to)))
 		}
 		return joined{b}.run(m, to)
 	}

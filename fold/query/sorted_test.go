@@ -29,7 +29,7 @@ func areSorted(t datasettest.TB, text string, sets map[string]Dataset) bool {
 	for n := range p.counted.tables[1:] {
 		sides = append(sides, n+1)
 	}
-	is, err := joined{p.counted}.join(op.NewMemory(context.Background(), 0, nil), nil).AreSorted(sides)
+	is, err := joined{p.counted}.join(op.NewMemory(context.Background(), 0, nil), nil, nil).AreSorted(sides)
 	if err != nil {
 		t.Fatal(err)
 	}

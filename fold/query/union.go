@@ -60,10 +60,12 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 				"Write UNION ALL, or COLLATE utf8mb4_bin after the column in both SELECTs")
 		}
 	}
-	p.explain("union, all=%v", all)
+	if n.last = p.explain("union of distinct rows"); all {
+		n.last.text, n.last.from = "union of all rows", []*step{left.last, right.last}
+	}
 	n.run = func(m *op.Memory, to op.Output) error {
 		if !all {
-			to = distinct(m, to, n.columns)
+			to = n.last.by(distinct(m, n.last.to(to), n.columns))
 		}
 		first := &op.Part{Output: to}
 		if err := left.run(m, converted(first, left.columns, n.columns)); err != nil {
@@ -137,35 +139,44 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 			desc = append(desc, o.Desc)
 		})
 	}
-	p.explainEnd(orders, limit)
-	return &node{columns: n.columns, run: func(m *op.Memory, to op.Output) error {
-		return n.run(m, sorted(m, limited(to, limit), keys, desc, limit))
+	end := p.explainEnd(orders, limit)
+	return &node{n.columns, p.lastStep(), func(m *op.Memory, to op.Output) error {
+		return n.run(m, end.sorted(m, end.limited(to), keys, desc))
 	}}
 }
 
-func (p *planner) explainEnd(orders []parse.Order, limit *parse.Limit) {
+// end is ORDER BY and LIMIT.
+type end struct {
+	limit        *parse.Limit
+	sort, limits *step // nil: none
+}
+
+// explainEnd adds the steps of ORDER BY and LIMIT.
+func (p *planner) explainEnd(orders []parse.Order, limit *parse.Limit) *end {
 	var keys []string
 	for _, o := range orders {
 		keys = append(keys, parse.Short(o.X)+map[bool]string{true: " DESC"}[o.Desc])
 	}
+	e := &end{limit: limit}
 	if keys != nil {
-		p.explain("sort by %s", strings.Join(keys, ", "))
+		e.sort = p.explain("sort by %s", strings.Join(keys, ", "))
 	}
 	if limit != nil {
-		p.explain("limit %d, offset %d", limit.Count, limit.Offset)
+		e.limits = p.explain("limit %d, offset %d", limit.Count, limit.Offset)
 	}
+	return e
 }
 
-// sorted returns an output that sorts rows by keys; without any, it is to. It passes on as many as a limit needs.
-func sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool, limit *parse.Limit) op.Output {
+// sorted returns an output that sorts rows by keys; without any, it is to. It passes on as many as the limit needs.
+func (e *end) sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool) op.Output {
 	if len(keys) == 0 {
 		return to
 	}
 	needed := int64(0)
-	if limit != nil && limit.Offset < math.MaxInt32 && limit.Count < math.MaxInt32 {
-		needed = max(1, limit.Offset+limit.Count)
+	if l := e.limit; l != nil && l.Offset < math.MaxInt32 && l.Count < math.MaxInt32 {
+		needed = max(1, l.Offset+l.Count)
 	}
-	return op.NewSort(m, to, int(needed), func(dst []byte, row op.Row) ([]byte, error) {
+	return e.sort.by(op.NewSort(m, e.sort.to(to), int(needed), func(dst []byte, row op.Row) ([]byte, error) {
 		for i, e := range keys {
 			v, err := e.Eval(row)
 			if err != nil {
@@ -174,14 +185,14 @@ func sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool, limit *p
 			dst = expr.AppendOrder(dst, v, desc[i])
 		}
 		return dst, nil
-	})
+	}))
 }
 
-func limited(to op.Output, limit *parse.Limit) op.Output {
-	if limit == nil {
+func (e *end) limited(to op.Output) op.Output {
+	if e.limit == nil {
 		return to
 	}
-	return &op.Limit{To: to, Offset: limit.Offset, Count: limit.Count}
+	return &op.Limit{To: e.limits.to(to), Offset: e.limit.Offset, Count: e.limit.Count}
 }
 
 // position reads the number of a column, from 1, in ORDER BY and GROUP BY.

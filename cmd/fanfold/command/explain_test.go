@@ -110,10 +110,10 @@ func TestExplainOfAJob(t *testing.T) {
   broken: left out: E
 stage 2: held
   held: 0 rows in T; 0 rows match none of the first listener, and 3,000 rows of that match none of these
-fold: read numbers as n
-fold: left join held as h on h.id = n.id
-fold: left join broken as b on b.id = n.id
-fold: group by n.mod3: COUNT(*)
+fold: read numbers as n → 3,000 rows
+fold: left join held as h on h.id = n.id → 3,000 rows, in memory
+fold: left join broken as b on b.id = n.id → 3,000 rows, in memory
+fold: group by n.mod3: COUNT(*) → 3 rows, in memory
 file: 3 rows, 32 bytes
 `
 	for _, args := range [][]string{{"folded", "--last"}, {"folded", "--job", id}} {
@@ -129,8 +129,8 @@ join: short for
   SELECT a.id, b.x
   FROM a
   JOIN b ON b.id = a.id
-fold: read a
-fold: inner join b on b.id = a.id
+fold: read a → 10 rows
+fold: inner join b on b.id = a.id → 3 rows, in memory
 file: 3 rows, 22 bytes
 `
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {

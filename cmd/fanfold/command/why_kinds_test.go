@@ -235,7 +235,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	for name, file := range files {
 		pages[name] = dashboard.New(dashboard.Options{
 			Inspect: s.Open(file).Inspect, Ready: func(context.Context) error { return nil }, Sink: func(context.Context) error { return nil },
-			Processes: func(context.Context) ([]string, error) { return nil, nil },
+			Processes: func(context.Context) ([]string, error) { return nil, nil }, Find: s.Object,
 		})
 		go pages[name].Run(t.Context())
 	}

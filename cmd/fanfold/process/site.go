@@ -53,7 +53,7 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	}
 	d := dashboard.New(dashboard.Options{
 		Inspect: in, Operate: p.Operate, Listeners: p.Config.ListenerNames(),
-		Ready: health{p.Process}.ready, Sink: health{p.Process}.sink,
+		Ready: health{p.Process}.ready, Sink: health{p.Process}.sink, Find: p.Object,
 		Processes: p.Partitions.First().Definitions.Processes, Bounds: p.Config.Bounds(),
 		Version: p.Version, Path: door.Path(), Log: p.log,
 	})

@@ -1,0 +1,131 @@
+package query_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/fold/op"
+	queries "github.com/fanfold/fanfold/fold/query"
+)
+
+// stepsOf returns the steps that a query over two tables of 50,000 rows in several chunks has taken.
+func stepsOf(t *testing.T, sets map[string]queries.Dataset, query string, budget int64, runs int) string {
+	t.Helper()
+	m := op.NewMemory(t.Context(), budget, func() (op.Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+	defer m.Close()
+	plan := planOf(t, query, sets)
+	for range runs {
+		if _, err := plan.Run(m, &counting{}); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	var lines []string
+	for _, s := range plan.Steps() {
+		lines = append(lines, strings.Repeat("  ", s.Depth)+strings.TrimSpace(fmt.Sprintf("%s: %d %s", s.Text, s.Rows, s.How)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestSteps: a run counts the rows of every step, and says how it went.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	sets := map[string]queries.Dataset{"a": numbers(50_000), "b": numbers(50_000), "s": numbers(1000)}
+	for _, test := range []struct{ query, want string }{
+		{"SELECT id FROM s", `
+read s: 1000`},
+		{"SELECT id FROM a WHERE id < 20000", `
+read a, filtered by a.id < 20000: 20000 parallel`},
+		{"SELECT a.id, s.v FROM a JOIN s ON s.k = a.id JOIN b ON b.id = s.id AND b.k < a.k WHERE a.id + b.id < 700 OR a.v = 'x'", `
+read a: 50000 parallel
+inner join s on s.k = a.id: 1000 memory
+inner join b on b.id = s.id AND b.k < a.k: 499 memory
+filter by a.id + b.id < 700 OR a.v = 'x': 121`},
+		{"SELECT a.id FROM a LEFT JOIN s ON s.id = a.id RIGHT JOIN (SELECT id FROM b WHERE id > 49000 ORDER BY id DESC) r ON r.id = a.id + 500", `
+  read b, filtered by b.id > 49000: 999
+  sort by b.id DESC: 999 memory
+read a: 50000
+left join s on s.id = a.id: 50000 memory
+right join r on r.id = a.id + 500: 999 memory`},
+		{"SELECT g, COUNT(*) AS n FROM a GROUP BY g HAVING n > 4 ORDER BY g LIMIT 7 OFFSET 3", `
+read a: 50000
+group by a.g: COUNT(*): 10000 memory
+filter groups by COUNT(*) > 4: 10000
+sort by a.g: 10 memory
+limit 7, offset 3: 7`},
+		{"SELECT DISTINCT g FROM a HAVING g > 5000 ORDER BY g", `
+read a: 50000 parallel
+filter groups by a.g > 5000: 24995
+distinct: 4999 memory
+sort by a.g: 4999 memory`},
+		{"SELECT COUNT(*) AS n FROM (SELECT id FROM a WHERE id > 9 UNION ALL SELECT id FROM s) x WHERE id < 20", `
+  read a, filtered by a.id > 9: 49990 parallel
+  read s: 1000
+  union of all rows: 50990
+read x, filtered by x.id < 20: 30
+one group: COUNT(*): 1 memory`},
+		{"SELECT id FROM s UNION SELECT id FROM a WHERE id < 1500", `
+read s: 1000
+read a, filtered by a.id < 1500: 1500 parallel
+union of distinct rows: 1500 memory`},
+		// A LIMIT ends the reading: how far it was is not the same in every run.
+		{"SELECT id FROM a LIMIT 5", `
+read a: -1 parallel
+limit 5, offset 0: 5`},
+		{"SELECT id FROM (SELECT id FROM a HAVING id > 3) x WHERE id < 40000 LIMIT 5", `
+  read a: -1 parallel
+  filter groups by a.id > 3: -1
+read x, filtered by x.id < 40000: -1
+limit 5, offset 0: 5`},
+		{"SELECT id FROM s UNION ALL SELECT id FROM a LIMIT 5", `
+read s: -1
+read a: -1
+union of all rows: -1
+limit 5, offset 0: 5`},
+	} {
+		for range 2 {
+			got := stepsOf(t, sets, test.query, 0, 2) // a plan that runs again counts anew
+			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), got); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", test.query, diff)
+			}
+		}
+	}
+}
+
+// TestStepsOfASpilledRun: the rows are the same with a budget that is not enough, and the steps say that.
+func TestStepsOfASpilledRun(t *testing.T) {
+	t.Parallel()
+	sets := map[string]queries.Dataset{"a": numbers(50_000), "b": numbers(50_000), "s": numbers(1000)}
+	for query, want := range map[string]string{
+		"SELECT a.id, b.v FROM a JOIN s ON s.id = a.g JOIN b ON b.k = a.id + s.id": `
+read a: 50000
+inner join s on s.id = a.g: 5000 memory
+inner join b on b.k = a.id + s.id: 4963 spilled`,
+		"SELECT a.id, b.v FROM a JOIN b ON b.id = a.id": `
+read a: 50000
+inner join b on b.id = a.id: 50000 sorted`,
+		"SELECT a.id, b.v FROM a JOIN b ON b.k = a.id": `
+read a: 50000 parallel
+inner join b on b.k = a.id: 50000 spilled`,
+		"SELECT DISTINCT v FROM (SELECT v, COUNT(DISTINCT id) AS n FROM a GROUP BY v) x ORDER BY v": `
+  read a: 50000
+  group by a.v: COUNT(DISTINCT a.id): 50000 spilled
+read x: 50000
+distinct: 50000 spilled
+sort by x.v: 50000 spilled`,
+	} {
+		want = strings.TrimPrefix(want, "\n")
+		if diff := cmp.Diff(want, stepsOf(t, sets, query, 300<<10, 1)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", query, diff)
+		}
+		rows := func(steps string) string {
+			return strings.NewReplacer(" spilled", "", " sorted", "", " memory", "", " parallel", "").Replace(steps)
+		}
+		if diff := cmp.Diff(rows(want), rows(stepsOf(t, sets, query, 0, 1))); diff != "" {
+			t.Errorf("%s with memory (-want +got)\n%s", query, diff)
+		}
+	}
+}

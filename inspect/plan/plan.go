@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/fold/op"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
+)
+
+// Plan is how a report runs.
+type Plan struct {
+	Report    *report.Report
+	Listeners map[string]Found // what a job found, by listener
+	Steps     []string         // of the fold, with what they gave to the file
+	File      *Found           // nil: there is none
+	// Other is the definition of the job, if it is not that of the report. Its steps are those of the job.
+	Other string
+}
+
+// Found is what a listener or a fold has given to a job.
+type Found struct {
+	Rows int64
+	Text string
+}
+
+// Of returns the plan of a valid report. The error is a *parse.Error.
+func Of(r *report.Report) (*Plan, error) {
+	steps, err := fold.Steps(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Report: r, Listeners: map[string]Found{}}
+	for _, s := range steps {
+		p.Steps = append(p.Steps, indented(s.Depth, s.Text))
+	}
+	return p, nil
+}
+
+// AddJob adds what the listeners of a job have found so far. text says it.
+func (p *Plan) AddJob(v inspect.Job, text func(l inspect.Listener) string) {
+	for _, l := range v.Listeners {
+		p.Listeners[l.Name] = Found{l.Rows, text(l)}
+	}
+}
+
+// AddManifest adds what a file was made from.
+func (p *Plan) AddManifest(m sink.Manifest) {
+	if hash := p.Report.Hash(); m.Definition != hash {
+		p.Other = m.Definition
+	}
+	for _, l := range m.Listeners {
+		p.Listeners[l.Name] = Found{l.Rows, foundText(l)}
+	}
+	p.File = &Found{m.Rows, words.Rows(m.Rows) + ", " + words.FileSize(m.Bytes)}
+	if m.Fold == nil {
+		return // an earlier release wrote it
+	}
+	p.Steps = nil
+	for _, s := range m.Fold {
+		p.Steps = append(p.Steps, indented(s.Depth, s.Step+" → "+gaveText(s)))
+	}
+}
+
+func indented(depth int, text string) string { return strings.Repeat("  ", depth) + text }
+
+// foundText says what a listener gave to a file.
+func foundText(l sink.ManifestListener) string {
+	if l.Omitted != "" {
+		return "left out: " + l.Error
+	}
+	text := words.Rows(l.Rows) + " in " + (time.Duration(l.DurationMS) * time.Millisecond).String()
+	if l.Tries > 1 {
+		text += fmt.Sprintf(", try %d", l.Tries)
+	}
+	if l.Unmatched != nil && l.FirstUnmatched != nil {
+		text += fmt.Sprintf("; %s match none of the first listener, and %s of that match none of these",
+			words.Rows(*l.Unmatched), words.Rows(*l.FirstUnmatched))
+	}
+	return text
+}
+
+// gaveText says what a step of the fold gave to the next one.
+func gaveText(s sink.ManifestStep) string {
+	text := "as many rows as the limit needs"
+	if s.Rows != nil {
+		text = words.Rows(*s.Rows)
+	}
+	switch op.How(s.How) {
+	case "":
+		return text
+	case op.InMemory:
+		return text + ", in memory"
+	case op.Parallel:
+		return text + ", in parallel"
+	case op.Merged:
+		return text + ", merged by their order"
+	case op.Spilled:
+		return text + ", spilled to the scratch file"
+	}
+	return text + ", " + s.How // a later release wrote it
+}
+
+// Lines returns the stages and the steps of the fold, one a line, with what the job found.
+func (p *Plan) Lines() (lines []string) {
+	for i, s := range p.Report.Stages {
+		lines = append(lines, fmt.Sprintf("stage %d: %s", i+1, strings.Join(s.Names(), ", ")))
+		for _, name := range s.Names() {
+			if found, ok := p.Listeners[name]; ok {
+				lines = append(lines, fmt.Sprintf("  %s: %s", name, found.Text))
+			} else if len(p.Listeners) > 0 {
+				lines = append(lines, fmt.Sprintf("  %s: not known", name))
+			}
+		}
+	}
+	if p.Report.Fold == "" && len(p.Report.Join.Listeners) > 0 {
+		lines = append(lines, "join: short for")
+		for line := range strings.SplitSeq(fold.Select(p.Report), "\n") {
+			lines = append(lines, "  "+line)
+		}
+	}
+	for _, step := range p.Steps {
+		lines = append(lines, "fold: "+step)
+	}
+	if p.File != nil {
+		lines = append(lines, "file: "+p.File.Text)
+	}
+	return lines
+}
