@@ -43,10 +43,10 @@ func IsAggregate(c *parse.Call) bool { return slices.Contains(aggregateNames(), 
 
 // CompileAggregate prepares an aggregate. The error is parse.Errors.
 func CompileAggregate(c *parse.Call, s *Scope) (a *Aggregate, err error) {
-	return wholly(s, func(s *Scope) *Aggregate { return s.aggregate(c) })
+	return wholly(s, func(s *Scope) *Aggregate { return aggregate(s, c) })
 }
 
-func (s *Scope) aggregate(c *parse.Call) *Aggregate {
+func aggregate(s *Scope, c *parse.Call) *Aggregate {
 	args := s.compileAll(c.Args)
 	switch {
 	case c.Star && c.Name != "COUNT":

@@ -9,7 +9,8 @@ import (
 
 // choose returns an expression whose value is that of one of several: pick returns its number and value; -1 is NULL.
 func choose(
-	at parse.Position, name string, branches []*Expr, pick func(row [][]byte, branches []*Expr) (i int, v value.Value, err error),
+	at parse.Position, name string, branches []*Expr,
+	pick func(row [][]byte, branches []*Expr) (i int, v value.Value, err error),
 ) *Expr {
 	branches = zoned(branches...)
 	refuseClash(at, name, branches)
@@ -47,7 +48,7 @@ func refuseClash(at parse.Position, name string, all []*Expr) {
 }
 
 func ifThen(c *call) *Expr {
-	return choose(c.Position, c.Name, c.args[1:], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
+	pick := func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
 		if v, err = c.args[0].eval(row); err != nil {
 			return -1, v, err
 		}
@@ -56,7 +57,8 @@ func ifThen(c *call) *Expr {
 		}
 		v, err = branches[i].eval(row)
 		return i, v, err
-	})
+	}
+	return choose(c.Position, c.Name, c.args[1:], pick)
 }
 
 // ifNotNull is NVL2: its second value if the first one is not NULL, and else the third.
@@ -94,7 +96,7 @@ func sameCells(a, b value.Type) bool {
 
 func nullIf(c *call) *Expr {
 	by := newComparer(c.args[0], c.args[1]).exact()
-	return choose(c.Position, c.Name, c.args[:1], func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
+	pick := func(row [][]byte, branches []*Expr) (i int, v value.Value, err error) {
 		l, err := by.l.eval(row)
 		if err != nil {
 			return -1, l, err
@@ -111,7 +113,8 @@ func nullIf(c *call) *Expr {
 		}
 		v, err = branches[0].eval(row)
 		return 0, v, err
-	})
+	}
+	return choose(c.Position, c.Name, c.args[:1], pick)
 }
 
 // compileCase compiles a CASE.

@@ -99,7 +99,7 @@ func wholly[T any](s *Scope, compile func(s *Scope) T) (compiled T, err error) {
 	every := *s
 	every.mistakes = &parse.Errors{}
 	_, err = caught(&every, compile)
-	every.keep(err)
+	keep(&every, err)
 	return compiled, *every.mistakes
 }
 
@@ -109,7 +109,7 @@ func caught[T any](s *Scope, compile func(s *Scope) T) (compiled T, err error) {
 }
 
 // keep keeps mistakes.
-func (s *Scope) keep(err error) {
+func keep(s *Scope, err error) {
 	if wrong, ok := err.(parse.Errors); ok {
 		*s.mistakes = append(*s.mistakes, wrong...)
 	}
@@ -147,7 +147,7 @@ func (s *Scope) compile(e parse.Expr) *Expr {
 	} else if part, err := caught(s, func(s *Scope) *Expr { return s.compileAny(e) }); err == nil {
 		compiled = part
 	} else {
-		s.keep(err)
+		keep(s, err)
 		compiled = constant(value.Value{}, value.Type{Kind: value.Null})
 	}
 	compiled.at = e.Pos()

@@ -13,11 +13,12 @@ func Extracted(v Value, day bool) (c Clock, ok bool) {
 	case v.Kind == Time:
 		c = v.Clock()
 	case v.Kind.IsText() && !v.Unsigned:
-		r := clockReader{text: v.Bytes}
-		if r.isDate(day) {
-			date, how := readTemporal(v.Bytes, Datetime)
-			return date.Clock(), how >= readPart
+		if isDate, compact := beginsAsDate(v.Bytes); isDate || compact && day {
+			if date, how := readTemporal(v.Bytes, Datetime); how != noTemporal || compact {
+				return date.Clock(), how >= readPart
+			}
 		}
+		r := clockReader{text: v.Bytes}
 		c, how = r.time()
 	default:
 		if c, how = clockOfNumber(v.ToDec()); how == readWhole && c.Day > 0 {
@@ -30,15 +31,16 @@ func Extracted(v Value, day bool) (c Clock, ok bool) {
 	return c, how >= readPart
 }
 
-// isDate tells whether a text begins as a date, not as a time. A text of digits is one if only a day is needed.
-func (r clockReader) isDate(day bool) bool {
+// beginsAsDate tells whether a text begins as a date with signs between its parts, or is digits alone.
+func beginsAsDate(text []byte) (is, compact bool) {
+	r := clockReader{text: text}
 	r.spaces()
 	n := r.digits()
 	if r.at += n; r.done() {
-		return day
+		return false, true
 	}
 	c := r.text[r.at]
-	return n > 0 && isPunctuation(c) && c != ':' && c != '.'
+	return n > 0 && isPunctuation(c) && c != ':' && c != '.', false
 }
 
 // clockOfNumber reads a number as hours, minutes and seconds, or a large one as a datetime.

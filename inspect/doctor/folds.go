@@ -21,9 +21,9 @@ func (d *doctor) checkColumns(ctx context.Context, db Database, r *report.Report
 	columns, err := db.Columns(ctx, r, l)
 	if errors.Is(err, fault.Underivable) {
 		return append(Findings{newFinding("collations "+r.Name+" / "+l.Name, Warn, "",
-			fmt.Errorf("%w; they compare by their bytes", err), fmt.Sprintf("change the query of %s:%d so that the server "+
-				"takes it in FROM (…) with 0 for its parameters, or write COLLATE after these texts in the fold",
-				l.File, l.Line))}, d.compareColumns(r, l, columns)...)
+			fmt.Errorf("%w; they compare by their bytes", err),
+			fmt.Sprintf("change the query of %s:%d so that the server takes it in FROM (…) with 0 for its parameters, "+
+				"or write COLLATE after these texts in the fold", l.File, l.Line))}, d.compareColumns(r, l, columns)...)
 	}
 	if err != nil {
 		return Findings{newFinding(check, Fail, "", err, fmt.Sprintf("correct the query of %s:%d", l.File, l.Line))}

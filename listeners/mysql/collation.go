@@ -76,7 +76,8 @@ func (s *Source) askCollations(ctx context.Context, query string) ([]string, err
 // refusing are errors without a class of their own by which a server refuses a query as a derived table, or 0 for a
 // parameter: wrong arguments, a wrong use of a word, and texts, types and regular expressions that do not fit.
 var refusing = []uint16{
-	1210, 1221, 1267, 1270, 1271, 1411, 3685, 3686, 3688, 3689, 3690, 3691, 3692, 3693, 3694, 3695, 3696, 3697, 4078, 4079,
+	1210, 1221, 1267, 1270, 1271, 1411, 4078, 4079,
+	3685, 3686, 3688, 3689, 3690, 3691, 3692, 3693, 3694, 3695, 3696, 3697,
 }
 
 // limiting are errors of the class of syntax errors that the next try may not have: of limits and grants.
