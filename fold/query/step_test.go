@@ -13,13 +13,13 @@ import (
 )
 
 // stepsOf returns the steps that a query over two tables of 50,000 rows in several chunks has taken.
-func stepsOf(t *testing.T, sets map[string]queries.Dataset, query string, budget int64, runs int) string {
+func stepsOf(t *testing.T, sets map[string]queries.Dataset, query string, budget int64, to op.Output, runs int) string {
 	t.Helper()
 	m := op.NewMemory(t.Context(), budget, func() (op.Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
 	defer m.Close()
 	plan := planOf(t, query, sets)
 	for range runs {
-		if _, err := plan.Run(m, &counting{}); err != nil {
+		if _, err := plan.Run(m, to); err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
 	}
@@ -87,10 +87,38 @@ union of all rows: -1
 limit 5, offset 0: 5`},
 	} {
 		for range 2 {
-			got := stepsOf(t, sets, test.query, 0, 2) // a plan that runs again counts anew
+			got := stepsOf(t, sets, test.query, 0, &counting{}, 2) // a plan that runs again counts anew
 			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), got); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", test.query, diff)
 			}
+		}
+	}
+}
+
+// lanes is an output that goroutines share.
+type lanes struct{ counting }
+
+func (l *lanes) Fork() op.Lane         { return &lanes{} }
+func (l *lanes) Begin(func() error)    {}
+func (l *lanes) Flush(err error) error { return err }
+
+// TestStepsOfLanes: filters that goroutines share count the rows of all.
+func TestStepsOfLanes(t *testing.T) {
+	t.Parallel()
+	sets := map[string]queries.Dataset{"a": numbers(50_000), "s": numbers(1000)}
+	for query, want := range map[string]string{
+		"SELECT id FROM a HAVING id > 300": `
+read a: 50000 parallel
+filter groups by a.id > 300: 49699`,
+		"SELECT id FROM (SELECT id, g FROM a UNION ALL SELECT id, g FROM s) x WHERE id < 40000 HAVING id >= 100": `
+  read a: 50000 parallel
+  read s: 1000
+  union of all rows: 51000
+read x, filtered by x.id < 40000: 41000
+filter groups by x.id >= 100: 40800`,
+	} {
+		if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), stepsOf(t, sets, query, 0, &lanes{}, 2)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", query, diff)
 		}
 	}
 }
@@ -118,13 +146,13 @@ distinct: 50000 spilled
 sort by x.v: 50000 spilled`,
 	} {
 		want = strings.TrimPrefix(want, "\n")
-		if diff := cmp.Diff(want, stepsOf(t, sets, query, 300<<10, 1)); diff != "" {
+		if diff := cmp.Diff(want, stepsOf(t, sets, query, 300<<10, &counting{}, 1)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", query, diff)
 		}
 		rows := func(steps string) string {
 			return strings.NewReplacer(" spilled", "", " sorted", "", " memory", "", " parallel", "").Replace(steps)
 		}
-		if diff := cmp.Diff(rows(want), rows(stepsOf(t, sets, query, 0, 1))); diff != "" {
+		if diff := cmp.Diff(rows(want), rows(stepsOf(t, sets, query, 0, &counting{}, 1))); diff != "" {
 			t.Errorf("%s with memory (-want +got)\n%s", query, diff)
 		}
 	}

@@ -21,6 +21,8 @@ type Plan struct {
 	File      *Found           // nil: there is none
 	// Other is the definition of the job, if it is not that of the report. Its steps are those of the job.
 	Other string
+
+	gave []string // by step: its rows; nil: not known
 }
 
 // Found is what a listener or a fold has given to a job.
@@ -61,9 +63,34 @@ func (p *Plan) AddManifest(m sink.Manifest) {
 	if m.Fold == nil {
 		return // an earlier release wrote it
 	}
-	p.Steps = nil
+	p.Steps, p.gave = nil, nil
 	for _, s := range m.Fold {
 		p.Steps = append(p.Steps, indented(s.Depth, s.Step+" → "+gaveText(s)))
+		p.gave = append(p.gave, rowsText(s))
+	}
+}
+
+// Expect adds the rows that another job of the report found, as what was to be expected of this one.
+func (p *Plan) Expect(other *Plan) {
+	expected := func(text, rows string) string { return text + "; expected " + rows }
+	for name, found := range p.Listeners {
+		if of, ok := other.Listeners[name]; ok {
+			found.Text = expected(found.Text, words.Rows(of.Rows))
+			p.Listeners[name] = found
+		}
+	}
+	if p.File != nil && other.File != nil {
+		p.File.Text = expected(p.File.Text, words.Rows(other.File.Rows))
+	}
+	if p.Other != other.Other || len(p.Steps) != len(other.gave) {
+		return // they have other steps
+	}
+	for i, rows := range other.gave {
+		if p.gave == nil {
+			p.Steps[i] += " → expected " + rows // the job has not run them
+		} else {
+			p.Steps[i] = expected(p.Steps[i], rows)
+		}
 	}
 }
 
@@ -85,12 +112,17 @@ func foundText(l sink.ManifestListener) string {
 	return text
 }
 
-// gaveText says what a step of the fold gave to the next one.
-func gaveText(s sink.ManifestStep) string {
-	text := "as many rows as the limit needs"
-	if s.Rows != nil {
-		text = words.Rows(*s.Rows)
+// rowsText says how many rows a step of the fold gave to the next one.
+func rowsText(s sink.ManifestStep) string {
+	if s.Rows == nil {
+		return "as many rows as the limit needs"
 	}
+	return words.Rows(*s.Rows)
+}
+
+// gaveText also says how it ran.
+func gaveText(s sink.ManifestStep) string {
+	text := rowsText(s)
 	switch op.How(s.How) {
 	case "":
 		return text

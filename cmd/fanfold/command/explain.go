@@ -35,7 +35,8 @@ running job from Redis. The steps also say how they ran: in memory, merged by th
 rows, spilled to the scratch file, or in parallel.
 
 The rows of the last job are the best estimate for the next one: they know how many rows the
-queries find and match, those of APIs and of later stages, too.`,
+queries find and match, those of APIs and of later stages, too. --job and --last together print
+them beside those of a job, as expected ones.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*config.Config).ReportNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			loaded, err := process.LoadConfig(f.config, f.kinds)
@@ -53,7 +54,10 @@ queries find and match, those of APIs and of later stages, too.`,
 			lines := of.Lines()
 			if id != "" || last {
 				err = f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-					job, err := b.found(c, of, id)
+					job, err := b.found(c, of, id, "")
+					if err == nil && id != "" && last {
+						err = b.expect(c, of, id)
+					}
 					lines = append([]string{job}, of.Lines()...)
 					return err
 				})(c, args)
@@ -66,17 +70,28 @@ queries find and match, those of APIs and of later stages, too.`,
 		},
 	}
 	c.Flags().StringVar(&id, "job", "", "also show what the job of this record found")
-	c.Flags().BoolVar(&last, "last", false, "also show what the last job with a file found")
-	c.MarkFlagsMutuallyExclusive("job", "last")
+	c.Flags().BoolVar(&last, "last", false, "also show what the last job with a file found; with --job, beside it")
 	return c
 }
 
-// found adds to a plan what the job of a record found; without an id, the last job of the report with a file. It
-// returns a line about the job.
-func (b *backend) found(c *cobra.Command, of *plan.Plan, id string) (string, error) {
+// expect adds to the plan of a job what the last other job of the report with a file found.
+func (b *backend) expect(c *cobra.Command, of *plan.Plan, id string) error {
+	other, err := plan.Of(of.Report)
+	if err == nil {
+		_, err = b.found(c, other, "", id)
+	}
+	if err == nil {
+		of.Expect(other)
+	}
+	return err
+}
+
+// found adds to a plan what the job of a record found; without an id, the last job of the report with a file, except
+// one. It returns a line about the job.
+func (b *backend) found(c *cobra.Command, of *plan.Plan, id, except string) (string, error) {
 	r := of.Report
 	if id == "" {
-		newest, err := b.newestFile(c, r.Name)
+		newest, err := b.newestFile(c, r.Name, except)
 		if err != nil {
 			return "", err
 		}
@@ -113,12 +128,12 @@ func (b *backend) found(c *cobra.Command, of *plan.Plan, id string) (string, err
 	return job, nil
 }
 
-// newestFile returns the record of a report that got its file last.
-func (b *backend) newestFile(c *cobra.Command, name string) (engine.Record, error) {
+// newestFile returns the record of a report that got its file last, except one.
+func (b *backend) newestFile(c *cobra.Command, name, except string) (engine.Record, error) {
 	var all []engine.Record
 	var failed error
 	for _, status := range []report.Status{report.Success, report.Partial} {
-		some, err := b.Inspect.Jobs.Search(c.Context(), record.Filter{Report: name, Status: status}, 1)
+		some, err := b.Inspect.Jobs.Search(c.Context(), record.Filter{Report: name, Status: status}, 2)
 		all = append(all, some...)
 		if status == report.Success { // a table may have no PARTIAL
 			failed = err
@@ -127,6 +142,7 @@ func (b *backend) newestFile(c *cobra.Command, name string) (engine.Record, erro
 	if failed != nil {
 		return engine.Record{}, failed
 	}
+	all = slices.DeleteFunc(all, func(r engine.Record) bool { return r.ID == except })
 	if len(all) == 0 {
 		return engine.Record{}, fault.NotFound.New("no job of report %s has made a file: fanfold run %[1]s runs one", name)
 	}

@@ -136,6 +136,16 @@ file: 3 rows, 22 bytes
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	if out, code := s.fanfold("explain", "joined", "--job", joined, "--last"); code != exitNotFound {
+		t.Errorf("no other job, but %d %s", code, out)
+	}
+	s.Jobs.Run("joined", "{}")
+	for _, want := range []string{"  a: 10 rows in T; expected 10 rows\n", "fold: read a → 10 rows; expected 10 rows\n",
+		"fold: inner join b on b.id = a.id → 3 rows, in memory; expected 3 rows\n", "file: 3 rows, 22 bytes; expected 3 rows\n"} {
+		if out := clean("joined", "--job", joined, "--last"); !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
 	if out, code := s.fanfold("explain", "joined", "--job", id); code != exitUsage || !strings.Contains(out, "record "+id+" is of report folded: fanfold explain folded --job "+id) {
 		t.Errorf("%d %s", code, out)
 	}
