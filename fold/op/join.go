@@ -80,6 +80,7 @@ func (j *Join) Run(m *Memory) ([]Match, error) {
 	}
 	defer f.close()
 	w := f.newWorker(j.Terms())
+	defer func() { batches.Put(w.batch) }()
 	if err := f.readSides(w.terms); err != nil {
 		return nil, err
 	}
