@@ -75,11 +75,6 @@ func (m *memory) Start(_ context.Context, runs []engine.Run) ([]bool, error) {
 	return started, nil
 }
 
-// StartAs is not used: no id is used twice here.
-func (m *memory) StartAs(context.Context, engine.Run, int64) (bool, error) {
-	return false, engine.ErrRefused
-}
-
 // SucceedPartly is not used: no report here goes on without a listener.
 func (m *memory) SucceedPartly(context.Context, engine.Run, string, int64, string) (bool, error) {
 	return false, engine.ErrRefused

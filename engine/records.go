@@ -39,6 +39,9 @@ type Run struct {
 	// Pending lets Fail and Cancel also end a PENDING record, for which no job with this attempt
 	// runs. After a user's retry the record is PENDING with the attempt before.
 	Pending bool
+	// Next is the attempt that Start gives the record, because Redis knows a later one of this id
+	// than the row; 0: Attempt+1.
+	Next int64
 }
 
 // Records is the store of records. Every change has a condition: the row must still be in the state
@@ -50,11 +53,9 @@ type Records interface {
 	// entry's ID is the row's.
 	Read(ctx context.Context, ids []string) (map[string]Record, error)
 	// Start makes every record PROCESSING with the next attempt, if it is PENDING or PROCESSING and
-	// still has the given attempt. It returns one result per run.
+	// still has the given attempt. It returns one result per run: false also if another session has
+	// locked the row.
 	Start(ctx context.Context, runs []Run) ([]bool, error)
-	// StartAs is Start for one record with a given attempt, because Redis knows a later attempt of
-	// this id than the row. It also returns false if another session has locked the row.
-	StartAs(ctx context.Context, run Run, attempt int64) (bool, error)
 	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file. It may return
 	// ErrRefused.
 	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)

@@ -244,11 +244,8 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 	}
 	r.metrics.tasks.WithLabelValues(t.Listener.Name, outcome).Inc()
 	ended, err := step.Insist(ctx, r.log, what, script, step.UnlessFull)
-	switch {
-	case err != nil || ended == scripts.Busy:
+	if err != nil || ended == scripts.Busy {
 		return step.Result{Kind: step.Elsewhere, Err: err}
-	case ended == scripts.Gone:
-		return step.Result{Kind: step.Void}
 	}
-	return step.Result{}
+	return step.Result{} // acknowledged by the script, also if the job is gone
 }

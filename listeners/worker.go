@@ -252,14 +252,14 @@ func (w *worker) fullFor(ctx context.Context) time.Duration {
 	return roomBelief
 }
 
-// fail ends the worker's try with an error, and acknowledges its entry.
+// fail ends the worker's try with an error. The script of End acknowledges its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
 	w.ended = true
 	result := w.End(ctx, w.task, step.Decide(resultOf(why), w.state.Tries, w.task.Listener.Retry))
 	if result.Kind == step.Elsewhere {
 		return away(result.Err)
 	}
-	return w.acknowledge(ctx)
+	return nil
 }
 
 // acknowledge acknowledges the task's entry, which external services never do.

@@ -96,23 +96,31 @@ type named struct {
 	index int
 }
 
-// batches yields the runs that can have a record, every run once, by attempt and in the same order
-// for all writers, so that they queue up instead of deadlocking.
-func (l *layout) batches(runs []engine.Run) iter.Seq2[int64, []named] {
-	groups := map[int64][]named{}
+// attempts are that of a run, and that of the job that Start starts.
+type attempts struct{ now, next int64 }
+
+func (a attempts) compare(b attempts) int {
+	return cmp.Or(cmp.Compare(a.now, b.now), cmp.Compare(a.next, b.next))
+}
+
+// batches yields the runs that can have a record, every run once, by their attempts and in the same
+// order for all writers, so that they queue up instead of deadlocking.
+func (l *layout) batches(runs []engine.Run) iter.Seq2[attempts, []named] {
+	groups := map[attempts][]named{}
 	seen := map[engine.Run]bool{}
 	for i, run := range runs {
 		if arg, ok := l.exact(run.ID); ok && !seen[run] {
 			seen[run] = true
-			groups[run.Attempt] = append(groups[run.Attempt], named{run.ID, arg, i})
+			of := attempts{run.Attempt, cmp.Or(run.Next, run.Attempt+1)}
+			groups[of] = append(groups[of], named{run.ID, arg, i})
 		}
 	}
-	return func(yield func(int64, []named) bool) {
-		for _, attempt := range slices.Sorted(maps.Keys(groups)) {
-			group := groups[attempt]
+	return func(yield func(attempts, []named) bool) {
+		for _, of := range slices.SortedFunc(maps.Keys(groups), attempts.compare) {
+			group := groups[of]
 			slices.SortFunc(group, func(a, b named) int { return compareIDs(a.arg, b.arg) })
 			for batch := range slices.Chunk(group, maxIDs) {
-				if !yield(attempt, batch) {
+				if !yield(of, batch) {
 					return
 				}
 			}

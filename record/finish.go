@@ -161,12 +161,12 @@ func (s finisher) succeedTogether(batches iter.Seq[[]*success]) {
 				ones, runs = append(ones, one), append(runs, one.run)
 			}
 		}
-		for attempt, same := range batch[0].layout.batches(runs) {
+		for of, same := range batch[0].layout.batches(runs) {
 			var files, rows each
 			for _, n := range same {
 				files, rows = append(files, ones[n.index].file), append(rows, ones[n.index].rows)
 			}
-			n, err := s.update(ctx, batch[0].layout, change{of: same, attempt: attempt, from: running[1:],
+			n, err := s.update(ctx, batch[0].layout, change{of: same, attempt: of.now, from: running[1:],
 				to: report.Success, set: map[string]any{"file": files, "rows": rows, "error": nil}})
 			if err != nil {
 				break

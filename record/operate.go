@@ -60,8 +60,8 @@ func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.St
 		return nil, err
 	}
 	results := make([]bool, len(runs))
-	for attempt, batch := range l.batches(runs) {
-		n, err := s.update(ctx, l, change{of: batch, attempt: attempt, from: from, to: report.Pending,
+	for of, batch := range l.batches(runs) {
+		n, err := s.update(ctx, l, change{of: batch, attempt: of.now, from: from, to: report.Pending,
 			set: map[string]any{"error": nil}, retried: contended})
 		if err != nil {
 			return nil, fmt.Errorf("retry of %d records: %w", len(batch), err)
@@ -79,7 +79,7 @@ func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.St
 		}
 		for _, one := range batch {
 			r := now[one.id]
-			results[one.index] = all || r.ID == one.id && r.Status == report.Pending && r.Attempt == attempt
+			results[one.index] = all || r.ID == one.id && r.Status == report.Pending && r.Attempt == of.now
 		}
 	}
 	return results, nil

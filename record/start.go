@@ -18,13 +18,13 @@ func (s starter) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 		return nil, err
 	}
 	results := make([]bool, len(runs))
-	for attempt, batch := range l.batches(runs) {
-		all, _, err := s.start(ctx, l, batch, attempt, attempt+1)
+	for of, batch := range l.batches(runs) {
+		all, _, err := s.start(ctx, l, batch, of)
 		locks := 0
 		for i, one := range batch {
 			done, locked := all, false
 			if !all && len(batch) > 1 && locks < maxLocked && err == nil {
-				done, locked, err = s.start(ctx, l, batch[i:i+1], attempt, attempt+1)
+				done, locked, err = s.start(ctx, l, batch[i:i+1], of)
 			}
 			if locked {
 				locks++
@@ -42,28 +42,10 @@ func (s starter) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 // skipped.
 const maxLocked = 3
 
-// StartAs implements engine.Records. It waits for a lock as briefly as Start.
-func (s starter) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
-	l, err := s.known(ctx)
-	if err != nil {
-		return false, err
-	}
-	arg, ok := l.exact(run.ID)
-	if !ok {
-		return false, nil
-	}
-	done, _, err := s.start(ctx, l, []named{{arg: arg}}, run.Attempt, attempt)
-	if err != nil {
-		return false, fmt.Errorf("record %s: start: %w", run.ID, err)
-	}
-	return done, nil
-}
-
 // start starts all records of a batch, or none, such as when one of the rows is locked.
-func (s starter) start(ctx context.Context, l *layout, batch []named,
-	attempt, next int64) (all, locked bool, err error) {
-	n, err := s.update(ctx, l, change{of: batch, attempt: attempt, from: running, to: report.Processing,
-		set: map[string]any{"attempt": next, "error": nil}, whole: true, retried: []uint16{errChanged, errDeadlock}})
+func (s starter) start(ctx context.Context, l *layout, batch []named, of attempts) (all, locked bool, err error) {
+	n, err := s.update(ctx, l, change{of: batch, attempt: of.now, from: running, to: report.Processing,
+		set: map[string]any{"attempt": of.next, "error": nil}, whole: true, retried: []uint16{errChanged, errDeadlock}})
 	if mysqldb.Answered(err, errLockTimeout) {
 		return false, true, nil
 	}

@@ -327,9 +327,9 @@ func waitFor(t *testing.T, db *sql.DB, query string) {
 	}
 }
 
-// TestStartAs gives a record an attempt of the caller's choice, if it may be started, and
+// TestStartWithNext gives a record an attempt of the caller's choice, if it may be started, and
 // waits for no lock.
-func TestStartAs(t *testing.T) {
+func TestStartWithNext(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, error) VALUES (1, 'r', 'PENDING', 0, 'x'), (2, 'r', 'PROCESSING', 3, NULL), (3, 'r', 'SUCCESS', 0, NULL)")
@@ -342,8 +342,9 @@ func TestStartAs(t *testing.T) {
 		{engine.Run{ID: "2", Attempt: 2}, 9, false}, {engine.Run{ID: "2", Attempt: 3}, 4, true},
 		{engine.Run{ID: "3"}, 1, false}, {engine.Run{ID: "x"}, 1, false}, {engine.Run{ID: "77"}, 1, false},
 	} {
-		if done := ok(t)(s.StartAs(t.Context(), c.run, c.as)); done != c.want {
-			t.Errorf("%+v as %d: %v", c.run, c.as, done)
+		c.run.Next = c.as
+		if done, err := s.Start(t.Context(), []engine.Run{c.run}); err != nil || done[0] != c.want {
+			t.Errorf("%+v: %v %v", c.run, done, err)
 		}
 	}
 	if r := read(t, s, "1"); r.Status != report.Processing || r.Attempt != 7 || r.Error != "" {
@@ -357,7 +358,7 @@ func TestStartAs(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "SELECT id FROM file_download_record WHERE id = 1 FOR UPDATE"); err != nil {
 		t.Fatal(err)
 	}
-	if ok(t)(s.StartAs(t.Context(), engine.Run{ID: "1", Attempt: 7}, 8)) {
-		t.Error("a locked record is started")
+	if done, err := s.Start(t.Context(), []engine.Run{{ID: "1", Attempt: 7, Next: 9}}); err != nil || done[0] {
+		t.Error("a locked record is started", err)
 	}
 }

@@ -171,7 +171,7 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	// missing.
 	var again []redis.Cmder
 	for _, cmd := range cmds {
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		if err := cmd.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 			args := cmd.Args()
 			script := hashed[args[1].(string)]
 			if node, err := s.Node(limited); err == nil && len(again) == 0 {

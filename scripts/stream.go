@@ -56,9 +56,6 @@ func EntryTime(id string) time.Time {
 // Ack acknowledges and removes entries of a stream, atomically. It is the last act for a message: its effect must
 // exist in Redis or MySQL before.
 func (s Streams) Ack(ctx context.Context, stream string, entries ...string) error {
-	if len(entries) == 0 {
-		return nil
-	}
 	_, err := s.outcome(ctx, call(ctx, "ack", []string{stream}, append([]any{Group}, asArgs(entries)...)...))
 	return err
 }

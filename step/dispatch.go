@@ -64,9 +64,6 @@ func (r *Reader) finish(entries []Entry) {
 // together with their effect.
 func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Result) {
 	var done []string
-	// Even in a process that is stopping: finished entries need not be delivered again.
-	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
 	for i, e := range entries {
 		switch err := results[i].Err; results[i].Kind {
 		case Void:
@@ -86,6 +83,12 @@ func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Res
 			}
 		}
 	}
+	if len(done) == 0 {
+		return
+	}
+	// Even in a process that is stopping: finished entries need not be delivered again.
+	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
 	if err := r.o.Scripts.Streams.Ack(quick, r.o.Stream, done...); err != nil {
 		r.o.Log.Warn("could not acknowledge entries; they are delivered again without effect", "stream",
 			r.o.Stream, "err", err)

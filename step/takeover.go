@@ -92,7 +92,7 @@ type handled struct {
 func (h *handled) add(messages []redis.XMessage) []Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var entries []Entry
+	entries := make([]Entry, 0, len(messages))
 	for _, m := range scripts.EntriesOf(h.stream, h.consumer, messages) {
 		if h.ids[m.ID] {
 			continue

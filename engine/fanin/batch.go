@@ -3,6 +3,7 @@ package fanin
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
@@ -79,11 +80,21 @@ func (f *FanIn) putBack(ctx context.Context, entry step.Entry) step.Result {
 }
 
 // each calls do for all jobs concurrently: some wait for the sink, and updates of records share
-// statements.
+// statements. A goroutine whose job did not wait does the next one, because its stack has already
+// grown. Otherwise its successor does, which begins as soon as this one waits.
 func each(jobs []*work, do func(i int, w *work)) {
 	var all sync.WaitGroup
-	for i, w := range jobs {
-		all.Go(func() { do(i, w) })
+	var begun atomic.Int64
+	var some func()
+	some = func() {
+		i := int(begun.Add(1)) - 1
+		if i+1 < len(jobs) {
+			all.Go(some)
+		}
+		for ; i < len(jobs); i = int(begun.Add(1)) - 1 {
+			do(i, jobs[i])
+		}
 	}
+	some()
 	all.Wait()
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
 )
 
@@ -21,7 +20,8 @@ type listenerData struct {
 	fold     *scripts.Fold
 	listener string
 	columns  []dataset.Column
-	task     job.TaskState
+	rows     int64
+	chunks   int64
 }
 
 var _ fold.Dataset = (*listenerData)(nil)
@@ -39,7 +39,7 @@ func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Datas
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, fold: w.Fold, listener: listener, task: task}
+		d := &listenerData{ctx: ctx, fold: w.Fold, listener: listener, rows: task.Rows, chunks: task.Chunks}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -84,10 +84,10 @@ func (c *columns) parse(text []byte) ([]dataset.Column, error) {
 func (d *listenerData) Columns() []dataset.Column { return d.columns }
 
 // Rows returns how many rows the listener found.
-func (d *listenerData) Rows() int64 { return d.task.Rows }
+func (d *listenerData) Rows() int64 { return d.rows }
 
 // Chunks returns the number of chunks.
-func (d *listenerData) Chunks() int64 { return d.task.Chunks }
+func (d *listenerData) Chunks() int64 { return d.chunks }
 
 // Chunk reads some columns of a chunk.
 func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {

@@ -158,12 +158,6 @@ func (r *meddlingRecords) Start(ctx context.Context, runs []engine.Run) ([]bool,
 	return r.Store.Start(ctx, runs)
 }
 
-func (r *meddlingRecords) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
-	r.before()
-	defer r.after()
-	return r.Store.StartAs(ctx, run, attempt)
-}
-
 func (r *meddlingRecords) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
 	defer r.ended()
 	return r.Store.Succeed(ctx, run, file, rows)

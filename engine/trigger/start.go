@@ -54,32 +54,12 @@ func (t *Trigger) start(ctx context.Context, pushes []*push, epoch string) (n in
 
 // startRecords makes the records PROCESSING, and tells which ones changed.
 func (t *Trigger) startRecords(ctx context.Context, pushes []*push) ([]bool, error) {
-	started := make([]bool, len(pushes))
-	var runs []engine.Run
-	var usual []int
+	runs := make([]engine.Run, len(pushes))
 	for i, p := range pushes {
-		run := engine.Run{ID: p.id, Attempt: p.record.Attempt}
-		if p.next() == run.Attempt+1 {
-			runs, usual = append(runs, run), append(usual, i)
-			continue
-		}
-		changed, err := step.Insist(ctx, t.Log, "start record", func() (bool, error) {
-			return t.Records.StartAs(ctx, run, p.next())
-		})
-		if err != nil {
-			return nil, err
-		}
-		started[i] = changed
+		runs[i] = engine.Run{ID: p.id, Attempt: p.record.Attempt, Next: p.next()}
 	}
-	if len(runs) == 0 {
-		return started, nil
-	}
-	changed, err := step.Insist(ctx, t.Log, "start records",
+	return step.Insist(ctx, t.Log, "start records",
 		func() ([]bool, error) { return t.Records.Start(ctx, runs) })
-	for j := range changed {
-		started[usual[j]] = changed[j]
-	}
-	return started, err
 }
 
 // pollTwice decides about records whose next attempt did not start. If another process started it,
@@ -201,8 +181,9 @@ func (t *Trigger) supersede(ctx context.Context, run engine.Run) (next int64, er
 			return false, err
 		}
 		next = max(run.Attempt, attempts[0]) + 1
-		if ok, err := t.Records.StartAs(ctx, run, next); err != nil || ok {
-			return ok, err
+		started, err := t.Records.Start(ctx, []engine.Run{{ID: run.ID, Attempt: run.Attempt, Next: next}})
+		if err != nil || started[0] {
+			return err == nil, err
 		}
 		records, err := t.Records.Read(ctx, []string{run.ID})
 		if r := records[run.ID]; err == nil && r.Status == report.Processing && r.Attempt == run.Attempt {

@@ -1,5 +1,7 @@
 package op
 
+import "sync"
+
 // batchRows is the number of rows that are looked up together: a large table is not in the CPU
 // cache, and several lookups can wait for memory at the same time.
 const batchRows = 64
@@ -41,12 +43,16 @@ const (
 	failedKey              // its key is an error, if it is needed
 )
 
+// batches are reused: a batch is as large as all rows of many jobs.
+var batches = sync.Pool{New: func() any { return &batch{skipped: make([]bool, 0, batchRows)} }}
+
 // newBatch returns a batch of rows with so many keys.
 func newBatch(numbers int) *batch {
-	b := &batch{skipped: make([]bool, 0, batchRows)}
-	for range numbers {
+	b := batches.Get().(*batch)
+	for len(b.keys) < numbers {
 		b.keys = append(b.keys, keys{make([]Key, 0, batchRows), make([]keyIs, 0, batchRows), []byte{}})
 	}
+	b.keys = b.keys[:numbers]
 	return b
 }
 

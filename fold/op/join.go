@@ -82,6 +82,7 @@ func (j *Join) Run(m *Memory) (ran Joined, err error) {
 	}
 	defer f.close()
 	w := f.newWorker(j.Terms())
+	defer func() { batches.Put(w.batch) }()
 	if err := f.readSides(w.terms); err != nil {
 		return ran, err
 	}
