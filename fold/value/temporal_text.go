@@ -21,8 +21,34 @@ const (
 
 // ParseTemporal parses the whole text of a date, datetime or time, as in a cell or a literal.
 func ParseTemporal(text []byte, kind Kind) (Value, bool) {
+	if c, ok := usualDatetime(text); ok && kind != Time {
+		return OfClock(kind, c), true
+	}
 	v, how := readTemporal(text, kind)
 	return v, how == readWhole
+}
+
+// usualDatetime parses YYYY-MM-DD and YYYY-MM-DD hh:mm:ss, the forms of most cells. False means unknown.
+func usualDatetime(text []byte) (c Clock, ok bool) {
+	if len(text) != len(time.DateOnly) && len(text) != len(time.DateTime) || text[4] != '-' || text[7] != '-' {
+		return c, false
+	}
+	bad := 0
+	two := func(at int) int {
+		tens, ones := text[at]-'0', text[at+1]-'0'
+		if tens > 9 || ones > 9 {
+			bad++
+		}
+		return int(tens)*10 + int(ones)
+	}
+	c.Year, c.Month, c.Day = two(0)*100+two(2), two(5), two(8)
+	if len(text) == len(time.DateTime) {
+		if text[10] != ' ' || text[13] != ':' || text[16] != ':' {
+			return c, false
+		}
+		c.Hour, c.Minute, c.Second = two(11), two(14), two(17)
+	}
+	return c, bad == 0 && c.Month <= 12 && c.Day <= 28 && c.Hour <= 23 && c.Minute <= 59 && c.Second <= 59
 }
 
 // readTemporal reads a date, datetime or time at the start of a text.
