@@ -62,7 +62,21 @@ func (a *arena) block(size int) []byte {
 		a.first = firstBlocks.Get().(*[]byte)
 		return (*a.first)[:0]
 	}
-	return make([]byte, 0, max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes)))
+	return make([]byte, 0, a.nextBlock(size))
+}
+
+// nextBlock returns the size of the next block if it is for at least a record of this size.
+func (a *arena) nextBlock(size int) int {
+	return max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes))
+}
+
+// growth returns the bytes by which a record makes the arena grow.
+func (a *arena) growth(r record) int {
+	size := padded(len(r))
+	if size <= a.free {
+		return 0
+	}
+	return a.nextBlock(size)
 }
 
 // close returns the first block for reuse. The arena must not be used afterwards.
@@ -107,6 +121,30 @@ func (a *arena) all(yield func(ref uint32, r record) bool) {
 			}
 			at += padded(r.size())
 		}
+	}
+}
+
+// arenaReader reads every record, in order.
+type arenaReader struct {
+	arena *arena
+	block int
+	at    int    // of the block
+	now   record // nil: none
+}
+
+// next reads the next record.
+func (a *arenaReader) next() {
+	a.now = nil
+	for a.block < len(a.arena.blocks) {
+		block := a.arena.blocks[a.block]
+		if a.at < len(block) {
+			r := record(block[a.at:])
+			a.now = r[:r.size()]
+			a.at += padded(len(a.now))
+			return
+		}
+		a.block += blocksOf(cap(block))
+		a.at = 0
 	}
 }
 

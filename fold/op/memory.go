@@ -30,11 +30,15 @@ const minBytes = 256 << 10
 
 // take reserves bytes, of which an operator holds so many already. It returns false if the budget is used up.
 func (m *Memory) take(bytes, held int64) bool {
-	if bytes > m.left.Load() && held+bytes > min(m.budget, minBytes) {
-		return false
+	for {
+		left := m.left.Load()
+		if bytes > left && held+bytes > min(m.budget, minBytes) {
+			return false
+		}
+		if m.left.CompareAndSwap(left, left-bytes) {
+			return true
+		}
 	}
-	m.left.Add(-bytes)
-	return true
 }
 
 // give returns bytes.

@@ -317,13 +317,13 @@ func (s *Sort) Add(row Row) (err error) {
 	if s.row == nil {
 		s.row = make(Row, len(row))
 	}
-	return s.add(s.keyB, func(dst []byte) []byte { return appendRow(dst, row) })
+	return s.add(s.keyB, func(dst []byte) []byte { return AppendRow(dst, row) })
 }
 
 // End implements Output.
 func (s *Sort) End() error {
 	err := s.each(func(r record) error {
-		decodeRow(s.row, r.row())
+		DecodeRow(s.row, r.row())
 		return s.to.Add(s.row)
 	})
 	if err != nil && err != ErrEnough {

@@ -203,7 +203,7 @@ func (w *worker) emit() error {
 	if w.stored == nil {
 		return w.terms.Add(w.row)
 	}
-	r, err := endRecord(appendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
+	r, err := endRecord(AppendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
 	if err != nil {
 		return err
 	}
