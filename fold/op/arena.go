@@ -184,8 +184,10 @@ func blocksOf(bytes int) int { return max(1, (bytes+blockBytes-1)/blockBytes) }
 
 func padded(bytes int) int { return (bytes + refBytes - 1) &^ (refBytes - 1) }
 
-func appendPadded(dst []byte, r record) []byte {
+func appendPadded(dst []byte, r record) []byte { return pad(append(dst, r...)) }
+
+// pad appends zeros up to where the next record begins.
+func pad(dst []byte) []byte {
 	const zeros = "\x00\x00\x00\x00\x00\x00\x00"
-	dst = append(dst, r...)
-	return append(dst, zeros[:padded(len(r))-len(r)]...)
+	return append(dst, zeros[:padded(len(dst))-len(dst)]...)
 }

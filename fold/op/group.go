@@ -211,12 +211,9 @@ func (l *groupLane) Add(row Row) error {
 		return err
 	}
 	r.setLink(uint32(l.count))
-	for len(rows)%refBytes != 0 {
-		rows = append(rows, 0)
-	}
-	l.rows[i] = rows
+	l.rows[i] = pad(rows)
 	l.count++
-	if l.bytes += len(rows) - start; l.bytes < waitingBytes {
+	if l.bytes += len(r); l.bytes < waitingBytes {
 		return nil
 	}
 	return l.Flush(nil)
@@ -330,9 +327,10 @@ func (g *Group) eachInMemory(f func(s *shard, r record) error) error {
 // ending sorts the rows of groups by the number of their first row.
 type ending struct {
 	sorter
-	of    *shard // of the last group
-	row   func(first, state []byte) (Row, error)
-	cells int
+	of     *shard // of the last group
+	row    func(first, state []byte) (Row, error)
+	cells  int
+	record record
 }
 
 // add adds a group of a shard.
@@ -345,8 +343,16 @@ func (e *ending) add(s *shard, r record) error {
 		return err
 	}
 	e.cells = len(row)
-	return e.sorter.add(binary.BigEndian.AppendUint64(nil, uint64(r.number())),
-		func(dst []byte) []byte { return AppendRow(dst, row) })
+	e.record, err = beginSorted(e.record[:0], func(dst []byte) ([]byte, error) {
+		return binary.BigEndian.AppendUint64(dst, uint64(r.number())), nil
+	})
+	if err == nil {
+		e.record, err = endRecord(AppendRow(e.record, row))
+	}
+	if err != nil {
+		return err
+	}
+	return e.sorter.add(e.record)
 }
 
 // rows returns what makes rows of the sorted records.

@@ -15,7 +15,14 @@ func TestSorterGivesWhatItTook(t *testing.T) {
 	defer m.Close()
 	s, n := &sorter{m: m}, 0
 	for range 5 {
-		if err := s.add([]byte("k"), func(dst []byte) []byte { return append(dst, make([]byte, 2*minBytes)...) }); err != nil {
+		r, err := beginSorted(nil, func(dst []byte) ([]byte, error) { return append(dst, 'k'), nil })
+		if err == nil {
+			r, err = endRecord(append(r, make([]byte, 2*minBytes)...))
+		}
+		if err == nil {
+			err = s.add(r)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,7 +35,9 @@ func TestSorterGivesWhatItTook(t *testing.T) {
 func sortRows(t *testing.T, m *Memory, limit, rows, size int) (numbers []string) {
 	t.Helper()
 	s := NewSort(m, rowsTo(func(row Row) error { numbers = append(numbers, string(row[0])); return nil }), limit,
-		func(dst []byte, row Row) ([]byte, error) { return append(dst, row[1]...), nil })
+		func() func(dst []byte, row Row) ([]byte, error) {
+			return func(dst []byte, row Row) ([]byte, error) { return append(dst, row[1]...), nil }
+		})
 	text := []byte(strings.Repeat("x", size))
 	for i := range rows {
 		if err := s.Add(Row{fmt.Append(nil, i), fmt.Appendf(nil, "same begin %04d", i*7919%rows/3), text}); err != nil {

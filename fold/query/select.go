@@ -228,21 +228,24 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		items[i], first[i] = item.X, must(compile(item.X, scope))
 		n.columns[i] = expr.Column{Name: item.Name, Type: first[i].Type}
 	}
-	var keys []*expr.Expr
-	var desc []bool
-	for _, o := range b.orders {
-		keys, desc = append(keys, must(expr.CompileKey(o.X, scope))), append(desc, o.Desc)
+	keys := func() (keys []*expr.Expr) {
+		for _, o := range b.orders {
+			keys = append(keys, must(expr.CompileKey(o.X, scope)))
+		}
+		return keys
 	}
+	_ = keys() // has no mistakes
 	if b.Distinct {
 		b.explain("distinct")
-		keys = b.orderOfItems(n)
+		keys = func() []*expr.Expr { return b.orderOfItems(n) }
+		_ = keys()
 	}
 	b.explainEnd(b.orders, limit)
 	n.run = func(m *op.Memory, to op.Output) error {
 		unused := first
 		to = limited(to, limit)
 		if b.Distinct {
-			to = distinct(m, sorted(m, to, keys, desc, limit), n.columns)
+			to = distinct(m, sorted(m, to, b.orders, keys, limit), n.columns)
 		}
 		to = op.NewProject(to, len(items), func() func(into, row op.Row) error {
 			all := unused
@@ -252,7 +255,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 			return cells(all)
 		})
 		if !b.Distinct {
-			to = sorted(m, to, keys, desc, limit)
+			to = sorted(m, to, b.orders, keys, limit)
 		}
 		if to = filtered(to, scope, b.Having); g != nil {
 			to = g.output(m, to)

@@ -120,19 +120,20 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 		return n
 	}
 	scope := &expr.Scope{Columns: n.columns, Parameters: p.parameters}
-	var keys []*expr.Expr
-	var desc []bool
-	for _, o := range orders {
-		if i, ok := position(o.X, len(n.columns)); ok {
-			keys = append(keys, scope.Converted(i, n.columns[i].Type))
-		} else {
-			keys = append(keys, must(expr.CompileKey(o.X, scope)))
+	keys := func() (keys []*expr.Expr) {
+		for _, o := range orders {
+			if i, ok := position(o.X, len(n.columns)); ok {
+				keys = append(keys, scope.Converted(i, n.columns[i].Type))
+			} else {
+				keys = append(keys, must(expr.CompileKey(o.X, scope)))
+			}
 		}
-		desc = append(desc, o.Desc)
+		return keys
 	}
+	_ = keys() // has no mistakes
 	p.explainEnd(orders, limit)
 	return &node{columns: n.columns, run: func(m *op.Memory, to op.Output) error {
-		return n.run(m, sorted(m, limited(to, limit), keys, desc, limit))
+		return n.run(m, sorted(m, limited(to, limit), orders, keys, limit))
 	}}
 }
 
@@ -149,24 +150,30 @@ func (p *planner) explainEnd(orders []parse.Order, limit *parse.Limit) {
 	}
 }
 
-// sorted returns an output that sorts rows by keys; without any, it is to. It passes on as many as a limit needs.
-func sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool, limit *parse.Limit) op.Output {
-	if len(keys) == 0 {
+// sorted returns an output that sorts rows; without an order, it is to. keys compiles what the order sorts by, for one
+// more goroutine. The output passes on as many rows as a limit needs.
+func sorted(
+	m *op.Memory, to op.Output, orders []parse.Order, keys func() []*expr.Expr, limit *parse.Limit,
+) op.Output {
+	if len(orders) == 0 {
 		return to
 	}
 	needed := int64(0)
 	if limit != nil && limit.Offset < math.MaxInt32 && limit.Count < math.MaxInt32 {
 		needed = max(1, limit.Offset+limit.Count)
 	}
-	return op.NewSort(m, to, int(needed), func(dst []byte, row op.Row) ([]byte, error) {
-		for i, e := range keys {
-			v, err := e.Eval(row)
-			if err != nil {
-				return dst, err
+	return op.NewSort(m, to, int(needed), func() func(dst []byte, row op.Row) ([]byte, error) {
+		all := keys()
+		return func(dst []byte, row op.Row) ([]byte, error) {
+			for i, e := range all {
+				v, err := e.Eval(row)
+				if err != nil {
+					return dst, err
+				}
+				dst = expr.AppendOrder(dst, v, orders[i].Desc)
 			}
-			dst = expr.AppendOrder(dst, v, desc[i])
+			return dst, nil
 		}
-		return dst, nil
 	})
 }
 

@@ -1,0 +1,115 @@
+package op
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// sortRef refers to a record in an arena that is sorted by its key.
+type sortRef struct {
+	word uint64 // a part of the key; set by sort
+	ref  uint32
+}
+
+// refSize is what a record takes besides its bytes.
+const refSize = 16
+
+// wordBytes is the size of the part of a key in a ref.
+const wordBytes = 8
+
+// beginOf returns the first bytes of a key, whose order is that of the keys if they differ.
+func beginOf(key []byte) uint64 {
+	if len(key) >= wordBytes {
+		return binary.BigEndian.Uint64(key)
+	}
+	var word [wordBytes]byte
+	copy(word[:], key)
+	return binary.BigEndian.Uint64(word[:])
+}
+
+// sort sorts refs by the keys of their records, which begin with the same bytes: so many as from says. Records of equal
+// keys keep their order.
+//
+// It compares 8 bytes of all keys, in the refs alone, and then the next ones of those that do not differ: a record is
+// read a few times only.
+func (a *arena) sort(refs []sortRef, from int) {
+	from = a.common(refs, from)
+	ended := false // a key has no more bytes
+	for i, r := range refs {
+		key := a.at(r.ref).text()[from:]
+		ended = ended || len(key) <= wordBytes
+		refs[i].word = beginOf(key)
+	}
+	slices.SortFunc(refs, func(x, y sortRef) int {
+		if c := cmp.Compare(x.word, y.word); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.ref, y.ref)
+	})
+	for start, end := 0, 0; start < len(refs); start = end {
+		for end = start + 1; end < len(refs) && refs[end].word == refs[start].word; {
+			end++
+		}
+		switch same := refs[start:end]; {
+		case len(same) == 1:
+		case !ended:
+			a.sort(same, from+wordBytes)
+		default: // the zeros after the end of a key can be those of another one
+			slices.SortFunc(same, func(x, y sortRef) int {
+				if c := bytes.Compare(a.at(x.ref).text()[from:], a.at(y.ref).text()[from:]); c != 0 {
+					return c
+				}
+				return cmp.Compare(x.ref, y.ref)
+			})
+		}
+	}
+}
+
+// common returns with how many same bytes all keys begin, at least from: small integers differ in their last ones.
+func (a *arena) common(refs []sortRef, from int) (n int) {
+	if len(refs) == 0 {
+		return from
+	}
+	first := a.at(refs[0].ref).text()
+	n = len(first)
+	for _, r := range refs[1:] {
+		if n == from {
+			break
+		}
+		key, same := a.at(r.ref).text(), from
+		for same < min(n, len(key)) && key[same] == first[same] {
+			same++
+		}
+		n = same
+	}
+	return n
+}
+
+// fewRefs are sorted by one goroutine.
+const fewRefs = 1 << 14
+
+// sortPieces sorts refs in pieces, one for every processor.
+func (a *arena) sortPieces(refs []sortRef) ([][]sortRef, error) {
+	count := 1
+	if len(refs) > fewRefs {
+		count = min(runtime.GOMAXPROCS(0), maxShards)
+	}
+	pieces, errs := make([][]sortRef, count), make([]error, count)
+	var sorting sync.WaitGroup
+	for i := range pieces {
+		pieces[i] = refs[len(refs)*i/count : len(refs)*(i+1)/count]
+		sorting.Go(func() {
+			errs[i] = protected(func() error {
+				a.sort(pieces[i], 0)
+				return nil
+			})
+		})
+	}
+	sorting.Wait()
+	return pieces, errors.Join(errs...)
+}
