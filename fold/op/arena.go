@@ -12,6 +12,7 @@ import (
 // every block had blockBytes.
 type arena struct {
 	blocks [][]byte // filled parts; a block longer than blockBytes is followed by nils
+	spare  [][]byte // empty blocks, which are used first
 	first  *[]byte  // from firstBlocks; or nil
 	free   int      // bytes of the last block
 	bytes  int64
@@ -58,6 +59,11 @@ func (a *arena) put(r record) (ref uint32, err error) {
 
 // block allocates a block for at least a record of this size.
 func (a *arena) block(size int) []byte {
+	if n := len(a.spare) - 1; n >= 0 && size <= cap(a.spare[n]) {
+		block := a.spare[n]
+		a.spare = a.spare[:n]
+		return block
+	}
 	if len(a.blocks) == 0 && size <= firstBytes {
 		a.first = firstBlocks.Get().(*[]byte)
 		return (*a.first)[:0]
@@ -77,6 +83,16 @@ func (a *arena) growth(r record) int {
 		return 0
 	}
 	return a.nextBlock(size)
+}
+
+// reset removes all records, and keeps their blocks for others.
+func (a *arena) reset() {
+	for _, block := range a.blocks {
+		if block != nil {
+			a.spare = append(a.spare, block[:0])
+		}
+	}
+	a.blocks, a.free, a.bytes, a.rows = nil, 0, 0, 0
 }
 
 // close returns the first block for reuse. The arena must not be used afterwards.

@@ -147,7 +147,7 @@ func TestGroupIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if budget > 0 && m.left.Load() != budget {
+		if budget > 0 && m.left.Load() != m.operators() {
 			t.Errorf("%d of %d bytes are left", m.left.Load(), budget)
 		}
 		return rows, remembered.Load()
@@ -184,7 +184,7 @@ func TestGroupsKeepTheirOrder(t *testing.T) {
 		}
 		var most atomic.Int64
 		rows, err := foldGroups(t, m, byFirst(false, &most), lanes, chunks)
-		if err != nil || budget > 0 && m.left.Load() != budget {
+		if err != nil || budget > 0 && m.left.Load() != m.operators() {
 			t.Fatal(m.left.Load(), err)
 		}
 		return rows

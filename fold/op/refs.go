@@ -93,23 +93,48 @@ func (a *arena) common(refs []sortRef, from int) (n int) {
 // fewRefs are sorted by one goroutine.
 const fewRefs = 1 << 14
 
-// sortPieces sorts refs in pieces, one for every processor.
-func (a *arena) sortPieces(refs []sortRef) ([][]sortRef, error) {
+// sortPieces sorts refs in pieces, none of them empty: one for every processor.
+func (a *arena) sortPieces(refs []sortRef) ([]piece, error) {
 	count := 1
 	if len(refs) > fewRefs {
 		count = min(runtime.GOMAXPROCS(0), maxShards)
 	}
-	pieces, errs := make([][]sortRef, count), make([]error, count)
+	pieces, errs := make([]piece, count), make([]error, count)
 	var sorting sync.WaitGroup
 	for i := range pieces {
-		pieces[i] = refs[len(refs)*i/count : len(refs)*(i+1)/count]
+		pieces[i] = piece{arena: a, refs: refs[len(refs)*i/count : len(refs)*(i+1)/count]}
 		sorting.Go(func() {
 			errs[i] = protected(func() error {
-				a.sort(pieces[i], 0)
+				a.sort(pieces[i].refs, 0)
 				return nil
 			})
 		})
 	}
 	sorting.Wait()
 	return pieces, errors.Join(errs...)
+}
+
+// piece reads sorted records.
+type piece struct {
+	arena   *arena
+	refs    []sortRef // of the next records
+	now     record    // nil: none
+	ahead   int       // records that were touched
+	touched uint64    // unused: it keeps the compiler from removing reads
+}
+
+// next reads the next record. It touches some at once, so that several reads wait for memory at the same time.
+func (p *piece) next() {
+	if p.now = nil; len(p.refs) == 0 {
+		return
+	}
+	if p.ahead == 0 {
+		p.ahead = min(len(p.refs), batchRows)
+		for _, r := range p.refs[:p.ahead] {
+			p.touched |= p.arena.at(r.ref).word()
+		}
+	}
+	p.now = p.arena.whole(p.refs[0].ref)
+	p.refs = p.refs[1:]
+	p.ahead--
 }

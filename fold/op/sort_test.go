@@ -65,7 +65,7 @@ func TestSortWritesRowsFewTimes(t *testing.T) {
 	if got := sortRows(t, m, 0, rows, size); !slices.Equal(got, want) {
 		t.Error("other rows with a small budget")
 	}
-	if limit := int64(rows * size * 22 / 10); written > limit || m.end > limit*6/10 || m.left.Load() != 100_000 {
+	if limit := int64(rows * size * 22 / 10); written > limit || m.end > limit*6/10 || m.left.Load() != m.operators() {
 		t.Errorf("%d bytes were written, the file has %d; %d are left", written, m.end, m.left.Load())
 	}
 }
@@ -88,7 +88,7 @@ func TestTopRows(t *testing.T) {
 	for limit, spills := range map[int]bool{1: false, 100: false, 1000: true, 4999: true, 5000: true, 9000: true} {
 		m := NewMemory(t.Context(), 100_000, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
 		got := sortRows(t, m, limit, rows, size)
-		if !slices.Equal(got, all[:min(limit, rows)]) || (m.Spills() > 0) != spills || m.left.Load() != 100_000 {
+		if !slices.Equal(got, all[:min(limit, rows)]) || (m.Spills() > 0) != spills || m.left.Load() != m.operators() {
 			t.Errorf("limit %d: %d rows, %d spills, %d bytes are left", limit, len(got), m.Spills(), m.left.Load())
 		}
 		m.Close()

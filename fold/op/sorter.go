@@ -12,8 +12,9 @@ import (
 // key, and its text the key.
 type sorter struct {
 	m      *Memory
-	limit  int // only so many rows are needed; 0: all
-	held   int64
+	limit  int   // only so many rows are needed; 0: all
+	held   int64 // bytes that are reserved
+	used   int64 // those of the records in memory
 	arena  *arena
 	refs   []sortRef
 	bound  record   // of the last row needed so far; nil: unknown
@@ -34,18 +35,30 @@ func (s *sorter) add(r record) error {
 		}
 	}
 	size := int64(padded(len(r)) + refSize)
-	if !s.m.take(size, s.held) {
+	if !s.reserve(size) {
 		if err := s.makeRoom(size); err != nil {
 			return err
 		}
 	}
-	s.held += size
+	s.used += size
 	if s.arena == nil {
 		s.arena = &arena{}
 	}
 	ref, err := s.arena.put(r)
 	s.refs = append(s.refs, sortRef{ref: ref})
 	return err
+}
+
+// reserve reserves bytes for one more record; false: the budget is used up.
+func (s *sorter) reserve(size int64) bool {
+	more := s.used + size - s.held
+	if more > 0 {
+		if !s.m.take(more, s.held) {
+			return false
+		}
+		s.held += more
+	}
+	return true
 }
 
 // beginSorted appends the head of a record and its key, which appends it. The caller appends the row.
@@ -62,17 +75,20 @@ func beginSorted(dst []byte, key func(dst []byte) ([]byte, error)) ([]byte, erro
 	return dst, nil
 }
 
-// makeRoom reserves bytes: it frees rows that are not needed, or else writes a run.
-func (s *sorter) makeRoom(bytes int64) error {
+// makeRoom reserves bytes for one more record: it frees rows that are not needed, or else writes a run.
+func (s *sorter) makeRoom(size int64) error {
 	if s.limit > 0 && len(s.refs) >= 2*s.limit {
-		if err := s.shrink(); err != nil || s.m.take(bytes, s.held) {
+		if err := s.shrink(); err != nil || s.reserve(size) {
 			return err
 		}
 	}
 	if err := s.spill(); err != nil {
 		return err
 	}
-	s.m.give(-bytes) // even a row that exceeds the budget alone
+	if more := size - s.held; more > 0 { // even a row that exceeds the budget alone
+		s.m.give(-more)
+		s.held += more
+	}
 	return nil
 }
 
@@ -89,8 +105,7 @@ func (s *sorter) shrink() error {
 	refs, from := s.refs, s.arena
 	from.sort(refs, 0)
 	refs = refs[:min(len(refs), s.limit)]
-	s.m.give(s.held)
-	s.held, s.refs, s.arena = 0, make([]sortRef, 0, 2*s.limit+batchRows), &arena{}
+	s.used, s.refs, s.arena = 0, make([]sortRef, 0, 2*s.limit+batchRows), &arena{}
 	for _, r := range refs {
 		rec := from.whole(r.ref)
 		ref, err := s.arena.put(rec)
@@ -98,14 +113,15 @@ func (s *sorter) shrink() error {
 			return err
 		}
 		s.refs = append(s.refs, sortRef{ref: ref})
-		s.held += int64(padded(len(rec)) + refSize)
+		s.used += int64(padded(len(rec)) + refSize)
 	}
-	s.m.give(-s.held)
+	s.m.give(s.held - s.used)
+	s.held = s.used
 	s.bound = bytes.Clone(from.whole(refs[len(refs)-1].ref))
 	return nil
 }
 
-// spill writes what is in memory as a sorted run.
+// spill writes what is in memory as a sorted run. The memory is used for further records.
 func (s *sorter) spill() error {
 	if len(s.refs) == 0 {
 		return nil
@@ -114,34 +130,37 @@ func (s *sorter) spill() error {
 	if err := s.eachInMemory(to.add); err != nil {
 		return err
 	}
+	s.used, s.refs = 0, s.refs[:0]
+	s.arena.reset()
 	return s.addRun(0, to)
 }
 
-// eachInMemory calls f with the records in memory in order, and frees them.
+// free frees the memory.
+func (s *sorter) free() {
+	s.m.give(s.held)
+	s.held, s.used, s.refs, s.arena = 0, 0, nil, nil
+}
+
+// eachInMemory calls f with the records in memory in order.
 func (s *sorter) eachInMemory(f func(record) error) error {
 	if len(s.refs) == 0 {
 		return nil
 	}
-	defer func() {
-		s.m.give(s.held)
-		s.held, s.refs, s.arena = 0, nil, nil
-	}()
 	pieces, err := s.arena.sortPieces(s.refs)
 	if err != nil {
 		return err
 	}
-	next := make([]record, len(pieces))
-	for i, p := range pieces {
-		next[i] = s.arena.whole(p[0].ref)
+	for i := range pieces {
+		pieces[i].next()
 	}
 	for n := 0; len(pieces) > 0 && (s.limit == 0 || n < s.limit); n++ {
 		first := 0
-		for i := 1; i < len(next); i++ {
-			if compareRecords(next[i], next[first]) < 0 { // of equal keys, those of the earlier piece come first
+		for i := 1; i < len(pieces); i++ {
+			if compareRecords(pieces[i].now, pieces[first].now) < 0 { // of equal keys, those of the earlier piece come first
 				first = i
 			}
 		}
-		if err := f(next[first]); err != nil {
+		if err := f(pieces[first].now); err != nil {
 			return err
 		}
 		if n%1024 == 0 {
@@ -149,10 +168,8 @@ func (s *sorter) eachInMemory(f func(record) error) error {
 				return err
 			}
 		}
-		if pieces[first] = pieces[first][1:]; len(pieces[first]) > 0 {
-			next[first] = s.arena.whole(pieces[first][0].ref)
-		} else {
-			pieces, next = slices.Delete(pieces, first, first+1), slices.Delete(next, first, first+1)
+		if pieces[first].next(); pieces[first].now == nil {
+			pieces = slices.Delete(pieces, first, first+1)
 		}
 	}
 	return nil
@@ -185,12 +202,14 @@ func (s *sorter) mergeLevel(level int) error {
 
 // each calls f with all rows in order, and frees them. A record is valid until f returns.
 func (s *sorter) each(f func(record) error) error {
+	defer s.free()
 	if s.levels == nil {
 		return s.eachInMemory(f)
 	}
 	if err := s.spill(); err != nil {
 		return err
 	}
+	s.free()
 	for level := 0; ; level++ {
 		var runs []*run
 		for _, later := range slices.Backward(s.levels) {
