@@ -122,10 +122,13 @@ func foldGroups(t *testing.T, m *Memory, by Grouping, lanes bool, chunks [][]Row
 			break
 		}
 	}
-	if err := main.Flush(p.wait()); err != nil {
-		return rows, err
+	if err = p.wait(); err == nil {
+		err = main.Flush(nil)
 	}
-	return rows, g.End()
+	if err == nil {
+		err = g.End()
+	}
+	return rows, err
 }
 
 // TestGroupIsBounded: a group that remembers more than the budget passes on what it does not know yet, in order.
@@ -202,36 +205,33 @@ func TestGroupsKeepTheirOrder(t *testing.T) {
 // TestGroupsFailAtTheFirstRow: the error is that of the first row that has one, whichever shard finds it first.
 func TestGroupsFailAtTheFirstRow(t *testing.T) {
 	t.Parallel()
-	for _, last := range []string{"fails", "too"} {
+	for fails := 5000; fails < 5020; fails++ {
 		var chunks [][]Row
-		for i := range 200 {
-			var chunk []Row
-			for j := range 50 {
-				row := Row{fmt.Append(nil, i*50+j), []byte("x"), fmt.Append(nil, i*50+j)}
-				if n := i*50 + j; n == 5000 || n > 5000 && n%3 == 0 {
-					row[1] = []byte("fails")
-				}
-				chunk = append(chunk, row)
+		for i := range 10_000 {
+			if i%50 == 0 {
+				chunks = append(chunks, nil)
 			}
-			chunks = append(chunks, chunk)
+			row := Row{fmt.Append(nil, i), []byte("x"), fmt.Append(nil, i)}
+			if i == fails || i > fails && i%3 == 0 {
+				row[1] = []byte("fails")
+			}
+			chunks[len(chunks)-1] = append(chunks[len(chunks)-1], row)
 		}
 		var most atomic.Int64
 		by := byFirst(false, &most)
-		if last == "too" { // the key of a later row
+		if fails%2 == 0 { // the key of a later row fails, too
 			by.Key = func() func(row Row) (Key, error) {
 				return func(row Row) (Key, error) {
-					if string(row[0]) == "5010" {
-						return Key{}, fmt.Errorf("the key of row 5010 fails")
+					if string(row[0]) == fmt.Sprint(fails+2) {
+						return Key{}, fmt.Errorf("the key of row %s fails", row[0])
 					}
 					return TextKey(row[0]), nil
 				}
 			}
 		}
-		for range 20 {
-			m := NewMemory(t.Context(), 0, nil)
-			if _, err := foldGroups(t, m, by, true, chunks); err == nil || err.Error() != "row 5000 fails" {
-				t.Fatalf("the error is %v", err)
-			}
+		m := NewMemory(t.Context(), 0, nil)
+		if _, err := foldGroups(t, m, by, true, chunks); err == nil || err.Error() != fmt.Sprintf("row %d fails", fails) {
+			t.Fatalf("row %d fails, but the error is %v", fails, err)
 		}
 	}
 }

@@ -31,6 +31,35 @@ func TestSorterGivesWhatItTook(t *testing.T) {
 	}
 }
 
+// TestSorterReusesMemory: the records of a run are written where those of the one before were.
+func TestSorterReusesMemory(t *testing.T) {
+	t.Parallel()
+	const budget = 1 << 20
+	m := NewMemory(t.Context(), budget, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+	defer m.Close()
+	s, buffer, rows := &sorter{m: m}, record(nil), 0
+	for i := range 50_000 {
+		r, err := beginSorted(buffer[:0], func(dst []byte) ([]byte, error) {
+			return fmt.Appendf(dst, "%d", i*7919%50_000), nil
+		})
+		if err == nil {
+			buffer, err = endRecord(append(r, make([]byte, 100)...))
+		}
+		if err == nil {
+			err = s.add(buffer)
+		}
+		if err != nil || s.arena.bytes > budget {
+			t.Fatalf("%d bytes are in memory, with a budget of %d: %v", s.arena.bytes, budget, err)
+		}
+	}
+	if err := s.each(func(record) error { rows++; return nil }); err != nil || rows != 50_000 || m.Spills() == 0 {
+		t.Errorf("%d rows, %d spills, %v", rows, m.Spills(), err)
+	}
+	if m.left.Load() != m.operators() {
+		t.Errorf("%d bytes are left", m.left.Load())
+	}
+}
+
 // sortRows sorts rows with a budget, and returns the numbers of the sorted ones.
 func sortRows(t *testing.T, m *Memory, limit, rows, size int) (numbers []string) {
 	t.Helper()
