@@ -76,7 +76,9 @@ func countOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {
 
 // sumOf adds decimals exactly, or doubles in the order of the rows.
 func sumOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {
-	return summing(args[0], sumType(args[0].Type), func(sum value.Value, _ int64) (value.Value, error) { return sum, nil })
+	return summing(args[0], sumType(args[0].Type), func(sum value.Value, _ int64) (value.Value, error) {
+		return sum, nil
+	})
 }
 
 // sumType is the type of a sum.

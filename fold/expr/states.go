@@ -110,7 +110,7 @@ func (s *sums) Add(state []byte, row [][]byte) (held int, err error) {
 	if head != 0 {
 		d = value.DecOfSmall(wordOf(at), int(head&isWide)).Add(d)
 	}
-	small, ok := d.Small()
+	small, ok := value.SmallOf(d)
 	head = head>>scaleBits + 1
 	if ok && d.Scale < isWide {
 		setWord(state, head<<scaleBits|int64(d.Scale))
@@ -190,7 +190,7 @@ func (e *extremes) set(state []byte, v value.Value) (held int) {
 	if v.Unsigned {
 		state[kindAt] |= isUnsigned
 	}
-	small, ok := v.Dec.Small()
+	small, ok := value.SmallOf(v.Dec)
 	switch {
 	case v.Kind == value.Double:
 		setFloat(state, v.Float)

@@ -12,7 +12,7 @@ import (
 
 // sortRef refers to a record in an arena that is sorted by its key.
 type sortRef struct {
-	word uint64 // a part of the key; set by sort
+	word uint64 // a part of the key; set by sortRefs
 	ref  uint32
 }
 
@@ -32,13 +32,13 @@ func beginOf(key []byte) uint64 {
 	return binary.BigEndian.Uint64(word[:])
 }
 
-// sort sorts refs by the keys of their records, which begin with the same bytes: so many as from says. Records of equal
-// keys keep their order.
+// sortRefs sorts refs by the keys of their records, which begin with the same bytes: so many as from says. Records of
+// equal keys keep their order.
 //
 // It compares 8 bytes of all keys, in the refs alone, and then the next ones of those that do not differ: a record is
 // read a few times only.
-func (a *arena) sort(refs []sortRef, from int) {
-	from = a.common(refs, from)
+func sortRefs(a *arena, refs []sortRef, from int) {
+	from = commonBytes(a, refs, from)
 	ended := false // a key has no more bytes
 	for i, r := range refs {
 		key := a.at(r.ref).text()[from:]
@@ -58,7 +58,7 @@ func (a *arena) sort(refs []sortRef, from int) {
 		switch same := refs[start:end]; {
 		case len(same) == 1:
 		case !ended:
-			a.sort(same, from+wordBytes)
+			sortRefs(a, same, from+wordBytes)
 		default: // the zeros after the end of a key can be those of another one
 			slices.SortFunc(same, func(x, y sortRef) int {
 				if c := bytes.Compare(a.at(x.ref).text()[from:], a.at(y.ref).text()[from:]); c != 0 {
@@ -70,8 +70,8 @@ func (a *arena) sort(refs []sortRef, from int) {
 	}
 }
 
-// common returns with how many same bytes all keys begin, at least from: small integers differ in their last ones.
-func (a *arena) common(refs []sortRef, from int) (n int) {
+// commonBytes returns with how many same bytes all keys begin, at least from: small integers differ in their last ones.
+func commonBytes(a *arena, refs []sortRef, from int) (n int) {
 	if len(refs) == 0 {
 		return from
 	}
@@ -94,7 +94,7 @@ func (a *arena) common(refs []sortRef, from int) (n int) {
 const fewRefs = 1 << 14
 
 // sortPieces sorts refs in pieces, none of them empty: one for every processor.
-func (a *arena) sortPieces(refs []sortRef) ([]piece, error) {
+func sortPieces(a *arena, refs []sortRef) ([]piece, error) {
 	count := 1
 	if len(refs) > fewRefs {
 		count = min(runtime.GOMAXPROCS(0), maxShards)
@@ -105,7 +105,7 @@ func (a *arena) sortPieces(refs []sortRef) ([]piece, error) {
 		pieces[i] = piece{arena: a, refs: refs[len(refs)*i/count : len(refs)*(i+1)/count]}
 		sorting.Go(func() {
 			errs[i] = protected(func() error {
-				a.sort(pieces[i].refs, 0)
+				sortRefs(a, pieces[i].refs, 0)
 				return nil
 			})
 		})

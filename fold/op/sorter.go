@@ -103,7 +103,7 @@ func compareRecords(a, b record) int {
 // shrink frees the rows that are not needed.
 func (s *sorter) shrink() error {
 	refs, from := s.refs, s.arena
-	from.sort(refs, 0)
+	sortRefs(from, refs, 0)
 	refs = refs[:min(len(refs), s.limit)]
 	s.used, s.refs, s.arena = 0, make([]sortRef, 0, 2*s.limit+batchRows), &arena{}
 	for _, r := range refs {
@@ -146,7 +146,7 @@ func (s *sorter) eachInMemory(f func(record) error) error {
 	if len(s.refs) == 0 {
 		return nil
 	}
-	pieces, err := s.arena.sortPieces(s.refs)
+	pieces, err := sortPieces(s.arena, s.refs)
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (s *sorter) eachInMemory(f func(record) error) error {
 	for n := 0; len(pieces) > 0 && (s.limit == 0 || n < s.limit); n++ {
 		first := 0
 		for i := 1; i < len(pieces); i++ {
-			if compareRecords(pieces[i].now, pieces[first].now) < 0 { // of equal keys, those of the earlier piece come first
-				first = i
+			if compareRecords(pieces[i].now, pieces[first].now) < 0 {
+				first = i // of equal keys, those of the earlier piece come first
 			}
 		}
 		if err := f(pieces[first].now); err != nil {
