@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -164,6 +165,11 @@ func (e *extremes) Add(state []byte, row [][]byte) (held int, err error) {
 			*best = v
 		}
 		return max(held, 0), nil
+	case state[kindAt] == byte(v.Kind) && (v.Kind == value.Integer && !v.Unsigned || v.Kind.IsTemporal()):
+		if cmp.Compare(v.Int, wordOf(state)) == e.want {
+			setWord(state, v.Int)
+		}
+		return 0, nil
 	case state[kindAt] != 0 && value.Compare(v, e.best(state)) != e.want:
 		return 0, nil
 	}
