@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,18 +12,21 @@ import (
 // Aggregate is an aggregate function over the rows of a group.
 type Aggregate struct {
 	Type value.Type
-	// New returns the state of a group without rows.
-	New func() State
+	// New returns the states of no groups. They share its arguments, so that one goroutine uses all of them.
+	New func() States
 }
 
-// State is an aggregate of the rows of a group so far.
-type State interface {
-	// Add adds a row, which is valid until it returns.
-	Add(row [][]byte) error
-	// Value returns the result.
-	Value() (value.Value, error)
-	// Size returns the bytes that the state holds, about.
-	Size() int
+// States are an aggregate of the rows of some groups. They are used by one goroutine at a time.
+//
+// A state is what they know of a group: some bytes, all zero before the first row. What does not fit is held beside it.
+type States interface {
+	// Bytes returns the size of a state.
+	Bytes() int
+	// Add adds a row to a state. The row is valid until it returns. It returns the bytes, about, that it has begun to
+	// hold beside the state.
+	Add(state []byte, row [][]byte) (held int, err error)
+	// Value returns the result. Several goroutines can call it for different states, once for each.
+	Value(state []byte) (value.Value, error)
 }
 
 // aggregates are all aggregates, with the number of their arguments.
@@ -67,74 +69,19 @@ func aggregate(s *Scope, c *parse.Call) *Aggregate {
 
 // distinct gives an aggregate every combination of values once.
 func distinct(a *Aggregate, args []*Expr) *Aggregate {
-	return &Aggregate{a.Type, func() State {
-		return &Distinct{State: a.New(), args: args, seen: map[string]struct{}{}}
-	}}
+	return &Aggregate{a.Type, func() States { return &Distinct{States: a.New(), args: args} }}
 }
-
-// Distinct is a State that takes every combination of values once.
-type Distinct struct {
-	State
-	args []*Expr
-	seen map[string]struct{}
-	key  []byte
-	size int
-}
-
-// Add implements State.
-func (d *Distinct) Add(row [][]byte) error {
-	return d.AddKnown(row, func(value []byte) error {
-		d.seen[string(value)] = struct{}{}
-		d.size += len(value) + 32
-		return d.State.Add(row)
-	})
-}
-
-// AddKnown adds a row. Values that it has not seen are passed to other instead.
-func (d *Distinct) AddKnown(row [][]byte, other func(value []byte) error) error {
-	d.key = d.key[:0]
-	for _, e := range d.args {
-		v, err := e.Eval(row)
-		if err != nil || v.IsNull() {
-			return err
-		}
-		d.key = v.AppendKey(d.key)
-	}
-	if _, seen := d.seen[string(d.key)]; seen {
-		return nil
-	}
-	return other(d.key)
-}
-
-// Size implements State.
-func (d *Distinct) Size() int { return d.size + d.State.Size() }
 
 // countOf counts rows, or those in which no argument is NULL.
 func countOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {
-	return &Aggregate{integer, func() State { return &countState{args: args} }}
+	return &Aggregate{integer, func() States { return counts{args} }}
 }
-
-type countState struct {
-	args []*Expr
-	n    int64
-}
-
-func (c *countState) Add(row [][]byte) error {
-	for _, e := range c.args {
-		if v, err := e.Eval(row); err != nil || v.IsNull() {
-			return err
-		}
-	}
-	c.n++
-	return nil
-}
-
-func (c *countState) Value() (value.Value, error) { return value.OfInt(c.n), nil }
-func (c *countState) Size() int                   { return 32 }
 
 // sumOf adds decimals exactly, or doubles in the order of the rows.
 func sumOf(_ *Scope, _ *parse.Call, args []*Expr) *Aggregate {
-	return summing(args[0], sumType(args[0].Type), func(s *sumState) (value.Value, error) { return s.sum, nil })
+	return summing(args[0], sumType(args[0].Type), func(sum value.Value, _ int64) (value.Value, error) {
+		return sum, nil
+	})
 }
 
 // sumType is the type of a sum.
@@ -159,76 +106,30 @@ func averageOf(_ *Scope, c *parse.Call, args []*Expr) *Aggregate {
 			t.Scale = min(t.Scale, maxScale)
 		}
 	}
-	return summing(args[0], t, func(s *sumState) (value.Value, error) {
-		switch {
-		case s.n == 0:
-			return value.Value{}, nil
-		case s.sum.Kind == value.Double:
-			return value.OfFloat(s.sum.Float / float64(s.n)), nil
+	return summing(args[0], t, func(sum value.Value, n int64) (value.Value, error) {
+		if sum.Kind == value.Double {
+			return value.OfFloat(sum.Float / float64(n)), nil
 		}
-		v, err := decs("/", s.sum.Dec, value.DecOf(s.n), t.Scale)
+		v, err := decs("/", sum.Dec, value.DecOf(n), t.Scale)
 		return v, parse.FailedAt(c.Position, err)
 	})
 }
 
-func summing(x *Expr, t value.Type, result func(s *sumState) (value.Value, error)) *Aggregate {
-	return &Aggregate{t, func() State { return &sumState{x: x, double: t.Kind == value.Double, result: result} }}
-}
-
-type sumState struct {
-	x      *Expr
-	double bool
-	n      int64
-	sum    value.Value // NULL before the first value
-	result func(s *sumState) (value.Value, error)
-}
-
-func (s *sumState) Add(row [][]byte) error {
-	v, err := s.x.eval(row)
-	if err != nil || v.IsNull() {
-		return err
+// summing returns the aggregate of a sum. result makes its value of the sum of some values, and their number.
+func summing(
+	x *Expr, t value.Type, result func(sum value.Value, n int64) (value.Value, error),
+) *Aggregate {
+	if t.Kind == value.Double {
+		return &Aggregate{t, func() States { return floatSums{x, result} }}
 	}
-	s.n++
-	switch {
-	case s.double:
-		s.sum = value.OfFloat(s.sum.Float + v.ToFloat())
-	case s.sum.IsNull():
-		s.sum = value.OfDec(v.ToDec())
-	default:
-		s.sum.Dec = s.sum.Dec.Add(v.ToDec())
-	}
-	return nil
+	return &Aggregate{t, func() States { return &sums{x: x, result: result} }}
 }
-
-func (s *sumState) Value() (value.Value, error) { return s.result(s) }
-func (s *sumState) Size() int                   { return 160 }
 
 // extremeOf is MIN or MAX.
 func extremeOf(x *Expr, want int) *Aggregate {
 	collationOf(x)
-	return &Aggregate{x.Type, func() State { return &extremeState{x: x, want: want} }}
+	return &Aggregate{x.Type, func() States { return &extremes{x: x, want: want} }}
 }
-
-type extremeState struct {
-	x    *Expr
-	want int
-	best value.Value
-}
-
-func (e *extremeState) Add(row [][]byte) error {
-	v, err := e.x.Eval(row)
-	if err != nil || v.IsNull() {
-		return err
-	}
-	if e.best.IsNull() || value.Compare(v, e.best) == e.want {
-		e.best = v
-		e.best.Bytes = bytes.Clone(v.Bytes)
-	}
-	return nil
-}
-
-func (e *extremeState) Value() (value.Value, error) { return e.best, nil }
-func (e *extremeState) Size() int                   { return 160 + len(e.best.Bytes) }
 
 // maxConcat is the maximum size of a GROUP_CONCAT, as group_concat_max_len of MariaDB. A larger one is an error: a
 // fold never cuts a text.
@@ -249,9 +150,9 @@ func groupConcat(s *Scope, c *parse.Call, args []*Expr) *Aggregate {
 		orders, desc = args, make([]bool, len(args))
 	}
 	t := typeOfText(args...)
-	return &Aggregate{t, func() State {
-		return &concatState{at: c.Position, t: t, args: args, orders: orders, desc: desc, separator: separator,
-			distinct: c.Distinct, seen: map[string]struct{}{}}
+	return &Aggregate{t, func() States {
+		return &concats{at: c.Position, t: t, args: args, orders: orders, desc: desc, separator: separator,
+			distinct: c.Distinct}
 	}}
 }
 
@@ -268,73 +169,6 @@ func (s *Scope) concatOrder(x parse.Expr, args []*Expr) *Expr {
 	}
 	return args[n-1]
 }
-
-type concatState struct {
-	at           parse.Position
-	t            value.Type
-	args, orders []*Expr
-	desc         []bool
-	separator    string
-	distinct     bool
-	seen         map[string]struct{}
-	parts        []concatPart
-	length       int // of the text
-	held         int // bytes
-}
-
-type concatPart struct{ key, text []byte }
-
-func (c *concatState) Add(row [][]byte) error {
-	var p concatPart
-	var key []byte
-	for _, e := range c.args {
-		v, err := e.Eval(row)
-		if err != nil || v.IsNull() {
-			return err
-		}
-		p.text = append(p.text, textOf(v, e)...)
-		if c.distinct {
-			key = v.AppendKey(key)
-		}
-	}
-	if c.distinct {
-		if _, seen := c.seen[string(key)]; seen {
-			return nil
-		}
-		c.seen[string(key)] = struct{}{}
-	}
-	for i, e := range c.orders {
-		v, err := e.Eval(row)
-		if err != nil {
-			return err
-		}
-		p.key = AppendOrder(p.key, v, c.desc[i])
-	}
-	if len(c.parts) > 0 {
-		c.length += len(c.separator)
-	}
-	c.held += len(p.text) + len(p.key) + 2*len(key) + 128
-	if c.length += len(p.text); c.length > maxConcat {
-		return parse.FailedAt(c.at, fmt.Errorf(
-			"a GROUP_CONCAT is larger than %d bytes: concatenate less, or group by more columns", maxConcat))
-	}
-	c.parts = append(c.parts, p)
-	return nil
-}
-
-func (c *concatState) Value() (value.Value, error) {
-	if len(c.parts) == 0 {
-		return value.Value{}, nil
-	}
-	slices.SortStableFunc(c.parts, func(a, b concatPart) int { return bytes.Compare(a.key, b.key) })
-	texts := make([][]byte, len(c.parts))
-	for i, p := range c.parts {
-		texts[i] = p.text
-	}
-	return value.Value{Kind: c.t.Kind, Bytes: bytes.Join(texts, []byte(c.separator))}, nil
-}
-
-func (c *concatState) Size() int { return 128 + c.held + c.length }
 
 // AppendOrder appends a key by which values are sorted.
 func AppendOrder(dst []byte, v value.Value, desc bool) []byte {

@@ -12,6 +12,7 @@ import (
 // every block had blockBytes.
 type arena struct {
 	blocks [][]byte // filled parts; a block longer than blockBytes is followed by nils
+	spare  [][]byte // empty blocks, which are used first
 	first  *[]byte  // from firstBlocks; or nil
 	free   int      // bytes of the last block
 	bytes  int64
@@ -58,11 +59,40 @@ func (a *arena) put(r record) (ref uint32, err error) {
 
 // block allocates a block for at least a record of this size.
 func (a *arena) block(size int) []byte {
+	if n := len(a.spare) - 1; n >= 0 && size <= cap(a.spare[n]) {
+		block := a.spare[n]
+		a.spare = a.spare[:n]
+		return block
+	}
 	if len(a.blocks) == 0 && size <= firstBytes {
 		a.first = firstBlocks.Get().(*[]byte)
 		return (*a.first)[:0]
 	}
-	return make([]byte, 0, max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes)))
+	return make([]byte, 0, a.nextBlock(size))
+}
+
+// nextBlock returns the size of the next block if it is for at least a record of this size.
+func (a *arena) nextBlock(size int) int {
+	return max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes))
+}
+
+// growth returns the bytes by which a record makes the arena grow.
+func (a *arena) growth(r record) int {
+	size := padded(len(r))
+	if size <= a.free {
+		return 0
+	}
+	return a.nextBlock(size)
+}
+
+// reset removes all records, and keeps their blocks for others.
+func (a *arena) reset() {
+	for _, block := range a.blocks {
+		if block != nil {
+			a.spare = append(a.spare, block[:0])
+		}
+	}
+	a.blocks, a.free, a.bytes, a.rows = nil, 0, 0, 0
 }
 
 // close returns the first block for reuse. The arena must not be used afterwards.
@@ -110,6 +140,30 @@ func (a *arena) all(yield func(ref uint32, r record) bool) {
 	}
 }
 
+// arenaReader reads every record, in order.
+type arenaReader struct {
+	arena *arena
+	block int
+	at    int    // of the block
+	now   record // nil: none
+}
+
+// next reads the next record.
+func (a *arenaReader) next() {
+	a.now = nil
+	for a.block < len(a.arena.blocks) {
+		block := a.arena.blocks[a.block]
+		if a.at < len(block) {
+			r := record(block[a.at:])
+			a.now = r[:r.size()]
+			a.at += padded(len(a.now))
+			return
+		}
+		a.block += blocksOf(cap(block))
+		a.at = 0
+	}
+}
+
 // link appends the record at ref to the ring that ends with last; if last is noRef, it starts a
 // new ring. The link of every record is the ref of the next, and the last links to the first.
 func (a *arena) link(last, ref uint32) {
@@ -146,8 +200,10 @@ func blocksOf(bytes int) int { return max(1, (bytes+blockBytes-1)/blockBytes) }
 
 func padded(bytes int) int { return (bytes + refBytes - 1) &^ (refBytes - 1) }
 
-func appendPadded(dst []byte, r record) []byte {
+func appendPadded(dst []byte, r record) []byte { return pad(append(dst, r...)) }
+
+// pad appends zeros up to where the next record begins.
+func pad(dst []byte) []byte {
 	const zeros = "\x00\x00\x00\x00\x00\x00\x00"
-	dst = append(dst, r...)
-	return append(dst, zeros[:padded(len(r))-len(r)]...)
+	return append(dst, zeros[:padded(len(dst))-len(dst)]...)
 }

@@ -1,151 +1,255 @@
 package op
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
 
-// State is what is known of the rows of a group.
-type State interface {
-	// Add adds a row of the group. If later is not nil, the state must not remember further values: it passes those
-	// that it does not know to later, by the number of what remembers them.
-	Add(row Row, later func(part int, value []byte) error) error
+// Grouping says how rows are grouped.
+type Grouping struct {
+	// Key returns, for one more goroutine, what computes the key of a row, valid until its next call. Nil: all rows are
+	// one group, even none.
+	Key func() func(row Row) (Key, error)
+	// States returns the states of some of the groups, for one more goroutine.
+	States  func() States
+	Columns []int // of a row, that the states use
+}
+
+// States are what is known of the rows of some groups. They are used by one goroutine at a time.
+//
+// A state is some bytes, all zero before the first row. What does not fit is held beside it.
+type States interface {
+	// Bytes returns the size of a state.
+	Bytes() int
+	// Begin appends what is kept of the first row of a group, which is nil if there is none.
+	Begin(dst []byte, first Row) ([]byte, error)
+	// Add adds a row of the group, and returns how many bytes more are held beside the state, about. If later is not
+	// nil, it must not remember further values: it passes those that it does not know to later, by the number of what
+	// remembers them.
+	Add(state []byte, row Row, later func(part int, value []byte) error) (held int, err error)
 	// AddLater adds a row that Add has passed to later. It is called once for every value, in the order of the rows.
-	AddLater(part int, row Row) error
-	// Row returns the row of the group. It is called once.
-	Row() (Row, error)
-	// Size returns the bytes that the state holds, about.
-	Size() int
+	AddLater(state []byte, part int, row Row) error
+	// Rows returns, for one more goroutine, what makes the row of a group of what Begin has appended and its state. The
+	// row is valid until the next call. It is called once for every group.
+	Rows() func(first, state []byte) (Row, error)
 }
 
 // Group makes a row of all rows that have the same key, in the order of the first row of each key.
+//
+// Several goroutines share the work: lanes compute the keys of some rows, and pass the rows of each key to the shard
+// that has its group. As every shard takes them in the order of the rows, what it knows of a group does not depend on
+// the number of lanes and shards.
 type Group struct {
-	m      *Memory
-	to     Output
-	key    func(dst []byte, row Row) ([]byte, error)
-	state  func(first Row) State
-	groups map[string]*group
-	order  []*group
-	held   int64
-	full   bool      // further groups go to the parts, and further values of the groups to later
-	parts  []*run    // rows of further groups, by a hash of the key
-	later  *Distinct // rows with further values, and the key of the group
-	number int64     // of the row
-	depth  int
-	ended  *sorter // rows of further groups by the number of their first row
-	buffer []byte
-	record record
-	cells  int
+	Grouping
+	m       *Memory
+	to      Output
+	direct  *groupLane // of the rows that Add takes; nil: not yet
+	shards  []*shard
+	one     bool  // all rows are one group
+	number  int64 // of rows so far
+	lanes   int
+	begun   bool // the shards are running
+	running sync.WaitGroup
+	failed  atomic.Bool // a shard has failed
+	buffers chan []byte // for further rows
 }
 
-type group struct {
-	State
-	first int64
-}
-
-// NewGroup returns a Group. key appends the key of a row, and state begins a group with its first row, which is then
-// added to it like all others.
-func NewGroup(m *Memory, to Output, key func(dst []byte, row Row) ([]byte, error), state func(first Row) State) *Group {
-	return &Group{m: m, to: to, key: key, state: state, groups: map[string]*group{}}
-}
-
-// NewOne returns a Group of all rows, even of none.
-func NewOne(m *Memory, to Output, state State) *Group {
-	g := NewGroup(m, to, func(dst []byte, _ Row) ([]byte, error) { return append(dst, 1), nil }, nil)
-	g.order = []*group{{state, 0}}
-	g.groups["\x01"] = g.order[0]
+// NewGroup returns a Group.
+func NewGroup(m *Memory, to Output, by Grouping) *Group {
+	g := &Group{Grouping: by, m: m, to: to, one: by.Key == nil}
+	if g.one {
+		g.Key = func() func(row Row) (Key, error) {
+			return func(Row) (Key, error) { return Key{}, nil }
+		}
+	}
+	g.shards = []*shard{g.newShard(0, 0)}
 	return g
 }
 
-// partitions is the number of parts into which the rows of further groups are divided.
-const partitions = 16
+// maxShards limits the memory of the rows on their way. It is a power of two, as the number of shards is.
+const maxShards = 4
 
-// maxDepth is how often rows are divided; then the groups of a part are held, whatever their size.
-const maxDepth = 8
-
-// groupBytes is what a group takes besides its key and its state.
-const groupBytes = 96
-
-// Add implements Output.
-func (g *Group) Add(row Row) (err error) {
-	if g.buffer, err = g.key(g.buffer[:0], row); err != nil {
-		return err
+// divide makes as many shards as there are processors, if there is no group yet.
+func (g *Group) divide() {
+	g.buffers = make(chan []byte, maxShards*(queued+maxWorkers))
+	if g.number > 0 || g.one {
+		return
 	}
-	g.number++
-	g.cells = len(row)
-	return g.addKeyed(TextKey(g.buffer), row, g.number)
+	for 2*len(g.shards) <= min(runtime.GOMAXPROCS(0), maxShards) {
+		for range len(g.shards) {
+			g.shards = append(g.shards, g.newShard(len(g.shards), 0))
+		}
+	}
 }
 
-// addKeyed adds a row with its key and number.
-func (g *Group) addKeyed(key Key, row Row, number int64) error {
-	of := g.groups[string(key.text)]
-	if of == nil {
-		if g.full && g.depth < maxDepth {
-			return g.divide(key, row, number)
+// Add implements Output.
+func (g *Group) Add(row Row) error {
+	if g.direct == nil {
+		g.direct = g.lane()
+	}
+	return g.direct.Add(row)
+}
+
+// add adds a row with its key. No other goroutine adds rows.
+func (g *Group) add(k Key, row Row) error {
+	if g.begun {
+		if err := g.drain(); err != nil {
+			return err
 		}
-		of = &group{g.state(row), number}
-		size := int64(len(key.text)+groupBytes) + int64(of.Size())
-		if !g.m.take(size, g.held) {
-			if g.full = true; g.depth < maxDepth {
-				return g.divide(key, row, number)
-			}
-			g.m.give(-size)
+	}
+	g.number++
+	hash := k.hash()
+	return g.shards[hash%uint64(len(g.shards))].add(k, hash, g.number, row)
+}
+
+// Fork implements Forker. The second lane is one of many.
+func (g *Group) Fork() Lane {
+	if g.lanes++; g.lanes == 2 {
+		g.divide()
+	}
+	return g.lane()
+}
+
+func (g *Group) lane() *groupLane { return &groupLane{g: g, key: g.Key()} }
+
+// queued is the number of blocks of rows that wait for a shard.
+const queued = 2
+
+// pass passes rows, by shard, to the shards, after all that were passed before. It returns buffers for further ones.
+func (g *Group) pass(rows [][]byte, count int64) error {
+	if g.failed.Load() {
+		return g.drain()
+	}
+	if !g.begun {
+		g.begun = true
+		for _, s := range g.shards {
+			s.blocks = make(chan rowBlock, queued)
+			g.running.Go(s.run)
 		}
-		g.held += size
-		g.groups[string(key.text)] = of
-		g.order = append(g.order, of)
 	}
-	var later func(part int, value []byte) error
-	if g.full {
-		later = func(part int, value []byte) error { return g.postpone(key.text, part, value, row) }
-	}
-	before := of.Size()
-	if err := of.Add(row, later); err != nil {
-		return err
-	}
-	if grown := int64(of.Size() - before); grown > 0 { // a group in memory stays there
-		if !g.m.take(grown, g.held) {
-			g.full = true
-			g.m.give(-grown)
+	for i, s := range g.shards {
+		if len(rows[i]) > 0 {
+			s.blocks <- rowBlock{g.number + 1, rows[i]}
+			rows[i] = g.buffer()
 		}
-		g.held += grown
 	}
+	g.number += count
 	return nil
 }
 
-// postpone adds a row with a value to those that come later. A row is followed by the key of its group and the part.
-func (g *Group) postpone(key []byte, part int, value []byte, row Row) error {
-	if g.later == nil {
-		g.later = NewDistinct(g.m, rowsTo(func(row Row) error {
-			n := len(row) - 2
-			return g.groups[string(row[n])].AddLater(int(row[n+1][1]), row[:n])
-		}), nil)
+// recycle keeps a buffer for further rows.
+func (g *Group) recycle(b []byte) {
+	select {
+	case g.buffers <- b:
+	default:
 	}
-	d := g.later
-	d.buffer = binary.BigEndian.AppendUint32(d.buffer[:0], uint32(len(key)))
-	d.buffer = append(append(append(d.buffer, key...), byte(part)), value...)
-	return d.addKeyed(append(append(make(Row, 0, len(row)+2), row...), key, []byte{0, byte(part)}))
 }
 
-// divide writes a row of a group that is not in memory to its part.
-func (g *Group) divide(key Key, row Row, number int64) (err error) {
-	if g.parts == nil {
-		g.parts = make([]*run, partitions)
+// buffer returns an empty buffer.
+func (g *Group) buffer() []byte {
+	select {
+	case b := <-g.buffers:
+		return b[:0]
+	default:
+		return nil
 	}
-	// The order of equal keys stays, and every depth divides by other bits.
-	i := key.word >> (4 * g.depth) % partitions
-	if g.parts[i] == nil {
-		g.parts[i] = g.m.newRun()
+}
+
+// drain waits for the shards, and returns the error of the first row that has one.
+func (g *Group) drain() error {
+	if g.begun {
+		for _, s := range g.shards {
+			close(s.blocks)
+		}
+		g.running.Wait()
+		g.begun = false
 	}
-	r := binary.LittleEndian.AppendUint64(beginRecord(g.record[:0], key, true), uint64(number))
-	if g.record, err = endRecord(appendRow(r, row)); err != nil {
+	first := slices.MinFunc(g.shards, func(a, b *shard) int { return cmp.Compare(a.failedAt, b.failedAt) })
+	return first.err
+}
+
+// groupLane computes the keys of some rows.
+type groupLane struct {
+	g     *Group
+	key   func(row Row) (Key, error)
+	turn  func() error // nil: rows go to their shards at once
+	rows  [][]byte     // by shard: records that wait for their turn; the link of each is its number among them
+	count int64        // rows that wait
+	bytes int          // of them
+}
+
+// Begin implements Lane.
+func (l *groupLane) Begin(turn func() error) { l.turn = turn }
+
+// End implements Output.
+func (l *groupLane) End() error { return nil }
+
+// Add implements Output.
+func (l *groupLane) Add(row Row) error {
+	k, err := l.key(row)
+	if err != nil {
 		return err
 	}
-	return g.parts[i].add(g.record)
+	if l.turn == nil {
+		return l.g.add(k, row)
+	}
+	if l.rows == nil {
+		l.rows = make([][]byte, len(l.g.shards))
+	}
+	i := k.hash() % uint64(len(l.rows))
+	start := len(l.rows[i])
+	rows := appendCells(beginRecord(l.rows[i], k, true), row, l.g.Columns)
+	r, err := endRecord(rows[start:])
+	if err != nil {
+		return err
+	}
+	r.setLink(uint32(l.count))
+	l.rows[i] = pad(rows)
+	l.count++
+	if l.bytes += len(r); l.bytes < waitingBytes {
+		return nil
+	}
+	return l.Flush(nil)
+}
+
+// Flush implements Lane.
+func (l *groupLane) Flush(err error) error {
+	if l.turn == nil {
+		if first := l.g.drain(); first != nil {
+			return first
+		}
+		return err
+	}
+	if first := l.turn(); first != nil {
+		return first
+	}
+	if l.count > 0 {
+		if first := l.g.pass(l.rows, l.count); first != nil {
+			return first
+		}
+		l.count, l.bytes = 0, 0
+	}
+	if err != nil {
+		if first := l.g.drain(); first != nil {
+			return first
+		}
+	}
+	return err
 }
 
 // End implements Output.
 func (g *Group) End() error {
-	err := g.finish(func(_ int64, row Row) error { return g.to.Add(row) })
-	if err == nil && g.parts != nil {
-		err = g.endFurther()
+	err := g.drain()
+	if err == nil && g.one && g.number == 0 {
+		_, err = g.shards[0].begin(Key{}, Key{}.hash(), 0, nil)
+	}
+	if err == nil {
+		err = g.finish()
 	}
 	if err != nil && err != ErrEnough {
 		return err
@@ -153,154 +257,107 @@ func (g *Group) End() error {
 	return g.to.End()
 }
 
-// endFurther passes the groups on that were not in memory, in order. They begin after all that were.
-func (g *Group) endFurther() error {
-	g.ended = &sorter{m: g.m}
-	cells := 0
-	if err := g.endParts(func(first int64, row Row) error {
-		cells = len(row)
-		return g.ended.add(binary.BigEndian.AppendUint64(nil, uint64(first)),
-			func(dst []byte) []byte { return appendRow(dst, row) })
-	}); err != nil {
-		return err
-	}
-	row := make(Row, cells)
-	return g.ended.each(func(r record) error {
-		decodeRow(row, r.row())
-		return g.to.Add(row)
-	})
-}
-
-// finish passes the groups in memory on, and frees them.
-func (g *Group) finish(emit func(first int64, row Row) error) error {
-	if g.later != nil {
-		if err := g.later.End(); err != nil {
+// finish passes the groups on. Those in memory go first, up to the first one that is not there; the others are sorted.
+func (g *Group) finish() error {
+	limit := int64(math.MaxInt64)
+	for _, s := range g.shards {
+		if err := s.finish(); err != nil {
 			return err
 		}
+		limit = min(limit, s.divided)
+		defer s.free()
 	}
-	order := g.order
-	defer g.m.give(g.held)
-	g.groups, g.order, g.held = nil, nil, 0
-	for _, of := range order {
-		row, err := of.Row()
-		if err == nil {
-			err = emit(of.first, row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// endParts passes the groups of each part on.
-func (g *Group) endParts(emit func(first int64, row Row) error) error {
-	for _, part := range g.parts {
-		if part == nil {
-			continue
-		}
-		sub := NewGroup(g.m, nil, g.key, g.state)
-		sub.depth, sub.cells = g.depth+1, g.cells
-		if err := part.flush(); err != nil {
-			return err
-		}
-		if err := sub.addPart(part); err != nil {
-			return err
-		}
-		if err := sub.finish(emit); err != nil {
-			return err
-		}
-		if err := sub.endParts(emit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addPart adds the rows of a part, and frees its space.
-func (g *Group) addPart(part *run) error {
-	row := make(Row, g.cells)
-	c := cursor{run: part, frees: true}
-	defer c.close()
-	for n := 0; ; n++ {
-		r, err := c.record()
-		if err == nil && n%1024 == 0 {
-			err = g.m.ended()
-		}
-		if r == nil || err != nil {
-			return err
-		}
-		decodeRow(row, r.cells())
-		if err := g.addKeyed(r.key(), row, r.number()); err != nil {
-			return err
-		}
-	}
-}
-
-// Distinct passes the first row of every key on, at once or, if there are too many keys, at the end.
-type Distinct struct {
-	m       *Memory
-	to      Output
-	key     func(dst []byte, row Row) ([]byte, error)
-	seen    map[string]struct{}
-	held    int64
-	further *Group // the first rows of keys beyond the budget
-	buffer  []byte
-}
-
-// NewDistinct returns a Distinct.
-func NewDistinct(m *Memory, to Output, key func(dst []byte, row Row) ([]byte, error)) *Distinct {
-	return &Distinct{m: m, to: to, key: key, seen: map[string]struct{}{}}
-}
-
-// Add implements Output.
-func (d *Distinct) Add(row Row) (err error) {
-	if d.buffer, err = d.key(d.buffer[:0], row); err != nil {
-		return err
-	}
-	return d.addKeyed(row)
-}
-
-// addKeyed adds a row whose key is in the buffer.
-func (d *Distinct) addKeyed(row Row) error {
-	if _, seen := d.seen[string(d.buffer)]; seen {
-		return nil
-	}
-	if size := int64(len(d.buffer) + groupBytes/2); d.further == nil && d.m.take(size, d.held) {
-		d.held += size
-		d.seen[string(d.buffer)] = struct{}{}
-		return d.to.Add(row)
-	}
-	if d.further == nil {
-		key := func(dst []byte, _ Row) ([]byte, error) { return append(dst, d.buffer...), nil }
-		d.further = NewGroup(d.m, d.to, key, func(first Row) State {
-			return &firstRow{row: appendRow(nil, first), cells: len(first)}
+	ended := &ending{sorter: sorter{m: g.m}}
+	if err := passAll(g.to, g.rows, func(f func(r record) error) error {
+		return g.eachInMemory(func(s *shard, r record) error {
+			if r.number() < limit {
+				return f(r)
+			}
+			return ended.add(s, r)
 		})
+	}); err != nil || limit == math.MaxInt64 {
+		return err
 	}
-	return d.further.Add(row)
-}
-
-// End implements Output.
-func (d *Distinct) End() error {
-	d.m.give(d.held)
-	d.seen, d.held = nil, 0
-	if d.further != nil {
-		return d.further.End()
+	for _, s := range g.shards {
+		s.free()
 	}
-	return d.to.End()
+	for _, s := range g.shards {
+		if err := s.endParts(ended.add); err != nil {
+			return err
+		}
+	}
+	return passAll(g.to, ended.rows, ended.each)
 }
 
-// firstRow is the state of a group of which only the first row counts.
-type firstRow struct {
-	row   []byte
-	cells int
+// rows returns what makes rows of the records of groups.
+func (g *Group) rows() func(r record) (Row, error) {
+	rows := make([]func(first, state []byte) (Row, error), len(g.shards))
+	for i, s := range g.shards {
+		rows[i] = s.states.Rows()
+	}
+	return func(r record) (Row, error) { return rows[r.link()](g.shards[r.link()].of(r)) }
 }
 
-func (f *firstRow) Add(Row, func(int, []byte) error) error { return nil }
-func (f *firstRow) AddLater(int, Row) error                { return nil }
-func (f *firstRow) Size() int                              { return len(f.row) + 48 }
-func (f *firstRow) Row() (Row, error) {
-	row := make(Row, f.cells)
-	decodeRow(row, f.row)
-	return row, nil
+// eachInMemory calls f with the records of the groups in memory, in the order of their first rows.
+func (g *Group) eachInMemory(f func(s *shard, r record) error) error {
+	readers := make([]arenaReader, len(g.shards))
+	for i, s := range g.shards {
+		readers[i].arena = &s.groups.arena
+		readers[i].next()
+	}
+	for {
+		first := -1
+		for i := range readers {
+			if readers[i].now != nil && (first < 0 || readers[i].now.number() < readers[first].now.number()) {
+				first = i
+			}
+		}
+		if first < 0 {
+			return nil
+		}
+		if err := f(g.shards[first], readers[first].now); err != nil {
+			return err
+		}
+		readers[first].next()
+	}
+}
+
+// ending sorts the rows of groups by the number of their first row.
+type ending struct {
+	sorter
+	of     *shard // of the last group
+	row    func(first, state []byte) (Row, error)
+	cells  int
+	record record
+}
+
+// add adds a group of a shard.
+func (e *ending) add(s *shard, r record) error {
+	if e.of != s {
+		e.of, e.row = s, s.states.Rows()
+	}
+	row, err := e.row(s.of(r))
+	if err != nil {
+		return err
+	}
+	e.cells = len(row)
+	e.record, err = beginSorted(e.record[:0], func(dst []byte) ([]byte, error) {
+		return binary.BigEndian.AppendUint64(dst, uint64(r.number())), nil
+	})
+	if err == nil {
+		e.record, err = endRecord(AppendRow(e.record, row))
+	}
+	if err != nil {
+		return err
+	}
+	return e.sorter.add(e.record)
+}
+
+// rows returns what makes rows of the sorted records.
+func (e *ending) rows() func(r record) (Row, error) {
+	row := make(Row, e.cells)
+	return func(r record) (Row, error) {
+		DecodeRow(row, r.row())
+		return row, nil
+	}
 }

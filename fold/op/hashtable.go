@@ -47,7 +47,9 @@ func (s slots) find(hash uint64, a *arena, k Key) *slot {
 func slotsFor(rows int) int { return rows + rows/3 + 1 }
 
 // tableBytes returns the size of the table of this many records.
-func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * int64(unsafe.Sizeof(slot{})) }
+func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * slotBytes }
+
+const slotBytes = int64(unsafe.Sizeof(slot{}))
 
 // newHashtable builds the table of all records that have a key.
 func newHashtable(a *arena) *hashtable {

@@ -14,6 +14,10 @@ type Memory struct {
 	scratch
 }
 
+// inFlight is the part of the budget, 1/inFlight of it, for what is on its way between operators: decoded chunks, rows
+// that wait for their turn, and buffers.
+const inFlight = 16
+
 // NewMemory returns a budget in bytes; 0: no limit. create makes a file, at most once, which Close closes. Operators
 // stop when ctx ends.
 func NewMemory(ctx context.Context, budget int64, create func() (Scratch, error)) *Memory {
@@ -21,20 +25,27 @@ func NewMemory(ctx context.Context, budget int64, create func() (Scratch, error)
 		budget = math.MaxInt64
 	}
 	m := &Memory{ctx: ctx, budget: budget, scratch: scratch{create: create}}
-	m.left.Store(budget)
+	m.left.Store(m.operators())
 	return m
 }
+
+// operators returns the bytes of the budget that operators reserve.
+func (m *Memory) operators() int64 { return m.budget - m.budget/inFlight }
 
 // minBytes is what an operator may hold even if others have used up the budget. It is at most the whole budget.
 const minBytes = 256 << 10
 
 // take reserves bytes, of which an operator holds so many already. It returns false if the budget is used up.
 func (m *Memory) take(bytes, held int64) bool {
-	if bytes > m.left.Load() && held+bytes > min(m.budget, minBytes) {
-		return false
+	for {
+		left := m.left.Load()
+		if bytes > left && held+bytes > min(m.budget, minBytes) {
+			return false
+		}
+		if m.left.CompareAndSwap(left, left-bytes) {
+			return true
+		}
 	}
-	m.left.Add(-bytes)
-	return true
 }
 
 // give returns bytes.

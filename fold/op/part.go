@@ -62,10 +62,18 @@ func (p *part) each(last uint32, k Key, f func(r record) error) error {
 // divideKeys moves the rows of the frequent keys in a run to runs of their own, and frees it. It returns the other
 // rows, which do not keep their order, but those of a key do.
 func (m *Memory) divideKeys(from *run) (others *run, frequent map[frequentKey]*run, err error) {
-	s, key := &sorter{m: m}, []byte(nil)
-	if err := from.all(func(r record) error {
-		key = append(binary.BigEndian.AppendUint64(key[:0], r.word()), r.text()...)
-		return s.add(key, func(dst []byte) []byte { return append(dst, r...) })
+	s, sorted := &sorter{m: m}, record(nil)
+	if err := from.all(func(r record) (err error) {
+		sorted, err = beginSorted(sorted[:0], func(dst []byte) ([]byte, error) {
+			return append(binary.BigEndian.AppendUint64(dst, r.word()), r.text()...), nil
+		})
+		if err == nil {
+			sorted, err = endRecord(append(sorted, r...))
+		}
+		if err != nil {
+			return err
+		}
+		return s.add(sorted)
 	}); err != nil {
 		return nil, nil, err
 	}

@@ -1,5 +1,10 @@
 package op
 
+import (
+	"math"
+	"slices"
+)
+
 // How says how an operator ran.
 type How string
 
@@ -49,7 +54,8 @@ func (f *joining) ran(whole bool) []Ran {
 // rows by themselves.
 type Count struct {
 	Output
-	rows int64
+	rows  int64
+	lanes []*Count
 }
 
 // Add implements Output.
@@ -58,15 +64,32 @@ func (c *Count) Add(row Row) error {
 	return c.Output.Add(row)
 }
 
-// Rows returns the number of rows so far.
-func (c *Count) Rows() int64 { return c.rows }
+// Rows returns the number of rows that it and its lanes have passed on. No goroutine may use them.
+func (c *Count) Rows() int64 {
+	rows := c.rows
+	for _, lane := range c.lanes {
+		rows += lane.rows
+	}
+	return rows
+}
+
+// Fork implements Forker.
+func (c *Count) Fork() Lane {
+	return forked(c.Output, func(to Output) Output {
+		lane := &Count{Output: to}
+		c.lanes = append(c.lanes, lane)
+		return lane
+	})
+}
 
 // How says how the rows were sorted.
 func (s *Sort) How() How { return spilledIf(s.levels != nil) }
 
 // How says how the groups were made.
 func (g *Group) How() How {
-	return spilledIf(g.parts != nil || g.later != nil && g.later.How() == Spilled)
+	return spilledIf(slices.ContainsFunc(g.shards, func(s *shard) bool {
+		return s.divided < math.MaxInt64 || s.later != nil && s.later.How() == Spilled
+	}))
 }
 
 // How says how the keys were held.

@@ -44,16 +44,16 @@ func nextCell(from []byte) (cell, rest []byte) {
 	return from[: size-1 : size-1], from[size-1:]
 }
 
-// appendRow encodes the cells of a row.
-func appendRow(dst []byte, row Row) []byte {
+// AppendRow encodes the cells of a row.
+func AppendRow(dst []byte, row Row) []byte {
 	for _, cell := range row {
 		dst = appendCell(dst, cell)
 	}
 	return dst
 }
 
-// decodeRow decodes cells into a row, which refers to the bytes.
-func decodeRow(row Row, from []byte) {
+// DecodeRow decodes cells that AppendRow has encoded into a row, which refers to the bytes.
+func DecodeRow(row Row, from []byte) {
 	for i := range row {
 		row[i], from = nextCell(from)
 	}

@@ -156,10 +156,15 @@ func (r *run) flush() error {
 }
 
 func (r *run) freeTail() {
-	if r.tail != nil && cap(*r.tail) <= blockBytes {
-		blockBuffers.Put(r.tail)
-	}
+	reuseBlock(r.tail)
 	r.tail = nil
+}
+
+// reuseBlock returns a buffer, which can be nil, to blockBuffers.
+func reuseBlock(b *[]byte) {
+	if b != nil && cap(*b) <= blockBytes {
+		blockBuffers.Put(b)
+	}
 }
 
 // free returns the tail and the space in the file for reuse. The run must not be used afterwards.

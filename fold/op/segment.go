@@ -69,7 +69,7 @@ func (f *joining) addSegment(w *worker, g *segment) (err error) {
 		defer all.free()
 		var r record
 		last := f.sides[g.origin].Query(rowsTo(func(row Row) error {
-			r, err = endRecord(appendRow(beginRecord(r[:0], Key{}, true), row))
+			r, err = endRecord(AppendRow(beginRecord(r[:0], Key{}, true), row))
 			if err == nil {
 				err = all.add(r)
 			}
@@ -126,7 +126,7 @@ type pushed struct {
 
 // Add implements Output.
 func (p *pushed) Add(row Row) (err error) {
-	p.r, err = endRecord(appendRow(beginRecord(p.r[:0], Key{}, true), row))
+	p.r, err = endRecord(AppendRow(beginRecord(p.r[:0], Key{}, true), row))
 	if err != nil {
 		return err
 	}

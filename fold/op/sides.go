@@ -85,10 +85,12 @@ func (l *loader) load() error {
 		l.from = recordedRun(l.run, l.Kept)
 		return nil
 	}
+	read := int64(0)
 	for b, err := range each(l.from, l.Columns, 0) {
 		if err != nil {
 			return err
 		}
+		read += int64(b.rows())
 		for i := range b.rows() {
 			if b.fillKeys(l.row, i); l.Filtered {
 				if keep, err := l.terms.Keep(l.n, l.row); err != nil {
@@ -109,7 +111,7 @@ func (l *loader) load() error {
 		if err := l.m.ended(); err != nil {
 			return err
 		}
-		if l.full = l.full || l.to.used() > l.m.left.Load(); l.full && !l.CanFail {
+		if l.full = l.full || l.exceeds(read); l.full && !l.CanFail {
 			return nil // otherwise, all rows are read, because the errors do not depend on the budget
 		}
 		if l.full {
@@ -117,6 +119,15 @@ func (l *loader) load() error {
 		}
 	}
 	return nil
+}
+
+// exceeds tells whether the rows exceed the budget, or will: a side that is far too large is not read to the end of the
+// budget. read is the number of rows so far.
+func (l *loader) exceeds(read int64) bool {
+	used, left := l.to.used(), l.m.left.Load()
+	rows, _ := l.from.size()
+	sure := read >= rows/8 && float64(used)*float64(rows) > 1.05*float64(left)*float64(read)
+	return used > left || sure && used > left/16
 }
 
 // begin begins the record of a row, of which it needs only the cells of the key. False means that no record is needed.

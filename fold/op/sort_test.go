@@ -15,7 +15,14 @@ func TestSorterGivesWhatItTook(t *testing.T) {
 	defer m.Close()
 	s, n := &sorter{m: m}, 0
 	for range 5 {
-		if err := s.add([]byte("k"), func(dst []byte) []byte { return append(dst, make([]byte, 2*minBytes)...) }); err != nil {
+		r, err := beginSorted(nil, func(dst []byte) ([]byte, error) { return append(dst, 'k'), nil })
+		if err == nil {
+			r, err = endRecord(append(r, make([]byte, 2*minBytes)...))
+		}
+		if err == nil {
+			err = s.add(r)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -24,11 +31,42 @@ func TestSorterGivesWhatItTook(t *testing.T) {
 	}
 }
 
+// TestSorterReusesMemory: the records of a run are written where those of the one before were.
+func TestSorterReusesMemory(t *testing.T) {
+	t.Parallel()
+	const budget = 1 << 20
+	m := NewMemory(t.Context(), budget, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+	defer m.Close()
+	s, buffer, rows := &sorter{m: m}, record(nil), 0
+	for i := range 50_000 {
+		r, err := beginSorted(buffer[:0], func(dst []byte) ([]byte, error) {
+			return fmt.Appendf(dst, "%d", i*7919%50_000), nil
+		})
+		if err == nil {
+			buffer, err = endRecord(append(r, make([]byte, 100)...))
+		}
+		if err == nil {
+			err = s.add(buffer)
+		}
+		if err != nil || s.arena.bytes > budget {
+			t.Fatalf("%d bytes are in memory, with a budget of %d: %v", s.arena.bytes, budget, err)
+		}
+	}
+	if err := s.each(func(record) error { rows++; return nil }); err != nil || rows != 50_000 || m.Spills() == 0 {
+		t.Errorf("%d rows, %d spills, %v", rows, m.Spills(), err)
+	}
+	if m.left.Load() != m.operators() {
+		t.Errorf("%d bytes are left", m.left.Load())
+	}
+}
+
 // sortRows sorts rows with a budget, and returns the numbers of the sorted ones.
 func sortRows(t *testing.T, m *Memory, limit, rows, size int) (numbers []string) {
 	t.Helper()
 	s := NewSort(m, rowsTo(func(row Row) error { numbers = append(numbers, string(row[0])); return nil }), limit,
-		func(dst []byte, row Row) ([]byte, error) { return append(dst, row[1]...), nil })
+		func() func(dst []byte, row Row) ([]byte, error) {
+			return func(dst []byte, row Row) ([]byte, error) { return append(dst, row[1]...), nil }
+		})
 	text := []byte(strings.Repeat("x", size))
 	for i := range rows {
 		if err := s.Add(Row{fmt.Append(nil, i), fmt.Appendf(nil, "same begin %04d", i*7919%rows/3), text}); err != nil {
@@ -56,7 +94,7 @@ func TestSortWritesRowsFewTimes(t *testing.T) {
 	if got := sortRows(t, m, 0, rows, size); !slices.Equal(got, want) {
 		t.Error("other rows with a small budget")
 	}
-	if limit := int64(rows * size * 22 / 10); written > limit || m.end > limit*6/10 || m.left.Load() != 100_000 {
+	if limit := int64(rows * size * 22 / 10); written > limit || m.end > limit*6/10 || m.left.Load() != m.operators() {
 		t.Errorf("%d bytes were written, the file has %d; %d are left", written, m.end, m.left.Load())
 	}
 }
@@ -79,7 +117,7 @@ func TestTopRows(t *testing.T) {
 	for limit, spills := range map[int]bool{1: false, 100: false, 1000: true, 4999: true, 5000: true, 9000: true} {
 		m := NewMemory(t.Context(), 100_000, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
 		got := sortRows(t, m, limit, rows, size)
-		if !slices.Equal(got, all[:min(limit, rows)]) || (m.Spills() > 0) != spills || m.left.Load() != 100_000 {
+		if !slices.Equal(got, all[:min(limit, rows)]) || (m.Spills() > 0) != spills || m.left.Load() != m.operators() {
 			t.Errorf("limit %d: %d rows, %d spills, %d bytes are left", limit, len(got), m.Spills(), m.left.Load())
 		}
 		m.Close()

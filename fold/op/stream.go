@@ -196,7 +196,7 @@ func (o *Ordered) Add(row Row) error {
 		return o.Output.Add(row)
 	}
 	o.row = slices.Grow(o.row[:0], len(row))[:len(row)]
-	if o.rows = appendRow(o.rows, row); len(o.rows) < waitingBytes {
+	if o.rows = AppendRow(o.rows, row); len(o.rows) < waitingBytes {
 		return nil
 	}
 	return o.Flush(nil)

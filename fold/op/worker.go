@@ -203,7 +203,7 @@ func (w *worker) pair(n int) (matched bool, err error) {
 
 // store stores the current row. It is passed on when it is joined with the rest.
 func (w *worker) store() error {
-	r, err := endRecord(appendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
+	r, err := endRecord(AppendRow(beginRecord(w.record[:0], Key{}, true), w.row[:w.at[w.cut]]))
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,14 @@ package query_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	queries "github.com/fanfold/fanfold/fold/query"
 )
 
 // generator makes random queries over the nasty tables.
@@ -220,27 +223,30 @@ func queriesToTry() (n int, seed uint64, g generator) {
 	return n, seed, generator{rand.New(rand.NewPCG(seed, 0))}
 }
 
-// TestRandomBudgets: with every budget, random queries give the same rows in the same order, or the same error.
+// TestRandomBudgets: with every budget, random queries over many chunks give the same rows as over a single one, in the
+// same order, or the same error.
 func TestRandomBudgets(t *testing.T) {
 	t.Parallel()
 	n, seed, g := queriesToTry()
 	b := newBench(t, nasty...)
 	b.load("o", "u", "p")
+	whole := *b // one goroutine folds a single chunk
+	whole.sets = map[string]queries.Dataset{}
 	for name, set := range b.sets {
-		b.sets[name] = repeated(t, set.(*memory), 5)
+		b.sets[name], whole.sets[name] = repeated(t, set.(*memory), 5, 4), repeated(t, set.(*memory), 5, math.MaxInt)
 	}
 	rows, failed := 0, 0
 	for range n {
 		query := g.variant()
-		_, want, wantErr := b.run(query, 0)
+		_, want, wantErr := whole.run(query, 0)
 		rows += len(want)
 		if wantErr != nil {
 			failed++
 		}
-		for _, budget := range []int64{1, 3000, 200 << 10} {
+		for _, budget := range []int64{0, 1, 3000, 200 << 10} {
 			_, got, err := b.run(query, budget)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) || strings.Join(got, "\n") != strings.Join(want, "\n") {
-				t.Fatalf("FOLD_SEED=%d: %s\nwith %d bytes: %d rows, %v\nwithout a limit: %d rows, %v\n%s\nwant\n%s", seed, query, budget,
+				t.Fatalf("FOLD_SEED=%d: %s\nwith %d bytes: %d rows, %v\nin one chunk, without a limit: %d rows, %v\n%s\nwant\n%s", seed, query, budget,
 					len(got), err, len(want), wantErr, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
@@ -250,8 +256,8 @@ func TestRandomBudgets(t *testing.T) {
 	}
 }
 
-// repeated returns a dataset with its rows several times, in small chunks.
-func repeated(t testing.TB, m *memory, times int) *memory {
+// repeated returns a dataset with its rows several times, so many in a chunk.
+func repeated(t testing.TB, m *memory, times, size int) *memory {
 	numbers := make([]int, len(m.columns))
 	for i := range numbers {
 		numbers[i] = i
@@ -263,7 +269,7 @@ func repeated(t testing.TB, m *memory, times int) *memory {
 	of := &memory{columns: m.columns}
 	var fields [][]byte
 	for n := range times * chunk.Rows() {
-		if n%4 == 0 {
+		if n%size == 0 {
 			fields = make([][]byte, len(numbers))
 			of.chunks = append(of.chunks, fields)
 		}

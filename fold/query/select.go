@@ -261,14 +261,19 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 	if b.more {
 		n.columns = append(n.columns, expr.Column{Any: true})
 	}
-	var keys []*expr.Expr
-	var desc []bool
 	for _, o := range b.orders {
-		b.try(func() { keys, desc = append(keys, must(expr.CompileKey(o.X, scope))), append(desc, o.Desc) })
+		b.try(func() { must(expr.CompileKey(o.X, scope)) })
+	}
+	keys := func() (keys []*expr.Expr) {
+		for _, o := range b.orders {
+			keys = append(keys, must(expr.CompileKey(o.X, scope)))
+		}
+		return keys
 	}
 	if b.Distinct {
 		unique = b.explain("distinct")
-		b.try(func() { keys = b.orderOfItems(n) })
+		keys = func() []*expr.Expr { return b.orderOfItems(n) }
+		b.try(func() { keys() })
 	}
 	end := b.explainEnd(b.orders, limit)
 	n.last = b.lastStep()
@@ -276,7 +281,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		unused := first
 		to = end.limited(to)
 		if b.Distinct {
-			to = unique.by(distinct(m, unique.to(end.sorted(m, to, keys, desc)), n.columns))
+			to = unique.by(distinct(m, unique.to(end.sorted(m, to, b.orders, keys)), n.columns))
 		}
 		to = op.NewProject(to, len(items), func() func(into, row op.Row) error {
 			all := unused
@@ -286,7 +291,7 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 			return cells(all)
 		})
 		if !b.Distinct {
-			to = end.sorted(m, to, keys, desc)
+			to = end.sorted(m, to, b.orders, keys)
 		}
 		if to = having.by(filtered(to, scope, b.Having)); g != nil {
 			to = groups.by(g.output(m, groups.to(to)))

@@ -45,13 +45,13 @@ inner join s on s.k = a.id: 1000 memory
 inner join b on b.id = s.id AND b.k < a.k: 499 memory
 filter by a.id + b.id < 700 OR a.v = 'x': 121`},
 		{"SELECT a.id FROM a LEFT JOIN s ON s.id = a.id RIGHT JOIN (SELECT id FROM b WHERE id > 49000 ORDER BY id DESC) r ON r.id = a.id + 500", `
-  read b, filtered by b.id > 49000: 999
+  read b, filtered by b.id > 49000: 999 parallel
   sort by b.id DESC: 999 memory
 read a: 50000
 left join s on s.id = a.id: 50000 memory
 right join r on r.id = a.id + 500: 999 memory`},
 		{"SELECT g, COUNT(*) AS n FROM a GROUP BY g HAVING n > 4 ORDER BY g LIMIT 7 OFFSET 3", `
-read a: 50000
+read a: 50000 parallel
 group by a.g: COUNT(*): 10000 memory
 filter groups by COUNT(*) > 4: 10000
 sort by a.g: 10 memory
@@ -139,7 +139,7 @@ inner join b on b.id = a.id: 50000 sorted`,
 read a: 50000 parallel
 inner join b on b.k = a.id: 50000 spilled`,
 		"SELECT DISTINCT v FROM (SELECT v, COUNT(DISTINCT id) AS n FROM a GROUP BY v) x ORDER BY v": `
-  read a: 50000
+  read a: 50000 parallel
   group by a.v: COUNT(DISTINCT a.id): 50000 spilled
 read x: 50000
 distinct: 50000 spilled

@@ -127,21 +127,24 @@ func (p *planner) ordered(n *node, orders []parse.Order, limit *parse.Limit) *no
 		return n
 	}
 	scope := &expr.Scope{Columns: n.columns, Parameters: p.parameters}
-	var keys []*expr.Expr
-	var desc []bool
+	compiled := func(x parse.Expr) *expr.Expr {
+		if i, ok := position(x, len(n.columns)); ok {
+			return scope.Converted(i, n.columns[i].Type)
+		}
+		return must(expr.CompileKey(x, scope))
+	}
 	for _, o := range orders {
-		p.try(func() {
-			if i, ok := position(o.X, len(n.columns)); ok {
-				keys = append(keys, scope.Converted(i, n.columns[i].Type))
-			} else {
-				keys = append(keys, must(expr.CompileKey(o.X, scope)))
-			}
-			desc = append(desc, o.Desc)
-		})
+		p.try(func() { compiled(o.X) })
+	}
+	keys := func() (keys []*expr.Expr) {
+		for _, o := range orders {
+			keys = append(keys, compiled(o.X))
+		}
+		return keys
 	}
 	end := p.explainEnd(orders, limit)
 	return &node{n.columns, p.lastStep(), func(m *op.Memory, to op.Output) error {
-		return n.run(m, end.sorted(m, end.limited(to), keys, desc))
+		return n.run(m, end.sorted(m, end.limited(to), orders, keys))
 	}}
 }
 
@@ -167,24 +170,28 @@ func (p *planner) explainEnd(orders []parse.Order, limit *parse.Limit) *end {
 	return e
 }
 
-// sorted returns an output that sorts rows by keys; without any, it is to. It passes on as many as the limit needs.
-func (e *end) sorted(m *op.Memory, to op.Output, keys []*expr.Expr, desc []bool) op.Output {
-	if len(keys) == 0 {
+// sorted returns an output that sorts rows; without an order, it is to. keys compiles what the order sorts by, for one
+// more goroutine. The output passes on as many rows as the limit needs.
+func (e *end) sorted(m *op.Memory, to op.Output, orders []parse.Order, keys func() []*expr.Expr) op.Output {
+	if len(orders) == 0 {
 		return to
 	}
 	needed := int64(0)
 	if l := e.limit; l != nil && l.Offset < math.MaxInt32 && l.Count < math.MaxInt32 {
 		needed = max(1, l.Offset+l.Count)
 	}
-	return e.sort.by(op.NewSort(m, e.sort.to(to), int(needed), func(dst []byte, row op.Row) ([]byte, error) {
-		for i, e := range keys {
-			v, err := e.Eval(row)
-			if err != nil {
-				return dst, err
+	return e.sort.by(op.NewSort(m, e.sort.to(to), int(needed), func() func(dst []byte, row op.Row) ([]byte, error) {
+		all := keys()
+		return func(dst []byte, row op.Row) ([]byte, error) {
+			for i, e := range all {
+				v, err := e.Eval(row)
+				if err != nil {
+					return dst, err
+				}
+				dst = expr.AppendOrder(dst, v, orders[i].Desc)
 			}
-			dst = expr.AppendOrder(dst, v, desc[i])
+			return dst, nil
 		}
-		return dst, nil
 	}))
 }
 

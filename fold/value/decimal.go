@@ -47,6 +47,12 @@ func DecOf(n int64) Dec {
 	return Dec{small: n}
 }
 
+// DecOfSmall returns coefficient × 10^-scale, of what SmallOf has returned.
+func DecOfSmall(coefficient int64, scale int) Dec { return Dec{small: coefficient, Scale: scale} }
+
+// SmallOf returns the coefficient of a decimal if it is an int64; false: it is larger.
+func SmallOf(d Dec) (coefficient int64, ok bool) { return d.small, d.big == nil }
+
 // DecOfUint returns an integer as a decimal.
 func DecOfUint(n uint64) Dec { return normal(new(big.Int).SetUint64(n), 0) }
 

@@ -21,12 +21,8 @@ const maxTime = (838*3600+59*60+59)*micros + micros - 1
 
 // pack returns the Int of a datetime.
 func (c Clock) pack() int64 {
-	n := int64(c.Year)
-	for _, f := range [...]struct{ v, bits int }{{c.Month, 4}, {c.Day, 5}, {c.Hour, 5}, {c.Minute, 6}, {c.Second, 6},
-		{c.Micro, 20}} {
-		n = n<<f.bits | int64(f.v)
-	}
-	return n
+	return (((((int64(c.Year)<<4|int64(c.Month))<<5|int64(c.Day))<<5|int64(c.Hour))<<6|int64(c.Minute))<<6|
+		int64(c.Second))<<20 | int64(c.Micro)
 }
 
 // Clock returns the parts of a date, datetime or time.

@@ -21,8 +21,43 @@ const (
 
 // ParseTemporal parses the whole text of a date, datetime or time, as in a cell or a literal.
 func ParseTemporal(text []byte, kind Kind) (Value, bool) {
+	if kind != Time {
+		if n, ok := usualDatetime(text); ok && kind == Date {
+			return Value{Kind: Date, Int: n &^ (1<<dayAt - 1)}, true
+		} else if ok {
+			return Value{Kind: kind, Int: n}, true
+		}
+	}
 	v, how := readTemporal(text, kind)
 	return v, how == readWhole
+}
+
+// dayAt is where the day begins in the Int of a datetime, above its time.
+const dayAt = 37
+
+// usualDatetime parses YYYY-MM-DD and YYYY-MM-DD hh:mm:ss, the forms of most cells, as the Int of a datetime. False
+// means unknown.
+func usualDatetime(text []byte) (n int64, ok bool) {
+	if len(text) != len(time.DateOnly) && len(text) != len(time.DateTime) || text[4] != '-' || text[7] != '-' {
+		return 0, false
+	}
+	bad := false
+	two := func(at int) int64 {
+		tens, ones := text[at]-'0', text[at+1]-'0'
+		bad = bad || tens > 9 || ones > 9
+		return int64(tens)*10 + int64(ones)
+	}
+	year, month, day := two(0)*100+two(2), two(5), two(8)
+	if n = (year<<4|month)<<5 | day; bad || month > 12 || day > 28 {
+		return 0, false
+	}
+	if len(text) == len(time.DateOnly) {
+		return n << dayAt, true
+	}
+	hour, minute, second := two(11), two(14), two(17)
+	n = ((n<<5|hour)<<6|minute)<<6 | second
+	return n << 20, !bad && text[10] == ' ' && text[13] == ':' && text[16] == ':' &&
+		hour <= 23 && minute <= 59 && second <= 59
 }
 
 // readTemporal reads a date, datetime or time at the start of a text.
