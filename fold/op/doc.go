@@ -24,6 +24,6 @@
 // Blocks of rows are joined in parallel, unless a side is merged or keeps its own rows (parallel.go, pool.go). Each
 // goroutine has a Lane of every operator behind the join (stream.go), which passes its rows on in their order. The
 // lanes of a Group compute keys, and every group belongs to one of its shards, a goroutine that takes the rows in that
-// order (group.go, shard.go); the lanes of a Sort make records with their keys (sort.go, sorter.go). What comes behind
-// a Group or Sort has lanes again (outlet.go).
+// order (group.go, group_lane.go, shard.go); the lanes of a Sort make records with their keys (sort.go, sorter.go).
+// What comes behind a Group or Sort has lanes again (outlet.go).
 package op

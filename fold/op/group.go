@@ -2,7 +2,6 @@ package op
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"runtime"
 	"slices"
@@ -173,75 +172,6 @@ func (g *Group) drain() error {
 	return first.err
 }
 
-// groupLane computes the keys of some rows.
-type groupLane struct {
-	g     *Group
-	key   func(row Row) (Key, error)
-	turn  func() error // nil: rows go to their shards at once
-	rows  [][]byte     // by shard: records that wait for their turn; the link of each is its number among them
-	count int64        // rows that wait
-	bytes int          // of them
-}
-
-// Begin implements Lane.
-func (l *groupLane) Begin(turn func() error) { l.turn = turn }
-
-// End implements Output.
-func (l *groupLane) End() error { return nil }
-
-// Add implements Output.
-func (l *groupLane) Add(row Row) error {
-	k, err := l.key(row)
-	if err != nil {
-		return err
-	}
-	if l.turn == nil {
-		return l.g.add(k, row)
-	}
-	if l.rows == nil {
-		l.rows = make([][]byte, len(l.g.shards))
-	}
-	i := k.hash() % uint64(len(l.rows))
-	start := len(l.rows[i])
-	rows := appendCells(beginRecord(l.rows[i], k, true), row, l.g.Columns)
-	r, err := endRecord(rows[start:])
-	if err != nil {
-		return err
-	}
-	r.setLink(uint32(l.count))
-	l.rows[i] = pad(rows)
-	l.count++
-	if l.bytes += len(r); l.bytes < waitingBytes {
-		return nil
-	}
-	return l.Flush(nil)
-}
-
-// Flush implements Lane.
-func (l *groupLane) Flush(err error) error {
-	if l.turn == nil {
-		if first := l.g.drain(); first != nil {
-			return first
-		}
-		return err
-	}
-	if first := l.turn(); first != nil {
-		return first
-	}
-	if l.count > 0 {
-		if first := l.g.pass(l.rows, l.count); first != nil {
-			return first
-		}
-		l.count, l.bytes = 0, 0
-	}
-	if err != nil {
-		if first := l.g.drain(); first != nil {
-			return first
-		}
-	}
-	return err
-}
-
 // End implements Output.
 func (g *Group) End() error {
 	err := g.drain()
@@ -319,45 +249,5 @@ func (g *Group) eachInMemory(f func(s *shard, r record) error) error {
 			return err
 		}
 		readers[first].next()
-	}
-}
-
-// ending sorts the rows of groups by the number of their first row.
-type ending struct {
-	sorter
-	of     *shard // of the last group
-	row    func(first, state []byte) (Row, error)
-	cells  int
-	record record
-}
-
-// add adds a group of a shard.
-func (e *ending) add(s *shard, r record) error {
-	if e.of != s {
-		e.of, e.row = s, s.states.Rows()
-	}
-	row, err := e.row(s.of(r))
-	if err != nil {
-		return err
-	}
-	e.cells = len(row)
-	e.record, err = beginSorted(e.record[:0], func(dst []byte) ([]byte, error) {
-		return binary.BigEndian.AppendUint64(dst, uint64(r.number())), nil
-	})
-	if err == nil {
-		e.record, err = endRecord(AppendRow(e.record, row))
-	}
-	if err != nil {
-		return err
-	}
-	return e.sorter.add(e.record)
-}
-
-// rows returns what makes rows of the sorted records.
-func (e *ending) rows() func(r record) (Row, error) {
-	row := make(Row, e.cells)
-	return func(r record) (Row, error) {
-		DecodeRow(row, r.row())
-		return row, nil
 	}
 }
