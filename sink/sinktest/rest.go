@@ -249,6 +249,7 @@ func manifest(t *testing.T, p Place) {
 			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 1, Tries: 2, DurationMS: 12,
 			Columns: []dataset.Column{{Name: "id", Kind: report.KindInteger}},
 		}},
+		Fold: []sink.ManifestStep{{Step: "read plt_fund.vs_withdraw", Rows: new(int64(1))}},
 	}
 	put(t, p, name, contents)
 	later := m
