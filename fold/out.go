@@ -7,7 +7,7 @@ type out struct {
 	plan  *Plan
 	w     Writer
 	first *out         // its rows are written before those of this one; nil: it is the first
-	cells [][]byte     // of a row of the file
+	cells [][]byte     // of a row of the file, if it is no row of the query
 	turn  func() error // waits until rows can be written; nil: at once
 	rows  []byte       // in the format of the file, not yet written; nil: no buffer
 	count int64
@@ -24,7 +24,10 @@ const (
 )
 
 func (p *Plan) newOut(w Writer, first *out) *out {
-	o := &out{plan: p, w: w, first: first, cells: make([][]byte, len(p.columns))}
+	o := &out{plan: p, w: w, first: first}
+	if p.shown != nil {
+		o.cells = make([][]byte, len(p.columns))
+	}
 	for i, cell := range p.fixed {
 		o.cells[i] = cell
 	}
@@ -39,15 +42,18 @@ func (o *out) Begin(turn func() error) { o.turn = turn }
 
 // Add implements op.Output.
 func (o *out) Add(row op.Row) error {
-	for i, from := range o.plan.shown {
-		if from >= 0 {
-			o.cells[i] = row[from]
+	if o.plan.shown != nil {
+		for i, from := range o.plan.shown {
+			if from >= 0 {
+				o.cells[i] = row[from]
+			}
 		}
+		row = o.cells
 	}
 	if o.rows == nil {
 		o.rows = o.w.Buffer()
 	}
-	rows, err := o.w.AppendRow(o.rows, o.cells)
+	rows, err := o.w.AppendRow(o.rows, row)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 type Plan struct {
 	query   *query.Plan
 	columns []dataset.Column
-	shown   []int          // by column of the file: the number of its cell in a row of the query, or -1
+	shown   []int          // by column of the file: the number of its cell in a row of the query, or -1; nil: its own
 	fixed   map[int][]byte // by column of the file: its cell in every row
 	written bool           // the author of the report wrote the SELECT
 }
@@ -40,11 +40,12 @@ func NewPlan(
 	if err != nil {
 		return nil, inSelect(r, err)
 	}
-	p := &Plan{query: q, fixed: map[int][]byte{}, written: r.Fold != ""}
+	p, whole := &Plan{query: q, fixed: map[int][]byte{}, written: r.Fold != ""}, true
 	for i, c := range r.File.Columns {
 		if cell, ok := r.File.Fixed[i]; ok {
 			p.fixed[i] = []byte(cell)
 			p.shown, p.columns = append(p.shown, -1), append(p.columns, dataset.Column{Kind: report.KindText})
+			whole = false
 			continue
 		}
 		at := i - len(p.fixed) // a short form selects the columns of the file
@@ -55,6 +56,10 @@ func NewPlan(
 			return nil, fmt.Errorf("the fold has no column %q", c.Column)
 		}
 		p.shown, p.columns = append(p.shown, at), append(p.columns, q.Columns()[at])
+		whole = whole && at == i
+	}
+	if whole && len(p.shown) == len(q.Columns()) {
+		p.shown = nil
 	}
 	return p, nil
 }

@@ -152,7 +152,16 @@ func (b joined) join(m *op.Memory, to op.Output, all *[]*terms) *op.Join {
 		Serial: len(b.tables) == 1 && b.Where == nil && !shared,
 	}
 	for n, t := range b.tables {
-		j.Tables = append(j.Tables, b.tableOf(m, n, t))
+		if t.table == nil {
+			t.table = b.tableOf(n, t)
+		}
+		of := *t.table
+		if t.of != nil {
+			of.Set = t.of.set
+		} else {
+			of.Query = func(to op.Output) error { return t.run(m, filtered(to, b.scopeOf(t), t.keep...)) }
+		}
+		j.Tables = append(j.Tables, &of)
 	}
 	return j
 }
@@ -171,14 +180,13 @@ func (b joined) canCount(limit *parse.Limit) bool {
 	return b.Where == nil && limit == nil
 }
 
-// tableOf returns a table of FROM for a join.
-func (b joined) tableOf(m *op.Memory, n int, t *source) *op.Table {
+// tableOf returns what a join needs to know of a table of FROM, without its rows.
+func (b joined) tableOf(n int, t *source) *op.Table {
 	of := &op.Table{Cells: len(t.columns), CanFail: len(t.keep) > 0}
 	if t.of != nil {
-		of.Name, of.Set, of.Filtered = t.of.listener, t.of.set, len(t.keep) > 0
+		of.Name, of.Filtered = t.of.listener, len(t.keep) > 0
 		of.Columns = t.of.numbers()
 	} else {
-		of.Query = func(to op.Output) error { return t.run(m, filtered(to, b.scopeOf(t), t.keep...)) }
 		for i := range t.columns {
 			of.Columns = append(of.Columns, i)
 		}

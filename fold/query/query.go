@@ -196,13 +196,20 @@ func (t *table) numbers() []int {
 
 // cells returns the function that sets the cells of expressions.
 func cells(all []*expr.Expr) func(into, row op.Row) error {
-	buffers, columns := make([][]byte, len(all)), make([][]int, len(all))
+	buffers, columns := make([][]byte, len(all)), make([]int, len(all))
 	for i, e := range all {
-		columns[i] = e.Columns()
+		if columns[i] = -1; len(e.Columns()) == 1 {
+			columns[i] = e.Columns()[0]
+		}
 	}
 	return func(into, row op.Row) error {
-		for i, e := range all {
-			if of := columns[i]; of != nil {
+		for i, column := range columns {
+			if column >= 0 {
+				into[i] = row[column]
+				continue
+			}
+			e := all[i]
+			if of := e.Columns(); of != nil {
 				for len(of) > 1 && dataset.IsNull(row[of[0]]) {
 					of = of[1:]
 				}

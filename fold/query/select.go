@@ -32,6 +32,7 @@ type source struct {
 	join  *join        // nil: the first
 	keep  []parse.Expr // conditions that need it alone
 	step  *step
+	table *op.Table // see tableOf; nil: no run has needed it
 }
 
 // selection plans a SELECT with its order and limit.
