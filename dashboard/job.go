@@ -136,6 +136,9 @@ func (p *jobPages) manifest(ctx context.Context, of madeFile) (sink.Manifest, er
 	if err != nil {
 		return sink.Manifest{}, err
 	}
+	if at.Made.ID != of.id {
+		return sink.Manifest{}, fmt.Errorf("%s was not made by a job of %s", of.file, of.id)
+	}
 	return sink.ReadManifest(ctx, at.Sink, at.Name)
 }
 
@@ -160,10 +163,8 @@ func (p *jobPages) plan(ctx context.Context, v inspect.Job) *picture {
 		of.AddManifest(m)
 	case v.Job != "" && !v.Orphan:
 		of.AddJob(v, func(l inspect.Listener) string { return l.State })
-		for _, l := range r.Listeners() {
-			if _, ok := of.Listeners[l.Name]; !ok {
-				return nil // it runs with another definition
-			}
+		if of.Other != "" {
+			return nil
 		}
 	default:
 		return nil

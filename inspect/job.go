@@ -12,21 +12,23 @@ import (
 
 // Job is a record with the state of its job.
 type Job struct {
-	ID        string        `json:"id"`
-	Report    string        `json:"report"`
-	Status    report.Status `json:"status"`
-	Attempt   int64         `json:"attempt"`
-	File      string        `json:"file,omitempty"`
-	Error     string        `json:"error,omitempty"`
-	Job       string        `json:"job,omitempty"` // status of the state in Redis
-	Stage     int64         `json:"stage,omitempty"`
-	Deadline  *time.Time    `json:"deadline,omitempty"`
-	Orphan    bool          `json:"orphan,omitempty"` // no process has the definition of the job
-	Waits     string        `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
-	Waiting   string        `json:"-"`                // the kind of that verdict
-	Paused    []string      `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
-	Listeners []Listener    `json:"listeners,omitempty"`
-	FanIn     *Listener     `json:"fan_in,omitempty"` // once the job waits for it
+	ID       string        `json:"id"`
+	Report   string        `json:"report"`
+	Status   report.Status `json:"status"`
+	Attempt  int64         `json:"attempt"`
+	File     string        `json:"file,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	Job      string        `json:"job,omitempty"` // status of the state in Redis
+	Stage    int64         `json:"stage,omitempty"`
+	Deadline *time.Time    `json:"deadline,omitempty"`
+	Orphan   bool          `json:"orphan,omitempty"` // no process has the definition of the job
+	// Definition is that of the state in Redis; empty: there is none of this attempt.
+	Definition string     `json:"-"`
+	Waits      string     `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
+	Waiting    string     `json:"-"`                // the kind of that verdict
+	Paused     []string   `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
+	Listeners  []Listener `json:"listeners,omitempty"`
+	FanIn      *Listener  `json:"fan_in,omitempty"` // once the job waits for it
 
 	Parameters json.RawMessage `json:"parameters,omitempty"` // of the record, if they are JSON
 	Changed    *time.Time      `json:"changed,omitempty"`    // when the record was changed last

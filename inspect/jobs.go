@@ -36,7 +36,7 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 	if state == nil || state.Attempt != r.Attempt {
 		return v, nil
 	}
-	v.Job, v.Stage = state.Status, state.Stage
+	v.Job, v.Stage, v.Definition = state.Status, state.Stage, state.Definition
 	if !r.Status.Final() {
 		v.Started, v.Deadline = &state.Started, &state.Deadline
 	}

@@ -32,9 +32,9 @@ func (f *File) SaveAs(report, id string, values map[string]any) string {
 	return cmp.Or(saved, report+"-"+id)
 }
 
-// inName returns a character that every file system takes.
+// inName returns a character that every file system takes, and that a person sees.
 func inName(c rune) rune {
-	if unicode.IsControl(c) || strings.ContainsRune(`/\:*?"<>|`, c) {
+	if unicode.In(c, unicode.C, unicode.Zl, unicode.Zp) || strings.ContainsRune(`/\:*?"<>|`, c) {
 		return '-'
 	}
 	return c

@@ -27,6 +27,7 @@ func TestSaveAs(t *testing.T) {
 		"{at}":                              "2024-03-01 10-00-00Z",
 		"a{none}b {from-to} { from }":       "ab {from-to} { from }",
 		"../..{none}":                       "-..",
+		"a\u202eb\u2028c\u200bd\U0001f600":  "a-b-c-d\U0001f600",
 		".{none}":                           "orders-1111",
 		strings.Repeat("é", 150):            strings.Repeat("é", 100),
 		"x" + strings.Repeat("é", 99) + "é": "x" + strings.Repeat("é", 99),

@@ -39,6 +39,8 @@ const (
 	LinkTime = 5 * time.Minute
 	// findTime bounds the search for the file.
 	findTime = 15 * time.Second
+	// nameTime bounds the wait for a name from the manifest.
+	nameTime = 2 * time.Second
 	// signTime bounds the wait for a signature.
 	signTime = 10 * time.Second
 	// writeTime is how long a client may take to receive a chunk of a file.
@@ -108,7 +110,7 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 
 // saveAs returns the name under which a browser saves the file: that of its manifest, if it has one.
 func (f File) saveAs(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, findTime)
+	ctx, cancel := context.WithTimeout(ctx, nameTime)
 	defer cancel()
 	if m, err := sink.ReadManifest(ctx, f.Sink, f.Name); err == nil && m.SaveAs != "" {
 		return m.SaveAs

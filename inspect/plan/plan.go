@@ -19,7 +19,8 @@ type Plan struct {
 	Listeners map[string]Found // what a job found, by listener
 	Steps     []string         // of the fold, with what they gave to the file
 	File      *Found           // nil: there is none
-	// Other is the definition of the job, if it is not that of the report. Its steps are those of the job.
+	// Other is the definition of the job, if it is not that of the report. Its steps are those of the job, if they are
+	// known.
 	Other string
 
 	gave []string // by step: its rows; nil: not known
@@ -46,16 +47,24 @@ func Of(r *report.Report) (*Plan, error) {
 
 // AddJob adds what the listeners of a job have found so far. text says it.
 func (p *Plan) AddJob(v inspect.Job, text func(l inspect.Listener) string) {
+	if v.Definition != "" {
+		p.made(v.Definition)
+	}
 	for _, l := range v.Listeners {
 		p.Listeners[l.Name] = Found{l.Rows, text(l)}
 	}
 }
 
+// made says with which definition the job runs.
+func (p *Plan) made(definition string) {
+	if definition != p.Report.Hash() {
+		p.Other, p.Steps = definition, nil
+	}
+}
+
 // AddManifest adds what a file was made from.
 func (p *Plan) AddManifest(m sink.Manifest) {
-	if hash := p.Report.Hash(); m.Definition != hash {
-		p.Other = m.Definition
-	}
+	p.made(m.Definition)
 	for _, l := range m.Listeners {
 		p.Listeners[l.Name] = Found{l.Rows, foundText(l)}
 	}

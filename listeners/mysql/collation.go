@@ -74,14 +74,16 @@ func (s *Source) askCollations(ctx context.Context, query string) ([]string, err
 }
 
 // refusing are errors without a class of their own by which a server refuses a query as a derived table, or 0 for a
-// parameter: wrong arguments, a wrong use of a word, and texts, types and regular expressions that do not fit.
+// parameter: wrong arguments, a wrong use of a word, and texts, types, datetimes, places and regular expressions that
+// do not fit.
 var refusing = []uint16{
-	1210, 1221, 1267, 1270, 1271, 1411, 4078, 4079,
+	1210, 1221, 1267, 1270, 1271, 1411, 1525, 3033, 3064, 4078, 4079,
 	3685, 3686, 3688, 3689, 3690, 3691, 3692, 3693, 3694, 3695, 3696, 3697,
 }
 
-// limiting are errors of the class of syntax errors that the next try may not have: of limits and grants.
-var limiting = []uint16{1044, 1142, 1143, 1203, 1226, 1227, 1370, 1461}
+// limiting are errors of the class of syntax errors that the next try may not have: of limits and grants, and of a
+// table, column or function that is missing while somebody replaces it.
+var limiting = []uint16{1044, 1049, 1054, 1104, 1142, 1143, 1146, 1203, 1226, 1227, 1305, 1370, 1461}
 
 // isUnderivable tells whether every try to ask for the collations of a query has this error, because it is one of the
 // question: of its syntax, its values or its types. Any other could give the file of the next try other bytes.
@@ -91,7 +93,7 @@ func isUnderivable(err error) bool {
 		return false
 	}
 	switch string(server.SQLState[:2]) {
-	case "21", "22": // rows and values
+	case "21", "22", "45": // rows, values, and what a stored function signals
 		return true
 	case "42": // syntax
 		return !slices.Contains(limiting, server.Number)

@@ -108,8 +108,14 @@ func (b *backend) found(c *cobra.Command, of *plan.Plan, id, except string) (str
 	}
 	of.AddJob(v, func(l inspect.Listener) string { return stepText(l, true) })
 	job := fmt.Sprintf("job: %s, attempt %d, %s", v.ID, v.Attempt, v.Status)
+	other := func() string {
+		if of.Other == "" {
+			return ""
+		}
+		return fmt.Sprintf(", with definition %s: this one is %s", of.Other, r.Hash())
+	}
 	if !v.Status.HasFile() {
-		return job, nil
+		return job + other(), nil
 	}
 	at, err := b.Object(c.Context(), v.ID, v.File)
 	if err != nil {
@@ -122,10 +128,8 @@ func (b *backend) found(c *cobra.Command, of *plan.Plan, id, except string) (str
 	case err != nil:
 		return "", err
 	}
-	if of.AddManifest(m); of.Other != "" {
-		job += fmt.Sprintf(", with definition %s: this one is %s", of.Other, r.Hash())
-	}
-	return job, nil
+	of.AddManifest(m)
+	return job + other(), nil
 }
 
 // newestFile returns the record of a report that got its file last, except one.
