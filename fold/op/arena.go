@@ -88,7 +88,7 @@ func (a *arena) growth(r record) int {
 // reset removes all records, and keeps their blocks for others.
 func (a *arena) reset() {
 	for _, block := range a.blocks {
-		if block != nil {
+		if block != nil && cap(block) <= blockBytes {
 			a.spare = append(a.spare, block[:0])
 		}
 	}

@@ -126,6 +126,7 @@ func (g *Group) pass(rows [][]byte, count int64) error {
 	}
 	if !g.begun {
 		g.begun = true
+		g.m.atEnd(func() { _ = g.drain() })
 		for _, s := range g.shards {
 			s.blocks = make(chan rowBlock, queued)
 			g.running.Go(s.run)
@@ -176,6 +177,7 @@ func (g *Group) drain() error {
 func (g *Group) End() error {
 	err := g.drain()
 	if err == nil && g.one && g.number == 0 {
+		g.shards[0].depth = maxDepth // whatever the budget
 		_, err = g.shards[0].begin(Key{}, Key{}.hash(), 0, nil)
 	}
 	if err == nil {
@@ -198,6 +200,7 @@ func (g *Group) finish() error {
 		defer s.free()
 	}
 	ended := &ending{sorter: sorter{m: g.m}}
+	defer ended.free()
 	if err := passAll(g.to, g.rows, func(f func(r record) error) error {
 		return g.eachInMemory(func(s *shard, r record) error {
 			if r.number() < limit {

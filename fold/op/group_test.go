@@ -2,8 +2,10 @@ package op
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -233,5 +235,106 @@ func TestGroupsFailAtTheFirstRow(t *testing.T) {
 		if _, err := foldGroups(t, m, by, true, chunks); err == nil || err.Error() != fmt.Sprintf("row %d fails", fails) {
 			t.Fatalf("row %d fails, but the error is %v", fails, err)
 		}
+	}
+}
+
+// TestGroupGivesBackAfterEnough: a LIMIT behind groups that are not in memory gives their memory back.
+func TestGroupGivesBackAfterEnough(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []int64{30_000, 50_000, 70_000, 100_000, 150_000, 200_000, 400_000} {
+		m := NewMemory(t.Context(), budget, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+		to := NewProject(&Limit{To: rowsTo(func(row Row) error { return nil }), Count: 5}, 1, func() func(into, row Row) error {
+			return func(into, row Row) error { into[0] = row[0]; return nil }
+		})
+		g := NewGroup(m, to, Grouping{
+			Key:    func() func(row Row) (Key, error) { return func(row Row) (Key, error) { return TextKey(row[0]), nil } },
+			States: func() States { return firstRows(1) }, Columns: []int{0},
+		})
+		main := g.Fork()
+		p := newPool(g.Fork)
+		for c := range 20 {
+			p.do(func(l Lane, turn func() error) error {
+				l.Begin(turn)
+				for i := 1000 * c; i < 1000*(c+1); i++ {
+					text := strings.Repeat("y", i%5*100)
+					if err := l.Add(Row{fmt.Appendf(nil, "%07d%s", i*7919%10_000, text)}); err != nil {
+						return l.Flush(err)
+					}
+				}
+				return l.Flush(nil)
+			})
+		}
+		if err := p.wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err := main.Flush(nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.End(); err != nil {
+			t.Fatal(err)
+		}
+		if m.left.Load() != m.operators() {
+			t.Errorf("budget %d: %d of %d bytes are left", budget, m.left.Load(), m.operators())
+		}
+		m.Close()
+	}
+}
+
+// TestOneGroupOfNoRows: it is one row, whatever the budget.
+func TestOneGroupOfNoRows(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []int64{0, 1, 3000, 10_000, 20_000, 50_000, 1 << 20} {
+		m := NewMemory(t.Context(), budget, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+		var most atomic.Int64
+		rows, err := foldGroups(t, m, byFirst(true, &most), false, nil)
+		if err != nil || len(rows) != 1 {
+			t.Errorf("budget %d: %q %v", budget, rows, err)
+		}
+		m.Close()
+	}
+}
+
+type failingScratch struct {
+	Scratch
+	reads int
+}
+
+func (f *failingScratch) ReadAt(p []byte, at int64) (int, error) {
+	if f.reads--; f.reads < 0 {
+		return 0, errors.New("disk is broken")
+	}
+	return f.Scratch.ReadAt(p, at)
+}
+
+// TestShardsEndAfterAnErrorBeforeThem: if a Sort fails to read while the shards of a Group behind it run, they end.
+func TestShardsEndAfterAnErrorBeforeThem(t *testing.T) { // alone: it counts goroutines
+	m := NewMemory(t.Context(), 1<<20, func() (Scratch, error) {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		return &failingScratch{f, 30}, err
+	})
+	defer m.Close()
+	g := NewGroup(m, rowsTo(func(row Row) error { return nil }), Grouping{
+		Key: func() func(row Row) (Key, error) {
+			return func(row Row) (Key, error) { return TextKey(row[0][:2]), nil }
+		},
+		States: func() States { return firstRows(1) }, Columns: []int{0},
+	})
+	s := NewSort(m, g, 0, func() func(dst []byte, row Row) ([]byte, error) {
+		return func(dst []byte, row Row) ([]byte, error) { return append(dst, row[0]...), nil }
+	})
+	for i := range 100_000 {
+		if err := s.Add(Row{fmt.Appendf(nil, "%07d%s", i*7919%100_000, strings.Repeat("y", 100))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(); err == nil {
+		t.Fatal("a broken disk is no error")
+	}
+	m.Stop()
+	_ = g.How() // races with shards that run
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if n := strings.Count(string(stacks), "op.(*shard).run("); n > 0 {
+		t.Errorf("%d shards still run", n)
 	}
 }

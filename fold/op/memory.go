@@ -3,6 +3,7 @@ package op
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 )
 
@@ -12,6 +13,29 @@ type Memory struct {
 	budget int64
 	left   atomic.Int64
 	scratch
+	mu      sync.Mutex
+	endings []func()
+}
+
+// atEnd has Stop call f, which waits for goroutines.
+func (m *Memory) atEnd(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.endings = append(m.endings, f)
+}
+
+// Stop waits for the goroutines of operators. After an error, some may still run.
+func (m *Memory) Stop() {
+	for _, f := range m.endings {
+		f()
+	}
+	m.endings = nil
+}
+
+// Close stops the operators, and removes the scratch file.
+func (m *Memory) Close() {
+	m.Stop()
+	m.scratch.Close()
 }
 
 // inFlight is the part of the budget, 1/inFlight of it, for what is on its way between operators: decoded chunks, rows

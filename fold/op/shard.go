@@ -175,10 +175,10 @@ func (s *shard) postpone(part int, value []byte) error {
 	if s.later == nil {
 		s.later = NewDistinct(s.g.m, rowsTo(func(row Row) error {
 			_, state := s.of(s.groups.arena.at(binary.BigEndian.Uint32(row[width][1:])))
-			return s.states.AddLater(state, int(row[width][5]), row[:width])
+			return s.states.AddLater(state, int(binary.BigEndian.Uint32(row[width][5:])), row[:width])
 		}), nil)
 	}
-	of := append(binary.BigEndian.AppendUint32([]byte{0}, s.ref), byte(part))
+	of := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{0}, s.ref), uint32(part))
 	row := make(Row, width+1)
 	for _, c := range s.g.Columns {
 		row[c] = s.added[c]
@@ -217,7 +217,7 @@ func (s *shard) finish() error {
 func (s *shard) free() {
 	s.g.m.give(s.held)
 	s.groups.arena.close()
-	s.groups, s.held = keyed{}, 0
+	s.groups, s.held, s.states = keyed{}, 0, nil
 }
 
 // endParts passes the groups of the parts on, in any order.

@@ -123,3 +123,37 @@ func TestTopRows(t *testing.T) {
 		m.Close()
 	}
 }
+
+// TestSortAfterALongRow: a sort that spills keeps its rows after one that is longer than a block.
+func TestSortAfterALongRow(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(t.Context(), 4<<20, func() (Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+	defer m.Close()
+	got := map[string]int{}
+	s := NewSort(m, rowsTo(func(row Row) error { got[string(row[0])]++; return nil }), 0,
+		func() func(dst []byte, row Row) ([]byte, error) {
+			return func(dst []byte, row Row) ([]byte, error) { return append(dst, row[0]...), nil }
+		})
+	n := 48_000
+	for i := range n {
+		size := 92 // a record of 128 bytes
+		if i == 10_000 {
+			size = 140 << 10
+		}
+		if err := s.Add(Row{fmt.Appendf(nil, "%07d", i*7919%n), []byte(strings.Repeat("x", size))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(); err != nil {
+		t.Fatal(err)
+	}
+	twice := 0
+	for _, c := range got {
+		if c > 1 {
+			twice++
+		}
+	}
+	if len(got) != n || twice > 0 {
+		t.Fatalf("%d different rows of %d, %d came more than once", len(got), n, twice)
+	}
+}

@@ -1,7 +1,9 @@
 package query_test
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,5 +82,35 @@ func TestSpills(t *testing.T) {
 			t.Errorf("%d bytes: %d runs, %d files, %v", budget, m.Spills(), created, err)
 		}
 		m.Close()
+	}
+}
+
+// TestManyDistinctAggregates: more than 256 of them, beyond the budget.
+func TestManyDistinctAggregates(t *testing.T) {
+	t.Parallel()
+	sets := map[string]queries.Dataset{"a": numbers(3000)}
+	var items []string
+	for i := range 300 {
+		items = append(items, fmt.Sprintf("COUNT(DISTINCT id + %d) AS c%d", i, i))
+	}
+	items[10] = "COUNT(DISTINCT k MOD 7) AS c10"
+	plan := planOf(t, "SELECT "+strings.Join(items, ", ")+" FROM a", sets)
+	run := func(budget int64) []string {
+		m := op.NewMemory(t.Context(), budget, func() (op.Scratch, error) { return os.CreateTemp(t.TempDir(), "") })
+		defer m.Close()
+		c := &collector{}
+		if _, err := plan.Run(m, c); err != nil {
+			t.Fatal(err)
+		}
+		return c.rows
+	}
+	want, got := run(0), run(1<<20)
+	if !slices.Equal(want, got) {
+		w, g := strings.Split(want[0], " | "), strings.Split(got[0], " | ")
+		for i := range w {
+			if w[i] != g[i] {
+				t.Errorf("aggregate %d is %s with a budget, want %s", i, g[i], w[i])
+			}
+		}
 	}
 }

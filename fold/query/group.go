@@ -59,6 +59,7 @@ func (b *selecting) grouping() *grouping {
 		g.scope.Columns = append(g.scope.Columns, c)
 	}
 	g.step = b.explain("%s", groups(b.GroupBy, calls, names))
+	g.step.blocks = true
 	return g
 }
 

@@ -139,8 +139,11 @@ func (p *Plan) Run(m *op.Memory, to op.Output) ([]op.Match, error) {
 		s.begin()
 	}
 	err := p.root.run(m, to)
-	for _, s := range p.steps {
-		s.end()
+	m.Stop()
+	for i, s := range p.steps {
+		if s.end(); s.limit != nil && s.limit.Count == 0 {
+			p.cut(i)
+		}
 	}
 	return p.matches, err
 }

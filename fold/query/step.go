@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fanfold/fanfold/fold/op"
 )
@@ -28,10 +29,29 @@ type step struct {
 	// What the current run tells in its end:
 	counts interface{ Rows() int64 } // nil: rows
 	works  interface{ How() op.How } // nil: how
+	limit  *op.Limit                 // of a LIMIT
+	blocks bool                      // it takes all rows before it gives one
+	sorts  bool                      // it is the order of the step after it, if that is a LIMIT
 }
 
 // begin makes the step one that has not run.
-func (s *step) begin() { s.rows, s.how, s.counts, s.works = -1, "", nil, nil }
+func (s *step) begin() { s.rows, s.how, s.counts, s.works, s.limit = -1, "", nil, nil, nil }
+
+// cut makes the rows unknown of the steps before a LIMIT that has ended them: how many they gave depends on the memory.
+// Those before a step that blocks have given all.
+func (p *Plan) cut(limit int) {
+	several := false
+	for i, s := range slices.Backward(p.steps[:limit]) {
+		if i == limit-1 && s.sorts {
+			return // it gave as many as the LIMIT needs
+		}
+		s.rows = -1
+		if s.blocks && !several {
+			return
+		}
+		several = several || len(s.from) > 1
+	}
+}
 
 // end keeps what a run tells. Those before the step have ended.
 func (s *step) end() {

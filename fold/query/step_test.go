@@ -157,3 +157,26 @@ sort by x.v: 50000 spilled`,
 		}
 	}
 }
+
+// TestStepsBeforeALimit: what a LIMIT ends has no rows in any run, whatever the memory.
+func TestStepsBeforeALimit(t *testing.T) {
+	t.Parallel()
+	sets := map[string]queries.Dataset{"a": numbers(20_000), "b": numbers(8000)}
+	for _, query := range []string{
+		"SELECT x.v, x.n, b.id FROM (SELECT v, COUNT(*) AS n FROM a GROUP BY v HAVING n > 0) x JOIN b ON b.id = x.n LIMIT 70",
+		"SELECT x.v FROM (SELECT v FROM a ORDER BY v) x JOIN b ON b.id = CHAR_LENGTH(x.v) LIMIT 70",
+		"SELECT v FROM (SELECT DISTINCT v FROM a UNION ALL SELECT v FROM b WHERE id > 40) x WHERE v > '1' LIMIT 70",
+		"SELECT v FROM a WHERE id > 5 UNION SELECT v FROM b WHERE id > 9 ORDER BY v LIMIT 70",
+	} {
+		rows := func(budget int64) string {
+			text := stepsOf(t, sets, query, budget, &counting{}, 2)
+			for _, how := range []string{" memory", " spilled", " parallel"} {
+				text = strings.ReplaceAll(text, how, "")
+			}
+			return text
+		}
+		if diff := cmp.Diff(rows(0), rows(64<<10)); diff != "" {
+			t.Errorf("%s (-in memory +spilled)\n%s", query, diff)
+		}
+	}
+}

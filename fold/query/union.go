@@ -163,6 +163,7 @@ func (p *planner) explainEnd(orders []parse.Order, limit *parse.Limit) *end {
 	e := &end{limit: limit}
 	if keys != nil {
 		e.sort = p.explain("sort by %s", strings.Join(keys, ", "))
+		e.sort.blocks, e.sort.sorts = true, true
 	}
 	if limit != nil {
 		e.limits = p.explain("limit %d, offset %d", limit.Count, limit.Offset)
@@ -199,7 +200,8 @@ func (e *end) limited(to op.Output) op.Output {
 	if e.limit == nil {
 		return to
 	}
-	return &op.Limit{To: e.limits.to(to), Offset: e.limit.Offset, Count: e.limit.Count}
+	e.limits.limit = &op.Limit{To: e.limits.to(to), Offset: e.limit.Offset, Count: e.limit.Count}
+	return e.limits.limit
 }
 
 // position reads the number of a column, from 1, in ORDER BY and GROUP BY.
