@@ -6,8 +6,8 @@ type File struct {
 	// Format of the file, with [its own fields](#file-formats)
 	Format string `yaml:"format" kinds:"format"`
 	// Name under which a browser saves the file, without its ending, such as orders-{from}: {parameter} is the
-	// value of a parameter, {id} the id of the record. What no file system takes becomes a hyphen. The name in the sink
-	// [stays](#sink)
+	// value of a parameter, but not of a list, {id} the id of the record. A datetime with an offset is in UTC. What no
+	// file system takes becomes a hyphen. The name in the sink [stays](#sink)
 	Name string `yaml:"name" unset:"<report>-<id>" json:",omitempty"`
 	// Join key, column that only one listener has, `<listener>.<column>`, or these fields
 	Columns []FileColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`

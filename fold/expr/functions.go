@@ -54,7 +54,7 @@ func init() {
 	maps.Copy(functions, timeFunctions)
 }
 
-// Names returns the names of all functions and aggregates, sorted.
+// Names returns the names of all functions, without aggregates, sorted.
 func Names() []string {
 	return slices.Sorted(maps.Keys(functions))
 }
