@@ -70,7 +70,7 @@ func (d scheduling) parameters(s decode.Section) json.RawMessage {
 	}
 	for i := range d.Parameters {
 		p := &d.Parameters[i]
-		if _, ok := given[p.Name]; !ok && p.Default == nil && !d.Of(p).Wrong() {
+		if _, ok := given[p.Name]; !ok && !d.Of(p).Raw("default").Given() && !d.Of(p).Wrong() {
 			at.Problem(fmt.Sprintf("parameter %s is missing", p.Name), "Add "+p.Name+", or give it a default")
 		}
 	}

@@ -118,6 +118,16 @@ var badSchedules = [][2]string{
 	{"[{every: 1d, parameter: {from: today}}]"},
 }
 
+// TestScheduleOfABadDefault: a default that is wrong is one problem, not also a parameter that the schedule lacks.
+func TestScheduleOfABadDefault(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(fmt.Sprintf(scheduledBase, "[{every: 1d}]", ""), "from: date", "from: {type: date, default: soon}", 1)
+	_, err := Load("f.yaml", []byte(text), testEnvironment(), TestKinds)
+	if err == nil || !strings.Contains(err.Error(), "from.default: not a date") || strings.Contains(err.Error(), "schedule") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestScheduleProblems(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder

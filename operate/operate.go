@@ -41,9 +41,13 @@ func CheckID(id string) error {
 
 // reportOf finds a report by its name.
 func reportOf(in *inspect.Inspector, name string) (*report.Report, error) {
-	if r := in.Config.Reports[name]; r != nil {
+	return ReportOf(in.Config.Reports, name)
+}
+
+// ReportOf finds a report of the configuration by its name. The error is a fault.Input.
+func ReportOf(all map[string]*report.Report, name string) (*report.Report, error) {
+	if r := all[name]; r != nil {
 		return r, nil
 	}
-	return nil, fault.Input.New("unknown report %q. %s", name,
-		report.DidYouMean(name, slices.Sorted(maps.Keys(in.Config.Reports))))
+	return nil, fault.Input.New("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(all))))
 }

@@ -6,8 +6,8 @@ type File struct {
 	// Format of the file, with [its own fields](#file-formats)
 	Format string `yaml:"format" kinds:"format"`
 	// Name under which a browser saves the file, without its ending, such as `orders-{from}`: `{parameter}` is
-	// the value of a parameter that is no list, `{id}` the id of the record. What a file system may refuse becomes a
-	// hyphen. The name in the sink [stays](#sink)
+	// the value of a parameter that is no list, and a datetime with an offset is in UTC; `{id}` is the id of the
+	// record. What a file system may refuse becomes a hyphen. The name in the sink [stays](#sink)
 	Name string `yaml:"name" unset:"report and id" json:",omitempty"`
 	// Join key, column that only one listener has, `<listener>.<column>`, or these fields
 	Columns []FileColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`

@@ -61,6 +61,9 @@ func cast(at parse.Position, x *Expr, to parse.CastType) *Expr {
 	if t.Scale > 6 {
 		refuse(at, fmt.Sprintf("%s(%d)", to.Name, t.Scale), "Write at most 6 decimals of a second")
 	}
+	if kind != value.Time {
+		refuseTimes(at, "CAST AS "+to.Name, x)
+	}
 	return strict(t, args, func(args []value.Value) (value.Value, error) {
 		return cutFraction(value.ToTemporal(args[0], kind), t.Scale), nil
 	})

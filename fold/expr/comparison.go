@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"fmt"
+
 	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/value"
 )
@@ -61,9 +63,18 @@ type comparer struct {
 	Comparison
 }
 
+// refuseComparison refuses a time beside a date, which MariaDB compares with the time of today.
+func refuseComparison(l, r value.Kind, at parse.Position) {
+	if l.Clashes(r) {
+		refuse(at, fmt.Sprintf("a %s is compared with a %s", l, r),
+			"Write TIME(…) around the one with a date to compare the times of day")
+	}
+}
+
 func newComparer(l, r *Expr) comparer {
 	both := zoned(l, r)
 	l, r = both[0], both[1]
+	refuseComparison(l.Type.Kind, r.Type.Kind, r.at)
 	return comparer{l, r, Comparison{value.Common(l.Type.Kind, r.Type.Kind), value.Floating, collationOf(l, r)}}
 }
 
@@ -141,6 +152,7 @@ func in(x *Expr, list []*Expr, not bool) *Expr {
 func between(x, low, high *Expr, negative bool) *Expr {
 	low, high = wholeBounds(x, low, high)
 	l, h := newComparer(x, low), newComparer(x, high)
+	refuseComparison(low.Type.Kind, high.Type.Kind, high.at)
 	l.Kind = value.Common(l.Kind, high.Type.Kind)
 	h.Kind = l.Kind
 	both := logic("AND", l.holds(">="), h.holds("<="))

@@ -3,43 +3,61 @@ package expr
 import (
 	"time"
 
+	"github.com/fanfold/fanfold/fold/parse"
 	"github.com/fanfold/fanfold/fold/value"
 )
 
-// dateFunctions are the functions of dates and times. A value that is no date makes them NULL.
+// dateFunctions are the functions of dates, which refuse times. A value that is no date makes them NULL.
 var dateFunctions = map[string]function{
 	"DATE":          {1, 1, func(c *call) *Expr { return toTemporal(c, value.Date) }},
-	"TIME":          {1, 1, func(c *call) *Expr { return toTemporal(c, value.Time) }},
 	"TIMESTAMP":     {1, 1, func(c *call) *Expr { return toTemporal(c, value.Datetime) }},
 	"YEAR":          {1, 1, func(c *call) *Expr { return part(c, value.Datetime, year) }},
 	"QUARTER":       {1, 1, func(c *call) *Expr { return part(c, value.Datetime, quarter) }},
 	"MONTH":         {1, 1, func(c *call) *Expr { return part(c, value.Datetime, month) }},
 	"DAY":           {1, 1, func(c *call) *Expr { return part(c, value.Datetime, day) }},
 	"DAYOFMONTH":    {1, 1, func(c *call) *Expr { return part(c, value.Datetime, day) }},
-	"HOUR":          {1, 1, func(c *call) *Expr { return part(c, value.Time, hour) }},
-	"MINUTE":        {1, 1, func(c *call) *Expr { return part(c, value.Time, minute) }},
-	"SECOND":        {1, 1, func(c *call) *Expr { return part(c, value.Time, second) }},
 	"DAYOFWEEK":     {1, 1, func(c *call) *Expr { return ofDay(c, weekdayFromSunday) }},
 	"WEEKDAY":       {1, 1, func(c *call) *Expr { return ofDay(c, weekdayFromMonday) }},
 	"DAYOFYEAR":     {1, 1, func(c *call) *Expr { return ofDay(c, time.Time.YearDay) }},
 	"TO_DAYS":       {1, 1, func(c *call) *Expr { return ofDay(c, days) }},
 	"LAST_DAY":      {1, 1, lastDay},
-	"EXTRACT":       {1, 1, extract},
 	"DATEDIFF":      {2, 2, dateDiff},
 	"TIMESTAMPDIFF": {2, 2, timestampDiff},
-	"DATE_ADD":      {2, 2, func(c *call) *Expr { return dateAdd(c, 1) }},
-	"DATE_SUB":      {2, 2, func(c *call) *Expr { return dateAdd(c, -1) }},
-	"TIMESTAMPADD":  {2, 2, timestampAdd},
 	"DATE_FORMAT":   {2, 2, dateFormat},
-	"STR_TO_DATE":   {2, 2, strToDate},
-	"TIME_FORMAT":   {2, 2, timeFormat},
 	"WEEK":          {1, 2, week},
 	"YEARWEEK":      {1, 2, yearWeek},
 	"WEEKOFYEAR":    {1, 1, weekOfYear},
 	"DAYNAME":       {1, 1, func(c *call) *Expr { return dateName(c, weekdayOf, false) }},
 	"MONTHNAME":     {1, 1, func(c *call) *Expr { return dateName(c, monthOf, true) }},
-	"MICROSECOND":   {1, 1, func(c *call) *Expr { return part(c, value.Time, micro) }},
 	"CONVERT_TZ":    {3, 3, convertZone},
+}
+
+// timeFunctions are those of dates and times.
+var timeFunctions = map[string]function{
+	"TIME":         {1, 1, func(c *call) *Expr { return toTemporal(c, value.Time) }},
+	"HOUR":         {1, 1, func(c *call) *Expr { return part(c, value.Time, hour) }},
+	"MINUTE":       {1, 1, func(c *call) *Expr { return part(c, value.Time, minute) }},
+	"SECOND":       {1, 1, func(c *call) *Expr { return part(c, value.Time, second) }},
+	"EXTRACT":      {1, 1, extract},
+	"DATE_ADD":     {2, 2, func(c *call) *Expr { return dateAdd(c, 1) }},
+	"DATE_SUB":     {2, 2, func(c *call) *Expr { return dateAdd(c, -1) }},
+	"TIMESTAMPADD": {2, 2, timestampAdd},
+	"STR_TO_DATE":  {2, 2, strToDate},
+	"TIME_FORMAT":  {2, 2, timeFormat},
+	"MICROSECOND":  {1, 1, func(c *call) *Expr { return part(c, value.Time, micro) }},
+}
+
+// refuseTimes refuses times where a date is needed. MariaDB takes today's, so that every run has another result.
+func refuseTimes(at parse.Position, name string, args ...*Expr) {
+	remedy := "A time has no date: use a date or a datetime"
+	if name == "DATE_FORMAT" {
+		remedy = "Write TIME_FORMAT"
+	}
+	for _, a := range args {
+		if a.Type.Kind == value.Time {
+			refuse(at, name+" of a time", remedy)
+		}
+	}
 }
 
 func year(k value.Clock) int { return k.Year }
@@ -141,6 +159,9 @@ func extract(c *call) *Expr {
 	parts := map[string]func(value.Clock) int{"YEAR": year, "QUARTER": quarter, "MONTH": month}
 	clock := map[string]func(value.Clock) int{"DAY": day, "HOUR": hour, "MINUTE": minute, "SECOND": second,
 		"MICROSECOND": micro}
+	if clock[c.Unit] == nil {
+		refuseTimes(c.Position, "EXTRACT "+c.Unit, c.args...)
+	}
 	if f, ok := parts[c.Unit]; ok {
 		return part(c, value.Datetime, f)
 	}

@@ -51,9 +51,10 @@ func init() {
 	}
 	maps.Copy(functions, textFunctions)
 	maps.Copy(functions, dateFunctions)
+	maps.Copy(functions, timeFunctions)
 }
 
-// Names returns the names of all functions and aggregates, sorted.
+// Names returns the names of all functions, without aggregates, sorted.
 func Names() []string {
 	return slices.Sorted(maps.Keys(functions))
 }
@@ -98,6 +99,9 @@ func (s *Scope) call(c *parse.Call) *Expr {
 	}
 	if n := len(c.Args); n < f.min || f.max >= 0 && n > f.max {
 		refuse(c.Position, fmt.Sprintf("%s with %d arguments", c.Name, n), arity(f))
+	}
+	if _, ok := dateFunctions[c.Name]; ok {
+		refuseTimes(c.Position, c.Name, args...)
 	}
 	return f.make(&call{c, args})
 }

@@ -47,7 +47,7 @@ func TestAllMistakes(t *testing.T) {
 		"SELECT x, SUM(id) FROM a GROUP BY nope HAVING x = 'b'":                    {"1:35 no table has a column nope"},
 		"SELECT id FROM a UNION SELECT id, y FROM b UNION SELECT no FROM b":        {"1:24 a UNION of 1 and 2 columns", "1:57 no table has"},
 		"SELECT x FROM a UNION SELECT y FROM b ORDER BY z, 4":                      {"1:23 in the column x of a UNION", "1:48 no table has a column z", "1:51 the query has no column 4"},
-		"SELECT d = t, CASE WHEN d > '' THEN d < t END, JSON_VALUE(no, id) FROM c": {"1:59 no table has", "1:63 not a constant path"},
+		"SELECT d = t, CASE WHEN d > '' THEN d < t END, JSON_VALUE(no, id) FROM c": {"1:12 a date is compared with a time", "1:41 a date is compared with a time", "1:59 no table has", "1:63 not a constant path"},
 		"SELECT a.id FROM a JOIN b USING (id, no, x) LEFT JOIN c ON b.y > 1":       {"1:34 texts of the collations", "1:38 no table has", "1:42 no table has a column x"},
 	} {
 		tree, err := parse.Parse(query)
@@ -62,6 +62,59 @@ func TestAllMistakes(t *testing.T) {
 		}
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("%s:\n%s\nwant\n%s", query, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// TestTimesAsDates: where MariaDB takes today's date for a time, a fold refuses it; what needs no date has its result.
+func TestTimesAsDates(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "CREATE TABLE s (id INT PRIMARY KEY, t TIME, ts DATETIME, d DATE)",
+		"INSERT INTO s VALUES (1, '26:30:00', '2024-01-02 10:00:00', '2024-01-02'), (2, '-01:00:00', '2024-01-02 10:00:00', '2024-01-02'), (3, '838:59:59', NULL, NULL)")
+	b.load("s")
+	for item, want := range map[string]string{
+		"DATE_FORMAT(t, '%H')": "DATE_FORMAT of a time. Write TIME_FORMAT", "EXTRACT(YEAR FROM t)": "EXTRACT YEAR of a time. A time has no date",
+		"EXTRACT(WEEK FROM t)": "EXTRACT WEEK of a time", "CAST(t AS DATE)": "CAST AS DATE of a time", "CAST(t AS DATETIME)": "CAST AS DATETIME of a time",
+		"DATE(t)": "DATE of", "TIMESTAMP(t)": "TIMESTAMP of", "YEAR(t)": "YEAR of", "QUARTER(t)": "QUARTER of", "MONTH(t)": "MONTH of", "DAY(t)": "DAY of", "DAYOFMONTH(t)": "DAYOFMONTH of",
+		"DAYOFWEEK(t)": "DAYOFWEEK of", "WEEKDAY(t)": "WEEKDAY of", "DAYOFYEAR(t)": "DAYOFYEAR of", "TO_DAYS(t)": "TO_DAYS of", "LAST_DAY(t)": "LAST_DAY of", "WEEK(t)": "WEEK of",
+		"YEARWEEK(t)": "YEARWEEK of", "WEEKOFYEAR(t)": "WEEKOFYEAR of", "DAYNAME(t)": "DAYNAME of", "MONTHNAME(t)": "MONTHNAME of", "DATEDIFF(d, t)": "DATEDIFF of", "TIMESTAMPDIFF(HOUR, t, d)": "TIMESTAMPDIFF of",
+		"CONVERT_TZ(t, '+00:00', '+02:00')": "CONVERT_TZ of", "DATE(STR_TO_DATE('10:00', '%H:%i'))": "DATE of",
+	} {
+		if _, _, err := b.run("SELECT "+item+" AS x FROM s", 0); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", item, err, want)
+		}
+	}
+	for _, item := range []string{"TIME_FORMAT(t, '%H:%i|%k')", "TIME_FORMAT(ts, '%H')", "EXTRACT(DAY FROM t)", "HOUR(t)", "TIME(t)", "t + INTERVAL 1 DAY", "t + INTERVAL 1 MONTH", "TIMESTAMPADD(HOUR, 1, t)", "CAST(t AS CHAR)"} {
+		if diff := b.compare("SELECT id, "+item+" AS x FROM s ORDER BY id", 0); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestTimesBesideDates: a time is compared with a date nowhere, because MariaDB compares it as a time of today.
+func TestTimesBesideDates(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "CREATE TABLE s (id INT PRIMARY KEY, t TIME, ts DATETIME, d DATE)",
+		"INSERT INTO s VALUES (1, '10:00:00', '2024-01-02 10:00:00', '2024-01-02'), (2, '-01:00:00', '2024-01-02 09:00:00', '2024-01-02'), (3, NULL, NULL, NULL)")
+	b.load("s")
+	const refused = "Write TIME(…) around the one with a date"
+	for _, item := range []string{"t < ts", "d = t", "t <=> ts", "t BETWEEN t AND d", "d BETWEEN t AND t", "'2024' BETWEEN t AND ts", "t IN (ts)", "t IN ('x', ts)", "ts NOT IN (ts, t)", "NULLIF(t, ts)",
+		"CASE t WHEN ts THEN 1 END", "t < DATE '2024-01-01'", "TIME '10:00:00' = ts"} {
+		if _, _, err := b.run("SELECT "+item+" AS x FROM s", 0); err == nil || !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v, want %s", item, err, refused)
+		}
+	}
+	for _, join := range []string{"JOIN s b ON a.t = b.ts", "LEFT JOIN s b ON b.id = a.id AND b.d > a.t", "JOIN (SELECT id, d AS t FROM s) b USING (t)"} {
+		if _, _, err := b.run("SELECT a.id FROM s a "+join, 0); err == nil || !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v, want %s", join, err, refused)
+		}
+	}
+	for _, query := range []string{
+		"SELECT id, t < TIME(ts) AS a, t IN (TIME(ts), NULL) AS b, t BETWEEN '09:00' AND TIME(ts) AS c, LEAST(t, TIME(ts)) AS e, ts > '2024-01-02 09:30' AS f, t = '10:00' AS g FROM s ORDER BY id",
+		"SELECT a.id, b.id AS other FROM s a JOIN s b ON a.t = TIME(b.ts) ORDER BY a.id, other",
+	} {
+		if diff := b.compare(query, 0); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -1,8 +1,15 @@
 package query_test
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/fold/expr"
 )
 
 // TestNames: names mean the column or the alias that MariaDB takes.
@@ -60,5 +67,27 @@ func TestRefusals(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%.100s: %v, want %q", query, err, want)
 		}
+	}
+}
+
+// TestFunctionsInTheDocs: the reference lists all functions, and no others.
+func TestFunctionsInTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "- **Functions:**")
+	list, _, _ = strings.Cut(list, "- **Aggregates:**")
+	var got []string
+	for _, m := range regexp.MustCompile("`([A-Z0-9_]+)`").FindAllStringSubmatch(list, -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(got)
+	// What the parser reads on its own is no function of package expr.
+	want := append(expr.Names(), "CASE", "CAST", "LIKE", "REGEXP", "POSITION", "ADDDATE", "SUBDATE")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -24,7 +24,7 @@ func newExplain(f *flags) *cobra.Command {
 	var id string
 	var last bool
 	c := &cobra.Command{
-		Use:   "explain REPORT",
+		Use:   "explain [REPORT]",
 		Short: "Show the stages of a report and how its fold runs",
 		Long: `Explain shows the stages of a report and the steps of its fold, without any connection.
 For a join, it prints the SELECT that it stands for.
@@ -32,20 +32,25 @@ For a join, it prints the SELECT that it stands for.
 With --job or --last it also shows what a job of the report really found: the rows of every
 listener, of every step of the fold and of the file, from the manifest of the file, or of a
 running job from Redis. The steps also say how they ran: in memory, merged by the order of the
-rows, spilled to the scratch file, or in parallel.
+rows, spilled to the scratch file, or in parallel. With --job, you can omit REPORT: the record
+names it.
 
 The rows of the last job are the best estimate for the next one: they know how many rows the
 queries find and match, those of APIs and of later stages, too. --job and --last together print
 them beside those of a job, as expected ones.`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*config.Config).ReportNames),
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.complete((*config.Config).ReportNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			loaded, err := process.LoadConfig(f.config, f.kinds)
 			if err != nil {
 				return err
 			}
-			r := loaded.Reports[args[0]]
-			if r == nil {
-				return fault.NotFound.New("no report %q: %s", args[0], report.DidYouMean(args[0], loaded.ReportNames()))
+			name, err := f.explained(c, args, id)
+			if err != nil {
+				return err
+			}
+			r, err := operate.ReportOf(loaded.Reports, name)
+			if err != nil {
+				return err
 			}
 			of, err := plan.Of(r)
 			if err != nil {
@@ -70,8 +75,27 @@ them beside those of a job, as expected ones.`,
 		},
 	}
 	c.Flags().StringVar(&id, "job", "", "also show what the job of this record found")
-	c.Flags().BoolVar(&last, "last", false, "also show what the last job with a file found; with --job, beside it")
+	c.Flags().BoolVar(&last, "last", false, "also show what the last job with a file found; with --job, the last other one")
 	return c
+}
+
+// explained returns the name of the report: that on the command line, or of the record with this id.
+func (f *flags) explained(c *cobra.Command, args []string, id string) (name string, err error) {
+	switch {
+	case len(args) > 0:
+		return args[0], nil
+	case id == "":
+		return "", fault.Input.New("REPORT is missing: name a report, or a record with --job ID")
+	}
+	err = f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+		if err := operate.CheckID(id); err != nil {
+			return err
+		}
+		v, err := b.Inspect.Jobs.Get(c.Context(), id)
+		name = v.Report
+		return err
+	})(c, args)
+	return name, err
 }
 
 // expect adds to the plan of a job what the last other job of the report with a file found.
@@ -147,6 +171,10 @@ func (b *backend) newestFile(c *cobra.Command, name, except string) (engine.Reco
 		return engine.Record{}, failed
 	}
 	all = slices.DeleteFunc(all, func(r engine.Record) bool { return r.ID == except })
+	if len(all) == 0 && except != "" {
+		return engine.Record{}, fault.NotFound.New(
+			"no job of report %s but that of record %s has made a file: omit --last to show that one alone", name, except)
+	}
 	if len(all) == 0 {
 		return engine.Record{}, fault.NotFound.New("no job of report %s has made a file: fanfold run %[1]s runs one", name)
 	}

@@ -51,7 +51,7 @@ fold: limit 10, offset 0
 	if diff := cmp.Diff(want, out); diff != "" || code != exitOK {
 		t.Errorf("%d (-want +got)\n%s", code, diff)
 	}
-	if out, code := explain("payd"); code == exitOK {
+	if out, code := explain("payd"); code != exitUsage || !strings.Contains(out, `unknown report "payd". Did you mean "paid"?`) {
 		t.Errorf("a report that does not exist: %s", out)
 	}
 }
@@ -136,8 +136,17 @@ file: 3 rows, 22 bytes
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if out, code := s.fanfold("explain", "joined", "--job", joined, "--last"); code != exitNotFound {
+	if out, code := s.fanfold("explain", "joined", "--job", joined, "--last"); code != exitNotFound ||
+		!strings.Contains(out, "no job of report joined but that of record "+joined+" has made a file: omit --last") {
 		t.Errorf("no other job, but %d %s", code, out)
+	}
+	if diff := cmp.Diff(want, clean("--job", joined)); diff != "" {
+		t.Errorf("without REPORT (-want +got)\n%s", diff)
+	}
+	for _, args := range [][]string{{"explain"}, {"explain", "--last"}} {
+		if out, code := s.fanfold(args...); code != exitUsage || !strings.Contains(out, "REPORT is missing: name a report, or a record with --job ID") {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
 	}
 	s.Jobs.Run("joined", "{}")
 	for _, want := range []string{"  a: 10 rows in T; expected 10 rows\n", "fold: read a → 10 rows; expected 10 rows\n",
@@ -149,7 +158,9 @@ file: 3 rows, 22 bytes
 	if out, code := s.fanfold("explain", "joined", "--job", id); code != exitUsage || !strings.Contains(out, "record "+id+" is of report folded: fanfold explain folded --job "+id) {
 		t.Errorf("%d %s", code, out)
 	}
-	if out, code := s.fanfold("explain", "joined", "--job", "999999"); code != exitNotFound {
-		t.Errorf("%d %s", code, out)
+	for _, args := range [][]string{{"explain", "joined", "--job", "999999"}, {"explain", "--job", "999999"}} {
+		if out, code := s.fanfold(args...); code != exitNotFound {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
 	}
 }

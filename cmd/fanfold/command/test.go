@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -70,7 +72,8 @@ that has failed.
     fanfold test paid-orders --data tests --headers
 
 writes the files that do not exist, with headers that have the types and collations of the
-databases. It connects to them, runs no query, and compares nothing. Where there is an
+databases. It connects to them, runs no query, and compares nothing. The exit code is 1 if a
+database refuses the query of a listener, whose file is then not written. Where there is an
 expected file, it writes none for an optional listener.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.complete((*config.Config).ReportNames),
@@ -146,6 +149,7 @@ func (t tester) writeHeaders(c *cobra.Command, b *backend, args []string) error 
 		return err
 	}
 	var written []string
+	var failed []error
 	for _, of := range folders {
 		cases, err := fixture.Folders(of.folder)
 		if err != nil {
@@ -156,13 +160,16 @@ func (t tester) writeHeaders(c *cobra.Command, b *backend, args []string) error 
 				func(l *report.Listener) ([]dataset.Column, error) {
 					return process.ColumnsOf(c.Context(), b.Process, of.report, l)
 				})
-			if err != nil {
-				return err
-			}
 			written = append(written, some...)
+			if err != nil {
+				failed = append(failed, err)
+			}
 		}
 	}
-	return t.printNames(c, "written", written)
+	if len(written) > 0 || len(failed) == 0 {
+		failed = append(failed, t.printNames(c, "written", written))
+	}
+	return errors.Join(failed...)
 }
 
 // folder is the folder of a report.
@@ -174,10 +181,9 @@ type folder struct {
 // folders returns the folder of the report on the command line, or all.
 func (t tester) folders(args []string) ([]folder, error) {
 	if len(args) == 1 {
-		r := t.config.Reports[args[0]]
-		if r == nil {
-			return nil, fault.NotFound.New("no report %q: %s", args[0],
-				report.DidYouMean(args[0], t.config.ReportNames()))
+		r, err := operate.ReportOf(t.config.Reports, args[0])
+		if err != nil {
+			return nil, err
 		}
 		own := filepath.Join(t.data, r.Name)
 		if info, err := os.Stat(own); err != nil || !info.IsDir() {
@@ -193,15 +199,15 @@ func (t tester) folders(args []string) ([]folder, error) {
 	}
 	var all []folder
 	for _, e := range entries {
-		r := t.config.Reports[e.Name()]
-		switch {
-		case !e.IsDir():
-		case r == nil:
-			return nil, fault.NotFound.New("%s: no report %q: %s", filepath.Join(t.data, e.Name()), e.Name(),
-				report.DidYouMean(e.Name(), t.config.ReportNames()))
-		default:
-			all = append(all, folder{r, filepath.Join(t.data, r.Name)})
+		if !e.IsDir() {
+			continue
 		}
+		own := filepath.Join(t.data, e.Name())
+		r, err := operate.ReportOf(t.config.Reports, e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", own, err)
+		}
+		all = append(all, folder{r, own})
 	}
 	if all == nil {
 		return nil, fault.Input.New("%s has no folder of a report: name them as the reports, or name the REPORT", t.data)

@@ -2,7 +2,9 @@ package command
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,18 +119,18 @@ accept its file with --update
 	}{
 		{"paid/users.csv", "id,name:text\n7,x\n", "users.csv: line 1: no type of id, and it is not guessed: correct and write the header id:integer,name:text", exitFailure},
 		{"paid/users.csv", "id:integer,name\n7,x\n", "the header id:integer,name:text. A text compares by its bytes: write text collate", exitFailure},
-		{"paid/users.csv", "id:integer,nane:text\n", `listener users has no column nane: Did you mean "name"?`, exitFailure},
+		{"paid/users.csv", "id:integer,nane:text\n", `listener users has no column nane. Did you mean "name"?`, exitFailure},
 		{"paid/users.csv", "id:integer\n", "it has no column name, which the report uses: add it", exitFailure},
 		{"paid/users.csv", "id:integer,name:text\n7,a\nx,b\n", `users.csv: line 3, column id: "x" is not a value of type integer`, exitFailure},
 		{"paid/users.csv", "id:integer,name:text,id:text\n", "column id is given twice", exitFailure},
 		{"paid/users.csv", "id:integer,name:varchar\n", "the type of name:varchar is not one: write integer,", exitFailure},
 		{"paid/users.csv", "id:integer,name:text\n1\n", "line 2: wrong number of fields: the header has 2 columns", exitFailure},
 		{"paid/users.csv", "", "users.csv: line 1: no header: --headers writes it", exitFailure},
-		{"paid/user.csv", "id:integer\n", `report paid has no listener user: Did you mean "users"?`, exitFailure},
+		{"paid/user.csv", "id:integer\n", `report paid has no listener user. Did you mean "users"?`, exitFailure},
 		{"paid/parameters.yaml", "onli: 7\n", "onli is not known", exitFailure},
 		{"paid/parameters.yaml", "only: seven\n", "only is a list whose element 1 is not an integer", exitFailure},
 		{"paid/parameters.yaml", "- only\n", "write one NAME: VALUE a line", exitFailure},
-		{"pay/users.csv", "", `no report "pay": Available: paid, recent`, exitNotFound},
+		{"pay/users.csv", "", `unknown report "pay". Available: paid, recent`, exitUsage},
 		{"recent/orders.csv", "id:integer,day:date\n", "the fold uses parameter from, which is today-7d, so the file changes with the day", exitFailure},
 	} {
 		path := filepath.Join(data, wrong.name)
@@ -166,6 +168,11 @@ func TestTestMakesTheFileOfAJob(t *testing.T) {
   joined:`+listeners+`
     join: {key: id, listeners: [things, {name: others, key: thing, type: left}]}
     file: {columns: [id, price, at, stamp, note, f, took]}
+  refused:
+    listeners:
+      gone: {database: db, query: "SELECT id, x FROM {schema}.gone"}
+      others: {database: db, query: "SELECT thing, n FROM {schema}.others"}
+    fold: SELECT g.x, o.n FROM gone g JOIN others o ON o.thing = g.id
 `, `databases: {db: {dsn: "{dsn}", time_zone: Europe/Berlin}}`)
 	s.Records.Exec("CREATE TABLE things (id INT, big BIGINT UNSIGNED, price DECIMAL(12,4), f FLOAT, d DOUBLE, m DOUBLE(8,2), name VARCHAR(30), day DATE, at DATETIME(3), stamp TIMESTAMP NULL, took TIME(1), doc JSON, raw VARBINARY(9))")
 	s.Records.Exec(`INSERT INTO things VALUES
@@ -222,5 +229,13 @@ func TestTestMakesTheFileOfAJob(t *testing.T) {
 	}
 	if out, code := s.fanfold("test", "--data", headers, "--headers"); code != exitOK || strings.Contains(out, ".csv") {
 		t.Errorf("the fixtures are written again: %d %s", code, out)
+	}
+	out, code := s.fanfold("test", "refused", "--data", headers, "--headers")
+	if code != exitFailure || !strings.Contains(out, "others.csv") || strings.Contains(out, "gone.csv") ||
+		!strings.Contains(out, "report refused, listener gone: ") || !strings.Contains(out, "gone' doesn't exist") {
+		t.Errorf("a query that the server refuses: %d %s", code, out)
+	}
+	if _, err := os.Stat(filepath.Join(headers, "refused", "gone.csv")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the fixture of a query that the server refuses: %v", err)
 	}
 }

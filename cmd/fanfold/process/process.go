@@ -194,9 +194,12 @@ func (p *Process) Examine(ctx context.Context) doctor.Findings {
 }
 
 // ColumnsOf returns the columns of the query of a report's listener, without running it; nil if its source does not
-// tell them.
+// tell them. A query that the server refuses is an error.
 func ColumnsOf(ctx context.Context, p *Process, r *report.Report, l *report.Listener) ([]dataset.Column, error) {
 	if db, ok := p.sources[l.Source].(doctor.Database); ok {
+		if err := db.Prepare(ctx, l); err != nil {
+			return nil, err
+		}
 		columns, err := db.Columns(ctx, r, l)
 		if errors.Is(err, fault.Underivable) {
 			return columns, nil // those of texts have no collation, as in a job
