@@ -93,3 +93,28 @@ func expressionOf(t *testing.T, text string) Expr {
 	}
 	return q.Selects[0].Items[0].X
 }
+
+// FuzzSQL: the text of every expression that Parse reads means the same as the expression.
+func FuzzSQL(f *testing.F) {
+	for _, text := range []string{
+		"a + 1 IN (2, 'x') AND NOT b BETWEEN c AND d OR e IS NULL", "CASE a WHEN x'41' THEN 1.5e3 ELSE CAST(b AS CHAR(3)) END",
+		"GROUP_CONCAT(DISTINCT a ORDER BY b DESC SEPARATOR '') + INTERVAL -1 DAY", "TRIM(LEADING `x` FROM a.`b-c`) LIKE '\\%' ESCAPE '!'",
+		"COUNT(*) - EXTRACT(YEAR FROM DATE '2024-01-01') DIV TIMESTAMPDIFF(DAY, a, b) COLLATE utf8mb4_bin",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := Parse("SELECT a FROM t WHERE " + text + "\n")
+		if err != nil || q.Selects[0].Where == nil {
+			return
+		}
+		x := q.Selects[0].Where
+		again, err := Parse("SELECT a FROM t WHERE " + SQL(x))
+		if err != nil {
+			t.Fatalf("%q is written as %q: %v", text, SQL(x), err)
+		}
+		if Canonical(again.Selects[0].Where) != Canonical(x) {
+			t.Fatalf("%q is written as %q", text, SQL(x))
+		}
+	})
+}
