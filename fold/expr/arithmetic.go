@@ -97,7 +97,14 @@ func decimals(op string, a, b int) int {
 }
 
 func outOfRange(op string, a, b any, what, remedy string) error {
-	return fmt.Errorf("%v %s %v is out of the range of %s: %w: %s", a, op, b, what, value.ErrRange, remedy)
+	return fmt.Errorf("%v %s %v is %w for %s: %s", a, op, b, value.ErrRange, what, remedy)
+}
+
+func integerOf64(unsigned bool) string {
+	if unsigned {
+		return "an unsigned integer of 64 bits"
+	}
+	return "an integer of 64 bits"
 }
 
 // integers computes exact integers of 64 bits.
@@ -137,7 +144,7 @@ func integers(op string, a, b value.Value, unsigned bool) (value.Value, error) {
 	case !unsigned && n.IsInt64():
 		return value.OfInt(n.Int64()), nil
 	}
-	return value.Value{}, outOfRange(op, x, y, "an integer of 64 bits", "CAST a side AS DECIMAL(65)")
+	return value.Value{}, outOfRange(op, x, y, integerOf64(unsigned), "CAST a side AS DECIMAL(65)")
 }
 
 // bigOf returns an integer.
@@ -174,7 +181,7 @@ func divide(a, b value.Value, unsigned bool) (value.Value, error) {
 	case !unsigned && n.IsInt64():
 		return value.OfInt(n.Int64()), nil
 	}
-	return value.Value{}, outOfRange("DIV", x, y, "an integer of 64 bits", "Use / instead")
+	return value.Value{}, outOfRange("DIV", x, y, integerOf64(unsigned), "Use / instead")
 }
 
 // decs computes exact decimals; a division by zero is NULL.
@@ -254,7 +261,8 @@ func negate(x *Expr) *Expr {
 	return strict(integer, []*Expr{x}, func(args []value.Value) (value.Value, error) {
 		n := bigOf(args[0].ToInt())
 		if n.Neg(n); !n.IsInt64() {
-			return value.Value{}, outOfRange("-", "", n, "an integer of 64 bits", "CAST it AS DECIMAL(65)")
+			return value.Value{}, fmt.Errorf("%v is %w for %s: CAST it AS DECIMAL(65)",
+				n, value.ErrRange, integerOf64(false))
 		}
 		return value.OfInt(n.Int64()), nil
 	})

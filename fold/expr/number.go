@@ -167,7 +167,7 @@ func pow(c *call) *Expr {
 		a, b := args[0].ToFloat(), args[1].ToFloat()
 		f := math.Pow(a, b)
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return value.Value{}, outOfRange("POW", a, b, "a double", "Use smaller numbers")
+			return value.Value{}, outOfRange("to the power of", a, b, "a double", "Use smaller numbers")
 		}
 		return value.OfFloat(f), nil
 	})

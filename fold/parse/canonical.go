@@ -55,36 +55,6 @@ func Canonical(e Expr) string {
 	return ""
 }
 
-// Short returns a text of an expression for people, in which … stands for what is longer.
-func Short(e Expr) string {
-	switch e := e.(type) {
-	case *Literal:
-		if e.Kind == String {
-			return "'" + e.Text + "'"
-		}
-		return e.Text
-	case *Parameter:
-		return ":" + e.Name
-	case *Column:
-		if e.Table == "" {
-			return e.Name
-		}
-		return e.Table + "." + e.Name
-	case *Binary:
-		return Short(e.L) + " " + e.Op + " " + Short(e.R)
-	case *Call:
-		var args []string
-		for _, x := range e.Args {
-			args = append(args, Short(x))
-		}
-		if e.Star {
-			args = []string{"*"}
-		}
-		return e.Name + "(" + map[bool]string{true: "DISTINCT "}[e.Distinct] + strings.Join(args, ", ") + ")"
-	}
-	return "…"
-}
-
 // node returns the text of a node with its children.
 func node(name string, e Expr) string {
 	var b strings.Builder

@@ -71,6 +71,9 @@ func (p operators) comparison() Expr {
 			if p.is("ALL", "ANY", "SOME") {
 				p.lacks(noSubqueries)
 			}
+			if op == "=" && p.is("=") {
+				fail(at, "a fold has no operator ==", "Write =, or IS NULL to compare with NULL")
+			}
 			left = &Binary{at, meaning(op), left, p.sum()}
 			continue
 		}

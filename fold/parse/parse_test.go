@@ -235,6 +235,12 @@ func TestMistakes(t *testing.T) {
 		"SELECT CAST(a AS JSON) FROM o", "SELECT CAST(a AS DECIMAL(x)) FROM o", "SELECT a + INTERVAL 1 FORTNIGHT FROM o", "SELECT a IS 1 FROM o",
 		"SELECT order FROM o", "SELECT a AS select FROM o", "SELECT a FROM o WHERE a = b c", "SELECT CONVERT(a USING latin1) FROM o",
 		"SELECT GROUP_CONCAT(a SEPARATOR 1) FROM o", "SELECT a FROM o JOIN p USING (a", "SELECT \xff FROM o",
+		"SELECT b.title l.due_on, c FROM o", "SELECT a b c FROM o", "SELECT a COUNT(*) FROM o", "SELECT a 'x' 1 FROM o", "SELECT a b\n  c.d FROM o",
+		"SELECT a b AS c FROM o", "SELECT a FORM o WHERE a = 1", "SELECT a b WHERE c = 1", "SELECT BINARY (a) FROM o", "SELECT a b + 1 FROM o",
+		"SELECT a FROM o WHERE a == NULL", "SELECT a = = 1 FROM o", "SELECT BINARY txt = 'e' FROM o", "SELECT a FROM o WHERE BINARY txt = 'e'",
+		"SELECT a FROM o WHERE txt = BINARY 'e'", "SELECT a = BINARY b = c FROM o",
+		"SELECT CASE WHEN a > 1 THEN 'none WHEN a > 2 THEN 'high' END AS x, 'y' FROM o", "SELECT 'none AS x, 'high' AS y FROM o WHERE n = 'z'",
+		"SELECT a FROM o WHERE a IN ('b, 'c', 'd)", "SELECT a FROM o WHERE a = 'it's' OR a = 'b'", `SELECT a FROM o WHERE a = "none AND b = "x"`,
 		"SELECT a + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 FROM o",
 		"SELECT " + strings.Repeat("(", 300) + "a" + strings.Repeat(")", 300) + " FROM o", "SELECT " + strings.Repeat("NOT ", 300) + "a FROM o",
 	} {

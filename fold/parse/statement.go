@@ -135,6 +135,7 @@ func (p *parser) unexpected(what string) {
 	if m, ok := unsupported[strings.ToUpper(p.text)]; ok && (p.kind == word || p.kind == punct) {
 		p.lacks(m)
 	}
+	p.checkBefore(p.previous, p.token)
 	message, remedy := "unexpected "+p.shown(), "Correct the query: a fold is one SELECT over the listeners"
 	switch {
 	case p.kind == end:
@@ -146,6 +147,41 @@ func (p *parser) unexpected(what string) {
 		message = fmt.Sprintf("expected %s, not %s", what, p.shown())
 	}
 	p.refuse(message, remedy)
+}
+
+// checkBefore ends the parsing if a mistake in a token explains why the one after it is unexpected.
+func (p *parser) checkBefore(before, after token) {
+	switch {
+	case before.kind == text && !after.spaced && (after.kind == word || after.kind == number):
+		quote := p.src[before.from : before.from+1]
+		fail(before.Position, "a quote is not closed: the text ends right before "+strconv.Quote(after.text),
+			"Close it with "+quote+", and write "+quote+quote+" for "+quote+" in a text")
+	case before.is("BINARY") && (after.isName() || after.kind == text || after.kind == parameter || after.is("(")):
+		fail(before.Position, "a fold has no operator BINARY", "Write COLLATE utf8mb4_bin after the text")
+	}
+}
+
+// checkAlias ends the parsing if the previous token, an alias without AS, cannot be one because of what follows. before
+// is the token before it.
+func (p statements) checkAlias(before token) {
+	if p.is(",", "FROM") || p.kind == end {
+		return
+	}
+	alias := p.previous
+	p.checkBefore(before, alias)
+	p.checkBefore(alias, p.token)
+	switch {
+	case p.is(".", "AS", "+", "-", "*", "/", "%") || p.is("(") && !p.spaced: // it begins the next column
+		to := alias.to
+		if p.is(".") && p.following.isName() {
+			to = p.following.to
+		}
+		fail(alias.Position, "a comma is missing before "+report.ShortenTo(p.src[alias.from:to], 30),
+			"Write a comma between two columns")
+	case p.token.isName() || p.kind == number || p.kind == text:
+		p.refuse("expected FROM or a comma, not "+p.shown(),
+			"Write a comma between two columns, or FROM before the listener")
+	}
 }
 
 // reserved are words that are no names without backquotes. FULL is one here, but not in MariaDB.
@@ -313,6 +349,7 @@ func (p statements) item() Item {
 	}
 	from := p.from
 	i.X = p.expression()
+	last := p.previous
 	i.Name = p.src[from:p.previous.to]
 	if c, ok := i.X.(*Column); ok {
 		i.Name = c.Name
@@ -325,11 +362,10 @@ func (p statements) item() Item {
 		} else {
 			i.Name = p.identifier("an alias")
 		}
-	case p.kind == text:
+	case p.kind == text, p.token.isName():
 		p.advance()
 		i.Name = p.previous.text
-	case p.token.isName():
-		i.Name = p.identifier("an alias")
+		p.checkAlias(last)
 	}
 	if utf8.RuneCountInString(i.Name) > MaxName {
 		fail(i.Position, fmt.Sprintf("the column has a name of more than %d characters", MaxName),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/fold/op"
 	"github.com/fanfold/fanfold/fold/parse"
 	queries "github.com/fanfold/fanfold/fold/query"
 
@@ -115,6 +116,28 @@ func TestTimesBesideDates(t *testing.T) {
 	} {
 		if diff := b.compare(query, 0); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// TestMessagesOfRanges: a result that is out of range names the type that it does not fit.
+func TestMessagesOfRanges(t *testing.T) {
+	t.Parallel()
+	sets := map[string]queries.Dataset{"s": numbers(1)}
+	for x, want := range map[string]string{
+		"CAST(id + 1 AS UNSIGNED) - 5":                  "1 - 5 is out of range for an unsigned integer of 64 bits: CAST a side AS DECIMAL(65)",
+		"id + 2 + 9223372036854775807":                  "2 + 9223372036854775807 is out of range for an integer of 64 bits: CAST a side AS DECIMAL(65)",
+		"CAST(id + 6 AS UNSIGNED) DIV -2":               "6 DIV -2 is out of range for an unsigned integer of 64 bits: Use / instead",
+		"POW(id + 10, 400)":                             "10 to the power of 400 is out of range for a double: Use smaller numbers",
+		"(id + 1e300) * 1e300":                          "1e+300 * 1e+300 is out of range for a double: Use smaller numbers",
+		"-(CAST(id AS UNSIGNED) + 9223372036854775809)": "-9223372036854775809 is out of range for an integer of 64 bits: CAST it AS DECIMAL(65)",
+	} {
+		plan := planOf(t, "SELECT "+x+" AS x FROM s", sets)
+		m := op.NewMemory(t.Context(), 0, nil)
+		_, err := plan.Run(m, &counting{})
+		m.Close()
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", x, err, want)
 		}
 	}
 }

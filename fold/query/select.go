@@ -217,8 +217,12 @@ func (b *selecting) explainTable(t *source) {
 	if t.join != nil {
 		text = fmt.Sprintf("%s join %s on %s", strings.ToLower(string(t.join.Kind)), name, parse.Short(t.join.On))
 	}
-	for i, c := range t.keep {
-		text += []string{", filtered by ", " AND "}[min(i, 1)] + parse.Short(c)
+	if len(t.keep) > 0 {
+		var all parse.Expr
+		for _, c := range t.keep {
+			all = and(all, c)
+		}
+		text += ", filtered by " + parse.Short(all)
 	}
 	if t.step = b.explain("%s", text); t.of == nil {
 		t.step.from = []*step{t.last}

@@ -39,6 +39,8 @@ func TestSteps(t *testing.T) {
 read s: 1000`},
 		{"SELECT id FROM a WHERE id < 20000", `
 read a, filtered by a.id < 20000: 20000 parallel`},
+		{"SELECT id FROM a WHERE (id < 20000 OR v = 'x') AND NOT (id + 1) * 2 > 200", `
+read a, filtered by (a.id < 20000 OR a.v = 'x') AND NOT (a.id + 1) * 2 > 200: 100 parallel`},
 		{"SELECT a.id, s.v FROM a JOIN s ON s.k = a.id JOIN b ON b.id = s.id AND b.k < a.k WHERE a.id + b.id < 700 OR a.v = 'x'", `
 read a: 50000 parallel
 inner join s on s.k = a.id: 1000 memory
