@@ -62,7 +62,7 @@ func (d folding) check() bool {
 			l.Get("optional").Problem("a fold has NULL for the columns of a listener that fails",
 				"Write optional: true, and COALESCE(column, value) in the fold")
 		case l.Optional:
-			if f, ok := query.FilterOf(tree, l.Name, l.Columns); ok {
+			if f, ok := query.FilterOf(tree, l.Name, d.listeners.columns()); ok {
 				problem(f.Position, fmt.Sprintf("%s is optional: without it, %s is NULL, and no row fulfils this condition",
 					l.Name, f.Column), filterRemedy(f))
 			}
@@ -86,6 +86,15 @@ func filterRemedy(f query.Filter) string {
 // allKnown reports whether the columns of all listeners are known.
 func (ls listeners) allKnown() bool {
 	return !slices.ContainsFunc(ls, func(l *draftListener) bool { return !l.Known })
+}
+
+// columns returns the columns of every listener.
+func (ls listeners) columns() map[string][]string {
+	all := map[string][]string{}
+	for _, l := range ls {
+		all[l.Name] = l.Columns
+	}
+	return all
 }
 
 // columns sets the columns of the file: those that it lists, or all of the SELECT.

@@ -35,6 +35,30 @@ func TestFilterOf(t *testing.T) {
 		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id JOIN p ON p.id = s.id":                                        "s.id",
 		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id WHERE COALESCE(s.score, 2) = 2":                               "",
 		"SELECT o.id FROM o LEFT JOIN (SELECT id, COUNT(*) AS n FROM v.s GROUP BY id) x ON x.id = o.id":                 "",
+		from + "JOIN (SELECT name AS score FROM p) x USING (score)":                                                     "s.score",
+		from + "JOIN (SELECT o.at, s.score FROM o LEFT JOIN v.s USING (id)) x USING (at, score)":                        "s.score",
+		from + "LEFT JOIN (SELECT name AS score FROM p) x USING (score) WHERE x.score = 1":                              "x.score",
+		from + "LEFT JOIN (SELECT name AS score FROM p) x USING (score)":                                                "",
+		"SELECT id FROM o JOIN (SELECT o.id, s.score FROM o LEFT JOIN v.s s USING (id)) x USING (id)":                   "",
+		"SELECT x.at FROM (SELECT o.at, s.* FROM o LEFT JOIN v.s s USING (id)) x WHERE x.score > 1":                     "x.score",
+		"SELECT x.at FROM (SELECT o.*, s.score FROM o LEFT JOIN v.s s USING (id)) x WHERE x.at > 1":                     "",
+		"SELECT x.at FROM (SELECT * FROM o LEFT JOIN v.s USING (id)) x WHERE x.score > 1":                               "x.score",
+		"SELECT x.at FROM (SELECT * FROM o LEFT JOIN v.s USING (id)) x WHERE x.id > 1":                                  "",
+		"SELECT x.at FROM (SELECT * FROM v.s RIGHT JOIN o USING (id)) x WHERE x.id > 1":                                 "",
+		"SELECT x.at FROM (SELECT s.* FROM o LEFT JOIN v.s s USING (id)) x WHERE x.id > 1":                              "x.id",
+		from + "LEFT JOIN p ON p.id = s.id WHERE p.id > 1":                                                              "p.id",
+		from + "LEFT JOIN p ON p.id = s.id WHERE name > 1":                                                              "name",
+		from + "LEFT JOIN p ON p.id = s.id JOIN p q ON q.id = p.id":                                                     "p.id",
+		from + "RIGHT JOIN p ON p.id = s.id WHERE o.id = 1":                                                             "o.id",
+		from + "RIGHT JOIN p ON p.id = s.id WHERE p.id = 1":                                                             "",
+		from + "FULL JOIN p ON p.id = s.id WHERE p.id = 1 OR o.id = 1":                                                  "",
+		from + "LEFT JOIN p ON p.id = s.id WHERE p.id IS NULL":                                                          "",
+		from + "LEFT JOIN p ON p.id = o.id WHERE p.id > 1":                                                              "",
+		"SELECT o.id FROM o LEFT JOIN p ON p.id = NULL WHERE p.id > 1":                                                  "",
+		"SELECT x.points FROM (" + from + "UNION ALL " + from + ") x WHERE x.points > 1":                                "x.points",
+		"SELECT x.points FROM (" + from + "UNION SELECT at, NULL, 1 FROM o) x WHERE x.points > 1":                       "x.points",
+		"SELECT x.at FROM (SELECT * FROM o LEFT JOIN v.s USING (id) UNION SELECT id, score, at " +
+			"FROM o LEFT JOIN v.s USING (id)) x WHERE x.score > 1": "",
 		from + "":               "",
 		from + "WHERE o.id > 1": "",
 		from + "WHERE s.score > 20 OR s.score IS NULL":                                       "",
@@ -53,7 +77,6 @@ func TestFilterOf(t *testing.T) {
 		from + "WHERE CONCAT_WS('-', o.id, s.score) = '1'":                                   "",
 		from + "HAVING safe > -1":                                                            "",
 		from + "GROUP BY o.id HAVING COUNT(s.score) = 0":                                     "",
-		from + "LEFT JOIN p ON p.id = s.id WHERE p.id > 1":                                   "",
 		"SELECT o.id FROM o LEFT JOIN v.s s ON s.id = o.id AND s.score > 20":                 "",
 		"SELECT id FROM o LEFT JOIN v.s s USING (id) WHERE id > 1":                           "",
 		"SELECT id FROM o LEFT JOIN v.s s USING (id) JOIN p USING (id)":                      "",
@@ -64,7 +87,9 @@ func TestFilterOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(query, err)
 		}
-		f, ok := queries.FilterOf(q, "v.s", []string{"id", "score"})
+		f, ok := queries.FilterOf(q, "v.s", map[string][]string{
+			"v.s": {"id", "score"}, "o": {"id", "at"}, "p": {"id", "score", "name"},
+		})
 		if f.Column != want || ok != (want != "") {
 			t.Errorf("%s: %q at %v, want %q", query, f.Column, f.Position, want)
 		}
