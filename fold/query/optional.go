@@ -331,9 +331,9 @@ func (n *nulls) isNull(e parse.Expr) bool {
 	case *parse.Unary, *parse.Like, *parse.Regexp, *parse.Cast, *parse.Collate:
 		return slices.ContainsFunc(parse.Children(e), n.isNull)
 	case *parse.In:
-		return n.isNull(e.X)
+		return n.isNull(anyOf(e))
 	case *parse.Between:
-		return n.isNull(e.X)
+		return n.isNull(bothOf(e))
 	case *parse.Call:
 		return n.call(e)
 	}
@@ -358,13 +358,18 @@ func (n *nulls) never(e parse.Expr, want bool) bool {
 	if n.isNull(e) {
 		return true
 	}
+	if strict := n.constant(e, "utf8mb4_bin"); strict != nil { // a column can give its collation to constants
+		return !canBe(strict, want) && !canBe(n.constant(e, "utf8mb4_unicode_ci"), want)
+	}
 	switch e := e.(type) {
 	case *parse.Unary:
 		return e.Op == "NOT" && n.never(e.X, !want)
 	case *parse.Is:
 		return n.isNull(e.X) && (e.What == parse.Null) != e.Not != want
+	case *parse.In:
+		return n.never(anyOf(e), want != e.Not)
 	case *parse.Between:
-		return want && !e.Not && (n.isNull(e.Low) || n.isNull(e.High))
+		return n.never(bothOf(e), want != e.Not)
 	case *parse.Binary:
 		switch {
 		case e.Op != "AND" && e.Op != "OR":
@@ -375,4 +380,59 @@ func (n *nulls) never(e parse.Expr, want bool) bool {
 		return n.never(e.L, want) && n.never(e.R, want)
 	}
 	return false
+}
+
+// anyOf returns the comparisons of X IN (List), with OR between them.
+func anyOf(in *parse.In) (all parse.Expr) {
+	for _, x := range in.List {
+		equal := &parse.Binary{Position: in.Position, Op: "=", L: in.X, R: x}
+		if all == nil {
+			all = equal
+		} else {
+			all = &parse.Binary{Position: in.Position, Op: "OR", L: all, R: equal}
+		}
+	}
+	return all
+}
+
+// bothOf returns the comparisons of X BETWEEN Low AND High.
+func bothOf(b *parse.Between) parse.Expr {
+	return &parse.Binary{Position: b.Position, Op: "AND",
+		L: &parse.Binary{Position: b.Position, Op: ">=", L: b.X, R: b.Low},
+		R: &parse.Binary{Position: b.Position, Op: "<=", L: b.X, R: b.High}}
+}
+
+// constant returns an expression without columns that an expression is equal to, unless it is NULL; nil: none. Its
+// texts have a collation.
+func (n *nulls) constant(e parse.Expr, collation string) parse.Expr {
+	switch e := e.(type) {
+	case *parse.Literal:
+		if e.Kind == parse.String {
+			return &parse.Collate{Position: e.Position, X: e, Name: collation}
+		}
+		return e
+	case *parse.Unary:
+		if x := n.constant(e.X, collation); x != nil {
+			return &parse.Unary{Position: e.Position, Op: e.Op, X: x}
+		}
+	case *parse.Binary:
+		if e.Op == "AND" || e.Op == "OR" || e.Op == "<=>" { // their result can be another one with NULL
+			return nil
+		}
+		if l, r := n.constant(e.L, collation), n.constant(e.R, collation); l != nil && r != nil {
+			return &parse.Binary{Position: e.Position, Op: e.Op, L: l, R: r}
+		}
+	}
+	return nil
+}
+
+// canBe tells whether a constant is true, or with want false whether it is false. It does not rule out one that fails.
+func canBe(constant parse.Expr, want bool) bool {
+	x, err := expr.Compile(constant, &expr.Scope{})
+	if err != nil {
+		return true
+	}
+	v, err := x.Eval(nil)
+	truth, known := v.Truth()
+	return err != nil || known && truth == want
 }
