@@ -63,8 +63,12 @@ func (d folding) check() bool {
 				"Write optional: true, and COALESCE(column, value) in the fold")
 		case l.Optional:
 			if f, ok := query.FilterOf(tree, l.Name, d.listeners.columns()); ok {
-				problem(f.Position, fmt.Sprintf("%s is optional: without it, %s is NULL, and no row fulfils this condition",
-					l.Name, f.Column), filterRemedy(f))
+				value := "NULL"
+				if f.Zero {
+					value = "0"
+				}
+				problem(f.Position, fmt.Sprintf("%s is optional: without it, %s is %s, and no row fulfils this condition",
+					l.Name, f.Column, value), filterRemedy(f))
 			}
 		}
 	}
@@ -77,8 +81,11 @@ func (d folding) check() bool {
 
 // filterRemedy says how a condition that needs an optional listener is written.
 func filterRemedy(f query.Filter) string {
-	if f.Joins {
+	switch {
+	case f.Joins:
 		return "Write LEFT JOIN here, too, or remove optional"
+	case f.Zero:
+		return fmt.Sprintf("Add OR %s = 0, or remove optional", f.Column)
 	}
 	return fmt.Sprintf("Move it to the ON of the LEFT JOIN, add OR %s IS NULL, or remove optional", f.Column)
 }

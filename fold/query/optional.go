@@ -88,13 +88,14 @@ func selectsNone(s *parse.Select, listener string) bool {
 // Filter is a condition that no row fulfils if a listener has no rows.
 type Filter struct {
 	parse.Position        // of Column
-	Column         string // that is NULL then, as the condition writes it, with its table if USING has it
+	Column         string // NULL then; as the condition writes it, with its table if USING has it
+	Zero           bool   // Column is a COUNT, or the column of one, and is 0 then, not NULL
 	Joins          bool   // it is in an INNER JOIN
 }
 
 // FilterOf returns the first condition of a query that no row fulfils if a listener has no rows, so that its columns
-// are NULL. columns are those of all listeners. Names must be valid. What can be true with NULL, such as IS NULL and
-// COALESCE, is no such condition, and neither is one of which this is not certain.
+// are NULL, and COUNT of them is 0. columns are those of all listeners. Names must be valid. What can be true with
+// NULL, such as IS NULL and COALESCE, is no such condition, and neither is one of which this is not certain.
 func FilterOf(q *parse.Query, listener string, columns map[string][]string) (f Filter, ok bool) {
 	a := &absence{listener: listener, columns: columns}
 	a.query(q)
@@ -114,6 +115,7 @@ type state int
 const (
 	open state = iota // any value
 	null
+	zero // or NULL, after an outer join
 )
 
 // output is a column of a query.
@@ -122,7 +124,7 @@ type output struct {
 	is   state
 }
 
-// query returns the columns of a query. Those of a UNION are NULL if they are in all its SELECTs.
+// query returns the columns of a query. What is known of those of a UNION is known in all its SELECTs.
 func (a *absence) query(q *parse.Query) (columns []output) {
 	for i := range q.Selects {
 		s, next := &q.Selects[i], []output(nil)
@@ -267,7 +269,7 @@ func (n *nulls) star(table string) (columns []output) {
 	return columns
 }
 
-// filter returns the first conjunct that is never true because of a column that is NULL.
+// filter returns the first conjunct that is never true because of a column that is NULL or 0.
 func (n *nulls) filter(condition parse.Expr) (f Filter, ok bool) {
 	for _, c := range conjuncts(condition) {
 		if n.never(c, true) {
@@ -279,10 +281,11 @@ func (n *nulls) filter(condition parse.Expr) (f Filter, ok bool) {
 	return f, false
 }
 
-// cause returns the first column in a condition that is NULL.
+// cause returns the first column in a condition that is NULL, or the first COUNT that is 0.
 func (n *nulls) cause(e parse.Expr) (f Filter, ok bool) {
-	if c, is := e.(*parse.Column); is && n.column(c) == null {
-		return Filter{Position: c.Position, Column: strings.TrimPrefix(c.Table+"."+c.Name, ".")}, true
+	is := n.state(e)
+	if _, isColumn := e.(*parse.Column); isColumn && is != open || is == zero {
+		return Filter{Position: e.Pos(), Column: parse.Short(e), Zero: is == zero}, true
 	}
 	for _, x := range parse.Children(e) {
 		if f, ok = n.cause(x); ok {
@@ -307,10 +310,22 @@ func (n *nulls) column(c *parse.Column) state {
 
 // state returns what is known of an expression.
 func (n *nulls) state(e parse.Expr) state {
-	if n.isNull(e) {
+	c, isColumn := e.(*parse.Column)
+	switch {
+	case isColumn:
+		return n.column(c)
+	case n.isNull(e):
 		return null
+	case n.isCountOfNull(e):
+		return zero
 	}
 	return open
+}
+
+// isCountOfNull tells whether an expression is a COUNT that counts no row, because an argument is NULL.
+func (n *nulls) isCountOfNull(e parse.Expr) bool {
+	c, ok := e.(*parse.Call)
+	return ok && c.Name == "COUNT" && slices.ContainsFunc(c.Args, n.isNull)
 }
 
 // isNull tells whether an expression is certainly NULL.
@@ -405,6 +420,9 @@ func bothOf(b *parse.Between) parse.Expr {
 // constant returns an expression without columns that an expression is equal to, unless it is NULL; nil: none. Its
 // texts have a collation.
 func (n *nulls) constant(e parse.Expr, collation string) parse.Expr {
+	if n.state(e) == zero {
+		return &parse.Literal{Position: e.Pos(), Kind: parse.Integer, Text: "0"}
+	}
 	switch e := e.(type) {
 	case *parse.Literal:
 		if e.Kind == parse.String {

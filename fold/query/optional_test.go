@@ -11,6 +11,8 @@ import (
 func TestFilterOf(t *testing.T) {
 	t.Parallel()
 	const from = "SELECT o.id, s.score AS points, COALESCE(s.score, 0) AS safe FROM o LEFT JOIN v.s s ON s.id = o.id "
+	const counts = "SELECT x.id, x.n FROM (SELECT o.id, COUNT(s.score) AS n, COUNT(*) AS stars FROM o " +
+		"LEFT JOIN v.s s ON s.id = o.id GROUP BY o.id) x "
 	for query, want := range map[string]string{
 		from + "WHERE s.score > 20":                             "s.score",
 		from + "WHERE score > 20":                               "score",
@@ -49,6 +51,27 @@ func TestFilterOf(t *testing.T) {
 		from + "WHERE o.id IN (s.score, 2)":                                                                             "",
 		from + "WHERE NOT 5 BETWEEN 7 AND s.score":                                                                      "",
 		from + "WHERE 'a' IN (s.score, 'b' COLLATE utf8mb4_bin)":                                                        "",
+		from + "GROUP BY o.id HAVING COUNT(s.score) > 0":                                                                "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING COUNT(s.score)":                                                                    "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING NOT COUNT(s.score) = 0":                                                            "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING COUNT(s.score) + 1 > 1":                                                            "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING COUNT(DISTINCT o.id, s.score) BETWEEN 1 AND 5":                                     "COUNT(DISTINCT o.id, s.score)",
+		from + "GROUP BY o.id HAVING COUNT(s.score) IN (1, 2)":                                                          "COUNT(s.score)",
+		"SELECT o.id, COUNT(s.id) AS n FROM o LEFT JOIN v.s USING (id) GROUP BY o.id HAVING n >= 1":                     "n",
+		counts + "WHERE x.n > 0":                                                                                        "x.n",
+		counts + "WHERE n <> 0":                                                                                         "n",
+		counts + "JOIN p ON p.id = x.n WHERE x.n > 0 AND x.n < 9":                                                       "x.n",
+		"SELECT p.id FROM p LEFT JOIN (" + counts + ") y ON y.id = p.id WHERE y.n > 0":                                  "y.n",
+		"SELECT p.id FROM p LEFT JOIN (" + counts + ") y ON y.id = p.id WHERE y.n IS NOT NULL":                          "",
+		"SELECT p.id FROM p LEFT JOIN (" + counts + ") y ON y.id = p.id WHERE NOT y.n <=> 0":                            "",
+		counts + "WHERE x.n > 0 OR x.n = 0":                                                                             "",
+		counts + "WHERE x.n >= 0":                                                                                       "",
+		counts + "WHERE x.n < x.id":                                                                                     "",
+		counts + "WHERE x.stars > 0":                                                                                    "",
+		counts + "WHERE NOT x.n > 0":                                                                                    "",
+		from + "GROUP BY o.id HAVING COUNT(*) > 0":                                                                      "",
+		from + "GROUP BY o.id HAVING COUNT(o.id) > 0":                                                                   "",
+		from + "GROUP BY o.id HAVING COALESCE(COUNT(s.score), 1) > 0":                                                   "",
 		from + "JOIN (SELECT name AS score FROM p) x USING (score)":                                                     "s.score",
 		from + "JOIN (SELECT o.at, s.score FROM o LEFT JOIN v.s USING (id)) x USING (at, score)":                        "s.score",
 		from + "LEFT JOIN (SELECT name AS score FROM p) x USING (score) WHERE x.score = 1":                              "x.score",
