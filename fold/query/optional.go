@@ -147,7 +147,7 @@ func (a *absence) query(q *parse.Query) (columns []output) {
 
 // selection returns the columns of a SELECT.
 func (a *absence) selection(s *parse.Select) (columns []output) {
-	n := &nulls{}
+	n := &nulls{groupBy: s.GroupBy}
 	n.add(a, s.From, isOuter(s, -1))
 	for i, j := range s.Joins {
 		left := len(n.states)
@@ -190,10 +190,11 @@ func (a *absence) keep(f Filter) {
 
 // nulls are the columns of the tables of a SELECT, and what is known of them.
 type nulls struct {
-	scope  expr.Scope
-	states []state      // by column of scope
-	using  []string     // the names of the columns of USING
-	items  []parse.Item // whose aliases a condition can use; nil: none
+	scope   expr.Scope
+	states  []state      // by column of scope
+	using   []string     // the names of the columns of USING
+	items   []parse.Item // whose aliases a condition can use; nil: none
+	groupBy []parse.Expr
 }
 
 // add adds the columns of a table. Those of one that is outer are NULL if it has no rows.
@@ -295,17 +296,33 @@ func (n *nulls) cause(e parse.Expr) (f Filter, ok bool) {
 	return f, ok
 }
 
-// column returns what is known of a column.
+// column returns what is known of a column. One of GROUP BY wins over an alias.
 func (n *nulls) column(c *parse.Column) state {
-	is := func(item parse.Item) bool { return strings.EqualFold(item.Name, c.Name) }
-	if i := slices.IndexFunc(n.items, is); c.Table == "" && i >= 0 {
-		return (&nulls{n.scope, n.states, n.using, nil}).state(n.items[i].X)
+	at, err := n.scope.Find(c)
+	isGrouped := func(e parse.Expr) bool {
+		g, ok := e.(*parse.Column)
+		if !ok || err != nil {
+			return false
+		}
+		other, wrong := n.scope.Find(g)
+		return wrong == nil && other == at
 	}
-	i, err := n.scope.Find(c)
-	if err != nil {
+	is := func(item parse.Item) bool { return strings.EqualFold(item.Name, c.Name) }
+	i := slices.IndexFunc(n.items, is)
+	switch {
+	case c.Table == "" && i >= 0 && !slices.ContainsFunc(n.groupBy, isGrouped):
+		return n.withoutAliases().state(n.items[i].X)
+	case err != nil:
 		return open
 	}
-	return n.states[i]
+	return n.states[at]
+}
+
+// withoutAliases is for what cannot use them: the items, and the arguments of aggregates.
+func (n *nulls) withoutAliases() *nulls {
+	without := *n
+	without.items = nil
+	return &without
 }
 
 // state returns what is known of an expression.
@@ -325,7 +342,7 @@ func (n *nulls) state(e parse.Expr) state {
 // isCountOfNull tells whether an expression is a COUNT that counts no row, because an argument is NULL.
 func (n *nulls) isCountOfNull(e parse.Expr) bool {
 	c, ok := e.(*parse.Call)
-	return ok && c.Name == "COUNT" && slices.ContainsFunc(c.Args, n.isNull)
+	return ok && c.Name == "COUNT" && slices.ContainsFunc(c.Args, n.withoutAliases().isNull)
 }
 
 // isNull tells whether an expression is certainly NULL.
@@ -357,6 +374,9 @@ func (n *nulls) isNull(e parse.Expr) bool {
 
 // call tells whether the result of a function is certainly NULL.
 func (n *nulls) call(c *parse.Call) bool {
+	if expr.IsAggregate(c) {
+		n = n.withoutAliases()
+	}
 	switch c.Name {
 	case "COUNT", "IF", "ISNULL", "CONCAT_WS", "NVL2":
 		return false
