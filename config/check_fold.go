@@ -62,9 +62,13 @@ func (d folding) check() bool {
 			l.Get("optional").Problem("a fold has NULL for the columns of a listener that fails",
 				"Write optional: true, and COALESCE(column, value) in the fold")
 		case l.Optional:
-			if f, ok := query.FilterOf(tree, l.Name, l.Columns); ok {
-				problem(f.Position, fmt.Sprintf("%s is optional: without it, %s is NULL, and no row fulfils this condition",
-					l.Name, f.Column), filterRemedy(f))
+			if f, ok := query.FilterOf(tree, l.Name, d.listeners.columns()); ok {
+				value := "NULL"
+				if f.Zero {
+					value = "0"
+				}
+				problem(f.Position, fmt.Sprintf("%s is optional: without it, %s is %s, and no row fulfils this condition",
+					l.Name, f.Column, value), filterRemedy(f))
 			}
 		}
 	}
@@ -77,8 +81,11 @@ func (d folding) check() bool {
 
 // filterRemedy says how a condition that needs an optional listener is written.
 func filterRemedy(f query.Filter) string {
-	if f.Joins {
+	switch {
+	case f.Joins:
 		return "Write LEFT JOIN here, too, or remove optional"
+	case f.Zero:
+		return fmt.Sprintf("Add OR %s = 0, or remove optional", f.Column)
 	}
 	return fmt.Sprintf("Move it to the ON of the LEFT JOIN, add OR %s IS NULL, or remove optional", f.Column)
 }
@@ -86,6 +93,15 @@ func filterRemedy(f query.Filter) string {
 // allKnown reports whether the columns of all listeners are known.
 func (ls listeners) allKnown() bool {
 	return !slices.ContainsFunc(ls, func(l *draftListener) bool { return !l.Known })
+}
+
+// columns returns the columns of every listener.
+func (ls listeners) columns() map[string][]string {
+	all := map[string][]string{}
+	for _, l := range ls {
+		all[l.Name] = l.Columns
+	}
+	return all
 }
 
 // columns sets the columns of the file: those that it lists, or all of the SELECT.

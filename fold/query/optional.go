@@ -20,7 +20,7 @@ func Required(q *parse.Query, found map[string]parse.Position) {
 			inside := map[string]parse.Position{}
 			Required(t.Sub, inside)
 			for name, place := range inside {
-				if _, ok := vanishes(t, name, nil); !outer || !ok {
+				if !outer || !vanishes(t, name) {
 					found[name] = place
 				}
 			}
@@ -46,43 +46,34 @@ func isOuter(s *parse.Select, join int) bool {
 	return s.Joins[join].Kind == parse.Left || s.Joins[join].Kind == parse.Full
 }
 
-// vanishes tells whether a table certainly has no rows without a listener, which has the given columns, and returns the
-// columns of the table.
-func vanishes(t parse.Table, listener string, columns []string) (names []string, ok bool) {
+// vanishes tells whether a table certainly has no rows without a listener.
+func vanishes(t parse.Table, listener string) bool {
 	if t.Sub == nil {
-		return columns, t.Name == listener
+		return t.Name == listener
 	}
-	for i := len(t.Sub.Selects) - 1; i >= 0; i-- { // the first one names the columns
-		if names, ok = selectsNone(&t.Sub.Selects[i], listener, columns); !ok {
-			return nil, false
-		}
-	}
-	return names, true
+	return !slices.ContainsFunc(t.Sub.Selects, func(s parse.Select) bool { return !selectsNone(&s, listener) })
 }
 
 // selectsNone is vanishes for a SELECT. One that is too complex is not certain.
-func selectsNone(s *parse.Select, listener string, columns []string) (names []string, ok bool) {
+func selectsNone(s *parse.Select, listener string) bool {
 	if s.Sub != nil {
-		return nil, false
+		return false
 	}
 	aggregates := map[string]*parse.Call{}
 	for _, item := range s.Items {
 		switch {
 		case !item.Star:
 			expr.Aggregates(item.X, aggregates)
-			names = append(names, item.Name)
-		case s.From.Sub == nil && s.Joins == nil:
-			names = append(names, columns...)
-		default:
-			return nil, false
+		case s.From.Sub != nil || s.Joins != nil:
+			return false
 		}
 	}
 	if s.Having != nil {
 		expr.Aggregates(s.Having, aggregates)
 	}
-	_, none := vanishes(s.From, listener, columns)
+	none := vanishes(s.From, listener)
 	for _, j := range s.Joins {
-		switch _, right := vanishes(j.Table, listener, columns); j.Kind {
+		switch right := vanishes(j.Table, listener); j.Kind {
 		case parse.Inner:
 			none = none || right
 		case parse.Right:
@@ -91,20 +82,21 @@ func selectsNone(s *parse.Select, listener string, columns []string) (names []st
 			none = none && right
 		}
 	}
-	return names, none && (s.GroupBy != nil || len(aggregates) == 0)
+	return none && (s.GroupBy != nil || len(aggregates) == 0)
 }
 
 // Filter is a condition that no row fulfils if a listener has no rows.
 type Filter struct {
 	parse.Position        // of Column
-	Column         string // of the listener's, as the condition writes it
-	Joins          bool   // it is in the ON of an INNER JOIN
+	Column         string // NULL then; as the condition writes it, with its table if USING has it
+	Zero           bool   // Column is a COUNT, or the column of one, and is 0 then, not NULL
+	Joins          bool   // it is in an INNER JOIN
 }
 
-// FilterOf returns the first condition of a query that no row fulfils if a listener with the given columns has no
-// rows, so that all of them are NULL. Names must be valid. What can be true with NULL, such as IS NULL and COALESCE, is
-// no such condition, and neither is one of which this is not certain.
-func FilterOf(q *parse.Query, listener string, columns []string) (f Filter, ok bool) {
+// FilterOf returns the first condition of a query that no row fulfils if a listener has no rows, so that its columns
+// are NULL, and COUNT of them is 0. columns are those of all listeners. Names must be valid. What can be true with
+// NULL, such as IS NULL and COALESCE, is no such condition, and neither is one of which this is not certain.
+func FilterOf(q *parse.Query, listener string, columns map[string][]string) (f Filter, ok bool) {
 	a := &absence{listener: listener, columns: columns}
 	a.query(q)
 	return a.found, a.found.Line > 0
@@ -113,107 +105,253 @@ func FilterOf(q *parse.Query, listener string, columns []string) (f Filter, ok b
 // absence looks for what is NULL without a listener.
 type absence struct {
 	listener string
-	columns  []string
+	columns  map[string][]string // by listener
 	found    Filter
 }
 
-// query returns the columns of a query that are NULL then.
-func (a *absence) query(q *parse.Query) (columns []string) {
+// state is what is known of a column without a listener.
+type state int
+
+const (
+	open state = iota // any value
+	null
+	zero // or NULL, after an outer join
+)
+
+// output is a column of a query.
+type output struct {
+	name string
+	is   state
+}
+
+// query returns the columns of a query. What is known of those of a UNION is known in all its SELECTs.
+func (a *absence) query(q *parse.Query) (columns []output) {
 	for i := range q.Selects {
-		if s := &q.Selects[i]; s.Sub != nil {
-			columns = a.query(s.Sub)
+		s, next := &q.Selects[i], []output(nil)
+		if s.Sub != nil {
+			next = a.query(s.Sub)
 		} else {
-			columns = a.selection(s)
+			next = a.selection(s)
 		}
-	}
-	if len(q.Selects) > 1 {
-		return nil // the other SELECTs may have rows
+		if i == 0 {
+			columns = next
+		}
+		for k := range columns {
+			if k >= len(next) || next[k].is != columns[k].is {
+				columns[k].is = open
+			}
+		}
 	}
 	return columns
 }
 
-// selection returns the columns of a SELECT that are NULL then.
-func (a *absence) selection(s *parse.Select) (columns []string) {
-	n := &nulls{columns: map[string][]string{}}
+// selection returns the columns of a SELECT.
+func (a *absence) selection(s *parse.Select) (columns []output) {
+	n := &nulls{groupBy: s.GroupBy}
 	n.add(a, s.From, isOuter(s, -1))
 	for i, j := range s.Joins {
+		left := len(n.states)
 		n.add(a, j.Table, isOuter(s, i))
-		for _, c := range j.Using {
-			n.using = append(n.using, c.Name)
-		}
-		if j.Kind == parse.Inner {
-			a.check(n, j.On, true)
+		on := n.on(j, left)
+		f, never := n.filter(on)
+		switch {
+		case never && j.Kind == parse.Inner:
+			f.Joins = true
+			a.keep(f)
+		case never && j.Kind == parse.Left:
+			n.setNull(left, len(n.states))
+		case never && j.Kind == parse.Right:
+			n.setNull(0, left)
 		}
 	}
-	a.check(n, s.Where, false)
+	if f, never := n.filter(s.Where); never {
+		a.keep(f)
+	}
 	for _, item := range s.Items {
-		if !item.Star && n.isNull(item.X) {
-			columns = append(columns, item.Name)
+		if item.Star {
+			columns = append(columns, n.star(item.Table)...)
+		} else {
+			columns = append(columns, output{item.Name, n.state(item.X)})
 		}
 	}
-	if s.Having != nil {
-		n.items = s.Items
-		a.check(n, s.Having, false)
+	n.items = s.Items
+	if f, never := n.filter(s.Having); never {
+		a.keep(f)
 	}
 	return columns
 }
 
-// check keeps the first conjunct that is never true.
-func (a *absence) check(n *nulls, condition parse.Expr, joins bool) {
-	for _, c := range conjuncts(condition) {
-		if a.found.Line > 0 || !n.never(c, true) {
+// keep keeps the first condition.
+func (a *absence) keep(f Filter) {
+	if a.found.Line == 0 {
+		a.found = f
+	}
+}
+
+// nulls are the columns of the tables of a SELECT, and what is known of them.
+type nulls struct {
+	scope   expr.Scope
+	states  []state      // by column of scope
+	using   []string     // the names of the columns of USING
+	items   []parse.Item // whose aliases a condition can use; nil: none
+	groupBy []parse.Expr
+}
+
+// add adds the columns of a table. Those of one that is outer are NULL if it has no rows.
+func (n *nulls) add(a *absence, t parse.Table, outer bool) {
+	var columns []output
+	if t.Sub != nil {
+		columns = a.query(t.Sub)
+	} else {
+		for _, name := range a.columns[t.Name] {
+			columns = append(columns, output{name: name})
+		}
+	}
+	from := len(n.states)
+	for _, c := range columns {
+		n.scope.Columns = append(n.scope.Columns, expr.Column{Table: t.Alias, Name: c.name})
+		n.states = append(n.states, c.is)
+	}
+	if outer && vanishes(t, a.listener) {
+		n.setNull(from, len(n.states))
+	}
+}
+
+// setNull makes a range of columns NULL.
+func (n *nulls) setNull(from, to int) {
+	for i := from; i < to; i++ {
+		n.states[i] = null
+	}
+}
+
+// on returns the condition of a join whose table has the columns from one on, and hides one of two that USING joins.
+func (n *nulls) on(j parse.Join, from int) parse.Expr {
+	on := j.On
+	for _, c := range j.Using {
+		left := expr.Scope{Columns: n.scope.Columns[:from]}
+		right := expr.Scope{Columns: n.scope.Columns[from:]}
+		l, errLeft := left.Find(&c)
+		r, errRight := right.Find(&c)
+		if errLeft != nil || errRight != nil {
 			continue
 		}
-		parse.Columns(c, func(column *parse.Column) {
-			if a.found.Column == "" && n.isNull(column) {
-				a.found = Filter{column.Position, strings.TrimPrefix(column.Table+"."+column.Name, "."), joins}
+		n.using = append(n.using, c.Name)
+		equal := &parse.Binary{Position: c.Position, Op: "=",
+			L: &parse.Column{Position: c.Position, Table: left.Columns[l].Table, Name: c.Name},
+			R: &parse.Column{Position: c.Position, Table: j.Table.Alias, Name: c.Name}}
+		if on == nil {
+			on = equal
+		} else {
+			on = &parse.Binary{Position: c.Position, Op: "AND", L: on, R: equal}
+		}
+		if j.Kind == parse.Right {
+			left.Columns[l].Hidden = true
+		} else {
+			right.Columns[r].Hidden = true
+		}
+	}
+	return on
+}
+
+// star returns the columns of *, or of table.*, as naming.expandItems orders them.
+func (n *nulls) star(table string) (columns []output) {
+	for _, ofUsing := range []bool{true, false} {
+		for i, c := range n.scope.Columns {
+			used := slices.ContainsFunc(n.using, func(name string) bool { return strings.EqualFold(name, c.Name) })
+			is := used == ofUsing && !c.Hidden
+			if table != "" {
+				is = !ofUsing && (c.Table == table || strings.HasSuffix(c.Table, "."+table))
 			}
-		})
+			if is {
+				columns = append(columns, output{c.Name, n.states[i]})
+			}
+		}
 	}
+	return columns
 }
 
-// nulls are the columns of the tables of a SELECT that are NULL.
-type nulls struct {
-	columns map[string][]string // by alias of the table
-	using   []string            // the columns of USING, which are those of the left side
-	items   []parse.Item        // whose aliases a condition can use; nil: none
+// filter returns the first conjunct that is never true because of a column that is NULL or 0.
+func (n *nulls) filter(condition parse.Expr) (f Filter, ok bool) {
+	for _, c := range conjuncts(condition) {
+		if n.never(c, true) {
+			if f, ok = n.cause(c); ok {
+				return f, true
+			}
+		}
+	}
+	return f, false
 }
 
-func (n *nulls) add(a *absence, t parse.Table, outer bool) {
+// cause returns the first column in a condition that is NULL, or the first COUNT that is 0.
+func (n *nulls) cause(e parse.Expr) (f Filter, ok bool) {
+	is := n.state(e)
+	if _, isColumn := e.(*parse.Column); isColumn && is != open || is == zero {
+		return Filter{Position: e.Pos(), Column: parse.Short(e), Zero: is == zero}, true
+	}
+	for _, x := range parse.Children(e) {
+		if f, ok = n.cause(x); ok {
+			break
+		}
+	}
+	return f, ok
+}
+
+// column returns what is known of a column. One of GROUP BY wins over an alias.
+func (n *nulls) column(c *parse.Column) state {
+	at, err := n.scope.Find(c)
+	isGrouped := func(e parse.Expr) bool {
+		g, ok := e.(*parse.Column)
+		if !ok || err != nil {
+			return false
+		}
+		other, wrong := n.scope.Find(g)
+		return wrong == nil && other == at
+	}
+	is := func(item parse.Item) bool { return strings.EqualFold(item.Name, c.Name) }
+	i := slices.IndexFunc(n.items, is)
 	switch {
-	case t.Sub != nil:
-		n.columns[t.Alias] = a.query(t.Sub)
-		if names, ok := vanishes(t, a.listener, a.columns); ok && outer {
-			n.columns[t.Alias] = names
-		}
-	case outer && t.Name == a.listener:
-		n.columns[t.Alias] = a.columns
+	case c.Table == "" && i >= 0 && !slices.ContainsFunc(n.groupBy, isGrouped):
+		return n.withoutAliases().state(n.items[i].X)
+	case err != nil:
+		return open
 	}
+	return n.states[at]
 }
 
-// column tells whether a column is NULL.
-func (n *nulls) column(c *parse.Column) bool {
-	is := func(name string) bool { return strings.EqualFold(name, c.Name) }
-	if i := slices.IndexFunc(n.items, func(item parse.Item) bool { return is(item.Name) }); c.Table == "" && i >= 0 {
-		return (&nulls{n.columns, n.using, nil}).isNull(n.items[i].X)
+// withoutAliases is for what cannot use them: the items, and the arguments of aggregates.
+func (n *nulls) withoutAliases() *nulls {
+	without := *n
+	without.items = nil
+	return &without
+}
+
+// state returns what is known of an expression.
+func (n *nulls) state(e parse.Expr) state {
+	c, isColumn := e.(*parse.Column)
+	switch {
+	case isColumn:
+		return n.column(c)
+	case n.isNull(e):
+		return null
+	case n.isCountOfNull(e):
+		return zero
 	}
-	if c.Table == "" && slices.ContainsFunc(n.using, is) {
-		return false
-	}
-	for alias, columns := range n.columns {
-		called := c.Table == "" || alias == c.Table || strings.HasSuffix(alias, "."+c.Table)
-		if called && slices.ContainsFunc(columns, is) {
-			return true
-		}
-	}
-	return false
+	return open
+}
+
+// isCountOfNull tells whether an expression is a COUNT that counts no row, because an argument is NULL.
+func (n *nulls) isCountOfNull(e parse.Expr) bool {
+	c, ok := e.(*parse.Call)
+	return ok && c.Name == "COUNT" && slices.ContainsFunc(c.Args, n.withoutAliases().isNull)
 }
 
 // isNull tells whether an expression is certainly NULL.
 func (n *nulls) isNull(e parse.Expr) bool {
 	switch e := e.(type) {
+	case *parse.Literal:
+		return e.Kind == parse.Null
 	case *parse.Column:
-		return n.column(e)
+		return n.column(e) == null
 	case *parse.Binary:
 		switch e.Op {
 		case "AND", "OR":
@@ -225,9 +363,9 @@ func (n *nulls) isNull(e parse.Expr) bool {
 	case *parse.Unary, *parse.Like, *parse.Regexp, *parse.Cast, *parse.Collate:
 		return slices.ContainsFunc(parse.Children(e), n.isNull)
 	case *parse.In:
-		return n.isNull(e.X)
+		return n.isNull(anyOf(e))
 	case *parse.Between:
-		return n.isNull(e.X)
+		return n.isNull(bothOf(e))
 	case *parse.Call:
 		return n.call(e)
 	}
@@ -236,6 +374,9 @@ func (n *nulls) isNull(e parse.Expr) bool {
 
 // call tells whether the result of a function is certainly NULL.
 func (n *nulls) call(c *parse.Call) bool {
+	if expr.IsAggregate(c) {
+		n = n.withoutAliases()
+	}
 	switch c.Name {
 	case "COUNT", "IF", "ISNULL", "CONCAT_WS", "NVL2":
 		return false
@@ -252,13 +393,18 @@ func (n *nulls) never(e parse.Expr, want bool) bool {
 	if n.isNull(e) {
 		return true
 	}
+	if strict := n.constant(e, "utf8mb4_bin"); strict != nil { // a column can give its collation to constants
+		return !canBe(strict, want) && !canBe(n.constant(e, "utf8mb4_unicode_ci"), want)
+	}
 	switch e := e.(type) {
 	case *parse.Unary:
 		return e.Op == "NOT" && n.never(e.X, !want)
 	case *parse.Is:
 		return n.isNull(e.X) && (e.What == parse.Null) != e.Not != want
+	case *parse.In:
+		return n.never(anyOf(e), want != e.Not)
 	case *parse.Between:
-		return want && !e.Not && (n.isNull(e.Low) || n.isNull(e.High))
+		return n.never(bothOf(e), want != e.Not)
 	case *parse.Binary:
 		switch {
 		case e.Op != "AND" && e.Op != "OR":
@@ -269,4 +415,62 @@ func (n *nulls) never(e parse.Expr, want bool) bool {
 		return n.never(e.L, want) && n.never(e.R, want)
 	}
 	return false
+}
+
+// anyOf returns the comparisons of X IN (List), with OR between them.
+func anyOf(in *parse.In) (all parse.Expr) {
+	for _, x := range in.List {
+		equal := &parse.Binary{Position: in.Position, Op: "=", L: in.X, R: x}
+		if all == nil {
+			all = equal
+		} else {
+			all = &parse.Binary{Position: in.Position, Op: "OR", L: all, R: equal}
+		}
+	}
+	return all
+}
+
+// bothOf returns the comparisons of X BETWEEN Low AND High.
+func bothOf(b *parse.Between) parse.Expr {
+	return &parse.Binary{Position: b.Position, Op: "AND",
+		L: &parse.Binary{Position: b.Position, Op: ">=", L: b.X, R: b.Low},
+		R: &parse.Binary{Position: b.Position, Op: "<=", L: b.X, R: b.High}}
+}
+
+// constant returns an expression without columns that an expression is equal to, unless it is NULL; nil: none. Its
+// texts have a collation.
+func (n *nulls) constant(e parse.Expr, collation string) parse.Expr {
+	if n.state(e) == zero {
+		return &parse.Literal{Position: e.Pos(), Kind: parse.Integer, Text: "0"}
+	}
+	switch e := e.(type) {
+	case *parse.Literal:
+		if e.Kind == parse.String {
+			return &parse.Collate{Position: e.Position, X: e, Name: collation}
+		}
+		return e
+	case *parse.Unary:
+		if x := n.constant(e.X, collation); x != nil {
+			return &parse.Unary{Position: e.Position, Op: e.Op, X: x}
+		}
+	case *parse.Binary:
+		if e.Op == "AND" || e.Op == "OR" || e.Op == "<=>" { // their result can be another one with NULL
+			return nil
+		}
+		if l, r := n.constant(e.L, collation), n.constant(e.R, collation); l != nil && r != nil {
+			return &parse.Binary{Position: e.Position, Op: e.Op, L: l, R: r}
+		}
+	}
+	return nil
+}
+
+// canBe tells whether a constant is true, or with want false whether it is false. It does not rule out one that fails.
+func canBe(constant parse.Expr, want bool) bool {
+	x, err := expr.Compile(constant, &expr.Scope{})
+	if err != nil {
+		return true
+	}
+	v, err := x.Eval(nil)
+	truth, known := v.Truth()
+	return err != nil || known && truth == want
 }

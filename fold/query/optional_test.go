@@ -11,6 +11,8 @@ import (
 func TestFilterOf(t *testing.T) {
 	t.Parallel()
 	const from = "SELECT o.id, s.score AS points, COALESCE(s.score, 0) AS safe FROM o LEFT JOIN v.s s ON s.id = o.id "
+	const counts = "SELECT x.id, x.n FROM (SELECT o.id, COUNT(s.score) AS n, COUNT(*) AS stars FROM o " +
+		"LEFT JOIN v.s s ON s.id = o.id GROUP BY o.id) x "
 	for query, want := range map[string]string{
 		from + "WHERE s.score > 20":                             "s.score",
 		from + "WHERE score > 20":                               "score",
@@ -35,6 +37,68 @@ func TestFilterOf(t *testing.T) {
 		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id JOIN p ON p.id = s.id":                                        "s.id",
 		"SELECT o.id FROM v.s RIGHT JOIN o ON s.id = o.id WHERE COALESCE(s.score, 2) = 2":                               "",
 		"SELECT o.id FROM o LEFT JOIN (SELECT id, COUNT(*) AS n FROM v.s GROUP BY id) x ON x.id = o.id":                 "",
+		from + "WHERE 'a' IN (s.score, 'b')":                                                                            "s.score",
+		from + "WHERE 3 IN (1, 2, s.score + 1)":                                                                         "s.score",
+		from + "WHERE o.id IN (s.score, s.id)":                                                                          "s.score",
+		from + "WHERE o.id NOT IN (1, s.score)":                                                                         "s.score",
+		from + "WHERE NOT (o.id IN (1, s.score))":                                                                       "s.score",
+		from + "WHERE o.id NOT BETWEEN s.score AND s.id":                                                                "s.score",
+		from + "WHERE 5 BETWEEN s.score AND 20":                                                                         "s.score",
+		from + "WHERE NOT 5 BETWEEN 3 AND s.score":                                                                      "s.score",
+		from + "WHERE 'a' IN (s.score, 'A')":                                                                            "",
+		from + "WHERE 2 IN (s.score, '2.0')":                                                                            "",
+		from + "WHERE 'a' IN (s.score, o.id)":                                                                           "",
+		from + "WHERE o.id IN (s.score, 2)":                                                                             "",
+		from + "WHERE NOT 5 BETWEEN 7 AND s.score":                                                                      "",
+		from + "WHERE 'a' IN (s.score, 'b' COLLATE utf8mb4_bin)":                                                        "",
+		from + "GROUP BY o.id HAVING COUNT(s.score) > 0":                                                                "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING COUNT(s.score)":                                                                    "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING NOT COUNT(s.score) = 0":                                                            "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING COUNT(s.score) + 1 > 1":                                                            "COUNT(s.score)",
+		from + "GROUP BY o.id HAVING COUNT(DISTINCT o.id, s.score) BETWEEN 1 AND 5":                                     "COUNT(DISTINCT o.id, s.score)",
+		from + "GROUP BY o.id HAVING COUNT(s.score) IN (1, 2)":                                                          "COUNT(s.score)",
+		"SELECT o.id, COUNT(s.id) AS n FROM o LEFT JOIN v.s USING (id) GROUP BY o.id HAVING n >= 1":                     "n",
+		counts + "WHERE x.n > 0":                                                                                        "x.n",
+		counts + "WHERE n <> 0":                                                                                         "n",
+		counts + "JOIN p ON p.id = x.n WHERE x.n > 0 AND x.n < 9":                                                       "x.n",
+		"SELECT p.id FROM p LEFT JOIN (" + counts + ") y ON y.id = p.id WHERE y.n > 0":                                  "y.n",
+		"SELECT p.id FROM p LEFT JOIN (" + counts + ") y ON y.id = p.id WHERE y.n IS NOT NULL":                          "",
+		"SELECT p.id FROM p LEFT JOIN (" + counts + ") y ON y.id = p.id WHERE NOT y.n <=> 0":                            "",
+		counts + "WHERE x.n > 0 OR x.n = 0":                                                                             "",
+		counts + "WHERE x.n >= 0":                                                                                       "",
+		counts + "WHERE x.n < x.id":                                                                                     "",
+		counts + "WHERE x.stars > 0":                                                                                    "",
+		counts + "WHERE NOT x.n > 0":                                                                                    "",
+		from + "GROUP BY o.id HAVING COUNT(*) > 0":                                                                      "",
+		from + "GROUP BY o.id HAVING COUNT(o.id) > 0":                                                                   "",
+		from + "GROUP BY o.id HAVING COALESCE(COUNT(s.score), 1) > 0":                                                   "",
+		"SELECT s.score AS at FROM o LEFT JOIN v.s s USING (id) GROUP BY o.at HAVING at > 1":                            "",
+		"SELECT MAX(s.score) AS at FROM o LEFT JOIN v.s s USING (id) GROUP BY o.id HAVING SUM(at) > 1":                  "",
+		"SELECT MAX(s.score) AS at FROM o LEFT JOIN v.s s USING (id) GROUP BY o.id HAVING at > 1":                       "at",
+		from + "JOIN (SELECT name AS score FROM p) x USING (score)":                                                     "s.score",
+		from + "JOIN (SELECT o.at, s.score FROM o LEFT JOIN v.s USING (id)) x USING (at, score)":                        "s.score",
+		from + "LEFT JOIN (SELECT name AS score FROM p) x USING (score) WHERE x.score = 1":                              "x.score",
+		from + "LEFT JOIN (SELECT name AS score FROM p) x USING (score)":                                                "",
+		"SELECT id FROM o JOIN (SELECT o.id, s.score FROM o LEFT JOIN v.s s USING (id)) x USING (id)":                   "",
+		"SELECT x.at FROM (SELECT o.at, s.* FROM o LEFT JOIN v.s s USING (id)) x WHERE x.score > 1":                     "x.score",
+		"SELECT x.at FROM (SELECT o.*, s.score FROM o LEFT JOIN v.s s USING (id)) x WHERE x.at > 1":                     "",
+		"SELECT x.at FROM (SELECT * FROM o LEFT JOIN v.s USING (id)) x WHERE x.score > 1":                               "x.score",
+		"SELECT x.at FROM (SELECT * FROM o LEFT JOIN v.s USING (id)) x WHERE x.id > 1":                                  "",
+		"SELECT x.at FROM (SELECT * FROM v.s RIGHT JOIN o USING (id)) x WHERE x.id > 1":                                 "",
+		"SELECT x.at FROM (SELECT s.* FROM o LEFT JOIN v.s s USING (id)) x WHERE x.id > 1":                              "x.id",
+		from + "LEFT JOIN p ON p.id = s.id WHERE p.id > 1":                                                              "p.id",
+		from + "LEFT JOIN p ON p.id = s.id WHERE name > 1":                                                              "name",
+		from + "LEFT JOIN p ON p.id = s.id JOIN p q ON q.id = p.id":                                                     "p.id",
+		from + "RIGHT JOIN p ON p.id = s.id WHERE o.id = 1":                                                             "o.id",
+		from + "RIGHT JOIN p ON p.id = s.id WHERE p.id = 1":                                                             "",
+		from + "FULL JOIN p ON p.id = s.id WHERE p.id = 1 OR o.id = 1":                                                  "",
+		from + "LEFT JOIN p ON p.id = s.id WHERE p.id IS NULL":                                                          "",
+		from + "LEFT JOIN p ON p.id = o.id WHERE p.id > 1":                                                              "",
+		"SELECT o.id FROM o LEFT JOIN p ON p.id = NULL WHERE p.id > 1":                                                  "",
+		"SELECT x.points FROM (" + from + "UNION ALL " + from + ") x WHERE x.points > 1":                                "x.points",
+		"SELECT x.points FROM (" + from + "UNION SELECT at, NULL, 1 FROM o) x WHERE x.points > 1":                       "x.points",
+		"SELECT x.at FROM (SELECT * FROM o LEFT JOIN v.s USING (id) UNION SELECT id, score, at " +
+			"FROM o LEFT JOIN v.s USING (id)) x WHERE x.score > 1": "",
 		from + "":               "",
 		from + "WHERE o.id > 1": "",
 		from + "WHERE s.score > 20 OR s.score IS NULL":                                       "",
@@ -53,7 +117,6 @@ func TestFilterOf(t *testing.T) {
 		from + "WHERE CONCAT_WS('-', o.id, s.score) = '1'":                                   "",
 		from + "HAVING safe > -1":                                                            "",
 		from + "GROUP BY o.id HAVING COUNT(s.score) = 0":                                     "",
-		from + "LEFT JOIN p ON p.id = s.id WHERE p.id > 1":                                   "",
 		"SELECT o.id FROM o LEFT JOIN v.s s ON s.id = o.id AND s.score > 20":                 "",
 		"SELECT id FROM o LEFT JOIN v.s s USING (id) WHERE id > 1":                           "",
 		"SELECT id FROM o LEFT JOIN v.s s USING (id) JOIN p USING (id)":                      "",
@@ -64,7 +127,9 @@ func TestFilterOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(query, err)
 		}
-		f, ok := queries.FilterOf(q, "v.s", []string{"id", "score"})
+		f, ok := queries.FilterOf(q, "v.s", map[string][]string{
+			"v.s": {"id", "score"}, "o": {"id", "at"}, "p": {"id", "score", "name"},
+		})
 		if f.Column != want || ok != (want != "") {
 			t.Errorf("%s: %q at %v, want %q", query, f.Column, f.Position, want)
 		}
