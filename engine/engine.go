@@ -55,19 +55,19 @@ func (e *Engine) Notifies(report string) bool {
 	return r == nil || r.Notify != nil
 }
 
-// PlacesTime bounds the calls to the partition that has the places of all jobs.
-const PlacesTime = time.Second
+// SlotsTime bounds the calls to the partition that has the slots of all jobs.
+const SlotsTime = time.Second
 
-// ReleasePlaces gives the places of jobs back that have ended, by report. If that fails, the trigger
+// ReleaseJobSlots gives the slots of jobs back that have ended, by report. If that fails, the trigger
 // finds them.
-func (e *Engine) ReleasePlaces(ctx context.Context, ended map[string][]string) {
+func (e *Engine) ReleaseJobSlots(ctx context.Context, ended map[string][]string) {
 	for of, ids := range ended {
 		if r := e.Reports[of]; r == nil || r.Running == 0 {
 			continue
 		}
-		short, cancel := context.WithTimeout(ctx, PlacesTime)
-		if err := e.Scripts.Limits.ReleasePlaces(short, of, ids...); err != nil {
-			e.Log.Debug("could not give places back; they are found later", "jobs", len(ids), "report", of, "err", err)
+		short, cancel := context.WithTimeout(ctx, SlotsTime)
+		if err := e.Scripts.Limits.ReleaseJobSlots(short, of, ids...); err != nil {
+			e.Log.Debug("could not give slots back; they are found later", "jobs", len(ids), "report", of, "err", err)
 		}
 		cancel()
 	}

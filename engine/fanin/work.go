@@ -183,7 +183,7 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 			f.count(w)
 		}
 	}
-	f.ReleasePlaces(ctx, ended)
+	f.ReleaseJobSlots(ctx, ended)
 }
 
 // traced returns what the spans of a job need to know of it.

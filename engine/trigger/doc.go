@@ -3,9 +3,9 @@
 // A Trigger reads batches of ids (trigger.go). It takes them in: it stores who wants a receipt, and
 // sends ids of other partitions there (intake.go). It reads what is known of every id (lookup.go),
 // decides (decide.go is the table "What a push means"), and starts jobs: record first, then Redis
-// (start.go). places.go bounds how many jobs run, and how many of one report (its field running).
+// (start.go). job_slots.go bounds how many jobs run, and how many of one report (its field running).
 //
-// A job of such a report has a place while it runs. TakePlaces and ReleasePlaces of package scripts keep it
+// A job of such a report has a slot while it runs. TakeJobSlots and ReleaseJobSlots of package scripts keep it
 // in Redis. The fan-in and the operators' Cancel give it back. Paused of package inspect counts the ids that
 // wait for one, and the packages doctor and why explain it.
 //

@@ -52,7 +52,7 @@ func (t *Trigger) StartLost(
 		if delayed, err = t.Scripts.Sets.Scores(ctx, t.Scripts.Keys.Delayed, places); err != nil {
 			return err
 		}
-		if queued, err = t.places.queued(ctx, pushes); err != nil {
+		if queued, err = t.slots.queued(ctx, pushes); err != nil {
 			return err
 		}
 		room, err = t.admission.free(ctx)

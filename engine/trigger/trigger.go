@@ -24,7 +24,7 @@ type Trigger struct {
 	files     *files.Files
 	plans     map[*report.Report]scripts.Plan
 	admission *admission
-	places    places
+	slots     slots
 	lookup    lookup
 }
 
@@ -32,7 +32,7 @@ type Trigger struct {
 func New(e *engine.Engine, f *files.Files) *Trigger {
 	t := &Trigger{
 		Engine: e, files: f, plans: map[*report.Report]scripts.Plan{},
-		admission: &admission{Engine: e, made: time.Now()}, places: places{e}, lookup: lookup{e},
+		admission: &admission{Engine: e, made: time.Now()}, slots: slots{e}, lookup: lookup{e},
 	}
 	for _, r := range e.Reports {
 		t.plans[r] = planOf(r, r.Hash())
@@ -52,7 +52,7 @@ func (t *Trigger) Run(ctx context.Context) error {
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pushes.Run(ctx) })
-	group.Go(func() error { return t.places.release(ctx) })
+	group.Go(func() error { return t.slots.release(ctx) })
 	group.Go(func() error { return findOrphans(ctx, t.Engine) })
 	return group.Wait()
 }

@@ -52,16 +52,16 @@ func (a *admission) pollMemory(ctx context.Context) error {
 	return nil
 }
 
-// places keeps the ids of reports that have as many running jobs as they may have, or are paused.
-type places struct{ *engine.Engine }
+// slots keeps the ids of reports that have as many running jobs as they may have, or are paused.
+type slots struct{ *engine.Engine }
 
-// placeLease is how long a job has its place if nobody renews it or gives it back.
-func placeLease(r *report.Report) time.Duration { return r.Timeout + scripts.Margin }
+// slotLease is how long a job has its slot if nobody renews it or gives it back.
+func slotLease(r *report.Report) time.Duration { return r.Timeout + scripts.Margin }
 
 // take returns the pushes that may start. Those of reports that have as many running jobs as they may
-// have wait until one of these ends; also if the partition with the places does not answer, so that
+// have wait until one of these ends; also if the partition with the slots does not answer, so that
 // other reports do not wait for it.
-func (pl places) take(ctx context.Context, pushes []*push) []*push {
+func (s slots) take(ctx context.Context, pushes []*push) []*push {
 	limited := map[*report.Report][]*push{}
 	var free []*push
 	for _, p := range pushes {
@@ -76,11 +76,11 @@ func (pl places) take(ctx context.Context, pushes []*push) []*push {
 		for i, p := range pushes {
 			ids[i] = p.id
 		}
-		short, cancel := context.WithTimeout(ctx, engine.PlacesTime)
-		taken, err := pl.Scripts.Limits.TakePlaces(short, r.Name, r.Running, placeLease(r), ids)
+		short, cancel := context.WithTimeout(ctx, engine.SlotsTime)
+		taken, err := s.Scripts.Limits.TakeJobSlots(short, r.Name, r.Running, slotLease(r), ids)
 		cancel()
 		if err != nil {
-			pl.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids",
+			s.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids",
 				len(ids), "err", err)
 			taken = make([]bool, len(ids))
 		}
@@ -88,7 +88,7 @@ func (pl places) take(ctx context.Context, pushes []*push) []*push {
 			if taken[i] {
 				free = append(free, p)
 			} else {
-				p.ends(pl.queue(ctx, p))
+				p.ends(s.queue(ctx, p))
 			}
 		}
 	}
@@ -96,17 +96,17 @@ func (pl places) take(ctx context.Context, pushes []*push) []*push {
 }
 
 // queue keeps an id until a running job of its report ends.
-func (pl places) queue(ctx context.Context, p *push) step.Result {
-	return ensured(step.Ensure(ctx, pl.Log, "queue an id", func() error {
-		if err := pl.Scripts.Gate.Queue(ctx, p.report.Name, p.id); err != nil {
+func (s slots) queue(ctx context.Context, p *push) step.Result {
+	return ensured(step.Ensure(ctx, s.Log, "queue an id", func() error {
+		if err := s.Scripts.Gate.Queue(ctx, p.report.Name, p.id); err != nil {
 			return err
 		}
-		return pl.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "limited", "report", p.report.Name)
+		return s.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "limited", "report", p.report.Name)
 	}))
 }
 
 // queued returns those of the pushes that wait until a running job of their report ends.
-func (pl places) queued(ctx context.Context, pushes []*push) (map[string]bool, error) {
+func (s slots) queued(ctx context.Context, pushes []*push) (map[string]bool, error) {
 	of := map[string][]string{}
 	for _, p := range pushes {
 		if p.report != nil && p.report.Running > 0 {
@@ -116,7 +116,7 @@ func (pl places) queued(ctx context.Context, pushes []*push) (map[string]bool, e
 	queued := map[string]bool{}
 	var failed error
 	for name, ids := range of {
-		scores, err := pl.Scripts.Sets.Scores(ctx, pl.Scripts.Keys.Waiting(name), ids)
+		scores, err := s.Scripts.Sets.Scores(ctx, s.Scripts.Keys.Waiting(name), ids)
 		failed = errors.Join(failed, err)
 		for id := range scores {
 			queued[id] = true
@@ -131,33 +131,33 @@ const releaseEvery = time.Second
 // release pushes the ids that wait for reports that are no longer paused, or whose running jobs are
 // fewer than their limit, until ctx ends. The command that resumes a report does so, too, but may die
 // before it is done.
-func (pl places) release(ctx context.Context) error {
+func (s slots) release(ctx context.Context) error {
 	waiting := map[string]bool{} // reports for which ids may wait
-	for name := range pl.Reports {
+	for name := range s.Reports {
 		waiting[name] = true
 	}
-	return step.Every(ctx, pl.Log, releaseEvery, "push ids that wait for their reports",
+	return step.Every(ctx, s.Log, releaseEvery, "push ids that wait for their reports",
 		func(ctx context.Context) error {
-			return pl.releaseResumed(ctx, waiting)
+			return s.releaseResumed(ctx, waiting)
 		})
 }
 
 // releaseResumed pushes the ids of resumed and limited reports, and updates waiting. A failure of one
 // report does not keep others.
-func (pl places) releaseResumed(ctx context.Context, waiting map[string]bool) (failed error) {
-	for name, r := range pl.Reports {
-		paused, err := pl.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
+func (s slots) releaseResumed(ctx context.Context, waiting map[string]bool) (failed error) {
+	for name, r := range s.Reports {
+		paused, err := s.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
 		switch {
 		case err != nil:
 			return err
 		case !paused && r.Running > 0:
-			failed = errors.Join(failed, pl.releaseQueued(ctx, r))
+			failed = errors.Join(failed, s.releaseQueued(ctx, r))
 			continue
 		case paused || !waiting[name]:
 			waiting[name] = waiting[name] || paused
 			continue
 		}
-		if _, err := pl.Scripts.Gate.ReleaseAll(ctx, name); err != nil {
+		if _, err := s.Scripts.Gate.ReleaseAll(ctx, name); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -166,18 +166,18 @@ func (pl places) releaseResumed(ctx context.Context, waiting map[string]bool) (f
 	return failed
 }
 
-// releaseQueued gives the free places of a report to the ids that have waited longest, and pushes
+// releaseQueued gives the free slots of a report to the ids that have waited longest, and pushes
 // them.
-func (pl places) releaseQueued(ctx context.Context, r *report.Report) error {
-	free, err := pl.Partitions.FreePlaces(ctx, r.Name, r.Running, placeLease(r))
+func (s slots) releaseQueued(ctx context.Context, r *report.Report) error {
+	free, err := s.Partitions.FreeJobSlots(ctx, r.Name, r.Running, slotLease(r))
 	if err != nil || free <= 0 {
 		return err
 	}
-	ids, err := pl.Scripts.Gate.Waiting(ctx, r.Name, free)
+	ids, err := s.Scripts.Gate.Waiting(ctx, r.Name, free)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	taken, err := pl.Scripts.Limits.TakePlaces(ctx, r.Name, r.Running, placeLease(r), ids)
+	taken, err := s.Scripts.Limits.TakeJobSlots(ctx, r.Name, r.Running, slotLease(r), ids)
 	if err != nil {
 		return err
 	}
@@ -187,6 +187,6 @@ func (pl places) releaseQueued(ctx context.Context, r *report.Report) error {
 			next = append(next, id)
 		}
 	}
-	_, err = pl.Scripts.Gate.Release(ctx, r.Name, next)
+	_, err = s.Scripts.Gate.Release(ctx, r.Name, next)
 	return err
 }

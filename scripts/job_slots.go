@@ -10,12 +10,12 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// placeGrace is how long a job may have a place of a report before it must have a state.
-const placeGrace = time.Minute
+// slotGrace is how long a job may have a slot of a report before it must have a state.
+const slotGrace = time.Minute
 
-// TakePlaces takes places for jobs of a report, of which at most limit run at once in all processes,
-// and reports which jobs have one. A place expires after the lease, unless it is released before.
-func (s Limits) TakePlaces(ctx context.Context, report string, limit int, lease time.Duration,
+// TakeJobSlots takes slots for jobs of a report, of which at most limit run at once in all processes,
+// and reports which jobs have one. A slot expires after the lease, unless it is released before.
+func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, lease time.Duration,
 	ids []string) ([]bool, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
@@ -28,19 +28,19 @@ func (s Limits) TakePlaces(ctx context.Context, report string, limit int, lease 
 	for i, c := range cmds {
 		n, err := c.(*redis.Cmd).Int64()
 		if err != nil {
-			return nil, fmt.Errorf("places of %s: %w", report, err)
+			return nil, fmt.Errorf("slots of %s: %w", report, err)
 		}
 		taken[i] = n == int64(OK)
 	}
 	return taken, nil
 }
 
-// ReleasePlaces releases the places of jobs.
-func (s Limits) ReleasePlaces(ctx context.Context, report string, ids ...string) error {
+// ReleaseJobSlots releases the slots of jobs.
+func (s Limits) ReleaseJobSlots(ctx context.Context, report string, ids ...string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, append([]any{"zrem", s.shared.Running(report)}, asArgs(ids)...)...))
 }
 
-// Queue keeps the id of a record that has no place, until Release.
+// Queue keeps the id of a record that has no slot, until Release.
 func (s Gate) Queue(ctx context.Context, report, id string) error {
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -49,23 +49,23 @@ func (s Gate) Queue(ctx context.Context, report, id string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id))
 }
 
-// FreePlaces returns how many more jobs of a report may run. It releases the places of jobs that did
-// not end by Settle, for example because a process died before it started them, and renews the places
+// FreeJobSlots returns how many more jobs of a report may run. It releases the slots of jobs that did
+// not end by Settle, for example because a process died before it started them, and renews the slots
 // of jobs that run for longer than the lease. The jobs of a partition that cannot be reached count as
 // running.
-func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
+func (p Partitions) FreeJobSlots(ctx context.Context, report string, limit int, lease time.Duration) (int, error) {
 	shared := p.First()
 	now, err := shared.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
 	key := shared.shared.Running(report)
-	places, err := shared.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
+	slots, err := shared.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
 	if err != nil {
-		return 0, fmt.Errorf("places of %s: %w", report, err)
+		return 0, fmt.Errorf("slots of %s: %w", report, err)
 	}
 	ends, of := map[string]time.Time{}, map[*Scripts][]string{}
-	for _, z := range places {
+	for _, z := range slots {
 		id, _ := z.Member.(string)
 		ends[id] = time.UnixMilli(int64(z.Score))
 		of[p.Of(id)] = append(of[p.Of(id)], id)
@@ -83,10 +83,10 @@ func (p Partitions) FreePlaces(ctx context.Context, report string, limit int, le
 			case runs && ends[id].Sub(now) < lease/2:
 				err = shared.send(ctx, redis.NewIntCmd(ctx, "zadd", key, "xx", now.Add(lease).UnixMilli(), id))
 				taken++
-			case runs || now.Sub(ends[id].Add(-lease)) < placeGrace:
+			case runs || now.Sub(ends[id].Add(-lease)) < slotGrace:
 				taken++
 			default:
-				err = shared.Limits.ReleasePlaces(ctx, report, id)
+				err = shared.Limits.ReleaseJobSlots(ctx, report, id)
 			}
 			if err != nil {
 				return 0, err
