@@ -8,5 +8,6 @@
 //	parse.Query ──New──▶ Plan ──Run──▶ operators ──▶ rows of cells
 //
 // select.go has one SELECT, naming.go what its names mean, join.go its joins and key.go their keys, group.go its
-// aggregates, union.go what combines several. optional.go finds conditions that need rows of an optional listener.
+// aggregates, union.go what combines several. optional.go finds joins, and
+// filter.go conditions, that need rows of an optional listener.
 package query
