@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -245,7 +246,8 @@ func TestRandomBudgets(t *testing.T) {
 		}
 		for _, budget := range []int64{0, 1, 3000, 200 << 10} {
 			_, got, err := b.run(query, budget)
-			if fmt.Sprint(err) != fmt.Sprint(wantErr) || strings.Join(got, "\n") != strings.Join(want, "\n") {
+			// What a query gave before its error went nowhere.
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !slices.Equal(got, want) {
 				t.Fatalf("FOLD_SEED=%d: %s\nwith %d bytes: %d rows, %v\nin one chunk, without a limit: %d rows, %v\n%s\nwant\n%s", seed, query, budget,
 					len(got), err, len(want), wantErr, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
