@@ -47,7 +47,7 @@ func FuzzLoad(f *testing.F) {
 	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := decode.NewReader("f.yaml", testEnvironment(), TestKinds.language())
-		config, err := load(r, TestKinds, data)
+		config, err := load(new(file), r, TestKinds, data)
 		if err == nil {
 			if err := validate(string(data)); err != nil {
 				t.Errorf("the schema refuses it: %v", err)
