@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,9 @@ import (
 // View is a configuration as it is in force: one file without includes, anchors and variables, with the defaults.
 // Every secret in it is decode.Mask.
 type View struct {
-	File    *yaml.Node // the whole file, or a part of it
-	Reports []ReportView
+	Config  *Config
+	File    *yaml.Node   // the whole file, or a part of it
+	Reports []ReportView // by name
 }
 
 // ReportView is what follows from the configuration of a report.
@@ -49,7 +51,7 @@ func Show(name string, data []byte, env decode.Environment, kinds Kinds) (*View,
 	if err != nil {
 		return nil, err
 	}
-	v := &View{File: r.Encode(f)}
+	v := &View{Config: c, File: r.Encode(f)}
 	timers := c.Timers.Schedules()
 	for _, name := range c.ReportNames() {
 		one := viewOf(c.Reports[name], timers[name])
@@ -130,20 +132,19 @@ func (v *View) Only(name string) {
 // YAML returns the file. It is a valid configuration, once the secrets are in place of their masks.
 func (v *View) YAML() ([]byte, error) {
 	var text bytes.Buffer
-	e := yaml.NewEncoder(&text)
-	e.SetIndent(2)
-	if err := e.Encode(v.File); err != nil {
-		return nil, fmt.Errorf("write the configuration: %w", err)
+	d, err := yaml.NewDumper(&text, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+	if err == nil {
+		err = errors.Join(d.Dump(v.File), d.Close())
 	}
-	return text.Bytes(), e.Close()
+	return text.Bytes(), err
 }
 
-// MarshalJSON returns the file as configuration, in its order, and the reports.
-func (v *View) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
+// JSON returns a value whose JSON has the file as configuration, in its order, and the reports.
+func (v *View) JSON() any {
+	return struct {
 		Configuration jsonNode     `json:"configuration"`
 		Reports       []ReportView `json:"reports"`
-	}{jsonNode{v.File}, v.Reports})
+	}{jsonNode{v.File}, v.Reports}
 }
 
 // jsonNode is YAML that is written as JSON.

@@ -239,9 +239,7 @@ func (e encoder) text(p Setting) *yaml.Node {
 		n.Value = escape(whole)
 	}
 	if n.Style == 0 { // a number stays one, as in a text without variables
-		if n.Tag = ""; n.ShortTag() == "!!null" {
-			n.Tag = "!!str"
-		}
+		n.Tag = plainTag(n.Value)
 	}
 	return laidOut(n)
 }
@@ -277,9 +275,23 @@ func (e encoder) absent(f target) *yaml.Node {
 	}
 	n := literal(escape(text))
 	if k := f.Type.Kind(); k != reflect.String && k != reflect.Struct {
-		n.Tag = "" // a number or true
+		n.Tag = plainTag(text)
 	}
 	return n
+}
+
+// plainTag returns the tag of a text without quotes: that of a number, a date, true or false; otherwise that of a text,
+// also for null.
+func plainTag(text string) string {
+	var document yaml.Node
+	if err := yaml.Load([]byte(text), &document); err != nil || len(document.Content) != 1 {
+		return "!!str"
+	}
+	only := document.Content[0]
+	if only.Kind != yaml.ScalarNode || only.Style != 0 || only.Value != text || only.Tag == "!!null" {
+		return "!!str"
+	}
+	return only.Tag
 }
 
 // words returns the value of a field as a file has it.
