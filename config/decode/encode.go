@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,9 +130,20 @@ func (e encoder) field(s Section, f target) (string, *yaml.Node) {
 		return f.Name, e.structs(at, f)
 	case secret:
 		return f.Name, masked(at)
+	case f.Is("kinds"): // it may be a URL
+		n := e.raw(at, false)
+		n.Value = userInfo.ReplaceAllString(n.Value, "${1}"+Mask+"@")
+		return f.Name, n
 	}
-	return f.Name, e.raw(at, f.Is("credentials"))
+	n := e.raw(at, f.Is("credentials"))
+	if k := f.Type.Kind(); k == reflect.Int || k == reflect.Int64 || k == reflect.Float64 || k == reflect.Bool {
+		n.Style, n.Tag = 0, plainTag(n.Value) // a number without the quotes of its variable
+	}
+	return f.Name, n
 }
+
+// userInfo matches the user and the password of a URL.
+var userInfo = regexp.MustCompile(`^([a-z0-9+.-]+://)[^/?#]*@`)
 
 // isSecret reports whether values of a type, or of its items, are secret.
 func isSecret(t reflect.Type) bool {
