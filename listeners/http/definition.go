@@ -28,7 +28,7 @@ type Fields struct {
 	Result Result `yaml:"result" need:"Add the request for the rows: {path: /…, rows: $.…}"`
 	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with
 	// the error of the last try. In the report's timeout it is the time of the listener
-	Total time.Duration `yaml:"total_timeout" with:"submit" default:"2h" json:"-"` // without effect if there is no Submit
+	Total time.Duration `yaml:"total_timeout" with:"submit" default:"2h" json:"-"` // without Submit: no effect
 	// Maximum number of values of `:listener.column` in one request
 	Batch int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
 }
