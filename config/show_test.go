@@ -16,7 +16,13 @@ import (
 // are in their places again.
 func TestShownIsTheSame(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"base": base, "http": httpBase}
+	files := map[string]string{"base": base, "http": httpBase, "cluster": strings.Replace(base, "redis: redis://127.0.0.1:6379/0",
+		"redis: {cluster: [h:1], password: x, tls: true}", 1)}
+	files["timers"] = base + `timers:
+  weekly: {key: "weekly-{day}", every: 1w, missed: skip, append: {stream: s, fields: {day: "{day}"}}}
+  yearly: {key: "yearly", cron: "0 9 1 1 *", time_zone: Europe/Berlin, submit: {report: orders, parameters: {since: 2024-01-01}}}
+  once: {key: "once-{user}", call: {url: "http://h/{user}", method: PUT, headers: {A: b}, body: "{}"}, retry: 3}
+`
 	for _, pattern := range []string{
 		"testdata/good.yaml", "../cmd/fanfold/demo/*.yaml", "../examples/tests/fanfold.yaml", "../examples/tpch/fanfold.yaml",
 	} {
