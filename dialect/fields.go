@@ -31,7 +31,7 @@ func (d *Dialect) Read(l *kind.Listener) {
 	query, err := d.Parse(f.Text)
 	if err != nil {
 		if wrong, ok := errors.AsType[*mistake](err); ok {
-			at = at.Within(wrong.offset)
+			at = at.Inside(wrong.offset)
 		}
 		at.Problem(err.Error(), "")
 		return
@@ -39,7 +39,7 @@ func (d *Dialect) Read(l *kind.Listener) {
 	f.Query, l.Whole = query, true
 	for _, name := range query.Names() {
 		l.Uses = append(l.Uses, kind.Use{Name: name, List: query.Listed(name),
-			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at.Within(query.offset(name))})
+			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at.Inside(query.offset(name))})
 	}
 	selected, known := query.SelectList()
 	l.Columns = f.Columns
