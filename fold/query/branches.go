@@ -92,7 +92,9 @@ func (b branches) comparisons(e parse.Expr) (all []parse.Expr) {
 		}
 		with = func(l, r parse.Expr) parse.Expr { return &parse.Binary{Position: e.Position, Op: e.Op, L: l, R: r} }
 	case *parse.Like:
-		left, right = b.sides(e.X, e.Pattern)
+		if left, right = b.sides(e.X, e.Pattern); len(left) > 0 && !isText(left[0]) {
+			left = nil // LIKE compares the texts of numbers, which have the decimals of all results
+		}
 		with = func(l, r parse.Expr) parse.Expr {
 			return &parse.Like{Position: e.Position, X: l, Pattern: r, Escape: e.Escape, Not: e.Not}
 		}
@@ -122,7 +124,7 @@ func (b branches) sides(l, r parse.Expr) (left, right []parse.Expr) {
 		switch literal, _ := x.(*parse.Literal); {
 		case literal == nil:
 			return nil, nil
-		case literal.Kind == parse.String:
+		case isText(literal):
 			texts = true
 		case literal.Kind == parse.True, literal.Kind == parse.False,
 			literal.Kind == parse.Integer && len(literal.Text) <= maxExact:
@@ -135,6 +137,30 @@ func (b branches) sides(l, r parse.Expr) (left, right []parse.Expr) {
 		return nil, nil
 	}
 	return left, right
+}
+
+// isText tells whether an expression is a text that the query has.
+func isText(e parse.Expr) bool {
+	l, ok := e.(*parse.Literal)
+	return ok && l.Kind == parse.String
+}
+
+// areAlike tells whether expressions are compared in pairs as they are all together: they are constant texts, or
+// numbers and NULL. Another column, or a number beside a text, decides how all are compared.
+func (b branches) areAlike(all []parse.Expr) bool {
+	texts, others := false, false
+	for _, e := range all {
+		leaves, _ := b.leaves(e)
+		for _, x := range leaves {
+			null := b.isNull(x)
+			if !null && b.constant(x, "utf8mb4_bin") == nil {
+				return false
+			}
+			texts, others = texts || isText(x), others || null || !isText(x)
+		}
+		others = others || b.isNull(e)
+	}
+	return !texts || !others
 }
 
 // maxExact is the maximum number of digits of an integer that is exact in every type of a result.

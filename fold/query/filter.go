@@ -310,7 +310,7 @@ func (n *nulls) call(c *parse.Call) bool {
 	case "COUNT", "ISNULL", "CONCAT_WS":
 		return false
 	case "NULLIF":
-		return n.isNull(c.Args[0])
+		return len(c.Args) > 0 && n.isNull(c.Args[0]) // or else it is refused elsewhere
 	}
 	return slices.ContainsFunc(c.Args, n.isNull)
 }
@@ -337,7 +337,12 @@ func (n *nulls) never(e parse.Expr, want bool) bool {
 	case *parse.In:
 		return n.never(anyOf(e), want != e.Not)
 	case *parse.Between:
-		return n.never(bothOf(e), want != e.Not)
+		both := bothOf(e)
+		if !(branches{n}).areAlike(parse.Children(e)) {
+			l, r := n.isNull(both.L), n.isNull(both.R)
+			return l && r || want != e.Not && (l || r)
+		}
+		return n.never(both, want != e.Not)
 	case *parse.Binary:
 		switch {
 		case e.Op != "AND" && e.Op != "OR":
@@ -364,7 +369,7 @@ func anyOf(in *parse.In) (all parse.Expr) {
 }
 
 // bothOf returns the comparisons of X BETWEEN Low AND High.
-func bothOf(b *parse.Between) parse.Expr {
+func bothOf(b *parse.Between) *parse.Binary {
 	return &parse.Binary{Position: b.Position, Op: "AND",
 		L: &parse.Binary{Position: b.Position, Op: ">=", L: b.X, R: b.Low},
 		R: &parse.Binary{Position: b.Position, Op: "<=", L: b.X, R: b.High}}
