@@ -26,7 +26,7 @@ REPORT, it prints that report alone.
 
 *** stands for every secret: DSNs, the URLs of Redis, APIs, traces and calls of timers,
 passwords, headers, keys and users. Names of files with secrets remain. In the requests
-of APIs, it stands for values with a name such as token. A variable that a secret uses,
+of APIs and the fields of append, it stands for values with a name such as token. A variable that a secret uses,
 too, stays ${NAME} elsewhere. With the secrets in place of ***, the output is a
 configuration with the same definitions.`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.complete((*config.Config).ReportNames),
