@@ -67,9 +67,9 @@ func dashboards(ctx context.Context, o options, dir string, r *results) (err err
 	}
 	p, err := newProduct(ctx, program, dir, server, mariadb, schema, map[string]any{
 		"limits": map[string]any{"running_jobs": dashboardJobs},
-		"reports": map[string]any{"bench": map[string]any{"stages": []any{map[string]any{"listeners": []any{
-			map[string]any{"name": "l0", "kind": "external", "columns": []string{"k"}},
-		}}}}},
+		"reports": map[string]any{"bench": map[string]any{"listeners": map[string]any{
+			"l0": map[string]any{"kind": "external", "columns": []string{"k"}},
+		}}},
 	})
 	if err != nil {
 		return err

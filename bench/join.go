@@ -230,11 +230,11 @@ func (j *joiner) found(ctx context.Context, id string) error {
 func joinSettings(more map[string]any) map[string]any {
 	settings := map[string]any{
 		"reports": map[string]any{"big": map[string]any{
-			"stages": []any{map[string]any{"listeners": []any{
-				map[string]any{"name": "big.a", "database": "big", "query": selectA},
-				map[string]any{"name": "big.b", "database": "big", "query": selectB},
-			}}},
-			"join": map[string]any{"key": "user_id"},
+			"listeners": map[string]any{
+				"big.a": map[string]any{"database": "big", "query": selectA},
+				"big.b": map[string]any{"database": "big", "query": selectB},
+			},
+			"join": map[string]any{"key": "user_id", "listeners": []string{"big.a", "big.b"}},
 			"file": map[string]any{"columns": []any{
 				"user_id", "name", "tag", "score", "level", "city", map[string]any{"column": "big.a.created_at", "label": "registered"},
 				"id", "amount", "fee", "status", "note", "big.b.created_at",

@@ -142,10 +142,10 @@ func (w waiter) measure(ctx context.Context, rounds int, program, dir string, m 
 		"timers": map[string]any{"welcome": map[string]any{
 			"key": "send_message-{user}", "append": map[string]any{"stream": "messages", "fields": map[string]any{"user": "{user}"}},
 		}},
-		"reports": map[string]any{"bench": map[string]any{"stages": []any{map[string]any{"listeners": []any{
-			map[string]any{"name": "l0", "database": schema, "query": "SELECT 1 AS k"},
-			map[string]any{"name": "l1", "database": schema, "query": "SELECT 1 AS k"},
-		}}}, "join": map[string]any{"key": "k"}}},
+		"reports": map[string]any{"bench": map[string]any{"listeners": map[string]any{
+			"l0": map[string]any{"database": schema, "query": "SELECT 1 AS k"},
+			"l1": map[string]any{"database": schema, "query": "SELECT 1 AS k"},
+		}, "join": map[string]any{"key": "k", "listeners": []string{"l0", "l1"}}}},
 	})
 	if err != nil {
 		return found, err
