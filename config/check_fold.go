@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/fold/expr"
 	"github.com/fanfold/fanfold/fold/parse"
@@ -27,7 +27,7 @@ func (d folding) check() bool {
 		return false
 	}
 	problem := func(p parse.Position, message, remedy string) {
-		decode.Inside(at, p.Line, p.Column).Problem(message, remedy)
+		at.Inside(offsetOf(d.Report.Fold, p)).Hidden().Problem(message, remedy) // the fold is long
 	}
 	declared := fold.Parameters(d.Parameters, nil)
 	plan, err := fold.NamesOf(d.Report, func(name string) (expr.Parameter, bool) {
@@ -77,6 +77,20 @@ func (d folding) check() bool {
 	}
 	d.columns(plan)
 	return true
+}
+
+// offsetOf returns the byte of a place in a text.
+func offsetOf(text string, p parse.Position) int {
+	offset := 0
+	for range p.Line - 1 {
+		offset += strings.IndexByte(text[offset:], '\n') + 1
+	}
+	for i := range text[offset:] {
+		if p.Column--; p.Column == 0 {
+			return offset + i
+		}
+	}
+	return len(text)
 }
 
 // filterRemedy says how a condition that needs an optional listener is written.

@@ -109,14 +109,18 @@ func (l *draftListener) checkColumns() bool {
 	}
 	sound := true
 	for i, name := range l.Columns {
+		at := l.ColumnsAt
+		if l.ColumnAt != nil {
+			at = l.ColumnAt[i]
+		}
 		switch {
 		case name == "" || utf8.RuneCountInString(name) > 64 ||
 			strings.ContainsFunc(name, func(c rune) bool { return c == '#' || unicode.IsControl(c) }):
-			l.ColumnsAt.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)),
+			at.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)),
 				"Give it an alias of 1 to 64 characters, without # and control characters")
 			sound = false
 		case slices.Contains(l.Columns[:i], name):
-			l.ColumnsAt.Problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
+			at.Problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
 			sound = false
 		}
 	}

@@ -32,6 +32,8 @@ func (k *checker) checkParameter(p *report.Parameter, zone string) {
 	allowed := report.Parameter{Type: p.Type, List: p.List}
 	if !s.Wrong() && checkLimits(s, *p, zone) {
 		allowed = *p
+	} else { // so that the values that use it do not repeat the problem
+		p.Options, p.Minimum, p.Maximum, p.Pattern = nil, "", "", allowed.Pattern
 	}
 	checkDefault(s, p, allowed, zone)
 }

@@ -74,8 +74,8 @@ func (k *checker) checkAction(s decode.Section, t *report.Timer) {
 	for _, a := range k.kinds.Actions {
 		if a.Name == actions[0] {
 			t.Action, t.Records = a.Name, a.Records
-			a.Check(&kind.Timer{Timer: t, Section: k.Of(t.Own), KeyValid: s.Has("key"), Keys: k.config.Keys,
-				Reports: k.config.Reports})
+			a.Check(&kind.Timer{Timer: t, Section: k.Of(t.Own), Reader: k.Reader, KeyValid: s.Has("key"),
+				Keys: k.config.Keys, Reports: k.config.Reports})
 		}
 	}
 }

@@ -55,5 +55,5 @@ func ExampleLoad_problems() {
 	// Output:
 	// fanfold.yaml:6:7: sink: a file:// URL cannot have a host (value "file://var/lib/fanfold"). Write file:///directory
 	// fanfold.yaml:10:14: reports.orders.parameters.sinse: no query uses this parameter (value "date"). Use :sinse in a query, or remove it
-	// fanfold.yaml:12:39: reports.orders.listeners.orders.query: unknown query parameter :since (value "SELECT id, total FROM orders WHERE day >= :since"). Did you mean :sinse? Or add since: string to the report's parameters
+	// fanfold.yaml:12:82: reports.orders.listeners.orders.query: unknown query parameter :since (value "SELECT id, total FROM orders WHERE day >= :since"). Did you mean :sinse? Or add since: string to the report's parameters
 }

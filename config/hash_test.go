@@ -109,6 +109,7 @@ func TestHash(t *testing.T) {
 			if got := load(edited); (got == hash) == changes[c.row] {
 				t.Errorf("hash %s, of base %s", got, hash)
 			}
+			sameAgain(t, "f.yaml", edited, testEnvironment())
 		})
 	}
 	for row := range changes {

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
@@ -44,6 +45,21 @@ func (k Kinds) language() decode.Language {
 	l.Types = maps.Clone(l.Types)
 	l.Types[reflect.TypeFor[report.SinkURL]()] = textOf(k.ParseSink)
 	return l
+}
+
+// Undecided returns the own fields of kinds that hold a text and have the name of a secret, such as token, but
+// neither of the tags secret and open.
+func (k Kinds) Undecided() (all []string) {
+	l := k.language()
+	for _, table := range l.Kinds {
+		for _, k := range table {
+			if k.Fields != nil {
+				all = append(all, decode.Undecided(l, reflect.TypeOf(k.Fields()).Elem())...)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // ParseSink reads the URL of a sink, and ignores slashes at the end.

@@ -55,14 +55,14 @@ func (c *Config) Bounds() map[string]report.Bound {
 // is of type decode.Problems, has all problems of the file and contains no secret.
 // docs/reference/configuration.md describes the fields.
 func Load(name string, data []byte, env decode.Environment, kinds Kinds) (*Config, error) {
-	return load(decode.NewReader(name, env, kinds.language()), kinds, data)
+	return load(new(file), decode.NewReader(name, env, kinds.language()), kinds, data)
 }
 
-func load(r *decode.Reader, kinds Kinds, data []byte) (*Config, error) {
-	var f file
+// load is Load into the fields of a file.
+func load(f *file, r *decode.Reader, kinds Kinds, data []byte) (*Config, error) {
 	var c *Config
-	if r.Decode(data, &f) {
-		c = check(r, kinds, &f)
+	if r.Decode(data, f) {
+		c = check(r, kinds, f)
 	}
 	if problems := r.Problems(); len(problems) > 0 {
 		return nil, problems

@@ -154,3 +154,31 @@ func TestScheduleProblems(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestOneMistakeOneMessage: what uses a parameter that has a mistake does not repeat the mistake.
+func TestOneMistakeOneMessage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ parameter, value string }{
+		"a default of another type":   {"{type: integer, default: x}", "5"},
+		"a default beyond the limits": {"{type: integer, minimum: 1, default: 0}", "5"},
+		"a default of an option":      {"{options: [a, b], default: c}", "a"},
+		"a default that is no list":   {"{type: integer, list: true, default: 1}", "[5]"},
+		"a default that is a list":    {"{type: integer, default: [1]}", "5"},
+		"a type":                      {"{type: int, default: 5}", "5"},
+		"a list that is no boolean":   {"{type: integer, list: maybe, default: 5}", "5"},
+		"limits that exclude all":     {"{type: integer, minimum: 7, maximum: 4, default: 5}", "5"},
+		"a limit of another type":     {"{type: integer, minimum: x, default: 5}", "5"},
+		"options of another type":     {"{type: integer, options: [a], default: 5}", "5"},
+		"a limit of no such type":     {"{type: integer, pattern: '[a-z]', default: 5}", "5"},
+	} {
+		for _, given := range []string{"{}", "{n: " + c.value + "}"} {
+			schedule := fmt.Sprintf("\n      - {every: 1d, parameters: %s}", given)
+			text := fmt.Sprintf(scheduledBase, schedule, "timers: {t: {key: 'a-{b}', submit: {report: orders}}}")
+			text = strings.NewReplacer("from: date", "n: "+c.parameter, "a > :from", "a IN (:n)").Replace(text)
+			_, err := Load("f.yaml", []byte(text), testEnvironment(), TestKinds)
+			if problems, _ := errors.AsType[decode.Problems](err); len(problems) != 1 || problems[0].Line != 10 {
+				t.Errorf("%s, given %s: want one problem in line 10:\n%v", name, given, err)
+			}
+		}
+	}
+}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/fold"
@@ -117,11 +116,7 @@ func newPicture(of *plan.Plan) *picture {
 	file := add(len(r.Stages)+1, 0, 1, "file", "file", nil)
 	needed := fold.Needed(r)
 	for _, l := range r.Listeners() {
-		before := l.After
-		if l.From != nil && !slices.Contains(before, l.From.Listener) {
-			before = append(slices.Clone(before), l.From.Listener)
-		}
-		for _, other := range before {
+		for _, other := range l.Needs() {
 			p.arrow(at[other], at[l.Name])
 		}
 		if _, ok := needed[l.Name]; ok {

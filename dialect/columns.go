@@ -31,8 +31,8 @@ func words(list string) map[string]bool {
 
 // Without returns a query without some of the words that may stand between its first SELECT and the columns.
 func (d *Dialect) Without(query string, modifiers ...string) string {
-	tokens, err := d.tokenize(query)
-	if err != nil {
+	tokens, wrong := d.tokenize(query)
+	if wrong != nil {
 		return query
 	}
 	var out strings.Builder
@@ -55,9 +55,15 @@ func (d *Dialect) Without(query string, modifiers ...string) string {
 	return out.String()
 }
 
-// selectList returns the names of the columns of the first SELECT. It returns
-// false rather than a wrong name.
-func (d *Dialect) selectList(tokens []token) ([]string, bool) {
+// column is a column of a SELECT.
+type column struct {
+	name string
+	at   int // offset of its item in the query
+}
+
+// selectList returns the columns of the first SELECT. If it cannot know all names, it returns no columns, and the
+// offsets of the items that it does not know.
+func (d *Dialect) selectList(tokens []token) (columns []column, unknown []int) {
 	var rest []token
 	for _, t := range tokens {
 		if t.kind != tokenSpace {
@@ -68,21 +74,26 @@ func (d *Dialect) selectList(tokens []token) ([]string, bool) {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 || !rest[0].is("SELECT") {
-		return nil, false
+		return nil, []int{0}
 	}
+	at := rest[0].at
 	rest = rest[1:]
 	for len(rest) > 0 && rest[0].in(selectModifiers) {
 		rest = rest[1:]
 	}
-	var names []string
 	for _, item := range selectItems(rest) {
-		name, ok := d.itemName(item)
-		if !ok {
-			return nil, false
+		if len(item) > 0 {
+			at = item[0].at
 		}
-		names = append(names, name)
+		name, ok := d.itemName(item)
+		if columns = append(columns, column{name, at}); !ok {
+			unknown = append(unknown, at)
+		}
 	}
-	return names, true
+	if unknown != nil {
+		return nil, unknown
+	}
+	return columns, nil
 }
 
 // in reports whether the token is one of these words.

@@ -11,9 +11,9 @@ import (
 // end them. It returns nil if the SQL is valid.
 func (d *Dialect) CheckCondition(text string) *report.Mistake {
 	const remedy = "Write a condition, such as type = 'export'"
-	tokens, err := d.tokenize(text)
-	if err != nil {
-		return &report.Mistake{Message: err.Error(), Remedy: remedy}
+	tokens, wrong := d.tokenize(text)
+	if wrong != nil {
+		return &wrong.Mistake
 	}
 	depth, count := 0, 0
 	for _, t := range tokens {

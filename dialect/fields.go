@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/fanfold/fanfold/config/kind"
@@ -25,24 +24,25 @@ type Fields struct {
 // names.
 func (d *Dialect) Read(l *kind.Listener) {
 	f, at := l.Own.(*Fields), l.Get("query")
+	l.Columns = f.Columns
 	if !l.Has("query") {
 		return
 	}
-	query, err := d.Parse(f.Text)
-	if err != nil {
-		if wrong, ok := errors.AsType[*mistake](err); ok {
-			at = at.Within(wrong.offset)
-		}
-		at.Problem(err.Error(), "")
+	query, whole, wrong := d.read(f.Text)
+	l.Whole = whole
+	for _, m := range wrong[:min(len(wrong), maxMistakes)] {
+		at.Inside(m.at).Problem(m.Message, m.Remedy)
+	}
+	for _, name := range query.Names() {
+		first, listed := query.use(name)
+		l.Uses = append(l.Uses, kind.Use{Name: name, List: listed,
+			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at.Inside(first)})
+	}
+	if wrong != nil {
 		return
 	}
-	f.Query, l.Whole = query, true
-	for _, name := range query.Names() {
-		l.Uses = append(l.Uses, kind.Use{Name: name, List: query.Listed(name),
-			Remedy: fmt.Sprintf("Write IN (:%s)", name), At: at.Within(query.offset(name))})
-	}
+	f.Query = query
 	selected, known := query.SelectList()
-	l.Columns = f.Columns
 	switch {
 	case l.ColumnsAt.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
 		l.ColumnsAt.Problem(fmt.Sprintf("%d listed, but the query returns %d", len(l.Columns), len(selected)),
@@ -51,9 +51,15 @@ func (d *Dialect) Read(l *kind.Listener) {
 	case l.ColumnsAt.Given():
 	case known:
 		l.ColumnsAt, l.Columns, l.Known = at, selected, true
+		for _, c := range query.columns {
+			l.ColumnAt = append(l.ColumnAt, at.Inside(c.at))
+		}
 	default:
-		at.Problem("the column names cannot be derived from the query",
-			"Replace * by the names of the columns and give every expression an alias, or add columns: [...] with the names in order")
+		for _, item := range query.unknown[:min(len(query.unknown), maxMistakes)] {
+			at.Inside(item).Problem("the column names cannot be derived from the query",
+				"Replace * by the names of the columns and give every expression an alias, "+
+					"or add columns: [...] with the names in order")
+		}
 	}
 }
 

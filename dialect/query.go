@@ -18,23 +18,34 @@ type Query struct {
 
 	texts   []string // around the parameters, one more than names
 	names   []string // of the parameters, in order, with repetitions
-	columns []string // of the first SELECT
-	known   bool     // columns could be derived
+	columns []column // of the first SELECT; nil: they cannot be known
+	unknown []int    // offsets of the items without a name, if columns is nil
 	dialect *Dialect
 }
+
+// maxMistakes is the maximum number of mistakes of a query that are reported.
+const maxMistakes = 20
 
 // Parse reads one statement that begins with SELECT, WITH or a
 // parenthesis. It checks the SQL only as far as it must to find the
 // parameters: closed quotes and comments, one statement, no bare "?".
+// The error has all mistakes.
 func (d *Dialect) Parse(text string) (Query, error) {
-	tokens, err := d.tokenize(text)
-	if err != nil {
-		return Query{}, err
+	q, _, wrong := d.read(text)
+	if wrong != nil {
+		return Query{}, wrong
 	}
-	if err := d.oneStatement(tokens); err != nil {
-		return Query{}, err
+	return q, nil
+}
+
+// read is Parse. If the query has mistakes, it has its parameters at least; with whole, all of them.
+func (d *Dialect) read(text string) (q Query, whole bool, wrong mistakes) {
+	tokens, end := d.tokenize(text)
+	if end != nil { // what follows could be read as something else
+		wrong = d.beginning(tokens)
+		return Query{}, false, append(wrong, *end)
 	}
-	q := Query{Text: text, dialect: d}
+	q = Query{Text: text, dialect: d}
 	var between strings.Builder
 	for _, t := range tokens {
 		if t.kind != tokenParameter {
@@ -46,63 +57,83 @@ func (d *Dialect) Parse(text string) (Query, error) {
 		between.Reset()
 	}
 	q.texts = append(q.texts, between.String())
-	q.columns, q.known = d.selectList(tokens)
-	return q, nil
+	q.columns, q.unknown = d.selectList(tokens)
+	return q, true, d.oneStatement(tokens)
 }
 
-// Listed reports whether every use of a parameter stands where a list of values
-// is allowed: in parentheses or a row, as in IN (:name).
-func (q Query) Listed(name string) bool {
+// use returns where a parameter stands, and whether every use of it stands where a list of values is allowed: in
+// parentheses or a row, as in IN (:name). The place is the first where no list is allowed, or else the first.
+func (q Query) use(name string) (at int, listed bool) {
+	first, offset := -1, 0
 	for i, n := range q.names {
+		offset += len(q.texts[i])
 		before := strings.TrimRight(q.texts[i], " \t\r\n")
-		if n == name && !strings.HasSuffix(before, "(") && !strings.HasSuffix(before, ",") {
-			return false
+		switch {
+		case n != name:
+		case !strings.HasSuffix(before, "(") && !strings.HasSuffix(before, ","):
+			return offset, false
+		case first < 0:
+			first = offset
 		}
+		offset += len(":" + n)
 	}
-	return true
+	return first, true
+}
+
+// beginning proves that the tokens begin as a statement that only reads data.
+func (d *Dialect) beginning(tokens []token) mistakes {
+	i := slices.IndexFunc(tokens, func(t token) bool { return t.kind != tokenSpace })
+	if i < 0 {
+		return nil
+	}
+	if first := tokens[i]; !first.is("SELECT") && !first.is("WITH") && !first.is("(") && !first.is(";") {
+		return mistakes{{report.Mistake{Message: "the query begins with " + report.ShortenTo(first.text, 20),
+			Remedy: "A query only reads rows: begin it with SELECT, WITH or ("}, first.at}}
+	}
+	return nil
 }
 
 // oneStatement proves that the tokens are one statement that only reads data.
-func (d *Dialect) oneStatement(tokens []token) error {
-	var first, end token
+func (d *Dialect) oneStatement(tokens []token) mistakes {
+	wrong := d.beginning(tokens)
+	add := func(at int, message, remedy string) {
+		wrong = append(wrong, mistake{report.Mistake{Message: message, Remedy: remedy}, at})
+	}
 	var open []int // offsets of the parentheses
-	next, begin := 0, 0
-	wrong := func(at int, format string, args ...any) error { return &mistake{fmt.Errorf(format, args...), at} }
+	empty, ended := true, false
 	for _, t := range tokens {
-		at := next
-		if next += len(t.text); t.kind == tokenSpace {
-			continue
-		}
-		if first.text == "" {
-			first, begin = t, at
-		}
 		switch {
-		case end.text != "":
-			return wrong(at, "more than one statement (at %q)", "; "+t.text)
+		case t.kind == tokenSpace:
+			continue
+		case ended:
+			add(t.at, fmt.Sprintf("more than one statement (at %q)", "; "+t.text),
+				"Keep one SELECT: another query needs a listener of its own")
+			return wrong
 		case t.is(";"):
-			end = t
+			ended = true
+			continue
 		case t.is("?") && !d.Dollars, t.kind == tokenPunct && t.text[0] == '$':
-			return wrong(at, "a %s has no value: write :name, and declare name in the report's parameters", t.text)
+			add(t.at, fmt.Sprintf("a %s has no value", t.text),
+				"Write :name, and declare name in the report's parameters")
 		case t.is("INTO"):
-			return wrong(at, "the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
+			add(t.at, "the query has INTO, which writes to a file or variable of the server",
+				"Remove it: a query must return its rows")
 		case t.is("("):
-			open = append(open, at)
+			open = append(open, t.at)
 		case t.is(")") && len(open) == 0:
-			return wrong(at, "a ) has no matching (")
+			add(t.at, "a ) has no matching (", "Add the (, or remove it")
 		case t.is(")"):
 			open = open[:len(open)-1]
 		}
+		empty = false
 	}
-	switch {
-	case first.text == "" || first.is(";"):
-		return wrong(begin, "the query is empty")
-	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
-		return wrong(begin, "the query begins with %s: it must begin with SELECT, WITH or (",
-			report.ShortenTo(first.text, 20))
-	case len(open) > 0:
-		return wrong(open[len(open)-1], "a ( has no matching )")
+	if empty {
+		add(0, "the query is empty", "Write a SELECT")
 	}
-	return nil
+	for _, at := range open {
+		add(at, "a ( has no matching )", "Add the ), or remove it")
+	}
+	return wrong
 }
 
 // Names returns the names of the parameters, without colon and duplicates, in
@@ -115,18 +146,6 @@ func (q Query) Names() []string {
 		}
 	}
 	return names
-}
-
-// offset returns the byte where a parameter stands first.
-func (q Query) offset(name string) int {
-	at := 0
-	for i, n := range q.names {
-		if at += len(q.texts[i]); n == name {
-			break
-		}
-		at += len(":" + n)
-	}
-	return at
 }
 
 // Uses returns how often a parameter occurs.
@@ -143,7 +162,13 @@ func (q Query) Uses(name string) int {
 // SelectList returns the names of the columns of the first SELECT: an alias, or the
 // last part of a column's name. It returns false if only the server knows them: for
 // *, t.*, an expression without alias, or WITH.
-func (q Query) SelectList() ([]string, bool) { return slices.Clone(q.columns), q.known }
+func (q Query) SelectList() ([]string, bool) {
+	var names []string
+	for _, c := range q.columns {
+		names = append(names, c.name)
+	}
+	return names, names != nil
+}
 
 // Literals is a list of values as SQL text, separated by commas. The caller must quote every
 // value.

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -24,6 +23,7 @@ const (
 type token struct {
 	kind tokenKind
 	text string
+	at   int // offset in the query
 }
 
 // is reports whether the token is this keyword or punctuation.
@@ -33,36 +33,47 @@ func (t token) is(text string) bool {
 
 // mistake is what is wrong with a query, and the byte where it is.
 type mistake struct {
-	error
-	offset int
+	report.Mistake
+	at int
 }
 
-// Unwrap returns the error without its place.
-func (m *mistake) Unwrap() error { return m.error }
+// mistakes are all mistakes of a query. It is an error.
+type mistakes []mistake
+
+// Error returns the mistakes.
+func (ms mistakes) Error() string {
+	texts := make([]string, len(ms))
+	for i, m := range ms {
+		texts[i] = m.Mistake.Error()
+	}
+	return strings.Join(texts, "; ")
+}
 
 var (
-	errOpenQuote   = errors.New("a quote is not closed")
-	errOpenComment = errors.New("a comment is not closed")
-	errRunComment  = errors.New("the server would execute this comment: write the text of /*! … */ without the comment marks")
+	openQuote = &report.Mistake{Message: "a quote is not closed",
+		Remedy: "Add the quote that closes it, or write a quote inside of a text twice"}
+	openComment = &report.Mistake{Message: "a comment is not closed", Remedy: "Add */"}
+	runComment  = &report.Mistake{Message: "the server would execute this comment",
+		Remedy: "Write the text of /*! … */ without the comment marks"}
 )
 
-// tokenize splits a query into tokens.
-func (d *Dialect) tokenize(text string) ([]token, error) {
+// tokenize splits a query into tokens, up to a mistake.
+func (d *Dialect) tokenize(text string) ([]token, *mistake) {
 	var tokens []token
-	for rest := text; rest != ""; {
-		kind, n, err := d.next(rest)
-		if err != nil {
-			at := len(text) - len(rest)
-			return nil, &mistake{fmt.Errorf("%w (at %q)", err, report.ShortenTo(text[at:], 20)), at}
+	for at := 0; at < len(text); {
+		kind, n, wrong := d.next(text[at:])
+		if wrong != nil {
+			message := fmt.Sprintf("%s (at %q)", wrong.Message, report.ShortenTo(text[at:], 20))
+			return tokens, &mistake{report.Mistake{Message: message, Remedy: wrong.Remedy}, at}
 		}
-		tokens = append(tokens, token{kind, rest[:n]})
-		rest = rest[n:]
+		tokens = append(tokens, token{kind, text[at : at+n], at})
+		at += n
 	}
 	return tokens, nil
 }
 
 // next returns the kind and length of the first token of a text.
-func (d *Dialect) next(s string) (tokenKind, int, error) {
+func (d *Dialect) next(s string) (tokenKind, int, *report.Mistake) {
 	c := s[0]
 	switch {
 	case isSpace(c):
@@ -73,14 +84,14 @@ func (d *Dialect) next(s string) (tokenKind, int, error) {
 		}
 		return tokenSpace, len(s), nil
 	case d.RunComments && (strings.HasPrefix(s, "/*!") || strings.HasPrefix(s, "/*M!")):
-		return 0, 0, errRunComment
+		return 0, 0, runComment
 	case strings.HasPrefix(s, "/*"):
 		return d.comment(s)
 	case strings.IndexByte(d.Strings, c) >= 0:
 		return quoted(s, tokenString, d.Backslashes)
 	case d.EscapeStrings && c|0x20 == 'e' && len(s) > 1 && s[1] == '\'':
-		_, n, err := quoted(s[1:], tokenString, true)
-		return tokenString, n + 1, err
+		kind, n, wrong := quoted(s[1:], tokenString, true)
+		return kind, n + 1, wrong
 	case strings.IndexByte(d.Names, c) >= 0:
 		return quoted(s, tokenName, false)
 	case d.Dollars && c == '$':
@@ -106,7 +117,7 @@ func (d *Dialect) next(s string) (tokenKind, int, error) {
 }
 
 // comment returns the length of a comment /* … */.
-func (d *Dialect) comment(s string) (tokenKind, int, error) {
+func (d *Dialect) comment(s string) (tokenKind, int, *report.Mistake) {
 	depth := 1
 	for i := 2; i+1 < len(s); i++ {
 		switch s[i : i+2] {
@@ -122,24 +133,24 @@ func (d *Dialect) comment(s string) (tokenKind, int, error) {
 			i++
 		}
 	}
-	return 0, 0, errOpenComment
+	return 0, 0, openComment
 }
 
 // dollars returns the length of a string $tag$ … $tag$, or of a placeholder $1.
-func dollars(s string) (tokenKind, int, error) {
+func dollars(s string) (tokenKind, int, *report.Mistake) {
 	n := 1 + span(s[1:], isNameByte)
 	if n == len(s) || s[n] != '$' || n > 1 && isDigit(s[1]) {
 		return tokenPunct, n, nil
 	}
 	end := strings.Index(s[n+1:], s[:n+1])
 	if end < 0 {
-		return 0, 0, errOpenQuote
+		return 0, 0, openQuote
 	}
 	return tokenString, n + 1 + end + n + 1, nil
 }
 
 // quoted returns the length of a string or a quoted name, in which backslashes may escape.
-func quoted(s string, kind tokenKind, backslashes bool) (tokenKind, int, error) {
+func quoted(s string, kind tokenKind, backslashes bool) (tokenKind, int, *report.Mistake) {
 	for i := 1; i < len(s); i++ {
 		switch {
 		case s[i] == '\\' && backslashes:
@@ -150,7 +161,7 @@ func quoted(s string, kind tokenKind, backslashes bool) (tokenKind, int, error) 
 			return kind, i + 1, nil
 		}
 	}
-	return 0, 0, errOpenQuote
+	return 0, 0, openQuote
 }
 
 // parameterLength returns the length of name.name.name. A dot without a name after it

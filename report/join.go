@@ -5,7 +5,7 @@ import "slices"
 // Join is the short form of a SELECT: fold.Select has the long one.
 type Join struct {
 	// Key column, or list of key columns
-	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
+	Keys []string `yaml:"key" open:"" one:"" min:"1" why:"Name at least one column"`
 	// Listeners in the order of the join: names, or these fields. A listener that is not in the list only provides
 	// values for `:listener.column`
 	Listeners []Joined `yaml:"listeners" min:"1" unset:"all; optional ones as left, the others as inner"` // the first one drives the join
@@ -19,7 +19,7 @@ type Joined struct {
 	Type JoinType `yaml:"type" unset:"inner, or left for an optional listener"`
 	// Names of its key columns, if they differ from those of the join. They must contain the same values: a
 	// listener cannot join by another key
-	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"`
+	Keys []string `yaml:"key" open:"" one:"" min:"1" why:"Name at least one column" unset:"the join's"`
 }
 
 // Joins reports whether a listener is part of the join.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 )
 
@@ -32,6 +33,14 @@ type Listener struct {
 	// if it had found nothing.
 	Optional bool
 	Values   map[string]string // of an omitted listener: column → JSON of the value in every row; null for the others
+}
+
+// Needs returns the listeners that must be done before it starts.
+func (l *Listener) Needs() []string {
+	if l.From == nil || slices.Contains(l.After, l.From.Listener) {
+		return l.After
+	}
+	return append(slices.Clone(l.After), l.From.Listener)
 }
 
 // Instead says what the file has instead of the columns of an omitted listener.

@@ -21,9 +21,9 @@ type Redis struct {
 	// Password of the servers, with `cluster` or `sentinel`
 	Password Secret `yaml:"password" file:"password_file"`
 	// Number of the database, with `sentinel`
-	DB int `yaml:"db" default:"0" min:"0" max:"65535"`
+	DB int `yaml:"db" with:"sentinel" default:"0" min:"0" max:"65535"`
 	// `true` encrypts the connections, with `cluster` or `sentinel`. With `url`, write `rediss://`
-	Encrypt bool `yaml:"tls" default:"false"`
+	Encrypt bool `yaml:"tls" with:"cluster,sentinel" default:"false"`
 	TLS     TLS
 	// Number of parts into which the jobs are divided. All keys of a partition are in one slot of a cluster. See
 	// [Partitions](../guides/cluster.md#choose-the-number-of-partitions)

@@ -15,7 +15,7 @@ type Retry struct {
 	// `exponential` doubles the delay with every retry, and shortens each by a random part, up to half of it
 	Exponential bool `yaml:"backoff" enum:"fixed,exponential"`
 	// Maximum of an exponential delay
-	MaxDelay time.Duration `yaml:"max_delay"`
+	MaxDelay time.Duration `yaml:"max_delay" with:"backoff=exponential"`
 }
 
 // SetDefaults sets it to DefaultRetry.

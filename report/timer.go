@@ -16,7 +16,7 @@ type Timer struct {
 	// Pattern of the timers' names. Each `{name}` takes at least one character; the last one may take `-`, the
 	// others not. If two definitions match, the one with the longer text before its first `{` wins; two with the
 	// same text are an error
-	Key Pattern `yaml:"key" need:"Write the pattern of its names, such as send_message-{user}-{type}"`
+	Key Pattern `yaml:"key" open:"" need:"Write the pattern of its names, such as send_message-{user}-{type}"`
 	// Period after which it fires again: exact hours and minutes (`24h`, `90m`), or calendar days, weeks and
 	// months (`1d`, `2w`, `1mo`)
 	Every Every `yaml:"every" unset:"once"`
@@ -30,7 +30,7 @@ type Timer struct {
 	// its times have passed; `skip` does not fire it
 	Missed Missed `yaml:"missed" enum:"once,skip" default:"once"`
 	// Delay after which a timer counts as missed. Only with `missed: skip`
-	MissedAfter time.Duration `yaml:"missed_after" default:"1m"`
+	MissedAfter time.Duration `yaml:"missed_after" with:"missed=skip" default:"1m"`
 	// Retries of the action. A process runs 32 actions at once; those that wait for a retry do not count
 	Retry Retry `yaml:"retry"`
 

@@ -19,6 +19,9 @@
 //	form     name of the text's form in the Language
 //	file     name of the field that can name a file with the value
 //	secret   the value is never shown
+//	open     the value may be shown, although the field has the name of a secret
+//	credentials of the names and values in the field, those with the name of a secret are masked by Encode
+//	with     the default has an effect only beside one of these fields, or name=value; Encode leaves it out otherwise
 //	one      a list with one item can be written without brackets
 //	need     the field is required; the remedy if it is missing
 //	why      remedy for a value that is not allowed

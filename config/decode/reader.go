@@ -157,16 +157,6 @@ func (r *Reader) readYAML(from *source, data []byte, begin string) (Setting, boo
 	return beside(top, documents[0].Content[0], ""), true
 }
 
-// indentOf returns the number of spaces before the text of a line, from 1, or of the next that is not empty.
-func (s *source) indentOf(line int) int {
-	for i, text := range strings.Split(string(s.data), "\n") {
-		if rest := strings.TrimLeft(text, " "); i+1 >= line && strings.TrimSpace(rest) != "" {
-			return len(text) - len(rest)
-		}
-	}
-	return 0
-}
-
 // invalidAt finds the first byte that is not UTF-8.
 func invalidAt(data []byte) int {
 	for i := 0; i < len(data); {

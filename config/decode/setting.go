@@ -109,21 +109,6 @@ func (p Setting) List() ([]Setting, bool) {
 	return items, true
 }
 
-// Inside returns a place in a text of several lines: its line and the column in it, both from 1.
-func Inside(p Setting, line, column int) Setting {
-	switch {
-	case p.Node == nil:
-	case p.Node.Style&yaml.LiteralStyle != 0:
-		p.Line, p.column = p.Node.Line+line, p.from.indentOf(p.Node.Line+1)+column
-	case p.Node.Style&yaml.FoldedStyle == 0 && line == 1:
-		if p.column += column - 1; p.Node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-			p.column++
-		}
-	}
-	p.secret = true // the text is long, and the place says which part is meant
-	return p
-}
-
 // Item returns an item of a list, or the value itself if it is not a list.
 func (p Setting) Item(i int) Setting {
 	if items := p.Node.Content; i < len(items) {

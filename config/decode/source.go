@@ -59,26 +59,8 @@ func (p fileName) text() (Setting, bool) {
 		return p.Setting, false
 	case !utf8.ValidString(text):
 		inside.Node.Value = ""
-		inside.Within(invalidAt([]byte(text))).Problem("not UTF-8 text", "Save the file as UTF-8")
+		inside.Inside(invalidAt([]byte(text))).Problem("not UTF-8 text", "Save the file as UTF-8")
 		return p.Setting, false
 	}
 	return inside, true
-}
-
-// Within returns the place of a byte of the value, if the value has a file of its own. Otherwise it is the
-// place of the whole value: YAML can fold and escape texts.
-func (p Setting) Within(offset int) Setting {
-	if p.from == nil || p.from.text == "" || offset > len(p.from.text) {
-		return p
-	}
-	before := p.from.text[:offset]
-	start := strings.LastIndexByte(before, '\n') + 1
-	p.Line, p.column = 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(before[start:])
-	line, _, _ := strings.Cut(p.from.text[start:], "\n")
-	if utf8.ValidString(line) {
-		node := *p.Node
-		node.Value = strings.TrimSpace(line)
-		p.Node = &node
-	}
-	return p
 }

@@ -24,10 +24,11 @@ type Action struct {
 
 // Timer is a timer whose action a kind checks.
 type Timer struct {
-	*report.Timer              // Own has the fields of the action
-	decode.Section             // the places of these fields
-	KeyValid       bool        // Key can be used
-	Keys           report.Keys // of Redis
+	*report.Timer                 // Own has the fields of the action
+	decode.Section                // the places of these fields
+	Reader         *decode.Reader // has the places of the fields of the reports
+	KeyValid       bool           // Key can be used
+	Keys           report.Keys    // of Redis
 	Reports        map[string]*report.Report
 }
 

@@ -12,8 +12,9 @@ type Listener struct {
 	Reader           *decode.Reader // has the places of the fields of nested structs
 	// Connection is the report.Database or report.API that the listener names; nil: none of this name.
 	Connection any
-	// ColumnsAt is the place of problems with Columns.
+	// ColumnsAt is the place of problems with Columns. ColumnAt are the places of each; nil: that of all.
 	ColumnsAt decode.Setting
+	ColumnAt  []decode.Setting
 	// Known: Columns are those of the result. Unsure: they may be wrong.
 	Known, Unsure bool
 	// Uses are the names in the listener's query or requests. Whole: all of them could be read.

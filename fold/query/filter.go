@@ -70,7 +70,8 @@ func (a *absence) query(q *parse.Query) (columns []output) {
 
 // selection returns the columns of a SELECT.
 func (a *absence) selection(s *parse.Select) (columns []output) {
-	n := &nulls{groupBy: s.GroupBy}
+	steps := maxSteps
+	n := &nulls{groupBy: s.GroupBy, steps: &steps}
 	n.add(a, s.From, isOuter(s, -1))
 	for i, j := range s.Joins {
 		left := len(n.states)
@@ -118,6 +119,7 @@ type nulls struct {
 	using   []string     // the names of the columns of USING
 	items   []parse.Item // whose aliases a condition can use; nil: none
 	groupBy []parse.Expr
+	steps   *int // left to find which branches a row can take
 }
 
 // add adds the columns of a table. Those of one that is outer are NULL if it has no rows.
@@ -289,8 +291,12 @@ func (n *nulls) isNull(e parse.Expr) bool {
 		return n.isNull(anyOf(e))
 	case *parse.Between:
 		return n.isNull(bothOf(e))
-	case *parse.Call:
-		return n.call(e)
+	case *parse.Call, *parse.Case:
+		if results, ok := (branches{n}).results(e); ok {
+			return len(results) == 0
+		} else if c, isCall := e.(*parse.Call); isCall {
+			return n.call(c)
+		}
 	}
 	return false
 }
@@ -301,12 +307,10 @@ func (n *nulls) call(c *parse.Call) bool {
 		n = n.withoutAliases()
 	}
 	switch c.Name {
-	case "COUNT", "IF", "ISNULL", "CONCAT_WS", "NVL2":
+	case "COUNT", "ISNULL", "CONCAT_WS":
 		return false
-	case "COALESCE", "IFNULL", "NVL":
-		return !slices.ContainsFunc(c.Args, func(x parse.Expr) bool { return !n.isNull(x) })
 	case "NULLIF":
-		return n.isNull(c.Args[0])
+		return len(c.Args) > 0 && n.isNull(c.Args[0]) // or else it is refused elsewhere
 	}
 	return slices.ContainsFunc(c.Args, n.isNull)
 }
@@ -316,18 +320,29 @@ func (n *nulls) never(e parse.Expr, want bool) bool {
 	if n.isNull(e) {
 		return true
 	}
-	if strict := n.constant(e, "utf8mb4_bin"); strict != nil { // a column can give its collation to constants
-		return !canBe(strict, want) && !canBe(n.constant(e, "utf8mb4_unicode_ci"), want)
+	if all := (branches{n}).constants(e); all != nil {
+		return !slices.ContainsFunc(all, func(c parse.Expr) bool { return canBe(c, want) })
+	}
+	if results, ok := (branches{n}).results(e); ok {
+		return !slices.ContainsFunc(results, func(x parse.Expr) bool { return !n.never(x, want) })
 	}
 	switch e := e.(type) {
 	case *parse.Unary:
 		return e.Op == "NOT" && n.never(e.X, !want)
 	case *parse.Is:
-		return n.isNull(e.X) && (e.What == parse.Null) != e.Not != want
+		if n.isNull(e.X) {
+			return (e.What == parse.Null) != e.Not != want
+		} // or else it is certain only that X is not what it would have to be
+		return e.What != parse.Null && e.Not != want && n.never(e.X, e.What == parse.True)
 	case *parse.In:
 		return n.never(anyOf(e), want != e.Not)
 	case *parse.Between:
-		return n.never(bothOf(e), want != e.Not)
+		both := bothOf(e)
+		if !(branches{n}).areAlike(parse.Children(e)) {
+			l, r := n.isNull(both.L), n.isNull(both.R)
+			return l && r || want != e.Not && (l || r)
+		}
+		return n.never(both, want != e.Not)
 	case *parse.Binary:
 		switch {
 		case e.Op != "AND" && e.Op != "OR":
@@ -354,7 +369,7 @@ func anyOf(in *parse.In) (all parse.Expr) {
 }
 
 // bothOf returns the comparisons of X BETWEEN Low AND High.
-func bothOf(b *parse.Between) parse.Expr {
+func bothOf(b *parse.Between) *parse.Binary {
 	return &parse.Binary{Position: b.Position, Op: "AND",
 		L: &parse.Binary{Position: b.Position, Op: ">=", L: b.X, R: b.Low},
 		R: &parse.Binary{Position: b.Position, Op: "<=", L: b.X, R: b.High}}
@@ -372,6 +387,11 @@ func (n *nulls) constant(e parse.Expr, collation string) parse.Expr {
 			return &parse.Collate{Position: e.Position, X: e, Name: collation}
 		}
 		return e
+	case *parse.Like:
+		x, pattern := n.constant(e.X, collation), n.constant(e.Pattern, collation)
+		if x != nil && pattern != nil && e.Escape == nil {
+			return &parse.Like{Position: e.Position, X: x, Pattern: pattern, Not: e.Not}
+		}
 	case *parse.Unary:
 		if x := n.constant(e.X, collation); x != nil {
 			return &parse.Unary{Position: e.Position, Op: e.Op, X: x}

@@ -28,7 +28,7 @@ type Fields struct {
 	Result Result `yaml:"result" need:"Add the request for the rows: {path: /…, rows: $.…}"`
 	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with
 	// the error of the last try. In the report's timeout it is the time of the listener
-	Total time.Duration `yaml:"total_timeout" default:"2h" json:"-"` // without effect if there is no Submit
+	Total time.Duration `yaml:"total_timeout" with:"submit" default:"2h" json:"-"` // without Submit: no effect
 	// Maximum number of values of `:listener.column` in one request
 	Batch int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
 }
@@ -105,9 +105,9 @@ type Request struct {
 	// Path below the API's `url`
 	Path string `yaml:"path" form:"path" need:"Write the path below the API's url, such as /exports"`
 	// Names and values of the query in the URL
-	Query []Pair `yaml:"query" json:",omitempty"`
+	Query []Pair `yaml:"query" credentials:"" json:",omitempty"`
 	// Body of the request
-	JSON any `yaml:"json" raw:"" json:",omitempty"`
+	JSON any `yaml:"json" raw:"" credentials:"" json:",omitempty"`
 }
 
 // Pair is a name and a value of a URL's query.
@@ -145,7 +145,7 @@ type Result struct {
 	// Name in the query for the number of the page
 	Page string `yaml:"page" form:"query" json:",omitempty"` // empty if not used. A page without rows is the last one
 	// Number of the first page
-	First int `yaml:"first_page" default:"1" min:"0" max:"1000000" json:",omitempty"`
+	First int `yaml:"first_page" with:"page" default:"1" min:"0" max:"1000000" json:",omitempty"`
 	// Name in the query for the number of rows so far
 	Offset string `yaml:"offset" form:"query" json:",omitempty"` // empty if not used
 	// Path to the number of rows in all pages. Another number of rows is an error

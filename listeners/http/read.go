@@ -193,15 +193,22 @@ type places struct {
 // request reads the fields that all requests have.
 func (l reading) request(s decode.Section, r *Request, method string, may places) {
 	r.Method = cmp.Or(r.Method, method)
-	l.use(s.Get("path"), Request{Path: r.Path}, may)
-	l.use(s.Get("query"), Request{Query: r.Query}, may)
+	path, offset := s.Get("path"), 0
+	for segment := range strings.SplitSeq(r.Path, "/") {
+		l.use(path.Inside(offset), Request{Path: segment}, may)
+		offset += len(segment + "/")
+	}
+	for i := range r.Query { // a literal value may be a secret
+		l.use(l.Reader.Of(&r.Query[i]).Hidden(), Request{Query: r.Query[i : i+1]}, may)
+	}
 	if at := s.Get("json"); at.Given() {
 		left := maxValues
-		if r.JSON, _ = body(at, &left, maxLevels); left < 0 {
+		if r.JSON, _ = body(at, &left, maxLevels, func(at decode.Setting, text string) {
+			l.use(at.Hidden(), Request{JSON: text}, may)
+		}); left < 0 {
 			at.Problem(fmt.Sprintf("the body has more than %d values or %d levels", maxValues, maxLevels),
 				"Check for an alias that contains itself")
 		}
-		l.use(at, Request{JSON: r.JSON}, may)
 	}
 }
 

@@ -16,8 +16,8 @@ const (
 )
 
 // body decodes a body of at most left values and levels, and expands the variables in
-// its texts. left becomes negative if the body has more.
-func body(p decode.Setting, left *int, levels int) (any, bool) {
+// its texts, which it passes to note. left becomes negative if the body has more.
+func body(p decode.Setting, left *int, levels int, note func(decode.Setting, string)) (any, bool) {
 	if *left--; levels == 0 {
 		*left = -1
 	}
@@ -30,14 +30,14 @@ func body(p decode.Setting, left *int, levels int) (any, bool) {
 		items, ok := p.List()
 		list := make([]any, len(items))
 		for i := 0; i < len(items) && ok; i++ {
-			list[i], ok = body(items[i], left, levels-1)
+			list[i], ok = body(items[i], left, levels-1, note)
 		}
 		return list, ok
 	case p.Node.Kind == yaml.MappingNode:
 		entries, ok := p.Entries()
 		object := make(map[string]any, len(entries))
 		for _, e := range entries {
-			value, valueOK := body(e.Value, left, levels-1)
+			value, valueOK := body(e.Value, left, levels-1, note)
 			object[e.Name], ok = value, ok && valueOK
 		}
 		return object, ok
@@ -61,5 +61,6 @@ func body(p decode.Setting, left *int, levels int) (any, bool) {
 		p.Problem("not a valid JSON number", "Write it in decimal, or quote it to make it a text")
 		return nil, false
 	}
+	note(p, text)
 	return text, true
 }

@@ -28,7 +28,7 @@ type AppendFields struct {
 	// Key of the stream
 	Stream string `yaml:"stream" form:"stream" need:"Name the stream that services read"`
 	// Fields of the entry, by name, as texts
-	Fields map[string]report.Template `yaml:"fields"`
+	Fields map[string]report.Template `yaml:"fields" credentials:""`
 }
 
 func checkAppend(t *kind.Timer) {

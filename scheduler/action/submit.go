@@ -39,11 +39,13 @@ func checkSubmit(t *kind.Timer) {
 	}
 	r, parameters := t.Reports[own.Report], t.Get("parameters")
 	known := map[string]bool{}
-	for _, p := range r.Parameters {
+	for i := range r.Parameters {
+		p := &r.Parameters[i]
 		_, given := own.Parameters[p.Name]
 		known[p.Name] = true
-		switch {
-		case !given && p.Default == nil:
+		switch declared := t.Reader.Of(p); {
+		case declared.Wrong(), !given && declared.Raw("default").Given(): // a mistake in it has its own problem
+		case !given:
 			parameters.Problem(fmt.Sprintf("parameter %s of report %s is missing", p.Name, r.Name),
 				"Add it, such as "+p.Name+": \"{user}\"")
 		case given && p.List:

@@ -88,6 +88,8 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, []string{"status", id, "-o", "xml"}, "xml"},
 		{exitUsage, []string{"validate", "-c", "/nowhere.yaml"}, "no configuration file"},
 		{exitUsage, []string{"validate", "-c", broken}, "broken.yaml:1:8"},
+		{exitUsage, []string{"config", "show", "-c", broken}, "broken.yaml:1:8"},
+		{exitUsage, []string{"config", "show", "slwo"}, `Did you mean "slow"?`},
 		{exitNotFound, []string{"status", "99999"}, "99999"},
 		{exitNotFound, []string{"submit", "99999"}, "99999"},
 		{exitNotFound, []string{"retry", "99999"}, "99999"},
@@ -131,7 +133,7 @@ func TestJSON(t *testing.T) {
 	if len(views) != 1 || views[0].ID != id || views[0].Status != report.Success || views[0].Listeners[0].State != "done" || views[0].Listeners[0].Rows != 1 {
 		t.Errorf("%+v", views)
 	}
-	for _, args := range [][]string{{"list"}, {"validate"}, {"version"}, {"doctor"}, {"migrate"}, {"status", id}} {
+	for _, args := range [][]string{{"list"}, {"validate"}, {"config", "show"}, {"version"}, {"doctor"}, {"migrate"}, {"status", id}} {
 		out, _ := s.fanfold(append(args, "-o", "json")...)
 		if !json.Valid([]byte(out)) {
 			t.Errorf("%v: not JSON:\n%s", args, out)

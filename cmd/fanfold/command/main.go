@@ -112,8 +112,8 @@ of a newer release.`,
 		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newTop(&f),
 		newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
 		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f),
-		newInit(&f), newValidate(&f), newExplain(&f), newTest(&f), newDoctor(&f), newMigrate(&f), newRepartition(&f),
-		newDemo(&f), newVersion(&f),
+		newInit(&f), newValidate(&f), newConfig(&f), newExplain(&f), newTest(&f), newDoctor(&f), newMigrate(&f),
+		newRepartition(&f), newDemo(&f), newVersion(&f),
 	)
 	f.checkArgs(root)
 	f.completeAll(root)

@@ -76,7 +76,7 @@ http: {link_secret: %s, users: "oncall:%s", operators: [oncall]}`, password, ser
 		}
 		seen.WriteString(text)
 	}
-	for _, command := range [][]string{{"status", ids[0], "-o", "json"}, {"why", ids[0]}, {"why", ids[1]}, {"list"}, {"dead", "ls"}, {"quarantine", "ls", "-o", "json"}, {"doctor"}, {"validate"}} {
+	for _, command := range [][]string{{"status", ids[0], "-o", "json"}, {"why", ids[0]}, {"why", ids[1]}, {"list"}, {"dead", "ls"}, {"quarantine", "ls", "-o", "json"}, {"doctor"}, {"validate"}, {"config", "show"}, {"config", "show", "-o", "json"}} {
 		out, _ := s.fanfold(command...)
 		seen.WriteString(out)
 	}

@@ -122,6 +122,10 @@ accept its file with --update
 		{"paid/users.csv", "id:integer,nane:text\n", `listener users has no column nane. Did you mean "name"?`, exitFailure},
 		{"paid/users.csv", "id:integer\n", "it has no column name, which the report uses: add it", exitFailure},
 		{"paid/users.csv", "id:integer,name:text\n7,a\nx,b\n", `users.csv: line 3, column id: "x" is not a value of type integer`, exitFailure},
+		{"paid/users.csv", "id:integer,nick:text\nx,a\n", `users.csv: line 1: listener users has no column nick`, exitFailure},
+		{"paid/users.csv", "id:integer\nx\ny\n", `users.csv: line 2, column id: "x" is not a value of type integer
+users.csv: line 3, column id: "y" is not a value of type integer
+users.csv: it has no column name, which the report uses: add it`, exitFailure},
 		{"paid/users.csv", "id:integer,name:text,id:text\n", "column id is given twice", exitFailure},
 		{"paid/users.csv", "id:integer,name:varchar\n", "the type of name:varchar is not one: write integer,", exitFailure},
 		{"paid/users.csv", "id:integer,name:text\n1\n", "line 2: wrong number of fields: the header has 2 columns", exitFailure},

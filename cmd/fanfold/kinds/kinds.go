@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
@@ -91,6 +92,10 @@ func With(more ...Kind) (k Kinds, err error) {
 			}
 			taken[name] = true
 		}
+	}
+	if fields := k.Config().Undecided(); len(fields) > 0 {
+		return k, fmt.Errorf("%s: the name is that of a secret: add the tag secret:\"\" to hide the value, or open:\"\" "+
+			"to show it", strings.Join(fields, ", "))
 	}
 	return k, nil
 }

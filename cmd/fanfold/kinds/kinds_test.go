@@ -17,6 +17,12 @@ type strange struct{}
 
 func (strange) Names() []string { return []string{"oven"} }
 
+// undecided are fields of a kind that does not say whether one of them is secret.
+type undecided struct {
+	Token string `yaml:"api_token"`
+	Other string `yaml:"password" secret:""`
+}
+
 // TestWith: the kinds of a program are those of the command and further ones, and no two share a name.
 func TestWith(t *testing.T) {
 	t.Parallel()
@@ -39,6 +45,7 @@ func TestWith(t *testing.T) {
 		"oven":                {strange{}},
 		`"DSNs of no scheme`:  {schemeless},
 		`"cron" has the name`: {cron},
+		"undecided.api_token": {sink.Kind{SinkKind: report.SinkKind{Scheme: "s", Fields: func() any { return new(undecided) }}}},
 	} {
 		if _, err := With(more...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

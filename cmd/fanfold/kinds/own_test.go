@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,6 +153,7 @@ func TestOwnKinds(t *testing.T) {
 	t.Parallel()
 	o := build(t)
 	o.fields()
+	o.shown()
 	o.run("go", "test", "-tags", "disable_grpc_modules", "./...")
 	for _, args := range []string{"validate", "migrate", "doctor"} {
 		o.run(o.binary, args)
@@ -260,5 +262,34 @@ func (o own) fields() {
 		if err == nil || !strings.Contains(string(out), wrong.want) {
 			o.Errorf("%s: %v, %s, want %s", wrong.is, err, out, wrong.want)
 		}
+	}
+}
+
+// shown proves that what config show prints has the own fields, and is a configuration with the same definitions.
+func (o own) shown() {
+	o.Helper()
+	text := o.run(o.binary, "config", "show")
+	for _, want := range []string{"url: memory://reports", "header: true", "file: users.csv", `text: "hello {user}"`} {
+		if !strings.Contains(text, want) {
+			o.Errorf("config show does not print %q:\n%s", want, text)
+		}
+	}
+	for _, secret := range []string{"url: ${REDIS_URL}", "dsn: ${MAIN_DSN}", `dsn: "folder://${PWD}/data"`} {
+		field, _, _ := strings.Cut(secret, ":")
+		text = strings.Replace(text, field+": '***'", secret, 1)
+	}
+	name := filepath.Join(o.TempDir(), "shown.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		o.Fatal(err)
+	}
+	type definitions []struct{ Report, Definition string }
+	var was, is definitions
+	for file, into := range map[string]*definitions{"fanfold.yaml": &was, name: &is} {
+		if err := json.Unmarshal([]byte(o.run(o.binary, "validate", "-o", "json", "-c", file)), into); err != nil {
+			o.Fatal(err)
+		}
+	}
+	if len(was) != 2 || !slices.Equal(was, is) {
+		o.Errorf("the definitions are %v, and %v of what config show printed:\n%s", was, is, text)
 	}
 }

@@ -68,15 +68,26 @@ const statementTimeout = 30 * time.Second
 
 // LoadConfig reads and validates the configuration file, which can choose these kinds.
 func LoadConfig(file string, kinds kinds.Kinds) (*config.Config, error) {
+	return read(file, kinds, config.Load)
+}
+
+// ShowConfig reads and validates the configuration file as LoadConfig does, and returns what is in force.
+func ShowConfig(file string, kinds kinds.Kinds) (*config.View, error) {
+	return read(file, kinds, config.Show)
+}
+
+// read reads the configuration file and the variables.
+func read[T any](file string, kinds kinds.Kinds,
+	load func(string, []byte, decode.Environment, config.Kinds) (T, error)) (none T, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Config.New("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file)
+		return none, fault.Config.New("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file)
 	} else if err != nil {
-		return nil, fault.Config.Of(err)
+		return none, fault.Config.Of(err)
 	}
 	env := decode.Folder(filepath.Dir(file))
 	env.Lookup = os.LookupEnv
-	return config.Load(file, data, env, kinds.Config())
+	return load(file, data, env, kinds.Config())
 }
 
 // Open makes the clients of a configuration, which can choose these kinds. It connects to no server.
