@@ -202,7 +202,7 @@ func foldTo(ctx context.Context, c foldCase, sets map[string]fold.Dataset, file 
 		return err
 	}
 	out := bufio.NewWriterSize(to, 1<<20)
-	f, err := format.CSV.Begin(&r.File, plan.Columns(), out)
+	f, err := format.CSV.Begin(&r.File, plan.Columns(), format.Title{}, out)
 	if err != nil {
 		return err
 	}

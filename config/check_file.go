@@ -49,8 +49,11 @@ func checkFormat(d *draft) {
 		return
 	}
 	format := d.kinds.Formats[i]
-	if d.File.Gzip && format.Packed != "" {
+	if d.File.Compress == report.Gzip && format.Packed != "" {
 		s.Get("compress").Problem(format.Packed, "Remove compress")
+	}
+	if d.File.Split.Rows > 0 && d.File.Compress != report.Zip {
+		s.Get("split").Problem("several files need an archive", "Add compress: zip")
 	}
 	if format.MaxRows > 0 && d.File.MaxRows > format.MaxRows {
 		s.Get("max_rows").Problem(fmt.Sprintf("a file of the format %s has at most %d rows", format.Name,

@@ -117,7 +117,7 @@ func TestLoad(t *testing.T) {
 					{Listener: tag, Type: report.Inner, Keys: []string{"user_id"}}, {Listener: withdraw, Type: report.Left, Keys: []string{"user_id"}}, {Listener: payment, Type: report.Full, Keys: []string{"uid"}},
 				}},
 				File: report.File{
-					Format: "csv", Name: "withdrawals {from}, {id}", TimeZone: "Europe/Berlin", Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
+					Format: "csv", Name: "withdrawals {from}, {id}", TimeZone: "Europe/Berlin", Compress: report.Gzip, MaxRows: 1048575, MaxBytes: 25 << 20,
 					Options: &format.CSVOptions{
 						BOM: true, Delimiter: ";", LF: true, Null: new(format.Null("NULL")),
 						Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: format.FormulasEscape,

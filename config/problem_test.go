@@ -122,6 +122,9 @@ var badFiles = []struct {
 	{"a column that an external listener has not", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, columns: [user_id, name]}"}},
 	{"a name of a query and of a service", []string{"reports:", "reports:\n  other: {listeners: {shop.users: {kind: external, columns: [id]}}}"}},
 	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "redis_compression: gzip"}},
+	{"files without an archive", []string{"    file:\n", "    file:\n      split: {rows: 1000}\n"}},
+	{"files of no rows", []string{"    file:\n", "    file:\n      compress: zip\n      split: {rows: 0}\n"}},
+	{"files without a number of rows", []string{"    file:\n", "    file:\n      compress: zip\n      split: {}\n"}},
 	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
 	{"a job and a fold of a few bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 5, fold_memory: 10"}},
 	{"a lease that no renewal keeps", []string{`tasks: "${TASKS}"`, "lease: 1ms, recover_after: 1ms"}},
@@ -152,7 +155,7 @@ var badFiles = []struct {
 	{"keys that are no mapping", []string{"sink:", "redis_keys: \"fanfold:\"\nsink:"}},
 	{"other keys", []string{"sink:", "redis_keys: {perfix: x, hash: [x]}\nsink:"}},
 
-	{"options of a file", []string{"    file:\n", "    file:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: zip\n      max_rows: 0\n      max_bytes: 6TB\n"}},
+	{"options of a file", []string{"    file:\n", "    file:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: rar\n      max_rows: 0\n      max_bytes: 6TB\n"}},
 	{"a month where the minute was meant", []string{"    file:\n", "    file:\n      datetime: DD.MM.YYYY HH:MM\n"}},
 	{"12 hours without AM", []string{"    file:\n", "    file:\n      datetime: DD.MM.YYYY hh:mm\n"}},
 	{"AM without 12 hours", []string{"    file:\n", "    file:\n      datetime: HH:mm AM\n"}},

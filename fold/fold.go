@@ -23,10 +23,10 @@ type Writer interface {
 	AppendRow(dst []byte, cells [][]byte) ([]byte, error)
 	// Buffer returns an empty buffer for AppendRow. It is safe for concurrent use.
 	Buffer() []byte
-	// WriteRows writes rows that AppendRow returned, in the order of the file; count is their
-	// number. It keeps the buffer, and returns an empty one or nil. It is used by one goroutine
-	// at a time.
-	WriteRows(rows []byte, count int64) (empty []byte, err error)
+	// WriteRows writes rows that AppendRow returned, in the order of the file; ends are where they
+	// end in rows. It keeps the buffer of rows, and returns an empty one or nil. It is used by one
+	// goroutine at a time.
+	WriteRows(rows []byte, ends []int) (empty []byte, err error)
 }
 
 // Budget limits the memory of a fold.

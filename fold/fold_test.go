@@ -69,7 +69,7 @@ func foldWith(plans *Plans, r *report.Report, sets map[string]Dataset, w io.Writ
 		return folded{}, err
 	}
 	defer plans.Put(p)
-	f, err := format.CSV.Begin(&r.File, p.Columns(), w)
+	f, err := format.CSV.Begin(&r.File, p.Columns(), format.Title{}, w)
 	if err != nil {
 		return folded{}, err
 	}

@@ -180,7 +180,7 @@ func TestZerofill(t *testing.T) {
 func TestGzip(t *testing.T) {
 	t.Parallel()
 	var plain, first, second bytes.Buffer
-	packed := report.File{Format: "csv", Gzip: true}
+	packed := report.File{Format: "csv", Compress: report.Gzip}
 	for out, f := range map[*bytes.Buffer]report.File{&plain: {Format: "csv"}, &first: packed, &second: packed} {
 		if _, err := foldTo(optionReport(f), optionDatasets(t), out, Budget{}); err != nil {
 			t.Fatal(err)
@@ -207,9 +207,9 @@ func TestGzip(t *testing.T) {
 // limit is not.
 func TestLimitsOfAFile(t *testing.T) {
 	t.Parallel()
-	for _, gzip := range []bool{false, true} {
+	for _, compress := range []report.Compression{report.Uncompressed, report.Gzip, report.Zip} {
 		var out bytes.Buffer
-		if _, err := foldTo(optionReport(report.File{Format: "csv", Gzip: gzip}), optionDatasets(t), &out, Budget{}); err != nil {
+		if _, err := foldTo(optionReport(report.File{Format: "csv", Compress: compress}), optionDatasets(t), &out, Budget{}); err != nil {
 			t.Fatal(err)
 		}
 		size := int64(out.Len())
@@ -222,7 +222,7 @@ func TestLimitsOfAFile(t *testing.T) {
 			{report.File{MaxRows: 9}, "file too large: more than 9 rows (file.max_rows): narrow the parameters, or raise the limit"},
 			{report.File{MaxBytes: size - 1}, fmt.Sprintf("file too large: more than %d bytes (file.max_bytes): narrow the parameters, or raise the limit", size-1)},
 		} {
-			test.file.Format, test.file.Gzip = "csv", gzip
+			test.file.Format, test.file.Compress = "csv", compress
 			for _, way := range allWays {
 				_, err := way.fold(optionReport(test.file), optionDatasets(t), io.Discard, files)
 				if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, format.ErrTooLarge) || !strings.HasSuffix(err.Error(), test.want)) {
@@ -271,7 +271,7 @@ func drawOptions(t *rapid.T, f *report.File) {
 	c.BOM, c.LF = rapid.Bool().Draw(t, "bom"), rapid.Bool().Draw(t, "lf")
 	c.Delimiter = format.Delimiter(rapid.SampledFrom(append([]string{""}, format.Delimiters[1:]...)).Draw(t, "delimiter"))
 	c.Formulas = rapid.SampledFrom([]format.Formulas{format.FormulasOff, format.FormulasEscape}).Draw(t, "formulas")
-	f.Gzip = rapid.Bool().Draw(t, "gzip")
+	f.Compress = rapid.SampledFrom([]report.Compression{report.Uncompressed, report.Gzip}).Draw(t, "compress")
 	if null := rapid.SampledFrom([]string{"none", "", "NULL", "1"}).Draw(t, "null"); null != "none" {
 		c.Null = new(format.Null(null))
 	}

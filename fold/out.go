@@ -10,7 +10,7 @@ type out struct {
 	cells [][]byte     // of a row of the file, if it is no row of the query
 	turn  func() error // waits until rows can be written; nil: at once
 	rows  []byte       // in the format of the file, not yet written; nil: no buffer
-	count int64
+	ends  []int        // of the rows
 }
 
 var (
@@ -58,7 +58,7 @@ func (o *out) Add(row op.Row) error {
 		return err
 	}
 	o.rows = rows
-	o.count++
+	o.ends = append(o.ends, len(rows))
 	if len(rows) < outBytes || o.turn != nil && len(rows) < waitingBytes {
 		return nil
 	}
@@ -72,13 +72,13 @@ func (o *out) write() (err error) {
 			return err
 		}
 	}
-	if o.first != nil && o.first.count > 0 {
+	if o.first != nil && len(o.first.ends) > 0 {
 		if err := o.first.write(); err != nil {
 			return err
 		}
 	}
-	o.rows, err = o.w.WriteRows(o.rows, o.count)
-	o.count = 0
+	o.rows, err = o.w.WriteRows(o.rows, o.ends)
+	o.ends = o.ends[:0]
 	return err
 }
 

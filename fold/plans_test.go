@@ -73,7 +73,7 @@ func TestPlansHaveNoParametersOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := format.CSV.Begin(&r.File, plan.Columns(), io.Discard)
+		f, err := format.CSV.Begin(&r.File, plan.Columns(), format.Title{}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestErrorsInARow(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		f, err := format.CSV.Begin(&r.File, plan.Columns(), io.Discard)
+		f, err := format.CSV.Begin(&r.File, plan.Columns(), format.Title{}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

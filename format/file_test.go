@@ -18,7 +18,7 @@ var twoColumns = []report.FileColumn{{Label: "at", Listener: "a", Column: "at"},
 func writeRow(f *File, cells [][]byte) error {
 	line, err := f.AppendRow(nil, cells)
 	if err == nil {
-		_, err = f.WriteRows(line, 1)
+		_, err = f.WriteRows(line, []int{len(line)})
 	}
 	return err
 }
@@ -36,7 +36,7 @@ func TestColumns(t *testing.T) {
 		{second, `7`, "at,v\r\n2024-01-01 10:00:00,007\r\n,\r\n"},
 	} {
 		var out strings.Builder
-		f, err := CSV.Begin(&report.File{Columns: twoColumns, TimeZone: "UTC"}, test.columns, &out)
+		f, err := CSV.Begin(&report.File{Columns: twoColumns, TimeZone: "UTC"}, test.columns, Title{}, &out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestBeginFails(t *testing.T) {
 		"zone of a column":         datasettest.Columns("at", "datetime Nowhere/Atall", "v", "text"),
 	} {
 		c := &report.File{Columns: twoColumns, TimeZone: "UTC"}
-		if _, err := CSV.Begin(c, columns, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := CSV.Begin(c, columns, Title{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -81,10 +81,10 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	cells := [][]byte{[]byte(`"` + strings.Repeat("x", pieceBytes) + `"`), nil}
-	for _, gzip := range []bool{false, true} {
+	for _, packed := range []report.Compression{report.Uncompressed, report.Gzip, report.Zip} {
 		for _, writes := range []int{0, 2, 1 << 30} {
 			pipe := &brokenPipe{writes: writes}
-			f, err := CSV.Begin(&report.File{Columns: twoColumns, Gzip: gzip}, datasettest.Columns("at", "text", "v", "text"), pipe)
+			f, err := CSV.Begin(&report.File{Columns: twoColumns, Compress: packed}, datasettest.Columns("at", "text", "v", "text"), Title{}, pipe)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,8 +93,8 @@ func TestAbort(t *testing.T) {
 					break
 				}
 			}
-			if err != nil && !errors.Is(err, errPipe) || err == nil && writes == 0 && !gzip {
-				t.Errorf("gzip %v, %d writes: %v", gzip, writes, err)
+			if err != nil && !errors.Is(err, errPipe) || err == nil && writes == 0 && packed == report.Uncompressed {
+				t.Errorf("%q, %d writes: %v", packed, writes, err)
 			}
 			f.Abort()
 			left := pipe.writes
@@ -112,14 +112,14 @@ func TestMaxRowsOfTheFormat(t *testing.T) {
 	k := CSV
 	k.MaxRows = 2
 	for _, allowed := range []int64{0, 3} {
-		file, err := k.Begin(&report.File{MaxRows: allowed}, nil, io.Discard)
+		file, err := k.Begin(&report.File{MaxRows: allowed}, nil, Title{}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := file.WriteRows(nil, 2); err != nil {
+		if _, err := file.WriteRows(nil, []int{0, 0}); err != nil {
 			t.Error(err)
 		}
-		if _, err := file.WriteRows(nil, 1); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "maximum of the format csv") {
+		if _, err := file.WriteRows(nil, []int{0}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "maximum of the format csv") {
 			t.Errorf("three rows: %v", err)
 		}
 		file.Abort()

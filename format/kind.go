@@ -14,6 +14,8 @@ type Kind struct {
 	report.Format
 	Extension   string // the end of the names of its files, such as .csv: a dot, then a to z and 0 to 9
 	ContentType string
+	// PartRows is the maximum number of rows in a part of the file, such as a sheet; 0: the file has no parts.
+	PartRows int64
 	// New returns the encoder of one file, which can be a Container. columns are those of its rows; there are as many
 	// as f has.
 	New func(f *report.File, columns []dataset.Column) (Encoder, error)
@@ -39,8 +41,22 @@ type Encoder interface {
 type Container interface {
 	// Wrap returns the writer of the header, the rows and the footer, which come in pieces of any size.
 	// It writes the file to w. Close writes the rest and does not close w; after an error, or if the
-	// job ends, it is not called.
-	Wrap(w io.Writer) (io.WriteCloser, error)
+	// job ends, it is not called. If the kind has PartRows, the writer is a Parted. With file.split, Wrap
+	// is called for each file of the archive, after the Close of the one before.
+	Wrap(w io.Writer, t Title) (io.WriteCloser, error)
+}
+
+// Parted is the writer of a Container whose rows are in parts, such as sheets.
+type Parted interface {
+	io.WriteCloser
+	// Next ends a part and begins the next one, whose header follows.
+	Next() error
+}
+
+// Title is what the names inside a file are made of.
+type Title struct {
+	Report string
+	Name   string // under which people save the file, without its ending
 }
 
 // Made describes a finished file.
@@ -52,12 +68,17 @@ type Made struct {
 const (
 	gzipEnding = ".gz"
 	gzipType   = "application/gzip"
+	zipEnding  = ".zip"
+	zipType    = "application/zip"
 )
 
 // ending returns the end of the name of a file of this kind.
-func (k Kind) ending(gzip bool) string {
-	if gzip {
+func (k Kind) ending(c report.Compression) string {
+	switch c {
+	case report.Gzip:
 		return k.Extension + gzipEnding
+	case report.Zip:
+		return k.Extension + zipEnding
 	}
 	return k.Extension
 }
@@ -92,16 +113,17 @@ func (ks Kinds) ShowsZone(f *report.File) bool {
 // Ending returns the end of the name of a file, such as .csv.gz.
 func (ks Kinds) Ending(f *report.File) string {
 	k, _ := ks.of(f)
-	return k.ending(f.Gzip)
+	return k.ending(f.Compress)
 }
 
 // Endings returns the ends of the names of all files that the formats can make.
 func (ks Kinds) Endings() []string {
 	var all []string
 	for _, k := range ks {
-		if all = append(all, k.ending(false)); k.Packed == "" {
-			all = append(all, k.ending(true))
+		if all = append(all, k.ending(report.Uncompressed)); k.Packed == "" {
+			all = append(all, k.ending(report.Gzip))
 		}
+		all = append(all, k.ending(report.Zip))
 	}
 	return all
 }
@@ -111,10 +133,12 @@ func (ks Kinds) Endings() []string {
 func (ks Kinds) ContentType(ending string) string {
 	for _, k := range ks {
 		switch ending {
-		case k.ending(false):
+		case k.ending(report.Uncompressed):
 			return k.ContentType
-		case k.ending(true):
+		case k.ending(report.Gzip):
 			return gzipType
+		case k.ending(report.Zip):
+			return zipType
 		}
 	}
 	return ""
@@ -122,16 +146,16 @@ func (ks Kinds) ContentType(ending string) string {
 
 // Begin begins a file that is written to w, in the format that f names. columns is that of Kind.New.
 // The caller must call Close or Abort; w is used by one goroutine at a time, and not afterwards.
-func (ks Kinds) Begin(f *report.File, columns []dataset.Column, w io.Writer) (*File, error) {
+func (ks Kinds) Begin(f *report.File, columns []dataset.Column, t Title, w io.Writer) (*File, error) {
 	k, err := ks.of(f)
 	if err != nil {
 		return nil, err
 	}
-	return k.Begin(f, columns, w)
+	return k.Begin(f, columns, t, w)
 }
 
 // Begin is Kinds.Begin for this kind, whatever format f names.
-func (k Kind) Begin(f *report.File, columns []dataset.Column, w io.Writer) (*File, error) {
+func (k Kind) Begin(f *report.File, columns []dataset.Column, t Title, w io.Writer) (*File, error) {
 	if len(columns) != len(f.Columns) {
 		return nil, fmt.Errorf("%d columns in a file of %d", len(columns), len(f.Columns))
 	}
@@ -139,5 +163,5 @@ func (k Kind) Begin(f *report.File, columns []dataset.Column, w io.Writer) (*Fil
 	if err != nil {
 		return nil, err
 	}
-	return k.newFile(encoder, f, w)
+	return k.newFile(encoder, f, t, w)
 }

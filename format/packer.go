@@ -18,52 +18,104 @@ var compressors = sync.Pool{New: func() any {
 	return z
 }}
 
-// packer writes to w: in the container of the format, compressed if the report requires it, and at most
-// file.max_bytes.
+// packer writes to w: in the container of the format, compressed or archived as the report requires, and
+// at most file.max_bytes.
 type packer struct {
-	io.Writer
-	ends       []io.Closer  // write the rest, in this order
-	compressor *gzip.Writer // nil: none
+	io.Writer              // of the rows
+	body      io.Writer    // of the file of the format
+	container Container    // nil: the rows are the file
+	inside    io.Closer    // of the container; nil: none is open
+	archive   *archive     // nil: none
+	zip       *gzip.Writer // nil: none
+	title     Title
 }
 
 // newPacker returns a packer, which the caller must release.
-func newPacker(encoder Encoder, f *report.File, w io.Writer) (*packer, error) {
-	p := &packer{Writer: w}
+func newPacker(k Kind, encoder Encoder, f *report.File, t Title, w io.Writer) (*packer, error) {
+	p := &packer{body: w, title: t}
+	p.container, _ = encoder.(Container)
 	if f.MaxBytes > 0 {
-		p.Writer = &limited{w: w, left: f.MaxBytes, max: f.MaxBytes}
+		p.body = &limited{w: w, left: f.MaxBytes, max: f.MaxBytes}
 	}
-	if f.Gzip {
-		p.compressor = compressors.Get().(*gzip.Writer)
-		p.compressor.Reset(p.Writer)
-		p.Writer, p.ends = p.compressor, []io.Closer{p.compressor}
+	switch f.Compress {
+	case report.Gzip:
+		p.zip = compressors.Get().(*gzip.Writer)
+		p.zip.Reset(p.body)
+		p.body = p.zip
+	case report.Zip:
+		p.archive = newArchive(p.body, t.Name, k.Extension, f.Split.Rows > 0)
 	}
-	if container, ok := encoder.(Container); ok {
-		inside, err := container.Wrap(p.Writer)
-		if err != nil {
-			p.release()
-			return nil, fmt.Errorf("begin file: %w", err)
-		}
-		p.Writer, p.ends = inside, append([]io.Closer{inside}, p.ends...)
+	if err := p.begin(); err != nil {
+		p.release()
+		return nil, fmt.Errorf("begin file: %w", err)
 	}
 	return p, nil
 }
 
+// begin begins a file of the format.
+func (p *packer) begin() (err error) {
+	if p.archive != nil {
+		if p.body, err = p.archive.next(); err != nil {
+			return err
+		}
+	}
+	p.Writer = p.body
+	if p.container == nil {
+		return nil
+	}
+	inside, err := p.container.Wrap(p.body, p.title)
+	p.Writer, p.inside = inside, inside
+	return err
+}
+
+// end writes the rest of a file of the format.
+func (p *packer) end() error {
+	if p.inside == nil {
+		return nil
+	}
+	inside := p.inside
+	p.inside = nil
+	return inside.Close()
+}
+
+// nextFile ends the file of the format and begins the next one in the archive.
+func (p *packer) nextFile() error {
+	if err := p.end(); err != nil {
+		return err
+	}
+	return p.begin()
+}
+
+// nextPart begins the next part of the container.
+func (p *packer) nextPart() error {
+	parted, ok := p.inside.(Parted)
+	if !ok {
+		return fmt.Errorf("a writer of Go type %T has no parts", p.inside)
+	}
+	return parted.Next()
+}
+
 // close writes the rest of the container, and of the compressed data.
 func (p *packer) close() error {
-	for _, end := range p.ends {
-		if err := end.Close(); err != nil {
-			return fmt.Errorf("write file: %w", err)
-		}
+	err := p.end()
+	if err == nil && p.archive != nil {
+		err = p.archive.Close()
+	}
+	if err == nil && p.zip != nil {
+		err = p.zip.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
 	}
 	return nil
 }
 
 // release returns the compressor for reuse. The packer must not be used afterwards.
 func (p *packer) release() {
-	if p.compressor != nil {
-		p.compressor.Reset(nil)
-		compressors.Put(p.compressor)
-		p.compressor = nil
+	if p.zip != nil {
+		p.zip.Reset(nil)
+		compressors.Put(p.zip)
+		p.zip = nil
 	}
 }
 

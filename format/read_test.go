@@ -77,7 +77,7 @@ func fileOf(t datasettest.TB, o CSVOptions, rows ...[]any) string {
 		f.Columns = append(f.Columns, report.FileColumn{Label: name, Listener: "a", Column: name})
 	}
 	var out bytes.Buffer
-	file, err := CSV.Begin(f, columns, &out)
+	file, err := CSV.Begin(f, columns, Title{}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}

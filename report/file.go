@@ -13,8 +13,11 @@ type File struct {
 	Columns []FileColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
 	// Zone in which datetimes are written: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source delivers them" json:",omitempty"`
-	// `gzip` compresses the file: its name ends in `.gz`, and its type is application/gzip, without a Content-Encoding
-	Gzip bool `yaml:"compress" enum:"off,gzip" default:"off" json:",omitempty"`
+	// `gzip` compresses the file: its name ends in `.gz`, and its type is application/gzip, without a Content-Encoding.
+	// `zip` puts it into an archive
+	Compress Compression `yaml:"compress" enum:"off=,gzip,zip" default:"off" json:",omitempty"`
+	// Divides the rows over several files in one archive. Needs `compress: zip`
+	Split Split `yaml:"split" unset:"one file" json:",omitzero"`
 	// Maximum number of rows, without the header. A job with more fails at once, and its error says what to do.
 	// Excel shows 1,048,576 rows
 	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"no limit" json:",omitempty"` // 0: any
@@ -25,6 +28,22 @@ type File struct {
 	Options any `of:"format" json:",omitempty"`
 	// Fixed maps the index of a column from 0 to the JSON of its cell in every row. Report.Without sets it.
 	Fixed map[int]string `json:",omitempty"`
+}
+
+// Compression is what is done with the bytes of a file.
+type Compression string
+
+// The compressions.
+const (
+	Uncompressed Compression = ""
+	Gzip         Compression = "gzip"
+	Zip          Compression = "zip"
+)
+
+// Split divides the rows of a file.
+type Split struct {
+	// Maximum number of rows of one file in the archive. Each has its own header
+	Rows int64 `yaml:"rows" min:"1" max:"4294967295" need:"Write the number of rows of one file: split: {rows: 100000}" json:",omitempty"`
 }
 
 // FileColumn is one column of the file.
@@ -45,7 +64,7 @@ type Format struct {
 	// Check returns what is wrong with the file of a report whose fields are valid each by itself;
 	// nil: nothing can be wrong.
 	Check func(r *Report) []FieldMistake
-	// Packed says why a file is not compressed again, such as "a zip file is compressed already";
+	// Packed says why a file is not compressed by gzip, such as "a zip file is compressed already";
 	// empty: it can be.
 	Packed string
 	// MaxRows is the maximum number of rows that a file can have; 0: any.

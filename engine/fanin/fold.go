@@ -71,7 +71,7 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 	budget := fold.Budget{
 		Bytes: f.Limits.FoldMemory, Scratch: func() (fold.Scratch, error) { return files.NewScratch(ctx) },
 	}
-	out, err := f.files.Begin(r, plan.Columns(), made.writer)
+	out, err := f.files.Begin(r, w.State, plan.Columns(), made.writer)
 	if err == nil {
 		made.Made, made.matches, err = Write(ctx, plan, out, budget)
 		made.steps = plan.Steps()

@@ -104,10 +104,14 @@ func saveAs(r *report.Report, state *job.State) (string, error) {
 	return r.File.SaveAs(r.Name, state.ID, values), nil
 }
 
-// Begin begins to write the rows of a report's file, in its format. columns is that of
+// Begin begins to write the rows of a job's file, in its format. columns is that of
 // format.Kind.New; the caller must call Close or Abort.
-func (f *Files) Begin(r *report.Report, columns []dataset.Column, w io.Writer) (*format.File, error) {
-	return f.o.Formats.Begin(&r.File, columns, w)
+func (f *Files) Begin(r *report.Report, state *job.State, columns []dataset.Column, w io.Writer) (*format.File, error) {
+	name, err := saveAs(r, state)
+	if err != nil {
+		return nil, err
+	}
+	return f.o.Formats.Begin(&r.File, columns, format.Title{Report: r.Name, Name: name}, w)
 }
 
 // URL returns the URL of a job's file.

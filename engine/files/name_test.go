@@ -21,9 +21,11 @@ func TestNames(t *testing.T) {
 		name, kind string
 	}{
 		{report.File{Format: "csv"}, "r/1-2-abc234.csv", "text/csv; charset=utf-8"},
-		{report.File{Format: "csv", Gzip: true}, "r/1-2-abc234.csv.gz", "application/gzip"},
+		{report.File{Format: "csv", Compress: report.Gzip}, "r/1-2-abc234.csv.gz", "application/gzip"},
+		{report.File{Format: "csv", Compress: report.Zip}, "r/1-2-abc234.csv.zip", "application/zip"},
 		{report.File{Format: "other"}, "r/1-2-abc234.oth", "application/other"},
-		{report.File{Format: "other", Gzip: true}, "r/1-2-abc234.oth.gz", "application/gzip"},
+		{report.File{Format: "other", Compress: report.Gzip}, "r/1-2-abc234.oth.gz", "application/gzip"},
+		{report.File{Format: "other", Compress: report.Zip}, "r/1-2-abc234.oth.zip", "application/zip"},
 	} {
 		r := &report.Report{Name: "r", File: test.file}
 		kind := formats.ContentType(formats.Ending(&r.File))

@@ -2,9 +2,11 @@
 package formattest
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -27,6 +29,9 @@ type Reader struct {
 	Null string // what it returns for NULL
 }
 
+// Title is that of every file.
+var Title = format.Title{Report: "orders", Name: "orders-2024"}
+
 // texts are cells that have a special meaning in some format.
 var texts = []string{
 	"", " ", "a", ",", ";", "\t", "|", `"`, `""`, "'", "\n", "a\nb", "\\", "\\n", "null", "NULL",
@@ -40,6 +45,7 @@ func Run(t *testing.T, kind format.Kind, reader Reader) {
 	for name, run := range map[string]func(suite, *testing.T){
 		"names": suite.names, "read back": suite.readBack, "no rows": suite.noRows, "same bytes": suite.sameBytes,
 		"in parallel": suite.inParallel, "limits": suite.limits, "failing writer": suite.failing,
+		"parts": suite.parts, "archive": suite.archive,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +88,7 @@ func (s suite) begin(t *testing.T, f report.File, w io.Writer) *format.File {
 	if s.Fields != nil {
 		f.Options = s.Fields()
 	}
-	file, err := s.Begin(&f, datasettest.Columns("a", "text", "b", "text"), w)
+	file, err := s.Begin(&f, datasettest.Columns("a", "text", "b", "text"), Title, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +103,7 @@ func (s suite) write(t *testing.T, f report.File, cells [][][]byte, w io.Writer)
 	for _, row := range cells {
 		line, err := file.AppendRow(nil, row)
 		if err == nil {
-			_, err = file.WriteRows(line, 1)
+			_, err = file.WriteRows(line, []int{len(line)})
 		}
 		if err != nil {
 			return err
@@ -151,9 +157,9 @@ func (s suite) sameBytes(t *testing.T) {
 		}
 		return
 	}
-	packed := s.file(t, report.File{Gzip: true}, cells)
+	packed := s.file(t, report.File{Compress: report.Gzip}, cells)
 	if !bytes.Equal(s.file(t, report.File{}, cells), plain) ||
-		!bytes.Equal(s.file(t, report.File{Gzip: true}, cells), packed) {
+		!bytes.Equal(s.file(t, report.File{Compress: report.Gzip}, cells), packed) {
 		t.Error("other bytes the second time")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
@@ -177,7 +183,13 @@ func (s suite) inParallel(t *testing.T) {
 		group.Go(func() { lines[i], _ = file.AppendRow(nil, row) })
 	}
 	group.Wait()
-	if _, err := file.WriteRows(slices.Concat(lines...), int64(len(lines))); err != nil {
+	var rows []byte
+	var ends []int
+	for _, line := range lines {
+		rows = append(rows, line...)
+		ends = append(ends, len(rows))
+	}
+	if _, err := file.WriteRows(rows, ends); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := file.Close(); err != nil || !bytes.Equal(out.Bytes(), want) {
@@ -193,6 +205,100 @@ func (s suite) limits(t *testing.T) {
 		if err := s.write(t, f, cells, io.Discard); !errors.Is(err, format.ErrTooLarge) {
 			t.Errorf("%+v: %v, want ErrTooLarge", f, err)
 		}
+	}
+}
+
+// parts checks that a part ends before the row that does not fit, and that the rows of every part are read back.
+func (s suite) parts(t *testing.T) {
+	if s.PartRows == 0 {
+		return
+	}
+	cells, want := s.rows(t)
+	s.PartRows = 3
+	var pieces [2]bytes.Buffer
+	for i, size := range []int{1, 7} {
+		file := s.begin(t, report.File{}, &pieces[i])
+		s.inPieces(t, file, cells, size)
+	}
+	if !bytes.Equal(pieces[0].Bytes(), pieces[1].Bytes()) {
+		t.Error("the size of the pieces changes the bytes")
+	}
+	if got, err := s.Read(pieces[0].Bytes()); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+	}
+}
+
+// inPieces writes rows in pieces of that many, and closes the file.
+func (s suite) inPieces(t *testing.T, file *format.File, cells [][][]byte, size int) {
+	t.Helper()
+	for piece := range slices.Chunk(cells, size) {
+		var rows []byte
+		var ends []int
+		var err error
+		for _, row := range piece {
+			if rows, err = file.AppendRow(rows, row); err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, len(rows))
+		}
+		if _, err := file.WriteRows(rows, ends); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made, err := file.Close(); err != nil || made.Rows != int64(len(cells)) {
+		t.Fatalf("%d rows, %v; want %d", made.Rows, err, len(cells))
+	}
+}
+
+// archive checks that file.split divides the rows over whole files of an archive, whatever the size of the pieces.
+func (s suite) archive(t *testing.T) {
+	cells, want := s.rows(t)
+	const rows = 4
+	split := report.File{Compress: report.Zip, Split: report.Split{Rows: rows}}
+	var first []byte
+	for _, size := range []int{1, 3, len(cells)} {
+		var out bytes.Buffer
+		s.inPieces(t, s.begin(t, split, &out), cells, size)
+		if first == nil {
+			first = out.Bytes()
+		}
+		if !bytes.Equal(first, out.Bytes()) {
+			t.Errorf("pieces of %d rows change the bytes", size)
+		}
+	}
+	archive, err := zip.NewReader(bytes.NewReader(first), int64(len(first)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := (len(cells) + rows - 1) / rows; len(archive.File) != n {
+		t.Errorf("%d files in the archive, want %d", len(archive.File), n)
+	}
+	got := want[:1:1]
+	for i, f := range archive.File {
+		if name := fmt.Sprintf("%s-%d%s", Title.Name, i+1, s.Extension); f.Name != name {
+			t.Errorf("file %q, want %q", f.Name, name)
+		}
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := s.Read(text)
+		if err != nil || len(read) == 0 || len(read) > rows+1 || !cmp.Equal(want[0], read[0]) {
+			t.Fatalf("file %d: %q, %v", i, read, err)
+		}
+		got = append(got, read[1:]...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	one := s.file(t, report.File{Compress: report.Zip}, cells)
+	if archive, err = zip.NewReader(bytes.NewReader(one), int64(len(one))); err != nil || len(archive.File) != 1 ||
+		archive.File[0].Name != Title.Name+s.Extension {
+		t.Errorf("without split: %v", err)
 	}
 }
 
@@ -221,7 +327,7 @@ func (s suite) failing(t *testing.T) {
 	file := s.begin(t, report.File{}, &out)
 	line, err := file.AppendRow(nil, cells[0])
 	if err == nil {
-		_, err = file.WriteRows(line, 1)
+		_, err = file.WriteRows(line, []int{len(line)})
 	}
 	file.Abort()
 	before := out.Len()

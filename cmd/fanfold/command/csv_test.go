@@ -1,6 +1,7 @@
 package command
 
 import (
+	"archive/zip"
 	"compress/gzip"
 	"encoding/json"
 	"io"
@@ -27,6 +28,8 @@ func TestCSVOptions(t *testing.T) {
 	s := newStack(t, `
   packed:
 `+listeners+`    file: {compress: gzip, bom: true, delimiter: ";", line_end: lf, null: "NULL", time_zone: Europe/Berlin, date: DD.MM.YYYY, datetime: DD.MM.YYYY HH:mm, formulas: escape}
+  parts:
+`+listeners+`    file: {name: "parts {id}", compress: zip, split: {rows: 3}}
   rows:
 `+listeners+`    file: {max_rows: 1}
   bytes:
@@ -56,6 +59,18 @@ func TestCSVOptions(t *testing.T) {
 		"3;2.00;-7;01.01.0001;01.01.2024 01:00;NULL\n"
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%q\nwant\n%q", err, text, want)
+	}
+	parts := s.Jobs.Run("parts", "")
+	names, texts := unzip(t, s.Files.Content(parts))
+	if diff := cmp.Diff([]string{"parts " + parts.ID + "-1.csv", "parts " + parts.ID + "-2.csv"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"k,amount,note,day,at,name\r\n" +
+		"1,-1.50,'=1+1,2024-02-29,2024-07-01 22:15:00,'@a\r\n" +
+		"1,-1.50,'=1+1,2024-02-29,2024-07-01 22:15:00,b;c\r\n" +
+		"2,,,,,NULL\r\n", "k,amount,note,day,at,name\r\n" +
+		"3,2.00,-7,0001-01-01,2024-01-01 00:00:00,\r\n"}, texts); diff != "" {
+		t.Error(diff)
 	}
 	data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(v.File, "file://")))
 	if err != nil {
@@ -98,4 +113,25 @@ func TestCSVOptions(t *testing.T) {
 		s.Files.None(name)
 	}
 	s.Jobs.Idle()
+}
+
+// unzip returns the files of an archive.
+func unzip(t *testing.T, archive string) (names, texts []string) {
+	t.Helper()
+	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, texts = append(names, f.Name), append(texts, string(text))
+	}
+	return names, texts
 }

@@ -48,7 +48,7 @@ func newEncoder(f *report.File, columns []dataset.Column) (format.Encoder, error
 }
 
 // Wrap implements format.Container.
-func (e *encoder) Wrap(w io.Writer) (io.WriteCloser, error) {
+func (e *encoder) Wrap(w io.Writer, _ format.Title) (io.WriteCloser, error) {
 	archive := zip.NewWriter(w)
 	rows, err := archive.Create("rows.csv") // without a time: the same rows become the same bytes
 	return &wrapped{rows, archive, e}, err

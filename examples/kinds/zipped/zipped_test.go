@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/format/formattest"
 	"github.com/fanfold/fanfold/report"
 )
@@ -45,7 +46,7 @@ func TestTypes(t *testing.T) {
 	t.Parallel()
 	f := &report.File{Format: "zip", Columns: []report.FileColumn{{Label: "n"}, {Label: "when"}}}
 	var out bytes.Buffer
-	file, err := Kind.Begin(f, []dataset.Column{{Kind: report.KindInteger}, {Kind: report.KindDatetime}}, &out)
+	file, err := Kind.Begin(f, []dataset.Column{{Kind: report.KindInteger}, {Kind: report.KindDatetime}}, format.Title{}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
