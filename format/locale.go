@@ -18,11 +18,11 @@ type Locale string
 // Parse sets it to a text.
 func (l *Locale) Parse(text string) *report.Mistake {
 	const remedy = "Write a language, or a language and a country, such as de, en-US or fr-CH"
-	*l = Locale(text) // also of a mistake, which then counts once
 	tag, err := language.Parse(text)
 	if err != nil || tag == language.Und {
 		return &report.Mistake{Message: "not a locale", Remedy: remedy}
 	}
+	*l = Locale(text)
 	if n := l.numbers(); n.decimal == "" {
 		return &report.Mistake{Message: "the numbers of this locale have other digits than 0 to 9",
 			Remedy: "Add -u-nu-latn to its name, or use another one"}
