@@ -129,6 +129,7 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 200, "GET", "/jobs/"+done+"/events", "")
 	c.send(false, 404, "GET", "/jobs/99999/events", "")
 	c.send(false, 200, "GET", "/jobs/"+done+"/file", "")
+	c.send(false, 206, "GET", "/jobs/"+done+"/file", "", "Range", "bytes=1-")
 	c.send(false, 409, "GET", "/jobs/"+failed+"/file", "")
 	c.send(false, 409, "GET", "/jobs/"+pending+"/file", "")
 	c.send(false, 404, "GET", "/jobs/99999/file", "")

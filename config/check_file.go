@@ -59,7 +59,7 @@ func checkFormat(d *draft) {
 		s.Get("max_rows").Problem(fmt.Sprintf("a file of the format %s has at most %d rows", format.Name,
 			format.MaxRows), "Reduce it, or remove it")
 	}
-	if format.Check == nil {
+	if format.Check == nil || s.Wrong() {
 		return
 	}
 	for _, wrong := range format.Check(d.Report) {

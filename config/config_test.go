@@ -119,7 +119,7 @@ func TestLoad(t *testing.T) {
 				File: report.File{
 					Format: "csv", Name: "withdrawals {from}, {id}", TimeZone: "Europe/Berlin", Compress: report.Gzip, MaxRows: 1048575, MaxBytes: 25 << 20,
 					Options: &format.CSVOptions{
-						BOM: true, Delimiter: ";", LF: true, Null: new(format.Null("NULL")),
+						BOM: format.Marked, Delimiter: ";", LF: true, Null: new(format.Null("NULL")),
 						Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: format.FormulasEscape,
 					},
 					Columns: []report.FileColumn{

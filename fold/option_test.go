@@ -85,7 +85,7 @@ var options = []struct {
 	zone string // of the datetimes
 }{
 	{"plain", csv(format.CSVOptions{}), ""},
-	{"bom", csv(format.CSVOptions{BOM: true}), ""},
+	{"bom", csv(format.CSVOptions{BOM: format.Marked}), ""},
 	{"semicolon_lf", csv(format.CSVOptions{Delimiter: ";", LF: true}), ""},
 	{"tab", csv(format.CSVOptions{Delimiter: "\t"}), ""},
 	{"null", csv(format.CSVOptions{Null: new(format.Null("NULL"))}), ""},
@@ -95,7 +95,7 @@ var options = []struct {
 	{"forms", csv(format.CSVOptions{Date: "DD.MM.YYYY", Datetime: "YYYY-MM-DDTHH:mm:ss.ffffffZZ"}), ""},
 	{"escape", csv(format.CSVOptions{Formulas: format.FormulasEscape}), ""},
 	{"all", zoned("Europe/Berlin", format.CSVOptions{
-		BOM: true, Delimiter: ";", LF: true, Null: new(format.Null("-")), Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: format.FormulasEscape,
+		BOM: format.Marked, Delimiter: ";", LF: true, Null: new(format.Null("-")), Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: format.FormulasEscape,
 	}), ""},
 }
 
@@ -268,7 +268,7 @@ func TestFormulasFail(t *testing.T) {
 func drawOptions(t *rapid.T, f *report.File) {
 	c := new(format.CSVOptions)
 	f.Format, f.Options = "csv", c
-	c.BOM, c.LF = rapid.Bool().Draw(t, "bom"), rapid.Bool().Draw(t, "lf")
+	c.BOM, c.LF = rapid.SampledFrom([]format.Mark{"", format.Marked}).Draw(t, "bom"), rapid.Bool().Draw(t, "lf")
 	c.Delimiter = format.Delimiter(rapid.SampledFrom(append([]string{""}, format.Delimiters[1:]...)).Draw(t, "delimiter"))
 	c.Formulas = rapid.SampledFrom([]format.Formulas{format.FormulasOff, format.FormulasEscape}).Draw(t, "formulas")
 	f.Compress = rapid.SampledFrom([]report.Compression{report.Uncompressed, report.Gzip}).Draw(t, "compress")
@@ -287,12 +287,12 @@ func TestMomentsOfSeveralZones(t *testing.T) {
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	columns := []report.FileColumn{column("a", "db", "at"), column("b", "api", "at"), column("c", "db", "stamp")}
 	for want, f := range map[string]report.File{
-		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": csv(format.CSVOptions{BOM: true, Null: new(format.Null("NULL"))}),
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": csv(format.CSVOptions{BOM: format.Marked, Null: new(format.Null("NULL"))}),
 		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 11:00:00,2024-01-01 11:00:00\r\n": zoned("Europe/Berlin", format.CSVOptions{}),
 		"a,b,c\r\n2024-01-01 09:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": zoned("UTC", format.CSVOptions{}),
 		"a,b,c\r\n10:00 +01:00,10:00 +00:00,10:00 +00:00\r\n":                      csv(format.CSVOptions{Datetime: "HH:mm ZZ"}),
 	} {
-		if f.Options.(*format.CSVOptions).BOM {
+		if f.Options.(*format.CSVOptions).BOM == format.Marked {
 			want = "\ufeff" + want
 		}
 		r.File = f

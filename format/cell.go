@@ -17,6 +17,8 @@ type style struct {
 	quoted    [256]bool // bytes that require quotes around a text
 	null      []byte    // text for NULL; nil: none
 	formulas  bool      // check for formulas
+	numbers   *numbers  // of the locale; nil: none
+	thousands bool
 }
 
 // column says how the cells of a column of the file are written.
@@ -25,13 +27,14 @@ type column struct {
 	zerofill int
 	dates    *dateStyle // nil: unchanged
 	plain    bool       // a text that needs no quotes and is no formula is copied unchanged
+	local    bool       // a number is written as the locale does
 }
 
 // newStyle returns the style of CSV.
 func newStyle(c *CSVOptions) *style {
-	s := &style{delimiter: ',', lineEnd: "\r\n", formulas: c.Formulas != FormulasOff}
-	if c.Delimiter != "" {
-		s.delimiter = c.Delimiter[0]
+	s := &style{delimiter: c.separator(), lineEnd: "\r\n", formulas: c.Formulas != FormulasOff, thousands: c.Thousands}
+	if c.Locale != "" {
+		s.numbers = new(c.Locale.numbers())
 	}
 	for _, b := range []byte{s.delimiter, '"', '\r', '\n'} {
 		s.quoted[b] = true
@@ -47,7 +50,10 @@ func newStyle(c *CSVOptions) *style {
 
 // column returns how the cells of a column are written; dates is nil if they are unchanged.
 func (s *style) column(kind report.Kind, zerofill int, dates *dateStyle) column {
-	return column{kind, zerofill, dates, (dates == nil || !dates.changes(kind)) && s.null == nil}
+	return column{
+		kind: kind, zerofill: zerofill, dates: dates, plain: (dates == nil || !dates.changes(kind)) && s.null == nil,
+		local: s.numbers != nil && (kind == report.KindDecimal || kind == report.KindFloat),
+	}
 }
 
 // appendCell appends a value, given as the JSON that dataset.Chunk.Cell returns, and tells whether
@@ -62,6 +68,10 @@ func (s *style) appendCell(dst, cell []byte, c *column) (_ []byte, formula bool)
 			return append(dst, inside...), false
 		}
 		return s.appendText(dst, cell, c)
+	case c.local && cell[0] != 't' && cell[0] != 'f':
+		start := len(dst)
+		dst = zeroFilled(s.numbers.appendNumber(dst, cell, s.thousands && c.zerofill == 0), start, c.zerofill)
+		return s.quote(dst, start), false
 	case c.zerofill == 0 && s.null == nil:
 		return append(dst, cell...), false // numbers, true and false need no quotes
 	}

@@ -18,7 +18,7 @@ var CSV = Kind{
 	Extension: ".csv", ContentType: "text/csv; charset=utf-8",
 	New: newCSV,
 	Lines: func(f *report.File, file []byte) []Line {
-		return splitLines(file, newStyle(csvOptions(f)).delimiter)
+		return splitLines(file, csvOptions(f).separator())
 	},
 }
 
@@ -54,7 +54,7 @@ func newCSV(f *report.File, columns []dataset.Column) (Encoder, error) {
 
 // AppendHeader appends the labels of the columns.
 func (c *csvEncoder) AppendHeader(dst []byte) []byte {
-	if c.BOM {
+	if c.marked() {
 		dst = append(dst, "\ufeff"...)
 	}
 	start := len(dst)

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,11 +14,17 @@ import (
 
 // CSVOptions are the own fields of the format CSV.
 type CSVOptions struct {
+	// Language and country of the people who open the file in a spreadsheet, such as `de` or `fr-CH`. Decimals have
+	// the decimal sign of the locale, and other fields have its defaults: see [Locales](#locales)
+	Locale Locale `yaml:"locale" unset:"none: for programs" json:",omitempty"`
+	// `true` groups the digits of decimals as the locale does: 1.234.567,50. Integers, which are often ids, are
+	// never grouped
+	Thousands bool `yaml:"thousands" default:"false" json:",omitempty"`
 	// `true` begins the file with a byte order mark, by which Excel recognizes UTF-8. Many programs read it as a part
-	// of the first header, so that it is not the default
-	BOM bool `yaml:"bom" default:"false" json:",omitempty"`
+	// of the first header, so that it is not the default without a locale
+	BOM Mark `yaml:"bom" enum:"true,false" unset:"true with a locale, otherwise false" json:",omitempty"`
 	// `,` `;` `|` or `"\t"`
-	Delimiter Delimiter `yaml:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
+	Delimiter Delimiter `yaml:"delimiter" unset:"a semicolon if the decimal sign is a comma, otherwise a comma" json:",omitempty"`
 	// Line ends between rows. Those inside a cell stay as they are
 	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
 	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). With `"NULL"`, a NULL is `NULL`, the text NULL is
@@ -40,7 +47,30 @@ func csvOptions(f *report.File) *CSVOptions {
 	return &CSVOptions{Formulas: FormulasEscape}
 }
 
-// Delimiter separates the cells of a line; empty: a comma.
+// Mark says whether the file begins with a byte order mark; empty: if it has a locale.
+type Mark string
+
+// The values of Mark.
+const (
+	Marked   Mark = "true"
+	Unmarked Mark = "false"
+)
+
+// marked tells whether the file begins with a byte order mark.
+func (c *CSVOptions) marked() bool { return cmp.Or(c.BOM == Marked, c.BOM == "" && c.Locale != "") }
+
+// separator returns the byte between two cells.
+func (c *CSVOptions) separator() byte {
+	switch {
+	case c.Delimiter != "":
+		return c.Delimiter[0]
+	case c.Locale.numbers().decimal == ",":
+		return ';'
+	}
+	return ','
+}
+
+// Delimiter separates the cells of a line; empty: see CSVOptions.
 type Delimiter string
 
 // Delimiters can separate the cells of a line. No number contains one.
@@ -56,9 +86,7 @@ func (d *Delimiter) Parse(text string) *report.Mistake {
 		last := len(quoted) - 1
 		return &report.Mistake{Message: "not one of " + strings.Join(quoted[:last], ", ") + " or " + quoted[last]}
 	}
-	if *d = Delimiter(text); text == Delimiters[0] {
-		*d = ""
-	}
+	*d = Delimiter(text)
 	return nil
 }
 
@@ -114,6 +142,13 @@ func checkCSV(r *report.Report) (wrong []report.FieldMistake) {
 	}
 	formula := func(text []byte) bool { return IsFormula(text, report.KindText) }
 	o := csvOptions(&r.File)
+	if decimal := o.Locale.numbers().decimal; o.Locale != "" && decimal == string(o.separator()) {
+		mistake("delimiter", fmt.Sprintf("%q is also the decimal sign of the locale %s", decimal, o.Locale),
+			"Remove delimiter, or use \";\"")
+	}
+	if o.Thousands && o.Locale == "" {
+		mistake("thousands", "only a locale says how digits are grouped", "Add locale, such as locale: en")
+	}
 	switch {
 	case o.Null == nil:
 	case *o.Null == "" && len(r.File.Columns) == 1:

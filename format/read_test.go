@@ -103,15 +103,12 @@ func fileOf(t datasettest.TB, o CSVOptions, rows ...[]any) string {
 
 // wantRead checks that a strict reader reads these cells from the file.
 func wantRead(t *testing.T, file string, o CSVOptions, rows ...[]any) {
-	delimiter, lineEnd := byte(','), "\r\n"
-	if o.Delimiter != "" {
-		delimiter = o.Delimiter[0]
-	}
+	delimiter, lineEnd := o.separator(), "\r\n"
 	if o.LF {
 		lineEnd = "\n"
 	}
 	body, marked := strings.CutPrefix(file, "\ufeff")
-	if marked != o.BOM {
+	if marked != o.marked() {
 		t.Fatalf("byte order mark: %v\n%q", marked, file)
 	}
 	got, err := readCSV(body, delimiter, lineEnd)
@@ -156,9 +153,9 @@ func FuzzCSVFile(f *testing.F) {
 		f.Add("x", seed, seed, uint16(i*101))
 	}
 	f.Fuzz(func(t *testing.T, a, b, null string, options uint16) {
-		c := CSVOptions{BOM: options&1 > 0, LF: options&2 > 0}
-		if c.Delimiter = Delimiter(Delimiters[options>>2&3]); c.Delimiter == "," {
-			c.Delimiter = ""
+		c := CSVOptions{LF: options&2 > 0, Delimiter: Delimiter(Delimiters[options>>2&3])}
+		if options&1 > 0 {
+			c.BOM = Marked
 		}
 		if options&16 > 0 {
 			c.Formulas = FormulasEscape

@@ -51,7 +51,8 @@ type Sink interface {
 	// behind; of a name that List gave for such a leftover, only that. If a writer
 	// still runs, its Commit fails or adopts. It is no error if nothing exists.
 	Remove(ctx context.Context, name string) error
-	// Open returns the bytes of an object as they are stored; its caller closes it. ctx is
+	// Open returns the bytes of an object as they are stored; its caller closes it. It is an io.Seeker
+	// where a part of the object can be read at the same cost. ctx is
 	// that of the whole read. Bytes that were damaged end in an error, if the place knows their
 	// checksum. The error matches ErrNoObject if there is none.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/files"
@@ -29,11 +28,6 @@ type Find func(ctx context.Context, id, file string) (File, error)
 // tries: it is in another sink, was not made by a job of the record, or is no file.
 var ErrElsewhere = errors.New("the file of the record is not one of the sink")
 
-// sized is an open file whose size is known, so that a browser can show how much is left.
-type sized interface {
-	Size() (int64, error)
-}
-
 const (
 	// LinkTime is how long a signed URL is valid.
 	LinkTime = 5 * time.Minute
@@ -49,7 +43,9 @@ const (
 )
 
 // Serve answers a GET or HEAD with the file of a record, as its file column names it: 302 to a
-// signed URL, or 200 with the bytes. A download is logged before its answer begins. If it returns an
+// signed URL, or 200 with the bytes. Of a file in a directory, also 206 with the ranges that the
+// request names, so that a broken download resumes: its ETag stands for the bytes, which never
+// change under one name. A download is logged before its answer begins. If it returns an
 // error, nothing is written yet. The error matches sink.ErrNoObject if the file does not exist, and
 // ErrElsewhere if the sink cannot have it.
 //
@@ -92,20 +88,48 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 	h.Set("Content-Type", found.ContentType)
 	h.Set("Content-Disposition", sink.Attachment(found.saveAs(r.Context())))
 	h.Set("X-Content-Type-Options", "nosniff")
-	if f, ok := in.(sized); ok {
-		if n, err := f.Size(); err == nil {
-			h.Set("Content-Length", strconv.FormatInt(n, 10))
-		}
+	to := &deadlineWriter{w, http.NewResponseController(w)}
+	if file, ok := in.(io.ReadSeeker); ok {
+		h.Set("ETag", found.etag())
+		parts := &watchedReader{ReadSeeker: file}
+		http.ServeContent(to, r, "", time.Time{}, parts)
+		abortAfter(parts.err)
+		return nil
 	}
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	to := &deadlineWriter{w, http.NewResponseController(w)}
-	if _, err := io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, chunk)); err != nil {
-		panic(http.ErrAbortHandler) // where the length is unknown, only an abort tells the client
-	}
+	_, err = to.ReadFrom(in)
+	abortAfter(err)
 	return nil
+}
+
+// abortAfter aborts the transfer after an error: where the length is unknown, nothing else tells the client.
+func abortAfter(err error) {
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// etag stands for the bytes of a file: no other file ever has its name in this installation.
+func (f File) etag() string {
+	return fmt.Sprintf(`"%s-%d-%s"`, f.Made.ID, f.Made.Attempt, f.Made.Tag)
+}
+
+// watchedReader keeps the error of a read, which http.ServeContent does not return.
+type watchedReader struct {
+	io.ReadSeeker
+	err error
+}
+
+// Read implements io.Reader.
+func (r *watchedReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeeker.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
 }
 
 // saveAs returns the name under which a browser saves the file: that of its manifest, if it has one.
@@ -120,7 +144,7 @@ func (f File) saveAs(ctx context.Context) string {
 
 // deadlineWriter sets a write deadline per chunk, in place of the server's deadline for the response.
 type deadlineWriter struct {
-	io.Writer
+	http.ResponseWriter
 	to *http.ResponseController
 }
 
@@ -129,5 +153,10 @@ func (p *deadlineWriter) Write(b []byte) (int, error) {
 	if err := p.to.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
-	return p.Writer.Write(b)
+	return p.ResponseWriter.Write(b)
+}
+
+// ReadFrom implements io.ReaderFrom, which a copy uses: chunks are larger than its own.
+func (p *deadlineWriter) ReadFrom(r io.Reader) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{p}, struct{ io.Reader }{r}, make([]byte, chunk))
 }

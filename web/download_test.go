@@ -307,3 +307,125 @@ func TestServeNamesTheFile(t *testing.T) {
 		t.Errorf("Content-Disposition %q, want %q", got, want)
 	}
 }
+
+// get sends a request with headers in pairs, and returns the status, the headers and the body.
+func get(t *testing.T, method, url string, pairs ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		r.Header.Set(pairs[i], pairs[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+// TestServeRanges: a client can ask for the size alone, and for the rest of the file.
+func TestServeRanges(t *testing.T) {
+	t.Parallel()
+	text := "id,name\r\n1,a\r\n2,b\r\n"
+	url, _ := serve(t, folder(t, name, text), name)
+	head, none := get(t, http.MethodHead, url)
+	tag := head.Header.Get("ETag")
+	if none != "" || head.ContentLength != int64(len(text)) || head.Header.Get("Accept-Ranges") != "bytes" || tag == "" {
+		t.Errorf("HEAD: %q, %v", none, head.Header)
+	}
+	other := strings.Replace(tag, "1111-2", "1111-3", 1)
+	for what, c := range map[string]struct {
+		headers []string
+		status  int
+		text    string
+	}{
+		"all":              {nil, 200, text},
+		"the rest":         {[]string{"Range", "bytes=9-"}, 206, text[9:]},
+		"the end":          {[]string{"Range", "bytes=-5"}, 206, text[len(text)-5:]},
+		"the same file":    {[]string{"Range", "bytes=9-12", "If-Range", tag}, 206, text[9:13]},
+		"of another file":  {[]string{"Range", "bytes=9-12", "If-Range", other}, 200, text},
+		"beyond the end":   {[]string{"Range", "bytes=100-"}, 416, "invalid range: failed to overlap\n"},
+		"not changed":      {[]string{"If-None-Match", tag}, 304, ""},
+		"another expected": {[]string{"If-Match", other}, 412, ""},
+	} {
+		answer, got := get(t, http.MethodGet, url, c.headers...)
+		if answer.StatusCode != c.status || got != c.text || answer.Header.Get("ETag") != tag && c.status != 416 {
+			t.Errorf("%s: %s %q, ETag %s; want %d %q", what, answer.Status, got, answer.Header.Get("ETag"), c.status, c.text)
+		}
+	}
+	answer, got := get(t, http.MethodGet, url, "Range", "bytes=0-1,9-11")
+	if answer.StatusCode != http.StatusPartialContent || !strings.Contains(got, "\r\n\r\nid\r\n") || !strings.Contains(got, "\r\n\r\n1,a\r\n") {
+		t.Errorf("two parts: %s %q", answer.Status, got)
+	}
+}
+
+// TestServeResumes: a transfer that breaks is continued with the same bytes, as curl -C - and browsers do.
+func TestServeResumes(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("0123456789abcde\n", 1<<18) // 4 MiB: more than buffers take
+	url, _ := serve(t, folder(t, name, text), name)
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := io.ReadAll(io.LimitReader(answer.Body, 1_000_003))
+	answer.Body.Close() // the connection breaks
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, got := get(t, http.MethodGet, url, "Range", "bytes="+strconv.Itoa(len(first))+"-", "If-Range", answer.Header.Get("ETag"))
+	if rest.StatusCode != http.StatusPartialContent || string(first)+got != text {
+		t.Errorf("%s, %d and %d bytes", rest.Status, len(first), len(got))
+	}
+}
+
+// halfSink is a directory whose disk fails in the middle of a file.
+type halfSink struct{ sink.Sink }
+
+func (s halfSink) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	in, err := s.Sink.Open(ctx, name)
+	return &half{ReadCloser: in, Seeker: in.(io.Seeker)}, err
+}
+
+type half struct {
+	io.ReadCloser
+	io.Seeker
+	read int
+}
+
+func (h *half) Read(p []byte) (int, error) {
+	if h.read >= chunk {
+		return 0, errors.New("input/output error")
+	}
+	n, err := h.ReadCloser.Read(p)
+	h.read += n
+	return n, err
+}
+
+// TestServeAbortsAtAnError: a part that cannot be read to its end is no whole part.
+func TestServeAbortsAtAnError(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, halfSink{folder(t, name, strings.Repeat("x", 3*chunk))}, name)
+	for _, parts := range []string{"bytes=0-", "bytes=0-9,20-"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Range", parts)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			continue // before the headers arrived
+		}
+		if n, err := io.Copy(io.Discard, answer.Body); err == nil {
+			t.Errorf("%s: %d bytes are taken for the whole part", parts, n)
+		}
+		answer.Body.Close()
+	}
+}

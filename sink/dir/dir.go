@@ -174,14 +174,8 @@ func (r *reader) Read(p []byte) (int, error) {
 
 func (r *reader) Close() error { return r.file.Close() }
 
-// Size returns the size of the file in bytes.
-func (r *reader) Size() (int64, error) {
-	info, err := r.file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
+// Seek implements io.Seeker.
+func (r *reader) Seek(offset int64, whence int) (int64, error) { return r.file.Seek(offset, whence) }
 
 // Check writes and removes a hidden file, which also tests hard links. It does not create a missing
 // directory; the error then matches fs.ErrNotExist.
