@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // job answers with the state of a job.
@@ -42,6 +43,12 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 			Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status,
 				cmp.Or(of.Error, "no reason is given")),
 			Remedy: "POST " + a.url(id, "/retry") + " runs it again",
+		}
+	case of.File == "":
+		return problem{
+			Status: http.StatusConflict, Code: "state",
+			Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, report.NoRows),
+			Remedy: "Create a job with other parameters",
 		}
 	}
 	return a.o.Find.Serve(w, r, id, of.File)

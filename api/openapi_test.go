@@ -132,6 +132,8 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 206, "GET", "/jobs/"+done+"/file", "", "Range", "bytes=1-")
 	c.send(false, 409, "GET", "/jobs/"+failed+"/file", "")
 	c.send(false, 409, "GET", "/jobs/"+pending+"/file", "")
+	empty := b.insert("plain", report.Success)
+	c.send(false, 409, "GET", "/jobs/"+empty+"/file", "")
 	c.send(false, 404, "GET", "/jobs/99999/file", "")
 	b.ok(b.files.Remove(t.Context(), "plain/"+done+"-1.csv"))
 	c.send(false, 410, "GET", "/jobs/"+done+"/file", "")

@@ -86,6 +86,7 @@ func TestHash(t *testing.T) {
 		{rowFile, "the form of dates", "    file:\n", "    file:\n      date: DD.MM.YYYY\n"},
 		{rowFile, "formulas", "    file:\n", "    file:\n      formulas: off\n"},
 		{rowFile, "the compression of the file", "    file:\n", "    file:\n      compress: gzip\n"},
+		{rowFile, "what happens without rows", "    file:\n", "    file:\n      empty: skip\n"},
 		{rowFile, "the rows of a file in the archive", "    file:\n", "    file:\n      compress: zip\n      split: {rows: 10}\n"},
 		{rowFile, "what a file may have", "    file:\n", "    file:\n      max_rows: 10\n"},
 		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},

@@ -18,6 +18,9 @@ type File struct {
 	Compress Compression `yaml:"compress" enum:"off=,gzip,zip" default:"off" json:",omitempty"`
 	// Divides the rows over several files in one archive. Needs `compress: zip`
 	Split Split `yaml:"split" unset:"one file" json:",omitzero"`
+	// What happens if there are no rows: `write` makes a file with a header, `skip` makes the record SUCCESS without a
+	// file, and `fail` fails the job at once
+	Empty Empty `yaml:"empty" enum:"write=,skip,fail" default:"write" json:",omitempty"`
 	// Maximum number of rows, without the header. A job with more fails at once, and its error says what to do.
 	// Excel shows 1,048,576 rows
 	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"no limit" json:",omitempty"` // 0: any
@@ -38,6 +41,16 @@ const (
 	Uncompressed Compression = ""
 	Gzip         Compression = "gzip"
 	Zip          Compression = "zip"
+)
+
+// Empty is what happens if a file would have no rows.
+type Empty string
+
+// The policies for no rows.
+const (
+	EmptyWrite Empty = ""
+	EmptySkip  Empty = "skip"
+	EmptyFail  Empty = "fail"
 )
 
 // Split divides the rows of a file.

@@ -27,8 +27,11 @@ var Statuses = []Status{Pending, Processing, Success, Partial, Failed, Cancelled
 // Final reports whether the status changes only by a request of a user.
 func (s Status) Final() bool { return s != Pending && s != Processing }
 
-// HasFile reports whether the record points to a file of its attempt.
+// HasFile reports whether the record points to a file of its attempt, or to none because of EmptySkip.
 func (s Status) HasFile() bool { return s == Success || s == Partial }
+
+// NoRows says why a record that HasFile has none.
+const NoRows = "the result has no rows, and the report makes no empty file (file.empty: skip)"
 
 // Known reports whether the status is one of Statuses.
 func (s Status) Known() bool { return slices.Contains(Statuses, s) }

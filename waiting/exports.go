@@ -60,6 +60,9 @@ func (e *exports) read(ctx context.Context, person string) (l exportList, err er
 	}
 	var ids []string
 	for _, r := range found {
+		if r.File == "" {
+			continue
+		}
 		ids = append(ids, r.ID)
 		l.exports = append(l.exports, export{
 			id: r.ID, Report: title(e.o.Inspect.Config.Reports, r.Report), Created: stamp(time.Now().Add(-r.Age)),

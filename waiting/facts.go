@@ -58,7 +58,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 		f.Left = p.estimates.of(id, r, f.Now)
 	case v.Status.Final():
 		p.estimates.forget(id)
-		if v.Status.HasFile() {
+		if v.Status.HasFile() && v.File != "" {
 			f.Manifest, f.Elsewhere = p.manifest(ctx, v)
 		}
 	}

@@ -155,7 +155,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, err := p.factsOf(r.Context(), pass)
-	if err == nil && !f.Status.HasFile() {
+	if err == nil && (!f.Status.HasFile() || f.File == "") {
 		w.Header().Set("Location", "../"+r.PathValue("token")) // the page shows why there is no file
 		w.WriteHeader(http.StatusSeeOther)
 		return

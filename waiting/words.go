@@ -197,6 +197,11 @@ type result struct {
 
 // done describes a record with a file.
 func (v *view) done(f facts, of *report.Report) {
+	if f.File == "" {
+		v.Class, v.Title, v.Ended = "good", "No data", true
+		v.Says = []string{"There is no data for this request, so there is no file."}
+		return
+	}
 	if f.Elsewhere {
 		*v = unreadableFile
 		return

@@ -53,7 +53,10 @@ func TestWords(t *testing.T) {
 	made := &sink.Manifest{Rows: 41_000, Bytes: 1_234_567, CRC32C: "0000beef", CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600)), Listeners: []sink.ManifestListener{
 		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", Omitted: "empty", Error: "SELECT secret"},
 	}}
+	empty := ended(report.Success, nil)
+	empty.File = ""
 	for want, f := range map[string]facts{
+		"No data: There is no data for this request, so there is no file.":                                       empty,
 		"Waiting to start: It has not started yet.":                                                              queued(position{}),
 		"Waiting to start: It is the next one to start.":                                                         queued(position{Known: true, Exact: true}),
 		"Waiting to start: One other report is ahead of it.":                                                     queued(position{Known: true, Exact: true, Before: 1}),

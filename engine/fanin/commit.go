@@ -39,10 +39,13 @@ func (f *finisher) commit(ctx context.Context, w *work) step.Result {
 
 // succeed gives the record the committed file. Then it removes the files of earlier attempts.
 func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committed) step.Result {
-	if err := f.writeManifest(ctx, w, committed); err != nil {
-		return resultOf(err)
+	url, run, omitted := "", engine.Run{ID: w.ID, Attempt: w.Attempt}, w.Omitted()
+	if !w.file.skipped() {
+		if err := f.writeManifest(ctx, w, committed); err != nil {
+			return resultOf(err)
+		}
+		url = f.files.URL(w.report, w.State)
 	}
-	url, run, omitted := f.files.URL(w.report, w.State), engine.Run{ID: w.ID, Attempt: w.Attempt}, w.Omitted()
 	status := report.Success
 	if len(omitted) > 0 {
 		status = report.Partial

@@ -29,6 +29,31 @@ type file struct {
 	columns []dataset.Column
 }
 
+// errEmpty fails a job without rows.
+var errEmpty = errors.New("the result has no rows (file.empty: fail): change the parameters")
+
+// empty applies the policy for a file without rows.
+func (f *file) empty(policy report.Empty) error {
+	switch policy {
+	case report.EmptyFail:
+		return errEmpty
+	case report.EmptySkip:
+		f.writer.Abort()
+		f.writer = noFile{}
+	}
+	return nil
+}
+
+// noFile is the writer of a file that is not made.
+type noFile struct{}
+
+func (noFile) Write(p []byte) (int, error)     { return len(p), nil }
+func (noFile) Commit() (sink.Committed, error) { return sink.Committed{}, nil }
+func (noFile) Abort()                          {}
+
+// skipped reports whether no file is made.
+func (f file) skipped() bool { return f.writer == noFile{} }
+
 func (f file) abort() {
 	if f.writer != nil {
 		f.writer.Abort()
@@ -75,6 +100,9 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 	if err == nil {
 		made.Made, made.matches, err = Write(ctx, plan, out, budget)
 		made.steps = plan.Steps()
+	}
+	if err == nil && made.Rows == 0 {
+		err = made.empty(r.File.Empty)
 	}
 	if err != nil {
 		made.writer.Abort()

@@ -25,6 +25,8 @@ func TestCSVOptions(t *testing.T) {
       b: {database: db, query: "SELECT k, name FROM b ORDER BY k"}}
     join: {key: k, listeners: [a, {name: b, type: left}]}
 `
+	const nothing = `    listeners: {a: {database: db, query: "SELECT k FROM a WHERE k > 9"}}
+`
 	s := newStack(t, `
   packed:
 `+listeners+`    file: {compress: gzip, bom: true, delimiter: ";", line_end: lf, null: "NULL", time_zone: Europe/Berlin, date: DD.MM.YYYY, datetime: DD.MM.YYYY HH:mm, formulas: escape}
@@ -34,6 +36,10 @@ func TestCSVOptions(t *testing.T) {
 `+listeners+`    file: {max_rows: 1}
   bytes:
 `+listeners+`    file: {max_bytes: 100, null: "a text that is longer than what it stands for"}
+  skipped:
+`+nothing+`    file: {empty: skip}
+  refused:
+`+nothing+`    file: {empty: fail}
   formulas:
 `+listeners+`    file: {formulas: fail}
 `)
@@ -106,11 +112,20 @@ func TestCSVOptions(t *testing.T) {
 		"rows":     "more than 1 rows (file.max_rows)",
 		"bytes":    "more than 100 bytes (file.max_bytes)",
 		"formulas": `(column "note", value "=1+1")`,
+		"refused":  "the result has no rows (file.empty: fail)",
 	} {
 		if v := s.Jobs.Run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
 			t.Errorf("%s: %+v", name, v)
 		}
 		s.Files.None(name)
+	}
+	skipped := s.Jobs.Run("skipped", "")
+	if skipped.Status != report.Success || skipped.File != "" || skipped.Rows == nil || *skipped.Rows != 0 {
+		t.Errorf("%+v", skipped)
+	}
+	s.Files.None("skipped")
+	if out, code := s.fanfold("url", skipped.ID); code == exitOK || !strings.Contains(out, report.NoRows) {
+		t.Errorf("%d %s", code, out)
 	}
 	s.Jobs.Idle()
 }

@@ -138,7 +138,7 @@ func (b *backend) found(c *cobra.Command, of *plan.Plan, id, except string) (str
 		}
 		return fmt.Sprintf(", with definition %s: this one is %s", of.Other, r.Hash())
 	}
-	if !v.Status.HasFile() {
+	if v.File == "" {
 		return job + other(), nil
 	}
 	at, err := b.Object(c.Context(), v.ID, v.File)

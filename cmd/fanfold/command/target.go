@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/report"
 )
 
 // target is where the file of a job is copied to.
@@ -58,6 +59,9 @@ func newTarget(c *cobra.Command, path string) (*target, error) {
 
 // copyFile copies the file of a job to the target.
 func (b *backend) copyFile(ctx context.Context, v inspect.Job, to *target) error {
+	if v.File == "" {
+		return errors.New(report.NoRows)
+	}
 	found, err := b.Object(ctx, v.ID, v.File)
 	if err != nil {
 		return err

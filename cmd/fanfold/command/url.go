@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/waiting"
 )
@@ -91,6 +92,8 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		}
 		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id,
 			r.Status, reason, id)
+	case r.File == "":
+		return l, fmt.Errorf("record %s is %s and has no file: %s", id, r.Status, report.NoRows)
 	}
 	found, err := b.Object(ctx, id, r.File)
 	if err != nil {

@@ -231,7 +231,7 @@ func (o own) fields() {
 		{"config.listenerFields_folder", "timeout", "Maximum time of one try of its task"},
 		{"example.com.kinds.note.Fields", "text", "Text of the line"},
 		{"report.Timer", "note", "Appends a line to a file"},
-		{"report.File_csv", "bom", "`true` begins the file with a byte order mark, by which Excel recognizes UTF-8. Many programs read it as a part of the first header, so that it is not the default"},
+		{"report.File_csv", "bom", "`true` begins the file with a byte order mark, by which Excel recognizes UTF-8. Many programs read it as a part of the first header, so that it is not the default without a locale"},
 	} {
 		if got := schema.Defs[want[0]].Properties[want[1]].Description; got != want[2] {
 			o.Errorf("%s.%s is described by %q, want %q", want[0], want[1], got, want[2])
