@@ -44,7 +44,7 @@ build: ## build ./fanfold
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X github.com/fanfold/fanfold/cmd/fanfold/command.version=$(VERSION)' -o fanfold ./cmd/fanfold
 
 deps: ## install the servers that tests and demo start
-	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server
+	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server postgres:postgresql
 
 vet:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
