@@ -14,7 +14,8 @@ type Dialect struct {
 	NestedComments bool // a comment /* … */ can contain others
 	LowerNames     bool // a name without quotes is in lower case
 
-	// Placeholder returns that of the n-th argument, from 1. With Dollars, all uses of a parameter have one.
+	// Placeholder returns that of the n-th argument, from 1. With Dollars, all uses of a parameter have one,
+	// except before IS NULL, where the server could not tell its type.
 	Placeholder func(n int) string
 }
 

@@ -17,6 +17,24 @@ var Postgres = &Dialect{
 // <> ALL ($1); elsewhere it is $1, as in unnest(:name).
 type Array struct{ Of any }
 
+// use is a place where a parameter stands.
+type use struct {
+	list   *listed // nil: none
+	tested bool    // by IS [NOT] NULL, which says nothing about its type
+}
+
+// isTested reports whether IS [NOT] NULL follows, which begins these tokens.
+func isTested(tokens []token) bool {
+	var words []token
+	for i := 0; i < len(tokens) && len(words) < 3; i++ {
+		if tokens[i].kind != tokenSpace {
+			words = append(words, tokens[i])
+		}
+	}
+	return len(words) > 1 && words[0].is("IS") && (words[1].is("NULL") ||
+		len(words) > 2 && words[1].is("NOT") && words[2].is("NULL"))
+}
+
 // listed is an [NOT] IN (:name), of which the parentheses have nothing else.
 type listed struct {
 	before int // bytes before the parameter, from [NOT] IN on

@@ -56,13 +56,13 @@ func TestPostgresWrites(t *testing.T) {
 func TestPostgresArrays(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"SELECT a FROM t WHERE a IN (:l)":                            "SELECT a FROM t WHERE a = ANY ($1)",
-		"SELECT a FROM t WHERE a NOT/**/in /* x */( :l ) AND b = :v": "SELECT a FROM t WHERE a <> ALL ($1) AND b = $2",
-		"SELECT a FROM t WHERE b = :v AND a IN (:l) OR c IN (:l);":   "SELECT a FROM t WHERE b = $1 AND a = ANY ($2) OR c = ANY ($2);",
-		"SELECT a FROM t WHERE a IN (:l)IN (:l)":                     "SELECT a FROM t WHERE a = ANY ($1)= ANY ($1)",
-		"SELECT a FROM t WHERE a = ANY(:l) OR a IN (0, :l)":          "SELECT a FROM t WHERE a = ANY($1) OR a IN (0, $1)",
-		"SELECT a FROM t WHERE :v IS NULL OR a IN (:v)":              "SELECT a FROM t WHERE $1 IS NULL OR a IN ($1)",
-		"SELECT unnest(:l::int[]) AS a":                              "SELECT unnest($1::int[]) AS a",
+		"SELECT a FROM t WHERE a IN (:l)":                                     "SELECT a FROM t WHERE a = ANY ($1)",
+		"SELECT a FROM t WHERE a NOT/**/in /* x */( :l ) AND b = :v":          "SELECT a FROM t WHERE a <> ALL ($1) AND b = $2",
+		"SELECT a FROM t WHERE b = :v AND a IN (:l) OR c IN (:l);":            "SELECT a FROM t WHERE b = $1 AND a = ANY ($2) OR c = ANY ($2);",
+		"SELECT a FROM t WHERE a IN (:l)IN (:l)":                              "SELECT a FROM t WHERE a = ANY ($1)= ANY ($1)",
+		"SELECT a FROM t WHERE a = ANY(:l) OR a IN (0, :l)":                   "SELECT a FROM t WHERE a = ANY($1) OR a IN (0, $1)",
+		"SELECT a FROM t WHERE :v IS NULL OR a IN (:v) AND :v/**/is not null": "SELECT a FROM t WHERE $1::text IS NULL OR a IN ($2) AND $3::text/**/is not null",
+		"SELECT unnest(:l::int[]) AS a":                                       "SELECT unnest($1::int[]) AS a",
 	} {
 		q, err := Postgres.Parse(query)
 		if err != nil {
@@ -74,7 +74,7 @@ func TestPostgresArrays(t *testing.T) {
 			}
 			return 1, true
 		})
-		if got != want || err != nil || len(args) != len(q.Names()) {
+		if got != want || err != nil || len(args) < len(q.Names()) {
 			t.Errorf("%s:\n got %s %v\nwant %s, %v", query, got, args, want, err)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 type Query struct {
 	Text string // as written
 
-	texts   []string  // around the parameters, one more than names
-	names   []string  // of the parameters, in order, with repetitions
-	lists   []*listed // around them; nil: none
-	columns []string  // of the first SELECT
-	known   bool      // columns could be derived
+	texts   []string // around the parameters, one more than names
+	names   []string // of the parameters, in order, with repetitions
+	uses    []use    // of them
+	columns []string // of the first SELECT
+	known   bool     // columns could be derived
 	dialect *Dialect
 }
 
@@ -44,7 +44,7 @@ func (d *Dialect) Parse(text string) (Query, error) {
 		}
 		q.texts = append(q.texts, between.String())
 		q.names = append(q.names, t.text[1:])
-		q.lists = append(q.lists, listedAt(tokens, i))
+		q.uses = append(q.uses, use{listedAt(tokens, i), isTested(tokens[i+1:])})
 		between.Reset()
 	}
 	q.texts = append(q.texts, between.String())
@@ -182,7 +182,7 @@ func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any
 		literals, isText := v.(Literals)
 		_, isArray := v.(Array)
 		next := q.texts[i+1]
-		if in := q.lists[i]; isArray && in != nil {
+		if in := q.uses[i].list; isArray && in != nil {
 			out.WriteString(text[:len(text)-in.before] + in.operator())
 			add(name, v)
 			out.WriteString(")")
@@ -194,6 +194,9 @@ func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any
 		switch {
 		case isText && literals != "":
 			out.WriteString(string(literals))
+		case q.uses[i].tested && q.dialect.Dollars:
+			args = append(args, v)
+			out.WriteString(q.dialect.Placeholder(len(args)) + "::text")
 		case !isList && !isText:
 			add(name, v)
 		case len(list) == 0:
