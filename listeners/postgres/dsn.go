@@ -80,8 +80,8 @@ func parseDSN(text string) (d dsn, wrong *report.Mistake) {
 			wrong = &report.Mistake{Message: "the option " + name + " of the DSN has no value",
 				Remedy: "Write " + name + "=value"}
 		case err != nil:
-			wrong = &report.Mistake{Message: "the option " + name + " of the DSN has a % without two hexadecimal digits",
-				Remedy: "Write %25 for a %"}
+			wrong = &report.Mistake{Remedy: "Write %25 for a %",
+				Message: "the option " + name + " of the DSN has a % without two hexadecimal digits"}
 		case name == "host" && d.host == "" && strings.HasPrefix(plain, "/"):
 			d.host = plain
 		default:

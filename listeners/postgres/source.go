@@ -103,8 +103,9 @@ func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	}
 	defer session.close()
 	// Preparing alone checks no grants.
-	if err := session.conn.ExecParams(ctx, "EXPLAIN "+text, make([][]byte, args), nil, nil, nil).Read().Err; err != nil {
-		return explain(ctx, l, err)
+	plan := session.conn.ExecParams(ctx, "EXPLAIN "+text, make([][]byte, args), nil, nil, nil).Read()
+	if plan.Err != nil {
+		return explain(ctx, l, plan.Err)
 	}
 	return nil
 }
