@@ -21,6 +21,7 @@ var Kind = listeners.Kind{
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.Postgres.Read,
+		Init:   &kind.Init{Address: "postgres://user@host:5432/database", DSN: initAddress, Quote: quoted},
 	},
 	OpenDatabase: func(d report.Database) (listeners.Connection, error) {
 		s, err := Open(d)
