@@ -13,7 +13,8 @@ var Kind = listeners.Kind{
 		Name: "mysql", Field: "database",
 		Words: report.Words{
 			Noun: "database", Section: "databases", Work: "its query has been running for",
-			Remedy: "check that the server runs and that the address in the DSN is correct",
+			Remedy:   "check that the server runs and that the address in the DSN is correct",
+			Datetime: "DATETIME", Instant: "TIMESTAMP",
 		},
 		DSN: &kind.DSN{
 			Form: "user@tcp(host:port)/schema", Check: badDSN, Warn: warnDSN,

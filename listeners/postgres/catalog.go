@@ -80,7 +80,7 @@ func (s *Source) collate(
 ) error {
 	unequal, err := s.unequal.Get(ctx, struct{}{})
 	if err != nil {
-		return explainLogin(l, err)
+		return explainLogin(ctx, l, err)
 	}
 	if len(unequal) == 0 {
 		return nil

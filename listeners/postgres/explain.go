@@ -93,12 +93,12 @@ func tell(err error) error {
 }
 
 // explainLogin is explain for a failed connection. A refused login is not an outage: it uses tries.
-func explainLogin(l *report.Listener, err error) error {
-	if isDenied(err) {
+func explainLogin(ctx context.Context, l *report.Listener, err error) error {
+	if ctx.Err() == nil && isDenied(err) {
 		return fmt.Errorf("database %s refuses the login: %w: correct the DSN of database %s", l.Source, tell(err),
 			l.Source)
 	}
-	return explain(context.Background(), l, err)
+	return explain(ctx, l, err)
 }
 
 // isDenied reports whether a server answered that the account has no access.

@@ -13,7 +13,8 @@ var Kind = listeners.Kind{
 		Name: "postgres", Field: "database",
 		Words: report.Words{
 			Noun: "database", Section: "databases", Work: "its query has been running for",
-			Remedy: "check that the server runs and that the address in the DSN is correct",
+			Remedy:   "check that the server runs and that the address in the DSN is correct",
+			Datetime: "timestamp", Instant: "timestamptz",
 		},
 		DSN: &kind.DSN{
 			Schemes: schemes, Form: "postgres://user@host:port/database", Check: badDSN,

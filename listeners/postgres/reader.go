@@ -54,11 +54,9 @@ func (r *reader) run(parent context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.query(parent)
-	defer cancel()
-	statement, err := s.conn.Prepare(ctx, "", text, nil)
+	statement, err := s.prepare(parent, text)
 	if err != nil {
-		return s.fail(parent, ctx, err)
+		return err
 	}
 	if err := r.describe(parent, statement, text); err != nil {
 		return err
@@ -67,6 +65,8 @@ func (r *reader) run(parent context.Context, s *session) error {
 	if err != nil || !list {
 		return err
 	}
+	ctx, cancel := s.query(parent)
+	defer cancel()
 	rows := s.conn.ExecStatement(ctx, statement, values, nil, r.formats())
 	values = nil // a long list is large, and reading takes its time
 	for rows.NextRow() {
@@ -144,7 +144,7 @@ func (s *Source) columnsOf(
 		}
 		if f.DataTypeOID >= firstOwn {
 			if of, err = s.types.Get(ctx, f.DataTypeOID); err != nil {
-				return nil, nil, explainLogin(l, err)
+				return nil, nil, explainLogin(ctx, l, err)
 			}
 		}
 		columns = append(columns, columnOf(f, of, l.Zone))

@@ -32,7 +32,9 @@ type session struct {
 // settings make the values of a query the same for all servers and accounts. They end with the transaction, so that
 // they also work behind a pooler that shares connections between transactions.
 const settings = "; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO'; SET LOCAL intervalstyle = 'postgres'; " +
-	"SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL standard_conforming_strings = on"
+	"SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL standard_conforming_strings = on; " +
+	// The values of an earlier stage are read while the transaction is idle. Other timeouts end the task.
+	"SET LOCAL idle_in_transaction_session_timeout = 0"
 
 // open takes a connection and begins the transaction.
 func (p *pool) open(ctx context.Context, l *report.Listener) (*session, error) {
@@ -57,7 +59,7 @@ func (p *pool) open(ctx context.Context, l *report.Listener) (*session, error) {
 			// The query has not begun: this is an outage.
 			return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Source, context.Cause(ctx)))
 		}
-		return nil, explainLogin(l, err)
+		return nil, explainLogin(ctx, l, err)
 	}
 }
 
@@ -76,8 +78,9 @@ func (s *session) close() {
 	s.pool.give(s.conn)
 }
 
-// query returns a context for the query. If it ends before its rows are read, by its parent, the timeout or cancel,
-// the driver cancels the query on the server, and closes the connection without reading the remaining rows.
+// query returns a context for the query, or for its preparation. If it ends before its rows are read, by its parent,
+// the timeout or cancel, the driver cancels the query on the server, and closes the connection without reading the
+// remaining rows.
 func (s *session) query(parent context.Context) (ctx context.Context, cancel func()) {
 	s.began = time.Now()
 	if s.listener.Timeout <= 0 {
@@ -94,4 +97,15 @@ func (s *session) fail(parent, ctx context.Context, err error) error {
 			ErrTimeout, s.listener.Timeout)
 	}
 	return explain(parent, s.listener, err)
+}
+
+// prepare lets the server parse a text as the unnamed statement.
+func (s *session) prepare(parent context.Context, text string) (*pgconn.StatementDescription, error) {
+	ctx, cancel := s.query(parent)
+	defer cancel()
+	statement, err := s.conn.Prepare(ctx, "", text, nil)
+	if err != nil {
+		return nil, s.fail(parent, ctx, err)
+	}
+	return statement, nil
 }

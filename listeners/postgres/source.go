@@ -69,8 +69,11 @@ func (s *Source) Server(ctx context.Context) (version string, clock time.Time, z
 	if err != nil || len(found) == 0 {
 		return "", time.Time{}, "", login(err)
 	}
+	if zone = found[0][2]; zone == "Etc/UTC" {
+		zone = "UTC"
+	}
 	micros, err := strconv.ParseInt(found[0][1], 10, 64)
-	return "PostgreSQL " + found[0][0], time.UnixMicro(micros), found[0][2], err
+	return "PostgreSQL " + found[0][0], time.UnixMicro(micros), zone, err
 }
 
 // Read implements listeners.Source. Errors that every try would repeat are marked with
@@ -136,9 +139,9 @@ func (s *Source) Columns(ctx context.Context, r *report.Report, l *report.Listen
 		return nil, err
 	}
 	defer session.close()
-	statement, err := session.conn.Prepare(ctx, "", text, nil)
+	statement, err := session.prepare(ctx, text)
 	if err != nil {
-		return nil, explain(ctx, l, err)
+		return nil, err
 	}
 	columns, _, err := s.columnsOf(ctx, statement.Fields, l)
 	if err != nil {
