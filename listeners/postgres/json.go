@@ -20,6 +20,9 @@ func appendArray(dst, text []byte, element uint32) ([]byte, error) {
 		}
 		text = text[at+1:]
 	}
+	if len(text) == 0 || text[0] != '{' {
+		return nil, errArray
+	}
 	var word []byte // an element without its escapes
 	depth, quoted, given := 0, false, false
 	end := func() {
@@ -54,11 +57,12 @@ func appendArray(dst, text []byte, element uint32) ([]byte, error) {
 			}
 			word = append(word, text[i])
 		}
-		if depth == 0 && i+1 < len(text) || depth < 0 {
+		nested := text[min(i, len(text)-1)] == '}' && i+1 < len(text) && text[i+1] != ',' && text[i+1] != '}'
+		if depth == 0 && i+1 < len(text) || depth < 0 || nested || given && i+1 < len(text) && text[i+1] == '{' {
 			return nil, errArray
 		}
 	}
-	if depth != 0 || len(text) == 0 {
+	if depth != 0 {
 		return nil, errArray
 	}
 	return dst, nil
