@@ -44,7 +44,7 @@ build: ## build ./fanfold
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X github.com/fanfold/fanfold/cmd/fanfold/command.version=$(VERSION)' -o fanfold ./cmd/fanfold
 
 deps: ## install the servers that tests and demo start
-	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server
+	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server postgres:postgresql
 
 vet:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -57,7 +57,7 @@ race: deps ## run all tests with the race detector (needs gcc)
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
-servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11 and servers like managed ones; ONLY=databases or redis
+servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11, PostgreSQL 17 and servers like managed ones; ONLY=databases or redis
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)

@@ -20,6 +20,7 @@ type Query struct {
 	names   []string // of the parameters, in order, with repetitions
 	columns []column // of the first SELECT; nil: they cannot be known
 	unknown []int    // offsets of the items without a name, if columns is nil
+	uses    []use    // of the parameters
 	dialect *Dialect
 }
 
@@ -42,18 +43,19 @@ func (d *Dialect) Parse(text string) (Query, error) {
 func (d *Dialect) read(text string) (q Query, whole bool, wrong mistakes) {
 	tokens, end := d.tokenize(text)
 	if end != nil { // what follows could be read as something else
-		wrong = d.beginning(tokens)
+		wrong = beginning(tokens)
 		return Query{}, false, append(wrong, *end)
 	}
 	q = Query{Text: text, dialect: d}
 	var between strings.Builder
-	for _, t := range tokens {
+	for i, t := range tokens {
 		if t.kind != tokenParameter {
 			between.WriteString(t.text)
 			continue
 		}
 		q.texts = append(q.texts, between.String())
 		q.names = append(q.names, t.text[1:])
+		q.uses = append(q.uses, use{listedAt(tokens, i), isTested(tokens[i+1:])})
 		between.Reset()
 	}
 	q.texts = append(q.texts, between.String())
@@ -81,7 +83,7 @@ func (q Query) use(name string) (at int, listed bool) {
 }
 
 // beginning proves that the tokens begin as a statement that only reads data.
-func (d *Dialect) beginning(tokens []token) mistakes {
+func beginning(tokens []token) mistakes {
 	i := slices.IndexFunc(tokens, func(t token) bool { return t.kind != tokenSpace })
 	if i < 0 {
 		return nil
@@ -95,13 +97,13 @@ func (d *Dialect) beginning(tokens []token) mistakes {
 
 // oneStatement proves that the tokens are one statement that only reads data.
 func (d *Dialect) oneStatement(tokens []token) mistakes {
-	wrong := d.beginning(tokens)
+	wrong := beginning(tokens)
 	add := func(at int, message, remedy string) {
 		wrong = append(wrong, mistake{report.Mistake{Message: message, Remedy: remedy}, at})
 	}
 	var open []int // offsets of the parentheses
-	empty, ended := true, false
-	for _, t := range tokens {
+	empty, ended, change := true, false, findChange(tokens)
+	for i, t := range tokens {
 		switch {
 		case t.kind == tokenSpace:
 			continue
@@ -118,6 +120,8 @@ func (d *Dialect) oneStatement(tokens []token) mistakes {
 		case t.is("INTO"):
 			add(t.at, "the query has INTO, which writes to a file or variable of the server",
 				"Remove it: a query must return its rows")
+		case i == change:
+			add(t.at, t.text+" changes data", "Remove it: a query must only read")
 		case t.is("("):
 			open = append(open, t.at)
 		case t.is(")") && len(open) == 0:
@@ -176,27 +180,50 @@ type Literals string
 
 // Bind returns the SQL with a placeholder for every parameter, and the arguments. value
 // returns the value for a name, or false if there is none, which is an error. A
-// []any becomes one placeholder for every element, and Literals are inserted unchanged. If
-// they are empty, they become NULL, so that IN (NULL) finds nothing.
+// []any becomes one placeholder for every element, an Array becomes one for all, and Literals are inserted unchanged.
+// If a list or Literals are empty, they become NULL, so that IN (NULL) finds nothing.
 func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
 	if len(q.texts) == 0 {
 		return "", nil, errors.New("the query is empty")
 	}
 	var out strings.Builder
+	numbers := map[string]int{} // of the arguments, by name
+	add := func(name string, v any) {
+		n := numbers[name]
+		if n == 0 || !q.dialect.Dollars {
+			args = append(args, v)
+			n = len(args)
+			numbers[name] = n
+		}
+		out.WriteString(q.dialect.Placeholder(n))
+	}
+	text := q.texts[0]
 	for i, name := range q.names {
-		out.WriteString(q.texts[i])
 		v, ok := value(name)
 		if !ok {
 			return "", nil, fmt.Errorf("query parameter :%s has no value", name)
 		}
 		list, isList := v.([]any)
 		literals, isText := v.(Literals)
+		_, isArray := v.(Array)
+		next := q.texts[i+1]
+		if in := q.uses[i].list; isArray && in != nil {
+			out.WriteString(text[:len(text)-in.before] + in.operator())
+			add(name, v)
+			out.WriteString(")")
+			text = next[in.after:]
+			continue
+		}
+		out.WriteString(text)
+		text = next
 		switch {
 		case isText && literals != "":
 			out.WriteString(string(literals))
-		case !isList && !isText:
+		case q.uses[i].tested && q.dialect.Dollars:
 			args = append(args, v)
-			out.WriteString(q.dialect.Placeholder(len(args)))
+			out.WriteString(q.dialect.Placeholder(len(args)) + "::text")
+		case !isList && !isText:
+			add(name, v)
 		case len(list) == 0:
 			out.WriteString("NULL")
 		default:
@@ -209,6 +236,6 @@ func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any
 			}
 		}
 	}
-	out.WriteString(q.texts[len(q.names)])
+	out.WriteString(text)
 	return out.String(), args, nil
 }

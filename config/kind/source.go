@@ -14,6 +14,8 @@ type Source struct {
 	Field string
 	// DSN reads the data source names of its databases; nil: it has no databases.
 	DSN *DSN
+	// Init reads its databases for a first configuration; nil: fanfold init cannot.
+	Init *Init
 	// CheckCondition checks SQL that is added to the WHERE of the table of records; nil: the table
 	// cannot be in its databases.
 	CheckCondition func(text string) *report.Mistake

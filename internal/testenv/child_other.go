@@ -6,4 +6,4 @@ import "syscall"
 
 // childAttributes keeps a terminal's Ctrl-C from reaching the child before its
 // parent.
-func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func childAttributes(syscall.Signal) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

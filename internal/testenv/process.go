@@ -27,10 +27,15 @@ func startProcess(name string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{}), output: &tail{}}
+	return startCommand(exec.Command(path, args...), childAttributes(syscall.SIGKILL))
+}
+
+// startCommand starts a command with these attributes.
+func startCommand(cmd *exec.Cmd, attributes *syscall.SysProcAttr) (*process, error) {
+	p := &process{cmd: cmd, done: make(chan struct{}), output: &tail{}}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.Env = append(os.Environ(), "LC_ALL=C")
-	p.cmd.SysProcAttr = childAttributes()
+	p.cmd.SysProcAttr = attributes
 	started := make(chan error, 1)
 	go func() {
 		// The parent-death signal is sent when the thread that forked ends: keep
@@ -45,25 +50,29 @@ func startProcess(name string, args ...string) (*process, error) {
 		close(p.done)
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("testenv: start %s: %w", name, err)
+		return nil, fmt.Errorf("testenv: start %s: %w", cmd.Path, err)
 	}
 	return p, nil
 }
 
 // stop sends SIGTERM, and kills the process if it has not ended after 10 s.
-func (p *process) stop() {
-	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.done:
-	case <-time.After(10 * time.Second):
-		p.kill()
-	}
-}
+func (p *process) stop() { p.end(syscall.SIGTERM, syscall.SIGKILL) }
 
 // kill kills the process and waits for its end.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.done
+}
+
+// end sends a signal, another one if the process has not ended after 10 s, and waits for the end.
+func (p *process) end(first, second syscall.Signal) {
+	p.signal(first)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		p.signal(second)
+		<-p.done
+	}
 }
 
 func (p *process) signal(s os.Signal) {
@@ -101,6 +110,8 @@ var packages = map[string]string{
 	"mariadb-install-db": "mariadb-server",
 	"rabbitmq-server":    "rabbitmq-server",
 	"epmd":               "rabbitmq-server",
+	"postgres":           "postgresql",
+	"initdb":             "postgresql",
 }
 
 // RedisProgram is the environment variable that names a program to run instead of redis-server,
@@ -109,7 +120,7 @@ const RedisProgram = "FANFOLD_TEST_REDIS"
 
 // find returns the path of a program. Debian installs some servers outside of the PATH.
 func find(name string) (string, error) {
-	redis, database := os.Getenv(RedisProgram), os.Getenv(DatabaseProgram)
+	redis, database, postgres := os.Getenv(RedisProgram), os.Getenv(DatabaseProgram), os.Getenv(PostgresProgram)
 	switch {
 	case name == "redis-server" && redis != "":
 		return exec.LookPath(redis)
@@ -117,11 +128,16 @@ func find(name string) (string, error) {
 		return exec.LookPath(database)
 	case name == "mariadb-install-db" && database != "":
 		return exec.LookPath(filepath.Join(filepath.Dir(database), name))
+	case name == "postgres" && postgres != "":
+		return exec.LookPath(postgres)
+	case name == "initdb" && postgres != "":
+		return exec.LookPath(filepath.Join(filepath.Dir(postgres), name))
 	}
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
-	for _, dir := range []string{"/usr/sbin/", "/usr/local/sbin/", "/usr/libexec/"} {
+	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin/")
+	for _, dir := range append([]string{"/usr/sbin/", "/usr/local/sbin/", "/usr/libexec/"}, versions...) {
 		if path, err := exec.LookPath(dir + name); err == nil {
 			return path, nil
 		}

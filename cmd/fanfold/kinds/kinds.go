@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/listeners/postgres"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
@@ -38,6 +39,7 @@ var standard = []Kind{
 	dir.Kind,
 
 	mysql.Kind,
+	postgres.Kind,
 	http.Kind,
 	listeners.ExternalKind,
 

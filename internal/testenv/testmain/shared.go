@@ -22,6 +22,7 @@ var shared struct {
 	dir      string
 	redis    *testenv.Redis
 	database *testenv.Database
+	postgres *testenv.Postgres
 	faults   *faults
 	names    atomic.Int64
 }
@@ -54,6 +55,9 @@ func stopShared() {
 	}
 	if shared.database != nil {
 		shared.database.Stop()
+	}
+	if shared.postgres != nil {
+		shared.postgres.Close()
 	}
 	if shared.faults != nil {
 		shared.faults.stop()

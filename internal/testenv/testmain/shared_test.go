@@ -28,3 +28,14 @@ func TestSchemasAreApart(t *testing.T) {
 		t.Error("schema b sees the table of schema a")
 	}
 }
+
+func TestPostgresDatabasesAreApart(t *testing.T) {
+	t.Parallel()
+	a, b := PostgresDatabase(t, "CREATE TABLE x (i int)", "INSERT INTO x VALUES (1)"), PostgresDatabase(t)
+	if err := SharedPostgres(t).Exec(t.Context(), a, "SELECT i FROM x"); err != nil {
+		t.Error(err)
+	}
+	if err := SharedPostgres(t).Exec(t.Context(), b, "SELECT i FROM x"); err == nil {
+		t.Error("database b sees the table of database a")
+	}
+}
