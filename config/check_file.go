@@ -82,6 +82,39 @@ func checkName(d *draft) {
 	}
 }
 
+// checkColumnsFrom validates file.columns_from.
+func checkColumnsFrom(d *draft) {
+	s := d.Of(&d.File)
+	at, name := s.Get("columns_from"), d.File.ColumnsFrom
+	if !s.Has("columns_from") {
+		return
+	}
+	d.used[name] = true
+	i := slices.IndexFunc(d.Parameters, func(p report.Parameter) bool { return p.Name == name })
+	if i < 0 {
+		at.Problem("unknown parameter", parameterRemedy("%s", name, d.Parameters))
+		return
+	}
+	p := &d.Parameters[i]
+	var labels []string
+	for _, c := range d.File.Columns {
+		labels = append(labels, c.Label)
+	}
+	switch {
+	case d.Of(p).Wrong():
+	case !p.List || p.Type != report.ParamString || len(p.Options) == 0:
+		at.Problem("the parameter is no list of strings with options",
+			"Write "+name+": {list: true, default: [], options: ["+strings.Join(labels, ", ")+"]}")
+	case !s.Wrong():
+		for _, option := range p.Options {
+			if !slices.Contains(labels, option) {
+				d.Of(p).Get("options").Problem(fmt.Sprintf("the file has no column %q", option),
+					report.DidYouMean(option, labels))
+			}
+		}
+	}
+}
+
 // resolveColumns resolves file.columns.
 func (d *draft) resolveColumns() []report.FileColumn {
 	var columns []report.FileColumn

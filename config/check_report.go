@@ -53,6 +53,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	d.checkFirst()
 	d.checkFilters()
 	checkName(d)
+	checkColumnsFrom(d)
 	d.checkUse()
 	d.checkTimeout()
 	scheduling{d}.check()

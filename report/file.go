@@ -11,6 +11,9 @@ type File struct {
 	Name string `yaml:"name" unset:"report and id" json:",omitempty"`
 	// Join key, column that only one listener has, `<listener>.<column>`, or these fields
 	Columns []FileColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
+	// Name of a parameter, a list of strings, by which who creates a job chooses columns and their order. Its
+	// `options` are labels of columns. Without a value, or with an empty list, the file has all
+	ColumnsFrom string `yaml:"columns_from" unset:"all columns, always" json:",omitempty"`
 	// Zone in which datetimes are written: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source delivers them" json:",omitempty"`
 	// `gzip` compresses the file: its name ends in `.gz`, and its type is application/gzip, without a Content-Encoding.

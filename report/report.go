@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -88,6 +89,34 @@ func (r *Report) Listener(name string) (l *Listener, stage int, ok bool) {
 		}
 	}
 	return nil, 0, false
+}
+
+// Chosen returns the report for a job whose parameters, those of Canonical, choose columns of the file.
+func Chosen(r *Report, parameters []byte) (*Report, error) {
+	if r.File.ColumnsFrom == "" {
+		return r, nil
+	}
+	values, err := r.Decode(parameters)
+	if err != nil {
+		return nil, err
+	}
+	labels, _ := values[r.File.ColumnsFrom].([]any)
+	var columns []FileColumn
+	for i, label := range labels {
+		at := slices.IndexFunc(r.File.Columns, func(c FileColumn) bool { return c.Label == label })
+		if at < 0 {
+			return nil, fmt.Errorf("%w: the file has no column %q", ErrParameters, label)
+		}
+		if !slices.Contains(labels[:i], label) {
+			columns = append(columns, r.File.Columns[at])
+		}
+	}
+	if columns == nil {
+		return r, nil
+	}
+	chosen := *r
+	chosen.File.Columns = columns
+	return &chosen, nil
 }
 
 // Without returns the report for a job that continues without these listeners. They are

@@ -27,6 +27,7 @@ type file struct {
 	matches []fold.Match
 	steps   []fold.Step
 	columns []dataset.Column
+	of      *report.Report // with the columns that the job chose
 }
 
 // errEmpty fails a job without rows.
@@ -75,7 +76,10 @@ func (f *finisher) make(ctx context.Context, w *work, begin create) (made file, 
 		return file{}, broken(errors.New(
 			"the field parameters of the job's state in Redis is not JSON: another program overwrote it"))
 	}
-	r := w.report.Without(slices.Collect(maps.Keys(w.Omitted())))
+	if made.of, err = report.Chosen(w.report, w.Parameters); err != nil {
+		return file{}, broken(err)
+	}
+	r := made.of.Without(slices.Collect(maps.Keys(w.Omitted())))
 	sets, err := f.datasets(ctx, w)
 	if err != nil {
 		return file{}, broken(err)

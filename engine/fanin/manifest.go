@@ -45,7 +45,7 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 			manifest.Listeners = append(manifest.Listeners, given)
 		}
 	}
-	for i, c := range r.File.Columns {
+	for i, c := range made.of.File.Columns {
 		column := sink.ManifestColumn{
 			Label: c.Label, Listener: c.Listener, Column: c.Column, Escaped: made.Formulas[c.Label],
 		}

@@ -27,6 +27,11 @@ func TestCSVOptions(t *testing.T) {
 `
 	const nothing = `    listeners: {a: {database: db, query: "SELECT k FROM a WHERE k > 9"}}
 `
+	const folded = `    listeners: {
+      a: {database: db, query: "SELECT k, amount FROM a"},
+      b: {database: db, query: "SELECT k, name FROM b"}}
+    fold: SELECT a.k, COUNT(b.k) AS n, MAX(a.amount) AS paid FROM a JOIN b ON b.k = a.k GROUP BY a.k
+`
 	s := newStack(t, `
   packed:
 `+listeners+`    file: {compress: gzip, bom: true, delimiter: ";", line_end: lf, null: "NULL", time_zone: Europe/Berlin, date: DD.MM.YYYY, datetime: DD.MM.YYYY HH:mm, formulas: escape}
@@ -36,6 +41,12 @@ func TestCSVOptions(t *testing.T) {
 `+listeners+`    file: {max_rows: 1}
   bytes:
 `+listeners+`    file: {max_bytes: 100, null: "a text that is longer than what it stands for"}
+  chosen:
+    parameters: {columns: {list: true, default: [], options: [k, amount, name, note]}}
+`+listeners+`    file: {columns_from: columns}
+  chosen-folded:
+    parameters: {columns: {list: true, default: null, options: [paid, k, "n"]}}
+`+folded+`    file: {columns_from: columns}
   skipped:
 `+nothing+`    file: {empty: skip}
   refused:
@@ -118,6 +129,29 @@ func TestCSVOptions(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 		s.Files.None(name)
+	}
+	for _, c := range []struct{ report, parameters, want string }{
+		{"chosen", `{"columns": ["name", "k", "name"]}`, "name,k\r\n'@a,1\r\nb;c,1\r\nNULL,2\r\n,3\r\n"},
+		{"chosen", `{"columns": []}`, "k,amount,note,day,at,name\r\n"},
+		{"chosen-folded", `{"columns": ["paid"]}`, "paid\r\n-1.50\r\n\"\"\r\n"},
+		{"chosen-folded", `{"columns": ["n", "k"]}`, "n,k\r\n2,1\r\n1,2\r\n"},
+		{"chosen-folded", "", "k,n,paid\r\n1,2,-1.50\r\n2,1,\r\n"},
+	} {
+		v := s.Jobs.Run(c.report, c.parameters)
+		if got := s.Files.Content(v); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.report, c.parameters, got, c.want)
+		}
+		var m sink.Manifest
+		data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(v.File, "file://")))
+		if err == nil {
+			err = json.Unmarshal(data, &m)
+		}
+		if header, _, _ := strings.Cut(c.want, "\r\n"); err != nil || len(m.Columns) != strings.Count(header, ",")+1 {
+			t.Errorf("%s %s: the manifest has the columns %+v (%v)", c.report, c.parameters, m.Columns, err)
+		}
+	}
+	if v := s.Jobs.Run("chosen", `{"columns": ["day"]}`); v.Status != report.Failed || !strings.Contains(v.Error, "columns") {
+		t.Errorf("a column that is not offered: %+v", v)
 	}
 	skipped := s.Jobs.Run("skipped", "")
 	if skipped.Status != report.Success || skipped.File != "" || skipped.Rows == nil || *skipped.Rows != 0 {
