@@ -24,7 +24,6 @@ const (
 	mainSpace  = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 	linkSpace  = "http://schemas.openxmlformats.org/package/2006/relationships"
 	linkTypes  = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-	mediaTypes = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 )
 
 // book writes the rows into the sheets of a workbook.
@@ -136,7 +135,7 @@ func (b *book) Close() error {
 		fmt.Fprintf(&names, `<definedName name="_xlnm._FilterDatabase" localSheetId="%d" hidden="1">'%s'!$A$1:$%s$%d`+
 			`</definedName>`, i, quoted(strings.ReplaceAll(name, "'", "''")), columnName(len(b.columns)), b.rows[i])
 		links.WriteString(relation(i+1, "worksheet", fmt.Sprintf("worksheets/sheet%d.xml", i+1)))
-		fmt.Fprintf(&types, `<Override PartName="/xl/worksheets/sheet%d.xml" ContentType="`+mediaTypes+`worksheet+xml"/>`, i+1)
+		types.WriteString(mediaType(fmt.Sprintf("worksheets/sheet%d.xml", i+1), "worksheet"))
 	}
 	links.WriteString(relation(len(b.rows)+1, "styles", "styles.xml"))
 	filters := ""
@@ -145,14 +144,13 @@ func (b *book) Close() error {
 	}
 	for _, part := range [][2]string{
 		{"xl/styles.xml", b.styles()},
-		{"xl/workbook.xml", xmlHead + `<workbook xmlns="` + mainSpace + `" xmlns:r="` + linkTypes + `"><bookViews><workbookView/>` +
-			`</bookViews><sheets>` + sheets.String() + `</sheets>` + filters + `</workbook>`},
+		{"xl/workbook.xml", xmlHead + `<workbook xmlns="` + mainSpace + `" xmlns:r="` + linkTypes + `">` +
+			`<bookViews><workbookView/></bookViews><sheets>` + sheets.String() + `</sheets>` + filters + `</workbook>`},
 		{"xl/_rels/workbook.xml.rels", relations(links.String())},
 		{"[Content_Types].xml", xmlHead + `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 			`<Default Extension="xml" ContentType="application/xml"/>` +
-			`<Override PartName="/xl/workbook.xml" ContentType="` + mediaTypes + `sheet.main+xml"/>` +
-			`<Override PartName="/xl/styles.xml" ContentType="` + mediaTypes + `styles+xml"/>` + types.String() + `</Types>`},
+			mediaType("workbook.xml", "sheet.main") + mediaType("styles.xml", "styles") + types.String() + `</Types>`},
 	} {
 		if err := b.add(part[0], part[1]); err != nil {
 			return err
@@ -190,6 +188,12 @@ func columnName(n int) (name string) {
 		name = string(rune('A'+(n-1)%26)) + name
 	}
 	return name
+}
+
+// mediaType returns the entry of a part of the workbook in [Content_Types].xml.
+func mediaType(part, kind string) string {
+	const of = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+	return fmt.Sprintf(`<Override PartName="/xl/%s" ContentType="%s%s+xml"/>`, part, of, kind)
 }
 
 func relation(id int, kind, target string) string {

@@ -135,8 +135,8 @@ func (c *column) appendNumber(dst, number []byte) []byte {
 	return appendText(dst, number, textBegin)
 }
 
-// digitsOf returns the digits of a number from the first one that is not zero, without zeros at the end of its decimals,
-// and its decimals; ok is false for anything but digits with a sign and a point, and for leading zeros.
+// digitsOf returns the digits of a number from the first one that is not zero, without zeros at the end of its
+// decimals, and its decimals; ok is false for anything but digits with a sign and a point, and for leading zeros.
 func digitsOf(number []byte) (digits, decimals int, ok bool) {
 	i := 0
 	if i < len(number) && number[i] == '-' {

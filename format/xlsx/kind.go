@@ -56,8 +56,9 @@ type SheetName string
 // Parse sets it to a text.
 func (n *SheetName) Parse(text string) *report.Mistake {
 	if text == "" || cleanName(text) != text {
-		return &report.Mistake{Message: "not a name of a sheet in Excel", Remedy: fmt.Sprintf("Use 1 to %d characters without "+
-			"%s and control characters, and no apostrophe at either end; History is reserved", maxSheetName, forbiddenInNames)}
+		return &report.Mistake{Message: "not a name of a sheet in Excel", Remedy: fmt.Sprintf(
+			"Use 1 to %d characters without %s and control characters, and no apostrophe or space at either end; "+
+				"History is reserved", maxSheetName, forbiddenInNames)}
 	}
 	*n = SheetName(text)
 	return nil

@@ -20,7 +20,8 @@ const (
 	textEnd        = `</t></is></c>`
 )
 
-// isSpecial are the bytes of a text that the XML may not have as they are. A line break is one, because it separates rows.
+// isSpecial are the bytes of a text that the XML may not have as they are. A line break is one, because it separates
+// rows.
 var isSpecial = func() (is [256]bool) {
 	for c := range ' ' {
 		is[c] = c != '\t'
@@ -130,6 +131,7 @@ func (e *encoder) tooLong(col, characters int, cells [][]byte) error {
 			row = append(row, e.columns[i].label+" "+report.Shorten(string(cell)))
 		}
 	}
-	return fmt.Errorf("%w: column %q has %d characters, and a cell of the format xlsx at most %d (row: %s): shorten the text "+
-		"in the query, or choose another format", ErrTooLong, e.columns[col].label, characters, maxText, strings.Join(row, ", "))
+	return fmt.Errorf("%w: column %q has %d characters, and a cell of the format xlsx at most %d (row: %s): "+
+		"shorten the text in the query, or choose another format", ErrTooLong, e.columns[col].label, characters, maxText,
+		strings.Join(row, ", "))
 }
