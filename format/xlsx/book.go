@@ -20,10 +20,10 @@ const level = 1
 const sampleBytes = 64 << 10
 
 const (
-	xmlHead    = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
-	mainSpace  = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-	linkSpace  = "http://schemas.openxmlformats.org/package/2006/relationships"
-	linkTypes  = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+	xmlHead   = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
+	mainSpace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+	linkSpace = "http://schemas.openxmlformats.org/package/2006/relationships"
+	linkTypes = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 )
 
 // book writes the rows into the sheets of a workbook.

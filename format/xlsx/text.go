@@ -132,6 +132,6 @@ func (e *encoder) tooLong(col, characters int, cells [][]byte) error {
 		}
 	}
 	return fmt.Errorf("%w: column %q has %d characters, and a cell of the format xlsx at most %d (row: %s): "+
-		"shorten the text in the query, or choose another format", ErrTooLong, e.columns[col].label, characters, maxText,
-		strings.Join(row, ", "))
+		"shorten the text in the query, or choose another format",
+		ErrTooLong, e.columns[col].label, characters, maxText, strings.Join(row, ", "))
 }
