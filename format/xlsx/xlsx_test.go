@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -251,5 +253,132 @@ func TestTypes(t *testing.T) {
 	got := file(t, Kind, zone, []dataset.Column{berlin}, []string{`"2024-07-01 12:00:00"`}).sheets[0].Rows[1].Cells[0]
 	if got.Value[:10] != "45474.4166" {
 		t.Errorf("in UTC: %+v", got)
+	}
+}
+
+// nothing is a compressor whose sheets are empty, however large they were.
+type nothing struct{}
+
+func (nothing) Write(p []byte) (int, error) { return len(p), nil }
+func (nothing) Close() error                { return nil }
+
+// TestLargeSheet: a sheet beyond 4 GiB has a ZIP64 entry.
+func TestLargeSheet(t *testing.T) {
+	t.Parallel()
+	e, err := newEncoder(&report.File{Columns: []report.FileColumn{{Label: "a"}}}, make([]dataset.Column, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	to, err := e.(*encoder).Wrap(&out, format.Title{Report: "large"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.(*book).zip.RegisterCompressor(zip.Deflate, func(io.Writer) (io.WriteCloser, error) { return nothing{}, nil })
+	piece, size := make([]byte, 1<<20), 0
+	for ; size <= math.MaxUint32; size += len(piece) {
+		if _, err := to.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const zip64 = 45
+	if f := archive.File[1]; f.UncompressedSize64 <= uint64(size) || f.ReaderVersion != zip64 {
+		t.Errorf("%s has %d bytes, more than %d were written, for readers of version %d", f.Name, f.UncompressedSize64, size,
+			f.ReaderVersion)
+	}
+}
+
+// TestSheets: names, headers, filters and widths of the sheets.
+func TestSheets(t *testing.T) {
+	t.Parallel()
+	columns := []dataset.Column{{Kind: report.KindText}, {Kind: report.KindDatetime}, {Kind: report.KindInteger}}
+	long := `"` + strings.Repeat("long ", 40) + `"`
+	rows := [][]string{
+		{`"short"`, `"2024-02-29 12:00:00"`, `1`}, {`"two\nlines, of which one is long"`, `null`, `12345678901`},
+		{long, `null`, `null`}, {`"b"`, `null`, `null`}, {`"c"`, `null`, `null`},
+	}
+	k := Kind
+	k.PartRows = 2
+	b := file(t, k, &report.File{Format: "xlsx"}, columns, rows...)
+	var names []string
+	for i, s := range b.Sheets {
+		names = append(names, s.Name)
+		want := "A1:C3"
+		if i == 2 {
+			want = "A1:C2"
+		}
+		got := b.sheets[i]
+		if got.Filter.Ref != want || got.Pane == nil || got.Pane.Rows != 1 ||
+			fmt.Sprint(got.Columns) != "[{30} {22} {14}]" || got.Rows[0].Cells[2].text() != "c2" {
+			t.Errorf("sheet %d: %+v", i, got)
+		}
+	}
+	if want := []string{"orders", "orders (2)", "orders (3)"}; !cmp.Equal(names, want) {
+		t.Errorf("sheets %q, want %q", names, want)
+	}
+	if want := "'orders (2)'!$A$1:$C$3"; len(b.Names) != 3 || b.Names[1] != want {
+		t.Errorf("names %q, want %q", b.Names, want)
+	}
+	plain := &report.File{Format: "xlsx", Options: &Options{Sheet: "Rows"}}
+	b = file(t, Kind, plain, columns, rows...)
+	s := b.sheets[0]
+	if s.Pane != nil || s.Filter.Ref != "" || b.Names != nil || b.Sheets[0].Name != "Rows" ||
+		s.Columns[0].Width != maxWidth {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestSheetNames: the names of reports and of the option sheet.
+func TestSheetNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"orders": "orders", "a/b:c*d?e[f]g\\h": "a-b-c-d-e-f-g-h", "'quoted'": "quoted", "": "Sheet1",
+		"History": "Sheet1", "'": "Sheet1", "a\x00\x1fb\ufffe": "ab", "a <&> \"b\"": "a <&> \"b\"",
+		strings.Repeat("x", 40): strings.Repeat("x", 31), strings.Repeat("😀", 16): strings.Repeat("😀", 15),
+		strings.Repeat("x", 30) + "'y": strings.Repeat("x", 30),
+	} {
+		if got := cleanName(name); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+		var option SheetName
+		if wrong := option.Parse(name); (wrong == nil) != (name == want) {
+			t.Errorf("sheet: %q: %v", name, wrong)
+		}
+	}
+	b := book{name: strings.Repeat("x", 30) + "y"}
+	if got, want := b.sheetName(99), strings.Repeat("x", 25)+" (100)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for n, want := range map[int]string{1: "A", 26: "Z", 27: "AA", 702: "ZZ", 703: "AAA", maxColumns: "XFD"} {
+		if got := columnName(n); got != want {
+			t.Errorf("column %d is %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestLimits: what no workbook can hold is an error before the first row.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	wide := report.File{Columns: make([]report.FileColumn, maxColumns+1)}
+	label := report.File{Columns: []report.FileColumn{{Label: strings.Repeat("x", maxText+1)}}}
+	for want, f := range map[string]report.File{"at most 16384 columns": wide, "at most 32767 characters": label} {
+		wrong := Kind.Check(&report.Report{File: f})
+		if len(wrong) != 1 || wrong[0].Field != "columns" || !strings.Contains(wrong[0].Message, want) {
+			t.Errorf("%+v, want %s", wrong, want)
+		}
+		if _, err := Kind.New(&f, make([]dataset.Column, len(f.Columns))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	wide.Columns = wide.Columns[1:]
+	if wrong := Kind.Check(&report.Report{File: wide}); wrong != nil {
+		t.Errorf("%+v", wrong)
 	}
 }
