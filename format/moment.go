@@ -184,6 +184,17 @@ func parseLayout(text string, tokens []string) (layout, error) {
 	return l, nil
 }
 
+// Pieces returns the tokens of a valid layout, and the texts between them.
+func (l DateLayout) Pieces() []string { return pieces(string(l), dateTokens) }
+
+// Pieces returns the tokens of a valid layout, and the texts between them.
+func (l DatetimeLayout) Pieces() []string { return pieces(string(l), datetimeTokens) }
+
+func pieces(text string, tokens []string) []string {
+	l, _ := parseLayout(text, tokens)
+	return l
+}
+
 // checkLayout returns what is wrong with the layout of a date or datetime; nil: it is valid.
 func checkLayout(text string, kind report.Kind) *report.Mistake {
 	tokens := dateTokens

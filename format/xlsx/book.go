@@ -75,7 +75,7 @@ func (b *book) endSample() error {
 		return nil
 	}
 	sample := b.sample
-	b.cols, b.sample = columnsOf(sample), nil
+	b.cols, b.sample = b.columnsOf(sample), nil
 	if err := b.open(); err != nil {
 		return err
 	}

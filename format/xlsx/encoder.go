@@ -15,7 +15,8 @@ import (
 type encoder struct {
 	*Options
 	columns []column
-	filled  []int // widths of numbers with leading zeros, by their style
+	codes   map[style]string // number formats of dates and times
+	filled  []int            // widths of numbers with leading zeros, by their style
 }
 
 // column says how the cells of a column are written.

@@ -2,6 +2,7 @@ package xlsx
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -36,6 +37,11 @@ var Kind = format.Kind{
 type Options struct {
 	// Name of the sheet. Further ones have a number behind it: `orders (2)`
 	Sheet SheetName `yaml:"sheet" unset:"the report's name" json:",omitempty"`
+	// Number format of dates, from YYYY YY MM DD, each at most once
+	Date format.DateLayout `yaml:"date" unset:"YYYY-MM-DD" json:",omitempty"`
+	// Number format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff and AM, each at most once. MM
+	// is the month and mm the minute
+	Datetime format.DatetimeLayout `yaml:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
 	// `true` keeps the header in view
 	Freeze bool `yaml:"freeze" default:"true" json:",omitempty"`
 	// `true` adds filters to the header
@@ -100,6 +106,13 @@ func check(r *report.Report) (wrong []report.FieldMistake) {
 		wrong = append(wrong, report.FieldMistake{Field: "columns", Mistake: report.Mistake{Message: err.Error(),
 			Remedy: "Reduce it, or choose another format"}})
 	}
+	o := options(&r.File)
+	if _, mistake := codeOf(o.Date.Pieces()); mistake != nil {
+		wrong = append(wrong, report.FieldMistake{Field: "date", Mistake: *mistake})
+	}
+	if _, mistake := codeOf(o.Datetime.Pieces()); mistake != nil {
+		wrong = append(wrong, report.FieldMistake{Field: "datetime", Mistake: *mistake})
+	}
 	return wrong
 }
 
@@ -121,7 +134,13 @@ func newEncoder(f *report.File, columns []dataset.Column) (format.Encoder, error
 	if err := fits(f); err != nil {
 		return nil, err
 	}
-	e := &encoder{Options: options(f)}
+	e := &encoder{Options: options(f), codes: maps.Clone(codes)}
+	if code, _ := codeOf(e.Date.Pieces()); code != "" {
+		e.codes[styleDate] = code
+	}
+	if code, _ := codeOf(e.Datetime.Pieces()); code != "" {
+		e.codes[styleDatetime], e.codes[styleMoment] = code, code
+	}
 	for i, from := range columns {
 		zones, err := format.NewZones(from.Zone, f.TimeZone)
 		if f.TimeZone == "" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // style is an index into the formats of cells in styles.xml.
@@ -33,6 +35,43 @@ var codes = map[style]string{
 	styleTime: "[hh]:mm:ss", styleDuration: "[hh]:mm:ss.000",
 }
 
+// codeOf returns the number format of the pieces of a layout. A mistake says what Excel cannot show.
+func codeOf(pieces []string) (code string, wrong *report.Mistake) {
+	mistake := func(message, remedy string) (string, *report.Mistake) {
+		return "", &report.Mistake{Message: message, Remedy: remedy}
+	}
+	var tokens []string // without the texts between them
+	for i, piece := range pieces {
+		switch piece {
+		case "ZZ":
+			return mistake("a datetime of Excel has no zone", "Remove ZZ, and write the zone into the label of the column")
+		case "ffffff":
+			return mistake("Excel shows no microseconds", "Write fff")
+		case "fff":
+			if i < 2 || pieces[i-2] != "ss" || pieces[i-1] != "." {
+				return mistake("Excel shows fff only behind ss and a point", "Write ss.fff")
+			}
+			code = strings.TrimSuffix(code, `\.`) + ".000"
+		case "YYYY", "YY", "MM", "DD", "HH", "hh", "mm", "ss":
+			code += strings.ToLower(piece)
+		case "AM":
+			code += "AM/PM"
+		default:
+			code += `\` + piece
+			continue
+		}
+		tokens = append(tokens, piece)
+	}
+	for i, token := range tokens {
+		isMinute := i > 0 && strings.EqualFold(tokens[i-1], "hh") || i+1 < len(tokens) && tokens[i+1] == "ss"
+		if token == "mm" && !isMinute || token == "MM" && isMinute {
+			return mistake("Excel takes the minute for the month, or the month for the minute",
+				"Write mm behind HH or before ss, and MM elsewhere")
+		}
+	}
+	return code, nil
+}
+
 // zeroFilled returns the style of whole numbers of at least that many digits.
 func (e *encoder) zeroFilled(width int) style {
 	i := slices.Index(e.filled, width)
@@ -53,7 +92,7 @@ func (e *encoder) code(s style) string {
 	case s == styleNumber:
 		return "0"
 	}
-	return codes[s]
+	return e.codes[s]
 }
 
 // styles returns styles.xml.
@@ -70,7 +109,7 @@ func (e *encoder) styles() string {
 		case styleText:
 			cells.WriteString(`<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/>`)
 		default:
-			fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, custom+s, e.code(s))
+			fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, custom+s, quoted(e.code(s)))
 			fmt.Fprintf(&cells, `<xf numFmtId="%d" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
 				custom+s)
 		}
@@ -79,7 +118,8 @@ func (e *encoder) styles() string {
 	return xmlHead + `<styleSheet xmlns="` + mainSpace + `">` +
 		fmt.Sprintf(`<numFmts count="%d">%s</numFmts>`, count-styleDate, formats.String()) +
 		`<fonts count="2"><font>` + font + `</font><font><b/>` + font + `</font></fonts>` +
-		`<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
+		`<fills count="2"><fill><patternFill patternType="none"/></fill>` +
+		`<fill><patternFill patternType="gray125"/></fill></fills>` +
 		`<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>` +
 		`<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
 		fmt.Sprintf(`<cellXfs count="%d">%s</cellXfs>`, count, cells.String()) +

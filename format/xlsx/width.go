@@ -14,18 +14,13 @@ const (
 	filterWidth = 3 // of the button of a filter, and the margins
 )
 
-// widths are those of cells with a number format of a fixed length.
-var widths = map[string]int{}
-
-func init() {
-	for s, code := range codes {
-		widths[fmt.Sprint(int(s))] = len(strings.Trim(code, "[]"))
-	}
-}
-
 // columnsOf returns the widths of the columns, as the first rows need them, of which sample is the XML.
-func columnsOf(sample []byte) string {
+func (e *encoder) columnsOf(sample []byte) string {
 	var most []int
+	fixed := map[string]int{} // by style: those of dates and times, of which the XML has numbers
+	for s, code := range e.codes {
+		fixed[fmt.Sprint(int(s))] = len(strings.NewReplacer(`\`, "", "[", "", "]", "").Replace(code))
+	}
 	for row := range bytes.SplitSeq(sample, []byte(rowBegin)) {
 		col := 0
 		for cell := range bytes.SplitSeq(row, []byte("<c")) {
@@ -35,7 +30,7 @@ func columnsOf(sample []byte) string {
 			if col == len(most) {
 				most = append(most, minWidth)
 			}
-			most[col] = max(most[col], min(maxWidth, widthOf(cell)+filterWidth))
+			most[col] = max(most[col], min(maxWidth, widthOf(cell, fixed)+filterWidth))
 			col++
 		}
 	}
@@ -50,10 +45,10 @@ func columnsOf(sample []byte) string {
 }
 
 // widthOf returns the characters of the longest line of a cell, of which the XML follows its <c.
-func widthOf(cell []byte) (longest int) {
+func widthOf(cell []byte, fixed map[string]int) (longest int) {
 	if style, ok := bytes.CutPrefix(cell, []byte(` s="`)); ok {
 		style, _, _ = bytes.Cut(style, []byte(`"`))
-		if width, ok := widths[string(style)]; ok {
+		if width, ok := fixed[string(style)]; ok {
 			return width
 		}
 	}

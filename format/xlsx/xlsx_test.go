@@ -240,7 +240,8 @@ func TestTypes(t *testing.T) {
 		{dataset.Column{Kind: report.KindText}, `"0123"`, text(styleText, "0123")},
 		{dataset.Column{Kind: report.KindText}, `"a\u0001b\u000d\nc"`, text(styleGeneral, "a_x0001_b_x000D_\nc")},
 		{dataset.Column{Kind: report.KindText}, `"_x0041_ _x004g_ _x"`, text(styleText, "_x005F_x0041_ _x004g_ _x")},
-		{dataset.Column{Kind: report.KindText}, `"a\uffff` + "\ufffe\ufffd" + `"`, text(styleGeneral, "a_xFFFF__xFFFE_\ufffd")},
+		{dataset.Column{Kind: report.KindText}, `"a\uffff` + "\ufffe\ufffd" + `"`,
+			text(styleGeneral, "a_xFFFF__xFFFE_\ufffd")},
 		{dataset.Column{Kind: report.KindJSON}, `"{\"a\": 1}"`, text(styleText, `{"a": 1}`)},
 		{dataset.Column{Kind: report.KindBinary}, `"AAE="`, text(styleGeneral, "AAE=")},
 	} {
@@ -292,6 +293,41 @@ func TestLargeSheet(t *testing.T) {
 	if f := archive.File[1]; f.UncompressedSize64 <= uint64(size) || f.ReaderVersion != zip64 {
 		t.Errorf("%s has %d bytes, more than %d were written, for readers of version %d", f.Name, f.UncompressedSize64, size,
 			f.ReaderVersion)
+	}
+}
+
+// TestDateFormats: the number formats of layouts, and what Excel cannot show.
+func TestDateFormats(t *testing.T) {
+	t.Parallel()
+	for layout, want := range map[string]string{
+		"DD.MM.YYYY": `dd\.mm\.yyyy`, "DD/MM/YY HH:mm": `dd\/mm\/yy\ hh\:mm`,
+		"YYYY-MM-DDTHH:mm:ss.fff": `yyyy\-mm\-dd\Thh\:mm\:ss.000`,
+		"hh:mm AM, MM":            `hh\:mm\ AM/PM\,\ mm`, "mm:ss": `mm\:ss`, "": "",
+		"YYYY ZZ": "no zone", "ss.ffffff": "no microseconds", "ss fff": "behind ss", "fff": "behind ss",
+		"mm": "the minute for the month", "HH MM": "the minute for the month", "MM:ss": "the minute for the month",
+	} {
+		code, wrong := codeOf(format.DatetimeLayout(layout).Pieces())
+		if wrong != nil {
+			code = wrong.Message
+		}
+		if code != want && (wrong == nil || !strings.Contains(code, want)) {
+			t.Errorf("%q: %s, want %s", layout, code, want)
+		}
+	}
+	o := &Options{Date: "DD.MM.YYYY", Datetime: "DD.MM. HH:mm"}
+	f := &report.File{Columns: []report.FileColumn{{Label: "a"}}, Options: o}
+	e, err := newEncoder(f, make([]dataset.Column, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`formatCode="dd\.mm\.yyyy"`, `formatCode="dd\.mm\.\ hh\:mm"`} {
+		if !strings.Contains(e.(*encoder).styles(), want) {
+			t.Errorf("styles.xml has no %s", want)
+		}
+	}
+	o.Date, o.Datetime = "", "ZZ DD"
+	if wrong := Kind.Check(&report.Report{File: *f}); len(wrong) != 1 || wrong[0].Field != "datetime" {
+		t.Errorf("%+v", wrong)
 	}
 }
 
@@ -373,7 +409,8 @@ func TestLimits(t *testing.T) {
 		if len(wrong) != 1 || wrong[0].Field != "columns" || !strings.Contains(wrong[0].Message, want) {
 			t.Errorf("%+v, want %s", wrong, want)
 		}
-		if _, err := Kind.New(&f, make([]dataset.Column, len(f.Columns))); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Kind.New(&f, make([]dataset.Column, len(f.Columns)))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
