@@ -39,8 +39,8 @@ type Options struct {
 	Sheet SheetName `yaml:"sheet" unset:"the report's name" json:",omitempty"`
 	// Number format of dates, from YYYY YY MM DD, each at most once
 	Date format.DateLayout `yaml:"date" unset:"YYYY-MM-DD" json:",omitempty"`
-	// Number format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff and AM, each at most once. MM
-	// is the month and mm the minute
+	// Number format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff and AM, each at most once.
+	// MM is the month and mm the minute
 	Datetime format.DatetimeLayout `yaml:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
 	// `true` keeps the header in view
 	Freeze bool `yaml:"freeze" default:"true" json:",omitempty"`
