@@ -216,7 +216,7 @@ func foldTo(
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(to, 1<<20)
+	out := bufio.NewWriterSize(to, 64<<10)
 	f, err := kind.Begin(&r.File, plan.Columns(), format.Title{Report: "bench"}, out)
 	if err != nil {
 		return err
