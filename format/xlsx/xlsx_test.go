@@ -3,14 +3,17 @@ package xlsx
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -418,4 +421,60 @@ func TestLimits(t *testing.T) {
 	if wrong := Kind.Check(&report.Report{File: wide}); wrong != nil {
 		t.Errorf("%+v", wrong)
 	}
+}
+
+// TestMicroseconds: the number of a datetime has its microseconds. A double has too few digits for those after the first
+// 65,536 days.
+func TestMicroseconds(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	first := time.Date(1900, 3, 1, 0, 0, 0, 0, time.UTC)
+	seconds := epoch.AddDate(0, 0, 1<<16).Unix() - first.Unix()
+	for range 10_000 {
+		want := time.Unix(first.Unix()+random.Int64N(seconds), random.Int64N(1e6)*1e3).UTC()
+		days, micros, ok := serial(want)
+		number, err := strconv.ParseFloat(string(appendSerial(nil, days, micros)), 64)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v", want, err)
+		}
+		whole, fraction := math.Modf(number)
+		got := epoch.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(fraction*dayMicros)) * time.Microsecond)
+		if !got.Equal(want) {
+			t.Fatalf("%s becomes %v, which is %s", want, number, got)
+		}
+		took := fmt.Sprintf("%03d:%02d:%02d.%06d", random.IntN(839), want.Minute(), want.Second(), want.Nanosecond()/1000)
+		days, micros, _, ok = duration([]byte(took))
+		hours, _ := strconv.ParseInt(took[:3], 10, 64)
+		all := ((hours*60+int64(want.Minute()))*60+int64(want.Second()))*1e6 + int64(want.Nanosecond()/1000)
+		if !ok || days*dayMicros+int64(micros) != all {
+			t.Fatalf("%s becomes %d days and %d µs", took, days, micros)
+		}
+	}
+}
+
+// FuzzText: whatever a text is, its cell has it, and only what is shorter than a cell is written.
+func FuzzText(f *testing.F) {
+	for _, text := range []string{"", "_x0041_", "a\x00b", "\ufffe", "\r\n", "]]>", "_x_x0041_", "__x0041__", "_xD83D_"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+		if len(text) > maxText {
+			return
+		}
+		c := column{Column: dataset.Column{Kind: report.KindText}}
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appended, _ := c.append([]byte("before"), quoted)
+		var got cell
+		if err := xml.Unmarshal(bytes.TrimPrefix(appended, []byte("before")), &got); err != nil || got.text() != text {
+			t.Errorf("%q is read as %q: %v", text, got.text(), err)
+		}
+		if bytes.ContainsRune(appended, '\n') {
+			t.Errorf("%q ends the row", text)
+		}
+	})
 }
