@@ -21,12 +21,14 @@ demo: deps build ## make a report on private servers with sample data; KEEP=1 st
 # -vet=off: go vet, which checks more, has just run on the same packages.
 test: deps vet ## run all tests
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
+	@! command -v apt-get >/dev/null || ./.ci/deps /usr/lib/python3/dist-packages/openpyxl:python3-openpyxl
 	@./.ci/examples
 	@$(FAULTS)
 	$(GO) test -vet=off -tags $(TAGS) -parallel 8 -timeout 12m ./...
 	$(GO) test -vet=off -tags $(TAGS) -run '^$$' -bench . -benchtime 1x $$(grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=bench . | xargs -n 1 dirname | sort -u)
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -vet=off -tags $(TAGS) ./...
 	cd deploy/check && $(GO) vet ./... && $(GO) test -vet=off ./...
+	cd format/formattest/readers && $(GO) vet ./... && $(GO) test -vet=off ./...
 	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory browser
 	@GO="$(GO)" TAGS="$(TAGS)" ./.ci/mysql

@@ -141,7 +141,7 @@ func bringsFields(room, path string) bool {
 // sharedLibraries are those that kinds have in common with other packages.
 var sharedLibraries = []string{
 	"github.com/go-sql-driver/mysql", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype",
-	"go.yaml.in/yaml/v4",
+	"github.com/klauspost/compress/flate", "github.com/klauspost/compress/zip", "go.yaml.in/yaml/v4",
 }
 
 // What a kind imports from elsewhere, and the SDK of OpenTelemetry, is heavy: one package has each, and the command.
@@ -215,6 +215,7 @@ func TestTestServersAreAModuleApart(t *testing.T) {
 	for not, into := range map[string]string{
 		"github.com/fsouza/fake-gcs-server": "internal/testenv/faults", "github.com/Shopify/toxiproxy": "internal/testenv/faults",
 		"github.com/prometheus/prometheus@": "deploy/check", "github.com/chromedp": "dashboard/browser",
+		"github.com/xuri/excelize": "format/formattest/readers",
 	} {
 		if strings.Contains(string(graph), not) {
 			t.Errorf("the module needs %s: put what uses it into %s", not, into)

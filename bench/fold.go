@@ -89,7 +89,7 @@ func folds(ctx context.Context, o options, dir string, r *results) error {
 			if err != nil {
 				return err
 			}
-			if err := r.fold(ctx, c, "fanfold", program, "-fold", fmt.Sprint(i), "-out", want); err != nil {
+			if err := r.fold(ctx, c.name, "fanfold", program, "-fold", fmt.Sprint(i), "-out", want); err != nil {
 				return err
 			}
 			for _, threads := range []int{1, 2} {
@@ -100,7 +100,7 @@ func folds(ctx context.Context, o options, dir string, r *results) error {
 				if err != nil {
 					return err
 				}
-				if err := r.fold(ctx, c, onDuckDB(threads), "node", "duckdb/fold.mjs", string(asked)); err != nil {
+				if err := r.fold(ctx, c.name, onDuckDB(threads), "node", "duckdb/fold.mjs", string(asked)); err != nil {
 					return err
 				}
 				if err := sameRows(ctx, want, got, c.ordered); err != nil {
@@ -113,20 +113,20 @@ func folds(ctx context.Context, o options, dir string, r *results) error {
 }
 
 // fold runs a process that says what it has measured.
-func (r *results) fold(ctx context.Context, c foldCase, system, program string, args ...string) error {
+func (r *results) fold(ctx context.Context, what, system, program string, args ...string) error {
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdout, cmd.Stderr = &said, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s, %s: %w", c.name, system, err)
+		return fmt.Errorf("%s, %s: %w", what, system, err)
 	}
 	var seen foldMeasured
 	if err := json.Unmarshal(said.Bytes(), &seen); err != nil {
 		return err
 	}
-	r.add(c.name+withFoldTime, system, "s", seen.Seconds)
-	r.add(c.name+withFoldCPU, system, "s", seen.CPU)
-	r.add(c.name+withFoldMemory, system, "MB", seen.Memory)
+	r.add(what+withFoldTime, system, "s", seen.Seconds)
+	r.add(what+withFoldCPU, system, "s", seen.CPU)
+	r.add(what+withFoldMemory, system, "MB", seen.Memory)
 	return nil
 }
 
@@ -154,25 +154,33 @@ func beFold(ctx context.Context, number int, file string) error {
 		}
 		sets[name] = set
 	}
-	before, err := beginPeak()
+	seen, err := measureFold(func() error {
+		return foldToCSV(ctx, c, sets, file)
+	})
 	if err != nil {
 		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(seen)
+}
+
+// measureFold measures a fold in this process.
+func measureFold(fold func() error) (seen foldMeasured, err error) {
+	before, err := beginPeak()
+	if err != nil {
+		return seen, err
 	}
 	began, err := clockOf(os.Getpid())
 	if err != nil {
-		return err
+		return seen, err
 	}
 	start := time.Now()
-	if err := foldTo(ctx, c, sets, file); err != nil {
-		return err
+	if err := fold(); err != nil {
+		return seen, err
 	}
 	took := time.Since(start)
 	ended, clock := clockOf(os.Getpid())
 	peak, err := peakMemory(os.Getpid())
-	if err := errors.Join(clock, err); err != nil {
-		return err
-	}
-	return json.NewEncoder(os.Stdout).Encode(foldMeasured{took.Seconds(), (ended - began).Seconds(), peak - before})
+	return foldMeasured{took.Seconds(), (ended - began).Seconds(), peak - before}, errors.Join(clock, err)
 }
 
 // beginPeak returns the memory that this process has, in MB, from which its peak is measured anew.
@@ -184,15 +192,22 @@ func beginPeak() (mb float64, err error) {
 	return peakMemory(os.Getpid())
 }
 
-// foldTo writes the file of a fold.
-func foldTo(ctx context.Context, c foldCase, sets map[string]fold.Dataset, file string) (err error) {
-	to, err := os.Create(file)
+// foldToCSV writes the file that DuckDB writes, too.
+func foldToCSV(ctx context.Context, c foldCase, sets map[string]fold.Dataset, path string) error {
+	return foldTo(ctx, c.query, sets, format.CSV, report.File{Options: &format.CSVOptions{LF: true}}, path)
+}
+
+// foldTo writes the file of a fold to a path.
+func foldTo(
+	ctx context.Context, query string, sets map[string]fold.Dataset, kind format.Kind, file report.File, path string,
+) (err error) {
+	to, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	r := &report.Report{Fold: c.query, File: report.File{Format: "csv", Options: &format.CSVOptions{LF: true}}}
-	columns, _, _ := strings.Cut(strings.TrimPrefix(c.query, "SELECT "), " FROM ")
+	r := &report.Report{Fold: query, File: file}
+	columns, _, _ := strings.Cut(strings.TrimPrefix(query, "SELECT "), " FROM ")
 	for column := range strings.SplitSeq(columns, ", ") {
 		name := column[strings.LastIndexAny(column, " .")+1:]
 		r.File.Columns = append(r.File.Columns, report.FileColumn{Label: name, Column: name})
@@ -201,14 +216,14 @@ func foldTo(ctx context.Context, c foldCase, sets map[string]fold.Dataset, file 
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(to, 1<<20)
-	f, err := format.CSV.Begin(&r.File, plan.Columns(), format.Title{}, out)
+	out := bufio.NewWriterSize(to, 64<<10)
+	f, err := kind.Begin(&r.File, plan.Columns(), format.Title{Report: "bench"}, out)
 	if err != nil {
 		return err
 	}
 	defer f.Abort()
 	scratch := func() (fold.Scratch, error) {
-		s, err := os.CreateTemp(filepath.Dir(file), "scratch-")
+		s, err := os.CreateTemp(filepath.Dir(path), "scratch-")
 		if err != nil {
 			return nil, err
 		}

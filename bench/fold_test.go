@@ -26,7 +26,7 @@ func BenchmarkFolds(b *testing.B) {
 			file := filepath.Join(b.TempDir(), "out")
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := foldTo(b.Context(), c, sets, file); err != nil {
+				if err := foldToCSV(b.Context(), c, sets, file); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -42,6 +42,7 @@ func main() {
 	docs := flag.String("docs", "", "with -table: write that into these pages, with commas, between their markers")
 	worker := flag.String("worker", "", "be one of the processes that are measured: addresses of Redis; not for you")
 	folded := flag.Int("fold", -1, "be a process whose fold is measured, and write its file to -out; not for you")
+	file := flag.Int("file", -1, "be a process whose file is measured, and write it to -out; not for you")
 	partitions := flag.Int("partitions", 0, "with -worker: how many")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, usageText)
@@ -69,6 +70,8 @@ func main() {
 		err = beWorker(ctx, strings.Split(*worker, ","), *partitions)
 	case *folded >= 0:
 		err = beFold(ctx, *folded, *out)
+	case *file >= 0:
+		err = beFile(ctx, *file, *out)
 	case *table != "":
 		err = printTable(*table, *docs)
 	default:
@@ -117,6 +120,7 @@ var parts = []part{
 	{"delayed", "how late delayed jobs begin, beside the other systems", false, delayed},
 	{"join", "a job that joins two tables: time, memory, PING meanwhile", false, join},
 	{"folds", "joins, groups and orders of a million rows, beside DuckDB", false, folds},
+	{"formats", "files of a million rows in every format", false, formatFiles},
 	{"lateness", "how late delayed ids, timeouts and timers are, with events and without", false, lateness},
 	{"waiting", "what an engine takes without jobs, with 100,000 things waiting", false, idleEngine},
 	{"processes", "jobs per second of 1, 2 and 4 processes", false, processes},

@@ -10,23 +10,50 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
+// Zones are the zone of a column's datetimes, and that in which a file has them.
+type Zones struct{ from, to *time.Location }
+
+// NewZones returns the zones of a name each; from is empty for UTC, and to for the same zone.
+func NewZones(from, to string) (z Zones, err error) {
+	if z.from, err = time.LoadLocation(from); err != nil {
+		return z, fmt.Errorf("time zone of a column: %w", err)
+	}
+	z.to = z.from
+	if to != "" && to != z.from.String() {
+		if z.to, err = time.LoadLocation(to); err != nil {
+			return z, fmt.Errorf("time_zone: %w", err)
+		}
+	}
+	return z, nil
+}
+
+// Moment parses a date or datetime of a source, and returns it in the zone of the file; the fraction includes the
+// point. ok is false for a value that is not in the calendar, such as 0000-00-00. A datetime that would leave the years
+// 0 to 9999 keeps its zone.
+func (z Zones) Moment(text []byte, kind report.Kind) (moment time.Time, fraction []byte, ok bool) {
+	if moment, fraction, ok = parseMoment(text, kind); !ok || kind == report.KindDate {
+		return moment, fraction, ok
+	}
+	if z.from != time.UTC {
+		moment = report.OnDay(moment, z.from)
+	}
+	if local := moment.In(z.to); local.Year() >= 0 && local.Year() <= 9999 {
+		moment = local
+	}
+	return moment, fraction, true
+}
+
 // dateStyle says how dates and datetimes are written.
 type dateStyle struct {
-	from, to       *time.Location
+	Zones
 	date, datetime layout // nil: unchanged
 }
 
 // newDateStyle returns the style of CSV for datetimes of a zone, empty being UTC, that are written in
 // another; empty: the same.
 func newDateStyle(o *CSVOptions, from, to string) (s dateStyle, err error) {
-	if s.from, err = time.LoadLocation(from); err != nil {
-		return s, fmt.Errorf("time zone of a column: %w", err)
-	}
-	s.to = s.from
-	if to != "" && to != s.from.String() {
-		if s.to, err = time.LoadLocation(to); err != nil {
-			return s, fmt.Errorf("time_zone: %w", err)
-		}
+	if s.Zones, err = NewZones(from, to); err != nil {
+		return s, err
 	}
 	if o.Date != "" {
 		if s.date, err = parseLayout(string(o.Date), dateTokens); err != nil {
@@ -50,21 +77,14 @@ func (s *dateStyle) changes(kind report.Kind) bool {
 // sourceLayout is the layout of datetimes of sources, without the fraction.
 var sourceLayout, _ = parseLayout("YYYY-MM-DD HH:mm:ss", datetimeTokens)
 
-// rewrite rewrites the date or datetime that begins at start. A value that is not in the calendar,
-// such as 0000-00-00, is unchanged; a datetime that would leave the years 0 to 9999 keeps its zone.
+// rewrite rewrites the date or datetime that begins at start. A value that is not in the calendar is unchanged.
 func (s *dateStyle) rewrite(dst []byte, start int, kind report.Kind) []byte {
-	moment, fraction, ok := parseMoment(dst[start:], kind)
+	moment, fraction, ok := s.Moment(dst[start:], kind)
 	if !ok {
 		return dst
 	}
 	if kind == report.KindDate {
 		return s.date.append(dst[:start], moment)
-	}
-	if s.from != time.UTC {
-		moment = report.OnDay(moment, s.from)
-	}
-	if local := moment.In(s.to); local.Year() >= 0 && local.Year() <= 9999 {
-		moment = local
 	}
 	if s.datetime != nil {
 		return s.datetime.append(dst[:start], moment)
@@ -162,6 +182,17 @@ func parseLayout(text string, tokens []string) (layout, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// Pieces returns the tokens of a valid layout, and the texts between them.
+func (l DateLayout) Pieces() []string { return pieces(string(l), dateTokens) }
+
+// Pieces returns the tokens of a valid layout, and the texts between them.
+func (l DatetimeLayout) Pieces() []string { return pieces(string(l), datetimeTokens) }
+
+func pieces(text string, tokens []string) []string {
+	l, _ := parseLayout(text, tokens)
+	return l
 }
 
 // checkLayout returns what is wrong with the layout of a date or datetime; nil: it is valid.

@@ -27,6 +27,9 @@ type Reader struct {
 	// that of a format that repeats them in every row.
 	Read func(file []byte) ([][]string, error)
 	Null string // what it returns for NULL
+	// Longest is the maximum number of characters of a text. A longer one is an error that names the column and the
+	// limit; 0: any.
+	Longest int
 }
 
 // Title is that of every file.
@@ -45,7 +48,7 @@ func Run(t *testing.T, kind format.Kind, reader Reader) {
 	for name, run := range map[string]func(suite, *testing.T){
 		"names": suite.names, "read back": suite.readBack, "no rows": suite.noRows, "same bytes": suite.sameBytes,
 		"in parallel": suite.inParallel, "limits": suite.limits, "failing writer": suite.failing,
-		"parts": suite.parts, "archive": suite.archive,
+		"parts": suite.parts, "archive": suite.archive, "longest": suite.longest,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,6 +68,10 @@ func (s suite) rows(t *testing.T) (cells [][][]byte, want [][]string) {
 	columns := datasettest.Columns("a", "text", "b", "text")
 	var values [][]any
 	want = [][]string{{"a", "b"}}
+	texts := texts
+	if s.Longest > 0 {
+		texts = append(slices.Clone(texts[:len(texts)-1]), strings.Repeat("é", s.Longest))
+	}
 	for i, text := range texts {
 		other := texts[(i*7+3)%len(texts)]
 		values = append(values, []any{text, other}, []any{nil, text})
@@ -138,6 +145,18 @@ func (s suite) readBack(t *testing.T) {
 	got, err := s.Read(s.file(t, report.File{}, cells))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// longest checks that a text that is too long is an error, and never cut.
+func (s suite) longest(t *testing.T) {
+	if s.Longest == 0 {
+		return
+	}
+	cell := []byte(`"` + strings.Repeat("a", s.Longest+1) + `"`)
+	_, err := s.begin(t, report.File{}, io.Discard).AppendRow(nil, [][]byte{[]byte(`"x1"`), cell})
+	if err == nil || !strings.Contains(err.Error(), `"b"`) || !strings.Contains(err.Error(), fmt.Sprint(s.Longest)) {
+		t.Errorf("%v, want an error with the column and the limit", err)
 	}
 }
 

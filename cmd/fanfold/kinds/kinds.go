@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/format/xlsx"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
@@ -34,6 +35,7 @@ type Kind interface {
 // standard are the kinds of the command fanfold. Of every table, the first is the default.
 var standard = []Kind{
 	format.CSV,
+	xlsx.Kind,
 
 	gcs.Kind,
 	dir.Kind,
