@@ -141,7 +141,8 @@ func bringsFields(room, path string) bool {
 // sharedLibraries are those that kinds have in common with other packages.
 var sharedLibraries = []string{
 	"github.com/go-sql-driver/mysql", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype",
-	"github.com/klauspost/compress/flate", "github.com/klauspost/compress/zip", "go.yaml.in/yaml/v4",
+	"github.com/klauspost/compress/flate", "github.com/klauspost/compress/zip", "github.com/klauspost/compress/zstd",
+	"go.yaml.in/yaml/v4",
 }
 
 // What a kind imports from elsewhere, and the SDK of OpenTelemetry, is heavy: one package has each, and the command.

@@ -14,6 +14,8 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/format/jsonl"
+	"github.com/fanfold/fanfold/format/parquet"
 	"github.com/fanfold/fanfold/format/xlsx"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
@@ -36,6 +38,8 @@ type Kind interface {
 var standard = []Kind{
 	format.CSV,
 	xlsx.Kind,
+	jsonl.Kind,
+	parquet.Kind,
 
 	gcs.Kind,
 	dir.Kind,
