@@ -3,7 +3,6 @@ package dialect
 import (
 	"errors"
 	"strconv"
-	"strings"
 )
 
 // Postgres is the SQL of PostgreSQL with standard_conforming_strings on.
@@ -128,12 +127,4 @@ func skipDistinctOn(tokens []token) []token {
 		}
 	}
 	return tokens
-}
-
-// lower returns a name without quotes as the server takes it.
-func (d *Dialect) lower(name string) string {
-	if d.LowerNames {
-		return strings.ToLower(name)
-	}
-	return name
 }
