@@ -172,7 +172,10 @@ func (d *Dialect) columnPath(item []token) (string, bool) {
 func (d *Dialect) name(t token) (string, bool) {
 	switch t.kind {
 	case tokenWord:
-		return d.lower(t.text), true
+		if d.LowerNames {
+			return strings.ToLower(t.text), true
+		}
+		return t.text, true
 	case tokenName:
 		return d.unquote(t.text), true
 	}

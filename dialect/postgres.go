@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"strconv"
-	"strings"
 )
 
 // Postgres is the SQL of PostgreSQL with standard_conforming_strings on.
@@ -124,12 +123,4 @@ func skipDistinctOn(tokens []token) []token {
 		}
 	}
 	return tokens
-}
-
-// lower returns a name without quotes as the server takes it.
-func (d *Dialect) lower(name string) string {
-	if d.LowerNames {
-		return strings.ToLower(name)
-	}
-	return name
 }

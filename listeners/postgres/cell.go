@@ -79,8 +79,10 @@ func (c *cell) put(b *dataset.Builder, v []byte) (err error) {
 // utc is what the server writes behind an instant.
 var utc = []byte("+00")
 
-// widths are the lengths of binary forms.
-var widths = map[form]int{formInt2: 2, formInt4: 4, formInt8: 8, formOID: 4, formFloat4: 4, formFloat8: 8, formBool: 1}
+// widths are the lengths of binary forms; 0: it varies.
+var widths = [formArray + 1]int{
+	formInt2: 2, formInt4: 4, formInt8: 8, formOID: 4, formFloat4: 4, formFloat8: 8, formBool: 1,
+}
 
 func (c *cell) float(b *dataset.Builder, v float64, bits int) error {
 	if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -12,12 +12,10 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // reader writes what the query of a task finds.
 type reader struct {
-	source  *Source
 	task    listeners.Task
 	out     *listeners.Writer
 	zone    *time.Location // of timestamps without zone
@@ -58,8 +56,13 @@ func (r *reader) run(parent context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := r.describe(parent, statement, text); err != nil {
+	if err := r.describe(parent, s, statement, text); err != nil {
 		return err
+	}
+	if s.asked {
+		if statement, err = s.prepare(parent, text); err != nil {
+			return err
+		}
 	}
 	values, list, err := r.arguments(parent, statement.ParamOIDs, args)
 	if err != nil || !list {
@@ -83,16 +86,18 @@ func (r *reader) run(parent context.Context, s *session) error {
 }
 
 // describe takes the columns of the result.
-func (r *reader) describe(ctx context.Context, of *pgconn.StatementDescription, text string) (err error) {
+func (r *reader) describe(
+	ctx context.Context, s *session, of *pgconn.StatementDescription, text string,
+) (err error) {
 	l := r.task.Listener
-	if r.columns, r.cells, err = r.source.columnsOf(ctx, of.Fields, l); err != nil {
-		return err
+	if r.columns, r.cells, err = s.columnsOf(ctx, of.Fields); err != nil {
+		return explain(ctx, l, err)
 	}
 	if err := compareNames(l.Columns, r.columns); err != nil {
 		return listeners.Permanent(err)
 	}
-	if err := r.source.collate(ctx, l, text, len(of.ParamOIDs), r.columns); err != nil {
-		return err
+	if err := s.collate(ctx, text, len(of.ParamOIDs), r.columns); err != nil {
+		return explain(ctx, l, err)
 	}
 	return r.out.Columns(r.columns)
 }
@@ -134,20 +139,15 @@ func compareNames(want []string, columns []dataset.Column) error {
 }
 
 // columnsOf returns the columns of a result.
-func (s *Source) columnsOf(
-	ctx context.Context, fields []pgconn.FieldDescription, l *report.Listener,
+func (s *session) columnsOf(
+	ctx context.Context, fields []pgconn.FieldDescription,
 ) (columns []dataset.Column, cells []cell, err error) {
 	for i, f := range fields {
-		of, known := kinds[f.DataTypeOID]
-		if !known {
-			of.kind = report.KindText
+		of, err := s.typeOf(ctx, f.DataTypeOID)
+		if err != nil {
+			return nil, nil, err
 		}
-		if f.DataTypeOID >= firstOwn {
-			if of, err = s.types.Get(ctx, f.DataTypeOID); err != nil {
-				return nil, nil, explainLogin(ctx, l, err)
-			}
-		}
-		columns = append(columns, columnOf(f, of, l.Zone))
+		columns = append(columns, columnOf(f, of, s.listener.Zone))
 		cells = append(cells, cell{valueType: of, column: i})
 	}
 	return columns, cells, nil

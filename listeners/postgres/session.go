@@ -26,7 +26,9 @@ type session struct {
 	pool     *pool
 	listener *report.Listener
 	conn     *pgconn.PgConn
+	catalog  *catalog
 	began    time.Time // when the query did
+	asked    bool      // the catalog, after the query was prepared
 }
 
 // settings make the values of a query the same for all servers and accounts. They end with the transaction, so that
@@ -37,20 +39,20 @@ const settings = "; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO'; SET
 	"SET LOCAL idle_in_transaction_session_timeout = 0"
 
 // open takes a connection and begins the transaction.
-func (p *pool) open(ctx context.Context, l *report.Listener) (*session, error) {
+func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
 	begin := "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" + settings
 	if l.Timeout > 0 {
 		begin += "; SET LOCAL statement_timeout = " +
 			strconv.FormatInt(min(max(1, l.Timeout.Milliseconds()), math.MaxInt32), 10)
 	}
 	for {
-		conn, reused, err := p.take(ctx)
+		conn, reused, err := s.queries.take(ctx)
 		if err == nil {
 			if err = conn.Exec(ctx, begin).Close(); err == nil {
-				return &session{pool: p, listener: l, conn: conn}, nil
+				return &session{pool: s.queries, catalog: &s.catalog, listener: l, conn: conn}, nil
 			}
 			broken := conn.IsClosed()
-			p.drop(conn)
+			s.queries.drop(conn)
 			if reused && broken && ctx.Err() == nil {
 				continue // the server closed it in the meantime
 			}
@@ -103,6 +105,7 @@ func (s *session) fail(parent, ctx context.Context, err error) error {
 func (s *session) prepare(parent context.Context, text string) (*pgconn.StatementDescription, error) {
 	ctx, cancel := s.query(parent)
 	defer cancel()
+	s.asked = false
 	statement, err := s.conn.Prepare(ctx, "", text, nil)
 	if err != nil {
 		return nil, s.fail(parent, ctx, err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
-	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -18,18 +17,10 @@ import (
 type Source struct {
 	queries *pool
 	calls   *pool // short statements that must not wait for queries
-
-	types      aged.Cache[uint32, valueType]
-	unequal    aged.Cache[struct{}, []string]
-	collations aged.Cache[derived, []string]
+	catalog catalog
 }
 
-const (
-	shortTimeout = 30 * time.Second // of a short statement
-	// A type or a collation that an ALTER has changed is known after this time.
-	catalogAge = time.Minute
-	maxCatalog = 1000 // answers
-)
+const shortTimeout = 30 * time.Second // of a short statement
 
 // Open returns the source of a database. It does no I/O: the first query connects.
 func Open(d report.Database) (*Source, error) {
@@ -37,13 +28,7 @@ func Open(d report.Database) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{queries: newPool(config, max(1, d.MaxConnections)), calls: newPool(config, 1)}
-	s.types = aged.Cache[uint32, valueType]{MaxAge: catalogAge, Max: maxCatalog, Timeout: shortTimeout, Ask: s.askType}
-	s.unequal = aged.Cache[struct{}, []string]{MaxAge: catalogAge, Timeout: shortTimeout, Ask: s.askUnequal}
-	s.collations = aged.Cache[derived, []string]{
-		MaxAge: catalogAge, Max: maxCatalog, Timeout: shortTimeout, Ask: s.askCollations,
-	}
-	return s, nil
+	return &Source{queries: newPool(config, max(1, d.MaxConnections)), calls: newPool(config, 1)}, nil
 }
 
 // Close closes all connections. The caller waits for the last Read before.
@@ -65,7 +50,7 @@ func (s *Source) Reach(ctx context.Context) error {
 // Server asks the server for its version, clock and time zone.
 func (s *Source) Server(ctx context.Context) (version string, clock time.Time, zone string, err error) {
 	found, err := s.ask(ctx, "SELECT current_setting('server_version'), "+
-		"(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('TimeZone')", 0)
+		"(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('TimeZone')")
 	if err != nil || len(found) == 0 {
 		return "", time.Time{}, "", login(err)
 	}
@@ -82,7 +67,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	if err := task.WaitForRate(ctx, listeners.PatienceFirst); err != nil {
 		return err
 	}
-	session, err := s.queries.open(ctx, task.Listener)
+	session, err := s.open(ctx, task.Listener)
 	if err != nil {
 		return err
 	}
@@ -90,7 +75,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	if task.Begin != nil {
 		task.Begin()
 	}
-	return (&reader{source: s, task: task, out: out}).run(ctx, session)
+	return (&reader{task: task, out: out}).run(ctx, session)
 }
 
 // Prepare lets the server plan a listener's query and check its tables, columns and grants, without
@@ -100,7 +85,7 @@ func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	if err != nil {
 		return err
 	}
-	session, err := s.queries.open(ctx, l)
+	session, err := s.open(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -134,7 +119,7 @@ func (s *Source) Columns(ctx context.Context, r *report.Report, l *report.Listen
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.queries.open(ctx, l)
+	session, err := s.open(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +128,9 @@ func (s *Source) Columns(ctx context.Context, r *report.Report, l *report.Listen
 	if err != nil {
 		return nil, err
 	}
-	columns, _, err := s.columnsOf(ctx, statement.Fields, l)
+	columns, _, err := session.columnsOf(ctx, statement.Fields)
 	if err != nil {
-		return nil, err
+		return nil, explain(ctx, l, err)
 	}
 	for i, c := range columns {
 		for _, other := range columns[:i] {
@@ -155,5 +140,8 @@ func (s *Source) Columns(ctx context.Context, r *report.Report, l *report.Listen
 			}
 		}
 	}
-	return columns, s.collate(ctx, l, text, len(statement.ParamOIDs), columns)
+	if err := session.collate(ctx, text, len(statement.ParamOIDs), columns); err != nil {
+		return nil, explain(ctx, l, err)
+	}
+	return columns, nil
 }
