@@ -40,6 +40,8 @@ type Sink struct {
 	part   int    // size of a part in bytes
 	stall  time.Duration
 	page   int // maximum number of objects in an answer; 0: as many as the store likes
+	// whether the store lists uploads by a prefix: MinIO does so only by a whole name, or all
+	listsUploads bool
 }
 
 var (
@@ -75,6 +77,7 @@ func open(at report.SinkURL, o Options, wrap func(*http.Transport) http.RoundTri
 	}
 	s := &Sink{
 		core: core, http: transport, bucket: bucket, part: int(cmp.Or(o.PartSize, defaultPart)), stall: stallTimeout,
+		listsUploads: o.Endpoint == "",
 	}
 	if prefix != "" {
 		s.prefix = prefix + "/"
@@ -121,7 +124,7 @@ func (s *Sink) remove(ctx context.Context, object, id string) error {
 	if id != "" {
 		return s.abort(ctx, object, id)
 	}
-	for u, err := range s.uploads(ctx, object) {
+	for u, err := range s.uploads(ctx, s.prefix+object) {
 		if err == nil && u.Key == s.prefix+object {
 			err = s.abort(ctx, object, u.UploadID)
 		}
@@ -145,11 +148,11 @@ func (s *Sink) abort(ctx context.Context, object, id string) error {
 	return err
 }
 
-// uploads returns the multipart uploads that did not end, of objects whose names begin with prefix.
+// uploads returns the multipart uploads that did not end, of keys that begin with prefix.
 func (s *Sink) uploads(ctx context.Context, prefix string) iter.Seq2[minio.ObjectMultipartInfo, error] {
 	return func(yield func(minio.ObjectMultipartInfo, error) bool) {
 		for key, id := "", ""; ; {
-			page, err := s.core.ListMultipartUploads(ctx, s.bucket, s.prefix+prefix, key, id, "", s.page)
+			page, err := s.core.ListMultipartUploads(ctx, s.bucket, prefix, key, id, "", s.page)
 			if err != nil {
 				yield(minio.ObjectMultipartInfo{}, err)
 				return
@@ -188,14 +191,18 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 			failed(err)
 			return
 		}
-		for u, err := range s.uploads(ctx, prefix) {
+		begin := ""
+		if s.listsUploads {
+			begin = s.prefix + prefix
+		}
+		for u, err := range s.uploads(ctx, begin) {
 			if err != nil {
 				failed(err)
 				return
 			}
-			name := strings.TrimPrefix(u.Key, s.prefix)
+			name, ours := strings.CutPrefix(u.Key, s.prefix)
 			left := sink.Listed{Name: name + leftover + u.UploadID, Object: name, Modified: u.Initiated}
-			if sink.CheckName(name) == nil && !yield(left, nil) {
+			if ours && strings.HasPrefix(name, prefix) && sink.CheckName(name) == nil && !yield(left, nil) {
 				return
 			}
 		}

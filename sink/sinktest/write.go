@@ -165,8 +165,13 @@ func conflicts(t *testing.T, p Place) {
 	wantContents(t, p, name, contents)
 }
 
-func twoAtOnce(t *testing.T, p Place) {
-	for range 10 {
+func twoAtOnce(t *testing.T, p Place) { race(t, p, 10, contents) }
+
+func twoAtOnceLarge(t *testing.T, p Place) { race(t, p, 2, big()[:11<<20]) }
+
+// race lets four writers of the same object commit at once.
+func race(t *testing.T, p Place, times int, contents string) {
+	for range times {
 		var results [4]sink.Committed
 		var errs [4]error
 		var writers [4]sink.Writer
