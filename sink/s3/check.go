@@ -13,7 +13,8 @@ import (
 
 // Check writes, reads and deletes an object with a random name, by one request and in parts. It also proves
 // that the store honours the condition on both: a second object of that name is refused. After an error the
-// object may remain. An error of a store that ignores the condition matches sink.ErrRefused.
+// object may remain. An error of a store that ignores the condition matches sink.ErrRefused, and Create then
+// fails, too, until another Check succeeds.
 func (s *Sink) Check(ctx context.Context) error {
 	name := "fanfold-check-" + strings.ToLower(rand.Text())
 	err := context.Cause(ctx)
@@ -34,6 +35,7 @@ func (s *Sink) prove(ctx context.Context, name string) error {
 		for request, parts := range map[string]bool{"PutObject": false, "CompleteMultipartUpload": true} {
 			err := s.write(ctx, name, "fanfold 2\n", parts)
 			if err == nil {
+				s.ignores.Store(&request)
 				return ignored(request)
 			} else if !errors.Is(err, sink.ErrConflict) {
 				return fmt.Errorf("a second object of that name by %s: %w", request, err)
@@ -46,6 +48,7 @@ func (s *Sink) prove(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	s.ignores.Store(nil)
 	return nil
 }
 

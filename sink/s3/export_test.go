@@ -1,7 +1,6 @@
 package s3
 
 import (
-	"net/http"
 	"time"
 )
 
@@ -14,5 +13,5 @@ func SetStall(s *Sink, d time.Duration) { s.stall = d }
 // SetPage sets the maximum number of objects in an answer to a listing.
 func SetPage(s *Sink, n int) { s.page = n }
 
-// Transport is how a test wraps the way to the store.
-type Transport = func(*http.Transport) http.RoundTripper
+// SetMaxParts sets the maximum number of parts of an object.
+func SetMaxParts(s *Sink, n int) { s.maxParts = n }

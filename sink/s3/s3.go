@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -42,6 +43,8 @@ type Sink struct {
 	page   int // maximum number of objects in an answer; 0: as many as the store likes
 	// whether the store lists uploads by a prefix: MinIO does so only by a whole name, or all
 	listsUploads bool
+	maxParts     int                    // of an object
+	ignores      atomic.Pointer[string] // the request on which Check saw the condition ignored
 }
 
 var (
@@ -77,7 +80,7 @@ func open(at report.SinkURL, o Options, wrap func(*http.Transport) http.RoundTri
 	}
 	s := &Sink{
 		core: core, http: transport, bucket: bucket, part: int(cmp.Or(o.PartSize, defaultPart)), stall: stallTimeout,
-		listsUploads: o.Endpoint == "",
+		listsUploads: o.Endpoint == "", maxParts: maxParts,
 	}
 	if prefix != "" {
 		s.prefix = prefix + "/"
@@ -124,11 +127,17 @@ func (s *Sink) remove(ctx context.Context, object, id string) error {
 	if id != "" {
 		return s.abort(ctx, object, id)
 	}
+	var left []string // a store may not find the next page if the last upload of this one has gone
 	for u, err := range s.uploads(ctx, s.prefix+object) {
-		if err == nil && u.Key == s.prefix+object {
-			err = s.abort(ctx, object, u.UploadID)
-		}
 		if err != nil {
+			return err
+		}
+		if u.Key == s.prefix+object {
+			left = append(left, u.UploadID)
+		}
+	}
+	for _, id := range left {
+		if err := s.abort(ctx, object, id); err != nil {
 			return err
 		}
 	}

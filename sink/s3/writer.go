@@ -51,10 +51,14 @@ type upload struct {
 	committed bool
 }
 
-// Create prepares an upload; the first request is made by Write or Commit.
+// Create prepares an upload; the first request is made by Write or Commit. A store of which Check found that it
+// ignores the condition is refused.
 func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	if err := errors.Join(sink.CheckName(o.Name), context.Cause(ctx)); err != nil {
 		return nil, err
+	}
+	if request := s.ignores.Load(); request != nil {
+		return nil, ignored(*request)
 	}
 	return sink.NewWriter(ctx, s.upload(ctx, o)), nil
 }
@@ -93,9 +97,9 @@ func (u *upload) grow(need int) {
 
 // sendPart sends the part. The first one begins the multipart upload.
 func (u *upload) sendPart() error {
-	if len(u.parts) == maxParts {
+	if most := u.sink.maxParts; len(u.parts) == most {
 		return sink.Failure(fmt.Sprintf("the file is larger than %d bytes, %d parts of part_size: raise the sink's "+
-			"part_size, or lower file.max_bytes", maxParts*int64(u.sink.part), maxParts), sink.ErrRefused)
+			"part_size, or lower file.max_bytes", int64(most)*int64(u.sink.part), most), sink.ErrRefused)
 	}
 	if err := u.begin(); err != nil {
 		return err
@@ -221,7 +225,7 @@ func (u *upload) adopt(failed error, size int64) error {
 		case code(err) == minio.NoSuchKey:
 			return failed
 		case err != nil:
-			return fmt.Errorf("%w; and to look at it: %w", failed, err)
+			return fmt.Errorf("%w; and to look at it: %w", failed, refused(err))
 		}
 		return u.compare(there, size)
 	}
