@@ -33,18 +33,13 @@ const defaultPart = 8 << 20
 
 // Sink keeps its objects in one bucket, below one prefix. It is safe for concurrent use.
 type Sink struct {
-	core   *minio.Core
-	http   *http.Transport
-	bucket string
-	root   string // s3://bucket/prefix/
-	prefix string // prefix/, or nothing
-	part   int    // size of a part in bytes
-	stall  time.Duration
-	page   int // maximum number of objects in an answer; 0: as many as the store likes
-	// whether the store lists uploads by a prefix: MinIO does so only by a whole name, or all
-	listsUploads bool
-	maxParts     int                    // of an object
-	ignores      atomic.Pointer[string] // the request on which Check saw the condition ignored
+	store
+	http     *http.Transport
+	root     string // s3://bucket/prefix/
+	part     int    // size of a part in bytes
+	maxParts int    // of an object
+	stall    time.Duration
+	ignores  atomic.Pointer[string] // the request on which Check saw the condition ignored
 }
 
 var (
@@ -79,8 +74,8 @@ func open(at report.SinkURL, o Options, wrap func(*http.Transport) http.RoundTri
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	s := &Sink{
-		core: core, http: transport, bucket: bucket, part: int(cmp.Or(o.PartSize, defaultPart)), stall: stallTimeout,
-		listsUploads: o.Endpoint == "", maxParts: maxParts,
+		store: store{core: core, bucket: bucket, listsUploads: o.Endpoint == ""}, http: transport,
+		part: int(cmp.Or(o.PartSize, defaultPart)), maxParts: maxParts, stall: stallTimeout,
 	}
 	if prefix != "" {
 		s.prefix = prefix + "/"
@@ -122,63 +117,6 @@ func (s *Sink) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// remove aborts first: an upload that was committed meanwhile is then deleted.
-func (s *Sink) remove(ctx context.Context, object, id string) error {
-	if id != "" {
-		return s.abort(ctx, object, id)
-	}
-	var left []string // a store may not find the next page if the last upload of this one has gone
-	for u, err := range s.uploads(ctx, s.prefix+object) {
-		if err != nil {
-			return err
-		}
-		if u.Key == s.prefix+object {
-			left = append(left, u.UploadID)
-		}
-	}
-	for _, id := range left {
-		if err := s.abort(ctx, object, id); err != nil {
-			return err
-		}
-	}
-	err := s.core.RemoveObject(ctx, s.bucket, s.prefix+object, minio.RemoveObjectOptions{})
-	if code(err) == minio.NoSuchKey {
-		return nil
-	}
-	return err
-}
-
-// abort ends an upload if it exists.
-func (s *Sink) abort(ctx context.Context, object, id string) error {
-	err := s.core.AbortMultipartUpload(ctx, s.bucket, s.prefix+object, id)
-	if code(err) == minio.NoSuchUpload {
-		return nil
-	}
-	return err
-}
-
-// uploads returns the multipart uploads that did not end, of keys that begin with prefix.
-func (s *Sink) uploads(ctx context.Context, prefix string) iter.Seq2[minio.ObjectMultipartInfo, error] {
-	return func(yield func(minio.ObjectMultipartInfo, error) bool) {
-		for key, id := "", ""; ; {
-			page, err := s.core.ListMultipartUploads(ctx, s.bucket, prefix, key, id, "", s.page)
-			if err != nil {
-				yield(minio.ObjectMultipartInfo{}, err)
-				return
-			}
-			for _, u := range page.Uploads {
-				if !yield(u, nil) {
-					return
-				}
-			}
-			if !page.IsTruncated {
-				return
-			}
-			key, id = page.NextKeyMarker, page.NextUploadIDMarker
-		}
-	}
-}
-
 // List returns the objects, and the multipart uploads that did not end.
 func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, error] {
 	return func(yield func(sink.Listed, error) bool) {
@@ -192,7 +130,8 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 				return
 			}
 			name := strings.TrimPrefix(o.Key, s.prefix)
-			if sink.CheckName(name) == nil && !yield(sink.Listed{Name: name, Object: name, Modified: o.LastModified}, nil) {
+			found := sink.Listed{Name: name, Object: name, Modified: o.LastModified}
+			if sink.CheckName(name) == nil && !yield(found, nil) {
 				return
 			}
 		}
@@ -222,11 +161,4 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 func (s *Sink) Close() error {
 	s.http.CloseIdleConnections()
 	return nil
-}
-
-// look returns the attributes of an object.
-func (s *Sink) look(ctx context.Context, name string) (minio.ObjectInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	return s.core.StatObject(ctx, s.bucket, s.prefix+name, minio.StatObjectOptions{Checksum: true})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/sink/gcs"
+	"github.com/fanfold/fanfold/sink/s3"
 )
 
 // Kind is a format.Kind, a sink.Kind, a listeners.Kind or an action.Kind.
@@ -35,6 +36,7 @@ var standard = []Kind{
 	format.CSV,
 
 	gcs.Kind,
+	s3.Kind,
 	dir.Kind,
 
 	mysql.Kind,

@@ -342,7 +342,8 @@ func (s *Store) list(w http.ResponseWriter, r *http.Request) *failure {
 			break
 		}
 		o := s.objects[key]
-		answer.Contents = append(answer.Contents, contents{key, etag(o.Data), o.Modified.UTC().Format(time.RFC3339), len(o.Data)})
+		modified := o.Modified.UTC().Format(time.RFC3339)
+		answer.Contents = append(answer.Contents, contents{key, etag(o.Data), modified, len(o.Data)})
 	}
 	return answerXML(w, answer)
 }

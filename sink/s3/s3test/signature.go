@@ -20,7 +20,9 @@ func signed(r *http.Request) bool {
 	date, payload := r.Header.Get("X-Amz-Date"), r.Header.Get("X-Amz-Content-Sha256")
 	parts := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
 	if parts == nil {
-		parts = []string{"", query.Get("X-Amz-Credential"), query.Get("X-Amz-SignedHeaders"), query.Get("X-Amz-Signature")}
+		parts = []string{
+			"", query.Get("X-Amz-Credential"), query.Get("X-Amz-SignedHeaders"), query.Get("X-Amz-Signature"),
+		}
 		date, payload = query.Get("X-Amz-Date"), "UNSIGNED-PAYLOAD"
 		query.Del("X-Amz-Signature")
 		seconds, err := strconv.Atoi(query.Get("X-Amz-Expires"))
@@ -46,7 +48,8 @@ func signed(r *http.Request) bool {
 		headers.WriteString(name + ":" + strings.Join(strings.Fields(value), " ") + "\n")
 	}
 	request := strings.Join([]string{
-		r.Method, escapedPath(r.URL), strings.ReplaceAll(query.Encode(), "+", "%20"), headers.String(), parts[2], payload,
+		r.Method, escapedPath(r.URL), strings.ReplaceAll(query.Encode(), "+", "%20"), headers.String(), parts[2],
+		payload,
 	}, "\n")
 	hash := sha256.Sum256([]byte(request))
 	key := []byte("AWS4" + SecretKey)
