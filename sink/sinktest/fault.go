@@ -15,7 +15,7 @@ import (
 )
 
 // sizes are contents that fit into one request, and such that need several.
-func sizes() map[string]string { return map[string]string{"small": contents, "large": big()[:11<<20]} }
+func sizes() map[string]string { return map[string]string{"small": contents, "large": big()[:9<<20]} }
 
 // write creates an object in several calls. It gives up at the first error.
 func write(ctx context.Context, p Place, name, contents string) (sink.Committed, error) {

@@ -4,7 +4,6 @@ package s3test
 
 import (
 	"cmp"
-	"crypto/md5"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -52,6 +51,7 @@ type Object struct {
 	Header   http.Header // Content-Type, Content-Disposition and the metadata
 	Checksum string      // CRC-64/NVME, base64; empty: none
 	Modified time.Time
+	etag     string
 }
 
 // upload is a multipart upload that has not ended.
@@ -117,8 +117,8 @@ func fail(status int, code string) *failure {
 
 // ServeHTTP implements http.Handler.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil || r.ContentLength >= 0 && int64(len(body)) != r.ContentLength {
+	body := make([]byte, max(r.ContentLength, 0))
+	if _, err := io.ReadFull(r.Body, body); err != nil {
 		answerFailure(w, r, fail(http.StatusBadRequest, "IncompleteBody"))
 		return
 	}
@@ -216,7 +216,7 @@ func (s *Store) put(w http.ResponseWriter, r *http.Request, key string, body []b
 		return failed
 	}
 	s.add(key, body, described(r.Header), r.Header.Get(checksumHeader))
-	w.Header().Set("ETag", etag(body))
+	w.Header().Set("ETag", s.objects[key].etag)
 	return nil
 }
 
@@ -224,13 +224,10 @@ func (s *Store) add(key string, data []byte, header http.Header, checksum string
 	if s.KeepsNoChecksum {
 		checksum = ""
 	}
-	s.objects[key] = Object{Data: data, Header: header, Checksum: checksum, Modified: time.Now()}
+	s.objects[key] = Object{Data: data, Header: header, Checksum: checksum, Modified: time.Now(), etag: etag(data)}
 }
 
-func etag(body []byte) string {
-	sum := md5.Sum(body)
-	return `"` + hex.EncodeToString(sum[:]) + `"`
-}
+func etag(body []byte) string { return `"` + strconv.FormatUint(crc64.Checksum(body, nvme), 16) + `"` }
 
 func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) *failure {
 	o, exists := s.objects[key]
@@ -245,7 +242,7 @@ func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) *failure
 		w.Header().Set(checksumHeader, o.Checksum)
 		w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
 	}
-	w.Header().Set("ETag", etag(o.Data))
+	w.Header().Set("ETag", o.etag)
 	w.Header().Set("Last-Modified", o.Modified.UTC().Format(http.TimeFormat))
 	w.Header().Set("Content-Length", strconv.Itoa(len(o.Data)))
 	if r.Method == http.MethodGet {
@@ -310,7 +307,7 @@ func (s *Store) complete(w http.ResponseWriter, r *http.Request, id string, u *u
 		Bucket  string
 		Key     string
 		ETag    string
-	}{Bucket: s.Bucket, Key: u.key, ETag: etag(data)})
+	}{Bucket: s.Bucket, Key: u.key, ETag: s.objects[u.key].etag})
 }
 
 // page is the number of keys that an answer to a request has.
@@ -343,7 +340,7 @@ func (s *Store) list(w http.ResponseWriter, r *http.Request) *failure {
 		}
 		o := s.objects[key]
 		modified := o.Modified.UTC().Format(time.RFC3339)
-		answer.Contents = append(answer.Contents, contents{key, etag(o.Data), modified, len(o.Data)})
+		answer.Contents = append(answer.Contents, contents{key, o.etag, modified, len(o.Data)})
 	}
 	return answerXML(w, answer)
 }
