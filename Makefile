@@ -59,11 +59,11 @@ race: deps ## run all tests with the race detector (needs gcc)
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
-servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11, PostgreSQL 17 and servers like managed ones; ONLY=databases or redis
+servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11, PostgreSQL 17, MinIO and servers like managed ones; ONLY=databases, redis or s3
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
-	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" DATABASES="$(DATABASES)" ONLY="$(ONLY)" ./.ci/servers
+	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" DATABASES="$(DATABASES)" STORES="$(STORES)" ONLY="$(ONLY)" ./.ci/servers
 
 fuzz: deps ## run each fuzz target for a minute, and QUERIES (10000) random queries beside MariaDB
 	FOLD_SEED=$(or $(SEED),$$(date +%s)) FOLD_QUERIES=$(or $(QUERIES),10000) $(GO) test -tags $(TAGS) -count 1 -timeout 1h \

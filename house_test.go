@@ -198,6 +198,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
 			"github.com/google/go-cmp", "github.com/getkin/kin-openapi", module + "/internal/testenv/testmain", module + "/sink/sinktest",
 			module + "/listeners/listenertest", module + "/format/formattest", module + "/scheduler/action/actiontest", module + "/dataset/datasettest",
+			module + "/sink/s3/s3test",
 		} {
 			if within(d, not) {
 				t.Errorf("the command links %s", d)
@@ -217,6 +218,7 @@ func TestTestServersAreAModuleApart(t *testing.T) {
 		"github.com/fsouza/fake-gcs-server": "internal/testenv/faults", "github.com/Shopify/toxiproxy": "internal/testenv/faults",
 		"github.com/prometheus/prometheus@": "deploy/check", "github.com/chromedp": "dashboard/browser",
 		"github.com/xuri/excelize": "format/formattest/readers",
+		"github.com/minio/minio@":  ".ci/servers",
 	} {
 		if strings.Contains(string(graph), not) {
 			t.Errorf("the module needs %s: put what uses it into %s", not, into)
@@ -439,7 +441,7 @@ func TestMetricsAreInTheirFiles(t *testing.T) {
 // The demo has a configuration of its own, init prints the name of a file to download, and the rows of a test are CSV.
 func TestKindsAreNamedInTheirPackages(t *testing.T) {
 	t.Parallel()
-	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|file://|Google|\\bCSV\\b)")
+	named := regexp.MustCompile("(?m)^[^/\n]*[\"`][^\"`\n]*(\\.csv|gs://|s3://|file://|Google|\\bCSV\\b)")
 	home := []string{"/format", "/sink", "/bench", "/cmd/fanfold/demo", "/cmd/fanfold/fixture", "/cmd/fanfold/e2e", "/cmd/fanfold/installation"}
 	for _, r := range listHouse(t) {
 		if slices.ContainsFunc(home, func(room string) bool { return within(r.ImportPath, module+room) }) {

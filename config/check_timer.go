@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/config/decode"
@@ -61,10 +60,9 @@ func (k *checker) checkAction(s decode.Section, t *report.Timer) {
 	for _, a := range k.kinds.Actions {
 		names, forms = append(names, a.Name), append(forms, a.Form)
 	}
-	last := len(forms) - 1
 	actions := s.Present(names...)
 	if len(actions) == 0 {
-		s.Problem("no action", "Add "+strings.Join(forms[:last], ", ")+" or "+forms[last])
+		s.Problem("no action", "Add "+anyOf(forms))
 		return
 	}
 	if len(actions) > 1 {

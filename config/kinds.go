@@ -85,7 +85,16 @@ func (k Kinds) SinkForms() string {
 	for _, s := range k.Sinks {
 		forms = append(forms, s.Form)
 	}
-	return strings.Join(forms, " or ")
+	return anyOf(forms)
+}
+
+// anyOf joins choices for people.
+func anyOf(all []string) string {
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 func (k Kinds) sinkRemedy() string { return "Write " + k.SinkForms() }

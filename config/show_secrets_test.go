@@ -62,7 +62,7 @@ timers:
   password: "{variable}"
 databases: {main: {dsn_file: s3ntinel-Zq7.dsn}}
 records: {database: main}
-sink: file:///tmp/x
+sink: {url: s3://reports, access_key: s3ntinel-Zq7, secret_key: "{variable}"}
 reports: {one: {listeners: {a: {database: main, query: "SELECT 1 AS id"}}}}
 `,
 }

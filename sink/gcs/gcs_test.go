@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,8 +99,27 @@ func TestSink(t *testing.T) {
 	t.Parallel()
 	sinktest.Run(t, gcs.Kind, func(t *testing.T) sinktest.Place {
 		s := newService(t)
-		return s.place(s.sink(t, s.http.Transport))
+		network := &sinktest.Network{Next: pages{s.http.Transport}}
+		place := s.place(s.sink(t, network))
+		place.Network, place.Page = network, page
+		return place
 	})
+}
+
+// page is the number of objects that the service lists at once.
+const page = 3
+
+// pages has the service answer listings in pages.
+type pages struct{ http.RoundTripper }
+
+func (p pages) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/o") {
+		r = r.Clone(r.Context())
+		query := r.URL.Query()
+		query.Set("maxResults", strconv.Itoa(page))
+		r.URL.RawQuery = query.Encode()
+	}
+	return p.RoundTripper.RoundTrip(r)
 }
 
 func begin(ctx context.Context, t *testing.T, s sink.Sink, o sink.Object, contents string) sink.Writer {

@@ -23,32 +23,6 @@ var Kind = sink.Kind{
 
 var bucketForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
 
-// parse returns the bucket and the prefix of a URL, or what is wrong with the URL. It unescapes
-// nothing, like Google's tools, and accepts prefixes that sink.CheckName rejects, because others
-// named the folders of the bucket.
 func parse(text string) (bucket, prefix, wrong string) {
-	rest, ok := strings.CutPrefix(text, "gs://")
-	bucket, prefix, _ = strings.Cut(rest, "/")
-	prefix = strings.TrimRight(prefix, "/")
-	switch {
-	case !ok:
-		return "", "", "not a gs:// URL"
-	case bucket == "":
-		return "", "", "the bucket is missing"
-	case !bucketForm.MatchString(bucket):
-		return "", "", "not a valid bucket name"
-	case prefix == "":
-		return bucket, "", ""
-	}
-	for part := range strings.SplitSeq(prefix, "/") {
-		if part == "" || part == "." || part == ".." {
-			return "", "", "a segment of the prefix is empty, . or .."
-		}
-		// GCS tools read ? and * as patterns, # as a generation.
-		if strings.ContainsAny(part, "?*#") ||
-			strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", "", "the prefix has a character that is not allowed"
-		}
-	}
-	return bucket, prefix, ""
+	return sink.ParseBucket(text, "gs", bucketForm)
 }

@@ -1,7 +1,6 @@
 package gcs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +28,12 @@ const (
 
 var (
 	errEnded   = errors.New("the writer has ended")
-	errStalled = errors.New("no progress")
 	errDamaged = errors.New("the service stored other bytes than were sent")
 )
 
 // upload is an upload that is not finished.
 type upload struct {
-	transfer
+	sink.Transfer
 	ctx      context.Context // the caller's
 	object   *storage.ObjectHandle
 	url      string
@@ -51,9 +49,9 @@ func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	}
 	u := &upload{
 		ctx: ctx, object: s.object(o.Name), url: s.URL(o.Name),
-		metadata: maps.Clone(o.Metadata), transfer: s.transfer(ctx),
+		metadata: maps.Clone(o.Metadata), Transfer: sink.NewTransfer(ctx, s.stall),
 	}
-	u.out = u.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(u.within)
+	u.out = u.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(u.Within)
 	u.out.ContentType = o.ContentType
 	u.out.ContentDisposition = sink.Attachment(o.SaveAs)
 	u.out.Metadata = u.metadata
@@ -71,15 +69,15 @@ func (u *upload) Send(p []byte) error {
 	if u.taken != nil {
 		return context.Cause(u.ctx)
 	}
-	defer u.guard()()
+	defer u.Guard()()
 	_, err := u.out.Write(p)
 	if taken(err) {
 		u.taken = err
 		return nil
 	}
 	if err != nil {
-		err = u.because(err)
-		u.cancel(err)
+		err = u.Because(refused(err))
+		u.Cancel(err)
 	}
 	return err
 }
@@ -101,7 +99,7 @@ func refused(err error) error {
 
 // End ends the upload. It must not close it: that would publish what was
 // written so far.
-func (u *upload) End() { u.cancel(errEnded) }
+func (u *upload) End() { u.Cancel(errEnded) }
 
 // Failed names the object.
 func (u *upload) Failed(what string, err error) error {
@@ -112,7 +110,7 @@ func (u *upload) Failed(what string, err error) error {
 // the outcome.
 func (u *upload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
 	if err := u.close(); err != nil {
-		return true, u.adopt(u.because(err), size, crc32c)
+		return true, u.adopt(u.Because(refused(err)), size, crc32c)
 	}
 	stored := u.out.Attrs()
 	if stored.Size == size && stored.CRC32C == crc32c {
@@ -126,10 +124,10 @@ func (u *upload) close() error {
 	if u.taken != nil {
 		return u.taken
 	}
-	if err := u.within.Err(); err != nil {
+	if err := u.Within.Err(); err != nil {
 		return err
 	}
-	defer u.guard()()
+	defer u.Guard()()
 	return u.out.Close()
 }
 
@@ -148,16 +146,7 @@ func (u *upload) adopt(failed error, size int64, crc32c uint32) error {
 	case there.Size != size, there.CRC32C != crc32c:
 		return sink.Taken(u.url, fmt.Sprintf("an object of %d bytes with other contents", there.Size))
 	case !maps.Equal(there.Metadata, u.metadata):
-		return sink.Taken(u.url, fmt.Sprintf("an object with other metadata (%s)", said(there.Metadata)))
+		return sink.Taken(u.url, fmt.Sprintf("an object with other metadata (%s)", sink.Owner(there.Metadata)))
 	}
 	return nil
-}
-
-// said is what an object's metadata say of whose it is.
-func said(metadata map[string]string) string {
-	if metadata["fanfold-record"] == "" {
-		return "Fanfold has not made it"
-	}
-	return fmt.Sprintf("record %s, attempt %s, installation %s", metadata["fanfold-record"],
-		metadata["fanfold-attempt"], cmp.Or(metadata["fanfold-installation"], "unknown"))
 }

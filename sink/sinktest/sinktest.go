@@ -20,6 +20,10 @@ type Place struct {
 	List func(t *testing.T) []string
 	// Read returns the bytes of the object of that name.
 	Read func(t *testing.T, name string) []byte
+	// Network is the way to the store, on which the suite lets requests fail; nil: the sink needs none.
+	Network *Network
+	// Page is the number of objects in one answer to a listing; 0: a listing has one answer.
+	Page int
 }
 
 // Run runs the suite for sinks of a kind. open makes a new, empty place; it is called once for each
@@ -46,11 +50,14 @@ func Run(t *testing.T, kind sink.Kind, open func(t *testing.T) Place) {
 		{"large object is adopted", adoptsLarge},
 		{"other bytes conflict", conflicts},
 		{"two writers at once", twoAtOnce},
+		{"two writers of a large object at once", twoAtOnceLarge},
+		{"killed between writes", killedAtEachWrite},
 		{"remove is idempotent", removes},
 		{"remove leaves the others", neighbours},
 		{"remove ends an interrupted write", removesLeftover},
 		{"open", opens},
 		{"list", lists},
+		{"list of several pages", listsPages},
 		{"list of interrupted writes", listsLeftover},
 		{"written again after an interrupted write", afterLeftover},
 		{"URL and name", urls},
@@ -62,6 +69,21 @@ func Run(t *testing.T, kind sink.Kind, open func(t *testing.T) Place) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, open(t))
+		})
+	}
+	for name, run := range map[string]func(t *testing.T, p Place){
+		"killed at each request":       killedAtEachRequest,
+		"another writer is first":      losesAtEachRequest,
+		"the store fails at a request": failsAtEachRequest,
+		"the store fails at reads":     failsAtReads,
+		"the store is away":            away,
+		"the store is slow":            slow,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if p := open(t); p.Network != nil {
+				run(t, p)
+			}
 		})
 	}
 }

@@ -53,11 +53,11 @@ func empty(t *testing.T, p Place) {
 
 // big returns 20 MB that do not repeat themselves, so that no part of it can
 // stand for another. The last chunk of an upload is not full.
-func big() string {
+var big = sync.OnceValue(func() string {
 	data := make([]byte, 20_000_003)
 	rand.NewChaCha8([32]byte{}).Read(data)
 	return string(data)
-}
+})
 
 func large(t *testing.T, p Place) {
 	data := big()
@@ -165,8 +165,13 @@ func conflicts(t *testing.T, p Place) {
 	wantContents(t, p, name, contents)
 }
 
-func twoAtOnce(t *testing.T, p Place) {
-	for range 10 {
+func twoAtOnce(t *testing.T, p Place) { race(t, p, 10, contents) }
+
+func twoAtOnceLarge(t *testing.T, p Place) { race(t, p, 2, big()[:9<<20]) }
+
+// race lets four writers of the same object commit at once.
+func race(t *testing.T, p Place, times int, contents string) {
+	for range times {
 		var results [4]sink.Committed
 		var errs [4]error
 		var writers [4]sink.Writer

@@ -1,7 +1,10 @@
 package command
 
 import (
+	"io"
+	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink/s3/s3test"
 )
 
 // TestAnOverdueJob: the sweep fails an overdue job even if no worker has it.
@@ -70,6 +74,66 @@ func TestRetry(t *testing.T) {
 	}
 	s.Eventually("records and sink agree", func() bool { return e2e.Agree(s.Stack) == "" })
 	s.Jobs.Idle()
+}
+
+// TestS3 runs a job whose sink is a bucket of S3, reads its file by a link, and has doctor refuse a store that
+// ignores the condition of a commit.
+func TestS3(t *testing.T) {
+	t.Parallel()
+	store, careless := s3test.Start(t, "reports"), s3test.Start(t, "reports")
+	careless.IgnoresOnComplete = true
+	s := newStack(t, e2e.Crowd)
+	text, err := os.ReadFile(s.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	configure := func(store *s3test.Store) (file string) {
+		sink := "sink: {url: s3://reports/exports, endpoint: \"" + store.URL + "\", access_key: " + s3test.AccessKey +
+			", secret_key: \"${S3_SECRET}\"}"
+		file = filepath.Join(t.TempDir(), "fanfold.yaml")
+		changed := strings.ReplaceAll(string(text), "sink: file://"+s.Dir+"/files", sink)
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	file, environment := configure(store), []string{"S3_SECRET=" + s3test.SecretKey}
+	s.processWith(environment, "-c", file, "serve")
+	v := s.Jobs.Run("crowd", `{"job": 5}`)
+	if v.Status != report.Success || v.File != "s3://reports/exports/"+s.Files.Named("crowd", v.ID, 1) {
+		t.Fatalf("%+v", v)
+	}
+	name := strings.TrimPrefix(v.File, "s3://reports/")
+	stored, _ := store.Object(name)
+	if string(stored.Data) != crowdFile(5) || stored.Header.Get("X-Amz-Meta-Fanfold-Installation") != s.Files.Tag() {
+		t.Errorf("%q %v", stored.Data, stored.Header)
+	}
+	if m, _ := store.Object(name + ".manifest.json"); !strings.Contains(string(m.Data), `"rows": 20`) {
+		t.Errorf("%s", m.Data)
+	}
+	c := command("-c", file, "url", v.ID)
+	c.Env = append(c.Env, environment...)
+	link, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get(strings.TrimSpace(string(link)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	if err != nil || string(got) != crowdFile(5) || !strings.HasPrefix(answer.Header.Get("Content-Disposition"), "attachment;") {
+		t.Errorf("%s %v: %q, %v", answer.Status, answer.Header, got, err)
+	}
+	for file, wanted := range map[string]bool{configure(careless): true, file: false} {
+		c := command("-c", file, "doctor")
+		c.Env = append(c.Env, environment...)
+		out, _ := c.CombinedOutput()
+		if strings.Contains(string(out), "ignores If-None-Match: * on CompleteMultipartUpload") != wanted {
+			t.Errorf("doctor: %s", out)
+		}
+	}
 }
 
 // TestGoogleCloudStorage runs a job whose sink is a bucket.

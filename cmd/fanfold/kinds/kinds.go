@@ -26,6 +26,7 @@ import (
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/sink/gcs"
+	"github.com/fanfold/fanfold/sink/s3"
 )
 
 // Kind is a format.Kind, a sink.Kind, a listeners.Kind or an action.Kind.
@@ -42,6 +43,7 @@ var standard = []Kind{
 	parquet.Kind,
 
 	gcs.Kind,
+	s3.Kind,
 	dir.Kind,
 
 	mysql.Kind,

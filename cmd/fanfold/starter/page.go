@@ -19,6 +19,7 @@ import (
 // page has the values of the template.
 type page struct {
 	Redis, Sink string // URLs
+	Places      string // forms of URLs of sinks
 	Sources     []*source
 	Records     records
 	Pick        *pick // nil: not chosen, and the file has a report that is valid and no more
@@ -37,6 +38,7 @@ var pages = template.Must(template.New("starter.yaml").Funcs(template.FuncMap{
 // load writes the file and validates it.
 func (p *page) load(o Options) (*config.Config, []byte, error) {
 	var out bytes.Buffer
+	p.Places = o.Kinds.SinkForms()
 	if err := pages.Execute(&out, p); err != nil {
 		return nil, nil, fmt.Errorf("write the configuration: %w", err)
 	}

@@ -23,6 +23,7 @@ var shared struct {
 	redis    *testenv.Redis
 	database *testenv.Database
 	postgres *testenv.Postgres
+	s3       *testenv.S3
 	faults   *faults
 	names    atomic.Int64
 }
@@ -58,6 +59,9 @@ func stopShared() {
 	}
 	if shared.postgres != nil {
 		shared.postgres.Close()
+	}
+	if shared.s3 != nil {
+		shared.s3.Stop()
 	}
 	if shared.faults != nil {
 		shared.faults.stop()
@@ -95,6 +99,21 @@ func SharedDatabase(t testing.TB) *testenv.Database {
 		shared.database = m
 	}
 	return shared.database
+}
+
+// SharedS3 returns the package's MinIO server, started on first use; nil: testenv.S3Program names none.
+func SharedS3(t testing.TB) *testenv.S3 {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.s3 == nil && os.Getenv(testenv.S3Program) != "" {
+		s, err := testenv.StartS3(context.Background(), sharedDir(t, "s3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.s3 = s
+	}
+	return shared.s3
 }
 
 // Schema creates an empty schema with a unique name on the shared server. It returns the name and a

@@ -1,0 +1,240 @@
+package s3_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/s3"
+	"github.com/fanfold/fanfold/sink/s3/s3test"
+)
+
+// TestDamagedDownload: bytes that changed in the store end in an error.
+func TestDamagedDownload(t *testing.T) {
+	t.Parallel()
+	fake := s3test.Start(t, bucket)
+	out, _ := fakeStore(t, fake).open(t)
+	for _, contents := range []string{small, large} {
+		if _, err := commit(t, out, object, contents); err != nil {
+			t.Fatal(err)
+		}
+		fake.Damage(prefix + "/" + name)
+		in, err := out.Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(in); err == nil || !strings.Contains(err.Error(), "s3://reports/") {
+			t.Errorf("Read = %v, want an error about the checksum", err)
+		}
+		in.Close()
+		if err := out.Remove(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStalledDownload: a store that stops in the middle of an object does not hold a call for ever.
+func TestStalledDownload(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	out, network := s.open(t)
+	if _, err := commit(t, out, object, small); err != nil {
+		t.Fatal(err)
+	}
+	s3.SetStall(out, 500*time.Millisecond)
+	network.Set(func(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil {
+			response.Body = stuck{response.Body, r}
+		}
+		return response, err
+	})
+	in, err := out.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := io.ReadAll(in); err == nil || !strings.Contains(err.Error(), "no progress") {
+		t.Errorf("Read = %v, want that there is no progress", err)
+	}
+}
+
+type stuck struct {
+	io.ReadCloser
+	r *http.Request
+}
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.r.Context().Done()
+	return 0, s.r.Context().Err()
+}
+
+func TestObjectKeepsTypeAndMetadata(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	out, _ := s.open(t)
+	for name, contents := range map[string]string{"small.csv": small, "large.csv": large} {
+		o := sink.Object{Name: name, ContentType: "text/csv; charset=utf-8", SaveAs: "Bücher 1.csv",
+			Metadata: map[string]string{"fanfold-record": "1111"}}
+		if _, err := commit(t, out, o, contents); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := s.client.StatObject(t.Context(), s.bucket, prefix+"/"+name, minio.StatObjectOptions{Checksum: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stored.ContentType != o.ContentType || stored.UserMetadata["Fanfold-Record"] != "1111" || len(stored.UserMetadata) != 1 {
+			t.Errorf("%s has type %q and metadata %v", name, stored.ContentType, stored.UserMetadata)
+		}
+		got, want := stored.Metadata.Get("Content-Disposition"), "attachment; filename*=utf-8''B%C3%BCcher%201.csv"
+		if got != want || stored.ChecksumCRC64NVME == "" {
+			t.Errorf("%s has the Content-Disposition %q, want %q, and the checksum %q", name, got, want, stored.ChecksumCRC64NVME)
+		}
+	}
+}
+
+// TestSignedURL: anyone can read by the URL, until its time, and a browser saves the file under its name.
+func TestSignedURL(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	out, _ := s.open(t)
+	until := time.Now().Add(sink.LongestLink)
+	if _, err := out.SignedURL(t.Context(), name, until); !errors.Is(err, sink.ErrNoObject) {
+		t.Errorf("of an object that does not exist: %v", err)
+	}
+	if _, err := out.SignedURL(t.Context(), "../x", until); !errors.Is(err, sink.ErrName) {
+		t.Errorf("of a bad name: %v", err)
+	}
+	o := object
+	o.SaveAs = "orders.csv"
+	if _, err := commit(t, out, o, small); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(link string) (status int, body, disposition string) {
+		answer, err := client.Get(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text), answer.Header.Get("Content-Disposition")
+	}
+	link, err := out.SignedURL(t.Context(), name, until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body, disposition := get(link); status != 200 || body != small || disposition != "attachment; filename=orders.csv" {
+		t.Errorf("%d, %q, %q", status, body, disposition)
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	if lasts, err := time.ParseDuration(query.Get("X-Amz-Expires") + "s"); err != nil || lasts > sink.LongestLink || lasts < sink.LongestLink-time.Minute {
+		t.Errorf("it is valid for %v, %v", lasts, err)
+	}
+	query.Set("X-Amz-Expires", "9")
+	u.RawQuery = query.Encode()
+	if status, _, _ := get(u.String()); status != http.StatusForbidden {
+		t.Errorf("with another time: %d", status)
+	}
+	short, err := out.SignedURL(t.Context(), name, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status := 200; status == 200; status, _, _ = get(short) {
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]report.SinkURL{
+		"s3://bucket":                "s3://bucket",
+		"s3://bucket/":               "s3://bucket",
+		"s3://bucket/reports/2024//": "s3://bucket/reports/2024",
+		"s3://bucket/a b%20c=d":      "s3://bucket/a b%20c=d",
+	} {
+		if got, wrong := s3.Kind.Parse(url); wrong != "" || got != want {
+			t.Errorf("Parse(%q) = %q, %s; want %q", url, got, wrong, want)
+		}
+	}
+	for url, reason := range map[string]string{
+		"":                 "not a s3://",
+		"gs://bucket":      "not a s3://",
+		"s3:///x":          "the bucket is missing",
+		"s3://x":           "valid bucket name",
+		"s3://Bucket":      "valid bucket name",
+		"s3://bucket/a//b": "a segment of the prefix",
+		"s3://bucket/x?y":  "not allowed",
+	} {
+		if _, err := s3.New(report.SinkURL(url), s3.Options{}); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("New(%q) = %v, want %q", url, err, reason)
+		}
+	}
+	if _, err := s3.New("s3://bucket", s3.Options{Endpoint: "http://h/path"}); err == nil {
+		t.Error("an endpoint with a path is accepted")
+	}
+}
+
+// TestCredentials: they come from the configuration, a profile or the environment. To have none is an error that
+// says what to set.
+func TestCredentials(t *testing.T) {
+	fake := s3test.Start(t, bucket)
+	files := t.TempDir() + "/credentials"
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN",
+		"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", files)
+	t.Setenv("AWS_CONFIG_FILE", files+".none")
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/") // nothing answers
+	try := func(o s3.Options) error {
+		o.Endpoint = fake.URL
+		out, err := s3.New("s3://reports", o)
+		if err != nil {
+			return err
+		}
+		defer out.Close()
+		return out.Check(t.Context())
+	}
+	if err := try(s3.Options{}); !errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
+		t.Errorf("without credentials: %v", err)
+	}
+	if err := try(s3.Options{AccessKey: s3test.AccessKey, SecretKey: "other"}); !errors.Is(err, sink.ErrRefused) {
+		t.Errorf("with a wrong key: %v", err)
+	}
+	if err := try(s3.Options{AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey}); err != nil {
+		t.Error(err)
+	}
+	profile := "[reports]\naws_access_key_id = " + s3test.AccessKey + "\naws_secret_access_key = " + s3test.SecretKey + "\n"
+	if err := os.WriteFile(files, []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(s3.Options{Profile: "reports"}); err != nil {
+		t.Error(err)
+	}
+	if err := try(s3.Options{Profile: "other"}); err == nil {
+		t.Error("a profile that does not exist is accepted")
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	t.Setenv("AWS_REGION", "eu-central-1")
+	if err := try(s3.Options{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,39 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errStalled ends a transfer of which a call takes too long.
+var errStalled = errors.New("no progress")
+
+// Transfer is an upload or a download over a network that is not finished. It is used by one goroutine.
+type Transfer struct {
+	Within context.Context // ends with the caller's, by Cancel, or when a call takes too long
+	Cancel context.CancelCauseFunc
+	stall  time.Duration
+}
+
+// NewTransfer returns a transfer of which one call may take so long.
+func NewTransfer(ctx context.Context, stall time.Duration) Transfer {
+	t := Transfer{stall: stall}
+	t.Within, t.Cancel = context.WithCancelCause(ctx)
+	return t
+}
+
+// Guard ends the transfer if the call that it guards takes too long.
+func (t Transfer) Guard() (done func()) {
+	timer := time.AfterFunc(t.stall, func() { t.Cancel(errStalled) })
+	return func() { timer.Stop() }
+}
+
+// Because adds why the transfer was ended to the error that this caused.
+func (t Transfer) Because(err error) error {
+	if cause := context.Cause(t.Within); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w (%w)", cause, err)
+	}
+	return err
+}
