@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/format"
@@ -99,6 +100,9 @@ func (c *column) appendString(dst, text []byte) (_ []byte, characters int) {
 					s = styleDatetime
 				}
 				return endNumber(appendSerial(beginNumber(dst, s), days, micros)), 0
+			}
+			if c.Kind == report.KindDatetime { // in the zone of the file, as the others
+				text = append(moment.AppendFormat(nil, time.DateTime), fraction...)
 			}
 		}
 	case report.KindTime:

@@ -258,6 +258,11 @@ func TestTypes(t *testing.T) {
 	if got.Value[:10] != "45474.4166" {
 		t.Errorf("in UTC: %+v", got)
 	}
+	zone = &report.File{Format: "xlsx", TimeZone: "UTC"}
+	got = file(t, Kind, zone, []dataset.Column{berlin}, []string{`"1899-12-31 10:00:00.5"`}).sheets[0].Rows[1].Cells[0]
+	if got.text() != "1899-12-31 09:00:00.5" {
+		t.Errorf("a text in UTC: %q", got.text())
+	}
 }
 
 // nothing is a compressor whose sheets are empty, however large they were.
