@@ -38,6 +38,9 @@ var ErrConflict = errors.New("another object of this name exists")
 // retrying soon does not help.
 var ErrRefused = errors.New("refused")
 
+// ErrUnfit matches errors of Check that say why the place can never keep what a Sink promises, and what to do.
+var ErrUnfit = errors.New("unfit")
+
 // ErrNoObject matches errors of operations on an object that does not exist.
 var ErrNoObject = errors.New("no such object")
 
@@ -65,8 +68,8 @@ type Sink interface {
 	// Name is the reverse of URL; false if the URL is not of this sink, or
 	// names nothing that Create could have made.
 	Name(url string) (string, bool)
-	// Check proves that objects can be written and deleted, by doing so with one
-	// of a random name.
+	// Check proves that objects can be written and deleted, and that nothing is overwritten where the
+	// place could ignore that, by doing so with one of a random name.
 	Check(ctx context.Context) error
 	// Close releases connections. Writers must have ended before.
 	Close() error

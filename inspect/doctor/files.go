@@ -22,8 +22,11 @@ func checkSink(ctx context.Context, d *doctor) Finding {
 	if place, ok := s.(sink.Maker); ok && errors.Is(err, fs.ErrNotExist) {
 		return newFinding(check, Warn, "", err, place.MakeHint())
 	}
-	return newFinding(check, Fail, "an object was written and deleted", err,
-		"may this process create and delete objects there?")
+	hint := "may this process create and delete objects there?"
+	if errors.Is(err, sink.ErrUnfit) {
+		hint = ""
+	}
+	return newFinding(check, Fail, "an object was written and deleted", err, hint)
 }
 
 // checkFileColumn compares the length of the file column with the longest names of files.

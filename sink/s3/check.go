@@ -55,7 +55,7 @@ func (s *Sink) prove(ctx context.Context, name string) error {
 // ignored is the error of a store that ignores the condition of a request.
 func ignored(request string) error {
 	return sink.Failure("this store ignores If-None-Match: * on "+request+", so that a file could be "+
-		"overwritten: use a version or a store that honours it, or another sink", sink.ErrRefused)
+		"overwritten: use a version or a store that honours it, or another sink", sink.ErrRefused, sink.ErrUnfit)
 }
 
 // write creates an object, in parts or not.
