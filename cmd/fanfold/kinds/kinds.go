@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/format/jsonl"
 	"github.com/fanfold/fanfold/format/xlsx"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
@@ -35,6 +36,7 @@ type Kind interface {
 var standard = []Kind{
 	format.CSV,
 	xlsx.Kind,
+	jsonl.Kind,
 
 	gcs.Kind,
 	dir.Kind,
