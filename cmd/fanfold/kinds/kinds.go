@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/format/jsonl"
+	"github.com/fanfold/fanfold/format/parquet"
 	"github.com/fanfold/fanfold/format/xlsx"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
@@ -37,6 +38,7 @@ var standard = []Kind{
 	format.CSV,
 	xlsx.Kind,
 	jsonl.Kind,
+	parquet.Kind,
 
 	gcs.Kind,
 	dir.Kind,

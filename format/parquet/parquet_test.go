@@ -1,0 +1,198 @@
+package parquet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/format/formattest"
+	"github.com/fanfold/fanfold/report"
+)
+
+const null = "\x00" // no text of the suite
+
+// read returns the cells of a file, the names of its columns first.
+func read(file []byte) (rows [][]string, err error) {
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range f.Schema().Fields() {
+		names = append(names, c.Name())
+	}
+	rows = append(rows, names)
+	for _, group := range f.RowGroups() {
+		reader := group.Rows()
+		defer reader.Close()
+		for some := make([]parquet.Row, 10); ; {
+			n, err := reader.ReadRows(some)
+			for _, row := range some[:n] {
+				var texts []string
+				for _, v := range row {
+					if texts = append(texts, v.String()); v.IsNull() {
+						texts[len(texts)-1] = null
+					}
+				}
+				rows = append(rows, texts)
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+// TestFormat is what every format does.
+func TestFormat(t *testing.T) {
+	t.Parallel()
+	formattest.Run(t, Kind, formattest.Reader{Read: read, Null: null})
+}
+
+// begin begins a file with a label for every column: its name.
+func begin(t testing.TB, columns []dataset.Column, zone string, w io.Writer) *format.File {
+	t.Helper()
+	f := &report.File{TimeZone: zone}
+	for _, c := range columns {
+		f.Columns = append(f.Columns, report.FileColumn{Label: c.Name})
+	}
+	file, err := Kind.Begin(f, columns, format.Title{}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(file.Abort)
+	return file
+}
+
+// one returns the file of one column with these cells.
+func one(t testing.TB, column dataset.Column, zone string, cells ...string) ([]byte, error) {
+	t.Helper()
+	var out bytes.Buffer
+	file := begin(t, []dataset.Column{column}, zone, &out)
+	var rows []byte
+	var ends []int
+	for _, cell := range cells {
+		var err error
+		if rows, err = file.AppendRow(rows, [][]byte{[]byte(cell)}); err != nil {
+			return nil, err
+		}
+		ends = append(ends, len(rows))
+	}
+	if _, err := file.WriteRows(rows, ends); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), nil
+}
+
+// typed returns a column of a kind, with a zone after a space.
+func typed(kind string, more dataset.Column) dataset.Column {
+	c := datasettest.Columns("v", kind)[0]
+	c.Digits, c.Scale, c.Bits, c.Unsigned = more.Digits, more.Scale, more.Bits, more.Unsigned
+	return c
+}
+
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		column     dataset.Column
+		zone       string
+		is         string // the type
+		cell, want string // want is the physical value, as the library shows it
+	}{
+		{typed("integer", dataset.Column{}), "", "INT(64,true)", `-9223372036854775808`, "-9223372036854775808"},
+		{typed("integer", dataset.Column{}), "", "INT(64,true)", `"+7"`, "7"},
+		{typed("integer", dataset.Column{}), "", "INT(64,true)", `true`, "1"},
+		{typed("integer", dataset.Column{Unsigned: true}), "", "INT(64,false)", `18446744073709551615`, "-1"},
+		{typed("decimal", dataset.Column{Digits: 9, Scale: 2}), "", "DECIMAL(9,2)", `"-12.5"`, "-1250"},
+		{typed("decimal", dataset.Column{Digits: 12, Scale: 2}), "", "DECIMAL(12,2)", `"1234567890.12"`, "123456789012"},
+		{typed("decimal", dataset.Column{Digits: 38, Scale: 1}), "", "DECIMAL(38,1)", `"-0.1"`, strings.Repeat("\xff", 16)},
+		{typed("decimal", dataset.Column{Digits: 65, Scale: 0}), "", "DECIMAL(38,0)", `"258"`, strings.Repeat("\x00", 14) + "\x01\x02"},
+		{typed("decimal", dataset.Column{}), "", "STRING", `"12.50"`, "12.50"},
+		{typed("float", dataset.Column{}), "", "DOUBLE", `0.1`, "0.1"},
+		{typed("float", dataset.Column{Bits: 32}), "", "FLOAT", `0.1`, "0.1"},
+		{typed("date", dataset.Column{}), "", "DATE", `"1969-12-31"`, "-1"},
+		{typed("datetime", dataset.Column{}), "", "TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)", `"1970-01-01 00:00:01.5"`, "1500000"},
+		{typed("datetime Europe/Berlin", dataset.Column{}), "", "TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)", `"1970-01-01 01:00:01"`, "1000000"},
+		{typed("datetime", dataset.Column{}), "Europe/Berlin", "TIMESTAMP(isAdjustedToUTC=false,unit=MICROS)", `"1970-01-01 00:00:01"`, "3601000000"},
+		{typed("time", dataset.Column{}), "", "TIME(isAdjustedToUTC=false,unit=MICROS)", `"23:59:59.000001"`, "86399000001"},
+		{typed("text", dataset.Column{}), "", "STRING", `"a\u0062"`, "ab"},
+		{typed("text", dataset.Column{}), "", "STRING", `7`, "7"},
+		{typed("", dataset.Column{}), "", "STRING", `"x"`, "x"},
+		{typed("json", dataset.Column{}), "", "JSON", `"{\"a\":1}"`, `{"a":1}`},
+		{typed("binary", dataset.Column{}), "", "BYTE_ARRAY", `"AAE="`, "\x00\x01"},
+	} {
+		file, err := one(t, test.column, test.zone, test.cell, `null`)
+		if err != nil {
+			t.Errorf("%s %s: %v", test.is, test.cell, err)
+			continue
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		column := f.Schema().Fields()[0]
+		if is := fmt.Sprint(column.Type()); is != test.is || !column.Optional() {
+			t.Errorf("%s %s: the type is %s", test.is, test.cell, is)
+		}
+		if got, err := read(file); err != nil || !cmp.Equal(got[1:], [][]string{{test.want}, {null}}) {
+			t.Errorf("%s %s: %q, %v", test.is, test.cell, got, err)
+		}
+	}
+}
+
+// TestRefusedValues: a value that the type cannot hold is an error that names column, type, value, row and remedy.
+func TestRefusedValues(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		column dataset.Column
+		cell   string
+		want   []string
+	}{
+		{typed("integer", dataset.Column{}), `9223372036854775808`, []string{"INT64", "9223372036854775807", "CAST"}},
+		{typed("integer", dataset.Column{Unsigned: true}), `-1`, []string{"UINT64", "18446744073709551615", "CAST"}},
+		{typed("integer", dataset.Column{}), `1.5`, []string{"INT64", "no integer"}},
+		{typed("decimal", dataset.Column{Digits: 5, Scale: 2}), `"1000.00"`, []string{"DECIMAL(5,2)", "5 digits", "CAST"}},
+		{typed("decimal", dataset.Column{Digits: 5, Scale: 2}), `"0.001"`, []string{"DECIMAL(5,2)", "ROUND"}},
+		{typed("decimal", dataset.Column{Digits: 65}), `"` + strings.Repeat("9", 39) + `"`, []string{"DECIMAL(38,0)"}},
+		{typed("decimal", dataset.Column{Digits: 5}), `"."`, []string{"no number"}},
+		{typed("decimal", dataset.Column{Digits: 5}), `"1e3"`, []string{"no number"}},
+		{typed("float", dataset.Column{}), `1e400`, []string{"64 bits"}},
+		{typed("float", dataset.Column{Bits: 32}), `1e39`, []string{"32 bits"}},
+		{typed("float", dataset.Column{}), `"NaN"`, []string{"no number"}},
+		{typed("date", dataset.Column{}), `"0000-00-00"`, []string{"DATE", "NULLIF"}},
+		{typed("date", dataset.Column{}), `"2023-02-29"`, []string{"calendar"}},
+		{typed("datetime", dataset.Column{}), `"0000-00-00 00:00:00"`, []string{"TIMESTAMP", "NULLIF"}},
+		{typed("datetime", dataset.Column{}), `"2024-01-01 00:00:00.1234567"`, []string{"6 decimals"}},
+		{typed("time", dataset.Column{}), `"24:00:00"`, []string{"TIME", "23:59:59.999999", "CAST"}},
+		{typed("time", dataset.Column{}), `"-01:00:00"`, []string{"time of a day"}},
+		{typed("time", dataset.Column{}), `"838:59:59"`, []string{"time of a day"}},
+		{typed("json", dataset.Column{}), `"{"`, []string{"JSON", "CAST"}},
+		{typed("binary", dataset.Column{}), `"?"`, []string{"base64"}},
+	} {
+		_, err := one(t, test.column, "", test.cell)
+		if !errors.Is(err, ErrValue) {
+			t.Errorf("%s %s: %v, want ErrValue", test.column.Kind, test.cell, err)
+			continue
+		}
+		for _, want := range append(test.want, `column "v"`, report.Shorten(test.cell), "in the row that begins with") {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %s: %v, want %s", test.column.Kind, test.cell, err, want)
+			}
+		}
+	}
+}
