@@ -14,6 +14,7 @@ import (
 type Column struct {
 	Table, Name string
 	Type        value.Type
+	Digits      int  // maximum of a decimal that is one of a source; 0: it is computed, or not known
 	Hidden      bool // only its full name finds it, because USING has another one of its name
 	// Any: it stands for all columns of a table that is not known because of another mistake.
 	Any bool

@@ -64,7 +64,11 @@ func New(
 		p.plan.counted = b
 	}
 	for _, c := range p.plan.root.columns {
-		p.plan.columns = append(p.plan.columns, c.Type.Column(c.Name))
+		column := c.Type.Column(c.Name)
+		if c.Digits > 0 && column.Digits > 0 {
+			column.Digits = c.Digits
+		}
+		p.plan.columns = append(p.plan.columns, column)
 	}
 	return p.plan, nil
 }
@@ -175,7 +179,8 @@ func (p *planner) scan(t parse.Table) (*node, *table) {
 	p.plan.tables = append(p.plan.tables, of)
 	n := &node{}
 	for _, c := range of.all {
-		n.columns = append(n.columns, expr.Column{Table: t.Alias, Name: c.Name, Type: value.TypeOf(c)})
+		n.columns = append(n.columns,
+			expr.Column{Table: t.Alias, Name: c.Name, Type: value.TypeOf(c), Digits: c.Digits})
 	}
 	return n, of
 }

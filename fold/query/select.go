@@ -259,6 +259,9 @@ func (b *selecting) finish(limit *parse.Limit) *node {
 		items[i], n.columns[i] = item.X, expr.Column{Name: item.Name}
 		if b.try(func() { first[i] = must(compile(item.X, scope)) }) {
 			n.columns[i].Type = first[i].Type
+			if of := first[i].Columns(); len(of) == 1 {
+				n.columns[i].Digits = scope.Columns[of[0]].Digits
+			}
 		} else if c, is := item.X.(*parse.Column); is && c.Name == item.Name { // its name may be the mistake
 			b.more = true
 		}

@@ -54,7 +54,7 @@ func (p *planner) union(left, right *node, at parse.Position, all bool) *node {
 			refuse(at, fmt.Sprintf("a UNION of a %s and a %s in column %s", l.Kind, r.Kind, left.columns[i].Name),
 				"CAST both to one type")
 		}
-		n.columns[i].Type = expr.Unify(l, r)
+		n.columns[i].Type, n.columns[i].Digits = expr.Unify(l, r), 0
 		if why := n.columns[i].Type.Collation.Why(); why != "" && !all {
 			refuse(at, fmt.Sprintf("in the column %s of a UNION, %s", left.columns[i].Name, why),
 				"Write UNION ALL, or COLLATE utf8mb4_bin after the column in both SELECTs")
