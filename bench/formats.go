@@ -10,6 +10,8 @@ import (
 
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/format/jsonl"
+	"github.com/fanfold/fanfold/format/parquet"
 	"github.com/fanfold/fanfold/format/xlsx"
 	"github.com/fanfold/fanfold/report"
 )
@@ -28,6 +30,8 @@ var formatCases = []formatCase{
 	{formatCSV, format.CSV, report.File{Options: new(format.CSVOptions)}},
 	{"CSV, gzip", format.CSV, report.File{Options: new(format.CSVOptions), Compress: report.Gzip}},
 	{"XLSX", xlsx.Kind, report.File{Options: &xlsx.Options{Freeze: true, Filter: true}}},
+	{"JSON Lines", jsonl.Kind, report.File{Options: new(jsonl.Options)}},
+	{"Parquet", parquet.Kind, report.File{}},
 }
 
 const (
