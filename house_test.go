@@ -141,7 +141,7 @@ func bringsFields(room, path string) bool {
 // sharedLibraries are those that kinds have in common with other packages.
 var sharedLibraries = []string{
 	"github.com/go-sql-driver/mysql", "go.yaml.in/yaml/v4",
-	"github.com/klauspost/compress/flate", "github.com/klauspost/compress/zip",
+	"github.com/klauspost/compress/flate", "github.com/klauspost/compress/zip", "github.com/klauspost/compress/zstd",
 }
 
 // What a kind imports from elsewhere, and the SDK of OpenTelemetry, is heavy: one package has each, and the command.

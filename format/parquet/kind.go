@@ -29,12 +29,15 @@ var Kind = format.Kind{
 var ErrValue = errors.New("a value does not fit the type of its column")
 
 // encoder converts the cells of rows. It is immutable.
-type encoder struct{ columns []*column }
+type encoder struct {
+	columns []*column
+	limits
+}
 
 var _ format.Container = (*encoder)(nil)
 
 func newEncoder(f *report.File, columns []dataset.Column) (format.Encoder, error) {
-	e := &encoder{}
+	e := &encoder{limits: standard}
 	for i, from := range columns {
 		c, err := newColumn(f.Columns[i].Label, from, f.TimeZone)
 		if err != nil {
@@ -90,7 +93,7 @@ func (e *encoder) AppendFooter(dst []byte, _ *format.Made) []byte { return dst }
 
 // Wrap implements format.Container.
 func (e *encoder) Wrap(w io.Writer, _ format.Title) (io.WriteCloser, error) {
-	return newWriter(w, e.columns), nil
+	return newWriter(w, e.columns, e.limits), nil
 }
 
 // schema returns the schema of a file. A parquet.Group would sort its columns by their names.

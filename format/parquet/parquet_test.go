@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +194,94 @@ func TestRefusedValues(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %s: %v, want %s", test.column.Kind, test.cell, err, want)
 			}
+		}
+	}
+}
+
+// bounded is the format with other limits.
+func bounded(l limits) format.Kind {
+	k := Kind
+	k.New = func(f *report.File, columns []dataset.Column) (format.Encoder, error) {
+		e, err := newEncoder(f, columns)
+		e.(*encoder).limits = l
+		return e, err
+	}
+	return k
+}
+
+// TestRowGroups: a row group ends before the row that exceeds its rows or bytes, wherever the pieces of a file end.
+func TestRowGroups(t *testing.T) {
+	t.Parallel()
+	columns, cell := wide(5)
+	f := &report.File{Columns: make([]report.FileColumn, len(columns))}
+	for i, c := range columns {
+		f.Columns[i].Label = c.Name
+	}
+	const rows = 100
+	for _, test := range []struct {
+		limits
+		want []int64
+	}{
+		{limits{rows: 40, bytes: 1 << 20, chunks: 15}, []int64{40, 40, 20}},
+		{limits{rows: 1000, bytes: 10, chunks: 500}, slices.Repeat([]int64{1}, rows)},
+		{limits{rows: 40, bytes: 1 << 20, chunks: 14}, nil},
+	} {
+		var first []byte
+		for _, size := range []int{1, 7, 1000} {
+			var out bytes.Buffer
+			file, err := bounded(test.limits).Begin(f, columns, format.Title{}, &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(file.Abort)
+			var all []byte
+			for row := range rows {
+				cells := make([][]byte, len(columns))
+				for i := range cells {
+					cells[i] = cell(row, i)
+				}
+				if all, err = file.AppendRow(all, cells); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for piece := range slices.Chunk(all, size) {
+				if _, err = file.WriteRows(slices.Clone(piece), nil); err != nil {
+					break
+				}
+			}
+			if err == nil {
+				_, err = file.Close()
+			}
+			if test.want == nil {
+				if !errors.Is(err, format.ErrTooLarge) || !strings.Contains(err.Error(), "5 columns has at most 2 row groups") ||
+					!strings.Contains(err.Error(), "split") {
+					t.Errorf("%+v: %v, want ErrTooLarge", test.limits, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = out.Bytes()
+			}
+			if !bytes.Equal(first, out.Bytes()) {
+				t.Errorf("%+v: pieces of %d bytes change the file", test.limits, size)
+			}
+		}
+		if test.want == nil {
+			continue
+		}
+		read, err := parquet.OpenFile(bytes.NewReader(first), int64(len(first)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, g := range read.RowGroups() {
+			got = append(got, g.NumRows())
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%+v: %s", test.limits, diff)
 		}
 	}
 }

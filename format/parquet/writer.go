@@ -7,34 +7,29 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/fanfold/fanfold/format"
 )
 
-// A row group ends after so many rows or bytes: the memory of a file is a few times the bytes, and some
-// kilobytes for every column. Rows of a group are a multiple of what DuckDB reads at once.
+// limits bound the memory of a file.
+type limits struct {
+	rows, bytes int // of a row group
+	// chunks is the maximum number of columns of row groups: what describes each is in memory until the file ends.
+	chunks int
+}
+
+// standard are the limits of every file. A row group has as many rows as DuckDB reads at once.
+var standard = limits{rows: 122_880, bytes: 32 << 20, chunks: 50_000}
+
+const cellBytes = 8 // what a cell takes beside its value
+
 const (
-	groupRows  = 122_880
-	groupBytes = 16 << 20
-	cellBytes  = 8 // what a cell takes beside its value
+	pagesBytes   = 4 << 20 // of the pages of all columns that are being filled
+	maxPageBytes = 256 << 10
+	minPageBytes = 8 << 10
+	batchValues  = 16 << 10
+	batchBytes   = 256 << 10
 )
-
-// maxChunks is the maximum number of columns of row groups in a file: the memory has a kilobyte of each until the
-// file ends.
-const maxChunks = 100_000
-
-const (
-	pagesBytes      = 8 << 20 // of the pages of all columns that are being filled
-	maxPageBytes    = 256 << 10
-	minPageBytes    = 8 << 10
-	dictionaryBytes = 4 << 20 // of those of all columns
-	batchValues     = 16 << 10
-	batchBytes      = 256 << 10
-)
-
-// The settings of the compression must not change: a file that is written again must have the same bytes.
-var compression = &zstd.Codec{Level: zstd.SpeedFastest}
 
 // pages are buffers of compressed pages.
 var pages = parquet.NewChunkBufferPool(8 << 10)
@@ -42,21 +37,21 @@ var pages = parquet.NewChunkBufferPool(8 << 10)
 // writer builds the columns of row groups. Its pages end after the same rows whatever the pieces are that it gets.
 type writer struct {
 	columns []*column
+	limits
 	file    *parquet.Writer
 	into    []*parquet.ColumnWriter
 	rest    []byte            // a part of a row
 	batch   []byte            // rows that values refer to
 	values  [][]parquet.Value // by column, not yet written
-	rows    int               // of values
+	waiting int               // rows of values
 	group   struct{ rows, bytes, number int }
 }
 
-func newWriter(w io.Writer, columns []*column) *writer {
+func newWriter(w io.Writer, columns []*column, l limits) *writer {
 	n := max(len(columns), 1)
 	options := []parquet.WriterOption{
-		schema(columns), parquet.Compression(compression), parquet.CreatedBy("fanfold", "1", ""),
+		schema(columns), parquet.Compression(new(small)), parquet.CreatedBy("fanfold", "1", ""),
 		parquet.ColumnPageBuffers(pages), parquet.PageBufferSize(min(max(pagesBytes/n, minPageBytes), maxPageBytes)),
-		parquet.DictionaryMaxBytes(int64(min(max(dictionaryBytes/n, minPageBytes), maxPageBytes))),
 		parquet.DataPageVersion(1), parquet.DataPageStatistics(false),
 	}
 	for _, c := range columns {
@@ -65,7 +60,8 @@ func newWriter(w io.Writer, columns []*column) *writer {
 		}
 	}
 	file := parquet.NewWriter(w, options...)
-	return &writer{columns: columns, file: file, into: file.ColumnWriters(), values: make([][]parquet.Value, len(columns))}
+	return &writer{columns: columns, limits: l, file: file, into: file.ColumnWriters(),
+		values: make([][]parquet.Value, len(columns))}
 }
 
 // Write adds rows that AppendRow returned, in pieces of any size.
@@ -92,7 +88,7 @@ func (w *writer) Write(p []byte) (int, error) {
 // add adds the values of a row.
 func (w *writer) add(row []byte) error {
 	size := len(row) + cellBytes*len(w.columns)
-	if w.group.rows > 0 && (w.group.rows == groupRows || w.group.bytes+size > groupBytes) {
+	if w.group.rows > 0 && (w.group.rows == w.limits.rows || w.group.bytes+size > w.limits.bytes) {
 		if err := w.endGroup(); err != nil {
 			return err
 		}
@@ -110,7 +106,7 @@ func (w *writer) add(row []byte) error {
 		w.values[i] = append(w.values[i], c.value(row[:size-1]).Level(0, 1, i))
 		row = row[size-1:]
 	}
-	if w.rows++; w.rows*len(w.columns) < batchValues && len(w.batch) < batchBytes {
+	if w.waiting++; w.waiting*len(w.columns) < batchValues && len(w.batch) < batchBytes {
 		return nil
 	}
 	return w.flush()
@@ -128,7 +124,7 @@ func (w *writer) flush() error {
 		clear(values)
 		w.values[i] = values[:0]
 	}
-	if w.rows = 0; cap(w.batch) > 2*batchBytes {
+	if w.waiting = 0; cap(w.batch) > 2*batchBytes {
 		w.batch = nil // a long row enlarged it
 	}
 	w.batch = w.batch[:0]
@@ -141,12 +137,17 @@ func (w *writer) endGroup() error {
 		return err
 	}
 	w.group.number++
-	if w.group.number*len(w.columns) > maxChunks || w.group.number >= parquet.MaxRowGroups {
-		return fmt.Errorf("%w: a Parquet file has at most %d columns of row groups, and this one would have more: narrow "+
-			"the parameters, or set compress: zip and split", format.ErrTooLarge, maxChunks)
+	if most := w.mostGroups(); w.group.number == most {
+		return fmt.Errorf("%w: a Parquet file of %d columns has at most %d row groups: narrow the parameters, or set "+
+			"compress: zip and split", format.ErrTooLarge, len(w.columns), most)
 	}
 	w.group.rows, w.group.bytes = 0, 0
 	return w.file.Flush()
+}
+
+// mostGroups returns the maximum number of row groups.
+func (w *writer) mostGroups() int {
+	return min(max(w.chunks/max(len(w.columns), 1), 1), parquet.MaxRowGroups)
 }
 
 // Close writes the last row group, and the types of the columns.
