@@ -190,7 +190,7 @@ func TestRefusedValues(t *testing.T) {
 			t.Errorf("%s %s: %v, want ErrValue", test.column.Kind, test.cell, err)
 			continue
 		}
-		for _, want := range append(test.want, `column "v"`, report.Shorten(test.cell), "in the row that begins with") {
+		for _, want := range append(test.want, `column "v"`, report.Shorten(test.cell), "(row: v ") {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %s: %v, want %s", test.column.Kind, test.cell, err, want)
 			}
