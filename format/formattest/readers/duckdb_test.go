@@ -195,7 +195,7 @@ func TestFilesInDuckDB(t *testing.T) {
 		case 5:
 			return fmt.Appendf(nil, `"%04d-%02d-%02d"`, 1900+r%200, r%12+1, r%28+1)
 		case 6:
-			return fmt.Appendf(nil, `"%04d-%02d-%02d %02d:00:%02d.%06d"`, 1900+r%200, r%12+1, r%28+1, r%24, r%60, r)
+			return fmt.Appendf(nil, `"%04d-%02d-%02d %02d:00:%02d.%06d"`, 1900+r%200, r%12+1, r%28+1, r%24, r%60, r%1_000_000)
 		case 7:
 			return fmt.Appendf(nil, `"%02d:%02d:00"`, r%24, r%60)
 		case 8:
