@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz tpch chaos mixed soak full kills bench bench-full man chart packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz tpch formats chaos mixed soak full kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -28,6 +28,8 @@ test: deps vet ## run all tests
 	$(GO) test -vet=off -tags $(TAGS) -run '^$$' -bench . -benchtime 1x $$(grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=bench . | xargs -n 1 dirname | sort -u)
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -vet=off -tags $(TAGS) ./...
 	cd deploy/check && $(GO) vet ./... && $(GO) test -vet=off ./...
+	@./.ci/deps node:nodejs npm:npm
+	@./.ci/duckdb
 	cd format/formattest/readers && $(GO) vet ./... && $(GO) test -vet=off ./...
 	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory browser
@@ -58,6 +60,11 @@ race: deps ## run all tests with the race detector (needs gcc)
 	@./.ci/examples
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
+
+formats: ## read files of ROWS (1000000) rows back by DuckDB
+	@./.ci/deps node:nodejs npm:npm
+	@./.ci/duckdb
+	cd format/formattest/readers && ROWS=$(or $(ROWS),1000000) $(GO) test -vet=off -count 1 -v -run '^TestFilesInDuckDB$$' .
 
 servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11, PostgreSQL 17, MinIO and servers like managed ones; ONLY=databases, redis or s3
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4

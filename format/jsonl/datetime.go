@@ -1,6 +1,9 @@
 package jsonl
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // appendDatetime appends a datetime by RFC 3339, with the fraction of its seconds as the source has it. Where the
 // offset of the zone has seconds, which RFC 3339 cannot say, it is in UTC.
@@ -10,6 +13,8 @@ func appendDatetime(dst []byte, at time.Time, fraction []byte) []byte {
 			at = utc
 		}
 	}
-	dst = at.AppendFormat(append(dst, '"'), "2006-01-02T15:04:05")
-	return append(at.AppendFormat(append(dst, fraction...), "Z07:00"), '"')
+	dst = append(dst, '"')
+	seconds := len(dst) + len("2006-01-02T15:04:05")
+	dst = at.AppendFormat(dst, time.RFC3339) // faster than other layouts
+	return append(slices.Insert(dst, seconds, fraction...), '"')
 }

@@ -14,8 +14,8 @@ const (
 
 // number is a JSON number.
 type number struct {
-	digits   []byte // from the first one that is not 0 on, with the point
-	count    int    // of digits without leading and trailing zeros
+	digits   []byte // before the exponent, with the point
+	count    int    // of digits
 	whole    bool   // it has neither a point nor an exponent
 	exponent bool
 }
@@ -33,11 +33,13 @@ func parseNumber(text []byte) (n number, ok bool) {
 		at++
 	}
 	start := at
-	if before := skip(); before == 0 || before > 1 && text[start] == '0' {
+	if n.count = skip(); n.count == 0 || n.count > 1 && text[start] == '0' {
 		return n, false
 	}
 	if n.whole = at == len(text); !n.whole && text[at] == '.' {
-		if at++; skip() == 0 {
+		at++
+		decimals := skip()
+		if n.count += decimals; decimals == 0 {
 			return n, false
 		}
 	}
@@ -50,12 +52,17 @@ func parseNumber(text []byte) (n number, ok bool) {
 			return n, false
 		}
 	}
-	n.digits = bytes.TrimLeft(n.digits, "0.")
-	trimmed := bytes.TrimRight(n.digits, "0.")
-	if n.count = len(trimmed); bytes.IndexByte(trimmed, '.') >= 0 {
-		n.count--
-	}
 	return n, at == len(text)
+}
+
+// appendDigits appends the digits from the first to the last one that is not 0.
+func (n number) appendDigits(dst []byte) []byte {
+	for _, c := range bytes.Trim(n.digits, "0.") {
+		if c != '.' {
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }
 
 // isExact tells whether a text of a column of this kind is a JSON number whose digits a reader with doubles keeps: an
@@ -65,38 +72,17 @@ func isExact(text []byte, kind report.Kind) bool {
 	switch {
 	case !ok:
 		return false
+	case n.count <= safeDigits && !n.exponent:
+		return true
 	case n.whole && kind != report.KindFloat:
-		if len(text) <= safeDigits {
-			return true
-		}
 		v, err := strconv.ParseInt(string(text), 10, 64)
 		return err == nil && -maxWhole <= v && v <= maxWhole
-	case n.count <= safeDigits && !n.exponent && len(text) < 300:
-		return true
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
 		return false
 	}
-	var buffer, want [40]byte
+	var buffer, first, second [64]byte
 	shortest, _ := parseNumber(strconv.AppendFloat(buffer[:0], v, 'e', -1, 64))
-	if n.count != shortest.count {
-		return false
-	}
-	all := appendDigits(want[:0], n.digits, n.count)
-	return bytes.Equal(all, appendDigits(all, shortest.digits, n.count)[n.count:])
-}
-
-// appendDigits appends the first count digits, without the point.
-func appendDigits(dst, digits []byte, count int) []byte {
-	for _, c := range digits {
-		if c == '.' {
-			continue
-		}
-		if count--; count < 0 {
-			break
-		}
-		dst = append(dst, c)
-	}
-	return dst
+	return bytes.Equal(n.appendDigits(first[:0]), shortest.appendDigits(second[:0]))
 }

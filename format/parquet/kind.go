@@ -63,8 +63,9 @@ func (e *encoder) AppendRow(dst []byte, cells [][]byte) ([]byte, error) {
 		}
 		var err error
 		if dst, err = e.columns[i].append(dst, cell); err != nil {
-			return nil, fmt.Errorf("%w (column %q of type %s, value %s, in the row that begins with %s): %w", ErrValue,
-				e.columns[i].label, e.columns[i].name, report.Shorten(string(cell)), beginning(cells), err)
+			c := e.columns[i]
+			return nil, fmt.Errorf("%w: column %q of type %s, value %s (row: %s): %w", ErrValue, c.label, c.name,
+				report.Shorten(string(cell)), e.beginning(cells), err)
 		}
 	}
 	// The length has as many bytes for every row, so that the values need not be moved.
@@ -77,13 +78,13 @@ func (e *encoder) AppendRow(dst []byte, cells [][]byte) ([]byte, error) {
 }
 
 // beginning shows the first cells of a row, by which people find it.
-func beginning(cells [][]byte) string {
+func (e *encoder) beginning(cells [][]byte) string {
 	var shown []string
-	for _, cell := range cells[:min(3, len(cells))] {
+	for i, cell := range cells[:min(3, len(cells))] {
 		if cell == nil {
 			cell = []byte("null")
 		}
-		shown = append(shown, report.ShortenTo(string(cell), 30))
+		shown = append(shown, e.columns[i].label+" "+report.ShortenTo(string(cell), 30))
 	}
 	return strings.Join(shown, ", ")
 }

@@ -190,7 +190,7 @@ func TestRefusedValues(t *testing.T) {
 			t.Errorf("%s %s: %v, want ErrValue", test.column.Kind, test.cell, err)
 			continue
 		}
-		for _, want := range append(test.want, `column "v"`, report.Shorten(test.cell), "in the row that begins with") {
+		for _, want := range append(test.want, `column "v"`, report.Shorten(test.cell), "(row: v ") {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %s: %v, want %s", test.column.Kind, test.cell, err, want)
 			}
@@ -217,17 +217,19 @@ func TestRowGroups(t *testing.T) {
 	for i, c := range columns {
 		f.Columns[i].Label = c.Name
 	}
-	const rows = 100
 	for _, test := range []struct {
 		limits
-		want []int64
+		rows  int
+		sizes []int // of the pieces
+		want  []int64
 	}{
-		{limits{rows: 40, bytes: 1 << 20, chunks: 15}, []int64{40, 40, 20}},
-		{limits{rows: 1000, bytes: 10, chunks: 500}, slices.Repeat([]int64{1}, rows)},
-		{limits{rows: 40, bytes: 1 << 20, chunks: 14}, nil},
+		{limits{rows: 40, bytes: 1 << 20, chunks: 15}, 100, []int{1, 7, 1000}, []int64{40, 40, 20}},
+		{limits{rows: 1000, bytes: 10, chunks: 500}, 100, []int{1, 7, 1000}, slices.Repeat([]int64{1}, 100)},
+		{limits{rows: 40, bytes: 1 << 20, chunks: 14}, 100, []int{1, 7, 1000}, nil},
+		{standard, 60_000, []int{3000, 70_000, 1 << 30}, []int64{60_000}}, // of several pages
 	} {
 		var first []byte
-		for _, size := range []int{1, 7, 1000} {
+		for _, size := range test.sizes {
 			var out bytes.Buffer
 			file, err := bounded(test.limits).Begin(f, columns, format.Title{}, &out)
 			if err != nil {
@@ -235,7 +237,7 @@ func TestRowGroups(t *testing.T) {
 			}
 			t.Cleanup(file.Abort)
 			var all []byte
-			for row := range rows {
+			for row := range test.rows {
 				cells := make([][]byte, len(columns))
 				for i := range cells {
 					cells[i] = cell(row, i)
@@ -282,6 +284,58 @@ func TestRowGroups(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%+v: %s", test.limits, diff)
+		}
+	}
+}
+
+// TestBounds: the bounds by which readers leave row groups and pages out are not tighter than the values.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		column      dataset.Column
+		cells       []string
+		least, most string // of the row group, as the library shows them; empty: none
+	}{
+		{typed("integer", dataset.Column{}), []string{`5`, `-7`, `null`, `3`}, "-7", "5"},
+		{typed("integer", dataset.Column{Unsigned: true}), []string{`18446744073709551615`, `7`}, "7", "-1"},
+		{typed("decimal", dataset.Column{Digits: 9, Scale: 2}), []string{`"-1.5"`, `"2"`}, "-150", "200"},
+		{typed("decimal", dataset.Column{Digits: 38, Scale: 2}), []string{`"-1.5"`, `"2"`}, "", ""},
+		{typed("text", dataset.Column{}), []string{`"b"`, `"` + strings.Repeat("a", 100_000) + `"`, `""`}, "", ""},
+		{typed("binary", dataset.Column{}), []string{`"/////w=="`, `"AAE="`}, "", ""},
+	} {
+		file, err := one(t, test.column, "", test.cells...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunk := f.RowGroups()[0].ColumnChunks()[0].(*parquet.FileColumnChunk)
+		least, most, ok := chunk.Bounds()
+		if ok != (test.least != "") || ok && (least.String() != test.least || most.String() != test.most) {
+			t.Errorf("%s %.20q: bounds %s and %s, %v", test.column.Kind, test.cells, least, most, ok)
+		}
+		index, err := chunk.ColumnIndex()
+		if err != nil || index.NumPages() != 1 || index.NullPage(0) {
+			t.Fatalf("%s: %v", test.column.Kind, err)
+		}
+		rows, err := read(file)
+		if err != nil || test.least != "" {
+			continue
+		}
+		signed := test.column.Kind == report.KindDecimal // the first byte has the sign
+		for _, row := range rows[1:] {
+			low, high, v := index.MinValue(0).Bytes(), index.MaxValue(0).Bytes(), []byte(row[0])
+			if signed {
+				low[0], high[0], v[0] = low[0]^0x80, high[0]^0x80, v[0]^0x80
+			}
+			if bytes.Compare(low, v) > 0 || bytes.Compare(v, high) > 0 {
+				t.Errorf("%s: %.20q is not within %.20q and %.20q", test.column.Kind, v, low, high)
+			}
+			if signed {
+				low[0], high[0] = low[0]^0x80, high[0]^0x80
+			}
 		}
 	}
 }
