@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -17,14 +18,19 @@ func (k *checker) checkRecords() {
 	r, s := &k.config.Records, k.Of(&k.f.Records)
 	r.ParameterBytes = k.config.Limits.ParameterBytes
 	if s.Refers("database", r.Database, "databases", sortedKeys(k.config.Databases)) {
-		kind := k.config.Databases[r.Database].Kind
-		switch of, ok := k.kinds.Sources.Of(kind); {
-		case !ok:
-		case of.CheckCondition == nil:
-			s.Get("database").Problem("the records cannot be in a database of kind "+kind,
-				"Name a database of MySQL or MariaDB")
-		case r.Filter != "":
-			if wrong := of.CheckCondition(r.Filter); wrong != nil {
+		name := k.config.Databases[r.Database].Kind
+		i := slices.IndexFunc(k.kinds.Records, func(of kind.Records) bool { return of.Name == name })
+		switch {
+		case name == "":
+		case i < 0:
+			var names []string
+			for _, of := range k.kinds.Records {
+				names = append(names, of.Name)
+			}
+			s.Get("database").Problem("the records cannot be in a database of kind "+name,
+				"Name a database of kind "+strings.Join(names, " or "))
+		case r.Filter != "" && k.kinds.Records[i].CheckCondition != nil:
+			if wrong := k.kinds.Records[i].CheckCondition(r.Filter); wrong != nil {
 				s.Get("filter").Problem(wrong.Message, wrong.Remedy)
 			}
 		}

@@ -15,6 +15,7 @@ type Kinds struct {
 	Formats []report.Format   // of files; the first is the default
 	Sinks   []report.SinkKind // places of files
 	Sources kind.Sources      // of listeners; the first is the default
+	Records []kind.Records    // databases of the records
 	Actions []kind.Action     // of timers
 }
 

@@ -21,8 +21,6 @@ var Kind = listeners.Kind{
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.MySQL.Read,
-
-		CheckCondition: dialect.MySQL.CheckCondition,
 	},
 	OpenDatabase: func(d report.Database) (listeners.Connection, error) {
 		s, err := Open(d)

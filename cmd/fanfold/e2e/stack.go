@@ -46,11 +46,11 @@ func (s *Stack) begin(partitions int, reports string, more ...string) {
 	s.Use(s.Divided("fanfold.yaml", partitions, reports, more...))
 	r := s.Config.Records
 	if len(r.Columns) == 0 && len(r.Statuses) == 0 {
-		if _, err := record.Migrate(s.Context(), s.DB, r.Table); err != nil {
+		if _, err := record.Migrate(s.Context(), s.Rows, r.Table); err != nil {
 			s.Fatal(err)
 		}
 	}
-	if _, err := record.MigrateTables(s.Context(), s.DB, r.Table); err != nil {
+	if _, err := record.MigrateTables(s.Context(), s.Rows, r.Table); err != nil {
 		s.Fatal(err)
 	}
 }

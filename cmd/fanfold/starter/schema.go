@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
@@ -63,7 +64,11 @@ func (s *source) reading(ctx context.Context, read func(context.Context, *sql.Tx
 	case mysqldb.Away(err):
 		remedy = "\nNo answer from the server: check the host and port of the address, and that the server runs"
 	}
-	return fmt.Errorf("--database %s: %w%s", s.Name, err, remedy)
+	err = fmt.Errorf("--database %s: %w%s", s.Name, err, remedy)
+	if remedy != "" {
+		return fault.Unreachable.Of(err)
+	}
+	return err
 }
 
 // readTables reads the tables of a database, their columns and their indexes.
