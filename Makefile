@@ -57,7 +57,7 @@ race: deps ## run all tests with the race detector (needs gcc)
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
-servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11 and servers like managed ones; ONLY=databases or redis
+servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11, PostgreSQL 17 and servers like managed ones; ONLY=databases or redis
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)

@@ -139,7 +139,10 @@ func bringsFields(room, path string) bool {
 }
 
 // sharedLibraries are those that kinds have in common with other packages.
-var sharedLibraries = []string{"github.com/go-sql-driver/mysql", "go.yaml.in/yaml/v4"}
+var sharedLibraries = []string{
+	"github.com/go-sql-driver/mysql", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype",
+	"go.yaml.in/yaml/v4",
+}
 
 // What a kind imports from elsewhere, and the SDK of OpenTelemetry, is heavy: one package has each, and the command.
 func TestWhoLinksSDKs(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -19,18 +18,17 @@ func (k *checker) checkRecords() {
 	r.ParameterBytes = k.config.Limits.ParameterBytes
 	if s.Refers("database", r.Database, "databases", sortedKeys(k.config.Databases)) {
 		name := k.config.Databases[r.Database].Kind
-		i := slices.IndexFunc(k.kinds.Records, func(of kind.Records) bool { return of.Name == name })
-		switch {
+		switch of, ok := k.kinds.RecordsIn(name); {
 		case name == "":
-		case i < 0:
+		case !ok:
 			var names []string
 			for _, of := range k.kinds.Records {
 				names = append(names, of.Name)
 			}
 			s.Get("database").Problem("the records cannot be in a database of kind "+name,
 				"Name a database of kind "+strings.Join(names, " or "))
-		case r.Filter != "" && k.kinds.Records[i].CheckCondition != nil:
-			if wrong := k.kinds.Records[i].CheckCondition(r.Filter); wrong != nil {
+		case r.Filter != "" && of.CheckCondition != nil:
+			if wrong := of.CheckCondition(r.Filter); wrong != nil {
 				s.Get("filter").Problem(wrong.Message, wrong.Remedy)
 			}
 		}

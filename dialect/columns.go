@@ -15,7 +15,8 @@ var selectEnds = words(`FROM WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSE
 // Words of an expression. None of them is an alias, and the token after one is an
 // operand, not an alias, except after expressionEnds.
 var expressionWords = words(`AND OR XOR NOT IS LIKE IN BETWEEN REGEXP RLIKE DIV MOD SOUNDS MEMBER OF ESCAPE COLLATE
-	BINARY INTERVAL CASE WHEN THEN ELSE EXISTS ANY SOME OVER SELECT AS DISTINCT AT END NULL TRUE FALSE UNKNOWN`)
+	BINARY INTERVAL CASE WHEN THEN ELSE EXISTS ANY SOME OVER SELECT AS DISTINCT AT END NULL TRUE FALSE UNKNOWN
+	ILIKE SIMILAR TO ISNULL NOTNULL`)
 
 var literals = words(`NULL TRUE FALSE`)
 
@@ -74,6 +75,7 @@ func (d *Dialect) selectList(tokens []token) ([]string, bool) {
 	for len(rest) > 0 && rest[0].in(selectModifiers) {
 		rest = rest[1:]
 	}
+	rest = skipDistinctOn(rest)
 	var names []string
 	for _, item := range selectItems(rest) {
 		name, ok := d.itemName(item)
@@ -159,6 +161,9 @@ func (d *Dialect) columnPath(item []token) (string, bool) {
 func (d *Dialect) name(t token) (string, bool) {
 	switch t.kind {
 	case tokenWord:
+		if d.LowerNames {
+			return strings.ToLower(t.text), true
+		}
 		return t.text, true
 	case tokenName:
 		return d.unquote(t.text), true

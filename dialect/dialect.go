@@ -12,8 +12,11 @@ type Dialect struct {
 	Dollars        bool
 	EscapeStrings  bool // in a string E'…', a backslash escapes the next byte
 	NestedComments bool // a comment /* … */ can contain others
+	LowerNames     bool // a name without quotes is in lower case
 
-	Placeholder func(n int) string // of the n-th argument, from 1
+	// Placeholder returns that of the n-th argument, from 1. With Dollars, all uses of a parameter have one,
+	// except before IS NULL, where the server could not tell its type.
+	Placeholder func(n int) string
 }
 
 // MySQL is the SQL of MySQL and MariaDB in their default mode.

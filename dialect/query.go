@@ -18,6 +18,7 @@ type Query struct {
 
 	texts   []string // around the parameters, one more than names
 	names   []string // of the parameters, in order, with repetitions
+	uses    []use    // of them
 	columns []string // of the first SELECT
 	known   bool     // columns could be derived
 	dialect *Dialect
@@ -36,13 +37,14 @@ func (d *Dialect) Parse(text string) (Query, error) {
 	}
 	q := Query{Text: text, dialect: d}
 	var between strings.Builder
-	for _, t := range tokens {
+	for i, t := range tokens {
 		if t.kind != tokenParameter {
 			between.WriteString(t.text)
 			continue
 		}
 		q.texts = append(q.texts, between.String())
 		q.names = append(q.names, t.text[1:])
+		q.uses = append(q.uses, use{listedAt(tokens, i), isTested(tokens[i+1:])})
 		between.Reset()
 	}
 	q.texts = append(q.texts, between.String())
@@ -66,9 +68,9 @@ func (q Query) Listed(name string) bool {
 func (d *Dialect) oneStatement(tokens []token) error {
 	var first, end token
 	var open []int // offsets of the parentheses
-	next, begin := 0, 0
+	next, begin, change := 0, 0, findChange(tokens)
 	wrong := func(at int, format string, args ...any) error { return &mistake{fmt.Errorf(format, args...), at} }
-	for _, t := range tokens {
+	for i, t := range tokens {
 		at := next
 		if next += len(t.text); t.kind == tokenSpace {
 			continue
@@ -85,6 +87,8 @@ func (d *Dialect) oneStatement(tokens []token) error {
 			return wrong(at, "a %s has no value: write :name, and declare name in the report's parameters", t.text)
 		case t.is("INTO"):
 			return wrong(at, "the query has INTO, which writes to a file or variable of the server: remove it, because a query must return its rows")
+		case i == change:
+			return wrong(at, "%s %w", t.text, errWrites)
 		case t.is("("):
 			open = append(open, at)
 		case t.is(")") && len(open) == 0:
@@ -151,27 +155,50 @@ type Literals string
 
 // Bind returns the SQL with a placeholder for every parameter, and the arguments. value
 // returns the value for a name, or false if there is none, which is an error. A
-// []any becomes one placeholder for every element, and Literals are inserted unchanged. If
-// they are empty, they become NULL, so that IN (NULL) finds nothing.
+// []any becomes one placeholder for every element, an Array becomes one for all, and Literals are inserted unchanged.
+// If a list or Literals are empty, they become NULL, so that IN (NULL) finds nothing.
 func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
 	if len(q.texts) == 0 {
 		return "", nil, errors.New("the query is empty")
 	}
 	var out strings.Builder
+	numbers := map[string]int{} // of the arguments, by name
+	add := func(name string, v any) {
+		n := numbers[name]
+		if n == 0 || !q.dialect.Dollars {
+			args = append(args, v)
+			n = len(args)
+			numbers[name] = n
+		}
+		out.WriteString(q.dialect.Placeholder(n))
+	}
+	text := q.texts[0]
 	for i, name := range q.names {
-		out.WriteString(q.texts[i])
 		v, ok := value(name)
 		if !ok {
 			return "", nil, fmt.Errorf("query parameter :%s has no value", name)
 		}
 		list, isList := v.([]any)
 		literals, isText := v.(Literals)
+		_, isArray := v.(Array)
+		next := q.texts[i+1]
+		if in := q.uses[i].list; isArray && in != nil {
+			out.WriteString(text[:len(text)-in.before] + in.operator())
+			add(name, v)
+			out.WriteString(")")
+			text = next[in.after:]
+			continue
+		}
+		out.WriteString(text)
+		text = next
 		switch {
 		case isText && literals != "":
 			out.WriteString(string(literals))
-		case !isList && !isText:
+		case q.uses[i].tested && q.dialect.Dollars:
 			args = append(args, v)
-			out.WriteString(q.dialect.Placeholder(len(args)))
+			out.WriteString(q.dialect.Placeholder(len(args)) + "::text")
+		case !isList && !isText:
+			add(name, v)
 		case len(list) == 0:
 			out.WriteString("NULL")
 		default:
@@ -184,6 +211,6 @@ func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any
 			}
 		}
 	}
-	out.WriteString(q.texts[len(q.names)])
+	out.WriteString(text)
 	return out.String(), args, nil
 }

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
@@ -199,12 +198,6 @@ func TestQueryInto(t *testing.T) {
 	}
 }
 
-// postgres is a dialect with what MySQL's does not have.
-var postgres = &Dialect{
-	Strings: "'", Names: `"`, Dollars: true, EscapeStrings: true, NestedComments: true,
-	Placeholder: func(n int) string { return "$" + strconv.Itoa(n) },
-}
-
 // TestOtherDialect: the names in strings and comments of another server are no parameters.
 func TestOtherDialect(t *testing.T) {
 	t.Parallel()
@@ -216,7 +209,7 @@ func TestOtherDialect(t *testing.T) {
 		"SELECT x::date, :a::int, j ? 'k', j ?| :b FROM t":          "a b",
 		"SELECT a$b, :c FROM t WHERE x = ANY(:d) AND /**/ y = '$1'": "c d",
 	} {
-		q, err := postgres.Parse(query)
+		q, err := Postgres.Parse(query)
 		if got := strings.Join(q.Names(), " "); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", query, got, err, want)
 		}
@@ -224,17 +217,17 @@ func TestOtherDialect(t *testing.T) {
 	for query, want := range map[string]string{
 		"SELECT $1": "a $1 has no value", "SELECT $$ x": "quote", "SELECT E'\\'": "quote", "SELECT /* /* */": "comment", "SELECT $a$ $b$": "quote",
 	} {
-		if _, err := postgres.Parse(query); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Postgres.Parse(query); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", query, err, want)
 		}
 	}
-	q, err := postgres.Parse("SELECT a FROM t WHERE b IN (:list) AND c = :one AND d = :one")
+	q, err := Postgres.Parse("SELECT a FROM t WHERE b IN (:list) AND c = :one AND d = :one")
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]any{"list": []any{1, 2}, "one": "x"}
 	text, args, err := q.Bind(func(name string) (any, bool) { v, ok := values[name]; return v, ok })
-	if want := "SELECT a FROM t WHERE b IN ($1, $2) AND c = $3 AND d = $4"; err != nil || text != want || len(args) != 4 {
+	if want := "SELECT a FROM t WHERE b IN ($1, $2) AND c = $3 AND d = $3"; err != nil || text != want || len(args) != 3 {
 		t.Errorf("%s %v %v, want %s", text, args, err, want)
 	}
 }

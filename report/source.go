@@ -39,6 +39,8 @@ type Words struct {
 	// what a listener does, before the time since when: "its query has been running for"; {source} is its name
 	Work   string
 	Remedy string // if it cannot be reached
+	// types of columns: of datetimes without a zone, such as DATETIME, and of instants, such as TIMESTAMP
+	Datetime, Instant string
 }
 
 // API is an HTTP service that listeners of kind http use.

@@ -14,6 +14,8 @@ type Source struct {
 	Field string
 	// DSN reads the data source names of its databases; nil: it has no databases.
 	DSN *DSN
+	// Init reads its databases for a first configuration; nil: fanfold init cannot.
+	Init *Init
 	// Fields returns a pointer to a new struct with the tags of config/decode: a listener's own
 	// fields, which become its Own. Their JSON is part of the definition's hash. Kinds whose
 	// listeners have the same fields return the same type.

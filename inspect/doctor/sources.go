@@ -68,25 +68,26 @@ func checkDatabase(ctx context.Context, d *doctor, name string, db Database) Fin
 	return fs
 }
 
-// checkTimeZone shows how the times of a database are read. It warns if the zone of its DATETIME
+// checkTimeZone shows how the times of a database are read. It warns if the zone of its datetime
 // columns is not configured, the server's zone is not UTC, and a report shows datetimes in another zone
 // than they were written in.
 func (d *doctor) checkTimeZone(name, zone string) Finding {
 	check := "time zone of " + d.title(name)
 	detail := fmt.Sprintf("the server has %s; queries run in UTC", zone)
-	configured := d.Settings[name].TimeZone
+	configured, of := d.Settings[name].TimeZone, d.Settings[name].Words
+	of.Datetime = cmp.Or(of.Datetime, "datetime")
 	if configured != "" {
-		return pass(check, detail+", and DATETIME columns are read as "+configured)
+		return pass(check, detail+", and "+of.Datetime+" columns are read as "+configured)
 	}
-	detail += ", and DATETIME columns are read as UTC"
+	detail += ", and " + of.Datetime + " columns are read as UTC"
 	shown := d.showsZones(name)
 	if zone == "UTC" || zone == "+00:00" || shown == "" {
 		return pass(check, detail)
 	}
 	return Finding{
 		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; report %s shows datetimes in a time zone", detail, shown),
-		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its DATETIME columns were written, such as "+
-			"Europe/Berlin or UTC. TIMESTAMP columns need none", name),
+		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its %s columns were written, such as "+
+			"Europe/Berlin or UTC. %s columns need none", name, of.Datetime, cmp.Or(of.Instant, "Other")),
 	}
 }
 

@@ -13,7 +13,8 @@ var Kind = listeners.Kind{
 		Name: "mysql", Field: "database",
 		Words: report.Words{
 			Noun: "database", Section: "databases", Work: "its query has been running for",
-			Remedy: "check that the server runs and that the address in the DSN is correct",
+			Remedy:   "check that the server runs and that the address in the DSN is correct",
+			Datetime: "DATETIME", Instant: "TIMESTAMP",
 		},
 		DSN: &kind.DSN{
 			Form: "user@tcp(host:port)/schema", Check: badDSN, Warn: warnDSN,
@@ -21,6 +22,7 @@ var Kind = listeners.Kind{
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.MySQL.Read,
+		Init:   &kind.Init{Address: "mysql://user@host:3306/schema", DSN: initAddress, Quote: quote},
 	},
 	OpenDatabase: func(d report.Database) (listeners.Connection, error) {
 		s, err := Open(d)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/starter"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newInit(f *flags) *cobra.Command {
@@ -37,7 +38,7 @@ configuration.
 Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Kinds, o.Folder = f.kinds.Config(), f.kinds.Sinks.Folder
+			o.Kinds, o.Folder, o.Open = f.kinds.Config(), f.kinds.Sinks.Folder, f.openTables
 			if _, err := os.Lstat(o.File); err == nil {
 				return exists(o.File)
 			}
@@ -61,13 +62,27 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	o.Lookup, o.Now = os.LookupEnv, time.Now()
 	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
 	c.Flags().StringArrayVar(&o.Databases, "database", nil,
-		"NAME=mysql://user@host:port/schema, without password; repeat for every database")
+		starter.AddressForms(f.kinds.Config(), false)+", without password; repeat for every database")
 	c.Flags().StringVar(&o.Records, "records", "",
 		"DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
 	c.Flags().StringVar(&o.Sink, "sink", "", f.kinds.Config().SinkForms()+
 		"; default: the folder fanfold-files next to the configuration")
 	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "configuration file to write")
 	return c
+}
+
+// openTables opens a database whose tables init reads.
+func (f *flags) openTables(d report.Database) (starter.Database, error) {
+	of, _ := f.kinds.Sources.Of(d.Kind)
+	opened, err := of.OpenDatabase(d)
+	if err != nil {
+		return nil, err
+	}
+	db, ok := opened.(starter.Database)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("init cannot read tables of a database of kind %s", d.Kind), opened.Close())
+	}
+	return db, nil
 }
 
 func exists(file string) error {

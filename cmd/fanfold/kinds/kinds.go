@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/listeners/postgres"
 	"github.com/fanfold/fanfold/record"
 	recordmysql "github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
@@ -40,6 +41,7 @@ var standard = []Kind{
 	dir.Kind,
 
 	mysql.Kind,
+	postgres.Kind,
 	http.Kind,
 	listeners.ExternalKind,
 

@@ -1,12 +1,11 @@
 package starter
 
 import (
-	"database/sql"
-	"net"
-	"net/url"
 	"regexp"
 	"strings"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/internal/fault"
 )
 
@@ -15,7 +14,9 @@ type source struct {
 	Name     string
 	DSN      string // as in the file: with the name of the password's variable
 	variable string // that a password belongs into
-	db       *sql.DB
+	kind     kind.Source
+	records  bool // it can have the table of the records
+	db       Database
 	Tables   []*table
 }
 
@@ -27,44 +28,45 @@ var (
 	notInVariables = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
-const databaseForm = "write NAME=mysql://user@host:3306/schema"
+// AddressForms lists the forms of addresses, for remedies. With records, those of databases that can have them.
+func AddressForms(kinds config.Kinds, records bool) string {
+	var forms []string
+	for _, k := range kinds.Sources {
+		if _, ok := kinds.RecordsIn(k.Name); k.Init != nil && (!records || ok) {
+			forms = append(forms, "NAME="+k.Init.Address)
+		}
+	}
+	return strings.Join(forms, " or ")
+}
 
-// newSource reads NAME=URL. The URL begins with mysql:// or mariadb://, or is a DSN as in a
-// configuration.
-func newSource(text string, env lookup) (*source, error) {
+// newSource reads NAME=URL, or a DSN as in a configuration.
+func newSource(text string, env lookup, kinds config.Kinds) (*source, error) {
 	name, address, ok := strings.Cut(text, "=")
+	form := "write " + AddressForms(kinds, false)
 	if !ok || !sourceName.MatchString(name) {
-		return nil, fault.Input.New("--database: the address has no name: %s, with a name of up to 64 letters, digits, _ and -", databaseForm)
+		return nil, fault.Input.New("--database: the address has no name: %s, with a name of up to 64 letters, digits, _ and -", form)
 	}
 	s := &source{Name: name, variable: defaultVariable(name)}
 	scheme, user, host, err := split(address, s.variable, env)
 	if err != nil {
 		return nil, fault.Input.New("--database %s: %w", name, err)
 	}
-	switch {
-	case user == "" || user[0] == ':':
-		return nil, fault.Input.New("--database %s: no user: %s", name, databaseForm)
-	case scheme == "mysql://" || scheme == "mariadb://":
-		host, schema, _ := strings.Cut(host, "/")
-		if host == "" {
-			return nil, fault.Input.New("--database %s: no host: %s", name, databaseForm)
-		}
-		if user, err = url.PathUnescape(user); err != nil {
-			return nil, fault.Input.New("--database %s: the user is not valid in a URL: %s", name, databaseForm)
-		}
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host += ":3306"
-		}
-		s.DSN = user + "@tcp(" + host + ")/" + schema
-	case scheme == "":
-		s.DSN = user + "@" + host
-	default:
-		return nil, fault.Input.New("--database %s: not a MySQL or MariaDB URL: %s", name, databaseForm)
+	if user == "" || user[0] == ':' {
+		return nil, fault.Input.New("--database %s: no user: %s", name, form)
 	}
-	if before, _, _ := strings.Cut(s.DSN, "?"); strings.HasSuffix(before, "/") {
-		return nil, fault.Input.New("--database %s: no schema: %s", name, databaseForm)
+	for _, k := range kinds.Sources {
+		if k.Init == nil {
+			continue
+		}
+		if s.DSN, ok, err = k.Init.DSN(scheme + user + "@" + host); err != nil {
+			return nil, fault.Input.New("--database %s: %w: write NAME=%s", name, err, k.Init.Address)
+		} else if ok {
+			s.kind = k
+			_, s.records = kinds.RecordsIn(k.Name)
+			return s, nil
+		}
 	}
-	return s, nil
+	return nil, fault.Input.New("--database %s: the address is of no database that init can read: %s", name, form)
 }
 
 // defaultVariable returns the variable that has the password of a database unless its address names

@@ -6,15 +6,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold/config/kind"
 )
 
 // pick is a candidate for the first report, and then its queries.
 type pick struct {
-	Facts *table  // gives the rows
-	Date  *column // of Facts, compared with the parameter of the report; nil: none
-	Other *table  // joined to Facts; nil: none
-	Key   *column // of Facts
-	Same  *column // of Other: the column with the values of Key
+	Facts *table       // gives the rows
+	Date  *kind.Column // of Facts, compared with the parameter of the report; nil: none
+	Other *table       // joined to Facts; nil: none
+	Key   *kind.Column // of Facts
+	Same  *kind.Column // of Other: the column with the values of Key
 	score int
 
 	FactsSQL, OtherSQL string
@@ -24,7 +26,7 @@ type pick struct {
 // side is a table with a column that it can be joined by.
 type side struct {
 	*table
-	by *column
+	by *kind.Column
 }
 
 // maxPerKey bounds the tables that are compared for one column name.
@@ -85,9 +87,6 @@ func (t *table) worth() int {
 var (
 	strongKey = regexp.MustCompile(`(id|uuid|guid)$`)
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// Only columns of the same kind are joined.
-	integer = regexp.MustCompile(`int$`)
-	short   = regexp.MustCompile(`^(var)?char$`)
 )
 
 // sides returns the columns that a table can be joined by. The keys are names in lower case without
@@ -96,24 +95,24 @@ var (
 func (t *table) sides() map[string]side {
 	found := map[string]side{}
 	for _, c := range t.columns {
-		name, kind := folded(c.Name), "integer "
+		name, role := folded(c.Name), "integer "
 		switch {
 		case !variable.MatchString(c.Name):
 			continue
-		case short.MatchString(c.kind):
-			kind = "text "
-		case !integer.MatchString(c.kind):
+		case c.Role == kind.Text: // only columns of the same role are joined
+			role = "text "
+		case c.Role != kind.Integer:
 			continue
 		}
 		switch {
 		case name == "id" || name == "uuid":
 			for _, name := range t.referred(name) {
 				if c.Unique {
-					found[kind+name] = side{t, c}
+					found[role+name] = side{t, c}
 				}
 			}
 		case strongKey.MatchString(name):
-			found[kind+name] = side{t, c}
+			found[role+name] = side{t, c}
 		}
 	}
 	return found
@@ -123,7 +122,8 @@ func (t *table) sides() map[string]side {
 // vs_users_id for the table vs_users.
 func (t *table) referred(id string) []string {
 	var names []string
-	words := strings.Split(strings.ToLower(t.Name), "_")
+	own := t.Name[strings.LastIndexByte(t.Name, '.')+1:] // without a schema
+	words := strings.Split(strings.ToLower(own), "_")
 	for i := range words {
 		name := strings.Join(words[i:], "")
 		names = append(names, name+id, strings.TrimSuffix(name, "s")+id)
@@ -136,19 +136,16 @@ func (t *table) referred(id string) []string {
 
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-var (
-	dateKind = regexp.MustCompile(`^(date|datetime|timestamp)$`)
-	creation = regexp.MustCompile(`creat|order|paid|^date$|^time$`)
-)
+var creation = regexp.MustCompile(`creat|order|paid|^date$|^time$`)
 
 // date returns the column that best tells when a row was created, preferably one with an index. nil:
 // none.
-func (t *table) date() *column {
-	var best *column
+func (t *table) date() *kind.Column {
+	var best *kind.Column
 	most := 0
 	for _, c := range t.columns {
 		points := 1 + when(c.Indexed, 4) + when(creation.MatchString(folded(c.Name)), 2)
-		if points > most && dateKind.MatchString(c.kind) && variable.MatchString(c.Name) {
+		if points > most && c.Role == kind.Day && variable.MatchString(c.Name) {
 			best, most = c, points
 		}
 	}
@@ -158,17 +155,14 @@ func (t *table) date() *column {
 // maxShown is how many columns of a table the first report shows.
 const maxShown = 6
 
-var (
-	secretColumn = regexp.MustCompile(`(?i)pass|pwd|secret|token|salt|hash|cvv|iban|ssn|signature|private`)
-	longKind     = regexp.MustCompile(`blob|binary|text|json|geometry|point|polygon|linestring|collection|bit|vector|inet`)
-)
+var secretColumn = regexp.MustCompile(`(?i)pass|pwd|secret|token|salt|hash|cvv|iban|ssn|signature|private`)
 
 // shown returns the columns of a table that the first report shows besides its key. It leaves out long
 // types and names that look secret.
-func (t *table) shown(key *column) []*column {
-	var list []*column
+func (t *table) shown(key *kind.Column) []*kind.Column {
+	var list []*kind.Column
 	for _, c := range t.columns {
-		if c != key && !longKind.MatchString(c.kind) && !secretColumn.MatchString(c.Name) && len(list) < maxShown {
+		if c != key && c.Role != kind.Long && !secretColumn.MatchString(c.Name) && len(list) < maxShown {
 			list = append(list, c)
 		}
 	}

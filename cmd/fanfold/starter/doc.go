@@ -1,12 +1,11 @@
 // Package starter answers one question: which first configuration suits these databases?
 //
-// Propose reads the tables, columns and indexes of every database (from information_schema, in
-// read-only transactions), finds the table of the records, and chooses two tables that have a column
-// in common. It validates the configuration that it writes, and the databases prepare the queries, so
-// the configuration works unchanged.
+// Propose reads the tables, columns and indexes of every database, as its kind reads them, finds the table
+// of the records, and chooses two tables that have a column in common. It validates the configuration that
+// it writes, and the databases prepare the queries, so the configuration works unchanged.
 //
 //	address.go  addresses; the file has the names of variables with passwords, never passwords
-//	schema.go   the tables of a database of MySQL or MariaDB: init knows no other kind
+//	schema.go   the tables of a database, and the interface by which a kind of database gives them
 //	choose.go   which tables the first report joins
 //	query.go    its queries
 //	records.go  which table has the records

@@ -2,81 +2,51 @@ package starter
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
-// prepare writes the queries of a pick and asks the databases to prepare them.
-func (p *pick) prepare(ctx context.Context, now time.Time) error {
-	p.queries()
-	if p.Date != nil {
-		p.since(ctx, now)
-	}
-	err := p.Facts.prepare(ctx, p.FactsSQL)
-	if p.Other != nil && err == nil {
-		err = p.Other.prepare(ctx, p.OtherSQL)
-	}
-	return err
-}
-
 func (p *pick) queries() {
-	p.FactsSQL = "SELECT " + p.columns(p.Facts, p.Key) + "\nFROM " + quoted(p.Facts.Name)
+	p.FactsSQL = "SELECT " + p.columns(p.Facts, p.Key) + "\nFROM " + p.Facts.Text
 	if p.Date == nil {
 		p.FactsSQL += fmt.Sprintf("\nLIMIT %d", maxRows)
 	} else {
-		p.FactsSQL += "\nWHERE " + quoted(p.Date.Name) + " >= :from\nORDER BY " + quoted(p.Date.Name)
+		p.FactsSQL += "\nWHERE " + p.Facts.quoted(p.Date) + " >= :from\nORDER BY " + p.Facts.quoted(p.Date)
 	}
 	if p.Other != nil {
-		p.OtherSQL = "SELECT " + p.columns(p.Other, p.Same) + "\nFROM " + quoted(p.Other.Name) +
-			"\nWHERE " + quoted(p.Same.Name) + " IN (:" + p.Facts.Listener() + "." + p.Key.Name + ")"
+		p.OtherSQL = "SELECT " + p.columns(p.Other, p.Same) + "\nFROM " + p.Other.Text +
+			"\nWHERE " + p.Other.quoted(p.Same) + " IN (:" + p.Facts.Listener() + "." + p.Key.Name + ")"
 	}
 }
 
 // maxRows is the LIMIT of a query without a condition.
 const maxRows = 10_000
 
-func quoted(name string) string { return "`" + name + "`" }
+// quoted returns the name of a column as a query has it.
+func (t *table) quoted(c *kind.Column) string { return t.of.kind.Init.Quote(c.Name) }
 
 // columns lists the columns of a query. The key comes first, under its name in the facts. The other
 // table leaves out names that the facts have.
-func (p *pick) columns(t *table, key *column) string {
+func (p *pick) columns(t *table, key *kind.Column) string {
 	var list []string
 	if key != nil {
-		list = append(list, quoted(key.Name))
+		list = append(list, t.quoted(key))
 		if key.Name != p.Key.Name {
-			list[0] += " AS " + quoted(p.Key.Name)
+			list[0] += " AS " + t.quoted(p.Key)
 		}
 	}
 	for _, c := range t.shown(key) {
 		if t == p.Facts || p.Facts.find(c.Name) == nil {
-			list = append(list, quoted(c.Name))
+			list = append(list, t.quoted(c))
 		}
 	}
 	return strings.Join(list, ", ")
 }
-
-// prepare asks the database whether it accepts a query.
-func (t *table) prepare(ctx context.Context, query string) error {
-	if _, err := dialect.MySQL.Parse(query); err != nil {
-		return err
-	}
-	return t.of.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		prepared, err := tx.PrepareContext(ctx, parameter.ReplaceAllString(query, "NULL"))
-		if err != nil {
-			return err
-		}
-		return prepared.Close()
-	})
-}
-
-// parameter matches the parameters of the queries that this package writes.
-var parameter = regexp.MustCompile(`:[a-zA-Z][A-Za-z0-9_.]*`)
 
 // span is the default time range of the first report.
 const span = 30 * 24 * time.Hour
@@ -87,9 +57,9 @@ func (p *pick) since(ctx context.Context, now time.Time) {
 	at := now
 	if p.Date.Indexed {
 		var newest string
-		_ = p.Facts.of.reading(ctx, func(ctx context.Context, tx *sql.Tx) error { // after an error, the date stays now
-			return tx.QueryRowContext(ctx, "SELECT COALESCE(MAX("+quoted(p.Date.Name)+"), '') FROM "+
-				quoted(p.Facts.Name)).Scan(&newest)
+		_ = p.Facts.of.asking(ctx, func(ctx context.Context) (err error) { // after an error, the date stays now
+			newest, err = p.Facts.of.db.Newest(ctx, p.Facts.Table, p.Date.Name)
+			return err
 		})
 		if found, err := time.Parse(time.DateOnly, newest[:min(len(newest), len(time.DateOnly))]); err == nil &&
 			found.Before(now) {

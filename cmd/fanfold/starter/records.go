@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 )
@@ -40,11 +41,11 @@ var identifier = regexp.MustCompile("^" + report.Identifier + "$")
 // needs and the table does not have.
 func (t *table) recordColumns() (columns map[string]string, missing []string) {
 	columns = map[string]string{}
-	var taken []*column
+	var taken []*kind.Column
 	for _, name := range slices.Sorted(maps.Keys(report.RecordColumns)) {
-		var found *column
+		var found *kind.Column
 		for _, word := range usual[name] {
-			i := slices.IndexFunc(t.columns, func(c *column) bool {
+			i := slices.IndexFunc(t.columns, func(c *kind.Column) bool {
 				return folded(c.Name) == folded(word) && identifier.MatchString(c.Name) && !slices.Contains(taken, c)
 			})
 			if i >= 0 {

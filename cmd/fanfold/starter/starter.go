@@ -3,6 +3,7 @@ package starter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -23,9 +23,10 @@ type Options struct {
 	Records string
 	Sink    string // its URL; empty: the directory fanfold-files beside File
 
-	Kinds  config.Kinds                     // that the file can choose
-	Folder func(path string) report.SinkURL // returns the sink of a directory
-	Lookup func(name string) (string, bool) // returns an environment variable, as os.LookupEnv does
+	Kinds  config.Kinds                              // that the file can choose
+	Open   func(d report.Database) (Database, error) // opens a database of the file, without I/O
+	Folder func(path string) report.SinkURL          // returns the sink of a directory
+	Lookup func(name string) (string, bool)          // returns an environment variable, as os.LookupEnv does
 	Now    time.Time
 }
 
@@ -56,7 +57,7 @@ func Propose(ctx context.Context, o Options) (*Proposal, error) {
 	}
 	var tables []*table
 	for _, s := range p.Sources {
-		if s.db, err = mysqldb.Connect(c.Databases[s.Name], 1, statementTimeout); err != nil {
+		if s.db, err = o.Open(c.Databases[s.Name]); err != nil {
 			return nil, fault.Input.New("--database %s: %w", s.Name, err)
 		}
 		defer s.db.Close()
@@ -65,7 +66,7 @@ func Propose(ctx context.Context, o Options) (*Proposal, error) {
 		}
 		tables = append(tables, s.Tables...)
 	}
-	if err := p.Records.find(p.Sources); err != nil {
+	if err := p.Records.find(p.recordSources()); err != nil {
 		return nil, err
 	}
 	tables = slices.DeleteFunc(tables, func(t *table) bool {
@@ -75,8 +76,7 @@ func Propose(ctx context.Context, o Options) (*Proposal, error) {
 	err = errors.New("the databases have no tables that a report could show: name other schemas, or grant SELECT on their tables to the accounts")
 	all := picks(tables)
 	for _, one := range all[:min(len(all), maxPicks)] {
-		if err = one.prepare(ctx, o.Now); err == nil {
-			p.Pick = one
+		if err = p.prepare(ctx, one, o); err == nil {
 			return p.proposal(o)
 		}
 		if ctx.Err() != nil {
@@ -86,10 +86,49 @@ func Propose(ctx context.Context, o Options) (*Proposal, error) {
 	return nil, err
 }
 
+// prepare writes the queries of a pick, and asks the databases to prepare them.
+func (p *page) prepare(ctx context.Context, one *pick, o Options) error {
+	p.Pick = one
+	one.queries()
+	if one.Date != nil {
+		one.since(ctx, o.Now)
+	}
+	c, _, err := p.load(o)
+	if err != nil {
+		return fmt.Errorf("the tables do not make a valid configuration: %w", err)
+	}
+	for _, l := range c.Reports[one.Report()].Listeners() {
+		for _, s := range p.Sources {
+			if s.Name != l.Source {
+				continue
+			}
+			prepare := func(ctx context.Context) error { return s.db.Prepare(ctx, l) }
+			if err := s.asking(ctx, prepare); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recordSources returns the databases that can have the table of the records.
+func (p *page) recordSources() []*source {
+	return slices.DeleteFunc(slices.Clone(p.Sources), func(s *source) bool { return !s.records })
+}
+
+// RecordsOf returns the database of the records, or the one that would be.
+func (p *page) RecordsOf() *source {
+	if p.Records.Of != nil {
+		return p.Records.Of
+	}
+	return p.recordSources()[0]
+}
+
 // newPage reads the options and does no I/O.
 func newPage(o Options) (p *page, err error) {
 	if len(o.Databases) == 0 {
-		return nil, fault.Input.New("--database is missing: name every database that queries read, as --database NAME=mysql://user@host:3306/schema")
+		return nil, fault.Input.New("--database is missing: name every database that queries read, as --database %s",
+			AddressForms(o.Kinds, false))
 	}
 	p = &page{Sink: o.Sink}
 	if p.Redis, err = redisURL(o.Redis, o.Lookup); err != nil {
@@ -97,7 +136,7 @@ func newPage(o Options) (p *page, err error) {
 	}
 	of, table, _ := strings.Cut(o.Records, ".")
 	for _, text := range o.Databases {
-		s, err := newSource(text, o.Lookup)
+		s, err := newSource(text, o.Lookup, o.Kinds)
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +150,14 @@ func newPage(o Options) (p *page, err error) {
 	}
 	if o.Records != "" && p.Records.Of == nil {
 		return nil, fault.Input.New("--records %s: no database has this name: write DATABASE or DATABASE.TABLE, with the name of a --database", report.Shorten(o.Records))
+	}
+	switch {
+	case p.Records.Of != nil && !p.Records.Of.records:
+		return nil, fault.Input.New("--records %s: a database of kind %s cannot have the records",
+			report.Shorten(o.Records), p.Records.Of.kind.Name)
+	case len(p.recordSources()) == 0:
+		return nil, fault.Input.New("--database: none of the databases can have the records: add one, as --database %s",
+			AddressForms(o.Kinds, true))
 	}
 	if o.Sink == "" {
 		file, err := filepath.Abs(o.File)

@@ -8,7 +8,9 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/listeners/mysql"
 )
 
 func environment(values map[string]string) func(string) (string, bool) {
@@ -29,8 +31,10 @@ func TestAddresses(t *testing.T) {
 		"plt=app:${OTHER}@tcp(h:1)/plt":                        "app:${OTHER}@tcp(h:1)/plt",
 		"plt=app@unix(/run/mysqld.sock)/plt?collation=utf8mb4": "app@unix(/run/mysqld.sock)/plt?collation=utf8mb4",
 		"2=mysql://app@h/s":                                    "app:${DB_2_PASSWORD}@tcp(h:3306)/s",
+		"plt=postgres://app@h/plt?sslmode=require":             "postgres://app@h/plt?sslmode=require",
+		"fund=postgresql://app@h:5433/plt":                     "postgresql://app:${FUND_PASSWORD}@h:5433/plt",
 	} {
-		s, err := newSource(text, env)
+		s, err := newSource(text, env, kinds.Standard().Config())
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		} else if got := s.DSN; got != want {
@@ -58,7 +62,10 @@ func TestWhatIsGivenWrong(t *testing.T) {
 	for want, o := range map[string]Options{
 		"--database is missing":                             {Redis: "redis://h"},
 		"--database: the address has no name: write NAME=":  {Redis: "redis://h", Databases: []string{"mysql://app:s3cr3t@h/s"}},
-		"not a MySQL or MariaDB URL":                        {Redis: "redis://h", Databases: []string{"a=postgres://s3cr3t@h/s"}},
+		"the address is of no database that init can read":  {Redis: "redis://h", Databases: []string{"a=oracle://s3cr3t@h/s"}},
+		"none of the databases can have the records":        {Redis: "redis://h", Databases: []string{"a=postgres://app@h/s"}},
+		"a database of kind postgres cannot have":           {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s", "b=postgres://app@h/s"}, Records: "b"},
+		"the DSN has no name of a database":                 {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s", "b=postgres://app@h"}},
 		"databases.a.dsn: ":                                 {Redis: "redis://h", Databases: []string{"a=app@s3cr3t"}},
 		"environment variable A_PASSWORD":                   {Redis: "redis://h", Databases: []string{"a=mysql://app:s3cr3t@h/s"}},
 		"put it into the environment variable B_C_PASSWORD": {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
@@ -87,12 +94,12 @@ func schema(of *source, texts ...string) []*table {
 	var tables []*table
 	for _, text := range texts {
 		name, columns, _ := strings.Cut(text, ": ")
-		tb := &table{of: of, Name: name}
+		tb := &table{of: of, Table: kind.Table{Name: name, Text: "`" + name + "`"}}
 		for c := range strings.SplitSeq(columns, ", ") {
 			words := strings.Fields(c)
 			last := words[len(words)-1]
-			kind, _, _ := strings.Cut(words[1], "(")
-			tb.columns = append(tb.columns, &column{Name: words[0], kind: kind, Indexed: last == "pk" || last == "index", Unique: last == "pk"})
+			column, _, _ := strings.Cut(words[1], "(")
+			tb.columns = append(tb.columns, &kind.Column{Name: words[0], Role: mysql.RoleOf(column), Indexed: last == "pk" || last == "index", Unique: last == "pk"})
 		}
 		tables = append(tables, tb)
 	}
