@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ type each []any
 // update executes a change and returns how many rows meet its condition. COALESCE prevents the use of
 // an index on the status, which would lock rows of others.
 func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error) {
+	if c.attempt > math.MaxInt64>>(64-l.attempt.Bits) {
+		return 0, nil // no row can have it, and the next one would be an error
+	}
 	var set strings.Builder
 	var args []any
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {

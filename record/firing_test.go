@@ -95,7 +95,7 @@ func TestCheckFirings(t *testing.T) {
 		for i, c := range []struct {
 			id string
 			ok bool
-		}{{"INT AUTO_INCREMENT", true}, {"INT", false}, {"INT DEFAULT 0", false}, {"VARCHAR(36)", false}} {
+		}{{"INT AUTO_INCREMENT", true}, {of(k, "BIGINT AUTO_INCREMENT", "uuid DEFAULT gen_random_uuid()"), true}, {"INT", false}, {"INT DEFAULT 0", false}, {"VARCHAR(36)", false}} {
 			table := fmt.Sprintf("mine%d", i)
 			run(t, db, "CREATE TABLE "+table+" (nr "+c.id+" PRIMARY KEY, report VARCHAR(9), status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME)")
 			options := report.Records{Table: table, Columns: map[string]string{"id": "nr", "parameters": "-", "error": "-", "rows": "-"}}

@@ -173,7 +173,7 @@ func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
 		return "", err
 	}
 	arg, ok := l.argument(id)
-	if !ok || id == "" {
+	if !ok || id == "0" {
 		return "", ErrNotCounted
 	}
 	if s.filter != "" {

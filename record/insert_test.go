@@ -2,12 +2,10 @@ package record_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	. "github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -84,14 +82,13 @@ func TestInsertOnceWithoutAGrant(t *testing.T) {
 			t.Fatal(err)
 		}
 		beside(t, admin)
-		user := fmt.Sprintf("i%d", len(schema)) + schema[:min(20, len(schema))]
-		run(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
-		run(t, admin, "GRANT SELECT, UPDATE ON `"+schema+"`.file_download_record TO '"+user+"'@'%'")
-		s := store(t, connect(t, k, user+":pw@tcp("+testmain.SharedDatabase(t).Addr+")/"+schema), report.Records{})
+		dsn := account(t, admin, schema, "SELECT, UPDATE ON file_download_record")
+		s := store(t, connect(t, k, dsn), report.Records{})
 		if _, _, err := s.InsertOnce(t.Context(), "k", "r", nil); !errors.Is(err, ErrNoRequests) {
 			t.Errorf("without a grant on the table of requests: %v", err)
 		}
-		run(t, admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+schema+"`.fanfold_request TO '"+user+"'@'%'")
+		dsn = account(t, admin, schema, "SELECT, UPDATE ON file_download_record", "SELECT, INSERT, UPDATE, DELETE ON fanfold_request")
+		s = store(t, connect(t, k, dsn), report.Records{})
 		if _, _, err := s.InsertOnce(t.Context(), "k", "r", nil); errors.Is(err, ErrNoRequests) || !k.Is(err, Denied) {
 			t.Errorf("without a grant on the records: %v", err)
 		}

@@ -89,7 +89,7 @@ type SQL struct {
 	Within func(query string, left time.Duration) string
 	// Prune returns a statement that deletes the oldest rows of a ledger, at most n, that were made before {ago}.
 	Prune func(table string, n int) string
-	// Insert executes an INSERT and returns the value of the column id; empty: the database did not generate it.
+	// Insert executes an INSERT and returns the value of the column id; 0: the database did not generate it.
 	Insert func(ctx context.Context, tx *sql.Tx, statement, id string, args []any) (string, error)
 	// Type returns what the driver's name of a column's type means.
 	Type func(name string) Type

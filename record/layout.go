@@ -16,6 +16,7 @@ const maxReason = 4000
 // layout is what the database says about the table.
 type layout struct {
 	id         Type
+	attempt    Type
 	parameters Type
 	statuses   map[report.Status]any // bound as the column's type, so that indexes are used
 	reason     size                  // maximum size of the error column
@@ -52,10 +53,12 @@ func (s *mapping) Widths(ctx context.Context) (file, id int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	const integerDigits, longestID = 20, 64
+	const integerDigits, uuidDigits, longestID = 20, 36, 64
 	switch {
 	case l.id.Of == Integer:
 		return l.file, integerDigits, nil
+	case l.id.Of == UUID:
+		return l.file, uuidDigits, nil
 	case l.idWidth > 0:
 		return l.file, min(l.idWidth, longestID), nil
 	}
@@ -140,8 +143,8 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 		}
 	}
 	l := &layout{
-		id: types["id"].Type, parameters: types["parameters"].Type, created: s.columns["created"],
-		createdType: types["created"].Type, statuses: map[report.Status]any{},
+		id: types["id"].Type, attempt: types["attempt"].Type, parameters: types["parameters"].Type,
+		created: s.columns["created"], createdType: types["created"].Type, statuses: map[report.Status]any{},
 		reason: size{maxReason, maxReason}, nullable: map[string]bool{},
 	}
 	for status, value := range s.statuses {

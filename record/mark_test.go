@@ -36,11 +36,12 @@ func TestMarks(t *testing.T) {
 			t.Error("a row that was inserted again has the mark of the first one")
 		}
 		// Without a time of the insert, report and parameters are left.
-		blind, err := New(db, report.Records{Columns: map[string]string{"created": "changed"}})
+		blind, err := New(db, report.Records{Columns: map[string]string{"created": of(k, "changed", "-")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, db, "ALTER TABLE file_download_record CHANGE created_at changed DATETIME(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)")
+		run(t, db, of(k, "ALTER TABLE file_download_record CHANGE created_at changed DATETIME(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)",
+			"ALTER TABLE file_download_record RENAME created_at TO changed"))
 		seen := map[Mark]bool{}
 		for _, change := range []string{"report = 'r'", "report = 's'", `parameters = '{"a": 2}'`, "parameters = NULL"} {
 			run(t, db, "UPDATE file_download_record SET "+change)
@@ -61,7 +62,7 @@ func TestMarksOfDatetimes(t *testing.T) {
 		for name, options := range map[string]report.Records{"found by its name": {}, "mapped": {Columns: map[string]string{"created": "created_at"}}} {
 			_, db := own(t, k, report.Records{})
 			db.SetMaxOpenConns(1) // SET SESSION is for all that follows
-			run(t, db, "ALTER TABLE file_download_record MODIFY created_at DATETIME(6) NOT NULL DEFAULT NOW(6)")
+			run(t, db, "ALTER TABLE file_download_record MODIFY created_at DATETIME(6)")
 			run(t, db, `INSERT INTO file_download_record (id, report, parameters, created_at) VALUES (1, 'r', '{}', '2026-10-20 12:00:00.5')`)
 			s := store(t, db, options)
 			seen := map[Mark]bool{}

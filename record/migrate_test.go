@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -41,14 +42,14 @@ func TestMigrateTwice(t *testing.T) {
 
 func TestMigrateAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
-		schema, _ := testmain.Schema(t)
+		_, dsn := place(t, k)
 		const callers = 6
 		done := make([][]string, callers)
 		var g errgroup.Group
 		for i := range callers {
 			g.Go(func() error {
 				// A pool of one connection must do.
-				db, err := k.Open(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, Options{MaxConnections: 1, Migrates: true})
+				db, err := k.Open(report.Database{DSN: report.Secret(dsn)}, Options{MaxConnections: 1, Migrates: true})
 				if err != nil {
 					return err
 				}
@@ -73,7 +74,7 @@ func TestMigrateAfterACrash(t *testing.T) {
 		if _, err := Migrate(t.Context(), db, ""); err != nil {
 			t.Fatal(err)
 		}
-		run(t, db, "DELETE FROM file_download_record_migrations WHERE version_id = 2")
+		run(t, db, fmt.Sprint("DELETE FROM file_download_record_migrations WHERE version_id = ", len(k.Records(Table{}))))
 		if done, err := Migrate(t.Context(), db, ""); err != nil || len(done) != 1 {
 			t.Errorf("%q, %v", done, err)
 		}
@@ -86,39 +87,36 @@ func TestMigrateAfterACrash(t *testing.T) {
 
 func TestMigrateErrorsHoldNoPassword(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
-		db := connect(t, k, "nobody:s3cret@tcp("+testmain.SharedDatabase(t).Addr+")/x")
+		dsn := of(k, func() string { return "nobody:s3cret@tcp(" + testmain.SharedDatabase(t).Addr + ")/x" },
+			func() string { return "postgres://nobody:s3cret@" + testmain.SharedPostgres(t).Addr + "/x" })
+		db := connect(t, k, dsn())
 		if _, err := Migrate(t.Context(), db, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v", err)
 		}
 	})
 }
 
-// TestMigrateWithTheGrantsOfTheDocs runs the statements of docs/reference/configuration.md.
+// TestMigrateWithTheGrantsOfTheDocs runs the statements of docs/reference.
 func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
-		page, err := os.ReadFile("../docs/reference/configuration.md")
+		page, err := os.ReadFile("../docs/reference/" + of(k, "configuration.md", "postgres.md"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		grants := regexp.MustCompile(`(?m)^GRANT .* TO migrator;$`).FindAllString(string(page), -1)
-		if len(grants) != 7 {
+		schema, admin := pool(t, k)
+		var grants []string
+		for _, grant := range regexp.MustCompile(`(?m)^GRANT (.*) TO migrator;$`).FindAllStringSubmatch(string(page), -1) {
+			grants = append(grants, strings.ReplaceAll(grant[1], "plt_user", "`"+schema+"`"))
+		}
+		if want := of(k, 7, 1); len(grants) != want {
 			t.Fatalf("%d statements for migrator", len(grants))
 		}
-		schema, admin := pool(t, k)
-		user := "migrator_" + schema[:min(20, len(schema))]
-		run(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
-		for _, grant := range grants {
-			grant = strings.NewReplacer("plt_user", "`"+schema+"`", "TO migrator", "TO '"+user+"'@'%'").Replace(grant)
-			run(t, admin, strings.TrimSuffix(grant, ";"))
-		}
-		db := connect(t, k, user+":pw@tcp("+testmain.SharedDatabase(t).Addr+")/"+schema)
+		db := connect(t, k, account(t, admin, schema, grants...))
 		for range 2 {
 			if _, err := Migrate(t.Context(), db, ""); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := MigrateTables(t.Context(), db, ""); err != nil {
-				t.Fatal(err)
-			}
+			beside(t, db)
 		}
 	})
 }

@@ -63,7 +63,9 @@ func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Re
 	same := strings.ReplaceAll(" WHERE {person} = ? AND "+p.s.kind.Words["same"], "{person}", p.quoted)
 	found, err := p.s.records(ctx, p.s.selection(l)+same+"{filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n),
 		person, person)
-	if err != nil {
+	if p.s.kind.Is(err, Unreadable) { // a text, and the column has numbers
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	var exports []engine.Record

@@ -48,6 +48,14 @@ func TestPeople(t *testing.T) {
 				t.Errorf("%s: %q %v", id, got, err)
 			}
 		}
+		run(t, db, "ALTER TABLE file_download_record ADD COLUMN number BIGINT NULL")
+		run(t, db, "ALTER TABLE file_download_record ADD INDEX number (number)")
+		run(t, db, "UPDATE file_download_record SET number = 7 WHERE id = 1")
+		for person, want := range map[string]int{"7": 1, "07": 0, "ann": 0, "": 0} {
+			if found, err := s.People("number").Exports(t.Context(), person, 9); err != nil || len(found) != want {
+				t.Errorf("person %q: %d records, %v", person, len(found), err)
+			}
+		}
 		for _, id := range []string{"99", "x"} {
 			if _, err := people.Of(t.Context(), id); !errors.Is(err, engine.ErrNoRecord) {
 				t.Errorf("%s: %v", id, err)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/engine/recovery"
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	. "github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -77,7 +76,8 @@ func TestSnapshot(t *testing.T) {
 // a part of one that is being saved.
 func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
-		schema, db := pool(t, k)
+		_, dsn := place(t, k)
+		db := connect(t, k, dsn)
 		s, ctx := store(t, db, report.Records{}), t.Context()
 		if _, err := MigrateTables(ctx, db, ""); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 		for i := range large {
 			large[i] = recovery.Part{Members: 1, Data: bytes.Repeat([]byte("x"), 64<<10)}
 		}
-		cutting, err := k.Open(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, Options{MaxConnections: 1})
+		cutting, err := k.Open(report.Database{DSN: report.Secret(dsn)}, Options{MaxConnections: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func TestStartOfABatchWithACompetitor(t *testing.T) {
 			started, err = s.Start(context.Background(), runs)
 			return err
 		})
-		waitFor(t, db, lockWaits)
+		waitFor(t, db, lockWaits(k))
 		if err := competitor.Commit(); err != nil {
 			t.Fatal(err)
 		}
@@ -159,8 +159,8 @@ func TestDeadlocks(t *testing.T) {
 		}
 		defer competitor.Rollback()
 		// The server ends the smaller one of two transactions in a deadlock.
-		for _, statement := range []string{"INSERT INTO weight SELECT seq FROM seq_1_to_5000", "UPDATE file_download_record SET file = 'x' WHERE id > 50"} {
-			if _, err := competitor.Exec(text(t, db, statement)); err != nil {
+		for _, statement := range []string{of(k, "DO 1", "SET LOCAL lock_timeout = 0"), "INSERT INTO weight SELECT seq FROM seq_1_to_5000", "UPDATE file_download_record SET file = 'x' WHERE id > 50"} {
+			if _, err := competitor.Exec(text(t, k, statement)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -170,7 +170,7 @@ func TestDeadlocks(t *testing.T) {
 			started, err = s.Start(context.Background(), runs)
 			return err
 		})
-		waitFor(t, db, lockWaits)
+		waitFor(t, db, lockWaits(k))
 		if _, err := competitor.Exec("UPDATE file_download_record SET file = 'x' WHERE id < 50"); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestAStartNeedsNoOtherRow(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
 		s, db := own(t, k, report.Records{})
 		ctx := t.Context()
-		run(t, db, "INSERT INTO file_download_record (id, report, status) SELECT seq, 'r', IF(seq IN (1, 2, 2995), 'PENDING', 'FAILED') FROM seq_1_to_3000")
+		run(t, db, "INSERT INTO file_download_record (id, report, status) SELECT seq, 'r', CASE WHEN seq IN (1, 2, 2995) THEN 'PENDING' ELSE 'FAILED' END FROM seq_1_to_3000")
 		run(t, db, "ANALYZE TABLE file_download_record")
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
@@ -292,7 +292,11 @@ func TestALockedRecordOfAnotherAttempt(t *testing.T) {
 	})
 }
 
-const lockWaits = "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()"
+// lockWaits counts the connections to the schema that wait for a lock.
+func lockWaits(k *Kind) string {
+	return of(k, "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()",
+		"SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+}
 
 // polls is held by the test that asks for lock waits. The server renews INNODB_TRX only if nobody
 // has asked for 100 ms.

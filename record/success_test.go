@@ -20,14 +20,8 @@ func TestSuccessesShareAStatement(t *testing.T) {
 		db.SetMaxOpenConns(1) // so that its status counts all statements
 		ctx := t.Context()
 		const records = 2*MaxSuccesses + 50
-		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', 1 + (seq > 400) FROM seq_1_to_500")
-		updates := func() (n int) {
-			var name string
-			if err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Com_update'").Scan(&name, &n); err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
+		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', CASE WHEN seq > 400 THEN 2 ELSE 1 END FROM seq_1_to_500")
+		updates := of(k, comUpdate, countUpdates)(t, db)
 		var runs []engine.Run
 		for i := range records {
 			runs = append(runs, engine.Run{ID: fmt.Sprint(i + 1), Attempt: 1})
@@ -62,6 +56,30 @@ func TestSuccessesShareAStatement(t *testing.T) {
 			}
 		}
 	})
+}
+
+// comUpdate counts the UPDATEs of the session, of which db must have only one.
+func comUpdate(t *testing.T, db *DB) func() int {
+	return func() (n int) {
+		var name string
+		if err := db.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Com_update'").Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+// countUpdates counts the UPDATEs of Fanfold's own table with a trigger.
+func countUpdates(t *testing.T, db *DB) func() int {
+	run(t, db, "CREATE TABLE updates (n int)")
+	run(t, db, "CREATE FUNCTION counts() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO updates VALUES (1); RETURN NULL; END'")
+	run(t, db, "CREATE TRIGGER counts AFTER UPDATE ON file_download_record FOR EACH STATEMENT EXECUTE FUNCTION counts()")
+	return func() (n int) {
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM updates").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 }
 
 // succeed has all of these succeed at the same time.

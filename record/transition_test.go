@@ -145,9 +145,12 @@ func TestReasonsFitTheirColumn(t *testing.T) {
 		}{
 			{"TEXT", func(s string) bool { return len(s) <= 4000 && len(s) > 3990 && strings.HasPrefix(s, long) }},
 			{"VARCHAR(20)", func(s string) bool { return utf8.RuneCountInString(s) == 20 && strings.HasPrefix(s, long) }},
-			{"VARCHAR(20) CHARACTER SET latin1", func(s string) bool { return s == "?n?c?d? ? ?n" }},
-			{"TINYTEXT", func(s string) bool { return len(s) <= 255 && utf8.ValidString(s) }},
+			{of(k, "VARCHAR(20) CHARACTER SET latin1", ""), func(s string) bool { return s == "?n?c?d? ? ?n" }},
+			{of(k, "TINYTEXT", ""), func(s string) bool { return len(s) <= 255 && utf8.ValidString(s) }},
 		} {
+			if test.column == "" {
+				continue
+			}
 			run(t, db, "DROP TABLE IF EXISTS t")
 			run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, report TEXT, status TEXT, attempt INT, file TEXT, updated_at DATETIME, error "+test.column+")")
 			run(t, db, "INSERT INTO t VALUES (1, 'r', 'PENDING', 0, NULL, NOW(), NULL)")
@@ -235,7 +238,7 @@ func TestNoFileWithoutNull(t *testing.T) {
 					t.Error("not ended")
 				}
 				var left, null int
-				if err := db.QueryRowContext(t.Context(), "SELECT COUNT(NULLIF(file, '')) + COUNT(NULLIF(row_count, 0)), SUM(file IS NULL AND row_count IS NULL) FROM file_download_record").Scan(&left, &null); err != nil {
+				if err := db.QueryRowContext(t.Context(), "SELECT COUNT(NULLIF(file, '')) + COUNT(NULLIF(row_count, 0)), SUM(CASE WHEN file IS NULL AND row_count IS NULL THEN 1 ELSE 0 END) FROM file_download_record").Scan(&left, &null); err != nil {
 					t.Fatal(err)
 				}
 				if left != 0 || (null == 2) != (columns == "") {

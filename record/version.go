@@ -73,7 +73,7 @@ func (s metadata) contentVersion(ctx context.Context, on querier) (int, error) {
 		return 0, fmt.Errorf("%s has the value %q for the name %q, which is not a version: delete the row, and "+
 			"Fanfold stores it again", metaTable, text, s.scoped(version))
 	}
-	return found, stored.Snapshot.Check("the snapshot in MySQL",
+	return found, stored.Snapshot.Check("the snapshot in the database",
 		fmt.Sprintf("table %s, name %q", metaTable, s.scoped(version)), found)
 }
 
@@ -86,6 +86,6 @@ func made(ctx context.Context, on querier, k *Kind, versions Table, known int) (
 	if err != nil {
 		return 0, err
 	}
-	return steps, stored.Version{Reads: known}.Check("the layout of the tables in MySQL", "table "+versions.String(),
-		needs)
+	return steps, stored.Version{Reads: known}.Check("the layout of the tables in the database",
+		"table "+versions.String(), needs)
 }

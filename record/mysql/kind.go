@@ -83,7 +83,7 @@ func insert(ctx context.Context, tx *sql.Tx, statement, _ string, args []any) (s
 		return "", err
 	}
 	n, err := result.LastInsertId()
-	if err != nil || n == 0 {
+	if err != nil {
 		return "", err
 	}
 	return strconv.FormatInt(n, 10), nil
