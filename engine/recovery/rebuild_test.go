@@ -71,6 +71,12 @@ func TestFlushAll(t *testing.T) {
 	testLoss(t, e2e.New(t, e2e.Slow, lossLimits), func(s *e2e.Stack) { s.Server.FlushAll() })
 }
 
+// TestFlushAllWithRecordsInPostgres: FLUSHALL loses no job of records in PostgreSQL.
+func TestFlushAllWithRecordsInPostgres(t *testing.T) {
+	t.Parallel()
+	testLoss(t, e2e.NewAlone(t, nil, e2e.Slow, lossLimits, e2e.InPostgres(t)), func(s *e2e.Stack) { s.Server.FlushAll() })
+}
+
 // TestRedisIsReplaced: replacing Redis by an empty server in the middle of a run loses no job.
 func TestRedisIsReplaced(t *testing.T) {
 	t.Parallel()

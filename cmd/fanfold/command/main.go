@@ -83,7 +83,7 @@ func newRoot(all kinds.Kinds) *cobra.Command {
 		Short: "Report downloads from many data sources, coordinated in Redis",
 		Long: `Fanfold makes report downloads that need data from many places. A service pushes
 a record id into Redis. Listeners query their data sources, Fanfold joins the results
-into a file, and the record in MySQL gets the path of the file.
+into a file, and the record gets the path of the file.
 
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 4 job failed, 5 backend unreachable or login refused, 6 the stored data is

@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/listeners/postgres"
 	"github.com/fanfold/fanfold/record"
 	recordmysql "github.com/fanfold/fanfold/record/mysql"
+	recordpostgres "github.com/fanfold/fanfold/record/postgres"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
@@ -46,6 +47,7 @@ var standard = []Kind{
 	listeners.ExternalKind,
 
 	recordmysql.Kind,
+	recordpostgres.Kind,
 
 	action.Submit,
 	action.Append,
