@@ -30,7 +30,8 @@
 // The columns id, report, status, attempt, file and updated must be there;
 // parameters, error and rows can be mapped to "-". Parameters are a text with JSON: a column of
 // MySQL's type JSON changes numbers and the order of fields; created is read if it is there. The id is an integer or a
-// text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP.
+// text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP, which is a timestamp without and with
+// time zone in PostgreSQL. docs/reference/postgres.md has what else differs there.
 // A DATETIME says nothing about its time zone: it is in that of the session, which
 // the pool must have from whoever else writes it (Options.Zone), or ages
 // are wrong by the offset. A

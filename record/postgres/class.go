@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"io"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -39,7 +40,8 @@ var classes = map[string]record.Class{
 func class(err error) (c record.Class, answered bool) {
 	answer, answered := errors.AsType[*pgconn.PgError](err)
 	if !answered {
-		if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting || pgconn.Timeout(err) {
+		_, connecting := errors.AsType[*pgconn.ConnectError](err)
+		if connecting || pgconn.Timeout(err) || errors.Is(err, io.ErrUnexpectedEOF) {
 			c = record.Away
 		}
 		return c, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -131,6 +132,9 @@ func TestWhatAServerSaysWhenItIsAway(t *testing.T) {
 	}
 	if Kind.Away(nil) || Kind.Is(nil, record.Away) {
 		t.Error("no error is away")
+	}
+	if cut := fmt.Errorf("read: %w", io.ErrUnexpectedEOF); !Kind.Is(cut, record.Away) || !Kind.Away(cut) {
+		t.Error("a connection that is cut is no outage")
 	}
 	wrong := &pgconn.PgError{Code: "28P01"}
 	if !Kind.Away(wrong) || !Kind.Is(wrong, record.Refused) {
