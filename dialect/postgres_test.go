@@ -37,9 +37,8 @@ func TestPostgresWrites(t *testing.T) {
 		"WITH x AS (SELECT 1) MERGE INTO t USING x ON true WHEN MATCHED THEN DELETE",
 		"WITH x AS (SELECT 1) DELETE FROM t",
 	} {
-		_, err := Postgres.Parse(text)
-		if err == nil || !strings.Contains(err.Error(), "INTO") &&
-			(!strings.Contains(err.Error(), "changes data") || !strings.Contains(err.Error(), "a query must only read")) {
+		if _, err := Postgres.Parse(text); err == nil || !strings.Contains(err.Error(), "changes data: remove it") &&
+			!strings.Contains(err.Error(), "INTO") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
