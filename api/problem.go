@@ -13,7 +13,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
@@ -117,7 +116,7 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 	if context.Cause(r.Context()) != context.Canceled { // otherwise the client has disconnected
 		a.o.Log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
-	if refused(err) {
+	if refused(err, a.o.Inspect.Records.Kind()) {
 		return problem{
 			Status: http.StatusInternalServerError, Code: "failed",
 			Detail: "a server refused an operation that this request needs",
@@ -133,12 +132,12 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 
 // refused tells whether an error is the answer of a server that would answer a repeated request in the same
 // way.
-func refused(err error) bool {
+func refused(err error, records *record.Kind) bool {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		text := answer.Error()
 		away := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
 		return !slices.ContainsFunc([]string{"LOADING ", "CLUSTERDOWN ", "READONLY ", "MASTERDOWN "}, away) &&
 			!scripts.Full(err)
 	}
-	return !mysqldb.Away(err)
+	return !records.Away(err)
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,10 +17,10 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
@@ -36,7 +35,7 @@ type bundle struct {
 	*testing.T
 	api    *API
 	url    string
-	db     *sql.DB
+	db     *record.DB
 	redis  *redis.Client
 	files  *dir.Sink
 	prefix string
@@ -77,7 +76,7 @@ reports:
 	}
 	b := &bundle{T: t, redis: redis.NewClient(options), prefix: name}
 	t.Cleanup(func() { _ = b.redis.Close() })
-	b.db, err = mysqldb.ConnectRecords(report.Database{DSN: report.Secret(dsn)}, 5, 0, nil)
+	b.db, err = mysql.Kind.Open(report.Database{DSN: report.Secret(dsn)}, record.Options{MaxConnections: 5})
 	b.ok(err)
 	t.Cleanup(func() { _ = b.db.Close() })
 	_, err = record.Migrate(t.Context(), b.db, c.Records.Table)

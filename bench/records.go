@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"strconv"
-	"time"
 
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -22,7 +21,7 @@ func filledTable(ctx context.Context, m *testenv.Database, round, jobs int) (*re
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+schema); err != nil {
 		return nil, nil, err
 	}
-	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(m.DSN(schema))}, 10, 0, time.UTC)
+	db, err := mysql.Kind.Open(report.Database{DSN: report.Secret(m.DSN(schema))}, record.Options{MaxConnections: 10})
 	if err != nil {
 		return nil, nil, err
 	}

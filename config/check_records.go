@@ -17,13 +17,17 @@ func (k *checker) checkRecords() {
 	r, s := &k.config.Records, k.Of(&k.f.Records)
 	r.ParameterBytes = k.config.Limits.ParameterBytes
 	if s.Refers("database", r.Database, "databases", sortedKeys(k.config.Databases)) {
-		kind := k.config.Databases[r.Database].Kind
-		switch of, ok := k.kinds.Sources.Of(kind); {
+		name := k.config.Databases[r.Database].Kind
+		switch of, ok := k.kinds.RecordsIn(name); {
+		case name == "":
 		case !ok:
-		case of.CheckCondition == nil:
-			s.Get("database").Problem("the records cannot be in a database of kind "+kind,
-				"Name a database of MySQL or MariaDB")
-		case r.Filter != "":
+			var names []string
+			for _, of := range k.kinds.Records {
+				names = append(names, of.Name)
+			}
+			s.Get("database").Problem("the records cannot be in a database of kind "+name,
+				"Name a database of kind "+strings.Join(names, " or "))
+		case r.Filter != "" && of.CheckCondition != nil:
 			if wrong := of.CheckCondition(r.Filter); wrong != nil {
 				s.Get("filter").Problem(wrong.Message, wrong.Remedy)
 			}

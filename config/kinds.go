@@ -16,7 +16,17 @@ type Kinds struct {
 	Formats []report.Format   // of files; the first is the default
 	Sinks   []report.SinkKind // places of files
 	Sources kind.Sources      // of listeners; the first is the default
+	Records []kind.Records    // databases of the records
 	Actions []kind.Action     // of timers
+}
+
+// RecordsIn returns the kind of databases of a name, if they can have the table of the records.
+func (k Kinds) RecordsIn(name string) (kind.Records, bool) {
+	i := slices.IndexFunc(k.Records, func(of kind.Records) bool { return of.Name == name })
+	if i < 0 {
+		return kind.Records{}, false
+	}
+	return k.Records[i], true
 }
 
 // language returns the language of a configuration that can choose these kinds.

@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,9 +12,9 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -29,7 +28,7 @@ type bench struct {
 	*Operator
 	inspect *inspect.Inspector
 	records *record.Store
-	db      *sql.DB
+	db      *record.DB
 	redis   *redis.Client
 	all     scripts.Partitions
 }
@@ -56,7 +55,7 @@ reports:
 	b.ok(err)
 	b.redis = redis.NewClient(options)
 	t.Cleanup(func() { _ = b.redis.Close() })
-	b.db, err = mysqldb.ConnectRecords(report.Database{DSN: report.Secret(dsn)}, 5, 0, nil)
+	b.db, err = mysql.Kind.Open(report.Database{DSN: report.Secret(dsn)}, record.Options{MaxConnections: 5})
 	b.ok(err)
 	t.Cleanup(func() { _ = b.db.Close() })
 	_, err = record.Migrate(t.Context(), b.db, c.Records.Table)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -25,7 +25,7 @@ type change struct {
 	to      report.Status
 	set     map[string]any // further columns by Fanfold's names; columns that the table lacks are left out
 	whole   bool           // if not all of the records can be changed, none is
-	retried []uint16       // server errors after which the UPDATE is repeated
+	retried Class          // errors after which the UPDATE is repeated
 }
 
 // each has one value of a column for every record of a change.
@@ -34,6 +34,9 @@ type each []any
 // update executes a change and returns how many rows meet its condition. COALESCE prevents the use of
 // an index on the status, which would lock rows of others.
 func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error) {
+	if c.attempt > math.MaxInt64>>(64-l.attempt.Bits) {
+		return 0, nil // no row can have it, and the next one would be an error
+	}
 	var set strings.Builder
 	var args []any
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {
@@ -41,12 +44,16 @@ func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error
 			continue
 		}
 		values, ok := c.set[name].(each)
+		mark := "?"
+		if name == "attempt" || name == "rows" {
+			mark = "{int}"
+		}
 		if !ok {
-			set.WriteString("{" + name + "} = ?, ")
+			set.WriteString("{" + name + "} = " + mark + ", ")
 			args = append(args, c.set[name])
 			continue
 		}
-		set.WriteString("{" + name + "} = CASE {id}" + strings.Repeat(" WHEN ? THEN ?", len(values)) + " END, ")
+		set.WriteString("{" + name + "} = CASE {id}" + strings.Repeat(" WHEN ? THEN "+mark, len(values)) + " END, ")
 		for i, value := range values {
 			args = append(args, c.of[i].arg, value)
 		}
@@ -59,9 +66,9 @@ func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error
 	for _, status := range c.from {
 		args = append(args, l.statuses[status]) // NULL for a status that the table cannot store
 	}
-	statement := s.sql("UPDATE {table} SET " + set.String() + "{status} = ?, {updated} = NOW(6) WHERE {id} IN (" +
-		marks(len(c.of)) + ") AND COALESCE({attempt}, 0) = ? AND COALESCE({status}) IN (" + marks(len(c.from)) + "){filter}")
-	return repeated(ctx, func() (int64, error) {
+	statement := s.sql("UPDATE {table} SET " + set.String() + "{status} = ?, {updated} = {now} WHERE {id} IN (" +
+		marks(len(c.of)) + ") AND COALESCE({attempt}, 0) = {int} AND COALESCE({status}) IN (" + marks(len(c.from)) + "){filter}")
+	return repeated(ctx, s.kind, func() (int64, error) {
 		if !c.whole || len(c.of) == 1 {
 			return changed(s.db.ExecContext(ctx, statement, args...))
 		}
@@ -75,7 +82,7 @@ func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error
 			err = tx.Commit()
 		}
 		return n, err
-	}, c.retried...)
+	}, c.retried)
 }
 
 // changed returns the number of rows that a statement changed.
@@ -146,25 +153,14 @@ func compareIDs(a, b any) int {
 	}
 }
 
-// Numbers of server errors after which the same statement can succeed.
-const (
-	errChanged     = 1020 // record has changed since the snapshot (MariaDB with innodb_snapshot_isolation)
-	errLockTimeout = 1205
-	errDeadlock    = 1213
-)
-
-// contended are the errors of a change that lost against another writer. The server or the caller has
-// rolled it back.
-var contended = []uint16{errChanged, errLockTimeout, errDeadlock}
-
-// repeated repeats a change a few times while the server returns one of these errors.
-func repeated[T any](ctx context.Context, change func() (T, error), numbers ...uint16) (T, error) {
+// repeated repeats a change a few times while it fails with one of these classes.
+func repeated[T any](ctx context.Context, k *Kind, change func() (T, error), of Class) (T, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 5 * time.Millisecond
 	wait.MaxInterval = 500 * time.Millisecond
 	return backoff.Retry(ctx, func() (T, error) {
 		result, err := change()
-		if err != nil && !mysqldb.Answered(err, numbers...) {
+		if err != nil && !k.Is(err, of) {
 			err = backoff.Permanent(err)
 		}
 		return result, err

@@ -23,8 +23,10 @@ func (s *Store) Deletions() Deletions { return Deletions{s} }
 // Deleted implements files.Deletions. In a view it finds none: rows can leave a view undeleted.
 func (d Deletions) Deleted(ctx context.Context, ids []string) (map[string]bool, error) {
 	deleted := map[string]bool{}
-	if view, err := d.view(ctx); err != nil || view {
-		return deleted, err
+	if whole, err := d.s.kind.IsTable(ctx, d.s.db.DB, d.s.names); err != nil {
+		return nil, fmt.Errorf("type of %s: %w", d.s.table, err)
+	} else if !whole {
+		return deleted, nil
 	}
 	l, err := d.s.known(ctx)
 	if err != nil {
@@ -49,20 +51,6 @@ func (d Deletions) Deleted(ctx context.Context, ids []string) (map[string]bool, 
 	return deleted, nil
 }
 
-// view tells whether the records are a view, or information_schema does not have them.
-func (d Deletions) view(ctx context.Context) (bool, error) {
-	var kind string
-	err := d.s.db.QueryRowContext(ctx, `SELECT TABLE_TYPE FROM information_schema.TABLES
-		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`,
-		d.s.names.schema, d.s.names.table).Scan(&kind)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	} else if err != nil {
-		return false, fmt.Errorf("type of %s: %w", d.s.table, err)
-	}
-	return strings.Contains(kind, "VIEW"), nil
-}
-
 // passed returns the ids that rows can have and that are not after the last id in the table. The
 // database compares them, because a collation orders texts.
 func (d Deletions) passed(ctx context.Context, l *layout, ids []string) (passed []string, err error) {
@@ -76,17 +64,20 @@ func (d Deletions) passed(ctx context.Context, l *layout, ids []string) (passed 
 	if len(exact) == 0 {
 		return nil, nil
 	}
-	before, into := make([]sql.NullBool, len(exact)), make([]any, len(exact))
+	before, into := make([]bool, len(exact)), make([]any, len(exact))
 	for i := range before {
 		into[i] = &before[i]
 	}
 	statement := "SELECT " + strings.TrimSuffix(strings.Repeat("? <= l.last, ", len(exact)), ", ") +
-		" FROM (SELECT MAX({id}) AS last FROM {table}) AS l"
-	if err := d.s.db.QueryRowContext(ctx, d.s.sql(statement), args...).Scan(into...); err != nil {
+		" FROM (SELECT {id} AS last FROM {table} ORDER BY {id} DESC LIMIT 1) AS l"
+	err = d.s.db.QueryRowContext(ctx, d.s.sql(statement), args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) { // the table is empty
+		return nil, nil
+	} else if err != nil {
 		return nil, fmt.Errorf("last id of %s: %w", d.s.table, err)
 	}
 	for i, id := range exact {
-		if before[i].Bool { // NULL: the table is empty
+		if before[i] {
 			passed = append(passed, id)
 		}
 	}
@@ -101,7 +92,7 @@ func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool
 		args[i] = file
 	}
 	found, err := collect(ctx, d.s.db, func(rows *sql.Rows) (file string, err error) { return file, rows.Scan(&file) },
-		d.s.sql("SELECT DISTINCT {file} FROM {table} WHERE {file} IN ("+marks(len(files))+")"), args...)
+		d.s.sql("SELECT DISTINCT {file text} FROM {table} WHERE {file} IN ("+marks(len(files))+")"), args...)
 	if err != nil {
 		return nil, fmt.Errorf("files of %s: %w", d.s.table, err)
 	}
@@ -119,8 +110,8 @@ func (d Deletions) Pointed(ctx context.Context, files []string) (map[string]bool
 // in seconds.
 const sweeps = "sweeps"
 
-// Unbroken implements files.Deletions. The time is in MySQL itself, so that a backup restores the
-// time of the backup.
+// Unbroken implements files.Deletions. The time is in the database itself, so that a backup restores
+// the time of the backup.
 func (d Deletions) Unbroken(ctx context.Context, gap time.Duration) (time.Duration, error) {
 	before, err := d.s.meta(ctx, d.s.db, sweeps)
 	if err != nil {

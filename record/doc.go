@@ -1,5 +1,6 @@
-// Package record keeps the records of jobs in a MySQL or MariaDB table: it is
-// the engine's Records. The table is Fanfold's own, which Migrate makes, or one
+// Package record keeps the records of jobs in a table of a database: it is
+// the engine's Records. What differs between databases is a Kind (kind.go), in a package
+// below this one, such as record/mysql. The table is Fanfold's own, which Migrate makes, or one
 // that a service has already, with its names and values mapped.
 //
 // # Conditions
@@ -29,9 +30,10 @@
 // The columns id, report, status, attempt, file and updated must be there;
 // parameters, error and rows can be mapped to "-". Parameters are a text with JSON: a column of
 // MySQL's type JSON changes numbers and the order of fields; created is read if it is there. The id is an integer or a
-// text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP.
+// text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP, which is a timestamp without and with
+// time zone in PostgreSQL. docs/reference/postgres.md has what else differs there.
 // A DATETIME says nothing about its time zone: it is in that of the session, which
-// the pool must have from whoever else writes it (mysqldb.ConnectRecords), or ages
+// the pool must have from whoever else writes it (Options.Zone), or ages
 // are wrong by the offset. A
 // row without a time counts as very old, and a status that is not mapped as
 // final: it is left alone.

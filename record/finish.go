@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -39,7 +38,7 @@ func (s finisher) SucceedPartly(ctx context.Context, run engine.Run, file string
 	if err != nil {
 		return false, err
 	}
-	if _, ok := l.statuses[report.Partial]; !ok {
+	if l.statuses[report.Partial] == nil {
 		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses",
 			engine.ErrRefused, run.ID, s.columns["status"])
 	}
@@ -95,12 +94,6 @@ func (s finisher) takes(ctx context.Context, run engine.Run, file string) (*layo
 	return l, nil
 }
 
-// The column's character set cannot encode the text: what MariaDB and MySQL answer.
-const (
-	errCharacter  = 1366
-	errConversion = 3988
-)
-
 // finish gives the record of a run its final status. It also returns true if the record already has
 // that status, with the same attempt and, if given, the same file.
 func (s finisher) finish(ctx context.Context, l *layout, run engine.Run, file string, c change) (bool, error) {
@@ -108,9 +101,9 @@ func (s finisher) finish(ctx context.Context, l *layout, run engine.Run, file st
 	if !ok {
 		return false, nil
 	}
-	c.of, c.attempt, c.retried = []named{{arg: id}}, run.Attempt, contended
+	c.of, c.attempt, c.retried = []named{{arg: id}}, run.Attempt, Contended
 	n, err := s.update(ctx, l, c)
-	if reason, ok := c.set["error"].(string); ok && mysqldb.Answered(err, errCharacter, errConversion) {
+	if reason, ok := c.set["error"].(string); ok && s.kind.Is(err, Unstorable) {
 		// Without this, a status with such a text would be retried forever.
 		c.set["error"] = plain(reason)
 		n, err = s.update(ctx, l, c)
@@ -185,10 +178,10 @@ func fit(text string, limit size) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit.bytes)], "")
 }
 
-// plain replaces characters that are not ASCII.
+// plain replaces characters that are not ASCII, and NUL.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= utf8.RuneSelf {
+		if r == 0 || r >= utf8.RuneSelf {
 			return '?'
 		}
 		return r

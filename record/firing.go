@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -22,34 +21,28 @@ var firings = ledger{table: firingTable, columns: []string{"records", "name", "d
 
 // Submit inserts a PENDING record for the firing of a timer and returns the record's id. Name and
 // due time (ms) identify the firing: another call for the same firing inserts nothing and returns
-// the same id, because firing and record are in one transaction. The table's id must be
-// AUTO_INCREMENT.
+// the same id, because firing and record are in one transaction. The database must generate the
+// table's ids.
 func (s inserter) Submit(ctx context.Context, name string, due int64, report string,
 	parameters []byte) (id string, err error) {
-	id, _, err = s.insertOnce(ctx, firings, []any{s.names.table, name, due}, report, parameters)
+	id, _, err = s.insertOnce(ctx, firings, []any{s.names.Name, []byte(name), due}, report, parameters)
 	if err != nil {
 		return "", fmt.Errorf("submit for timer %s: %w", name, err)
 	}
 	return id, nil
 }
 
-// CheckFirings checks that timers can submit records: the table of firings exists, and the id is
-// AUTO_INCREMENT. It changes nothing. The error matches ErrNoFirings and says what to do.
+// CheckFirings checks that timers can submit records: the table of firings exists, and the database
+// generates ids. It changes nothing. The error matches ErrNoFirings and says what to do.
 func (s inserter) CheckFirings(ctx context.Context) error {
-	if _, err := s.known(ctx); err != nil {
+	l, err := s.known(ctx)
+	if err != nil {
 		return err
 	}
-	var extra sql.NullString
-	err := s.db.QueryRowContext(ctx, `SELECT EXTRA FROM information_schema.COLUMNS
-		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND COLUMN_NAME = ?`,
-		s.names.schema, s.names.table, s.plain["id"]).Scan(&extra)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("columns of %s: %w", s.table, err)
-	}
-	if extra.String != "auto_increment" {
-		return fmt.Errorf("%w: column %s.%s is not AUTO_INCREMENT, so the service must insert its records itself; let the "+
+	if !l.generated {
+		return fmt.Errorf("%w: column %s.%s is not %s, so the service must insert its records itself; let the "+
 			"timer append or call instead",
-			ErrNoFirings, s.table, s.columns["id"])
+			ErrNoFirings, s.table, s.columns["id"], s.kind.Words["generated"])
 	}
 	var n int
 	if err := s.db.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {firing} WHERE 1 = 0")).Scan(&n); err != nil {

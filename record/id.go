@@ -1,6 +1,7 @@
 package record
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,17 +12,23 @@ import (
 // argument returns the value that finds the row of an id, bound as the column's type: a string
 // against an integer column would find 12 for "12x". It returns false if no row can have the id.
 func (l *layout) argument(id string) (any, bool) {
-	if !l.integerID {
+	switch l.id.Of {
+	case UUID:
+		lower := strings.ToLower(id)
+		return lower, uuid.MatchString(lower)
+	case Text:
 		return id, true
 	}
-	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(id, 10, l.id.Bits); err == nil {
 		return n, true
 	}
-	if n, err := strconv.ParseUint(id, 10, 64); err == nil {
+	if n, err := strconv.ParseUint(id, 10, 64); err == nil && l.id.Unsigned {
 		return n, true
 	}
 	return nil, false
 }
+
+var uuid = regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 // exact is argument for an id that must be spelled as in the row.
 func (l *layout) exact(id string) (any, bool) {
@@ -54,7 +61,7 @@ func assign(found map[string]engine.Record, ids []string, rows []engine.Record, 
 	claimed := map[string]bool{}
 	for _, id := range ids {
 		name := id
-		if l.integerID {
+		if l.id.Of != Text {
 			if arg, ok := l.argument(id); ok {
 				name = canonical(arg)
 			}
@@ -62,7 +69,7 @@ func assign(found map[string]engine.Record, ids []string, rows []engine.Record, 
 		if r, ok := own[name]; ok {
 			found[id] = r
 			claimed[name] = true
-		} else if !l.integerID {
+		} else if l.id.Of == Text {
 			unsure = append(unsure, id)
 		}
 	}

@@ -6,24 +6,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
 // These are returned by Insert, InsertOnce and Submit if only the service can insert records.
 var (
-	// ErrNotCounted: the table's id is not AUTO_INCREMENT.
-	ErrNotCounted = errors.New("the table's id is not AUTO_INCREMENT")
+	// ErrNotCounted: the database does not generate the table's ids.
+	ErrNotCounted = errors.New("the database does not generate the table's ids")
 	// ErrFiltered: a new record would not match records.filter.
 	ErrFiltered = errors.New("a new row does not match records.filter")
 )
 
 // Insert inserts a PENDING record and returns its id; parameters is a JSON object or nil. The
-// table's id must be AUTO_INCREMENT, and its other columns must have defaults. Errors:
+// database must generate the table's ids, and its other columns must have defaults. Errors:
 // ErrNotCounted, ErrFiltered.
 func (s inserter) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
 	l, err := s.known(ctx)
@@ -69,13 +67,13 @@ var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []str
 func (s inserter) InsertOnce(ctx context.Context, key, report string,
 	parameters []byte) (id string, before bool, err error) {
 	digest := sha256.Sum256(append([]byte(report+"\x00"), parameters...))
-	row := []any{s.names.table, key, digest[:]}
+	row := []any{s.names.Name, []byte(key), digest[:]}
 	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
 	if err == nil && before {
 		var same int
 		err = s.db.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {request} WHERE records = ? AND name = ? AND digest = ?"),
 			row...).Scan(&same)
-		if err = requests.own(err); err == nil && same == 0 {
+		if err = s.own(requests, err); err == nil && same == 0 {
 			err = ErrOtherRequest
 		}
 	}
@@ -96,15 +94,12 @@ type ledger struct {
 }
 
 // own converts an error of the ledger's own statements.
-func (l ledger) own(err error) error {
-	if l.absent != nil && mysqldb.Answered(err, errAccess, errTableAccess, errNoTable) {
-		return fmt.Errorf("%w: %w", l.absent, err)
+func (s inserter) own(in ledger, err error) error {
+	if in.absent != nil && s.kind.Is(err, NoTable|Denied) {
+		return fmt.Errorf("%w: %w", in.absent, err)
 	}
 	return err
 }
-
-// errDuplicate is the server error for a key that exists.
-const errDuplicate = 1062
 
 // pruned is the maximum number of old rows that are deleted per new one.
 const pruned = 2
@@ -117,15 +112,17 @@ func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report s
 	if err != nil {
 		return "", false, err
 	}
-	id, err = repeated(ctx, func() (id string, err error) {
+	insert := func() (id string, err error) {
 		id, before, err = s.insertWith(ctx, l, in, row, report, parameters)
 		return id, err
-	}, contended...)
+	}
+	id, err = repeated(ctx, s.kind, insert, Contended)
+	if errors.Is(err, sql.ErrNoRows) { // an old row with this key was deleted just now
+		id, err = repeated(ctx, s.kind, insert, Contended)
+	}
 	if err == nil && !before {
 		// An error is ignored: later calls delete more.
-		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+
-			" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY made LIMIT "+
-			strconv.Itoa(pruned), int64(in.kept.Seconds()))
+		_, _ = s.db.ExecContext(ctx, s.sql(s.kind.Prune(s.beside(in.table), pruned)), in.kept.Microseconds())
 	}
 	return id, before, err
 }
@@ -140,20 +137,25 @@ func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []an
 	table, key := s.beside(in.table), row[:in.keys:in.keys]
 	where := " WHERE " + strings.Join(in.columns[:in.keys], " = ? AND ") + " = ?"
 	// Insert the ledger's row first: a concurrent call waits here until this transaction ends.
-	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+
-		" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
-	if mysqldb.Answered(err, errDuplicate) {
-		err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+where+" FOR UPDATE", key...).Scan(&id)
-		return id, true, in.own(err)
+	_, err = tx.ExecContext(ctx, s.sql("INSERT INTO "+table+
+		" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')"), row...)
+	if s.kind.Is(err, Duplicate) {
+		// The other transaction has ended. This one cannot be used any more in every database.
+		if err := tx.Rollback(); err != nil {
+			return "", false, err
+		}
+		err = s.db.QueryRowContext(ctx, s.sql("SELECT id FROM "+table+where), key...).Scan(&id)
+		return id, true, s.own(in, err)
 	}
 	if err != nil {
-		return "", false, in.own(err)
+		return "", false, s.own(in, err)
 	}
 	if id, err = s.insert(ctx, tx, l, report, parameters); err != nil {
 		return "", false, err
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET id = ?"+where, append([]any{id}, key...)...); err != nil {
-		return "", false, in.own(err)
+	update := s.sql("UPDATE " + table + " SET id = ?" + where)
+	if _, err := tx.ExecContext(ctx, update, append([]any{id}, key...)...); err != nil {
+		return "", false, s.own(in, err)
 	}
 	return id, false, tx.Commit()
 }
@@ -166,20 +168,17 @@ func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
 		columns, args = columns+", {parameters}", append(args, string(parameters))
 	}
 	statement := s.sql("INSERT INTO {table} (" + columns + ") VALUES (" + marks(len(args)) + ")")
-	result, err := tx.ExecContext(ctx, statement, args...)
+	id, err = s.kind.Insert(ctx, tx, statement, s.columns["id"], args)
 	if err != nil {
 		return "", err
 	}
-	n, err := result.LastInsertId()
-	if err != nil {
-		return "", err
-	}
-	if n == 0 {
+	arg, ok := l.argument(id)
+	if !ok || id == "0" {
 		return "", ErrNotCounted
 	}
 	if s.filter != "" {
 		var seen int
-		err := tx.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {table} WHERE {id} = ?{filter}"), n).Scan(&seen)
+		err := tx.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {table} WHERE {id} = ?{filter}"), arg).Scan(&seen)
 		if err != nil {
 			return "", err
 		}
@@ -187,5 +186,5 @@ func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
 			return "", ErrFiltered
 		}
 	}
-	return strconv.FormatInt(n, 10), nil
+	return id, nil
 }

@@ -2,8 +2,8 @@ package record
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,16 +15,19 @@ const maxReason = 4000
 
 // layout is what the database says about the table.
 type layout struct {
-	integerID bool
-	statuses  map[report.Status]any // bound as the column's type, so that indexes are used
-	reason    size                  // maximum size of the error column
-	file      int                   // characters of the file column; 0: unknown
-	id        int                   // characters of an id; 0: unknown
-	nullable  map[string]bool       // Fanfold's names of columns that accept NULL
-	created   string                // quoted column with the time of the insert; empty: none
+	id         Type
+	attempt    Type
+	parameters Type
+	statuses   map[report.Status]any // bound as the column's type, so that indexes are used
+	reason     size                  // maximum size of the error column
+	file       int                   // characters of the file column; 0: unknown
+	idWidth    int                   // characters of an id; 0: unknown
+	nullable   map[string]bool       // Fanfold's names of columns that accept NULL
+	created    string                // quoted column with the time of the insert; empty: none
 
 	createdMoves bool // an UPDATE may change created
-	createdZoned bool // created is a TIMESTAMP: a session sees it in its own time zone
+	createdType  Type
+	generated    bool // the database gives new rows an id
 }
 
 // size is an amount of text.
@@ -50,12 +53,14 @@ func (s *mapping) Widths(ctx context.Context) (file, id int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	const integerDigits, longestID = 20, 64
+	const integerDigits, uuidDigits, longestID = 20, 36, 64
 	switch {
-	case l.integerID:
+	case l.id.Of == Integer:
 		return l.file, integerDigits, nil
-	case l.id > 0:
-		return l.file, min(l.id, longestID), nil
+	case l.id.Of == UUID:
+		return l.file, uuidDigits, nil
+	case l.idWidth > 0:
+		return l.file, min(l.idWidth, longestID), nil
 	}
 	return l.file, longestID, nil
 }
@@ -74,7 +79,14 @@ func (s *mapping) known(ctx context.Context) (*layout, error) {
 	return s.known(ctx)
 }
 
-func (s *mapping) learn(ctx context.Context) (*layout, error) {
+// typed is a type with its name, for people.
+type typed struct {
+	Type
+	name string
+}
+
+// results returns the types of the mapped columns, as a SELECT has them.
+func (s *mapping) results(ctx context.Context) (map[string]typed, error) {
 	var names, list []string
 	for name, column := range s.columns {
 		names, list = append(names, name), append(list, column)
@@ -89,110 +101,116 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
-	kinds := map[string]string{}
+	found := map[string]typed{}
 	for i, name := range names {
-		kinds[name] = types[i].DatabaseTypeName()
+		kind := types[i].DatabaseTypeName()
+		found[name] = typed{s.kind.Type(kind), kind}
 	}
 	if err := rows.Close(); err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
-	for name, ok := range map[string]bool{
-		"id":      integer(kinds["id"]) || text(kinds["id"]),
-		"status":  integer(kinds["status"]) || text(kinds["status"]),
-		"attempt": integer(kinds["attempt"]),
-		"file":    text(kinds["file"]),
-		"updated": kinds["updated"] == "DATETIME" || kinds["updated"] == "TIMESTAMP",
-		"created": kinds["created"] == "DATETIME" || kinds["created"] == "TIMESTAMP" || kinds["created"] == "",
-	} {
-		if !ok {
-			return nil, fmt.Errorf("column %s.%s of type %s cannot be used for %s", s.table, s.columns[name],
-				kinds[name], name)
+	return found, nil
+}
+
+func (s *mapping) learn(ctx context.Context) (*layout, error) {
+	types, err := s.results(ctx)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := s.kind.Columns(ctx, s.db.DB, s.names)
+	if err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", s.table, err)
+	}
+	for name, plain := range s.plain {
+		for _, c := range columns {
+			if s.kind.equal(c.Name, plain) && c.Of.Of != Other {
+				types[name] = typed{c.Of, c.Type}
+			}
 		}
 	}
-	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{},
-		reason: size{maxReason, maxReason}, nullable: map[string]bool{}, createdZoned: kinds["created"] == "TIMESTAMP"}
+	_, hasCreated := s.columns["created"]
+	for name, usable := range map[string][]Values{
+		"id":      {Integer, Text, UUID},
+		"status":  {Integer, Text},
+		"attempt": {Integer},
+		"file":    {Text},
+		"updated": {Time},
+		"created": {Time},
+	} {
+		if (name != "created" || hasCreated) && !slices.Contains(usable, types[name].Of) {
+			return nil, fmt.Errorf("column %s.%s of type %s cannot be used for %s", s.table, s.columns[name],
+				types[name].name, name)
+		}
+	}
+	l := &layout{
+		id: types["id"].Type, attempt: types["attempt"].Type, parameters: types["parameters"].Type,
+		created: s.columns["created"], createdType: types["created"].Type, statuses: map[report.Status]any{},
+		reason: size{maxReason, maxReason}, nullable: map[string]bool{},
+	}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
-		if integer(kinds["status"]) {
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil && status == s.unused {
-				delete(l.statuses, status)
-				continue
-			} else if err != nil {
-				return nil, fmt.Errorf("value %q for %s, but column %s is an integer: map it under records.statuses",
-					value, status, s.columns["status"])
-			}
-			l.statuses[status] = n
+		if types["status"].Of != Integer {
+			continue
+		}
+		n, err := strconv.ParseInt(value, 10, types["status"].Bits)
+		if err != nil && status == s.unused {
+			l.statuses[status] = nil
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("value %q for %s, but column %s is an integer: map it under records.statuses",
+				value, status, s.columns["status"])
+		}
+		l.statuses[status] = n
+	}
+	for _, c := range columns {
+		if err := s.measure(l, c); err != nil {
+			return nil, err
 		}
 	}
-	return l, s.measure(ctx, l)
+	return l, nil
 }
 
-// measure reads the sizes of text columns, and whether there is a readable created_at. If the
-// database does not say, as for some views, defaults stay.
-func (s *mapping) measure(ctx context.Context, l *layout) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, PRIVILEGES,
-		CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
-		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
-	if err != nil {
-		return fmt.Errorf("columns of %s: %w", s.table, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name, kind, null, extra, privileges string
-		var length, octets sql.NullInt64
-		if err := rows.Scan(&name, &kind, &null, &extra, &privileges, &length, &octets); err != nil {
-			return fmt.Errorf("columns of %s: %w", s.table, err)
-		}
-		for column, plain := range s.plain {
-			if strings.EqualFold(name, plain) {
-				l.nullable[column] = null == "YES"
-			}
-		}
-		if time := strings.HasPrefix(kind, "datetime") || strings.HasPrefix(kind, "timestamp"); time &&
-			!s.mapsCreated &&
-			strings.EqualFold(name, "created_at") && strings.Contains(privileges, "select") {
-			l.created = quote(name)
-		}
-		if l.created != "" && strings.EqualFold(quote(name), l.created) {
-			l.createdMoves = strings.Contains(strings.ToLower(extra), "on update")
-			l.createdZoned = strings.HasPrefix(kind, "timestamp")
-		}
-		switch {
-		case strings.EqualFold(name, s.plain["error"]) && length.Valid:
-			l.reason = size{int(min(octets.Int64, maxReason)), int(min(length.Int64, maxReason))}
-		case strings.EqualFold(name, s.plain["file"]) && length.Valid:
-			l.file = int(length.Int64)
-		case strings.EqualFold(name, s.plain["id"]) && length.Valid:
-			l.id = int(length.Int64)
-		case strings.EqualFold(name, s.plain["status"]) && length.Valid:
-			if err := s.fits(kind, int(length.Int64)); err != nil {
-				return err
-			}
+// measure adds what the database says about a column. If it says nothing, as for some views, defaults stay.
+func (s *mapping) measure(l *layout, c Column) error {
+	is := func(name string) bool { return s.kind.equal(c.Name, s.plain[name]) }
+	for column := range s.plain {
+		if is(column) {
+			l.nullable[column] = c.Nullable
 		}
 	}
-	return rows.Err()
-}
-
-// fits checks that a text column for the status can store every value.
-func (s *mapping) fits(kind string, length int) error {
-	for status, value := range s.statuses {
-		missing := strings.HasPrefix(kind, "enum(") &&
-			!strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
-		if (missing || len(value) > length) && status != s.unused {
-			return fmt.Errorf("value %q for %s does not fit column %s, which is %s: map it under records.statuses",
-				value, status, s.columns["status"], kind)
-		}
+	// The name is found only if the options do not map created.
+	if c.Of.Of == Time && !s.mapsCreated && s.kind.equal(c.Name, "created_at") && c.Readable {
+		l.created = s.kind.Quote(c.Name)
+	}
+	if l.created != "" && s.kind.equal(s.kind.Quote(c.Name), l.created) {
+		l.createdMoves, l.createdType = c.Moves, c.Of
+	}
+	switch {
+	case is("error") && c.Characters > 0:
+		l.reason = size{min(c.Bytes, maxReason), min(c.Characters, maxReason)}
+	case is("file"):
+		l.file = c.Characters
+	case is("id"):
+		l.idWidth, l.generated = c.Characters, c.Generated
+	case is("status"):
+		return s.fits(l, c)
 	}
 	return nil
 }
 
-func integer(kind string) bool { return strings.HasSuffix(kind, "INT") }
-
-func text(kind string) bool {
-	switch kind {
-	case "CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "ENUM", "BINARY", "VARBINARY":
-		return true
+// fits checks that a text column for the status can store every value.
+func (s *mapping) fits(l *layout, c Column) error {
+	for status, value := range s.statuses {
+		equal := func(one string) bool { return s.kind.equal(one, value) }
+		missing := c.Values != nil && !slices.ContainsFunc(c.Values, equal)
+		if !missing && (c.Characters == 0 || len(value) <= c.Characters) {
+			continue
+		}
+		if status != s.unused {
+			return fmt.Errorf("value %q for %s does not fit column %s, which is %s: map it under records.statuses",
+				value, status, s.columns["status"], c.Type)
+		}
+		l.statuses[status] = nil
 	}
-	return false
+	return nil
 }

@@ -42,13 +42,10 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		return marked{m.id, Mark(sum[:])}, nil
 	}
 	created := "NULL"
-	switch { // the mark must not depend on the session's time zone, which changes with daylight saving
-	case l.created == "" || l.createdMoves:
-	case l.createdZoned:
-		created = "UNIX_TIMESTAMP(" + l.created + ")"
-	default:
-		created = "CAST(" + l.created + " AS CHAR)"
+	if l.created != "" && !l.createdMoves {
+		created = s.kind.Instant(l.created, l.createdType)
 	}
+	selection := "SELECT " + l.idText() + ", COALESCE({report text}, ''), " + s.parameters() + ", " + created
 	found := make(map[string]Mark, len(ids))
 	for batch := range slices.Chunk(ids, maxIDs) {
 		var args []any
@@ -60,7 +57,7 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		if len(args) == 0 {
 			continue
 		}
-		all, err := collect(ctx, s.db, scan, s.sql("SELECT {id}, COALESCE({report}, ''), "+s.parameters()+", "+created+
+		all, err := collect(ctx, s.db, scan, s.sql(selection+
 			" FROM {table} WHERE {id} IN ("+marks(len(args))+"){filter}"), args...)
 		if err != nil {
 			return nil, fmt.Errorf("marks: %w", err)

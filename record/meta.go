@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
 // Names of values in fanfold_meta.
@@ -18,22 +17,15 @@ const (
 	snapshot     = "snapshot" // its version
 )
 
-// Numbers of server errors that say that a table cannot be used.
-const (
-	errAccess      = 1044
-	errTableAccess = 1142
-	errNoTable     = 1146
-)
-
 // scoped returns a name in the tables beside the record table: several installations with their own
 // record tables may share a schema.
-func (s *mapping) scoped(name string) string { return s.names.table + " " + name }
+func (s *mapping) scoped(name string) string { return s.names.Name + " " + name }
 
-func (s *mapping) beside(table string) string { return tableName{s.names.schema, table}.quoted() }
+func (s *mapping) beside(table string) string { return s.kind.Table(Table{s.names.Schema, table}) }
 
 // tableError wraps an error, and marks missing tables.
-func tableError(what string, err error) error {
-	if mysqldb.Answered(err, errAccess, errTableAccess, errNoTable) {
+func (s metadata) tableError(what string, err error) error {
+	if s.kind.Is(err, NoTable|Denied) {
 		err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -43,7 +35,7 @@ func tableError(what string, err error) error {
 func (s metadata) meta(ctx context.Context, on querier, name string) (value string, err error) {
 	err = on.QueryRowContext(ctx, s.sql("SELECT value FROM {meta} WHERE name = ?"), s.scoped(name)).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", tableError("read "+name, err)
+		return "", s.tableError("read "+name, err)
 	}
 	return value, nil
 }
@@ -51,9 +43,10 @@ func (s metadata) meta(ctx context.Context, on querier, name string) (value stri
 // setMeta sets a value of fanfold_meta if it is still before (empty: none). It tells whether it
 // did. Errors name what it stores.
 func (s metadata) setMeta(ctx context.Context, what, name, before, now string) (bool, error) {
-	set, err := repeated(ctx, func() (bool, error) { return s.setMetaOn(ctx, s.db, name, before, now) }, contended...)
+	once := func() (bool, error) { return s.setMetaOn(ctx, s.db, name, before, now) }
+	set, err := repeated(ctx, s.kind, once, Contended)
 	if err != nil {
-		return false, tableError("store "+what, err)
+		return false, s.tableError("store "+what, err)
 	}
 	return set, nil
 }
@@ -63,13 +56,17 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// setMetaOn is one try of setMeta, alone or as a part of a transaction.
+// setMetaOn is one try of setMeta, alone or as a part of a transaction. If it did not set the value, the caller
+// rolls back.
 func (s metadata) setMetaOn(ctx context.Context, on execer, name, before, now string) (bool, error) {
 	statement, args := "UPDATE {meta} SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(name), before}
 	if before == "" {
-		statement, args = "INSERT IGNORE INTO {meta} (value, name) VALUES (?, ?)", args[:2]
+		statement, args = "INSERT INTO {meta} (value, name) VALUES (?, ?)", args[:2]
 	}
 	n, err := changed(on.ExecContext(ctx, s.sql(statement), args...))
+	if s.kind.Is(err, Duplicate) {
+		return false, nil
+	}
 	return n == 1, err
 }
 

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -62,7 +62,7 @@ func (s starter) retry(ctx context.Context, runs []engine.Run, from ...report.St
 	results := make([]bool, len(runs))
 	for of, batch := range l.batches(runs) {
 		n, err := s.update(ctx, l, change{of: batch, attempt: of.now, from: from, to: report.Pending,
-			set: map[string]any{"error": nil}, retried: contended})
+			set: map[string]any{"error": nil}, retried: Contended})
 		if err != nil {
 			return nil, fmt.Errorf("retry of %d records: %w", len(batch), err)
 		}
@@ -105,14 +105,13 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 	}
 	where, args := "1 = 1", []any{}
 	and := func(condition string, values ...any) {
-		where, args = where+" AND "+s.sql(condition), append(args, values...)
+		where, args = where+" AND "+condition, append(args, values...)
 	}
 	if of.Status != "" {
-		value, ok := l.statuses[of.Status]
-		if !ok {
+		if _, ok := s.statuses[of.Status]; !ok {
 			return nil, fmt.Errorf("no status %q", of.Status)
 		}
-		and("{status} = ?", value)
+		and("{status} = ?", l.statuses[of.Status])
 	}
 	if of.Open {
 		and("{status} IN (?, ?)", l.statuses[report.Pending], l.statuses[report.Processing])
@@ -121,19 +120,24 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		and("{report} = ?", of.Report)
 	}
 	if of.Since > 0 {
-		and("{updated} >= NOW(6) - INTERVAL ? MICROSECOND", min(of.Since, ancient).Microseconds())
+		and("{updated} >= {ago}", min(of.Since, ancient).Microseconds())
 	}
 	if of.Until > 0 {
-		and("{updated} <= NOW(6) - INTERVAL ? MICROSECOND", min(of.Until, ancient).Microseconds())
+		and("{updated} <= {ago}", min(of.Until, ancient).Microseconds())
 	}
 	for name, value := range of.Parameters {
 		if _, ok := s.columns["parameters"]; !ok {
 			return nil, errors.New("the table has no column for parameters")
 		}
-		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
-		found := "CASE WHEN JSON_VALID({parameters}) THEN CAST(JSON_UNQUOTE(JSON_EXTRACT({parameters}, ?)) AS BINARY) END " +
-			"IN (CAST(? AS BINARY)"
-		values := []any{"$." + string(report.EncodeBound(name)), value}
+		if !storable(name) || !storable(value) {
+			return nil, nil
+		}
+		found, err := s.kind.Parameter(ctx, s.db.DB, l.parameters)
+		if err != nil {
+			return nil, err
+		}
+		found += " IN ({bytes}"
+		values := []any{s.kind.Member(name), value}
 		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
 			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
 			form, err := s.formOf(ctx, value)
@@ -141,35 +145,27 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 				return nil, fmt.Errorf("parameter %q: %w", name, err)
 			}
 			if form.Valid {
-				found, values = found+", CAST(? AS BINARY)", append(values, form.String)
+				found, values = found+", {bytes}", append(values, form.String)
 			}
 		}
 		and(found+")", values...)
 	}
-	limited, selection := "", s.selection(l)
-	if end, ok := ctx.Deadline(); ok {
-		left := max(time.Until(end), time.Millisecond)
-		// The first hint is for MariaDB, the second for MySQL; each is a comment to the other.
-		limited = fmt.Sprintf("/*M! SET STATEMENT max_statement_time=%.3f FOR */ ", left.Seconds())
-		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) +
-			strings.TrimPrefix(selection, "SELECT ")
+	query := s.selection(l) + " WHERE " + where + "{filter} ORDER BY {updated} DESC, {id} DESC LIMIT " +
+		strconv.Itoa(max(0, limit))
+	if end, ok := ctx.Deadline(); ok && s.kind.Within != nil {
+		query = s.kind.Within(query, max(time.Until(end), time.Millisecond))
 	}
-	return s.records(ctx, limited+selection+" WHERE "+where+s.sql("{filter} ORDER BY {updated} DESC, {id} DESC LIMIT ")+
-		strconv.Itoa(max(0, limit)), args...)
+	return s.records(ctx, query, args...)
 }
 
-// notJSON are the errors of MySQL for a text that is no JSON to it. MariaDB returns NULL.
-var notJSON = []uint16{
-	3140, // not valid, or a number that is too large
-	3141, // the same in an argument of a function
-	3157, // too many levels
-}
+// storable tells whether JSON of a database can contain a text.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // formOf returns how the server writes a JSON value; not valid: its JSON functions refuse the value, such as MySQL
 // 1e400 and a hundred nested lists. A statement with such a value would fail, whatever its conditions.
 func (s reader) formOf(ctx context.Context, value string) (form sql.NullString, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT JSON_UNQUOTE(JSON_EXTRACT(?, '$'))", value).Scan(&form)
-	if mysqldb.Answered(err, notJSON...) {
+	err = s.db.QueryRowContext(ctx, s.sql("SELECT {form}"), value).Scan(&form)
+	if s.kind.Is(err, Unreadable) {
 		return sql.NullString{}, nil
 	}
 	return form, err
@@ -184,8 +180,8 @@ func (s candidates) CountStartable(ctx context.Context, grace time.Duration) (pe
 	}
 	condition, args := s.startable(l, report.Pending, grace)
 	other, more := s.startable(l, report.Processing, grace)
-	err = s.db.QueryRowContext(ctx, "SELECT (SELECT COUNT(*) FROM "+s.table+" WHERE "+condition+"), "+
-		"(SELECT COUNT(*) FROM "+s.table+" WHERE "+other+")", append(args, more...)...).Scan(&pending, &processing)
+	err = s.db.QueryRowContext(ctx, s.sql("SELECT (SELECT COUNT(*) FROM {table} WHERE "+condition+"), "+
+		"(SELECT COUNT(*) FROM {table} WHERE "+other+")"), append(args, more...)...).Scan(&pending, &processing)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count: %w", err)
 	}

@@ -2,13 +2,16 @@ package record
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Partition is the part of a Store that belongs to one partition of Redis: its records, the epoch
@@ -49,15 +52,40 @@ func (s *Partition) Startable(ctx context.Context, after string, grace time.Dura
 	if err != nil {
 		return nil, err
 	}
-	// The bytes of the id as in Go, independent of the column's character set and ZEROFILL.
-	id := "{id}"
-	if l.integerID {
-		id = "CONCAT({id} + 0)"
+	size := min(n*s.of, maxScanned)
+	for {
+		// Not every database has CRC32, and all ids cost less than a function that has to be created in each.
+		query, args := s.startableQuery(l, "SELECT "+l.idText()+" FROM {table}", after, grace, size)
+		ids, err := collect(ctx, s.db, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
+			s.sql(query), args...)
+		if err != nil {
+			return nil, fmt.Errorf("read: %w", err)
+		}
+		var ours []string
+		for _, id := range ids {
+			if report.Partition(id, s.of) == s.index && len(ours) < n {
+				ours = append(ours, id)
+			}
+		}
+		found, err := s.Read(ctx, ours)
+		if err != nil {
+			return nil, err
+		}
+		var page []engine.Record
+		for _, id := range ours {
+			if r := found[id]; slices.Contains(running, r.Status) && r.Age >= grace { // it may have changed
+				page = append(page, r)
+			}
+		}
+		if len(page) > 0 || len(ids) < size {
+			return page, nil
+		}
+		after = ids[len(ids)-1]
 	}
-	// The same number as report.Partition.
-	condition := s.sql(fmt.Sprintf(" AND CRC32(CONVERT(%s USING utf8mb4)) %% %d = %d", id, s.of, s.index))
-	return s.startableAnd(ctx, condition, after, grace, n)
 }
+
+// maxScanned is the maximum number of ids that are read at once to find those of a partition.
+const maxScanned = 10_000
 
 // Epoch implements recovery.Store.
 func (s *Partition) Epoch(ctx context.Context) (string, error) {
@@ -118,19 +146,23 @@ func (s metadata) SetPartitions(ctx context.Context, now string) error {
 		return fmt.Errorf("store the number of partitions: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {snapshot} WHERE records = ?"), s.names.table); err != nil {
-		return tableError("delete the snapshot", err)
+	if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {snapshot} WHERE records = ?"), s.names.Name); err != nil {
+		return s.tableError("delete the snapshot", err)
 	}
 	for _, name := range []string{epoch, snapshot} {
 		name = s.scoped(name)
 		if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {meta} WHERE name = ? OR LEFT(name, ?) = ?"), name,
 			len(name)+1, name+" "); err != nil {
-			return tableError("delete the epoch", err)
+			return s.tableError("delete the epoch", err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, s.sql("REPLACE INTO {meta} (name, value) VALUES (?, ?)"),
-		s.scoped(partitions), now); err != nil {
-		return tableError("store the number of partitions", err)
+	name := s.scoped(partitions)
+	_, err = tx.ExecContext(ctx, s.sql("DELETE FROM {meta} WHERE name = ?"), name)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, s.sql("INSERT INTO {meta} (name, value) VALUES (?, ?)"), name, now)
+	}
+	if err != nil {
+		return s.tableError("store the number of partitions", err)
 	}
 	return tx.Commit()
 }

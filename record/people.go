@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/engine"
 )
@@ -20,7 +21,7 @@ type People struct {
 }
 
 // People returns the People of a column, which Fanfold never writes. It does no I/O.
-func (s *Store) People(column string) *People { return &People{s, column, quote(column)} }
+func (s *Store) People(column string) *People { return &People{s, column, s.kind.Quote(column)} }
 
 // Of returns the owner of a record; empty: none. It returns engine.ErrNoRecord if the record does
 // not exist.
@@ -51,20 +52,20 @@ func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Re
 	if err != nil {
 		return nil, err
 	}
-	var indexes int
-	if err := p.s.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.statistics
-		WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
-		AND column_name = ? AND seq_in_index = 1`,
-		p.s.names.schema, p.s.names.table, p.plain).Scan(&indexes); err != nil {
+	indexed, err := p.s.kind.HasIndex(ctx, p.s.db.DB, p.s.names, p.plain)
+	if err != nil {
 		return nil, fmt.Errorf("indexes: %w", err)
 	}
-	if indexes == 0 {
+	if !indexed {
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain, p.s.table)
 	}
 	// The second condition is for collations that treat two persons as equal.
-	found, err := p.s.records(ctx, p.s.selection(l)+p.s.sql(" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+
-		" AS BINARY) = CAST(? AS BINARY){filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n)), person, person)
-	if err != nil {
+	same := strings.ReplaceAll(" WHERE {person} = ? AND "+p.s.kind.Words["same"], "{person}", p.quoted)
+	found, err := p.s.records(ctx, p.s.selection(l)+same+"{filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n),
+		person, person)
+	if p.s.kind.Is(err, Unreadable) { // a text, and the column has numbers
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	var exports []engine.Record

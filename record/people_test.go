@@ -1,58 +1,68 @@
-package record
+package record_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/fanfold/fanfold/engine"
+	. "github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 
 // TestPeople finds the exports of exactly one person, with an index alone.
 func TestPeople(t *testing.T) {
-	t.Parallel()
-	s, db := own(t, report.Records{})
-	run(t, db, "ALTER TABLE file_download_record ADD COLUMN owner VARCHAR(20) NULL")
-	insert := func(owner any, status string) {
-		run(t, db, "INSERT INTO file_download_record (report, status, owner, file) VALUES ('r', ?, ?, 'gs://b/r/1-1.csv')", status, owner)
-	}
-	insert("ann", "SUCCESS")   // 1
-	insert("Ann", "SUCCESS")   // 2
-	insert("ann ", "SUCCESS")  // 3
-	insert("ann", "FAILED")    // 4
-	insert("ann", "PARTIAL")   // 5
-	insert(nil, "SUCCESS")     // 6
-	insert("ann", "CANCELLED") // 7
-	people := s.People("owner")
-	if _, err := people.Exports(t.Context(), "ann", 10); !errors.Is(err, ErrNoIndex) {
-		t.Error(err)
-	}
-	run(t, db, "ALTER TABLE file_download_record ADD INDEX report_owner (report, owner)")
-	if _, err := people.Exports(t.Context(), "ann", 10); !errors.Is(err, ErrNoIndex) {
-		t.Error("an index that does not begin with the column:", err)
-	}
-	run(t, db, "ALTER TABLE file_download_record ADD INDEX owner (owner)")
-	for n, want := range map[int]string{10: "51", 2: "5"} {
-		found, err := people.Exports(t.Context(), "ann", n)
-		got := ""
-		for _, r := range found {
-			got += r.ID
+	each(t, func(t *testing.T, k *Kind) {
+		s, db := own(t, k, report.Records{})
+		run(t, db, "ALTER TABLE file_download_record ADD COLUMN owner VARCHAR(20) NULL")
+		insert := func(owner any, status string) {
+			run(t, db, "INSERT INTO file_download_record (report, status, owner, file) VALUES ('r', ?, ?, 'gs://b/r/1-1.csv')", status, owner)
 		}
-		if err != nil || got != want {
-			t.Errorf("of %d: %s, not %s: %v", n, got, want, err)
+		insert("ann", "SUCCESS")   // 1
+		insert("Ann", "SUCCESS")   // 2
+		insert("ann ", "SUCCESS")  // 3
+		insert("ann", "FAILED")    // 4
+		insert("ann", "PARTIAL")   // 5
+		insert(nil, "SUCCESS")     // 6
+		insert("ann", "CANCELLED") // 7
+		people := s.People("owner")
+		if _, err := people.Exports(t.Context(), "ann", 10); !errors.Is(err, ErrNoIndex) {
+			t.Error(err)
 		}
-	}
-	for id, want := range map[string]string{"1": "ann", "2": "Ann", "6": ""} {
-		if got, err := people.Of(t.Context(), id); err != nil || got != want {
-			t.Errorf("%s: %q %v", id, got, err)
+		run(t, db, "ALTER TABLE file_download_record ADD INDEX report_owner (report, owner)")
+		if _, err := people.Exports(t.Context(), "ann", 10); !errors.Is(err, ErrNoIndex) {
+			t.Error("an index that does not begin with the column:", err)
 		}
-	}
-	for _, id := range []string{"99", "x"} {
-		if _, err := people.Of(t.Context(), id); !errors.Is(err, engine.ErrNoRecord) {
-			t.Errorf("%s: %v", id, err)
+		run(t, db, "ALTER TABLE file_download_record ADD INDEX owner (owner)")
+		for n, want := range map[int]string{10: "51", 2: "5"} {
+			found, err := people.Exports(t.Context(), "ann", n)
+			got := ""
+			for _, r := range found {
+				got += r.ID
+			}
+			if err != nil || got != want {
+				t.Errorf("of %d: %s, not %s: %v", n, got, want, err)
+			}
 		}
-	}
-	if _, err := s.People("none").Of(t.Context(), "1"); err == nil {
-		t.Error("a column that the table does not have")
-	}
+		for id, want := range map[string]string{"1": "ann", "2": "Ann", "6": ""} {
+			if got, err := people.Of(t.Context(), id); err != nil || got != want {
+				t.Errorf("%s: %q %v", id, got, err)
+			}
+		}
+		run(t, db, "ALTER TABLE file_download_record ADD COLUMN number BIGINT NULL")
+		run(t, db, "ALTER TABLE file_download_record ADD INDEX number (number)")
+		run(t, db, "UPDATE file_download_record SET number = 7 WHERE id = 1")
+		for person, want := range map[string]int{"7": 1, "07": 0, "ann": 0, "": 0} {
+			if found, err := s.People("number").Exports(t.Context(), person, 9); err != nil || len(found) != want {
+				t.Errorf("person %q: %d records, %v", person, len(found), err)
+			}
+		}
+		for _, id := range []string{"99", "x"} {
+			if _, err := people.Of(t.Context(), id); !errors.Is(err, engine.ErrNoRecord) {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		if _, err := s.People("none").Of(t.Context(), "1"); err == nil {
+			t.Error("a column that the table does not have")
+		}
+	})
 }

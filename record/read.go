@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -20,7 +19,7 @@ const ancient = 100 * 365 * 24 * time.Hour
 // Read implements engine.Records with one SELECT per 1000 ids. It does not query ids that no row
 // can have, such as x1 in an integer column.
 func (s reader) Read(ctx context.Context, ids []string) (map[string]engine.Record, error) {
-	return s.read(ctx, ids, s.filter)
+	return s.read(ctx, ids, "{filter}")
 }
 
 // read is Read with another condition than the filter.
@@ -59,12 +58,12 @@ func (s reader) find(ctx context.Context, l *layout, ids []string, condition str
 	if len(args) == 0 {
 		return nil, nil
 	}
-	return s.records(ctx, s.selection(l)+s.sql(" WHERE {id} IN ("+marks(len(args))+")")+condition, args...)
+	return s.records(ctx, s.selection(l)+" WHERE {id} IN ("+marks(len(args))+")"+condition, args...)
 }
 
-// records executes a statement that is based on selection.
-func (s reader) records(ctx context.Context, statement string, args ...any) ([]engine.Record, error) {
-	records, err := collect(ctx, s.db, s.scan, statement, args...)
+// records executes the template of a statement that is based on selection.
+func (s reader) records(ctx context.Context, template string, args ...any) ([]engine.Record, error) {
+	records, err := collect(ctx, s.db, s.scan, s.sql(template), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
@@ -98,15 +97,27 @@ func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, er
 // parameters returns the expressions of the parameters and of their length. Oversized parameters
 // are not read: 100 records of 10 MB would take a gigabyte.
 func (s reader) parameters() string {
-	const length = "COALESCE(LENGTH({parameters}), 0)"
-	return fmt.Sprintf("CASE WHEN %s <= %d THEN {parameters} END, %[1]s", length, s.maxBytes)
+	const length = "COALESCE(OCTET_LENGTH({parameters text}), 0)"
+	return fmt.Sprintf("CASE WHEN %s <= %d THEN {parameters text} END, %[1]s", length, s.maxBytes)
 }
 
-// selection returns the SELECT for scan.
+// selection returns the template of the SELECT for scan.
 func (s reader) selection(l *layout) string {
-	return s.sql("SELECT {id}, COALESCE({report}, ''), " + s.parameters() + ", {status}, COALESCE({attempt}, 0), " +
-		"COALESCE({file}, ''), {error}, TIMESTAMPDIFF(MICROSECOND, {updated}, NOW(6)), CAST({rows} AS SIGNED), " +
-		"TIMESTAMPDIFF(MICROSECOND, " + cmp.Or(l.created, "NULL") + ", NOW(6)) FROM {table}")
+	created := "NULL"
+	if l.created != "" {
+		created = s.kind.Age(l.created)
+	}
+	return "SELECT " + l.idText() + ", COALESCE({report text}, ''), " + s.parameters() +
+		", {status text}, COALESCE({attempt}, 0), COALESCE({file text}, ''), {error text}, " + s.kind.Age("{updated}") +
+		", CAST({rows} AS {integer}), " + created + " FROM {table}"
+}
+
+// idText returns the expression of an id. It has the order of the column.
+func (l *layout) idText() string {
+	if l.id.Of == Integer {
+		return "{id}"
+	}
+	return "{id text}"
 }
 
 func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
@@ -157,31 +168,25 @@ func (s reader) one(ctx context.Context, id string) (engine.Record, error) {
 // the page; without one the server walks over the ids and reads the table once for all pages of a
 // pass.
 func (s candidates) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
-	return s.startableAnd(ctx, "", after, grace, n)
-}
-
-// startableAnd is Startable with one more condition.
-func (s candidates) startableAnd(ctx context.Context, condition, after string, grace time.Duration,
-	n int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	query, args := s.startableQuery(l, condition, after, grace, n)
+	query, args := s.startableQuery(l, s.selection(l), after, grace, n)
 	return s.records(ctx, query, args...)
 }
 
-func (s candidates) startableQuery(l *layout, condition, after string, grace time.Duration,
+// startableQuery returns the template of a SELECT, whose first column is the id, for a page.
+func (s candidates) startableQuery(l *layout, selection, after string, grace time.Duration,
 	n int) (query string, args []any) {
 	limit := " LIMIT " + strconv.Itoa(max(0, n))
 	var pages []string
 	for _, status := range running {
 		where, more := s.startable(l, status, grace)
-		where += condition
 		if arg, ok := l.argument(after); ok && after != "" {
-			where, more = where+s.sql(" AND {id} > ?"), append(more, arg)
+			where, more = where+" AND {id} > ?", append(more, arg)
 		}
-		pages = append(pages, "("+s.selection(l)+" WHERE "+where+s.sql(" ORDER BY {id}")+limit+")")
+		pages = append(pages, "("+selection+" WHERE "+where+" ORDER BY {id}"+limit+")")
 		args = append(args, more...)
 	}
 	return strings.Join(pages, " UNION ALL ") + " ORDER BY 1" + limit, args
@@ -190,6 +195,6 @@ func (s candidates) startableQuery(l *layout, condition, after string, grace tim
 // startable returns the condition for records of a status that have not changed within the grace
 // time.
 func (s candidates) startable(l *layout, status report.Status, grace time.Duration) (where string, args []any) {
-	return s.sql("{status} = ? AND ({updated} IS NULL OR {updated} <= NOW(6) - INTERVAL ? MICROSECOND){filter}"),
-		[]any{l.statuses[status], grace.Microseconds()}
+	return "{status} = ? AND ({updated} IS NULL OR {updated} <= {ago}){filter}", []any{l.statuses[status],
+		grace.Microseconds()}
 }

@@ -1,29 +1,57 @@
-package record
+package record_test
 
 import (
 	"context"
-	"database/sql"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	. "github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/mysql"
+	"github.com/fanfold/fanfold/record/postgres"
 	"github.com/fanfold/fanfold/report"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
 
-// pool is a pool on a schema of its own, as the program opens it.
-func pool(t *testing.T) (schema string, db *sql.DB) {
-	t.Helper()
-	schema, _ = testmain.Schema(t)
-	return schema, connect(t, testmain.SharedDatabase(t).DSN(schema))
+// all are the kinds of databases that the tests run on.
+var all = []*Kind{mysql.Kind, postgres.Kind}
+
+// each runs a test on every kind of database.
+func each(t *testing.T, test func(t *testing.T, k *Kind)) {
+	t.Parallel()
+	for _, k := range all {
+		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, k)
+		})
+	}
 }
 
-func connect(t *testing.T, dsn string) *sql.DB {
+// pool is a pool on a schema of its own, as the program opens it.
+func pool(t *testing.T, k *Kind) (schema string, db *DB) {
 	t.Helper()
-	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(dsn)}, 10, 0, time.UTC)
+	schema, dsn := place(t, k)
+	return schema, connect(t, k, dsn)
+}
+
+// place creates a schema, and returns its name and the DSN.
+func place(t *testing.T, k *Kind) (schema, dsn string) {
+	t.Helper()
+	if k == postgres.Kind {
+		return "public", testmain.SharedPostgres(t).DSN(testmain.PostgresDatabase(t))
+	}
+	schema, _ = testmain.Schema(t)
+	return schema, testmain.SharedDatabase(t).DSN(schema)
+}
+
+func connect(t *testing.T, k *Kind, dsn string) *DB {
+	t.Helper()
+	db, err := k.Open(report.Database{DSN: report.Secret(dsn)}, Options{MaxConnections: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,17 +59,47 @@ func connect(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// own is a store on Fanfold's own table.
-func own(t *testing.T, options report.Records) (*Store, *sql.DB) {
+// of returns what tests need on one kind of database.
+func of[T any](k *Kind, mysql, other T) T {
+	if k == postgres.Kind {
+		return other
+	}
+	return mysql
+}
+
+// most is the last id of Fanfold's own table.
+func most(k *Kind) uint64 { return of[uint64](k, math.MaxUint64, math.MaxInt64) }
+
+// account creates an account with grants, such as "SELECT ON t". It returns the DSN.
+func account(t *testing.T, db *DB, schema string, grants ...string) (dsn string) {
 	t.Helper()
-	_, db := pool(t)
+	user := testmain.Name(t)
+	user = user[:min(20, len(user))]
+	run(t, db, "CREATE USER `"+user+"` IDENTIFIED BY 'pw'")
+	for _, grant := range grants {
+		run(t, db, "GRANT "+grant+" TO `"+user+"`")
+	}
+	if db.Kind != postgres.Kind {
+		return user + ":pw@tcp(" + testmain.SharedDatabase(t).Addr + ")/" + schema
+	}
+	var name string
+	if err := db.QueryRow("SELECT current_database()").Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(testmain.SharedPostgres(t).DSN(name), "postgres@", user+":pw@", 1)
+}
+
+// own is a store on Fanfold's own table.
+func own(t *testing.T, k *Kind, options report.Records) (*Store, *DB) {
+	t.Helper()
+	_, db := pool(t, k)
 	if _, err := Migrate(t.Context(), db, options.Table); err != nil {
 		t.Fatal(err)
 	}
 	return store(t, db, options), db
 }
 
-func store(t *testing.T, db *sql.DB, options report.Records) *Store {
+func store(t *testing.T, db *DB, options report.Records) *Store {
 	t.Helper()
 	s, err := New(db, options)
 	if err != nil {
@@ -50,10 +108,64 @@ func store(t *testing.T, db *sql.DB, options report.Records) *Store {
 	return s
 }
 
-func run(t *testing.T, db *sql.DB, statement string, args ...any) {
+// text returns a statement of MariaDB in the SQL of a database.
+func text(t *testing.T, k *Kind, statement string) string {
+	if k != postgres.Kind {
+		return testmain.SharedDatabase(t).SQL(statement)
+	}
+	for _, one := range translations {
+		statement = one.from.ReplaceAllString(statement, one.to)
+	}
+	n := 0
+	return placeholder.ReplaceAllStringFunc(statement, func(found string) string {
+		if found != "?" {
+			return found
+		}
+		n++
+		return fmt.Sprintf("$%d", n)
+	})
+}
+
+// placeholder matches one, or a string.
+var placeholder = regexp.MustCompile(`\?|'[^']*'`)
+
+// translations are the expressions of MariaDB in tests, and those of PostgreSQL.
+var translations = []struct {
+	from *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile("`"), `"`},
+	{regexp.MustCompile(`\bseq_(\d+)_to_(\d+)`), `generate_series($1, $2) AS s(seq)`},
+	{regexp.MustCompile(`NOW\(6?\)`), `statement_timestamp()`},
+	{regexp.MustCompile(`INTERVAL (\?|\d+|\(CASE .*? END\)) (HOUR|SECOND|DAY)`), `CAST($1 AS bigint) * interval '1 $2'`},
+	{regexp.MustCompile(`\bDATETIME\b`), `timestamp`},
+	{regexp.MustCompile(`\bLONGTEXT\b`), `text`},
+	{regexp.MustCompile(`\bTINYINT\b`), `smallint`},
+	{regexp.MustCompile(`\bANALYZE TABLE\b`), `ANALYZE`},
+	{regexp.MustCompile(`\bMODIFY (\w+) [\w()]+ NOT NULL`), `ALTER $1 SET NOT NULL`},
+	{regexp.MustCompile(`\bMODIFY (\w+) (\w+(\([\d,]+\))?)( NULL)?`), `ALTER $1 TYPE $2`},
+	{regexp.MustCompile(`\bAUTO_INCREMENT\b`), `GENERATED BY DEFAULT AS IDENTITY`},
+	{regexp.MustCompile(` IDENTIFIED BY 'pw'`), ``},
+	{regexp.MustCompile(`SET SESSION time_zone`), `SET SESSION timezone`},
+	{regexp.MustCompile(`\bCHANGE (\w+) (\w+) .*`), `RENAME $1 TO $2`},
+	{regexp.MustCompile(`\bRENAME TABLE (\w+) TO`), `ALTER TABLE $1 RENAME TO`},
+	{regexp.MustCompile(`ALTER TABLE (\w+) ADD INDEX (\w+) `), `CREATE INDEX $2 ON $1 `},
+	{regexp.MustCompile(`\bDECIMAL\(9\)`), `numeric`},
+	{regexp.MustCompile(` COLLATE utf8mb4_\w+`), ` COLLATE "und-x-icu"`},
+}
+
+func run(t *testing.T, db *DB, statement string, args ...any) {
 	t.Helper()
-	if _, err := db.ExecContext(context.Background(), testmain.SharedDatabase(t).SQL(statement), args...); err != nil {
+	if _, err := db.ExecContext(context.Background(), text(t, db.Kind, statement), args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// beside creates the tables beside the table of records.
+func beside(t *testing.T, db *DB) {
+	t.Helper()
+	if _, err := MigrateTables(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
 	}
 }
 

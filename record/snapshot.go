@@ -16,7 +16,7 @@ func (s *Partition) SnapshotVersion(ctx context.Context) (string, error) {
 func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recovery.Part, err error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
-		return "", nil, tableError("read snapshot", err)
+		return "", nil, s.tableError("read snapshot", err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	if _, err := s.contentVersion(ctx, tx); err != nil {
@@ -28,9 +28,9 @@ func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recov
 	parts, err = collect(ctx, tx, func(rows *sql.Rows) (p recovery.Part, err error) {
 		return p, rows.Scan(&p.Members, &p.Data)
 	}, s.sql("SELECT members, data FROM {snapshot} WHERE records = ? AND part BETWEEN ? AND ? ORDER BY part"),
-		s.names.table, s.firstPart(), s.firstPart()+maxParts-1)
+		s.names.Name, s.firstPart(), s.firstPart()+maxParts-1)
 	if err != nil {
-		return "", nil, tableError("read snapshot", err)
+		return "", nil, s.tableError("read snapshot", err)
 	}
 	return version, parts, nil
 }
@@ -38,7 +38,7 @@ func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recov
 // SaveSnapshot implements recovery.Store in one transaction; the row of the version locks out
 // others.
 func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part) (bool, error) {
-	saved, err := repeated(ctx, func() (bool, error) {
+	saved, err := repeated(ctx, s.kind, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
 			return false, err
@@ -51,19 +51,19 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 			return false, err // a newer release has begun to make the snapshots
 		}
 		if _, err := tx.ExecContext(ctx, s.sql("DELETE FROM {snapshot} WHERE records = ? AND part BETWEEN ? AND ?"),
-			s.names.table, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
+			s.names.Name, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
 			return false, err
 		}
 		for i, p := range parts {
 			if _, err := tx.ExecContext(ctx, s.sql("INSERT INTO {snapshot} (records, part, members, data) VALUES (?, ?, ?, ?)"),
-				s.names.table, s.firstPart()+i, p.Members, p.Data); err != nil {
+				s.names.Name, s.firstPart()+i, p.Members, p.Data); err != nil {
 				return false, err
 			}
 		}
 		return true, tx.Commit()
-	}, contended...)
+	}, Contended)
 	if err != nil {
-		return false, tableError("save snapshot", err)
+		return false, s.tableError("save snapshot", err)
 	}
 	return saved, nil
 }
@@ -71,9 +71,9 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 // SnapshotMembers returns how many ids, timers and pauses the snapshot contains.
 func (s *Store) SnapshotMembers(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, s.sql("SELECT COALESCE(SUM(members), 0) FROM {snapshot} WHERE records = ?"),
-		s.names.table).Scan(&n)
+		s.names.Name).Scan(&n)
 	if err != nil {
-		return 0, tableError("read snapshot", err)
+		return 0, s.tableError("read snapshot", err)
 	}
 	return n, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -45,8 +44,8 @@ const maxLocked = 3
 // start starts all records of a batch, or none, such as when one of the rows is locked.
 func (s starter) start(ctx context.Context, l *layout, batch []named, of attempts) (all, locked bool, err error) {
 	n, err := s.update(ctx, l, change{of: batch, attempt: of.now, from: running, to: report.Processing,
-		set: map[string]any{"attempt": of.next, "error": nil}, whole: true, retried: []uint16{errChanged, errDeadlock}})
-	if mysqldb.Answered(err, errLockTimeout) {
+		set: map[string]any{"attempt": of.next, "error": nil}, whole: true, retried: Deadlocked})
+	if s.kind.Is(err, Locked) {
 		return false, true, nil
 	}
 	return err == nil && n == int64(len(batch)), false, err

@@ -2,11 +2,8 @@ package record
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -19,7 +16,7 @@ import (
 const maxIDs = 1000
 
 // Store is the record table. All methods are safe for concurrent use. They wrap the errors of the
-// driver, for errors.As with *mysql.MySQLError.
+// driver, for Kind.Is and Kind.Away.
 type Store struct {
 	*mapping
 	reader
@@ -50,9 +47,10 @@ type (
 
 // mapping is the table as the options describe it.
 type mapping struct {
-	db       *sql.DB
-	table    string            // quoted
-	names    tableName         // as in information_schema
+	kind     *Kind
+	db       *DB
+	table    string // quoted
+	names    Table
 	quoted   *strings.Replacer // see sql
 	plain    map[string]string // Fanfold's name → the table's; missing: the table has no such column
 	columns  map[string]string // the same, quoted
@@ -71,16 +69,16 @@ var _ engine.Records = (*Store)(nil)
 
 // New returns the store of a table. It does no I/O. Names that options leave out are those of
 // Fanfold's own table: columns are named as in report.RecordColumns, except updated_at and
-// row_count for updated and rows. The caller opens db with mysqldb.ConnectRecords and closes it.
-func New(db *sql.DB, options report.Records) (*Store, error) {
-	s := &mapping{db: db, plain: map[string]string{}, columns: map[string]string{},
+// row_count for updated and rows. The caller closes db.
+func New(db *DB, options report.Records) (*Store, error) {
+	s := &mapping{kind: db.Kind, db: db, plain: map[string]string{}, columns: map[string]string{},
 		statuses: map[report.Status]string{},
 		maxBytes: cmp.Or(options.ParameterBytes, math.MaxInt64)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, report.DefaultTable)); err != nil {
 		return nil, err
 	}
-	s.table = s.names.quoted()
+	s.table = s.kind.Table(s.names)
 	if err := s.mapColumns(options.Columns); err != nil {
 		return nil, err
 	}
@@ -97,7 +95,8 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 	quoted := []string{"{table}", s.table, "{filter}", s.filter, "{meta}", s.beside(metaTable),
 		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable)}
 	for column := range report.RecordColumns {
-		quoted = append(quoted, "{"+column+"}", cmp.Or(s.columns[column], "NULL"))
+		name := cmp.Or(s.columns[column], "NULL")
+		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
 	}
 	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
@@ -106,9 +105,13 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 	return &Store{s, read, candidates{read}, inserter{s}, starter{read}, finish, metadata{s}}, nil
 }
 
-// sql returns a statement with the names of this table for those in braces: table, the columns by
-// Fanfold's names (NULL where the table has none), filter, and the tables beside it.
-func (s *mapping) sql(statement string) string { return s.quoted.Replace(statement) }
+// Kind returns the kind of the database, which tells what errors mean.
+func (s *mapping) Kind() *Kind { return s.kind }
+
+// sql makes a statement of a template, all of it at once: in braces are the words of the kind, and for
+// this table its name, the columns by Fanfold's names (NULL where the table has none), their texts,
+// such as {id text}, the filter, and the tables beside it. Every argument is a ?.
+func (s *mapping) sql(template string) string { return s.quoted.Replace(s.kind.template(template)) }
 
 func (s *mapping) mapColumns(given map[string]string) error {
 	s.mapsCreated = given["created"] != ""
@@ -132,7 +135,7 @@ func (s *mapping) mapColumns(given map[string]string) error {
 		if !identifier.MatchString(name) {
 			return fmt.Errorf("invalid column name %q", name)
 		}
-		s.plain[column], s.columns[column] = name, quote(name)
+		s.plain[column], s.columns[column] = name, s.kind.Quote(name)
 	}
 	return nil
 }
@@ -163,7 +166,7 @@ func (s *mapping) mapStatuses(given map[string]string) error {
 // and is final.
 func (s *mapping) status(value string) report.Status {
 	for status, mapped := range s.statuses {
-		if strings.EqualFold(mapped, value) {
+		if s.kind.equal(mapped, value) {
 			return status
 		}
 	}
@@ -173,36 +176,5 @@ func (s *mapping) status(value string) report.Status {
 	return report.Status(value)
 }
 
-var identifier = regexp.MustCompile("^" + report.Identifier + "$")
-
-func quote(name string) string { return "`" + name + "`" }
-
-// tableName is a table, with its schema unless it is the connection's.
-type tableName struct{ schema, table string }
-
-func parseTable(name string) (tableName, error) {
-	schema, table, two := strings.Cut(name, ".")
-	if !two {
-		schema, table = "", name
-	}
-	if !identifier.MatchString(table) || two && !identifier.MatchString(schema) {
-		return tableName{}, fmt.Errorf("table name %q: %w", name, errName)
-	}
-	return tableName{schema, table}, nil
-}
-
-var errName = errors.New("write table or schema.table, of letters, digits, _ and $")
-
-func (t tableName) quoted() string {
-	if t.schema == "" {
-		return quote(t.table)
-	}
-	return quote(t.schema) + "." + quote(t.table)
-}
-
-func (t tableName) unquoted() string {
-	if t.schema == "" {
-		return t.table
-	}
-	return t.schema + "." + t.table
-}
+// equal tells whether texts can be equal in the database.
+func (s *SQL) equal(a, b string) bool { return a == b || !s.Exact && strings.EqualFold(a, b) }

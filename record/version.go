@@ -23,17 +23,17 @@ type Versions struct {
 // and this one cannot use them. It returns recovery.ErrNoTables if the tables do not exist or may not
 // be read.
 func (s metadata) CheckVersions(ctx context.Context) (v Versions, err error) {
-	v.KnownSteps = len(tableMigrations(s.names.schema))
+	v.KnownSteps = len(s.kind.Beside(beside(s.kind, s.names.Schema)))
 	// The account may have no right to read the steps, but that to read the version of the content.
-	v.Steps, err = made(ctx, s.db, tableName{s.names.schema, versionTable}, v.KnownSteps)
+	v.Steps, err = made(ctx, s.db, s.kind, Table{s.names.Schema, versionTable}, v.KnownSteps)
 	var content error
 	v.Snapshot, content = s.contentVersion(ctx, s.db)
 	if err != nil {
-		err = tableError("read the version of the tables", err)
+		err = s.tableError("read the version of the tables", err)
 	}
 	// A table of yours has no steps.
-	own := tableName{s.names.schema, s.names.table + "_migrations"}
-	_, newer := made(ctx, s.db, own, len(migrations(s.table)))
+	own := Table{s.names.Schema, s.names.Name + "_migrations"}
+	_, newer := made(ctx, s.db, s.kind, own, len(s.kind.Records(s.names)))
 	if !stored.IsNewer(newer) {
 		newer = nil
 	}
@@ -73,19 +73,19 @@ func (s metadata) contentVersion(ctx context.Context, on querier) (int, error) {
 		return 0, fmt.Errorf("%s has the value %q for the name %q, which is not a version: delete the row, and "+
 			"Fanfold stores it again", metaTable, text, s.scoped(version))
 	}
-	return found, stored.Snapshot.Check("the snapshot in MySQL",
+	return found, stored.Snapshot.Check("the snapshot in the database",
 		fmt.Sprintf("table %s, name %q", metaTable, s.scoped(version)), found)
 }
 
 // made returns how many steps a table of versions has. Newer steps are no error, unless a release
 // must know them.
-func made(ctx context.Context, on querier, versions tableName, known int) (steps int, err error) {
+func made(ctx context.Context, on querier, k *Kind, versions Table, known int) (steps int, err error) {
 	var needs int
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0), COALESCE(MAX(needs), 0) FROM "+
-		versions.quoted()).Scan(&steps, &needs)
+		k.Table(versions)).Scan(&steps, &needs)
 	if err != nil {
 		return 0, err
 	}
-	return steps, stored.Version{Reads: known}.Check("the layout of the tables in MySQL", "table "+versions.unquoted(),
-		needs)
+	return steps, stored.Version{Reads: known}.Check("the layout of the tables in the database",
+		"table "+versions.String(), needs)
 }

@@ -6,8 +6,7 @@ import (
 )
 
 // Partition returns the number, from 0, of the partition of an id or a timer's name: its
-// CRC-32 (IEEE), the same as CRC32() of MySQL, modulo the number of partitions. record/partition.go has it
-// in SQL.
+// CRC-32 (IEEE), the same as CRC32() of MySQL, modulo the number of partitions.
 func Partition(id string, partitions int) int {
 	return int(crc32.ChecksumIEEE([]byte(id)) % uint32(partitions))
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 func TestPastExportsOfARequestThatEnds(t *testing.T) {
 	t.Parallel()
 	schema, _ := testmain.Schema(t)
-	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, 5, 0, time.UTC)
+	db, err := mysql.Kind.Open(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, record.Options{MaxConnections: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

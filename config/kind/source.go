@@ -16,9 +16,6 @@ type Source struct {
 	DSN *DSN
 	// Init reads its databases for a first configuration; nil: fanfold init cannot.
 	Init *Init
-	// CheckCondition checks SQL that is added to the WHERE of the table of records; nil: the table
-	// cannot be in its databases.
-	CheckCondition func(text string) *report.Mistake
 	// Fields returns a pointer to a new struct with the tags of config/decode: a listener's own
 	// fields, which become its Own. Their JSON is part of the definition's hash. Kinds whose
 	// listeners have the same fields return the same type.

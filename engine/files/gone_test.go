@@ -2,7 +2,6 @@ package files_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,9 +17,9 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink/dir"
@@ -31,7 +30,7 @@ const day = 24 * time.Hour
 // emptied is a directory with files of rows that were deleted, and an engine that sweeps it.
 type emptied struct {
 	*testing.T
-	db   *sql.DB
+	db   *record.DB
 	root string
 	*files.Files
 }
@@ -39,7 +38,7 @@ type emptied struct {
 func newEmptied(t *testing.T, options report.Records, table string) *emptied {
 	t.Helper()
 	schema, _ := testmain.Schema(t)
-	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, 10, 0, time.UTC)
+	db, err := mysql.Kind.Open(report.Database{DSN: report.Secret(testmain.SharedDatabase(t).DSN(schema))}, record.Options{MaxConnections: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

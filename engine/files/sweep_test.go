@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink/dir"
@@ -45,7 +45,7 @@ func swept(t *testing.T, records *read) (f *Files, root string) {
 		t.Fatal(err)
 	}
 	e := &engine.Engine{Options: engine.Options{Records: records, Log: slog.New(slog.DiscardHandler)}}
-	return &Files{e, Options{Installation: "abc234", Sink: place, Formats: kinds.Standard().Formats, OrphanAge: time.Hour}}, root
+	return &Files{e, Options{Installation: "abc234", Sink: place, Formats: format.Kinds{format.CSV}, OrphanAge: time.Hour}}, root
 }
 
 func put(t *testing.T, root, name string, age time.Duration) {

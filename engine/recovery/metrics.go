@@ -19,6 +19,6 @@ func newMetrics(to prometheus.Registerer) metrics {
 		lost: counter("incarnations_lost_total",
 			"Times that Redis was found to have lost its memory or the last of it, and got back what the snapshot has."),
 		snapshots: counter("snapshots_total",
-			"Snapshots of due times and timers that this process has saved in MySQL."),
+			"Snapshots of due times and timers that this process has saved in the database."),
 	}
 }

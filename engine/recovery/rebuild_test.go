@@ -71,6 +71,27 @@ func TestFlushAll(t *testing.T) {
 	testLoss(t, e2e.New(t, e2e.Slow, lossLimits), func(s *e2e.Stack) { s.Server.FlushAll() })
 }
 
+// TestFlushAllWithRecordsInPostgres: FLUSHALL loses no job of records in PostgreSQL.
+func TestFlushAllWithRecordsInPostgres(t *testing.T) {
+	t.Parallel()
+	testLoss(t, e2e.NewAlone(t, nil, e2e.Slow, lossLimits, e2e.InPostgres(t)), func(s *e2e.Stack) { s.Server.FlushAll() })
+}
+
+// TestPartitionsWithRecordsInPostgres: every partition starts its own records again.
+func TestPartitionsWithRecordsInPostgres(t *testing.T) {
+	t.Parallel()
+	s := e2e.NewAloneIn(t, 3, nil, e2e.Slow, lossLimits, e2e.InPostgres(t))
+	s.Records.Audit()
+	s.Serve(s.File)
+	s.Jobs.Succeed("slow", "")
+	ids := []string{"1"}
+	for range 40 {
+		ids = append(ids, s.Records.Insert("slow", "")) // nobody pushes them
+	}
+	s.Server.FlushAll()
+	s.Jobs.CheckFinals(ids)
+}
+
 // TestRedisIsReplaced: replacing Redis by an empty server in the middle of a run loses no job.
 func TestRedisIsReplaced(t *testing.T) {
 	t.Parallel()

@@ -37,12 +37,12 @@ func (r *Recovery) restoreLost(ctx context.Context) error {
 	switch {
 	case lost:
 		now = rand.Text()
-		r.log.Warn("Redis has lost its data; restoring it from MySQL", "epoch", noted, "found", found)
+		r.log.Warn("Redis has lost its data; restoring it from the database", "epoch", noted, "found", found)
 		if err := r.o.Scripts.Epoch.Write(ctx, now); err != nil {
 			return err
 		}
 	case older:
-		r.log.Warn("Redis is an older copy of itself; restoring later changes from MySQL", "epoch", noted)
+		r.log.Warn("Redis is an older copy of itself; restoring later changes from the database", "epoch", noted)
 	default:
 		return nil // another process has done it: the next poll agrees
 	}

@@ -20,7 +20,7 @@ const (
 // watch polls whether Redis still has its data: one GET and one INFO.
 func (r *Recovery) watch(ctx context.Context) error {
 	w := &watcher{Recovery: r}
-	return step.Every(ctx, r.log, watchEvery, "compare the epoch of Redis with MySQL", w.poll)
+	return step.Every(ctx, r.log, watchEvery, "compare the epoch of Redis with the database", w.poll)
 }
 
 // watcher is the state of the loop of watch.

@@ -23,8 +23,6 @@ var Kind = listeners.Kind{
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.MySQL.Read,
 		Init:   &kind.Init{Address: "mysql://user@host:3306/schema", DSN: initAddress, Quote: quote},
-
-		CheckCondition: dialect.MySQL.CheckCondition,
 	},
 	OpenDatabase: func(d report.Database) (listeners.Connection, error) {
 		s, err := Open(d)

@@ -13,11 +13,11 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// connectConfig returns how to connect to a database. It does no I/O. Errors never contain a part of the DSN.
+// ConnectConfig returns how to connect to a database. It does no I/O. Errors never contain a part of the DSN.
 //
 // The DSN sets address, account, database, TLS, the timeout of a dial, and settings of the session. Variables of the
 // environment such as PGHOST have no effect.
-func connectConfig(d report.Database) (*pgconn.Config, error) {
+func ConnectConfig(d report.Database) (*pgconn.Config, error) {
 	of, wrong := parseDSN(d.DSN.Reveal())
 	if wrong != nil {
 		return nil, errors.New("postgres: " + wrong.Message)

@@ -193,7 +193,7 @@ func FuzzDSN(f *testing.F) {
 		if badDSN(text) != nil {
 			return
 		}
-		if _, err := connectConfig(report.Database{DSN: report.Secret(text)}); err != nil {
+		if _, err := ConnectConfig(report.Database{DSN: report.Secret(text)}); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 		with := addPassword(text, "p@/:?#% x")

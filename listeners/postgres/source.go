@@ -24,7 +24,7 @@ const shortTimeout = 30 * time.Second // of a short statement
 
 // Open returns the source of a database. It does no I/O: the first query connects.
 func Open(d report.Database) (*Source, error) {
-	config, err := connectConfig(d)
+	config, err := ConnectConfig(d)
 	if err != nil {
 		return nil, err
 	}

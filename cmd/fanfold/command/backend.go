@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/record"
 	"github.com/spf13/cobra"
 )
 
@@ -70,19 +71,19 @@ func (f *flags) withIDs(
 // explain adds the remedy to an error of the database of the records, and of what a newer release stored.
 func (b *backend) explain(err error) error {
 	name := b.Config.Records.Database
+	class, answered := b.Records.Kind().Class(err)
 	switch {
 	case stored.IsNewer(err):
 		return fmt.Errorf("%w\nThis is fanfold %s; %s", err, version, stored.Remedy)
-	case mysqldb.Refused(err):
-		return fmt.Errorf("%w\nDatabase %s refuses the login: correct databases.%s in the configuration, or the account's grants", err, name, name)
-	case mysqldb.Answered(err, noSuchTable) && !strings.Contains(err.Error(), "fanfold migrate"):
+	case class&record.Refused != 0:
+		return fault.Login.New("%w\nDatabase %s refuses the login: correct databases.%s in the configuration, or the account's grants", err, name, name)
+	case class&record.NoTable != 0 && !strings.Contains(err.Error(), "fanfold migrate"):
 		return fmt.Errorf("%w\nTable %s does not exist in database %s: create it with fanfold migrate, or name your own table in records.table", err, b.Config.Records.Table, name)
+	case class&record.Away != 0 && !answered:
+		return fault.Unreachable.Of(err)
 	}
 	return err
 }
-
-// noSuchTable is MySQL's ER_NO_SUCH_TABLE.
-const noSuchTable = 1146
 
 // logger returns the logger of a command, which writes to w.
 func (f *flags) logger(w io.Writer) *slog.Logger {

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -89,7 +88,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	migrations := []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables}
+	migrations := []func(context.Context, *record.DB, string) ([]string, error){record.Migrate, record.MigrateTables}
 	for _, migrate := range migrations {
 		if _, err := migrate(ctx, db, b.Config.Records.Table); err != nil {
 			return err

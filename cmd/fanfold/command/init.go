@@ -62,7 +62,7 @@ Init changes nothing in the databases and does not overwrite an existing file.`,
 	o.Lookup, o.Now = os.LookupEnv, time.Now()
 	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
 	c.Flags().StringArrayVar(&o.Databases, "database", nil,
-		starter.AddressForms(f.kinds.Config().Sources, false)+", without password; repeat for every database")
+		starter.AddressForms(f.kinds.Config(), false)+", without password; repeat for every database")
 	c.Flags().StringVar(&o.Records, "records", "",
 		"DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
 	c.Flags().StringVar(&o.Sink, "sink", "", f.kinds.Config().SinkForms()+

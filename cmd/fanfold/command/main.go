@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
@@ -22,7 +21,6 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/scripts"
@@ -85,7 +83,7 @@ func newRoot(all kinds.Kinds) *cobra.Command {
 		Short: "Report downloads from many data sources, coordinated in Redis",
 		Long: `Fanfold makes report downloads that need data from many places. A service pushes
 a record id into Redis. Listeners query their data sources, Fanfold joins the results
-into a file, and the record in MySQL gets the path of the file.
+into a file, and the record gets the path of the file.
 
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 4 job failed, 5 backend unreachable or login refused, 6 the stored data is
@@ -162,14 +160,13 @@ func exitCode(err error) int {
 		return exitNewer
 	case hasKind:
 		return code
-	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn),
-		errors.Is(err, mysql.ErrInvalidConn):
+	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn):
 		return exitUnreachable
 	}
 	return exitFailure
 }
 
-// refusesLogin reports whether a server answered and refused the login.
+// refusesLogin reports whether Redis answered and refused the login.
 func refusesLogin(err error) bool {
-	return mysqldb.Refused(err) || redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")
+	return redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")
 }

@@ -33,17 +33,17 @@ func TestWhatANewerReleaseStored(t *testing.T) {
 	}{
 		{"state", "the state in Redis has version 2 (key " + key + ")",
 			func() { s.Redis.Set(t.Context(), key, "2", 0) }, func() { s.Redis.Set(t.Context(), key, "1", 0) }, exitOK},
-		{"snapshot", `the snapshot in MySQL has version 2 (table fanfold_meta, name "file_download_record version")`,
+		{"snapshot", `the snapshot in the database has version 2 (table fanfold_meta, name "file_download_record version")`,
 			func() {
 				s.Records.Exec("UPDATE fanfold_meta SET value = '2' WHERE name = 'file_download_record version' AND value = '1'")
 			},
 			func() {
 				s.Records.Exec("UPDATE fanfold_meta SET value = '1' WHERE name = 'file_download_record version'")
 			}, exitOK},
-		{"tables", "the layout of the tables in MySQL has version 9 (table fanfold_migrations)",
+		{"tables", "the layout of the tables in the database has version 9 (table fanfold_migrations)",
 			func() { s.Records.Exec("INSERT INTO fanfold_migrations (version_id, needs) VALUES (9, 9)") },
 			func() { s.Records.Exec("DELETE FROM fanfold_migrations WHERE version_id = 9") }, exitNewer},
-		{"records", "the layout of the tables in MySQL has version 9 (table file_download_record_migrations)",
+		{"records", "the layout of the tables in the database has version 9 (table file_download_record_migrations)",
 			func() {
 				s.Records.Exec("INSERT INTO file_download_record_migrations (version_id, needs) VALUES (9, 9)")
 			},

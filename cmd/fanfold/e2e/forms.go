@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // Forms of Redis, and the variable that selects one for New.
@@ -37,6 +38,14 @@ func New(t testing.TB, reports string, more ...string) *Stack {
 		t.Fatalf("%s is %q, and not one of %s, %s and %s", FormVariable, form, Alone, Sentinel, Cluster)
 		return nil
 	}
+}
+
+// InPostgres creates a database, and returns what goes above the reports for records there. SQL of Records is then that
+// of PostgreSQL; db is the database of MySQL.
+func InPostgres(t testing.TB) (above string) {
+	t.Helper()
+	dsn := testmain.SharedPostgres(t).DSN(testmain.PostgresDatabase(t))
+	return fmt.Sprintf("\ndatabases: {db: {dsn: \"{dsn}\"}, records: {dsn: %q}}\nrecords: {database: records}", dsn)
 }
 
 // NewAlone is New on a single server in any case, for tests that stop the server or change its settings.

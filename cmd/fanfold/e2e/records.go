@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/postgres"
 )
 
 // Records are the tables of a stack.
@@ -90,7 +91,14 @@ func (r Records) Expect(header, query string) string {
 // Audit makes the database record every final status of a record.
 func (r Records) Audit() {
 	r.Helper()
-	r.Exec("CREATE TABLE finals (id BIGINT UNSIGNED, status VARCHAR(16), attempt INT)")
+	r.Exec("CREATE TABLE finals (id BIGINT, status VARCHAR(16), attempt INT)")
+	if r.store.Kind() == postgres.Kind {
+		r.Exec(`CREATE FUNCTION final() RETURNS trigger LANGUAGE plpgsql AS
+			'BEGIN INSERT INTO finals VALUES (NEW.id, NEW.status, NEW.attempt); RETURN NULL; END'`)
+		r.Exec(`CREATE TRIGGER final AFTER UPDATE ON file_download_record FOR EACH ROW
+			WHEN (NEW.status IN ('SUCCESS', 'FAILED') AND OLD.status <> NEW.status) EXECUTE FUNCTION final()`)
+		return
+	}
 	r.Exec(`CREATE TRIGGER final AFTER UPDATE ON file_download_record FOR EACH ROW
 		INSERT INTO finals SELECT NEW.id, NEW.status, NEW.attempt FROM DUAL
 		WHERE NEW.status IN ('SUCCESS', 'FAILED') AND OLD.status <> NEW.status`)

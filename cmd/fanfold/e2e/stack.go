@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/postgres"
 	"github.com/fanfold/fanfold/step"
 )
 
@@ -46,11 +47,11 @@ func (s *Stack) begin(partitions int, reports string, more ...string) {
 	s.Use(s.Divided("fanfold.yaml", partitions, reports, more...))
 	r := s.Config.Records
 	if len(r.Columns) == 0 && len(r.Statuses) == 0 {
-		if _, err := record.Migrate(s.Context(), s.DB, r.Table); err != nil {
+		if _, err := record.Migrate(s.Context(), s.Rows, r.Table); err != nil {
 			s.Fatal(err)
 		}
 	}
-	if _, err := record.MigrateTables(s.Context(), s.DB, r.Table); err != nil {
+	if _, err := record.MigrateTables(s.Context(), s.Rows, r.Table); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -68,6 +69,9 @@ func (s *Stack) assemble() {
 	s.Server = Server{s.TB, s.Server.Redis, s.Process}
 	s.Receipts = Receipts{s.TB, s.Process}
 	s.Records = Records{s.TB, s.DB, s.Process.Records}
+	if s.Rows.Kind == postgres.Kind {
+		s.Records.DB = s.Rows.DB
+	}
 	s.Files = Files{s.TB, s.Dir, s.Process.Records}
 	s.Jobs = Jobs{s.TB, s.Process, s.Records, s.Files}
 	s.States = States{s.TB, s.Process, s.Records, s.Files}
@@ -95,7 +99,10 @@ func (s *Stack) Divided(name string, partitions int, reports string, more ...str
 	if !strings.Contains(above, "databases:") {
 		above += "\ndatabases: {db: {dsn: \"{dsn}\"}}"
 	}
-	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s\n%s\nreports:\n%s",
+	if !strings.Contains(above, "\nrecords:") {
+		above += "\nrecords: {database: db}"
+	}
+	text := fmt.Sprintf("redis: %s\nsink: file://%s\n%s\nreports:\n%s",
 		s.Where(partitions), filepath.Join(s.Dir, folder), above, reports)
 	server := testmain.SharedDatabase(s)
 	text = server.SQL(strings.NewReplacer("{schema}", s.Schema, "{dsn}", server.DSN(s.Schema)).Replace(text))

@@ -4,7 +4,6 @@ package installation
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -14,10 +13,8 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -28,7 +25,7 @@ type Installation struct {
 	Redis   *redis.Client
 	Scripts scripts.Partitions
 	Records *record.Store
-	DB      *sql.DB
+	DB      *record.DB
 }
 
 // New makes an Installation. Its configuration has more at the top level.
@@ -59,7 +56,7 @@ reports:
 	}
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	db, err := mysqldb.Connect(report.Database{DSN: report.Secret(dsn)}, 5, 0)
+	db, err := kinds.Standard().Records.Open(c.Databases["db"], record.Options{MaxConnections: 5, Migrates: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package kinds answers one question: which file formats, sinks, sources and timer actions does a
-// program have?
+// Package kinds answers one question: which file formats, sinks, sources, databases of records and
+// timer actions does a program have?
 //
 // It is a package of its own so that another program, and tests of other packages, can use the
 // list. Nothing else in Fanfold names a kind.
@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/format/jsonl"
 	"github.com/fanfold/fanfold/format/parquet"
@@ -21,6 +22,9 @@ import (
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/listeners/postgres"
+	"github.com/fanfold/fanfold/record"
+	recordmysql "github.com/fanfold/fanfold/record/mysql"
+	recordpostgres "github.com/fanfold/fanfold/record/postgres"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
@@ -29,7 +33,7 @@ import (
 	"github.com/fanfold/fanfold/sink/s3"
 )
 
-// Kind is a format.Kind, a sink.Kind, a listeners.Kind or an action.Kind.
+// Kind is a format.Kind, a sink.Kind, a listeners.Kind, a *record.Kind or an action.Kind.
 type Kind interface {
 	// Names returns what no two kinds share, for people, such as "format csv". The first is its name.
 	Names() []string
@@ -51,6 +55,9 @@ var standard = []Kind{
 	http.Kind,
 	listeners.ExternalKind,
 
+	recordmysql.Kind,
+	recordpostgres.Kind,
+
 	action.Submit,
 	action.Append,
 	action.Call,
@@ -61,6 +68,7 @@ type Kinds struct {
 	Formats format.Kinds    // of files; the first is the default
 	Sinks   sink.Kinds      // places of files
 	Sources listeners.Kinds // of listeners; the first is the default
+	Records record.Kinds    // databases of records; every one is also a source
 	Actions action.Kinds    // of timers
 }
 
@@ -84,6 +92,8 @@ func With(more ...Kind) (k Kinds, err error) {
 			k.Sinks = append(k.Sinks, one)
 		case listeners.Kind:
 			k.Sources = append(k.Sources, one)
+		case *record.Kind:
+			k.Records = append(k.Records, one)
 		case action.Kind:
 			if one.Fields == nil || one.Check == nil || one.Act == nil {
 				return k, fmt.Errorf("timer action %q needs Fields, Check and Act", one.Name)
@@ -94,7 +104,7 @@ func With(more ...Kind) (k Kinds, err error) {
 			}
 			k.Actions = append(k.Actions, one)
 		default:
-			return k, fmt.Errorf("%s is a %T, which is no kind of format, sink, source or action", one.Names()[0], one)
+			return k, fmt.Errorf("%s is a %T, which is no kind of format, sink, source, records or action", one.Names()[0], one)
 		}
 		for _, name := range one.Names() {
 			if taken[name] {
@@ -112,7 +122,11 @@ func With(more ...Kind) (k Kinds, err error) {
 
 // Config returns what the configuration needs to know of them.
 func (k Kinds) Config() config.Kinds {
-	return config.Kinds{
+	c := config.Kinds{
 		Formats: k.Formats.Config(), Sinks: k.Sinks.Config(), Sources: k.Sources.Config(), Actions: k.Actions.Config(),
 	}
+	for _, r := range k.Records {
+		c.Records = append(c.Records, kind.Records{Name: r.Name, CheckCondition: r.CheckCondition})
+	}
+	return c
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler/action"
 	"github.com/fanfold/fanfold/sink"
@@ -41,6 +42,7 @@ func TestWith(t *testing.T) {
 		`"extension .csv"`:    {format.Kind{Format: report.Format{Name: "other"}, Extension: ".csv"}},
 		`"sink file"`:         {dir.Kind},
 		`"source mysql"`:      {mysql.Kind},
+		`"records in mysql"`:  {&record.Kind{Name: "mysql"}},
 		`"format tsv"`:        {own, own},
 		"oven":                {strange{}},
 		`"DSNs of no scheme`:  {schemeless},

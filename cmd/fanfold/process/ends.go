@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scheduler/action"
@@ -42,7 +41,7 @@ func (s Submitter) Submit(
 	switch {
 	case errors.Is(err, record.ErrNotCounted):
 		err = action.Permanent(err)
-	case mysqldb.Away(err):
+	case s.Records.Kind().Away(err):
 		err = action.Outage(err)
 	}
 	return id, err

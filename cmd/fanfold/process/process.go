@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,6 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/listeners"
@@ -43,7 +41,7 @@ type Process struct {
 	Redis      redis.UniversalClient // for scripts and short commands
 	Blocking   redis.UniversalClient // for blocking reads
 	Partitions scripts.Partitions
-	Rows       *sql.DB // of the records: short statements only
+	Rows       *record.DB // of the records: short statements only
 	Records    *record.Store
 	Inspect    *inspect.Inspector
 	Operate    *operate.Operator
@@ -63,7 +61,7 @@ type Process struct {
 	closers  closers
 }
 
-// statementTimeout is the timeout of a short MySQL statement.
+// statementTimeout is the timeout of a short statement of the records.
 const statementTimeout = 30 * time.Second
 
 // LoadConfig reads and validates the configuration file, which can choose these kinds.
@@ -169,7 +167,9 @@ func connectRecords(p *Process) (err error) {
 		p.zone, err = time.LoadLocation(of.TimeZone)
 	}
 	if err == nil {
-		p.Rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, statementTimeout, p.zone)
+		p.Rows, err = p.kinds.Records.Open(of, record.Options{
+			MaxConnections: of.MaxConnections, Patience: statementTimeout, Zone: p.zone,
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("databases.%s: %w", of.Name, err)
@@ -232,9 +232,9 @@ func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 
 // OpenRecords opens the database of the records for statements without a timeout, such as migrations.
 // Close closes it.
-func (p *Process) OpenRecords() (*sql.DB, error) {
+func (p *Process) OpenRecords() (*record.DB, error) {
 	of := p.Config.Databases[p.Config.Records.Database]
-	db, err := mysqldb.Connect(of, 1, 0)
+	db, err := p.kinds.Records.Open(of, record.Options{MaxConnections: 1, Migrates: true})
 	if err != nil {
 		return nil, fault.Config.New("databases.%s: %w", of.Name, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/trigger"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
@@ -173,7 +172,8 @@ func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partiti
 func buildScheduler(ctx context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
 	if p.Config.Timers.InsertRecords() {
 		// If the database cannot be reached now, the table may still exist.
-		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
+		err := p.Records.CheckFirings(ctx)
+		if errors.Is(err, record.ErrNoFirings) || err != nil && !p.Records.Kind().Away(err) {
 			return nil, fmt.Errorf("a timer or schedule submits a report: %w; run fanfold migrate, or see fanfold doctor", err)
 		}
 	}

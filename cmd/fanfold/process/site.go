@@ -13,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/web"
@@ -100,8 +99,8 @@ const readers = 6
 // browsers and workers do not wait for each other.
 func (p site) inspector() (*inspect.Inspector, error) {
 	o := p.handles()
-	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers,
-		statementTimeout, p.zone)
+	rows, err := p.kinds.Records.Open(p.Config.Databases[p.Config.Records.Database],
+		record.Options{MaxConnections: readers, Patience: statementTimeout, Zone: p.zone})
 	if err != nil {
 		return nil, fault.Config.New("databases.%s: %w", p.Config.Records.Database, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/internal/fault"
 )
@@ -14,6 +15,7 @@ type source struct {
 	DSN      string // as in the file: with the name of the password's variable
 	variable string // that a password belongs into
 	kind     kind.Source
+	records  bool // it can have the table of the records
 	db       Database
 	Tables   []*table
 }
@@ -27,10 +29,10 @@ var (
 )
 
 // AddressForms lists the forms of addresses, for remedies. With records, those of databases that can have them.
-func AddressForms(kinds kind.Sources, records bool) string {
+func AddressForms(kinds config.Kinds, records bool) string {
 	var forms []string
-	for _, k := range kinds {
-		if k.Init != nil && (!records || k.CheckCondition != nil) {
+	for _, k := range kinds.Sources {
+		if _, ok := kinds.RecordsIn(k.Name); k.Init != nil && (!records || ok) {
 			forms = append(forms, "NAME="+k.Init.Address)
 		}
 	}
@@ -38,7 +40,7 @@ func AddressForms(kinds kind.Sources, records bool) string {
 }
 
 // newSource reads NAME=URL, or a DSN as in a configuration.
-func newSource(text string, env lookup, kinds kind.Sources) (*source, error) {
+func newSource(text string, env lookup, kinds config.Kinds) (*source, error) {
 	name, address, ok := strings.Cut(text, "=")
 	form := "write " + AddressForms(kinds, false)
 	if !ok || !sourceName.MatchString(name) {
@@ -52,7 +54,7 @@ func newSource(text string, env lookup, kinds kind.Sources) (*source, error) {
 	if user == "" || user[0] == ':' {
 		return nil, fault.Input.New("--database %s: no user: %s", name, form)
 	}
-	for _, k := range kinds {
+	for _, k := range kinds.Sources {
 		if k.Init == nil {
 			continue
 		}
@@ -60,6 +62,7 @@ func newSource(text string, env lookup, kinds kind.Sources) (*source, error) {
 			return nil, fault.Input.New("--database %s: %w: write NAME=%s", name, err, k.Init.Address)
 		} else if ok {
 			s.kind = k
+			_, s.records = kinds.RecordsIn(k.Name)
 			return s, nil
 		}
 	}

@@ -113,7 +113,7 @@ func (p *page) prepare(ctx context.Context, one *pick, o Options) error {
 
 // recordSources returns the databases that can have the table of the records.
 func (p *page) recordSources() []*source {
-	return slices.DeleteFunc(slices.Clone(p.Sources), func(s *source) bool { return s.kind.CheckCondition == nil })
+	return slices.DeleteFunc(slices.Clone(p.Sources), func(s *source) bool { return !s.records })
 }
 
 // RecordsOf returns the database of the records, or the one that would be.
@@ -128,7 +128,7 @@ func (p *page) RecordsOf() *source {
 func newPage(o Options) (p *page, err error) {
 	if len(o.Databases) == 0 {
 		return nil, fault.Input.New("--database is missing: name every database that queries read, as --database %s",
-			AddressForms(o.Kinds.Sources, false))
+			AddressForms(o.Kinds, false))
 	}
 	p = &page{Sink: o.Sink}
 	if p.Redis, err = redisURL(o.Redis, o.Lookup); err != nil {
@@ -136,7 +136,7 @@ func newPage(o Options) (p *page, err error) {
 	}
 	of, table, _ := strings.Cut(o.Records, ".")
 	for _, text := range o.Databases {
-		s, err := newSource(text, o.Lookup, o.Kinds.Sources)
+		s, err := newSource(text, o.Lookup, o.Kinds)
 		if err != nil {
 			return nil, err
 		}
@@ -152,12 +152,12 @@ func newPage(o Options) (p *page, err error) {
 		return nil, fault.Input.New("--records %s: no database has this name: write DATABASE or DATABASE.TABLE, with the name of a --database", report.Shorten(o.Records))
 	}
 	switch {
-	case p.Records.Of != nil && p.Records.Of.kind.CheckCondition == nil:
+	case p.Records.Of != nil && !p.Records.Of.records:
 		return nil, fault.Input.New("--records %s: a database of kind %s cannot have the records",
 			report.Shorten(o.Records), p.Records.Of.kind.Name)
 	case len(p.recordSources()) == 0:
 		return nil, fault.Input.New("--database: none of the databases can have the records: add one, as --database %s",
-			AddressForms(o.Kinds.Sources, true))
+			AddressForms(o.Kinds, true))
 	}
 	if o.Sink == "" {
 		file, err := filepath.Abs(o.File)
