@@ -3,13 +3,16 @@ package format
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zip"
 )
 
-// archive is a zip archive of the files of one report. Its files have no times, so that the same rows become the
-// same bytes.
+// firstDay is the first one that a zip archive can have. All files have it, so that the same rows become the same bytes.
+var firstDay = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// archive is a zip archive of the files of one report.
 type archive struct {
 	*zip.Writer
 	name, extension string
@@ -28,8 +31,9 @@ func newArchive(w io.Writer, name, extension string, numbered bool) *archive {
 // next begins a file, which the next one or Close ends.
 func (a *archive) next() (io.Writer, error) {
 	a.files++
-	if !a.numbered {
-		return a.Create(a.name + a.extension)
+	name := a.name + a.extension
+	if a.numbered {
+		name = fmt.Sprintf("%s-%d%s", a.name, a.files, a.extension)
 	}
-	return a.Create(fmt.Sprintf("%s-%d%s", a.name, a.files, a.extension))
+	return a.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: firstDay})
 }

@@ -59,6 +59,11 @@ func (s *style) column(kind report.Kind, zerofill int, dates *dateStyle) column 
 // appendCell appends a value, given as the JSON that dataset.Chunk.Cell returns, and tells whether
 // it is a formula.
 func (s *style) appendCell(dst, cell []byte, c *column) (_ []byte, formula bool) {
+	if c.local {
+		if number, ok := numberOf(cell); ok {
+			return s.appendLocal(dst, number, c), false
+		}
+	}
 	switch {
 	case dataset.IsNull(cell):
 		return append(dst, s.null...), false
@@ -68,15 +73,18 @@ func (s *style) appendCell(dst, cell []byte, c *column) (_ []byte, formula bool)
 			return append(dst, inside...), false
 		}
 		return s.appendText(dst, cell, c)
-	case c.local && cell[0] != 't' && cell[0] != 'f':
-		start := len(dst)
-		dst = zeroFilled(s.numbers.appendNumber(dst, cell, s.thousands && c.zerofill == 0), start, c.zerofill)
-		return s.quote(dst, start), false
 	case c.zerofill == 0 && s.null == nil:
 		return append(dst, cell...), false // numbers, true and false need no quotes
 	}
 	start := len(dst)
 	return s.quote(zeroFilled(append(dst, cell...), start, c.zerofill), start), false
+}
+
+// appendLocal appends a number as the locale writes it.
+func (s *style) appendLocal(dst, number []byte, c *column) []byte {
+	start := len(dst)
+	dst = s.numbers.appendNumber(dst, number, s.thousands && c.zerofill == 0)
+	return s.quote(zeroFilled(dst, start, c.zerofill), start)
 }
 
 // appendText appends a text, given as JSON, that cannot be copied unchanged.

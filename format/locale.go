@@ -66,12 +66,24 @@ func (l Locale) numbers() numbers {
 	return numbers{decimal: signs[last], group: signs[0], first: len(groups[last]), next: len(groups[last-1])}
 }
 
-// appendNumber appends a number of JSON; grouped if the locale groups its digits.
+// numberOf returns the number in a cell, which can be a text, as that of a decimal.
+func numberOf(cell []byte) (number []byte, ok bool) {
+	if len(cell) > 2 && cell[0] == '"' {
+		cell = cell[1 : len(cell)-1]
+	}
+	digits := bytes.TrimLeft(cell, "+-")
+	if len(digits) == 0 || digits[0] < '0' || digits[0] > '9' {
+		return nil, false
+	}
+	return cell, len(bytes.Trim(digits, "0123456789.eE+-")) == 0
+}
+
+// appendNumber appends a number; grouped if the locale groups its digits.
 func (n *numbers) appendNumber(dst, cell []byte, grouped bool) []byte {
 	whole, fraction, decimal := bytes.Cut(cell, []byte{'.'})
 	exponent := bytes.ContainsAny(cell, "eE")
-	if whole[0] == '-' {
-		dst, whole = append(dst, '-'), whole[1:]
+	if whole[0] == '-' || whole[0] == '+' {
+		dst, whole = append(dst, whole[0]), whole[1:]
 	}
 	if grouped && n.group != "" && !exponent {
 		for len(whole) > n.first {

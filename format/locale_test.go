@@ -37,10 +37,20 @@ func TestLocale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells := [][]byte{[]byte("12345678"), []byte("-1234567.50"), []byte("1.5e-07"), []byte(`"1.5"`), []byte("true")}
+		cells := [][]byte{[]byte("12345678"), []byte(`"-1234567.50"`), []byte("1.5e-07"), []byte(`"1.5"`), []byte("true")}
 		if err := writeRow(file, cells); err != nil {
 			t.Fatal(err)
 		}
+		for _, cells := range [][][]byte{ // as they are
+			{nil, nil, nil, nil, nil},
+			{[]byte("1"), []byte(`"NaN"`), []byte(`"-"`), []byte(`"2.5"`), []byte("false")},
+		} {
+			if err := writeRow(file, cells); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := string(c.separator())
+		c.want += d + d + d + d + "\r\n" + strings.Join([]string{"1", "NaN", "-", "2.5", "false"}, d) + "\r\n"
 		if _, err := file.Close(); err != nil || out.String() != c.want {
 			t.Errorf("%+v: %q, want %q (%v)", c.CSVOptions, out.String(), c.want, err)
 		}

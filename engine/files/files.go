@@ -141,8 +141,12 @@ func (f *Files) Remove(ctx context.Context, state *job.State) error {
 	}
 	for _, name := range f.names(state) {
 		for _, name := range []string{name, sink.ManifestName(name)} {
-			if err := f.remove(ctx, name); err != nil {
+			removed, err := f.remove(ctx, name)
+			if err != nil {
 				return ofSink(err)
+			}
+			if !removed {
+				return nil // the sink would refuse the other names, too
 			}
 		}
 	}
@@ -150,13 +154,13 @@ func (f *Files) Remove(ctx context.Context, state *job.State) error {
 }
 
 // remove deletes a file. If the sink refuses, the file stays: that must not keep a job from ending.
-func (f *Files) remove(ctx context.Context, name string) error {
-	err := f.o.Sink.Remove(ctx, name)
+func (f *Files) remove(ctx context.Context, name string) (removed bool, err error) {
+	err = f.o.Sink.Remove(ctx, name)
 	if errors.Is(err, sink.ErrRefused) {
 		f.Log.Warn("could not delete an orphaned file", "file", f.o.Sink.URL(name), "err", err)
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // name returns the name of a job's file.

@@ -100,12 +100,12 @@ func (g *gone) flush(ctx context.Context) {
 		if !deleted[f.of.ID] || pointed[g.o.Sink.URL(f.of.String())] {
 			continue
 		}
-		if g.err = g.remove(ctx, f.Name); g.err != nil {
+		if _, g.err = g.remove(ctx, f.Name); g.err != nil {
 			return
 		}
 		g.deleted++
 		if f.Name == f.of.String() {
-			if g.err = g.remove(ctx, sink.ManifestName(f.Name)); g.err != nil {
+			if _, g.err = g.remove(ctx, sink.ManifestName(f.Name)); g.err != nil {
 				return
 			}
 		}

@@ -161,7 +161,7 @@ func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted
 		if !f.orphaned(l, r) {
 			continue
 		}
-		if err := f.remove(ctx, l.Name); err != nil {
+		if _, err := f.remove(ctx, l.Name); err != nil {
 			return deleted, err
 		}
 		deleted++

@@ -297,6 +297,9 @@ func (s suite) archive(t *testing.T) {
 		if name := fmt.Sprintf("%s-%d%s", Title.Name, i+1, s.Extension); f.Name != name {
 			t.Errorf("file %q, want %q", f.Name, name)
 		}
+		if f.Modified.Year() != 1980 {
+			t.Errorf("%s is of %v", f.Name, f.Modified)
+		}
 		in, err := f.Open()
 		if err != nil {
 			t.Fatal(err)

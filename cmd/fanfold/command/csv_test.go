@@ -47,6 +47,8 @@ func TestCSVOptions(t *testing.T) {
   chosen-folded:
     parameters: {columns: {list: true, default: null, options: [paid, k, "n"]}}
 `+folded+`    file: {columns_from: columns}
+  local:
+`+listeners+`    file: {locale: de, thousands: true, columns: [k, amount, note]}
   skipped:
 `+nothing+`    file: {empty: skip}
   refused:
@@ -149,6 +151,9 @@ func TestCSVOptions(t *testing.T) {
 		if header, _, _ := strings.Cut(c.want, "\r\n"); err != nil || len(m.Columns) != strings.Count(header, ",")+1 {
 			t.Errorf("%s %s: the manifest has the columns %+v (%v)", c.report, c.parameters, m.Columns, err)
 		}
+	}
+	if got, want := s.Files.Content(s.Jobs.Run("local", "")), "\ufeffk;amount;note\r\n1;-1,50;'=1+1\r\n1;-1,50;'=1+1\r\n2;;\r\n3;2,00;-7\r\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	if v := s.Jobs.Run("chosen", `{"columns": ["day"]}`); v.Status != report.Failed || !strings.Contains(v.Error, "columns") {
 		t.Errorf("a column that is not offered: %+v", v)
