@@ -14,6 +14,7 @@ type Problem struct {
 	Detail     string         `json:"detail"` // what is wrong
 	Remedy     string         `json:"remedy"` // what to do
 	Parameters []BadParameter `json:"parameters,omitempty"`
+	Expected   *int64         `json:"expected,omitempty"` // number of the next page of rows
 }
 
 // BadParameter is a parameter that a report does not accept.
