@@ -61,7 +61,7 @@ type Gap struct {
 
 // Error implements error.
 func (g Gap) Error() string {
-	return fmt.Sprintf("%s, but %d pages are stored: the number of the next one is %d", g.what, g.Expected, g.Expected)
+	return fmt.Sprintf("%s, but page %d is the next one", g.what, g.Expected)
 }
 
 // ErrNotHere is the error of a task whose definition is not in the configuration of this process.
@@ -192,13 +192,15 @@ const MaxPage = maxReplyBytes
 
 // Rows stores a page of rows: a JSON array of at most MaxPage bytes, with a number from 0. If it returns nil, the
 // page is stored, now or by an earlier call with the same number. Rows that are not valid fail the task.
-func (d *Desk) Rows(ctx context.Context, h Held, number string, rows []byte) error {
-	return d.send(ctx, h, map[string]string{"type": replyRows, "number": number, "rows": string(rows)})
+func (d *Desk) Rows(ctx context.Context, h Held, number int64, rows []byte) error {
+	return d.send(ctx, h, map[string]string{
+		"type": replyRows, "number": strconv.FormatInt(number, 10), "rows": string(rows),
+	})
 }
 
 // Done completes a task whose pages are all stored.
-func (d *Desk) Done(ctx context.Context, h Held, pages string) error {
-	return d.send(ctx, h, map[string]string{"type": replyDone, "chunks": pages})
+func (d *Desk) Done(ctx context.Context, h Held, pages int64) error {
+	return d.send(ctx, h, map[string]string{"type": replyDone, "chunks": strconv.FormatInt(pages, 10)})
 }
 
 // Fail ends the try with an error. If permanent is true, it is the last one.

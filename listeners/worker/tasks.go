@@ -97,7 +97,7 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request) error {
 
 // next claims a task; nil: there is none.
 func (h *Handler) next(r *http.Request, listener string) (*listeners.Claimed, error) {
-	ctx, cancel := changing(r)
+	ctx, cancel := h.changing(r)
 	defer cancel()
 	return h.o.Desk.Claim(ctx, listener)
 }
@@ -137,6 +137,22 @@ func waitOf(r *http.Request) (time.Duration, error) {
 	return wait, nil
 }
 
+// maxNumber is the maximum number of a page.
+const maxNumber = 999_999_999
+
+// pageOf returns the number of a page.
+func pageOf(r *http.Request) (int64, error) {
+	page, err := strconv.ParseInt(r.PathValue("page"), 10, 64)
+	if err != nil || page < 0 || page > maxNumber {
+		return 0, problems.Problem{
+			Status: http.StatusUnprocessableEntity, Code: "input",
+			Detail: fmt.Sprintf("%.80q is not the number of a page", r.PathValue("page")),
+			Remedy: "Number pages from 0",
+		}
+	}
+	return page, nil
+}
+
 // alive renews the lease of a task.
 func (h *Handler) alive(w http.ResponseWriter, r *http.Request) error {
 	return h.change(w, r, func(ctx context.Context, task listeners.Held) error { return h.o.Desk.Alive(ctx, task) })
@@ -148,16 +164,16 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := strconv.ParseInt(r.PathValue("page"), 10, 64)
+	page, err := pageOf(r)
 	if err != nil {
-		page = -1 // there is none
+		return err
 	}
 	leave, err := h.enter(r)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(r.Context(), applyTime)
+	ctx, cancel := context.WithTimeout(r.Context(), h.patience)
 	defer cancel()
 	array, err := h.o.Desk.Values(ctx, task, r.PathValue("from"), r.PathValue("column"), page)
 	if err != nil {
@@ -171,11 +187,15 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request) error {
 // rows stores a page of rows.
 func (h *Handler) rows(w http.ResponseWriter, r *http.Request) error {
 	return h.change(w, r, func(ctx context.Context, task listeners.Held) error {
+		page, err := pageOf(r)
+		if err != nil {
+			return err
+		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return incomplete(err)
 		}
-		return h.o.Desk.Rows(ctx, task, r.PathValue("page"), body)
+		return h.o.Desk.Rows(ctx, task, page, body)
 	})
 }
 
@@ -188,11 +208,14 @@ func (h *Handler) done(w http.ResponseWriter, r *http.Request) error {
 		if err := read(r, &body, `{"pages": 3}`); err != nil {
 			return err
 		}
-		pages := ""
-		if body.Pages != nil {
-			pages = strconv.FormatInt(*body.Pages, 10)
+		if body.Pages == nil || *body.Pages < 0 || *body.Pages > maxNumber {
+			return problems.Problem{
+				Status: http.StatusUnprocessableEntity, Code: "input",
+				Detail: "pages is missing, or not the number of pages",
+				Remedy: "Send the number of pages that you have sent; 0 for none",
+			}
 		}
-		return h.o.Desk.Done(ctx, task, pages)
+		return h.o.Desk.Done(ctx, task, *body.Pages)
 	})
 }
 
@@ -223,7 +246,7 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request,
 	}
 	defer leave()
 	r.Body = http.MaxBytesReader(w, r.Body, listeners.MaxPage)
-	ctx, cancel := changing(r)
+	ctx, cancel := h.changing(r)
 	defer cancel()
 	if err := make(ctx, task); err != nil {
 		return err

@@ -41,6 +41,8 @@ type Handler struct {
 	tokens tokens
 	claims chan struct{} // has a value for every request that waits for a task
 	pages  chan struct{} // has a value for every request whose body is in memory
+
+	patience time.Duration // applyTime
 }
 
 // Route is one operation.
@@ -65,7 +67,7 @@ func New(o Options) *Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{o: o, mux: http.NewServeMux(), tokens: newTokens(o.Tokens), claims: make(chan struct{}, maxClaims),
-		pages: make(chan struct{}, maxPages)}
+		pages: make(chan struct{}, maxPages), patience: applyTime}
 	for _, one := range Routes {
 		h.mux.HandleFunc(one.Method+" "+one.Path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
@@ -104,9 +106,9 @@ func (h *Handler) held(w http.ResponseWriter, r *http.Request) (listeners.Held, 
 	return task, nil
 }
 
-// changing returns a context for a change, which ends although its worker disconnects.
-func changing(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.Context()), applyTime)
+// changing returns a context for a change, which is completed although its worker disconnects.
+func (h *Handler) changing(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), h.patience)
 }
 
 // problemOf turns an error into a problem. It logs the errors of servers, and leaves their texts out.
