@@ -164,22 +164,31 @@ func (e *external) claim(ctx context.Context, listener string, entry scripts.Ent
 		if t.Stage >= state.Stage || !t.Done {
 			continue
 		}
-		from := Earlier{Listener: name, Pages: t.Chunks}
-		if t.Policy != "" {
-			from.Pages = 0
-		}
-		var columns []dataset.Column
-		if len(t.Columns) > 0 {
-			if err := json.Unmarshal(t.Columns, &columns); err != nil {
-				return nil, fmt.Errorf("columns of %s: %w", name, err)
-			}
-		}
-		for _, column := range columns {
-			from.Columns = append(from.Columns, column.Name)
+		from, err := earlierOf(name, t)
+		if err != nil {
+			return nil, err
 		}
 		c.Earlier = append(c.Earlier, from)
 	}
 	return c, nil
+}
+
+// earlierOf returns what a listener that is done has found.
+func earlierOf(name string, t job.TaskState) (Earlier, error) {
+	from := Earlier{Listener: name, Pages: t.Chunks}
+	if t.Policy != "" {
+		from.Pages = 0
+	}
+	var columns []dataset.Column
+	if len(t.Columns) > 0 {
+		if err := json.Unmarshal(t.Columns, &columns); err != nil {
+			return from, fmt.Errorf("columns of %s: %w", name, err)
+		}
+	}
+	for _, column := range columns {
+		from.Columns = append(from.Columns, column.Name)
+	}
+	return from, nil
 }
 
 // Alive renews the lease of a task.
@@ -303,8 +312,12 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 	} else if err != nil {
 		return nil, err
 	}
-	from, ok := state.Tasks[listener]
-	if !ok || !from.Done || from.Stage >= state.Stage || from.Policy != "" || page < 0 || page >= from.Chunks {
+	t := state.Tasks[listener]
+	from, err := earlierOf(listener, t)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Done || t.Stage >= state.Stage || page >= from.Pages || !slices.Contains(from.Columns, column) {
 		return nil, fault.NotFound.New("the stages before have no page %d of %s.%s", page, listener, column)
 	}
 	fields, err := e.o.Scripts.Folds.Columns(ctx, h.ID, listener, []string{column}, page)

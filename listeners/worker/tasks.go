@@ -47,7 +47,7 @@ const (
 	// maxWait is the maximum time that a claim waits for a task.
 	maxWait = 30 * time.Second
 	// pollEvery is how often it polls.
-	pollEvery = 200 * time.Millisecond
+	pollEvery = 100 * time.Millisecond
 )
 
 // claim answers with a task, or with 204 if there is none within the time that the request waits.
@@ -66,13 +66,22 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return busy(fmt.Sprintf("%d workers already wait for tasks", maxClaims))
 	}
-	to, late := http.NewResponseController(w), time.Now().Add(wait+2*applyTime)
-	// The deadline for reading would end the request, too.
-	if err := errors.Join(to.SetReadDeadline(time.Time{}), to.SetWriteDeadline(late)); err != nil {
+	// A deadline for reading ends the request.
+	if err := deadlines(w, wait+2*applyTime); err != nil {
 		return err
 	}
 	end := time.NewTimer(wait)
 	defer end.Stop()
+	if wait > 0 {
+		select {
+		case h.polls[listener] <- struct{}{}:
+			defer func() { <-h.polls[listener] }()
+		case <-end.C: // another request has polled all the time
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		case <-r.Context().Done():
+		}
+	}
 	for r.Context().Err() == nil { // a worker that has gone gets no task
 		task, err := h.next(r, listener)
 		if err != nil {
@@ -93,6 +102,12 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// deadlines sets the time that a request has until its body is read, and a little more for the answer.
+func deadlines(w http.ResponseWriter, reading time.Duration) error {
+	to, now := http.NewResponseController(w), time.Now()
+	return errors.Join(to.SetReadDeadline(now.Add(reading)), to.SetWriteDeadline(now.Add(reading+2*applyTime)))
 }
 
 // next claims a task; nil: there is none.
@@ -245,6 +260,9 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request,
 		return err
 	}
 	defer leave()
+	if err := deadlines(w, bodyTime); err != nil {
+		return err
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, listeners.MaxPage)
 	ctx, cancel := h.changing(r)
 	defer cancel()
@@ -282,7 +300,7 @@ func incomplete(err error) error {
 		return err
 	}
 	return problems.Problem{
-		Status: http.StatusBadRequest, Code: "body",
+		Status: http.StatusServiceUnavailable, Code: "body",
 		Detail: "the body is incomplete",
 		Remedy: "Send the request again",
 	}

@@ -30,6 +30,8 @@ const (
 	maxPages = 16
 	// pageWait is how long a request waits for its turn among them.
 	pageWait = 5 * time.Second
+	// bodyTime bounds the time that a body takes.
+	bodyTime = 10 * time.Second
 	// applyTime bounds the time that a request waits for Redis.
 	applyTime = 10 * time.Second
 )
@@ -41,6 +43,8 @@ type Handler struct {
 	tokens tokens
 	claims chan struct{} // has a value for every request that waits for a task
 	pages  chan struct{} // has a value for every request whose body is in memory
+	// polls has, by listener, the turn of the one waiting request that polls.
+	polls map[string]chan struct{}
 
 	patience time.Duration // applyTime
 }
@@ -67,7 +71,11 @@ func New(o Options) *Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{o: o, mux: http.NewServeMux(), tokens: newTokens(o.Tokens), claims: make(chan struct{}, maxClaims),
-		pages: make(chan struct{}, maxPages), patience: applyTime}
+		pages: make(chan struct{}, maxPages), patience: applyTime,
+		polls: map[string]chan struct{}{}}
+	for listener := range o.Tokens {
+		h.polls[listener] = make(chan struct{}, 1)
+	}
 	for _, one := range Routes {
 		h.mux.HandleFunc(one.Method+" "+one.Path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
