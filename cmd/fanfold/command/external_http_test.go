@@ -170,6 +170,7 @@ func TestWorkerOverHTTP(t *testing.T) {
 		other.want(status, "PUT", c.Task+"/rows/0", "[]")
 		other.want(status, "GET", c.Values[0].URL+"/user_id/0", "")
 	}
+	other.token = tokenOf("other.scores")
 	forged := strings.Replace(c.Task, "vendor.scores", "other.scores", 1)
 	other.want(410, "PUT", forged+"/rows/0", "[]")
 	r.want(410, "PUT", c.Task+"x/rows/0", "[]") // another worker
