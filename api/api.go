@@ -92,19 +92,19 @@ func New(o Options) *API {
 		}
 		a.mux.HandleFunc(Root+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, problem{
+			problem{
 				Status: http.StatusMethodNotAllowed, Code: "method",
 				Detail: r.Method + " is not allowed for this path",
 				Remedy: "Use " + strings.Join(allowed, " or "),
-			})
+			}.Write(w)
 		})
 	}
 	a.mux.HandleFunc(Root+"/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, problem{
+		problem{
 			Status: http.StatusNotFound, Code: "path",
 			Detail: "this path does not exist",
 			Remedy: "GET " + o.Prefix + Root + "/openapi.json lists the paths",
-		})
+		}.Write(w)
 	})
 	return a
 }
@@ -124,15 +124,15 @@ func (a *API) handler(of route) http.Handler {
 			r = r.WithContext(ctx)
 		}
 		if id := r.PathValue("id"); strings.Contains(of.path, "{id}") && !report.ValidID(id) {
-			writeProblem(w, problem{
+			problem{
 				Status: http.StatusBadRequest, Code: "id",
 				Detail: fmt.Sprintf("%.80q is not a valid id", id),
 				Remedy: "An id has 1 to 64 characters of 0-9, A-Z, a-z, _ and -",
-			})
+			}.Write(w)
 			return
 		}
 		if err := of.handle(a, w, r); err != nil {
-			writeProblem(w, a.problemOf(r, err))
+			a.problemOf(r, err).Write(w)
 		}
 	})
 }

@@ -133,7 +133,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"/reports/plain/jobs", "{}", []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{"/reports/plain/jobs", "", []string{"Idempotency-Key", ""}, 400, "1 to 200 printable"},
 		{"/reports/plain/jobs", "", []string{"Idempotency-Key", "é"}, 400, "1 to 200 printable"},
-		{"/reports/Plain/jobs", "", nil, 404, "The reports are dated, plain, typed"},
+		{"/reports/Plain/jobs", "", nil, 404, "The reports are dated, other, plain, scored, typed"},
 		{"/reports/..%2f..%2fplain/jobs", "", nil, 404, "The reports are"},
 		{"/reports//jobs", "", nil, 404, ""},
 		{"/jobs/1%2Fcancel/cancel", "", nil, 400, "is not a valid id"},

@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/trace"
+	"github.com/fanfold/fanfold/web/problems"
 )
 
 // created is the answer for a job that was created or retried.
@@ -188,7 +189,9 @@ func checkParameters(of *report.Report, body []byte) ([]byte, error) {
 		Remedy: "Correct all of them",
 	}
 	for _, m := range wrong {
-		p.Parameters = append(p.Parameters, badParameter{report.Shorten(m.Name), "it is " + m.Message, m.Remedy})
+		p.Parameters = append(p.Parameters, problems.BadParameter{
+			Name: report.Shorten(m.Name), Detail: "it is " + m.Message, Remedy: m.Remedy,
+		})
 	}
 	return nil, p
 }

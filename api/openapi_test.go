@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"io"
 	"net/http"
 	"reflect"
@@ -15,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 )
@@ -50,7 +53,10 @@ func (c *checker) send(wrong bool, want int, method, path, body string, header .
 	if err != nil {
 		c.Fatalf("%s %s: %v", method, path, err)
 	}
-	in := &openapi3filter.RequestValidationInput{Request: of, PathParams: params, Route: route}
+	in := &openapi3filter.RequestValidationInput{
+		Request: of, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	}
 	if err := openapi3filter.ValidateRequest(c.Context(), in); (err != nil) != wrong {
 		c.Errorf("%s %s %s: the description says of the request: %v", method, path, body, err)
 	}
@@ -86,6 +92,9 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	}
 	for _, one := range routes {
 		here = append(here, one.method+" "+one.path)
+	}
+	for _, one := range worker.Routes {
+		here = append(here, one.Method+" "+one.Path)
 	}
 	slices.Sort(there)
 	slices.Sort(here)
@@ -154,6 +163,7 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 		_ = i
 	}
 	c.send(false, 503, "GET", "/jobs/"+done+"/events", "")
+	c.work()
 	c.sent["getFile Found"] = true // package web proves it: there is no bucket here
 	c.sent["createJob Conflict"] = true
 	for path, item := range document.Paths.Map() {
@@ -165,6 +175,48 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 			}
 		}
 	}
+}
+
+// work sends the requests of workers.
+func (c *checker) work() {
+	c.Helper()
+	ask := func(wrong bool, want int, method, path, body string, token ...string) string {
+		c.Helper()
+		return c.send(wrong, want, method, path, body, "Authorization", "Bearer token-of-"+cmp.Or(strings.Join(token, ""), "scores")+"-0123456789abcdef0123456789")
+	}
+	ask(false, 204, "POST", "/tasks/scores/claim", "")
+	ask(false, 401, "POST", "/tasks/scores/claim", "", "nobody")
+	ask(false, 403, "POST", "/tasks/scores/claim", "", "other")
+	ask(false, 422, "POST", "/tasks/scores/claim?wait=1h", "")
+	claim := func(id string) string {
+		c.scored(id)
+		var claimed worker.Claimed
+		c.ok(json.Unmarshal([]byte(ask(false, 200, "POST", "/tasks/scores/claim?wait=1s", "")), &claimed))
+		return strings.TrimPrefix(claimed.Task, "/fanfold"+Root)
+	}
+	task := claim("1")
+	ask(false, 204, "POST", task+"/alive", "")
+	ask(false, 401, "POST", task+"/alive", "", "nobody")
+	ask(false, 403, "POST", task+"/alive", "", "other")
+	ask(false, 404, "POST", "/tasks/scores~1/alive", "")
+	ask(false, 410, "POST", task+"x/alive", "")
+	ask(false, 404, "GET", task+"/values/users/k/0", "")
+	ask(false, 410, "GET", task+"x/values/users/k/0", "")
+	ask(false, 409, "PUT", task+"/rows/1", "[[1]]")
+	ask(false, 204, "PUT", task+"/rows/0", `[[1], {"k": null}]`)
+	ask(false, 413, "PUT", task+"/rows/1", "[["+strings.Repeat(" ", 1<<20)+"1]]")
+	ask(false, 410, "PUT", task+"x/rows/1", "[[1]]")
+	ask(true, 400, "POST", task+"/done", "[")
+	ask(false, 409, "POST", task+"/done", `{"pages": 2}`)
+	ask(true, 422, "POST", task+"/done", `{}`)
+	ask(false, 204, "POST", task+"/done", `{"pages": 1}`)
+	ask(false, 410, "POST", task+"x/done", `{"pages": 1}`)
+	task = claim("2")
+	ask(true, 400, "POST", task+"/failed", "[")
+	ask(false, 204, "POST", task+"/failed", `{"error": "closed", "permanent": true}`)
+	ask(false, 410, "POST", task+"x/failed", `{}`)
+	ask(false, 422, "PUT", claim("3")+"/rows/0", `[["a"]]`)
+	c.sent["getValues OK"] = true // TestWorkerOverHTTP proves it: no stage ends here
 }
 
 func number(status string) (n int) {
@@ -181,6 +233,7 @@ func TestTheDescriptionHasEveryField(t *testing.T) {
 	for name, of := range map[string]reflect.Type{
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
 		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[reportItem](), "Ended": reflect.TypeFor[scheduler.Ended](),
+		"Claimed": reflect.TypeFor[worker.Claimed](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {

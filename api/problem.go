@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,45 +16,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
+	"github.com/fanfold/fanfold/web/problems"
 )
 
-// problem is an error in the form of RFC 9457. It has no type: Code identifies it.
-type problem struct {
-	Title      string         `json:"title"` // the text of Status
-	Status     int            `json:"status"`
-	Code       string         `json:"code"`
-	Detail     string         `json:"detail"` // what is wrong
-	Remedy     string         `json:"remedy"` // what to do
-	Parameters []badParameter `json:"parameters,omitempty"`
-}
-
-// badParameter is a parameter that a report does not accept.
-type badParameter struct {
-	Name   string `json:"name"`
-	Detail string `json:"detail"`
-	Remedy string `json:"remedy"`
-}
-
-// Error implements error.
-func (p problem) Error() string { return p.Detail }
-
-// writeProblem answers with a problem.
-func writeProblem(w http.ResponseWriter, p problem) {
-	p.Title = http.StatusText(p.Status)
-	text, err := json.Marshal(p)
-	if err != nil {
-		text = nil // texts can always be marshalled
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	if p.Status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", "5")
-	}
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(text, '\n'))
-}
+type problem = problems.Problem
 
 // problemOf turns an error into a problem. It logs the errors of servers, and leaves their texts out.
 func (a *API) problemOf(r *http.Request, err error) problem {

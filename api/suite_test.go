@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,6 +19,8 @@ import (
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/record/mysql"
@@ -40,6 +43,7 @@ type bundle struct {
 	files  *dir.Sink
 	prefix string
 	log    strings.Builder
+	scored func(id string) // starts a job of the report
 }
 
 func setup(t *testing.T) *bundle {
@@ -66,6 +70,8 @@ reports:
       code: {pattern: "[a-z]+", default: a}
     listeners: {c: {database: db, query: "SELECT :from AS k, :tag AS t, :level AS l, :code AS c FROM DUAL"}}
   plain: {listeners: {b: {database: db, query: "SELECT 1 AS k"}}}
+  scored: {listeners: {scores: {kind: external, columns: [{name: k, type: integer}], token: token-of-scores-0123456789abcdef0123456789}}}
+  other: {listeners: {other: {kind: external, columns: [k], token: token-of-other-0123456789abcdef0123456789}}}
 `, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{}, kinds.Standard().Config())
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +115,22 @@ reports:
 		},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})
-	site := httptest.NewServer(http.StripPrefix("/fanfold", b.api))
+	runner, err := listeners.New(listeners.Options{
+		Redis: b.redis, Scripts: all.First(), Reports: c.Reports, Limits: c.Limits, Consumer: "c", Only: func(string) bool { return false },
+	})
+	b.ok(err)
+	mux := http.NewServeMux()
+	mux.Handle("/fanfold/", http.StripPrefix("/fanfold", b.api))
+	mux.Handle("/fanfold"+Root+"/tasks/", http.StripPrefix("/fanfold"+Root, worker.New(worker.Options{
+		Desk: listeners.NewDesk([]*listeners.Runner{runner}), Tokens: listeners.Tokens(c.Reports), Root: "/fanfold" + Root,
+	})))
+	b.scored = func(id string) {
+		plan := scripts.Plan{Report: "scored", Definition: c.Reports["scored"].Hash(), Timeout: time.Hour, Listeners: "scores"}
+		_, err := all.First().Jobs.Start(t.Context(), "", scripts.Start{ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: plan})
+		b.ok(err)
+		b.redis.XGroupCreateMkStream(t.Context(), all.First().Keys.Task("scores"), scripts.Group, "0")
+	}
+	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 	b.url = site.URL + "/fanfold" + Root
 	return b

@@ -118,6 +118,7 @@ var badFiles = []struct {
 	{"an external listener without columns", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external}"}},
 	{"an external listener with a query", []string{"shop.users: {database", "shop.users: {kind: external, columns: [id], database"}},
 	{"columns of an external listener", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, silence: soon, columns: [id, {name: name, type: varchar}]}"}},
+	{"a short token of an external listener", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, columns: [id, name], token: secret}"}},
 	{"a column of an external listener without name", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, columns: [id, {type: text}]}"}},
 	{"a column that an external listener has not", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external, columns: [user_id, name]}"}},
 	{"a name of a query and of a service", []string{"reports:", "reports:\n  other: {listeners: {shop.users: {kind: external, columns: [id]}}}"}},

@@ -51,6 +51,7 @@ reports:
           path: /x
           query: {api_key: s3ntinel-Zq7, limit: 10}
           json: {client: {client_secret: s3ntinel-Zq7, name: n, tokens: [s3ntinel-Zq7]}}
+      c: {kind: external, columns: [id], token: s3ntinel-Zq7-0123456789-0123456789}
     join: {key: id}
 timers:
   tell:

@@ -16,7 +16,8 @@
 //
 // A service reads the stream of an external listener and sends replies to fanfold:reply (reply.go).
 // The same scripts apply them, with the worker of the service as the owner (external.go,
-// worker.go). silence.go detects silent workers.
+// worker.go). silence.go detects silent workers. A worker without Redis does the same over HTTP:
+// desk.go claims tasks for it and applies what it sends; listeners/worker has the requests.
 //
 // To add a kind of data source, implement Source and run the tests of listeners/listenertest over
 // it. listeners/mysql is the model.

@@ -67,6 +67,9 @@ func (r refused) Error() string { return r.why }
 // definition, or rows before its rows are missing.
 var errEarly = errors.New("the reply cannot be applied here yet")
 
+// errUnknown is errEarly for the first of these reasons.
+var errUnknown = fmt.Errorf("%w: its definition is not in this configuration", errEarly)
+
 // handleReply applies a reply.
 func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Result {
 	a, err := parseReply(entry.Fields)
@@ -78,12 +81,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	case err == nil:
 		return step.Result{Kind: step.Void}
 	case errors.As(err, &no):
-		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker,
-			"type", a.Type, "err", err)
-		err = step.Ensure(ctx, e.log, "append event", func() error {
-			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker,
-				"type", report.ShortenTo(a.Type, 100), "reason", no.why)
-		}, step.UnlessFull)
+		err = e.note(ctx, a, no)
 		if err == nil || errors.Is(err, scripts.ErrFull) { // the log has the refusal
 			return step.Result{Kind: step.Void}
 		}
@@ -100,31 +98,25 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	return step.Result{Kind: step.Elsewhere, Err: err}
 }
 
+// note reports a refused reply as an event.
+func (e *external) note(ctx context.Context, a reply, no refused) error {
+	e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker,
+		"type", a.Type, "err", no)
+	return step.Ensure(ctx, e.log, "append event", func() error {
+		return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker,
+			"type", report.ShortenTo(a.Type, 100), "reason", no.why)
+	}, step.UnlessFull)
+}
+
 // apply applies a reply. If wrong is not nil, the fields of the reply are not valid: the task fails if
 // the worker owns it.
 func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong error) error {
-	state, err := e.look(ctx, a)
+	w, _, err := e.worker(ctx, a, scripts.EntryTime(entry.ID))
+	if errors.Is(err, errUnknown) && entry.Deliveries > earlyTries {
+		e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener",
+			a.Listener, "type", a.Type)
+	}
 	if err != nil {
-		return err
-	}
-	rep := e.definitions[state.Definition]
-	if rep == nil {
-		if entry.Deliveries > earlyTries {
-			e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener",
-				a.Listener, "type", a.Type)
-		}
-		return errEarly
-	}
-	if l, _, ok := rep.Listener(a.Listener); !ok || l.Kind != report.External {
-		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
-	}
-	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener,
-		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
-	own.Definition, own.Generation = state.Definition, state.Tasks[a.Listener].Generation
-	t, _ := e.newTask(own, nil)
-	own.Lease = t.Listener.Silence
-	w := &worker{external: e, reply: a, task: t, state: state.Tasks[a.Listener], said: scripts.EntryTime(entry.ID)}
-	if err := e.ofAnother(ctx, a, own.Entry); err != nil {
 		return err
 	}
 	if err := w.take(ctx); err != nil || w.ended {
@@ -141,6 +133,29 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 		return err
 	}
 	return w.fail(ctx, Permanent(wrong))
+}
+
+// worker returns the worker of a reply that was sent at a time of Redis, with the state of its job. It refuses a
+// reply that can have no effect. The worker has yet to take its task.
+func (e *external) worker(ctx context.Context, a reply, said time.Time) (*worker, *job.State, error) {
+	state, err := e.look(ctx, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	rep := e.definitions[state.Definition]
+	if rep == nil {
+		return nil, nil, errUnknown
+	}
+	if l, _, ok := rep.Listener(a.Listener); !ok || l.Kind != report.External {
+		return nil, nil, fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
+	}
+	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener,
+		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
+	own.Definition, own.Generation = state.Definition, state.Tasks[a.Listener].Generation
+	t, _ := e.newTask(own, nil)
+	own.Lease = t.Listener.Silence
+	w := &worker{external: e, reply: a, task: t, state: state.Tasks[a.Listener], said: said}
+	return w, state, e.ofAnother(ctx, a, own.Entry)
 }
 
 // look reads the state of a reply's job. It refuses a reply that can have no effect.

@@ -20,7 +20,8 @@ type worker struct {
 	task  *task
 	state job.TaskState // of the task
 	said  time.Time
-	ended bool // nothing is left to do for the reply
+	ended bool  // nothing is left to do for the reply
+	why   error // why the reply has ended the try; nil: it has not
 }
 
 // take makes the worker the owner of its task, on its first reply. A worker that has given up the
@@ -254,7 +255,7 @@ func (w *worker) fullFor(ctx context.Context) time.Duration {
 
 // fail ends the worker's try with an error. The script of End acknowledges its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
-	w.ended = true
+	w.ended, w.why = true, why
 	result := w.End(ctx, w.task, step.Decide(resultOf(why), w.state.Tries, w.task.Listener.Retry))
 	if result.Kind == step.Elsewhere {
 		return away(result.Err)

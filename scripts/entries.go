@@ -66,6 +66,22 @@ func (s Entries) Wait(ctx context.Context, stream, id string, d time.Duration) (
 	return EntriesOf(stream, "", found[0].Messages), nil
 }
 
+// Next reads the next entry of a stream for a consumer, for which it is then pending. It returns nil at once if
+// there is none, or the stream has no group yet.
+func (s Entries) Next(ctx context.Context, stream, consumer string) (*Entry, error) {
+	c := redis.NewXStreamSliceCmd(ctx, "xreadgroup", "group", Group, consumer, "count", 1, "streams", stream, ">")
+	err := s.send(ctx, c)
+	switch {
+	case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "NOGROUP"):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(c.Val()) == 0 || len(c.Val()[0].Messages) == 0:
+		return nil, nil
+	}
+	return &EntriesOf(stream, consumer, c.Val()[0].Messages)[0], nil
+}
+
 // Last returns the id of the newest entry of a stream, or one before all entries if it has none.
 func (s Entries) Last(ctx context.Context, stream string) (string, error) {
 	found, err := s.Newest(ctx, stream, "", "", 1)

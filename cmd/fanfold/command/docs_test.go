@@ -115,7 +115,7 @@ func (s commands) tryCLI(line string) (string, error) {
 // TestConfigurationsInTheDocs: every configuration in the documentation is valid.
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
-	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32), "NOTIFY_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
+	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "SCORES_TOKEN": strings.Repeat("t", 32), "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32), "NOTIFY_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
 	environment := decode.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(name string) ([]byte, error) {

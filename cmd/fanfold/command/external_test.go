@@ -208,54 +208,62 @@ func TestExternalExamples(t *testing.T) {
 			t.Parallel()
 			command := c.command(t)
 			s := newScored(t, 20_000, more)
-			service := s.example(command)
-			fanfold := s.process("-c", s.File, "serve")
-			s.process("-c", s.File, "serve")
-
-			// The service is killed during a task.
-			id := s.Records.Insert("scored", `{"from": "2024-01-01"}`)
-			s.Jobs.Push(id)
-			s.midst(id)
-			kill(t, service)
-			service = s.example(command)
-			s.wantScores(s.Jobs.Wait(id)[0])
-
-			// One of the processes that read its replies is killed, too.
-			id = s.Records.Insert("scored", `{"from": "2024-01-01"}`)
-			s.Jobs.Push(id)
-			s.midst(id)
-			kill(t, fanfold)
-			s.wantScores(s.Jobs.Wait(id)[0])
-
-			// Redis loses its memory: the next attempt has tasks of its own.
-			id = s.Records.Insert("scored", `{"from": "2024-01-01"}`)
-			s.Jobs.Push(id)
-			s.midst(id)
-			s.Server.FlushAll()
-			s.wantScores(s.Jobs.Wait(id)[0])
-
-			// No users match; repeated values and null; values that can never work.
-			if got := s.Jobs.Succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
-				t.Errorf("nothing is %q", got)
+			serve := func() *exec.Cmd {
+				s.process("-c", s.File, "serve")
+				return s.process("-c", s.File, "serve")
 			}
-			// The service receives every value once, and no null.
-			s.Records.Exec("ALTER TABLE users DROP PRIMARY KEY, MODIFY user_id INT NULL")
-			s.Records.Exec("INSERT INTO users VALUES (8, 'twice', '2050-01-01'), (8, 'twice', '2050-01-01'), (NULL, 'nobody', '2050-01-01')")
-			if got := s.Jobs.Succeed("scored", `{"from": "2050-01-01"}`); got != "user_id,name,score\r\n8,twice,12.00\r\n8,twice,12.00\r\n" {
-				t.Errorf("repeated values are %q", got)
-			}
-			s.Records.Exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
-			if v := s.Jobs.Run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
-				t.Errorf("%s %s", v.Status, v.Error)
-			}
-			if n := s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Quarantined).Val(); n != 0 {
-				t.Errorf("%d entries in the quarantine", n)
-			}
-			s.Eventually("nothing is left", func() bool {
-				return s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Reply).Val()+s.Redis.XLen(t.Context(), s.Partitions.First().Keys.Task("vendor.scores")).Val() == 0
-			})
+			s.outlives(serve, func() *exec.Cmd { return s.example(command) })
 		})
 	}
+}
+
+// outlives kills an example and a process of Fanfold during their work, and Redis loses its memory. Every file is whole.
+func (s *stack) outlives(serve, start func() *exec.Cmd) {
+	s.Helper()
+	service, fanfold := start(), serve()
+
+	// The service is killed during a task.
+	id := s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+	s.Jobs.Push(id)
+	s.midst(id)
+	kill(s, service)
+	service = start()
+	s.wantScores(s.Jobs.Wait(id)[0])
+
+	// One of the processes that read its replies is killed, too.
+	id = s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+	s.Jobs.Push(id)
+	s.midst(id)
+	kill(s, fanfold)
+	s.wantScores(s.Jobs.Wait(id)[0])
+
+	// Redis loses its memory: the next attempt has tasks of its own.
+	id = s.Records.Insert("scored", `{"from": "2024-01-01"}`)
+	s.Jobs.Push(id)
+	s.midst(id)
+	s.Server.FlushAll()
+	s.wantScores(s.Jobs.Wait(id)[0])
+
+	// No users match; repeated values and null; values that can never work.
+	if got := s.Jobs.Succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
+		s.Errorf("nothing is %q", got)
+	}
+	// The service receives every value once, and no null.
+	s.Records.Exec("ALTER TABLE users DROP PRIMARY KEY, MODIFY user_id INT NULL")
+	s.Records.Exec("INSERT INTO users VALUES (8, 'twice', '2050-01-01'), (8, 'twice', '2050-01-01'), (NULL, 'nobody', '2050-01-01')")
+	if got := s.Jobs.Succeed("scored", `{"from": "2050-01-01"}`); got != "user_id,name,score\r\n8,twice,12.00\r\n8,twice,12.00\r\n" {
+		s.Errorf("repeated values are %q", got)
+	}
+	s.Records.Exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
+	if v := s.Jobs.Run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
+		s.Errorf("%s %s", v.Status, v.Error)
+	}
+	if n := s.Redis.XLen(s.Context(), s.Partitions.First().Keys.Quarantined).Val(); n != 0 {
+		s.Errorf("%d entries in the quarantine", n)
+	}
+	s.Eventually("nothing is left", func() bool {
+		return s.Redis.XLen(s.Context(), s.Partitions.First().Keys.Reply).Val()+s.Redis.XLen(s.Context(), s.Partitions.First().Keys.Task("vendor.scores")).Val() == 0
+	})
 }
 
 // TestExternalPartitions runs the same services with several partitions: on one Redis, where one
@@ -335,8 +343,15 @@ func (s *stack) midst(id string) {
 // example starts a service as a process, which is killed at the end of the test.
 func (s processes) example(command []string) *exec.Cmd {
 	s.Helper()
+	return s.run(nil, command[0], append(slices.Clone(command[1:]), s.service())...)
+}
+
+// run starts a program with additional environment variables, which is killed at the end of the test.
+func (s processes) run(env []string, name string, args ...string) *exec.Cmd {
+	s.Helper()
 	var log strings.Builder
-	c := exec.Command(command[0], append(slices.Clone(command[1:]), s.service())...)
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), env...)
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
 		s.Fatal(err)
@@ -344,7 +359,7 @@ func (s processes) example(command []string) *exec.Cmd {
 	s.Cleanup(func() {
 		kill(s.TB, c)
 		if s.Failed() {
-			s.Logf("%s: %s", command[0], cmp.Or(log.String(), "says nothing"))
+			s.Logf("%s: %s", name, cmp.Or(log.String(), "says nothing"))
 		}
 	})
 	return c

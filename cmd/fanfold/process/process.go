@@ -49,16 +49,17 @@ type Process struct {
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program: "dev" or such as "v0.1.0"
 
-	kinds    kinds.Kinds
-	trace    *trace.Tracer                            // nil: no job is traced
-	seen     *quiet.Watch                             // whether Redis answers its clients
-	files    *sink.Watched                            // of an engine; nil: this process writes no files
-	reads    func(context.Context) (sink.Sink, error) // opens the sink for downloads, once
-	sources  map[string]listeners.Connection          // databases and APIs, by name
-	only     func(listener string) bool               // which listeners run here; nil: all
-	patterns []string                                 // of --listeners
-	zone     *time.Location                           // of the records' sessions; nil: the server's
-	closers  closers
+	kinds     kinds.Kinds
+	trace     *trace.Tracer                            // nil: no job is traced
+	seen      *quiet.Watch                             // whether Redis answers its clients
+	files     *sink.Watched                            // of an engine; nil: this process writes no files
+	reads     func(context.Context) (sink.Sink, error) // opens the sink for downloads, once
+	sources   map[string]listeners.Connection          // databases and APIs, by name
+	listeners []*listeners.Runner                      // by partition; nil: the role was not made
+	only      func(listener string) bool               // which listeners run here; nil: all
+	patterns  []string                                 // of --listeners
+	zone      *time.Location                           // of the records' sessions; nil: the server's
+	closers   closers
 }
 
 // statementTimeout is the timeout of a short statement of the records.

@@ -160,11 +160,13 @@ func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partiti
 	}
 	slots := listeners.NewSlots(p.Config.Limits, limits)
 	return func(of partition) (Runner, error) {
-		return listeners.New(listeners.Options{
+		r, err := listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
 			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots,
 			Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 		})
+		p.listeners = append(p.listeners, r)
+		return r, err
 	}, nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/web"
 )
@@ -63,6 +65,10 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	workers, err := p.workers(ctx, door.Path()+api.Root)
+	if err != nil {
+		return nil, err
+	}
 	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // for server-sent events, which end with the server
 	mux := http.NewServeMux()
 	for _, folder := range []string{"/r", api.Root, "/assets"} {
@@ -74,6 +80,9 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	} else {
 		mux.Handle("/", door.Login(d))
 		mux.Handle(api.Root+"/", door.Login(service))
+	}
+	if workers != nil {
+		mux.Handle(api.Root+"/tasks/", http.StripPrefix(api.Root, workers)) // a token is its own permission
 	}
 	if pages != nil {
 		mux.Handle("/r/", door.Links(pages)) // a link is its own permission
@@ -90,6 +99,23 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 		server.Close()
 		running.Wait()
 	}, nil
+}
+
+// workers makes the handler for workers of external listeners; nil: no listener has a token. It shares the Runners
+// of the role listeners, or has some that do not run.
+func (p site) workers(ctx context.Context, root string) (http.Handler, error) {
+	tokens := listeners.Tokens(p.Config.Reports)
+	if len(tokens) == 0 {
+		return nil, nil
+	}
+	if p.listeners == nil {
+		if _, err := p.Role(ctx, "listeners", ConsumerName(), p.log); err != nil {
+			return nil, err
+		}
+	}
+	return worker.New(worker.Options{
+		Desk: listeners.NewDesk(p.listeners), Tokens: tokens, Root: root, Log: p.log,
+	}), nil
 }
 
 // readers is the number of connections to the records that all browsers and clients share.
