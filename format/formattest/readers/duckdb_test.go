@@ -49,7 +49,9 @@ func duckdb(t *testing.T, query string, args ...any) [][]string {
 }
 
 // write writes a file of rows, and returns its path.
-func write(t *testing.T, kind format.Kind, f report.File, columns []dataset.Column, rows int, cell func(row, column int) []byte) string {
+func write(
+	t *testing.T, kind format.Kind, f report.File, columns []dataset.Column, rows int, cell func(row, column int) []byte,
+) string {
 	t.Helper()
 	for _, c := range columns {
 		f.Columns = append(f.Columns, report.FileColumn{Label: c.Name})
@@ -138,7 +140,8 @@ func TestTypesInDuckDB(t *testing.T) {
 		t.Error(diff)
 	}
 	local := write(t, parquet.Kind, report.File{TimeZone: "Europe/Berlin"}, columns, 1, cell)
-	if got := duckdb(t, "SELECT typeof(made), made::VARCHAR FROM '%s'", local)[0]; !cmp.Equal(got, []string{"TIMESTAMP", "2024-07-31 10:00:00.000001"}) {
+	got = duckdb(t, "SELECT typeof(made), made::VARCHAR FROM '%s'", local)
+	if !cmp.Equal(got, [][]string{{"TIMESTAMP", "2024-07-31 10:00:00.000001"}}) {
 		t.Errorf("with a time zone: %q", got)
 	}
 	file = write(t, jsonl.Kind, report.File{Options: new(jsonl.Options)}, columns, 2, cell)
