@@ -76,7 +76,7 @@ func (e *encoder) AppendRow(dst []byte, cells [][]byte) ([]byte, error) {
 	return dst, nil
 }
 
-// setLength writes a length as an Uvarint of so many bytes as there is room for, so that what follows need not be moved.
+// setLength writes a length as an Uvarint that fills the room, so that what follows need not be moved.
 func setLength(room []byte, n int) {
 	for i := range room {
 		room[i] = byte(n>>(7*i))&0x7f | 0x80
