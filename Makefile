@@ -64,7 +64,7 @@ race: deps ## run all tests with the race detector (needs gcc)
 formats: ## read files of ROWS (1000000) rows back by DuckDB
 	@./.ci/deps node:nodejs npm:npm
 	@./.ci/duckdb
-	cd format/formattest/readers && ROWS=$(or $(ROWS),1000000) $(GO) test -vet=off -count 1 -v -run '^TestFilesInDuckDB$$' .
+	cd format/formattest/readers && ROWS=$(or $(ROWS),1000000) $(GO) test -vet=off -count 1 -timeout 1h -v -run '^TestFilesInDuckDB$$' .
 
 servers: deps ## run the tests on Valkey 8, Redis 8, MySQL, MariaDB 11, PostgreSQL 17, MinIO and servers like managed ones; ONLY=databases, redis or s3
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4

@@ -95,7 +95,7 @@ func (c *column) append(dst, cell []byte) ([]byte, error) {
 		}
 		return dst, err
 	}
-	// The bytes of a text are not more than those of the cell. Its length has as many bytes as theirs.
+	// The bytes of a text are not more than those of the cell.
 	room := (bits.Len(uint(len(cell)+1)) + 6) / 7
 	for range room {
 		dst = append(dst, 0)
@@ -104,11 +104,7 @@ func (c *column) append(dst, cell []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	n := len(dst) - start - room + 1
-	for i := range room {
-		dst[start+i] = byte(n>>(7*i))&0x7f | 0x80
-	}
-	dst[start+room-1] &^= 0x80
+	setLength(dst[start:start+room], len(dst)-start-room+1)
 	return dst, nil
 }
 

@@ -30,8 +30,8 @@ func (c *column) decimalOf(digits int) {
 func (c *column) decimal(dst, text []byte) ([]byte, error) {
 	hi, lo, ok := c.unscaled(text)
 	if !ok {
-		return dst, fmt.Errorf("it is no number of %d digits, of which %d are decimals: ROUND it or CAST it AS DECIMAL(38,n) "+
-			"in the query or the fold, or AS CHAR for a text", c.digits, c.scale)
+		return dst, fmt.Errorf("it is no number of %d digits, of which %d are decimals: ROUND it, or CAST it AS "+
+			"DECIMAL(38,n), in the query or the fold, or AS CHAR for a text", c.digits, c.scale)
 	}
 	switch {
 	case c.digits <= 9:

@@ -37,6 +37,10 @@ type encoder struct {
 var _ format.Container = (*encoder)(nil)
 
 func newEncoder(f *report.File, columns []dataset.Column) (format.Encoder, error) {
+	if len(columns) > parquet.MaxColumnIndex {
+		return nil, fmt.Errorf("%w: %d columns, and a Parquet file has at most %d", format.ErrTooLarge, len(columns),
+			parquet.MaxColumnIndex)
+	}
 	e := &encoder{limits: standard}
 	for i, from := range columns {
 		c, err := newColumn(f.Columns[i].Label, from, f.TimeZone)
@@ -68,13 +72,16 @@ func (e *encoder) AppendRow(dst []byte, cells [][]byte) ([]byte, error) {
 				report.Shorten(string(cell)), e.beginning(cells), err)
 		}
 	}
-	// The length has as many bytes for every row, so that the values need not be moved.
-	n := len(dst) - start - room
-	for i := range room {
-		dst[start+i] = byte(n>>(7*i))&0x7f | 0x80
-	}
-	dst[start+room-1] &^= 0x80
+	setLength(dst[start:start+room], len(dst)-start-room)
 	return dst, nil
+}
+
+// setLength writes a length as an Uvarint that fills the room, so that what follows need not be moved.
+func setLength(room []byte, n int) {
+	for i := range room {
+		room[i] = byte(n>>(7*i))&0x7f | 0x80
+	}
+	room[len(room)-1] &^= 0x80
 }
 
 // beginning shows the first cells of a row, by which people find it.

@@ -12,8 +12,8 @@ var (
 	errNoDay = errors.New("it is not in the calendar: write NULLIF, in the query or the fold, for NULL, " +
 		"or CAST the column AS CHAR for a text")
 	errNanoseconds = errors.New("it has more than 6 decimals: round it in the query, or CAST the column AS CHAR")
-	errNoTime      = errors.New("it is no time of a day, 00:00:00 to 23:59:59.999999: in the query or the fold, CAST the " +
-		"column AS CHAR for a text, or take its seconds")
+	errNoTime      = errors.New("it is no time of a day, 00:00:00 to 23:59:59.999999: in the query or the fold, CAST " +
+		"the column AS CHAR for a text, or take its seconds")
 )
 
 // date converts a date to the days since 1970.

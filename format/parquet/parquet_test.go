@@ -339,3 +339,13 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnsOfAFile: more columns than the format has are an error, and no panic.
+func TestColumnsOfAFile(t *testing.T) {
+	t.Parallel()
+	columns, _ := wide(parquet.MaxColumnIndex + 1)
+	f := &report.File{Columns: make([]report.FileColumn, len(columns))}
+	if _, err := Kind.Begin(f, columns, format.Title{}, io.Discard); !errors.Is(err, format.ErrTooLarge) {
+		t.Errorf("%v, want ErrTooLarge", err)
+	}
+}
