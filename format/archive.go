@@ -9,7 +9,8 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// firstDay is the first one that a zip archive can have. All files have it, so that the same rows become the same bytes.
+// firstDay is the first one that a zip archive can have. All files have it, so that the same rows become the same
+// bytes.
 var firstDay = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // archive is a zip archive of the files of one report.
