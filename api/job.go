@@ -44,7 +44,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request) error {
 				cmp.Or(of.Error, "no reason is given")),
 			Remedy: "POST " + a.url(id, "/retry") + " runs it again",
 		}
-	case of.File == "":
+	case report.Skipped(of.Status, of.File, of.Rows):
 		return problem{
 			Status: http.StatusConflict, Code: "state",
 			Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, report.NoRows),

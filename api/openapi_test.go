@@ -142,6 +142,7 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 409, "GET", "/jobs/"+failed+"/file", "")
 	c.send(false, 409, "GET", "/jobs/"+pending+"/file", "")
 	empty := b.insert("plain", report.Success)
+	b.exec("UPDATE file_download_record SET row_count = 0 WHERE id = ?", empty)
 	c.send(false, 409, "GET", "/jobs/"+empty+"/file", "")
 	c.send(false, 404, "GET", "/jobs/99999/file", "")
 	b.ok(b.files.Remove(t.Context(), "plain/"+done+"-1.csv"))

@@ -82,6 +82,17 @@ func (q Query) use(name string) (at int, listed bool) {
 	return first, true
 }
 
+// Unended returns the SQL of a query without the semicolon that ends it, and without comments behind that.
+func Unended(d *Dialect, sql string) string {
+	tokens, _ := d.tokenize(sql)
+	for _, t := range tokens {
+		if t.is(";") {
+			return sql[:t.at]
+		}
+	}
+	return sql
+}
+
 // beginning proves that the tokens begin as a statement that only reads data.
 func beginning(tokens []token) mistakes {
 	i := slices.IndexFunc(tokens, func(t token) bool { return t.kind != tokenSpace })

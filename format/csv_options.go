@@ -151,8 +151,8 @@ func checkCSV(r *report.Report) (wrong []report.FieldMistake) {
 	}
 	switch {
 	case o.Null == nil:
-	case *o.Null == "" && len(r.File.Columns) == 1:
-		mistake("null", "a file with one column cannot have an empty text for NULL",
+	case *o.Null == "" && (len(r.File.Columns) == 1 || r.File.ColumnsFrom != ""):
+		mistake("null", "a file that can have one column cannot have an empty text for NULL",
 			"Use a text such as NULL, because many readers skip empty lines")
 	case o.Formulas != FormulasOff && formula([]byte(*o.Null)):
 		mistake("null", "a spreadsheet reads this text as a formula", "Use another text, or set formulas: off")

@@ -125,3 +125,20 @@ func TestMaxRowsOfTheFormat(t *testing.T) {
 		file.Abort()
 	}
 }
+
+// TestFilesOfAnArchive: an archive has a maximum number of files.
+func TestFilesOfAnArchive(t *testing.T) {
+	t.Parallel()
+	split := report.File{Compress: report.Zip, Split: report.Split{Rows: 1}}
+	file, err := CSV.Begin(&split, nil, Title{Name: "orders"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Abort()
+	if _, err := file.WriteRows(nil, make([]int, maxFiles)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteRows(nil, []int{0}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "raise file.split.rows") {
+		t.Errorf("one more: %v", err)
+	}
+}

@@ -30,7 +30,13 @@ func (s Status) Final() bool { return s != Pending && s != Processing }
 // HasFile reports whether the record points to a file of its attempt, or to none because of EmptySkip.
 func (s Status) HasFile() bool { return s == Success || s == Partial }
 
-// NoRows says why a record that HasFile has none.
+// Skipped reports whether a record has no file because its result has no rows. Rows are nil if they are unknown. A file
+// that was released later has rows.
+func Skipped(s Status, file string, rows *int64) bool {
+	return s.HasFile() && file == "" && rows != nil && *rows == 0
+}
+
+// NoRows says why a record that is Skipped has no file.
 const NoRows = "the result has no rows, and the report makes no empty file (file.empty: skip)"
 
 // Known reports whether the status is one of Statuses.

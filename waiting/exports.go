@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 )
 
 const (
@@ -60,7 +61,7 @@ func (e *exports) read(ctx context.Context, person string) (l exportList, err er
 	}
 	var ids []string
 	for _, r := range found {
-		if r.File == "" {
+		if report.Skipped(r.Status, r.File, r.Rows) {
 			continue
 		}
 		ids = append(ids, r.ID)

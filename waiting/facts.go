@@ -58,7 +58,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 		f.Left = p.estimates.of(id, r, f.Now)
 	case v.Status.Final():
 		p.estimates.forget(id)
-		if v.Status.HasFile() && v.File != "" {
+		if v.Status.HasFile() && !report.Skipped(v.Status, v.File, v.Rows) {
 			f.Manifest, f.Elsewhere = p.manifest(ctx, v)
 		}
 	}

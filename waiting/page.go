@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/past"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
@@ -155,7 +156,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, err := p.factsOf(r.Context(), pass)
-	if err == nil && (!f.Status.HasFile() || f.File == "") {
+	if err == nil && (!f.Status.HasFile() || report.Skipped(f.Status, f.File, f.Rows)) {
 		w.Header().Set("Location", "../"+r.PathValue("token")) // the page shows why there is no file
 		w.WriteHeader(http.StatusSeeOther)
 		return

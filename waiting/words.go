@@ -197,7 +197,7 @@ type result struct {
 
 // done describes a record with a file.
 func (v *view) done(f facts, of *report.Report) {
-	if f.File == "" {
+	if report.Skipped(f.Status, f.File, f.Rows) {
 		v.Class, v.Title, v.Ended = "good", "No data", true
 		v.Says = []string{"There is no data for this request, so there is no file."}
 		return

@@ -54,9 +54,12 @@ func TestWords(t *testing.T) {
 		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", Omitted: "empty", Error: "SELECT secret"},
 	}}
 	empty := ended(report.Success, nil)
-	empty.File = ""
+	empty.File, empty.Rows = "", new(int64)
+	released := ended(report.Success, nil)
+	released.File, released.Rows, released.Elsewhere = "", new(int64(41_000)), true
 	for want, f := range map[string]facts{
 		"No data: There is no data for this request, so there is no file.":                                       empty,
+		unreadableFile.Title + ": " + strings.Join(unreadableFile.Says, " ") + " (help)":                         released,
 		"Waiting to start: It has not started yet.":                                                              queued(position{}),
 		"Waiting to start: It is the next one to start.":                                                         queued(position{Known: true, Exact: true}),
 		"Waiting to start: One other report is ahead of it.":                                                     queued(position{Known: true, Exact: true, Before: 1}),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/files"
@@ -93,23 +94,19 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 		h.Set("ETag", found.etag())
 		parts := &watchedReader{ReadSeeker: file}
 		http.ServeContent(to, r, "", time.Time{}, parts)
-		abortAfter(parts.err)
+		if parts.failed.Load() {
+			panic(http.ErrAbortHandler) // the client must not take the part for a whole one
+		}
 		return nil
 	}
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	_, err = to.ReadFrom(in)
-	abortAfter(err)
-	return nil
-}
-
-// abortAfter aborts the transfer after an error: where the length is unknown, nothing else tells the client.
-func abortAfter(err error) {
-	if err != nil {
-		panic(http.ErrAbortHandler)
+	if _, err := to.ReadFrom(in); err != nil {
+		panic(http.ErrAbortHandler) // where the length is unknown, only an abort tells the client
 	}
+	return nil
 }
 
 // etag stands for the bytes of a file: no other file ever has its name in this installation.
@@ -117,17 +114,17 @@ func (f File) etag() string {
 	return fmt.Sprintf(`"%s-%d-%s"`, f.Made.ID, f.Made.Attempt, f.Made.Tag)
 }
 
-// watchedReader keeps the error of a read, which http.ServeContent does not return.
+// watchedReader notes that a read failed, which http.ServeContent does not return. It may read in another goroutine.
 type watchedReader struct {
 	io.ReadSeeker
-	err error
+	failed atomic.Bool
 }
 
 // Read implements io.Reader.
 func (r *watchedReader) Read(p []byte) (int, error) {
 	n, err := r.ReadSeeker.Read(p)
 	if err != nil && err != io.EOF {
-		r.err = err
+		r.failed.Store(true)
 	}
 	return n, err
 }

@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
-	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zip"
 
 	"github.com/fanfold/fanfold/format"
 )
 
-// level must not change: a file that is written again must have the same bytes.
-const level = 1
+// compress is fast: higher levels cost more CPU, and gain little.
+var compress = format.Deflate(1)
 
 // sampleBytes are the first bytes of the rows, from which the widths of the columns are taken.
 const sampleBytes = 64 << 10
@@ -207,27 +205,4 @@ func relations(list string) string {
 // quoted returns a text for an attribute or an element.
 func quoted(text string) string {
 	return strings.ReplaceAll(string(appendEscaped(nil, []byte(text))), `"`, "&quot;")
-}
-
-// compressors are reused by later sheets and files.
-var compressors = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, level)
-	return w
-}}
-
-// compressor returns itself for reuse when it is closed.
-type compressor struct{ *flate.Writer }
-
-func compress(w io.Writer) (io.WriteCloser, error) {
-	c := compressors.Get().(*flate.Writer)
-	c.Reset(w)
-	return compressor{c}, nil
-}
-
-// Close writes the rest.
-func (c compressor) Close() error {
-	err := c.Writer.Close()
-	c.Reset(nil)
-	compressors.Put(c.Writer)
-	return err
 }

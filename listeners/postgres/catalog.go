@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -125,7 +126,7 @@ func (s *session) collate(ctx context.Context, text string, args int, columns []
 	if len(list) == 0 {
 		return nil
 	}
-	found, err := s.ask(ctx, "SELECT "+strings.Join(list, ", ")+" FROM ("+strings.TrimRight(text, "; \t\r\n")+
+	found, err := s.ask(ctx, "SELECT "+strings.Join(list, ", ")+" FROM ("+dialect.Unended(dialect.Postgres, text)+
 		"\n) AS q WHERE false", args)
 	if err != nil || len(found) == 0 {
 		return err

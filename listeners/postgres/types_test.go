@@ -166,7 +166,7 @@ func TestCollations(t *testing.T) {
 		"CREATE TABLE t (id int, s text, l text COLLATE loose, j jsonb)", "INSERT INTO t VALUES (1, 'a', 'A', '1')")
 	b = unequal
 	if diff := cmp.Diff([]string{"", bin, "loose", "loose", bin, bin},
-		collations("SELECT id, s, l, lower(l) AS low, l COLLATE \"C\" AS c, j FROM t WHERE l = 'a' OR id < 5; ",
+		collations("SELECT id, s, l, lower(l) AS low, l COLLATE \"C\" AS c, j FROM t WHERE l = 'a' OR id < 5; -- newest first",
 			"id s l low c j")); diff != "" {
 		t.Error(diff)
 	}

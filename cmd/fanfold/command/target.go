@@ -59,7 +59,7 @@ func newTarget(c *cobra.Command, path string) (*target, error) {
 
 // copyFile copies the file of a job to the target.
 func (b *backend) copyFile(ctx context.Context, v inspect.Job, to *target) error {
-	if v.File == "" {
+	if report.Skipped(v.Status, v.File, v.Rows) {
 		return errors.New(report.NoRows)
 	}
 	found, err := b.Object(ctx, v.ID, v.File)

@@ -92,7 +92,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		}
 		return l, fault.JobFailed.New("record %s is %s and has no file%s\nfanfold retry %s runs it again", id,
 			r.Status, reason, id)
-	case r.File == "":
+	case report.Skipped(r.Status, r.File, r.Rows):
 		return l, fmt.Errorf("record %s is %s and has no file: %s", id, r.Status, report.NoRows)
 	}
 	found, err := b.Object(ctx, id, r.File)
