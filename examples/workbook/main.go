@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -60,8 +61,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.command(ctx, "migrate"); err != nil {
 		return err
 	}
+	site, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancelCause(ctx)
-	ended, err := d.serve(ctx, stop)
+	ended, err := d.serve(ctx, stop, site)
 	if err != nil {
 		return err
 	}
@@ -70,20 +75,39 @@ func (d *demo) run(ctx context.Context) (err error) {
 		err = errors.Join(err, <-ended)
 	}()
 	book := filepath.Join(d.dir, "orders.xlsx")
-	for _, args := range [][]string{{"run", "orders", "--param", "from=2024-03-01", "--file", book}, {"list"}, {"url", "1"}} {
-		if err := d.command(ctx, args...); err != nil {
-			return cmp.Or(context.Cause(ctx), err)
-		}
+	if err := d.command(ctx, "run", "orders", "--param", "from=2024-03-01", "--file", book); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	if err := d.show(book); err != nil {
 		return err
 	}
 	if d.keep {
-		d.say("\nFanfold and its servers run until you press Ctrl-C. Try in another terminal:\n  export %s\n  %s -c %s doctor",
-			strings.Join(d.env, " "), d.fanfold, d.config)
+		d.say(`
+Fanfold and its servers run until you press Ctrl-C. The dashboard is http://%s/. Try in another terminal:
+  export FANFOLD_CONFIG=%s %s
+  %[4]s doctor
+  %[4]s url 1     # a link to the file, for 15 minutes`, site, d.config, strings.Join(quoted(d.env), " "), d.fanfold)
 		<-ctx.Done()
 	}
 	return nil
+}
+
+// quoted quotes settings of variables for a shell.
+func quoted(env []string) []string {
+	out := make([]string, len(env))
+	for i, setting := range env {
+		out[i] = "'" + setting + "'"
+	}
+	return out
+}
+
+// freeAddress returns a free host:port of the loopback interface.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
 }
 
 // process returns a command of fanfold, which ends with ctx.
@@ -106,13 +130,13 @@ func (d *demo) command(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// serve starts fanfold serve. It cancels ctx if that ends by itself, and sends how it ended.
-func (d *demo) serve(ctx context.Context, cancel context.CancelCauseFunc) (ended <-chan error, err error) {
+// serve starts fanfold serve with its dashboard. It cancels ctx if that ends by itself, and sends how it ended.
+func (d *demo) serve(ctx context.Context, cancel context.CancelCauseFunc, site string) (<-chan error, error) {
 	log, err := os.Create(filepath.Join(d.dir, "serve.log"))
 	if err != nil {
 		return nil, err
 	}
-	c := d.process(ctx, "serve")
+	c := d.process(ctx, "serve", "--http", site)
 	c.Stderr = log
 	if err := c.Start(); err != nil {
 		return nil, errors.Join(err, log.Close())

@@ -93,7 +93,8 @@ func (s *servers) s3(ctx context.Context, dir string) error {
 	url, accessKey, secretKey := "", s3test.AccessKey, s3test.SecretKey
 	if program := os.Getenv(testenv.S3Program); program != "" {
 		s.store = "MinIO, " + program
-		if err := os.MkdirAll(filepath.Join(dir, "s3", "data", bucket), 0o700); err != nil { // a folder is a bucket
+		// A folder becomes a bucket.
+		if err := os.MkdirAll(filepath.Join(dir, "s3", "data", bucket), 0o700); err != nil {
 			return err
 		}
 		minio, err := testenv.StartS3(ctx, filepath.Join(dir, "s3"))
@@ -103,14 +104,14 @@ func (s *servers) s3(ctx context.Context, dir string) error {
 		s.stops = append(s.stops, minio.Stop)
 		url, accessKey, secretKey = minio.URL, minio.AccessKey, minio.SecretKey
 	} else {
-		s.store = "the small store of Fanfold's tests, in memory. It speaks the API of S3, checks signatures and " +
-			"never overwrites. To use MinIO, name its program in " + testenv.S3Program + "."
+		s.store = "the small store of Fanfold's tests, in memory. It speaks the API of S3, checks " +
+			"signatures and honours If-None-Match. To use MinIO, name its program in " + testenv.S3Program + "."
 		server := httptest.NewServer(s3test.New(bucket))
 		s.stops = append(s.stops, server.Close)
 		url = server.URL
 	}
 	s.env = append(s.env, "S3_ENDPOINT="+url, "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey,
-		"AWS_REGION=us-east-1")
+		"AWS_SESSION_TOKEN=", "AWS_REGION=us-east-1")
 	return nil
 }
 
