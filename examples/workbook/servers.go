@@ -66,7 +66,8 @@ func (s *servers) mysql(ctx context.Context, dir string) error {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, d.SQL("CREATE DATABASE shop CHARACTER SET utf8mb4; USE shop;"+orders)); err != nil {
+	const schema = "CREATE DATABASE shop CHARACTER SET utf8mb4; USE shop;"
+	if _, err := db.ExecContext(ctx, d.SQL(schema+orders)); err != nil {
 		return fmt.Errorf("mysql.sql: %w", err)
 	}
 	return nil
