@@ -1,6 +1,6 @@
 # Two commands are all you need: make demo, make test.
-# Both install redis-server and mariadb-server where they are missing (Debian
-# and Ubuntu; elsewhere they say what to install).
+# Both install the servers that they start where they are missing (Debian and
+# Ubuntu; elsewhere they say what to install).
 
 # The Google Cloud client needs none of these gRPC parts: a third of the binary.
 TAGS    := disable_grpc_modules
@@ -10,13 +10,19 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser docs servers build deps vet race fuzz tpch formats chaos mixed soak full kills bench bench-full man chart packages clean
+.PHONY: help demo demo-deps test browser docs servers build deps vet race fuzz tpch formats chaos mixed soak full kills bench bench-full man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 
-demo: deps build ## make a report on private servers with sample data; KEEP=1 stays up, with a dashboard
-	./fanfold demo --dir out/demo $(if $(KEEP),--keep)
+BASIC := redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server
+POSTGRES := postgres:postgresql
+
+demo: demo-deps build ## make a report on private servers; FULL=1: of MySQL and PostgreSQL, as a workbook in S3; KEEP=1 stays up, with a dashboard
+	$(if $(FULL),$(GO) run -tags $(TAGS) ./examples/workbook -dir out/demo $(if $(KEEP),-keep),./fanfold demo --dir out/demo $(if $(KEEP),--keep))
+
+demo-deps:
+	@./.ci/deps $(BASIC) $(if $(FULL),$(POSTGRES))
 
 # -vet=off: go vet, which checks more, has just run on the same packages.
 test: deps vet ## run all tests
@@ -48,7 +54,7 @@ build: ## build ./fanfold
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X github.com/fanfold/fanfold/cmd/fanfold/command.version=$(VERSION)' -o fanfold ./cmd/fanfold
 
 deps: ## install the servers that tests and demo start
-	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server postgres:postgresql
+	@./.ci/deps $(BASIC) $(POSTGRES)
 
 vet:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

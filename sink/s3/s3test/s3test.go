@@ -67,10 +67,15 @@ type part struct {
 	etag string
 }
 
+// New returns a store that a server has yet to serve.
+func New(bucket string) *Store {
+	return &Store{Bucket: bucket, objects: map[string]Object{}, uploads: map[string]*upload{}}
+}
+
 // Start starts a store that ends with the test.
 func Start(t testing.TB, bucket string) *Store {
 	t.Helper()
-	s := &Store{Bucket: bucket, objects: map[string]Object{}, uploads: map[string]*upload{}}
+	s := New(bucket)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
