@@ -19,7 +19,7 @@ type CSVOptions struct {
 	Locale Locale `yaml:"locale" unset:"none: for programs" json:",omitempty"`
 	// `true` groups the digits of decimals as the locale does: 1.234.567,50. Integers, which are often ids, are
 	// never grouped
-	Thousands bool `yaml:"thousands" default:"false" json:",omitempty"`
+	Thousands bool `yaml:"thousands" with:"locale" default:"false" json:",omitempty"`
 	// `true` begins the file with a byte order mark, by which Excel recognizes UTF-8. Many programs read it as a part
 	// of the first header, so that it is not the default without a locale
 	BOM Mark `yaml:"bom" enum:"true,false" unset:"true with a locale, otherwise false" json:",omitempty"`

@@ -89,7 +89,7 @@ sink: file:///nowhere
     file:
       format: csv
       compress: off
-      bom: false
+      empty: write
       line_end: crlf
       formulas: escape
     on_change: restart
