@@ -17,7 +17,7 @@ var Kind = listeners.Kind{
 			Datetime: "DATETIME", Instant: "TIMESTAMP",
 		},
 		DSN: &kind.DSN{
-			Form: "user@tcp(host:port)/schema", Check: badDSN, Warn: warnDSN,
+			Form: "user@tcp(host:port)/schema", Full: "user:password@tcp(host:port)/schema", Check: badDSN, Warn: warnDSN,
 			Account: account, AddPassword: addPassword, SetsTLS: setsTLS,
 		},
 		Fields: func() any { return new(dialect.Fields) },

@@ -57,7 +57,7 @@ func TestAddresses(t *testing.T) {
 // TestWhatIsGivenWrong: every error has a remedy, and none contains a secret.
 func TestWhatIsGivenWrong(t *testing.T) {
 	t.Parallel()
-	env := environment(map[string]string{"ODD": "s3cr3t/#"})
+	env := environment(map[string]string{"ODD": "s3cr3t/#", "P_C": "s3cr3t%"})
 	good := []string{"a=mysql://app@h/s"}
 	for want, o := range map[string]Options{
 		"--database is missing":                             {Redis: "redis://h"},
@@ -71,11 +71,13 @@ func TestWhatIsGivenWrong(t *testing.T) {
 		"put it into the environment variable B_C_PASSWORD": {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
 		"no user":   {Redis: "redis://h", Databases: []string{"a=mysql://h/s"}},
 		"no schema": {Redis: "redis://h", Databases: []string{"a=mysql://app@h"}},
-		"the environment variable NONE is not set":  {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
-		"the DSN sets tls=custom":                   {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=custom"}},
-		"given twice":                               {Redis: "redis://h", Databases: []string{good[0], good[0]}},
-		"environment variable REDIS_PASSWORD":       {Redis: "redis://:s3cr3t@h", Databases: good},
-		"not a valid Redis URL. Write redis://":     {Redis: "s3cr3t", Databases: good},
+		"the environment variable NONE is not set": {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
+		"the DSN sets tls=custom":                  {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=custom"}},
+		"given twice":                              {Redis: "redis://h", Databases: []string{good[0], good[0]}},
+		"environment variable REDIS_PASSWORD":      {Redis: "redis://:s3cr3t@h", Databases: good},
+		"not a valid Redis URL. Write redis://":    {Redis: "s3cr3t", Databases: good},
+		"--database a: the environment variable P_C: the password in the DSN has a % without two hexadecimal digits. Escape % as %25": {
+			Redis: "redis://h", Databases: []string{"a=postgres://app:${P_C}@h/s"}},
 		"escape special characters in the password": {Redis: "redis://:${ODD}@h", Databases: good},
 		"--records b: no database has this name":    {Redis: "redis://h", Databases: good, Records: "b"},
 		"records.table: not a valid table name":     {Redis: "redis://h", Databases: good, Records: "a.x-y"},
