@@ -19,6 +19,12 @@ import (
 var Kind = sink.Kind{
 	SinkKind: report.SinkKind{
 		Scheme: "s3", Form: "s3://bucket/prefix",
+		Notes: []string{
+			"The bucket must exist. For a store that is not Amazon S3, name its address:",
+			"  sink: {url: s3://bucket/prefix, endpoint: https://minio.example:9000}",
+			"Without access_key and secret_key there, the environment variables AWS_ACCESS_KEY_ID and",
+			"AWS_SECRET_ACCESS_KEY have the credentials.",
+		},
 		Fields: func() any { return new(Options) },
 		Parse: func(text string) (report.SinkURL, string) {
 			bucket, prefix, wrong := parse(text)

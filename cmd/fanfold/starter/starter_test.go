@@ -196,7 +196,7 @@ func TestOddNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema(made.Sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date", "2024: id bigint pk")
+	schema(made.Sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date, doc json, raw${ blob", "2024: id bigint pk")
 	schema(made.Sources[1], "user: id bigint pk, at varchar, user_id int, Null varchar")
 	made.Sources[0].Tables[0].columns[1].Name = `a "b": -`
 	made.Pick = picks(append(made.Sources[0].Tables[:1], made.Sources[1].Tables...))[0]
@@ -211,6 +211,9 @@ func TestOddNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(p.Text), "        # Columns that are left out: doc, raw${.\n        query: >-\n") {
+		t.Errorf("%s", p.Text)
+	}
 	r := c.Reports["2024"]
 	if r == nil || c.Records.Columns["file"] != "z$" || c.Sink.URL != "gs://bucket/${x}" || len(p.Variables) != 2 {
 		t.Errorf("%+v\n%s", c, p.Text)
@@ -221,5 +224,20 @@ func TestOddNames(t *testing.T) {
 	}
 	if got := strings.Join(columns, "|"); got != `user_id|a "b": -|${y}|é|at|user_id|id|Null` {
 		t.Errorf("%s\n%s", got, p.Text)
+	}
+}
+
+// TestNotesOfTheSink: the file says what its kind of sink needs.
+func TestNotesOfTheSink(t *testing.T) {
+	t.Parallel()
+	for sink, want := range map[string]bool{"s3://bucket/reports": true, "gs://bucket/reports": false} {
+		o := Options{File: "f.yaml", Redis: "redis://h", Sink: sink, Databases: []string{"a=mysql://u@h/s"}, Kinds: kinds.Standard().Config(), Lookup: environment(nil)}
+		made, err := newPage(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, text, err := made.load(o); err != nil || strings.Contains(string(text), "endpoint: https://") != want {
+			t.Errorf("%v %s", err, text)
+		}
 	}
 }
