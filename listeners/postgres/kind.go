@@ -18,7 +18,8 @@ var Kind = listeners.Kind{
 		},
 		DSN: &kind.DSN{
 			Schemes: schemes, Form: "postgres://user@host:port/database",
-			Full: "postgres://user:password@host:port/database", Check: badDSN, Account: account, AddPassword: addPassword, SetsTLS: setsTLS,
+			Full: "postgres://user:password@host:port/database", Check: badDSN, Account: account,
+			AddPassword: addPassword, SetsTLS: setsTLS,
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.Postgres.Read,

@@ -23,15 +23,15 @@ func (s *Sink) Hint(err error) string {
 	case code(err) == minio.SignatureDoesNotMatch:
 		return "correct " + s.keys.secret
 	case code(err) == minio.AccessDenied:
-		return "grant the account of " + s.keys.access + " the permissions in docs/guides/s3.md on the bucket " + s.bucket +
-			", or correct the bucket"
+		return "grant the account of " + s.keys.access + " the permissions in docs/guides/s3.md on the " +
+			"bucket " + s.bucket + ", or correct the bucket"
 	case unknownHost && s.endpoint == "":
 		return "set sink.endpoint if this is not Amazon, and otherwise check the DNS of this machine"
 	case unknownHost:
 		return "correct the host in sink.endpoint, or check the DNS of this machine"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return "this port has no TLS: write http:// in sink.endpoint"
-	case s.wantsTLS(err):
+	case strings.HasPrefix(s.endpoint, "http://") && wantsTLS(err):
 		return "write https:// in sink.endpoint if this port has TLS"
 	}
 	return ""
@@ -39,12 +39,11 @@ func (s *Sink) Hint(err error) string {
 
 // wantsTLS tells whether a request without TLS may have met a port with it. Servers answer it with 400 and no error of
 // S3, or with an alert of TLS, which is no HTTP.
-func (s *Sink) wantsTLS(err error) bool {
+func wantsTLS(err error) bool {
 	answer, _ := errors.AsType[minio.ErrorResponse](err)
 	request, _ := errors.AsType[*url.Error](err)
-	return strings.HasPrefix(s.endpoint, "http://") &&
-		(answer.StatusCode == http.StatusBadRequest && strings.HasPrefix(answer.Code, "400 ") ||
-			request != nil && strings.Contains(request.Err.Error(), `malformed HTTP response "\x15\x03`))
+	return answer.StatusCode == http.StatusBadRequest && strings.HasPrefix(answer.Code, "400 ") ||
+		request != nil && strings.Contains(request.Err.Error(), `malformed HTTP response "\x15\x03`)
 }
 
 // keys are the settings that give an access key and its secret, for people.
