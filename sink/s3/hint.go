@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/fanfold/fanfold/sink"
 )
 
 // Hint says what a person does about an error of Check; empty: the error says it, or its cause is not known.
@@ -77,5 +79,5 @@ func sameCause(a, b error) bool {
 	if one != nil && other != nil {
 		return one.Err.Error() == other.Err.Error()
 	}
-	return code(a) != "" && final(a) && final(b)
+	return code(a) != "" && final(a) && final(b) || errors.Is(a, sink.ErrUnfit) && errors.Is(b, sink.ErrUnfit)
 }

@@ -225,7 +225,7 @@ func TestCredentials(t *testing.T) {
 		"AWS_ACCESS_KEY_ID": "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY": "AWS_ACCESS_KEY_ID",
 	} {
 		t.Setenv(set, "one")
-		if err := try(s3.Options{}); !errors.Is(err, sink.ErrUnfit) || !strings.Contains(err.Error(), ": set "+unset+", or remove "+set) {
+		if err := try(s3.Options{}); !errors.Is(err, sink.ErrUnfit) || strings.Count(err.Error(), ": set "+unset+", or remove "+set) != 1 {
 			t.Errorf("with %s alone: %v", set, err)
 		}
 		t.Setenv(set, "")
