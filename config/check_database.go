@@ -14,7 +14,11 @@ func (k Kinds) badDSN(text string) *report.Mistake {
 	if !ok {
 		return &report.Mistake{Message: "not a DSN"}
 	}
-	return of.DSN.Check(text)
+	wrong := of.DSN.Check(text)
+	if wrong != nil && wrong.Remedy == "" {
+		wrong.Remedy = "Write " + k.Sources.DSNForms()
+	}
+	return wrong
 }
 
 // checkDatabase validates the fields of a database that depend on one another, and adds its kind, its

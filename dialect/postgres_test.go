@@ -79,3 +79,39 @@ func TestPostgresArrays(t *testing.T) {
 		}
 	}
 }
+
+// TestPlace: a byte of the SQL is that of the query, whatever Bind has made of the parameters before it.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"SELECT a FROM t WHERE b = :x AND X", "SELECT a FROM t WHERE b NOT IN\n ( :list ) AND c IN (:list) AND X",
+		"SELECT a FROM t WHERE :x IS NULL AND X", "SELECT :tag::text AS a, unnest(:list::int[]) AS X", "SELECT X",
+		"SELECT a FROM t WHERE b IN (:x) AND :x = c AND X",
+	} {
+		q, err := Postgres.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sql, _, err := q.Bind(func(name string) (any, bool) {
+			if name == "list" {
+				return Array{}, true
+			}
+			return name, true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := q.Place(sql, strings.Index(sql, "X")), strings.Index(text, "X"); got != want {
+			t.Errorf("%s: %d, want %d", sql, got, want)
+		}
+		for at := range len(sql) + 2 {
+			if got := q.Place(sql, at); got < 0 || got > len(text) {
+				t.Errorf("%s: %d is at %d", sql, at, got)
+			}
+		}
+		if at := strings.Index(sql, "$1"); at >= 0 && !strings.HasPrefix(text[q.Place(sql, at):], ":") &&
+			!strings.Contains(strings.ToUpper(text[q.Place(sql, at):]), "IN") {
+			t.Errorf("%s: $1 is at %q", sql, text[q.Place(sql, at):])
+		}
+	}
+}

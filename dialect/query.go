@@ -3,6 +3,7 @@ package dialect
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -184,6 +185,39 @@ func (q Query) SelectList() ([]string, bool) {
 	}
 	return names, names != nil
 }
+
+// Place returns the byte of Text that a byte of the SQL comes from, which Bind has made of Text for PostgreSQL. For a
+// placeholder, it is the parameter, or the IN that became = ANY.
+func (q Query) Place(sql string, at int) int {
+	text, from, to := q.texts[0], 0, 0 // the next text, where it is in Text, and where in the SQL
+	for i, name := range q.names {
+		before, after, isArray := 0, 0, false
+		if in := q.uses[i].list; in != nil && !strings.HasPrefix(sql[min(to, len(sql)):], text) {
+			before, after, isArray = in.before, in.after, true
+		}
+		kept := len(text) - before
+		if at < to+kept {
+			return from + at - to
+		}
+		to += kept
+		end := strings.IndexByte(sql[min(to, len(sql)):], ')') + 1
+		if !isArray {
+			end = len(placeholder.FindString(sql[min(to, len(sql)):]))
+			if q.uses[i].tested {
+				end += len("::text")
+			}
+		}
+		if at < to+end {
+			return from + kept
+		}
+		to += end
+		from += len(text) + len(":"+name) + after
+		text = q.texts[i+1][after:]
+	}
+	return min(from+at-to, len(q.Text))
+}
+
+var placeholder = regexp.MustCompile(`^\$[0-9]+`)
 
 // Literals is a list of values as SQL text, separated by commas. The caller must quote every
 // value.

@@ -22,6 +22,8 @@ func (u SinkURL) Scheme() string {
 type SinkKind struct {
 	Scheme string // of its URLs
 	Form   string // of its URLs, for people
+	// Notes are comments beside a URL of this scheme in a first configuration, one for each line; nil: none.
+	Notes []string
 	// Fields returns a pointer to a new struct with the tags of config/decode: the kind's own
 	// fields, which become Sink.Options. Nil: it has none.
 	Fields func() any

@@ -47,6 +47,12 @@ type Maker interface {
 	MakeHint() string
 }
 
+// Hinter is a sink that knows causes of its errors.
+type Hinter interface {
+	// Hint says what a person does about an error of Check; empty: the sink does not know.
+	Hint(err error) string
+}
+
 // Kinds are the sinks that a program has.
 type Kinds []Kind
 

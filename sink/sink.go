@@ -38,7 +38,7 @@ var ErrConflict = errors.New("another object of this name exists")
 // retrying soon does not help.
 var ErrRefused = errors.New("refused")
 
-// ErrUnfit matches errors of Check that say why the place can never keep what a Sink promises, and what to do.
+// ErrUnfit matches errors of Check that say what must change before the place can be used, and how.
 var ErrUnfit = errors.New("unfit")
 
 // ErrNoObject matches errors of operations on an object that does not exist.

@@ -30,7 +30,8 @@ type DSN struct {
 	// Schemes begin them, before ://. The kind without schemes has those that begin with no scheme.
 	Schemes []string
 	Form    string // without a password, for remedies
-	// Check returns what is wrong with a name.
+	Full    string // the form with a password
+	// Check returns what is wrong with a name. Without a remedy, it has the form of no kind.
 	Check func(dsn string) *report.Mistake
 	// Warn returns what has no effect in a valid name; nil: nothing.
 	Warn func(dsn string) *report.Mistake
@@ -76,6 +77,17 @@ func (ss Sources) OfAPIs() (Source, bool) {
 		}
 	}
 	return Source{}, false
+}
+
+// DSNForms lists the forms of data source names, for people.
+func (ss Sources) DSNForms() string {
+	var forms []string
+	for _, s := range ss {
+		if s.DSN != nil && s.DSN.Full != "" {
+			forms = append(forms, s.DSN.Full)
+		}
+	}
+	return strings.Join(forms, " or ")
 }
 
 // OfDSN returns the kind that reads a data source name: that of its scheme, or for a name without a

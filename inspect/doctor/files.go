@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ func checkSink(ctx context.Context, d *doctor) Finding {
 	hint := "may this process create and delete objects there?"
 	if errors.Is(err, sink.ErrUnfit) {
 		hint = ""
+	} else if knows, ok := s.(sink.Hinter); ok && err != nil {
+		hint = cmp.Or(knows.Hint(err), hint)
 	}
 	return newFinding(check, Fail, "an object was written and deleted", err, hint)
 }

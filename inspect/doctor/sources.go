@@ -20,7 +20,8 @@ type Database interface {
 	// Server returns the version, clock and time zone of the server. An error that matches
 	// fault.Login means that the server refused the account.
 	Server(ctx context.Context) (version string, clock time.Time, zone string, err error)
-	// Prepare lets the server parse a listener's query, without running it.
+	// Prepare lets the server parse a listener's query, without running it. An error that matches fault.Denied means
+	// that the account lacks a grant.
 	Prepare(ctx context.Context, l *report.Listener) error
 	// Columns returns the columns of the query of a report's listener, without running it; nil if the server cannot
 	// tell them. With an error that matches fault.Underivable, texts compare by their bytes.
@@ -115,9 +116,11 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 				continue
 			}
 			err := db.Prepare(ctx, l)
-			fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it", err,
-				fmt.Sprintf("correct the query of %s:%d, or allow the user of %s to SELECT there",
-					l.File, l.Line, d.title(source))))
+			hint := fmt.Sprintf("correct the query of %s:%d", l.File, l.Line)
+			if errors.Is(err, fault.Denied) {
+				hint += ", or allow the user of " + d.title(source) + " to SELECT there"
+			}
+			fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it", err, hint))
 			if err == nil {
 				fs = append(fs, d.checkColumns(ctx, db, d.Config.Reports[name], l)...)
 			}

@@ -19,6 +19,7 @@ const (
 	JobFailed   Kind = "the job failed"
 	Unreachable Kind = "a server cannot be reached or refuses the login"
 	Login       Kind = "the server answers and refuses the account"
+	Denied      Kind = "the account lacks a grant"
 	Underivable Kind = "the server runs a query and does not derive its collations"
 )
 

@@ -22,14 +22,12 @@ var (
 	plainValue      = regexp.MustCompile(`^[0-9A-Za-z_./+-]{1,20}$`)
 )
 
-const dsnForm = "Write user:password@tcp(host:port)/schema?options, or @unix(/path) for a socket"
-
 // badDSN rejects a DSN that go-sql-driver/mysql cannot use, and options that set the
 // time zone of a session.
 func badDSN(text string) *report.Mistake {
 	_, _, address, ok := splitDSN(text)
 	if !ok {
-		return &report.Mistake{Message: "not a DSN", Remedy: dsnForm}
+		return &report.Mistake{Message: "not a DSN"}
 	}
 	slash := strings.LastIndexByte(address, '/')
 	if mistake := badDSNAddress(address[:slash]); mistake != nil {

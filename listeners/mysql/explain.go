@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -83,7 +85,11 @@ func explain(ctx context.Context, l *report.Listener, err error) error {
 		return fmt.Errorf("query killed on the server: %w", err)
 	}
 	if remedy, ok := remedies[server.Number]; ok {
-		return listeners.Permanent(fmt.Errorf("%w: %s", err, remedy))
+		err = fmt.Errorf("%w: %s", err, remedy)
+		if slices.Contains([]uint16{1044, 1142, 1143}, server.Number) {
+			err = fault.Denied.Of(err)
+		}
+		return listeners.Permanent(err)
 	}
 	return err
 }

@@ -17,8 +17,8 @@ var Kind = listeners.Kind{
 			Datetime: "DATETIME", Instant: "TIMESTAMP",
 		},
 		DSN: &kind.DSN{
-			Form: "user@tcp(host:port)/schema", Check: badDSN, Warn: warnDSN,
-			Account: account, AddPassword: addPassword, SetsTLS: setsTLS,
+			Form: "user@tcp(host:port)/schema", Full: "user:password@tcp(host:port)/schema",
+			Check: badDSN, Warn: warnDSN, Account: account, AddPassword: addPassword, SetsTLS: setsTLS,
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.MySQL.Read,

@@ -52,7 +52,7 @@ func parseDSN(text string) (d dsn, wrong *report.Mistake) {
 		plain, err := url.PathUnescape(part)
 		if err != nil && wrong == nil {
 			wrong = &report.Mistake{Message: "the " + of + " in the DSN has a % without two hexadecimal digits",
-				Remedy: "Write %25 for a %"}
+				Remedy: "Escape % as %25"}
 		}
 		return plain
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -80,12 +83,31 @@ type told struct {
 func (t told) Error() string { return t.text }
 func (t told) Unwrap() error { return t.err }
 
+// placed adds to an error of the server where in the query its mistake is. text is what the server got.
+func placed(err error, l *report.Listener, text string) error {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || answer.Position <= 0 {
+		return err
+	}
+	runes := []rune(text)
+	query := dialect.QueryOf(l)
+	at := query.Place(text, len(string(runes[:min(int(answer.Position)-1, len(runes))])))
+	before := query.Text[:at]
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	answer.Message += fmt.Sprintf(" (line %d, column %d of the query)", strings.Count(before, "\n")+1,
+		utf8.RuneCountInString(line)+1)
+	return err
+}
+
 // tell returns an error in the words of the server.
 func tell(err error) error {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		text := answer.Severity + ": " + answer.Message
 		if answer.Detail != "" {
 			text += " (" + answer.Detail + ")"
+		}
+		if answer.Hint != "" {
+			text += " (hint of the server: " + answer.Hint + ")"
 		}
 		return told{text + " (SQLSTATE " + answer.Code + ")", err}
 	}
@@ -134,6 +156,8 @@ func explain(ctx context.Context, l *report.Listener, err error) error {
 		return fmt.Errorf("query cancelled on the server: %w", err)
 	case !in(code, permanent):
 		return err
+	case code == "42501":
+		return listeners.Permanent(fault.Denied.New("%w: %s", err, remedies[code]))
 	case remedies[code] != "":
 		return listeners.Permanent(fmt.Errorf("%w: %s", err, remedies[code]))
 	}

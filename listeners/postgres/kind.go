@@ -17,8 +17,9 @@ var Kind = listeners.Kind{
 			Datetime: "timestamp", Instant: "timestamptz",
 		},
 		DSN: &kind.DSN{
-			Schemes: schemes, Form: "postgres://user@host:port/database", Check: badDSN,
-			Account: account, AddPassword: addPassword, SetsTLS: setsTLS,
+			Schemes: schemes, Form: "postgres://user@host:port/database",
+			Full: "postgres://user:password@host:port/database", Check: badDSN, Account: account,
+			AddPassword: addPassword, SetsTLS: setsTLS,
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.Postgres.Read,

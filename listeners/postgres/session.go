@@ -108,7 +108,7 @@ func (s *session) prepare(parent context.Context, text string) (*pgconn.Statemen
 	s.asked = false
 	statement, err := s.conn.Prepare(ctx, "", text, nil)
 	if err != nil {
-		return nil, s.fail(parent, ctx, err)
+		return nil, s.fail(parent, ctx, placed(err, s.listener, text))
 	}
 	return statement, nil
 }

@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
@@ -91,9 +94,13 @@ func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	}
 	defer session.close()
 	// Preparing alone checks no grants.
-	plan := session.conn.ExecParams(ctx, "EXPLAIN "+text, make([][]byte, args), nil, nil, nil).Read()
+	const before = "EXPLAIN "
+	plan := session.conn.ExecParams(ctx, before+text, make([][]byte, args), nil, nil, nil).Read()
 	if plan.Err != nil {
-		return explain(ctx, l, plan.Err)
+		if answer, ok := errors.AsType[*pgconn.PgError](plan.Err); ok {
+			answer.Position -= int32(len(before))
+		}
+		return explain(ctx, l, placed(plan.Err, l, text))
 	}
 	return nil
 }

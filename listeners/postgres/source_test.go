@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -261,6 +262,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{b, "SELECT nothing AS v FROM t", "correct the column"},
 		{b, "SELECT v FROM t WHERE", "correct the SQL"},
+		{b, "SELECT v\nFROM t WHERE v::text = :p AND é IN (:list)", "(line 2, column 31 of the query)"},
+		{b, "SELECT t.vv AS v\nFROM t", "(line 1, column 8 of the query) (hint of the server: Perhaps you meant"},
 		{b, "SELECT v FROM missing", "correct the table"},
 		{b, "SELECT nothing(v) AS v FROM t", "correct the function"},
 		{b, "SELECT write_t() AS v", "read-only transaction"},
@@ -284,6 +287,9 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		default:
 			if prepared == nil || prepared.Error() != err.Error() {
 				t.Errorf("%s: prepare says %v, not %v", test.query, prepared, err)
+			}
+			if errors.Is(prepared, fault.Denied) != (test.on == poor) {
+				t.Errorf("%s: whether a grant is missing: %v", test.query, prepared)
 			}
 		}
 	}

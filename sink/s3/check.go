@@ -19,7 +19,10 @@ func (s *Sink) Check(ctx context.Context) error {
 	name := "fanfold-check-" + strings.ToLower(rand.Text())
 	err := context.Cause(ctx)
 	if err == nil {
-		err = errors.Join(s.prove(ctx, name), s.Remove(context.WithoutCancel(ctx), name))
+		err = s.prove(ctx, name)
+		if left := s.Remove(context.WithoutCancel(ctx), name); err == nil || left != nil && !sameCause(err, left) {
+			err = errors.Join(err, left)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write, read and delete below %s: %w", s.root, err)

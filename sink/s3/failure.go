@@ -24,15 +24,20 @@ var passing = []string{
 
 // refused marks an answer of the store that stays the same until the bucket, the grants or the store change.
 func refused(err error) error {
-	final := []int{
+	if !final(err) {
+		return err
+	}
+	return sink.Refused(err)
+}
+
+// final tells whether an error is such an answer.
+func final(err error) bool {
+	statuses := []int{
 		http.StatusMovedPermanently, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
 		http.StatusNotFound, http.StatusNotImplemented,
 	}
 	answer, ok := errors.AsType[minio.ErrorResponse](err)
-	if !ok || !slices.Contains(final, answer.StatusCode) || slices.Contains(passing, answer.Code) {
-		return err
-	}
-	return sink.Refused(err)
+	return ok && slices.Contains(statuses, answer.StatusCode) && !slices.Contains(passing, answer.Code)
 }
 
 // taken tells whether the condition of a commit failed, or met another write of that name.

@@ -19,6 +19,12 @@ import (
 var Kind = sink.Kind{
 	SinkKind: report.SinkKind{
 		Scheme: "s3", Form: "s3://bucket/prefix",
+		Notes: []string{
+			"The bucket must exist. For a store that is not Amazon S3, name its address:",
+			"  sink: {url: s3://bucket/prefix, endpoint: https://minio.example:9000}",
+			"Without access_key and secret_key there, the environment variables AWS_ACCESS_KEY_ID and",
+			"AWS_SECRET_ACCESS_KEY have the credentials.",
+		},
 		Fields: func() any { return new(Options) },
 		Parse: func(text string) (report.SinkURL, string) {
 			bucket, prefix, wrong := parse(text)
@@ -93,7 +99,8 @@ const roleTimeout = 5 * time.Second
 type found struct{ credentials.Chain }
 
 var errNoCredentials = sink.Failure("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the "+
-	"sink's access_key and secret_key or profile, or give the machine a role", sink.ErrRefused)
+	"sink's access_key and secret_key or profile, or give the machine a role", sink.ErrRefused,
+	sink.ErrUnfit)
 
 // Retrieve implements credentials.Provider.
 func (f *found) Retrieve() (credentials.Value, error) { return some(f.Chain.Retrieve()) }
@@ -103,11 +110,24 @@ func (f *found) RetrieveWithCredContext(c *credentials.CredContext) (credentials
 	return some(f.Chain.RetrieveWithCredContext(c))
 }
 
+// some refuses what cannot sign a request. The client would send it without a signature.
 func some(v credentials.Value, err error) (credentials.Value, error) {
-	if err == nil && v.AccessKeyID == "" {
+	switch {
+	case err != nil:
+	case v.AccessKeyID == "" && v.SecretAccessKey == "":
 		err = errNoCredentials
+	case v.SecretAccessKey == "":
+		err = missing("secret key", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID")
+	case v.AccessKeyID == "":
+		err = missing("access key", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 	}
 	return v, err
+}
+
+// missing is the error of credentials of which only one part was found.
+func missing(what, variable, found string) error {
+	return sink.Failure("the credentials have no "+what+": set "+variable+", or remove "+found,
+		sink.ErrRefused, sink.ErrUnfit)
 }
 
 // regionOf returns the region of the requests; empty: the client asks Amazon S3 for it.

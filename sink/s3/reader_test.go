@@ -221,6 +221,15 @@ func TestCredentials(t *testing.T) {
 	if err := try(s3.Options{AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey}); err != nil {
 		t.Error(err)
 	}
+	for set, unset := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY": "AWS_ACCESS_KEY_ID",
+	} {
+		t.Setenv(set, "one")
+		if err := try(s3.Options{}); !errors.Is(err, sink.ErrUnfit) || strings.Count(err.Error(), ": set "+unset+", or remove "+set) != 1 {
+			t.Errorf("with %s alone: %v", set, err)
+		}
+		t.Setenv(set, "")
+	}
 	profile := "[reports]\naws_access_key_id = " + s3test.AccessKey + "\naws_secret_access_key = " + s3test.SecretKey + "\n"
 	if err := os.WriteFile(files, []byte(profile), 0o600); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,8 @@ type Sink struct {
 	store
 	http     *http.Transport
 	root     string // s3://bucket/prefix/
+	keys     keys   // where its credentials come from
+	endpoint string // as configured; empty: Amazon S3
 	part     int    // size of a part in bytes
 	maxParts int    // of an object
 	stall    time.Duration
@@ -45,6 +47,7 @@ type Sink struct {
 var (
 	_ sink.Sink   = (*Sink)(nil)
 	_ sink.Signer = (*Sink)(nil)
+	_ sink.Hinter = (*Sink)(nil)
 )
 
 // New returns the sink of a URL. It does no I/O: credentials are looked for at the first request.
@@ -75,6 +78,7 @@ func open(at report.SinkURL, o Options, wrap func(*http.Transport) http.RoundTri
 	}
 	s := &Sink{
 		store: store{core: core, bucket: bucket, listsUploads: o.Endpoint == ""}, http: transport,
+		keys: keysOf(o), endpoint: o.Endpoint,
 		part: int(cmp.Or(o.PartSize, defaultPart)), maxParts: maxParts, stall: stallTimeout,
 	}
 	if prefix != "" {

@@ -224,6 +224,8 @@ func (u *upload) adopt(failed error, size int64) error {
 			continue
 		case code(err) == minio.NoSuchKey:
 			return failed
+		case err != nil && sameCause(failed, err):
+			return failed
 		case err != nil:
 			return fmt.Errorf("%w; and to look at it: %w", failed, refused(err))
 		}

@@ -115,7 +115,7 @@ func (s commands) tryCLI(line string) (string, error) {
 // TestConfigurationsInTheDocs: every configuration in the documentation is valid.
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
-	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "SCORES_TOKEN": strings.Repeat("t", 32), "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32), "NOTIFY_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
+	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "SCORES_TOKEN": strings.Repeat("t", 32), "S3_ACCESS_KEY": "k", "S3_SECRET_KEY": "p", "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32), "NOTIFY_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
 	environment := decode.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(name string) ([]byte, error) {
@@ -128,7 +128,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 			return []byte(strings.Repeat("p", 32) + "\n"), nil
 		},
 	}
-	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md", "docs/guides/existing-table.md", "docs/guides/cluster.md", "docs/guides/celery-chord.md", "docs/guides/timers.md", "docs/guides/notifications.md"} {
+	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md", "docs/guides/existing-table.md", "docs/guides/cluster.md", "docs/guides/celery-chord.md", "docs/guides/timers.md", "docs/guides/notifications.md", "docs/guides/s3.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if strings.HasPrefix(block, "redis:\n") { // these fields alone
 				_, rest, _ := strings.Cut(fenced(t, "docs/reference/configuration.md", "yaml")[0], "\n")
@@ -151,6 +151,8 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				case strings.HasPrefix(block, "apis:"):
 					whole, _, _ = strings.Cut(whole, "\nrecords:")
 					block = whole + "\nrecords: {database: user}\nsink: file:///tmp\n" + block
+				case strings.HasPrefix(block, "sink:"):
+					block = regexp.MustCompile(`(?m)^sink: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				default:
 					block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				}

@@ -38,6 +38,9 @@ func TestInitWithPostgres(t *testing.T) {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	text := read(t, s.File)
+	if !strings.Contains(text, "# Columns that are left out: profile.\n") {
+		t.Error(text)
+	}
 	for _, command := range []string{"validate", "migrate", "doctor"} {
 		out, errOut, code := s.runApart(command)
 		if code != exitOK {

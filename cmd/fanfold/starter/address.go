@@ -1,12 +1,14 @@
 package starter
 
 import (
+	"os"
 	"regexp"
 	"strings"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
 )
 
 // source is a database of the options.
@@ -67,6 +69,32 @@ func newSource(text string, env lookup, kinds config.Kinds) (*source, error) {
 		}
 	}
 	return nil, fault.Input.New("--database %s: the address is of no database that init can read: %s", name, form)
+}
+
+// badVariable returns an error if the DSN is wrong because of the value of a variable.
+func (s *source) badVariable(env lookup) error {
+	variable := ""
+	expand := func(value lookup) *report.Mistake {
+		return s.kind.DSN.Check(os.Expand(s.DSN, func(name string) string {
+			if name == "$" { // $${ is a ${ that names no variable
+				return name
+			}
+			variable = name
+			text, _ := value(name)
+			return text
+		}))
+	}
+	if expand(func(string) (string, bool) { return "x", true }) != nil {
+		return nil
+	}
+	if _, set := env(variable); !set {
+		return nil
+	}
+	if wrong := expand(env); wrong != nil {
+		return fault.Input.New("--database %s: the environment variable %s: %s. %s", s.Name, variable, wrong.Message,
+			wrong.Remedy)
+	}
+	return nil
 }
 
 // defaultVariable returns the variable that has the password of a database unless its address names

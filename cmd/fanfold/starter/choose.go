@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/config/kind"
+	"github.com/fanfold/fanfold/report"
 )
 
 // pick is a candidate for the first report, and then its queries.
@@ -156,6 +157,18 @@ func (t *table) date() *kind.Column {
 const maxShown = 6
 
 var secretColumn = regexp.MustCompile(`(?i)pass|pwd|secret|token|salt|hash|cvv|iban|ssn|signature|private`)
+
+// LeftOut lists the columns of a table that the first report does not show, for people; empty: none.
+func (t *table) LeftOut(key *kind.Column) string {
+	shown := t.shown(key)
+	var names []string
+	for _, c := range t.columns {
+		if c != key && !slices.Contains(shown, c) {
+			names = append(names, c.Name)
+		}
+	}
+	return report.Listing(names)
+}
 
 // shown returns the columns of a table that the first report shows besides its key. It leaves out long
 // types and names that look secret.

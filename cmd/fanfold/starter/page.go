@@ -18,8 +18,9 @@ import (
 
 // page has the values of the template.
 type page struct {
-	Redis, Sink string // URLs
-	Places      string // forms of URLs of sinks
+	Redis, Sink string   // URLs
+	Places      string   // forms of URLs of sinks
+	Notes       []string // about the sink
 	Sources     []*source
 	Records     records
 	Pick        *pick // nil: not chosen, and the file has a report that is valid and no more
@@ -39,6 +40,11 @@ var pages = template.Must(template.New("starter.yaml").Funcs(template.FuncMap{
 func (p *page) load(o Options) (*config.Config, []byte, error) {
 	var out bytes.Buffer
 	p.Places = o.Kinds.SinkForms()
+	for _, of := range o.Kinds.Sinks {
+		if of.Scheme == report.SinkURL(p.Sink).Scheme() {
+			p.Notes = of.Notes
+		}
+	}
 	if err := pages.Execute(&out, p); err != nil {
 		return nil, nil, fmt.Errorf("write the configuration: %w", err)
 	}

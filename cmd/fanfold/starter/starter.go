@@ -53,6 +53,11 @@ func Propose(ctx context.Context, o Options) (*Proposal, error) {
 	}
 	c, _, err := p.load(o)
 	if err != nil {
+		for _, s := range p.Sources {
+			if wrong := s.badVariable(o.Lookup); wrong != nil {
+				return nil, wrong
+			}
+		}
 		return nil, fault.Input.New("the options do not make a valid configuration: %w", err)
 	}
 	var tables []*table

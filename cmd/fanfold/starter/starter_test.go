@@ -57,7 +57,7 @@ func TestAddresses(t *testing.T) {
 // TestWhatIsGivenWrong: every error has a remedy, and none contains a secret.
 func TestWhatIsGivenWrong(t *testing.T) {
 	t.Parallel()
-	env := environment(map[string]string{"ODD": "s3cr3t/#"})
+	env := environment(map[string]string{"ODD": "s3cr3t/#", "P_C": "s3cr3t%"})
 	good := []string{"a=mysql://app@h/s"}
 	for want, o := range map[string]Options{
 		"--database is missing":                             {Redis: "redis://h"},
@@ -71,11 +71,13 @@ func TestWhatIsGivenWrong(t *testing.T) {
 		"put it into the environment variable B_C_PASSWORD": {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
 		"no user":   {Redis: "redis://h", Databases: []string{"a=mysql://h/s"}},
 		"no schema": {Redis: "redis://h", Databases: []string{"a=mysql://app@h"}},
-		"the environment variable NONE is not set":  {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
-		"the DSN sets tls=custom":                   {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=custom"}},
-		"given twice":                               {Redis: "redis://h", Databases: []string{good[0], good[0]}},
-		"environment variable REDIS_PASSWORD":       {Redis: "redis://:s3cr3t@h", Databases: good},
-		"not a valid Redis URL. Write redis://":     {Redis: "s3cr3t", Databases: good},
+		"the environment variable NONE is not set": {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
+		"the DSN sets tls=custom":                  {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=custom"}},
+		"given twice":                              {Redis: "redis://h", Databases: []string{good[0], good[0]}},
+		"environment variable REDIS_PASSWORD":      {Redis: "redis://:s3cr3t@h", Databases: good},
+		"not a valid Redis URL. Write redis://":    {Redis: "s3cr3t", Databases: good},
+		"--database a: the environment variable P_C: the password in the DSN has a % without two hexadecimal digits. Escape % as %25": {
+			Redis: "redis://h", Databases: []string{"a=postgres://app:${P_C}@h/s"}},
 		"escape special characters in the password": {Redis: "redis://:${ODD}@h", Databases: good},
 		"--records b: no database has this name":    {Redis: "redis://h", Databases: good, Records: "b"},
 		"records.table: not a valid table name":     {Redis: "redis://h", Databases: good, Records: "a.x-y"},
@@ -194,7 +196,7 @@ func TestOddNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema(made.Sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date", "2024: id bigint pk")
+	schema(made.Sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date, doc json, raw${ blob", "2024: id bigint pk")
 	schema(made.Sources[1], "user: id bigint pk, at varchar, user_id int, Null varchar")
 	made.Sources[0].Tables[0].columns[1].Name = `a "b": -`
 	made.Pick = picks(append(made.Sources[0].Tables[:1], made.Sources[1].Tables...))[0]
@@ -209,6 +211,9 @@ func TestOddNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(p.Text), "        # Columns that are left out: doc, raw${.\n        query: >-\n") {
+		t.Errorf("%s", p.Text)
+	}
 	r := c.Reports["2024"]
 	if r == nil || c.Records.Columns["file"] != "z$" || c.Sink.URL != "gs://bucket/${x}" || len(p.Variables) != 2 {
 		t.Errorf("%+v\n%s", c, p.Text)
@@ -219,5 +224,20 @@ func TestOddNames(t *testing.T) {
 	}
 	if got := strings.Join(columns, "|"); got != `user_id|a "b": -|${y}|é|at|user_id|id|Null` {
 		t.Errorf("%s\n%s", got, p.Text)
+	}
+}
+
+// TestNotesOfTheSink: the file says what its kind of sink needs.
+func TestNotesOfTheSink(t *testing.T) {
+	t.Parallel()
+	for sink, want := range map[string]bool{"s3://bucket/reports": true, "gs://bucket/reports": false} {
+		o := Options{File: "f.yaml", Redis: "redis://h", Sink: sink, Databases: []string{"a=mysql://u@h/s"}, Kinds: kinds.Standard().Config(), Lookup: environment(nil)}
+		made, err := newPage(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, text, err := made.load(o); err != nil || strings.Contains(string(text), "endpoint: https://") != want {
+			t.Errorf("%v %s", err, text)
+		}
 	}
 }
