@@ -320,6 +320,35 @@ func TestStalled(t *testing.T) {
 	}
 }
 
+// slowBody gives up to 32 KiB of a body every 10 ms.
+type slowBody struct{ io.ReadCloser }
+
+func (b slowBody) Read(p []byte) (int, error) {
+	<-time.After(10 * time.Millisecond)
+	return b.ReadCloser.Read(p[:min(len(p), 32<<10)])
+}
+
+// TestSlowButNotStalled: a request may take as long as it likes while it sends its body.
+func TestSlowButNotStalled(t *testing.T) {
+	t.Parallel()
+	for what, contents := range map[string]string{"PUT": large[:part], "part": large[:part+1]} {
+		s := newStore(t)
+		out, network := s.open(t)
+		s3.SetStall(out, 600*time.Millisecond)
+		var took time.Duration
+		network.Set(func(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if kind(r) == what && r.ContentLength == part {
+				defer func(start time.Time) { took = time.Since(start) }(time.Now())
+				r.Body = slowBody{r.Body}
+			}
+			return next.RoundTrip(r)
+		})
+		if _, err := commit(t, out, object, contents); err != nil || took < 900*time.Millisecond {
+			t.Errorf("%s: %v after %v", what, err, took)
+		}
+	}
+}
+
 // TestCheckRefused: an error of Check names the place.
 func TestCheckRefused(t *testing.T) {
 	t.Parallel()

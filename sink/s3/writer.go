@@ -104,12 +104,13 @@ func (u *upload) sendPart() error {
 	if err := u.begin(); err != nil {
 		return err
 	}
-	defer u.Guard()()
+	body, done := u.GuardBody(bytes.NewReader(u.part))
+	defer done()
 	sum := sums.Hasher()
 	sum.Write(u.part)
 	checksum := base64.StdEncoding.EncodeToString(sum.Sum(nil))
 	number := len(u.parts) + 1
-	sent, err := u.sink.core.PutObjectPart(u.Within, u.sink.bucket, u.key(), u.id, number, bytes.NewReader(u.part),
+	sent, err := u.sink.core.PutObjectPart(u.Within, u.sink.bucket, u.key(), u.id, number, body,
 		int64(len(u.part)), minio.PutObjectPartOptions{
 			Sha256Hex: digest(u.part), DisableContentSha256: true, CustomHeader: http.Header{sums.Key(): {checksum}},
 		})
@@ -174,8 +175,8 @@ func (u *upload) Failed(what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, u.sink.URL(u.of.Name), err)
 }
 
-// Publish finishes the upload. It takes up to 4 minutes, and half a minute more if it must find out
-// the outcome; longer only if it must read what exists.
+// Publish finishes the upload. After the last byte is sent it takes up to 4 minutes, and half a minute more if it
+// must find out the outcome; longer only if it must read what exists.
 func (u *upload) Publish(size int64, _ uint32) (adopted bool, err error) {
 	if err = u.Within.Err(); err == nil {
 		err = u.commit()
@@ -193,7 +194,8 @@ func (u *upload) commit() error {
 			return err
 		}
 	}
-	defer u.Guard()()
+	body, done := u.GuardBody(bytes.NewReader(u.part)) // in parts it is not sent
+	defer done()
 	s, options := u.sink, u.options(sums.Key(), u.checksum())
 	if u.id != "" {
 		// What belongs to the object was said when the upload began.
@@ -204,7 +206,7 @@ func (u *upload) commit() error {
 	options.SetMatchETagExcept("*")
 	var err error
 	if u.id == "" {
-		_, err = s.core.PutObject(u.Within, s.bucket, u.key(), bytes.NewReader(u.part), int64(len(u.part)), "",
+		_, err = s.core.PutObject(u.Within, s.bucket, u.key(), body, int64(len(u.part)), "",
 			digest(u.part), options)
 	} else {
 		_, err = s.core.CompleteMultipartUpload(u.Within, s.bucket, u.key(), u.id, u.parts, options)
