@@ -252,12 +252,12 @@ func TestTooManyParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(w, large); err != nil && !errors.Is(err, sink.ErrRefused) {
+	if _, err := io.WriteString(w, large); !errors.Is(err, sink.ErrTooLarge) {
 		t.Error(err)
 	}
 	_, err = w.Commit()
 	for _, want := range []string{"10485760 bytes", "part_size", "file.max_bytes"} {
-		if !errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, sink.ErrTooLarge) || errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Commit = %v, want %s", err, want)
 		}
 	}

@@ -68,12 +68,13 @@ func (s *Sink) upload(ctx context.Context, o sink.Object) *upload {
 	return &upload{Transfer: sink.NewTransfer(ctx, s.stall), ctx: ctx, sink: s, of: o, sum: sums.Hasher()}
 }
 
-// Send keeps the bytes, and sends a part when more come than it takes.
+// Send keeps the bytes, and sends a part when more come than it takes. Publish sends the last one: so no file
+// is found too large there.
 func (u *upload) Send(p []byte) error {
 	u.sum.Write(p)
 	for len(p) > 0 {
 		if len(u.part) == u.sink.part {
-			if err := u.sendPart(); err != nil {
+			if err := u.sendMore(); err != nil {
 				err = u.Because(refused(err))
 				u.Cancel(err)
 				return err
@@ -95,12 +96,17 @@ func (u *upload) grow(need int) {
 	}
 }
 
+// sendMore sends the part if another can follow it.
+func (u *upload) sendMore() error {
+	if most := u.sink.maxParts; len(u.parts)+1 == most {
+		return sink.Failure(fmt.Sprintf("the file is larger than %d bytes, %d parts of part_size: raise the sink's "+
+			"part_size, or lower file.max_bytes", int64(most)*int64(u.sink.part), most), sink.ErrTooLarge)
+	}
+	return u.sendPart()
+}
+
 // sendPart sends the part. The first one begins the multipart upload.
 func (u *upload) sendPart() error {
-	if most := u.sink.maxParts; len(u.parts) == most {
-		return sink.Failure(fmt.Sprintf("the file is larger than %d bytes, %d parts of part_size: raise the sink's "+
-			"part_size, or lower file.max_bytes", int64(most)*int64(u.sink.part), most), sink.ErrRefused)
-	}
 	if err := u.begin(); err != nil {
 		return err
 	}
