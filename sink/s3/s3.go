@@ -40,7 +40,7 @@ type Sink struct {
 	part     int    // size of a part in bytes
 	maxParts int    // of an object
 	stall    time.Duration
-	ignores  atomic.Pointer[string] // the request on which Check saw the condition ignored
+	ignores  atomic.Pointer[string] // the request on which Check saw the condition ignored; empty: none; nil: not known
 }
 
 var (

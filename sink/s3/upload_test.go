@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/s3"
 	"github.com/fanfold/fanfold/sink/s3/s3test"
+	"github.com/fanfold/fanfold/sink/sinktest"
 )
 
 var (
@@ -198,6 +200,55 @@ func TestAStoreThatIgnoresTheCondition(t *testing.T) {
 		}
 		if _, err := commit(t, out, object, small); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestCreateProvesTheCondition before the first file, if the store was away when Check ran.
+func TestCreateProvesTheCondition(t *testing.T) {
+	t.Parallel()
+	for _, ignores := range []bool{true, false} {
+		fake := s3test.Start(t, bucket)
+		fake.IgnoresOnComplete = ignores
+		of := fakeStore(t, fake)
+		network, requests := &sinktest.Network{}, 0
+		away := func(_ int, r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+			return failure(r, http.StatusTeapot), nil
+		}
+		out, err := s3.OpenWith("s3://"+report.SinkURL(bucket)+"/"+prefix, of.options, func(t *http.Transport) http.RoundTripper {
+			network.Next = t
+			return network
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		network.Set(away)
+		if err := out.Check(t.Context()); err == nil || errors.Is(err, sink.ErrRefused) {
+			t.Errorf("Check = %v, want an outage", err)
+		}
+		if _, err := out.Create(t.Context(), object); err == nil || errors.Is(err, sink.ErrRefused) {
+			t.Errorf("Create = %v, want an outage", err)
+		}
+		network.Set(func(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			requests++
+			return next.RoundTrip(r)
+		})
+		for first := range 2 {
+			requests = 0
+			w, err := out.Create(t.Context(), object)
+			if ignores != errors.Is(err, sink.ErrUnfit) || !ignores && err != nil {
+				t.Errorf("Create = %v", err)
+			}
+			if (first == 0) != (requests > 0) {
+				t.Errorf("Create %d makes %d requests", first, requests)
+			}
+			if err == nil {
+				w.Abort()
+			}
+		}
+		if got := fake.Names(); len(got) != 0 {
+			t.Errorf("the bucket has %q", got)
 		}
 	}
 }

@@ -51,13 +51,19 @@ type upload struct {
 	committed bool
 }
 
-// Create prepares an upload; the first request is made by Write or Commit. A store of which Check found that it
-// ignores the condition is refused.
+// Create prepares an upload; its first request is made by Write or Commit. A store of which Check found that it
+// ignores the condition is refused. Create checks a store for which no Check has found out, because it could not be
+// reached at the start: several at once may do so.
 func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	if err := errors.Join(sink.CheckName(o.Name), context.Cause(ctx)); err != nil {
 		return nil, err
 	}
-	if request := s.ignores.Load(); request != nil {
+	switch request := s.ignores.Load(); {
+	case request == nil:
+		if err := s.Check(ctx); err != nil {
+			return nil, err
+		}
+	case *request != "":
 		return nil, ignored(*request)
 	}
 	return sink.NewWriter(ctx, s.upload(ctx, o)), nil
