@@ -114,6 +114,20 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 }
 
+// TestNoPasswordOfAURLIsInAMistake: a URL that is refused for its user is not shown.
+func TestNoPasswordOfAURLIsInAMistake(t *testing.T) {
+	t.Parallel()
+	for url, shown := range map[string]bool{"http://u:pw123@host": false, "http://u:pw123/x@host": false, "http://host/?pw123": true} {
+		text := strings.Replace(secretFiles["sentinel"], "s3://reports,", "s3://reports, endpoint: '"+url+"',", 1)
+		env := decode.Environment{Lookup: func(string) (string, bool) { return sentinel, true },
+			ReadFile: func(string) ([]byte, error) { return []byte("app@tcp(h:3306)/x"), nil }}
+		_, err := Show("f.yaml", []byte(text), env, TestKinds)
+		if err == nil || !strings.Contains(err.Error(), "sink.endpoint: not a valid HTTP URL") || strings.Contains(err.Error(), "pw123") != shown {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 // secretFields returns the names of the secret fields of a configuration and of all kinds.
 func secretFields() []string {
 	l, names, seen := TestKinds.language(), map[string]bool{}, map[reflect.Type]bool{}

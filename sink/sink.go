@@ -38,6 +38,9 @@ var ErrConflict = errors.New("another object of this name exists")
 // retrying soon does not help.
 var ErrRefused = errors.New("refused")
 
+// ErrTooLarge matches errors of a Write beyond the maximum size of an object: writing it again does not help.
+var ErrTooLarge = errors.New("object too large")
+
 // ErrUnfit matches errors of Check that say what must change before the place can be used, and how.
 var ErrUnfit = errors.New("unfit")
 

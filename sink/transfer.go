@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +30,38 @@ func NewTransfer(ctx context.Context, stall time.Duration) Transfer {
 func (t Transfer) Guard() (done func()) {
 	timer := time.AfterFunc(t.stall, func() { t.Cancel(errStalled) })
 	return func() { timer.Stop() }
+}
+
+// GuardBody is Guard of a call that sends a body. Its time begins again whenever some of the body is read, however
+// large it is. Any goroutine may read the body.
+func (t Transfer) GuardBody(body io.ReadSeeker) (guarded io.ReadSeeker, done func()) {
+	g := &guardedBody{ReadSeeker: body, stall: t.stall}
+	g.timer = time.AfterFunc(t.stall, func() {
+		if !g.done.Load() { // a client may still read when its call has returned
+			t.Cancel(errStalled)
+		}
+	})
+	return g, func() {
+		g.done.Store(true)
+		g.timer.Stop()
+	}
+}
+
+// guardedBody is a body of which each read is progress.
+type guardedBody struct {
+	io.ReadSeeker
+	stall time.Duration
+	timer *time.Timer
+	done  atomic.Bool // the call has returned
+}
+
+// Read implements io.Reader.
+func (g *guardedBody) Read(p []byte) (int, error) {
+	n, err := g.ReadSeeker.Read(p)
+	if n > 0 && !g.done.Load() {
+		g.timer.Reset(g.stall)
+	}
+	return n, err
 }
 
 // Because adds why the transfer was ended to the error that this caused.

@@ -43,7 +43,7 @@ func (w *Watched) State(ctx context.Context) error {
 func (w *Watched) Check(ctx context.Context) error { return w.note(ctx, w.Sink.Check(ctx)) }
 
 // note remembers how a write ended, and returns its error. Writes that the caller gave up do not
-// count.
+// count. For an object that conflicts or is too large the sink did what it should.
 func (w *Watched) note(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return err
@@ -51,6 +51,9 @@ func (w *Watched) note(ctx context.Context, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failed, w.at = err, time.Now()
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrTooLarge) {
+		w.failed = nil
+	}
 	return err
 }
 
@@ -73,17 +76,12 @@ type watchedWriter struct {
 func (w *watchedWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	if err != nil {
-		_ = w.of.note(w.ctx, err)
+		err = w.of.note(w.ctx, err)
 	}
 	return n, err
 }
 
 func (w *watchedWriter) Commit() (Committed, error) {
 	done, err := w.Writer.Commit()
-	if errors.Is(err, ErrConflict) {
-		_ = w.of.note(w.ctx, nil) // the sink does what it should
-	} else {
-		_ = w.of.note(w.ctx, err)
-	}
-	return done, err
+	return done, w.of.note(w.ctx, err)
 }

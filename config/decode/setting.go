@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -56,10 +57,13 @@ func (p Setting) Warn(message, remedy string) {
 	p.r.warnings = append(p.r.warnings, p.found(message, remedy))
 }
 
-// found returns a problem, with the value if it is a scalar.
+// withUser matches URLs with a user, and perhaps a password, which can have any character if the URL is wrong.
+var withUser = regexp.MustCompile(`(?s)^\s*[A-Za-z][A-Za-z0-9+.-]*://.*@`)
+
+// found returns a problem, with the value if it is a scalar without a secret.
 func (p Setting) found(message, remedy string) Problem {
 	found := Problem{File: p.from.name, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
-	if p.isScalar() && !p.secret {
+	if p.isScalar() && !p.secret && !withUser.MatchString(p.Node.Value) {
 		found.Value = p.Node.Value
 	}
 	return found

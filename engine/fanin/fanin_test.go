@@ -651,7 +651,7 @@ func TestALostAnswerOfAPublish(t *testing.T) {
 func TestASinkThatRefuses(t *testing.T) {
 	t.Parallel()
 	f := newTest(t, report.Limits{LargeFiles: 1})
-	f.sink.Sink = refusing{f.sink.Sink}
+	f.sink.Sink = refusing{f.sink.Sink, fmt.Errorf("%w: %w", sink.ErrRefused, errors.New("no entry"))}
 	f.job("1", "x")
 	folding(t, f.e)
 	until(t, "it is requeued", func() bool { return f.client.ZCard(t.Context(), f.s.Keys.Delayed).Val() == 1 })
@@ -665,11 +665,25 @@ func TestASinkThatRefuses(t *testing.T) {
 	f.emptied()
 }
 
-// refusing is a sink that lets nobody in.
-type refusing struct{ sink.Sink }
+// TestAFileTooLargeForTheSink fails its job at once: another try would write it again.
+func TestAFileTooLargeForTheSink(t *testing.T) {
+	t.Parallel()
+	f := newTest(t, report.Limits{LargeFiles: 1})
+	f.sink.Sink = refusing{f.sink.Sink, sink.Failure("more than 1 part", sink.ErrTooLarge)}
+	f.job("1", "x")
+	folding(t, f.e)
+	f.ends("1", report.Failed, "more than 1 part")
+	f.emptied()
+}
 
-func (refusing) Create(context.Context, sink.Object) (sink.Writer, error) {
-	return nil, fmt.Errorf("%w: %w", sink.ErrRefused, errors.New("no entry"))
+// refusing is a sink that lets nobody in.
+type refusing struct {
+	sink.Sink
+	err error
+}
+
+func (r refusing) Create(context.Context, sink.Object) (sink.Writer, error) {
+	return nil, r.err
 }
 
 // TestEntriesOfADeadWorkerWaitForASlot longer than a lease: no other worker is taken for silent

@@ -184,14 +184,17 @@ func (f *Files) names(state *job.State) []string {
 }
 
 // ofSink returns the failure of an operation of the sink. Only a refusal counts as a try, because it may
-// be permanent. The text says what failed and what to do.
+// be permanent. A file that is too large always is. The text says what failed and what to do.
 func ofSink(err error) error {
 	if err == nil {
 		return nil
 	}
 	failed := &step.Failure{Result: step.Result{Kind: step.Outage, Err: fmt.Errorf("sink: %w", err),
 		Blame: job.BlameSink}}
-	if errors.Is(err, sink.ErrRefused) {
+	switch {
+	case errors.Is(err, sink.ErrTooLarge):
+		failed.Kind, failed.Blame = step.Permanent, job.BlameReport
+	case errors.Is(err, sink.ErrRefused):
 		failed.Kind = step.Retry
 	}
 	return failed

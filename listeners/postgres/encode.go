@@ -121,13 +121,17 @@ func appendQuoted(out, text []byte) []byte {
 func (r *reader) earlier(ctx context.Context, element uint32) (text []byte, any bool, err error) {
 	from := r.task.Listener.From
 	column, values := r.task.Distinct(ctx)
+	zone, err := time.LoadLocation(column.Zone) // reads a file: once, not for every value
+	if err != nil {
+		return nil, false, listeners.Permanent(fmt.Errorf("time zone of %s: %w", from, err))
+	}
 	out := []byte{'{'}
 	for raw, err := range values {
 		if err != nil {
 			return nil, false, err
 		}
 		any = true
-		value, equals, err := r.value(column, raw, element)
+		value, equals, err := r.value(column, zone, raw, element)
 		if err != nil {
 			return nil, false, listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
 		}
@@ -142,8 +146,10 @@ func (r *reader) earlier(ctx context.Context, element uint32) (text []byte, any 
 	return closed(out, !any), any, nil
 }
 
-// value returns a JSON scalar of a column as an element; false: no element equals it.
-func (r *reader) value(column dataset.Column, raw []byte, element uint32) (text []byte, equals bool, err error) {
+// value returns a JSON scalar of a column, whose datetimes are of zone, as an element; false: no element equals it.
+func (r *reader) value(
+	column dataset.Column, zone *time.Location, raw []byte, element uint32,
+) (text []byte, equals bool, err error) {
 	text = raw
 	if raw[0] == '"' {
 		var unquoted string
@@ -171,7 +177,7 @@ func (r *reader) value(column dataset.Column, raw []byte, element uint32) (text 
 		f, err := strconv.ParseFloat(string(text), 32)
 		return strconv.AppendFloat(nil, f, 'g', -1, 64), true, err
 	case column.Kind == report.KindDate || column.Kind == report.KindDatetime:
-		return r.moment(column, string(text), element)
+		return r.moment(column.Kind, zone, string(text), element)
 	}
 	return text, !hasZero(text), nil
 }
@@ -183,18 +189,14 @@ func isNumber(k report.Kind) bool {
 // hasZero tells whether a text has the character with the code 0, which no text of PostgreSQL has.
 func hasZero(text []byte) bool { return strings.IndexByte(string(text), 0) >= 0 }
 
-// moment returns a date or datetime of a column as an element of another zone. The zero dates of MySQL equal nothing.
-func (r *reader) moment(column dataset.Column, text string, element uint32) ([]byte, bool, error) {
+// moment returns a date or datetime of a zone as an element of another zone. The zero dates of MySQL equal nothing.
+func (r *reader) moment(of report.Kind, zone *time.Location, text string, element uint32) ([]byte, bool, error) {
 	temporal := element == pgtype.TimestampOID || element == pgtype.TimestamptzOID || element == pgtype.DateOID
 	if temporal && strings.Contains(text[:min(len(text), len("2006-01-02"))], "-00") {
 		return nil, false, nil
 	}
-	if column.Kind != report.KindDatetime || element == pgtype.DateOID || !temporal {
+	if of != report.KindDatetime || element == pgtype.DateOID || !temporal {
 		return []byte(text), true, nil
-	}
-	zone, err := time.LoadLocation(column.Zone)
-	if err != nil {
-		return nil, false, err
 	}
 	at, err := time.ParseInLocation("2006-01-02 15:04:05", text, zone)
 	if err != nil {

@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgtype"
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -136,6 +138,28 @@ func TestValuesOfOtherTypes(t *testing.T) {
 		if d, err := b.read(t.Context(), read); err != nil || (d.fields["found"][0] == "[1]") != test.found {
 			t.Errorf("%s, %s of %+v: %v, %v", test.where, test.value, test.column, d.fields, err)
 		}
+	}
+}
+
+// TestOneZoneForATask: a value does not load the time zone of its column, which needs more than 20 allocations.
+func TestOneZoneForATask(t *testing.T) {
+	const values = 100
+	column := dataset.Column{Kind: report.KindDatetime, Zone: "Europe/Berlin"}
+	r := reader{zone: time.UTC, task: fromColumn(task(t, "SELECT :s.v AS v", "v"), column,
+		func(yield func([]byte, error) bool) {
+			for i := range values {
+				if !yield(fmt.Appendf(nil, `"2024-07-01 12:00:%02d.%d"`, i%60, i), nil) {
+					return
+				}
+			}
+		})}
+	allocations := testing.AllocsPerRun(5, func() {
+		if _, list, err := r.earlier(t.Context(), pgtype.TimestampOID); err != nil || !list {
+			t.Fatal(list, err)
+		}
+	})
+	if allocations > 20*values {
+		t.Errorf("%.0f allocations for %d values", allocations, values)
 	}
 }
 

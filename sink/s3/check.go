@@ -51,7 +51,7 @@ func (s *Sink) prove(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	s.ignores.Store(nil)
+	s.ignores.Store(new(string))
 	return nil
 }
 

@@ -2,11 +2,9 @@ package s3
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -86,29 +84,12 @@ func credentialsOf(o Options) *credentials.Credentials {
 	case o.Profile != "":
 		return credentials.New(files)
 	}
-	return credentials.New(&found{credentials.Chain{Providers: []credentials.Provider{
-		&credentials.EnvAWS{}, files,
-		&credentials.IAM{Client: &http.Client{Timeout: roleTimeout}},
-	}}})
+	return credentials.New(&found{files: files, role: &role{}})
 }
-
-// roleTimeout bounds a request for the credentials of a role. On a machine without one nothing may answer.
-const roleTimeout = 5 * time.Second
-
-// found is a chain for which no credentials are an error: an anonymous request cannot write.
-type found struct{ credentials.Chain }
 
 var errNoCredentials = sink.Failure("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the "+
 	"sink's access_key and secret_key or profile, or give the machine a role", sink.ErrRefused,
 	sink.ErrUnfit)
-
-// Retrieve implements credentials.Provider.
-func (f *found) Retrieve() (credentials.Value, error) { return some(f.Chain.Retrieve()) }
-
-// RetrieveWithCredContext implements credentials.Provider.
-func (f *found) RetrieveWithCredContext(c *credentials.CredContext) (credentials.Value, error) {
-	return some(f.Chain.RetrieveWithCredContext(c))
-}
 
 // some refuses what cannot sign a request. The client would send it without a signature.
 func some(v credentials.Value, err error) (credentials.Value, error) {

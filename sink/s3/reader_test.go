@@ -2,11 +2,14 @@ package s3_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,7 +205,7 @@ func TestCredentials(t *testing.T) {
 	}
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", files)
 	t.Setenv("AWS_CONFIG_FILE", files+".none")
-	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/") // nothing answers
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1") // nothing answers
 	try := func(o s3.Options) error {
 		o.Endpoint = fake.URL
 		out, err := s3.New("s3://reports", o)
@@ -245,5 +248,65 @@ func TestCredentials(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-central-1")
 	if err := try(s3.Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRole: an outage of a role is an error that a later request can mend, and no lack of credentials.
+func TestRole(t *testing.T) {
+	fake := s3test.Start(t, bucket)
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN",
+		"AWS_PROFILE", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	var status atomic.Int64
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status.Load() != http.StatusOK {
+			w.WriteHeader(int(status.Load()))
+			return
+		}
+		switch r.URL.Path {
+		case "/latest/api/token":
+			_, _ = io.WriteString(w, "token")
+		case "/latest/meta-data/iam/security-credentials/":
+			_, _ = io.WriteString(w, "writer")
+		default: // they expire at once
+			_, _ = fmt.Fprintf(w, `{"Code": "Success", "AccessKeyId": %q, "SecretAccessKey": %q, "Expiration": %q}`,
+				s3test.AccessKey, s3test.SecretKey, time.Now().Format(time.RFC3339))
+		}
+	}))
+	defer service.Close()
+	for variable, without := range map[string]int{ // the status of a machine without a role
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT": http.StatusNotFound, "AWS_CONTAINER_CREDENTIALS_FULL_URI": 0,
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1")
+			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "")
+			t.Setenv(variable, service.URL)
+			out, err := s3.New("s3://reports", s3.Options{Endpoint: fake.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			try := func(answer int) error {
+				status.Store(int64(answer))
+				return out.Check(t.Context())
+			}
+			if without != 0 {
+				if err := try(without); !errors.Is(err, sink.ErrRefused) {
+					t.Errorf("without a role: %v", err)
+				}
+			}
+			if err := try(http.StatusServiceUnavailable); err == nil || errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), "of the role: 503") {
+				t.Errorf("in an outage: %v", err)
+			}
+			if err := try(http.StatusOK); err != nil {
+				t.Error(err)
+			}
+			if err := try(http.StatusNotFound); err == nil || errors.Is(err, sink.ErrRefused) {
+				t.Errorf("in an outage after the role gave credentials: %v", err)
+			}
+		})
 	}
 }

@@ -24,7 +24,8 @@ import (
 const (
 	// lookTimeout bounds an operation without data: look, delete.
 	lookTimeout = 30 * time.Second
-	// stallTimeout bounds one request for a part, with its repetitions, and one call of Open or Read.
+	// stallTimeout bounds one call of Open or Read, and how long a request of an upload, with its repetitions,
+	// sends nothing of its body.
 	stallTimeout = 2 * time.Minute
 )
 
@@ -41,7 +42,7 @@ type Sink struct {
 	part     int    // size of a part in bytes
 	maxParts int    // of an object
 	stall    time.Duration
-	ignores  atomic.Pointer[string] // the request on which Check saw the condition ignored
+	ignores  atomic.Pointer[string] // the request on which Check saw the condition ignored; empty: none; nil: not known
 }
 
 var (

@@ -74,6 +74,7 @@ func (s *store) open(t *testing.T) (*s3.Sink, *sinktest.Network) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = out.Close() })
+	s3.SetProved(out)
 	return out, network
 }
 

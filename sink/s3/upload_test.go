@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/s3"
 	"github.com/fanfold/fanfold/sink/s3/s3test"
+	"github.com/fanfold/fanfold/sink/sinktest"
 )
 
 var (
@@ -202,6 +204,55 @@ func TestAStoreThatIgnoresTheCondition(t *testing.T) {
 	}
 }
 
+// TestCreateProvesTheCondition before the first file, if the store was away when Check ran.
+func TestCreateProvesTheCondition(t *testing.T) {
+	t.Parallel()
+	for _, ignores := range []bool{true, false} {
+		fake := s3test.Start(t, bucket)
+		fake.IgnoresOnComplete = ignores
+		of := fakeStore(t, fake)
+		network, requests := &sinktest.Network{}, 0
+		away := func(_ int, r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+			return failure(r, http.StatusTeapot), nil
+		}
+		out, err := s3.OpenWith("s3://"+report.SinkURL(bucket)+"/"+prefix, of.options, func(t *http.Transport) http.RoundTripper {
+			network.Next = t
+			return network
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		network.Set(away)
+		if err := out.Check(t.Context()); err == nil || errors.Is(err, sink.ErrRefused) {
+			t.Errorf("Check = %v, want an outage", err)
+		}
+		if _, err := out.Create(t.Context(), object); err == nil || errors.Is(err, sink.ErrRefused) {
+			t.Errorf("Create = %v, want an outage", err)
+		}
+		network.Set(func(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			requests++
+			return next.RoundTrip(r)
+		})
+		for first := range 2 {
+			requests = 0
+			w, err := out.Create(t.Context(), object)
+			if ignores != errors.Is(err, sink.ErrUnfit) || !ignores && err != nil {
+				t.Errorf("Create = %v", err)
+			}
+			if (first == 0) != (requests > 0) {
+				t.Errorf("Create %d makes %d requests", first, requests)
+			}
+			if err == nil {
+				w.Abort()
+			}
+		}
+		if got := fake.Names(); len(got) != 0 {
+			t.Errorf("the bucket has %q", got)
+		}
+	}
+}
+
 // TestAStoreWithoutChecksums: what exists is read to compare it.
 func TestAStoreWithoutChecksums(t *testing.T) {
 	t.Parallel()
@@ -252,12 +303,12 @@ func TestTooManyParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(w, large); err != nil && !errors.Is(err, sink.ErrRefused) {
+	if _, err := io.WriteString(w, large); !errors.Is(err, sink.ErrTooLarge) {
 		t.Error(err)
 	}
 	_, err = w.Commit()
 	for _, want := range []string{"10485760 bytes", "part_size", "file.max_bytes"} {
-		if !errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, sink.ErrTooLarge) || errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Commit = %v, want %s", err, want)
 		}
 	}
@@ -316,6 +367,35 @@ func TestStalled(t *testing.T) {
 		}
 		if got := s.list(t); len(got) != 0 {
 			t.Errorf("%s: the bucket has %q", what, got)
+		}
+	}
+}
+
+// slowBody gives up to 32 KiB of a body every 10 ms.
+type slowBody struct{ io.ReadCloser }
+
+func (b slowBody) Read(p []byte) (int, error) {
+	<-time.After(10 * time.Millisecond)
+	return b.ReadCloser.Read(p[:min(len(p), 32<<10)])
+}
+
+// TestSlowButNotStalled: a request may take as long as it likes while it sends its body.
+func TestSlowButNotStalled(t *testing.T) {
+	t.Parallel()
+	for what, contents := range map[string]string{"PUT": large[:part], "part": large[:part+1]} {
+		s := newStore(t)
+		out, network := s.open(t)
+		s3.SetStall(out, 600*time.Millisecond)
+		var took time.Duration
+		network.Set(func(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if kind(r) == what && r.ContentLength == part {
+				defer func(start time.Time) { took = time.Since(start) }(time.Now())
+				r.Body = slowBody{r.Body}
+			}
+			return next.RoundTrip(r)
+		})
+		if _, err := commit(t, out, object, contents); err != nil || took < 900*time.Millisecond {
+			t.Errorf("%s: %v after %v", what, err, took)
 		}
 	}
 }

@@ -51,13 +51,19 @@ type upload struct {
 	committed bool
 }
 
-// Create prepares an upload; the first request is made by Write or Commit. A store of which Check found that it
-// ignores the condition is refused.
+// Create prepares an upload; its first request is made by Write or Commit. A store of which Check found that it
+// ignores the condition is refused. Create checks a store for which no Check has found out, because it could not be
+// reached at the start: several at once may do so.
 func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	if err := errors.Join(sink.CheckName(o.Name), context.Cause(ctx)); err != nil {
 		return nil, err
 	}
-	if request := s.ignores.Load(); request != nil {
+	switch request := s.ignores.Load(); {
+	case request == nil:
+		if err := s.Check(ctx); err != nil {
+			return nil, err
+		}
+	case *request != "":
 		return nil, ignored(*request)
 	}
 	return sink.NewWriter(ctx, s.upload(ctx, o)), nil
@@ -68,12 +74,13 @@ func (s *Sink) upload(ctx context.Context, o sink.Object) *upload {
 	return &upload{Transfer: sink.NewTransfer(ctx, s.stall), ctx: ctx, sink: s, of: o, sum: sums.Hasher()}
 }
 
-// Send keeps the bytes, and sends a part when more come than it takes.
+// Send keeps the bytes, and sends a part when more come than it takes. Publish sends the last one: so no file
+// is found too large there.
 func (u *upload) Send(p []byte) error {
 	u.sum.Write(p)
 	for len(p) > 0 {
 		if len(u.part) == u.sink.part {
-			if err := u.sendPart(); err != nil {
+			if err := u.sendMore(); err != nil {
 				err = u.Because(refused(err))
 				u.Cancel(err)
 				return err
@@ -95,21 +102,27 @@ func (u *upload) grow(need int) {
 	}
 }
 
+// sendMore sends the part if another can follow it.
+func (u *upload) sendMore() error {
+	if most := u.sink.maxParts; len(u.parts)+1 == most {
+		return sink.Failure(fmt.Sprintf("the file is larger than %d bytes, %d parts of part_size: raise the sink's "+
+			"part_size, or lower file.max_bytes", int64(most)*int64(u.sink.part), most), sink.ErrTooLarge)
+	}
+	return u.sendPart()
+}
+
 // sendPart sends the part. The first one begins the multipart upload.
 func (u *upload) sendPart() error {
-	if most := u.sink.maxParts; len(u.parts) == most {
-		return sink.Failure(fmt.Sprintf("the file is larger than %d bytes, %d parts of part_size: raise the sink's "+
-			"part_size, or lower file.max_bytes", int64(most)*int64(u.sink.part), most), sink.ErrRefused)
-	}
 	if err := u.begin(); err != nil {
 		return err
 	}
-	defer u.Guard()()
+	body, done := u.GuardBody(bytes.NewReader(u.part))
+	defer done()
 	sum := sums.Hasher()
 	sum.Write(u.part)
 	checksum := base64.StdEncoding.EncodeToString(sum.Sum(nil))
 	number := len(u.parts) + 1
-	sent, err := u.sink.core.PutObjectPart(u.Within, u.sink.bucket, u.key(), u.id, number, bytes.NewReader(u.part),
+	sent, err := u.sink.core.PutObjectPart(u.Within, u.sink.bucket, u.key(), u.id, number, body,
 		int64(len(u.part)), minio.PutObjectPartOptions{
 			Sha256Hex: digest(u.part), DisableContentSha256: true, CustomHeader: http.Header{sums.Key(): {checksum}},
 		})
@@ -174,8 +187,8 @@ func (u *upload) Failed(what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, u.sink.URL(u.of.Name), err)
 }
 
-// Publish finishes the upload. It takes up to 4 minutes, and half a minute more if it must find out
-// the outcome; longer only if it must read what exists.
+// Publish finishes the upload. After the last byte is sent it takes up to 4 minutes, and half a minute more if it
+// must find out the outcome; longer only if it must read what exists.
 func (u *upload) Publish(size int64, _ uint32) (adopted bool, err error) {
 	if err = u.Within.Err(); err == nil {
 		err = u.commit()
@@ -193,7 +206,8 @@ func (u *upload) commit() error {
 			return err
 		}
 	}
-	defer u.Guard()()
+	body, done := u.GuardBody(bytes.NewReader(u.part)) // in parts it is not sent
+	defer done()
 	s, options := u.sink, u.options(sums.Key(), u.checksum())
 	if u.id != "" {
 		// What belongs to the object was said when the upload began.
@@ -204,7 +218,7 @@ func (u *upload) commit() error {
 	options.SetMatchETagExcept("*")
 	var err error
 	if u.id == "" {
-		_, err = s.core.PutObject(u.Within, s.bucket, u.key(), bytes.NewReader(u.part), int64(len(u.part)), "",
+		_, err = s.core.PutObject(u.Within, s.bucket, u.key(), body, int64(len(u.part)), "",
 			digest(u.part), options)
 	} else {
 		_, err = s.core.CompleteMultipartUpload(u.Within, s.bucket, u.key(), u.id, u.parts, options)
