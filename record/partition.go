@@ -63,7 +63,10 @@ func (s *Partition) Startable(ctx context.Context, after string, grace time.Dura
 		}
 		var ours []string
 		for _, id := range ids {
-			if report.Partition(id, s.of) == s.index && len(ours) < n {
+			if len(ours) == n {
+				break
+			}
+			if after = id; report.Partition(id, s.of) == s.index {
 				ours = append(ours, id)
 			}
 		}
@@ -77,10 +80,9 @@ func (s *Partition) Startable(ctx context.Context, after string, grace time.Dura
 				page = append(page, r)
 			}
 		}
-		if len(page) > 0 || len(ids) < size {
+		if len(page) > 0 || len(ids) < size && len(ours) < n {
 			return page, nil
 		}
-		after = ids[len(ids)-1]
 	}
 }
 
