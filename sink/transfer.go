@@ -64,6 +64,32 @@ func (g *guardedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Download is an object that is being read over a network. A Read that takes too long fails.
+type Download struct {
+	Transfer
+	In     io.ReadCloser
+	Failed func(err error) error // returns the error of the caller, which names the object
+}
+
+// Read implements io.Reader.
+func (d *Download) Read(p []byte) (int, error) {
+	if err := context.Cause(d.Within); err != nil {
+		return 0, d.Failed(err)
+	}
+	defer d.Guard()()
+	n, err := d.In.Read(p)
+	if err != nil && err != io.EOF {
+		err = d.Failed(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (d *Download) Close() error {
+	defer d.Cancel(errEnded)
+	return d.In.Close()
+}
+
 // Because adds why the transfer was ended to the error that this caused.
 func (t Transfer) Because(err error) error {
 	if cause := context.Cause(t.Within); cause != nil && !errors.Is(err, cause) {
