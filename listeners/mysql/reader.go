@@ -135,7 +135,7 @@ func (r *reader) describe(ctx context.Context, rows driver.Rows) (err error) {
 	if r.columns, r.cells, err = columnsOf(rows, r.task.Listener); err != nil {
 		return err
 	}
-	if err := compareNames(r.task.Listener.Columns, rows.Columns()); err != nil {
+	if err := listeners.CompareNames(r.task.Listener.Columns, rows.Columns()); err != nil {
 		return listeners.Permanent(err)
 	}
 	if err := r.source.collate(ctx, r.task.Listener, r.columns); err != nil && !errors.Is(err, fault.Underivable) {
@@ -178,17 +178,4 @@ func columnsOf(rows driver.Rows, l *report.Listener) ([]dataset.Column, []cell, 
 		}
 	}
 	return columns, cells, nil
-}
-
-func compareNames(want, got []string) error {
-	for i, name := range got {
-		if slices.Contains(got[:i], name) {
-			return fmt.Errorf("the query gives column %s twice: give one of them an alias with AS", name)
-		}
-	}
-	if slices.Equal(want, got) {
-		return nil
-	}
-	return fmt.Errorf("the query gives the columns [%s], but the listener's columns are [%s]: they must be the same, in the same order",
-		strings.Join(got, ", "), strings.Join(want, ", "))
 }

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -93,7 +91,7 @@ func (r *reader) describe(
 	if r.columns, r.cells, err = s.columnsOf(ctx, of.Fields); err != nil {
 		return explain(ctx, l, err)
 	}
-	if err := compareNames(l.Columns, r.columns); err != nil {
+	if err := listeners.CompareNames(l.Columns, namesOf(r.columns)); err != nil {
 		return listeners.Permanent(err)
 	}
 	if err := s.collate(ctx, text, len(of.ParamOIDs), r.columns); err != nil {
@@ -124,18 +122,13 @@ func (r *reader) write(row [][]byte) error {
 	return r.out.EndRow()
 }
 
-func compareNames(want []string, columns []dataset.Column) error {
-	got := make([]string, len(columns))
+// namesOf returns the names of columns.
+func namesOf(columns []dataset.Column) []string {
+	names := make([]string, len(columns))
 	for i, c := range columns {
-		if got[i] = c.Name; slices.Contains(got[:i], c.Name) {
-			return fmt.Errorf("the query gives column %s twice: give one of them an alias with AS", c.Name)
-		}
+		names[i] = c.Name
 	}
-	if slices.Equal(want, got) {
-		return nil
-	}
-	return fmt.Errorf("the query gives the columns [%s], but the listener's columns are [%s]: they must be the same, "+
-		"in the same order", strings.Join(got, ", "), strings.Join(want, ", "))
+	return names
 }
 
 // columnsOf returns the columns of a result.

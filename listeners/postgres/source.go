@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -139,13 +138,8 @@ func (s *Source) Columns(ctx context.Context, r *report.Report, l *report.Listen
 	if err != nil {
 		return nil, explain(ctx, l, err)
 	}
-	for i, c := range columns {
-		for _, other := range columns[:i] {
-			if c.Name == other.Name {
-				return nil, listeners.Permanent(fmt.Errorf("the query gives column %s twice: give one of them an alias with AS",
-					c.Name))
-			}
-		}
+	if err := listeners.DistinctNames(namesOf(columns)); err != nil {
+		return nil, listeners.Permanent(err)
 	}
 	if err := session.collate(ctx, text, len(statement.ParamOIDs), columns); err != nil {
 		return nil, explain(ctx, l, err)
