@@ -66,7 +66,7 @@ func TestRecordsInPostgres(t *testing.T) {
 	if out, code := s.fanfold("list"); code != exitUnreachable {
 		t.Errorf("without a server: %d %s", code, out)
 	}
-	time.Sleep(3 * time.Second) // the query ends meanwhile
+	s.Eventually("the query ends meanwhile", func() bool { return s.Jobs.Reads("one") == 0 })
 	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
