@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
@@ -41,6 +42,14 @@ func (c Chunk) args(args []any, listener string) []any {
 	return args
 }
 
+// Writer identifies this try as the writer of its chunks and segments: ten letters and digits.
+func (t *Task) Writer() string {
+	if t.writer == "" {
+		t.writer = strings.ToLower(rand.Text()[:10])
+	}
+	return t.writer
+}
+
 // Append stores a chunk if the task still has this generation: OK, Already, Busy, Gone, or
 // TooMuch. The fields must not be changed before it returns, and not at all if it returns
 // an error of ctx.
@@ -49,10 +58,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 	if err != nil {
 		return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	if t.writer == "" {
-		t.writer = rand.Text()[:10]
-	}
-	args := []any{t.Attempt, t.Listener, t.Generation, t.writer, c.Number, c.Rows, columns, t.s.bytes}
+	args := []any{t.Attempt, t.Listener, t.Generation, t.Writer(), c.Number, c.Rows, columns, t.s.bytes}
 	return t.s.outcome(ctx, call(ctx, "append", []string{t.s.Keys.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
@@ -77,17 +83,19 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, error) {
 	}
 	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(),
 		t.s.bytes, MaxMissing}
-	return t.store(ctx, "store", c.args(args, t.Listener))
+	return t.s.store(ctx, "store", t, c.args(args, t.Listener))
 }
 
 // SetTotal stores how many chunks a task has, before all of them are stored. It works in a full
 // Redis, and sets Stored.
 func (t *Task) SetTotal(ctx context.Context, chunks int64) (Outcome, error) {
-	return t.store(ctx, "total", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
+	args := []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()}
+	return t.s.store(ctx, "total", t, args)
 }
 
-func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, error) {
-	outcome, more, err := t.s.list(ctx, call(ctx, script, []string{t.s.Keys.Job(t.ID)}, args...))
+// store runs a script that stores chunks of a task, or their number.
+func (s *conn) store(ctx context.Context, name string, t *Task, args []any) (Outcome, error) {
+	outcome, more, err := s.list(ctx, call(ctx, name, []string{s.Keys.Job(t.ID)}, args...))
 	t.Stored = Stored{}
 	if err == nil && len(more) == 3 {
 		t.Stored.Chunks, _ = more[0].(int64)

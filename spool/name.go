@@ -15,7 +15,7 @@ type Name struct {
 	Attempt    int64
 	Tag        string // of the installation; empty: none
 	Listener   string // its first 60 characters, for people
-	Generation string
+	Generation int64
 	Writer     string // letters and digits, new for every try
 	Number     int    // from 0
 }
@@ -34,7 +34,7 @@ func (n Name) prefix() string {
 	if n.Tag != "" {
 		name += "-" + n.Tag
 	}
-	return name + "=" + n.Listener[:min(len(n.Listener), maxListener)] + "=" + n.Generation + "-" + n.Writer + "="
+	return name + "=" + n.Listener[:min(len(n.Listener), maxListener)] + "=" + strconv.FormatInt(n.Generation, 10) + "-" + n.Writer + "="
 }
 
 // String returns the name in the form that Parse reads.
@@ -50,7 +50,8 @@ func Parse(name string) (Name, bool) {
 	}
 	attempt, err := strconv.ParseInt(parts[3], 10, 64)
 	number, _ := strconv.Atoi(parts[8]) // 9 digits
+	generation, wrong := strconv.ParseInt(parts[6], 10, 64)
 	n := Name{Report: parts[1], ID: parts[2], Attempt: attempt, Tag: parts[4], Listener: parts[5],
-		Generation: parts[6], Writer: parts[7], Number: number}
-	return n, err == nil && n.String() == name
+		Generation: generation, Writer: parts[7], Number: number}
+	return n, err == nil && wrong == nil && n.String() == name
 }

@@ -28,10 +28,9 @@ type Ticket struct {
 
 // ParseTicket parses the text of a ticket.
 func ParseTicket(text string) (Ticket, error) {
-	at := strings.LastIndexByte(text, '=') + 1 // a URL can have spaces
-	words := strings.Fields(text[at:])
-	t := Ticket{URL: text[:at], Segments: make([]Segment, 0, len(words))}
-	for _, word := range words {
+	words := strings.Split(text, " ")
+	t := Ticket{URL: unescaped.Replace(words[0]), Segments: make([]Segment, 0, len(words)-1)}
+	for _, word := range words[1:] {
 		s, ok := parseSegment(word)
 		if !ok {
 			return Ticket{}, fmt.Errorf("the ticket of a dataset has %.100q, not <chunks>,<rows>,<bytes>,<crc32c>", word)
@@ -40,6 +39,12 @@ func ParseTicket(text string) (Ticket, error) {
 	}
 	return t, nil
 }
+
+// A URL has no spaces in a ticket, because words follow it.
+var (
+	escaped   = strings.NewReplacer("%", "%25", " ", "%20")
+	unescaped = strings.NewReplacer("%25", "%", "%20", " ")
+)
 
 func parseSegment(word string) (s Segment, ok bool) {
 	parts := strings.Split(word, ",")

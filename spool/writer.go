@@ -31,9 +31,9 @@ func (s *Spool) Create(n Name) *Writer {
 	return w
 }
 
-// URL returns that of the ticket.
+// URL returns the first word of the ticket.
 func (w *Writer) URL() string {
-	return strings.TrimSuffix(w.spool.o.Sink.URL(numbered(w.name.prefix(), 0)), "0"+ending)
+	return escaped.Replace(strings.TrimSuffix(w.spool.o.Sink.URL(numbered(w.name.prefix(), 0)), "0"+ending))
 }
 
 // Number returns how many segments are committed.

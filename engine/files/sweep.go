@@ -60,6 +60,13 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 	if deleted > 0 {
 		f.Log.Warn("deleted orphaned files", "files", deleted)
 	}
+	if f.o.Spool != nil && err == nil {
+		var segments int
+		if segments, err = (sweeper{f}).sweepSegments(ctx); segments > 0 {
+			f.Log.Warn("deleted segments of ended jobs from the spool", "segments", segments)
+			deleted += segments
+		}
+	}
 	if g == nil || err != nil {
 		return deleted, err
 	}
@@ -70,9 +77,14 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 	return deleted + g.deleted, g.err
 }
 
-// SweepJob deletes the leftovers of a job whose record is final: files of its attempts up to last,
+// SweepJob deletes the leftovers of a job whose record is final: files and segments of its attempts up to last,
 // and those of interrupted writes. If it fails, the daily sweep does it.
 func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
+	f.dropSegments(ctx, report, id, last)
+	f.sweepFiles(ctx, report, id, last)
+}
+
+func (f *Files) sweepFiles(ctx context.Context, report, id string, last int64) {
 	ctx, cancel := context.WithTimeout(ctx, sweepJobTime)
 	defer cancel()
 	files := f.o.Sink.List(ctx, report+"/"+id+"-")
@@ -83,11 +95,15 @@ func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
 	}
 }
 
-// SweepAttempts is SweepJob for a job that may have left files: it is not its record's first
-// attempt, or had several workers.
+// SweepAttempts is SweepJob for a job that has ended and may have left something: it is not its record's first
+// attempt, or had several workers. Its own segments go, too; last is that of the files.
 func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64) {
-	if state.Attempt > 1 || state.Fence > 1 {
-		f.SweepJob(ctx, state.Report, state.ID, last)
+	again := state.Attempt > 1 || state.Fence > 1
+	if again || mayHaveSegments(state) {
+		f.dropSegments(ctx, state.Report, state.ID, state.Attempt)
+	}
+	if again {
+		f.sweepFiles(ctx, state.Report, state.ID, last)
 	}
 }
 

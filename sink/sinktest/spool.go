@@ -41,7 +41,7 @@ func spooled(t *testing.T, s *spool.Spool, n spool.Name) string {
 }
 
 var spoolName = spool.Name{
-	Report: "withdrawals", ID: "1111", Attempt: 1, Listener: "plt_fund.vs_withdraw", Generation: "0", Writer: "W8F3K1ABCD",
+	Report: "withdrawals", ID: "1111", Attempt: 1, Listener: "plt_fund.vs_withdraw", Writer: "W8F3K1ABCD",
 }
 
 // servesAsSpool: a dataset is read as it was written, in any order; what is missing or damaged is named; Drop deletes
