@@ -110,9 +110,12 @@ var badFiles = []struct {
 	{"sinks", []string{"gs://reports/exports", "nowhere://reports"}},
 	{"a relative directory", []string{"gs://reports/exports", "file://var/lib"}},
 	{"a bucket with a query", []string{"gs://reports/exports", "gs://reports/exports?x=y"}},
+	{"a spool", []string{"sink:", "spool: nowhere://spool\nsink:"}},
+	{"a spool without a place", []string{"sink:", "spool: {above: 1B}\nsink:"}},
+	{"a spool with a field of another sink", []string{"sink:", "spool: {url: gs://reports/spool, above: 2GB, endpoint: \"https://minio.example\"}\nsink:"}},
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, large_files: 0, running_jobs: 1.5, recover_after: 1, lease: -1s"}},
 
-	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "shutdown_timeout: soon, redis_memory_percent: 101, job_bytes: 1.5GB, rebuild_per_second: 0"}},
+	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "shutdown_timeout: soon, redis_memory_percent: 101, job_bytes: 1.5GB, spool_bytes: 100KB, rebuild_per_second: 0"}},
 	{"a kind of listener that is not known", []string{"shop.orders: {", "shop.orders: {kind: oracle,"}},
 	{"a kind of listener that is no text", []string{"shop.orders: {", "shop.orders: {kind: [mysql],"}},
 	{"an external listener without columns", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external}"}},

@@ -22,6 +22,7 @@ import (
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // Roles are the roles of processes. Any number of processes can have the same role.
@@ -93,14 +94,9 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if err := p.Records.Check(ctx); err != nil {
 		return "", fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
 	}
-	opened, err := p.OpenSink(ctx)
+	opened, err := makePlace(ctx, p, p.Config.Sink)
 	if err != nil {
 		return "", err
-	}
-	if place, ok := opened.(sink.Maker); ok {
-		if err := place.Make(); err != nil {
-			return "", err
-		}
 	}
 	p.files = sink.Watch(opened)
 	if err := p.files.Check(ctx); err != nil {
@@ -109,6 +105,9 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if _, err := files.CheckScratch(ctx); err != nil {
 		log.Warn("cannot write a scratch file: large joins will fail", "hint", files.ScratchHint, "err", err)
 	}
+	if err := openSpool(ctx, p, log); err != nil {
+		return "", err
+	}
 	tag, err = p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		log.Warn("orphaned files stay in the sink: run fanfold migrate, "+
@@ -116,6 +115,41 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 		return "", nil
 	}
 	return tag, err
+}
+
+// makePlace opens the sink or the spool, and makes its directory.
+func makePlace(ctx context.Context, p *Process, of report.Sink) (sink.Sink, error) {
+	opened, err := p.sinkOf(of)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if place, ok := opened.(sink.Maker); ok {
+		err = place.Make()
+	}
+	return opened, err
+}
+
+// openSpool opens and checks the spool, which all roles of the process share, unless it is open or there is none.
+func openSpool(ctx context.Context, p *Process, log *slog.Logger) error {
+	if p.Config.Spool.URL == "" || p.spool != nil {
+		return nil
+	}
+	opened, err := makePlace(ctx, p, p.Config.Spool.Sink)
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	if err := opened.Check(ctx); err != nil {
+		log.Warn("the spool does not accept objects: jobs with large datasets wait", "spool", p.Config.Spool.URL, "err", err)
+	}
+	tag, err := p.Records.Install(ctx)
+	if errors.Is(err, recovery.ErrNoTables) {
+		log.Warn("segments of ended jobs stay in the spool: run fanfold migrate, "+
+			"which creates the tables that identify this installation", "err", err)
+	} else if err != nil {
+		return err
+	}
+	p.spool = spool.New(spool.Options{Sink: opened, Tag: tag, Above: p.Config.Spool.Above})
+	return nil
 }
 
 // buildEngine builds the role engine.
@@ -150,7 +184,10 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 }
 
 // buildListeners builds the role listeners. The listeners of all partitions share their slots.
-func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
+func buildListeners(ctx context.Context, p *Process, log *slog.Logger) (func(partition) (Runner, error), error) {
+	if err := openSpool(ctx, p, log); err != nil {
+		return nil, err
+	}
 	limits, sources := map[string]int{}, map[string]listeners.Source{}
 	for name, s := range p.Config.Sources {
 		limits[name] = s.MaxTasks
