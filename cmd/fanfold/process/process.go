@@ -137,7 +137,7 @@ func newPartitions(c *config.Config, client, blocking redis.UniversalClient) (of
 	for _, keys := range all {
 		of = append(of, scripts.New(scripts.Options{
 			Redis: client, Blocking: blocking, Keys: keys, Shared: all[0],
-			JobBytes: c.Limits.JobBytes, Compress: c.Limits.Compress,
+			JobBytes: c.Limits.JobBytes, SpoolBytes: c.Limits.SpoolBytes, Compress: c.Limits.Compress,
 		}))
 	}
 	return of

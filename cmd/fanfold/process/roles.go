@@ -169,7 +169,8 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 		return nil, err
 	}
 	f, err := files.New(e, files.Options{
-		Sink: p.files, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
+		Spool: p.spool,
+		Sink:  p.files, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
 	})
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func buildListeners(ctx context.Context, p *Process, log *slog.Logger) (func(par
 	return func(of partition) (Runner, error) {
 		r, err := listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
-			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots,
+			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots, Spool: p.spool,
 			Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 		})
 		p.listeners = append(p.listeners, r)
