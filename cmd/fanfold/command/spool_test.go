@@ -91,6 +91,22 @@ func TestDatasetsInTheSpool(t *testing.T) {
 	}
 }
 
+// TestDatasetsThatAreKept: chunks that wait until it is known where the dataset lies are stored as they were read.
+func TestDatasetsThatAreKept(t *testing.T) {
+	t.Parallel()
+	for above, spooled := range map[string]bool{"1MB": true, "1GB": false} {
+		s := newStackAlone(t, nil, `
+  wide:
+    listeners: {one: {database: db, query: "SELECT seq AS k, REPEAT(seq, 10) AS v FROM seq_1_to_60000"}}
+`, "spool: {url: file://"+t.TempDir()+", above: "+above+"}")
+		s.Serve(s.File)
+		want := s.Records.Expect("k,v", "SELECT seq, REPEAT(seq, 10) FROM seq_1_to_60000")
+		if got := s.Jobs.Succeed("wide", ""); got != want {
+			t.Errorf("above %s, spooled %t: -MariaDB +Fanfold:\n%s", above, spooled, e2e.FirstDifference(want, got))
+		}
+	}
+}
+
 // TestLostSegments: the listener of a segment that is missing or damaged runs again, whoever finds it; without a try
 // left, the job fails, and its reason names the segment.
 func TestLostSegments(t *testing.T) {
