@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
 // usage is what a Redis has used since it began.
@@ -48,6 +51,36 @@ func usedMemory(ctx context.Context, client *redis.Client, field string) (float6
 	bytes, err := strconv.ParseFloat(info["Memory"][field], 64)
 	return bytes / 1e6, err
 }
+
+// watchMemory looks at the memory of Redis until the function is called that it returns, which tells by how many MB it
+// has grown at most.
+func watchMemory(ctx context.Context, server *testenv.Redis) func() (float64, error) {
+	ctx, stop := context.WithCancel(ctx)
+	var before, most float64
+	done := make(chan error, 1)
+	go func() {
+		client := server.Client()
+		defer client.Close()
+		for {
+			used, err := usedMemory(context.WithoutCancel(ctx), client, "used_memory")
+			if before == 0 {
+				before = used
+			}
+			if most = max(most, used); err != nil || wait(ctx, memoryPause) != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	return func() (float64, error) {
+		stop()
+		err := <-done
+		return most - before, err
+	}
+}
+
+// memoryPause is the time between two looks at the memory of Redis.
+const memoryPause = 50 * time.Millisecond
 
 // connections is how many clients Redis has beside this one.
 func connections(ctx context.Context, client *redis.Client) (float64, error) {

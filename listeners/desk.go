@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -320,7 +321,17 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 	if !t.Done || t.Stage >= state.Stage || page >= from.Pages || !slices.Contains(from.Columns, column) {
 		return nil, fault.NotFound.New("the stages before have no page %d of %s.%s", page, listener, column)
 	}
-	fields, err := e.o.Scripts.Folds.Columns(ctx, h.ID, listener, []string{column}, page)
+	store, err := e.datasetOf(h.Message, listener, t)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := store.Get(ctx, []string{column}, page)
+	if lost, ok := errors.AsType[spooled.Lost](spooled.LostOf(listener, t, err)); ok {
+		if rep := e.definitions[state.Definition]; rep != nil {
+			err = e.reopen(ctx, rep, h.Message, lost)
+		}
+		return nil, err
+	}
 	if errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fault.NotFound.Of(err)
 	} else if err != nil {

@@ -3,13 +3,20 @@ package listeners
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/spooled"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/spool"
+	"github.com/fanfold/fanfold/step"
 )
 
 // Distinct opens the column of an earlier stage that the listener uses (From), and iterates
@@ -86,6 +93,9 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if from.Policy != "" { // the job goes on without it
 		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
 	}
+	if !from.Done { // it runs again: see spooled.Reopen
+		return dataset.Column{}, nil, wait{reopenedPause, "listener " + listener + ", which runs again", job.BlameSpool}
+	}
 	var columns []dataset.Column
 	if err := json.Unmarshal(from.Columns, &columns); err != nil {
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
@@ -94,9 +104,16 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if at < 0 {
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
 	}
+	store, err := t.datasetOf(t.Message(), listener, from)
+	if err != nil {
+		return dataset.Column{}, nil, spoolFailed(ctx, err)
+	}
 	return columns[at], func(yield func([]byte, error) bool) {
 		for number := range from.Chunks {
-			chunk, err := t.chunk(ctx, listener, column, number)
+			chunk, err := t.chunk(ctx, store, column, number)
+			if lost, ok := errors.AsType[spooled.Lost](spooled.LostOf(listener, from, err)); ok {
+				err = t.reopen(ctx, t.Report, t.Message(), lost)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -110,11 +127,27 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	}, nil
 }
 
+// Message identifies the job of the task.
+func (t *task) Message() scripts.Message { return scripts.Message{ID: t.ID, Attempt: t.Attempt} }
+
+// datasetOf returns the dataset of a task that is done.
+func (r *Runner) datasetOf(m scripts.Message, listener string, from job.TaskState) (dataset.Store, error) {
+	if from.At != "" {
+		return spooled.Open(r.o.Spool, from)
+	}
+	return r.o.Scripts.Folds.Stored(m.ID, listener), nil
+}
+
 // chunk reads a chunk of a column.
-func (t *task) chunk(ctx context.Context, listener, column string, number int64) (*dataset.Chunk, error) {
-	fields, err := callRedis(ctx, t, "read chunk", func() ([][]byte, error) {
-		return t.o.Scripts.Folds.Columns(ctx, t.ID, listener, []string{column}, number)
-	})
+func (t *task) chunk(ctx context.Context, store dataset.Store, column string, number int64) (*dataset.Chunk, error) {
+	get := func() ([][]byte, error) { return store.Get(ctx, []string{column}, number) }
+	var fields [][]byte
+	var err error
+	if _, spooled := store.(*spool.Reader); !spooled {
+		fields, err = callRedis(ctx, t, "read chunk", get)
+	} else if fields, err = get(); err != nil {
+		err = spoolFailed(ctx, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,4 +156,17 @@ func (t *task) chunk(ctx context.Context, listener, column string, number int64)
 		return nil, Permanent(err)
 	}
 	return chunk, nil
+}
+
+// reopenedPause is how long a task waits for a listener that runs again.
+const reopenedPause = 5 * time.Second
+
+// reopen makes the listener of a dataset run again that is lost, and returns the error of the task that needs it.
+func (r *Runner) reopen(ctx context.Context, of *report.Report, m scripts.Message, lost spooled.Lost) error {
+	l, _, _ := of.Listener(lost.Listener)
+	result := spooled.Reopen(ctx, r.log, r.o.Scripts, m, lost, l.Retry)
+	if result.Kind == step.Permanent {
+		return Permanent(errSpool.Of(result.Err))
+	}
+	return wait{reopenedPause, "listener " + lost.Listener + ", which runs again: " + lost.Error(), job.BlameSpool}
 }

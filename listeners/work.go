@@ -52,9 +52,8 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	t.clock = ask.NewPatience(ctx, t.limit(), errLate)
 	ctx = t.clock.Context()
 	defer t.clock.Stop()
-	out := NewWriter(func(columns []dataset.Column, b *dataset.Builder, last bool) error {
-		return t.store(ctx, columns, b, last)
-	})
+	o := &output{task: t, ctx: ctx}
+	out := NewWriter(o.flush)
 	out.pause = t.pause
 	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }
 	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
@@ -73,7 +72,11 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		errors.As(err, new(wait)):
 	case t.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
-		return Outage(errRedis.New("Redis was away for %s while the query ran: %w", t.away.Round(time.Second), err))
+		who, name := errRedis, "Redis"
+		if o.segments != nil {
+			who, name = errSpool, "the spool"
+		}
+		return Outage(who.New("%s was away for %s while the query ran: %w", name, t.away.Round(time.Second), err))
 	case t.clock.Over():
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate,
 			t.Listener.Timeout)
@@ -128,22 +131,24 @@ func callRedis[T any](ctx context.Context, t *task, what string, call func() (T,
 	return value, err
 }
 
-// store stores a chunk of the task, and completes it with the last one. It is a FlushFunc.
-func (t *task) store(ctx context.Context, columns []dataset.Column, b *dataset.Builder, last bool) error {
-	chunk := scripts.Chunk{Number: t.chunks, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
+// store stores a chunk of the task in Redis, and completes the task with the last one.
+func (t *task) store(ctx context.Context, chunk scripts.Chunk, last bool) error {
 	if t.o.Limits.Compress {
 		chunk.Fields = t.compressor.Fields(chunk.Fields)
 	}
-	for _, c := range columns {
-		chunk.Names = append(chunk.Names, c.Name)
-	}
+	chunk.Number = t.chunks
 	t.chunks++
-	outcome, err := t.memory.store(ctx, t.own.Message, chunk.Bytes(), func() (scripts.Outcome, error) {
-		if last {
-			return t.own.Complete(ctx, chunk, time.Since(t.began))
-		}
-		return t.own.Append(ctx, chunk)
+	if !last {
+		return t.script(ctx, chunk.Bytes(), func() (scripts.Outcome, error) { return t.own.Append(ctx, chunk) })
+	}
+	return t.script(ctx, chunk.Bytes(), func() (scripts.Outcome, error) {
+		return t.own.Complete(ctx, chunk, time.Since(t.began))
 	})
+}
+
+// script runs a script that stores something of the task.
+func (t *task) script(ctx context.Context, bytes int64, run func() (scripts.Outcome, error)) error {
+	outcome, err := t.memory.store(ctx, t.own.Message, bytes, run)
 	switch {
 	case err != nil:
 		return err
@@ -154,7 +159,6 @@ func (t *task) store(ctx context.Context, columns []dataset.Column, b *dataset.B
 	case outcome == scripts.Gone:
 		return ErrEnded
 	}
-	t.rows += chunk.Rows
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
@@ -60,6 +61,12 @@ func (c claims) Work(ctx context.Context, w *work) step.Result {
 		}
 	}
 	c.bring(ctx, []*work{w}, c.files.Create, func(int, *work) {}) // it is claimed
+	lost, ok := errors.AsType[spooled.Lost](w.result.Err)
+	if !ok || w.Status != job.StatusFold { // a published job has made its file once
+		return w.result
+	}
+	l, _, _ := w.report.Listener(lost.Listener)
+	w.result = spooled.Reopen(ctx, c.Log, c.Scripts, scripts.Message{ID: w.ID, Attempt: w.Attempt}, lost, l.Retry)
 	return w.result
 }
 
