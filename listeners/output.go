@@ -48,9 +48,11 @@ func (o *output) flush(columns []dataset.Column, b *dataset.Builder, last bool) 
 		}
 		o.kept = nil
 	case !last:
+		fields := make([][]byte, len(chunk.Fields)) // the builder is used again
 		for i, f := range chunk.Fields {
-			chunk.Fields[i] = bytes.Clone(f) // the builder is used again
+			fields[i] = bytes.Clone(f)
 		}
+		chunk.Fields = fields
 		o.kept = append(o.kept, chunk)
 		return nil
 	default:
