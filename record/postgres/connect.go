@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/fanfold/fanfold/listeners/postgres"
@@ -39,6 +40,11 @@ func connect(d report.Database, o record.Options) (*sql.DB, error) {
 	// Cached statements would fail after a change of a table, and lists of ids make many different ones.
 	c.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	c.StatementCacheCapacity, c.DescriptionCacheCapacity = 0, 0
+	open := c.OnPgError
+	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		// After a failover, the name of the host leads to another server than this connection.
+		return err.Code != readOnly && open(conn, err)
+	}
 	if o.Patience > 0 {
 		dial := c.DialFunc
 		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

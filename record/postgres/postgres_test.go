@@ -255,6 +255,22 @@ func TestAConnectionThatTheServerClosed(t *testing.T) {
 	}
 }
 
+// TestAReplicaIsLeft: after a failover, a connection to the former primary, which is a replica now, is not used again.
+func TestAReplicaIsLeft(t *testing.T) {
+	t.Parallel()
+	db := fresh(t, "CREATE TABLE t (id int)")
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("SET default_transaction_read_only = on"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO t VALUES (1)"); !Kind.Away(err) || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("a replica: %v", err)
+	}
+	if _, err := db.Exec("INSERT INTO t VALUES (1)"); err != nil {
+		t.Errorf("the connection was used again: %v", err)
+	}
+}
+
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	db := fresh(t, "CREATE DOMAIN short AS varchar(7) NOT NULL", "CREATE TYPE state AS ENUM ('b', 'it''s')", "CREATE SCHEMA s",
