@@ -68,6 +68,7 @@ var badFiles = []struct {
 	{"a mapping that merges itself", []string{"limits: {", "limits: &l {<<: [{large_files: 3}, *l], "}},
 	{"a merged field that is wrong", []string{"shop.users: {database: main, query: \"SELECT id, name FROM users\"}", "shop.users: &users\n        database: main\n        timeout: soon\n        query: SELECT id, name FROM users", "shop.items: {database: main", "shop.items: {<<: *users"}},
 	{"a merged field that is unknown", []string{"limits: {tasks", "limits: {<<: {large_flies: 2}, tasks", "shop.users: {database: main", "shop.users: {<<: &b {databse: main}", "shop.items: {database: main", "shop.items: {<<: *b"}},
+	{"mistakes in an anchor, each of which is said once", []string{"shop.users: {database: main, query: \"SELECT id, name FROM users\"}", "shop.users: &users {database: main, timeout: soon, databse: main, retry: &r {retries: -1}, query: \"SELECT id, name FROM users\"}", "    file:\n", "    retry: *r\n    file:\n", "label: Item}\n", "label: Item}\n  other: {listeners: {shop.users: *users}}\n  third: {listeners: {shop.users: *users}}\n"}},
 	{"a secret merged to the wrong place", []string{"main: {dsn", "main: &m {dsn", "records: {database", "records: {<<: *m, database"}},
 	{"wrong kinds", []string{"timeout: 2h", "timeout: [2h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
 	{"tags", []string{"timeout: 2h", "timeout: !soon 2h"}},
