@@ -115,6 +115,9 @@ var badFiles = []struct {
 
 	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "shutdown_timeout: soon, redis_memory_percent: 101, job_bytes: 1.5GB, rebuild_per_second: 0"}},
 	{"a kind of listener that is not known", []string{"shop.orders: {", "shop.orders: {kind: oracle,"}},
+	{"a kind of listener that is misspelt", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: htpp, api: a, result: {get: /x}, columns: {id: /id}}"}},
+	{"a format that is misspelt", []string{"    file:\n", "    file:\n      format: xlxs\n      sheet: Orders\n      delimiter: \";;\"\n      colour: red\n"}},
+	{"a sink that is misspelt", []string{"sink: gs://reports/exports", "sink: {url: \"s4://reports\", region: eu, secret_key: " + canary + ", gcs: 1}"}},
 	{"a kind of listener that is no text", []string{"shop.orders: {", "shop.orders: {kind: [mysql],"}},
 	{"an external listener without columns", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: external}"}},
 	{"an external listener with a query", []string{"shop.users: {database", "shop.users: {kind: external, columns: [id], database"}},

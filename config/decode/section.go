@@ -100,12 +100,15 @@ func (s Section) Refers(field, name, what string, known []string) bool {
 	return false
 }
 
-// read records the places of the fields of a mapping, and rejects unknown fields.
-func (s *Section) read(fields []target) {
+// read records the places of the fields of a mapping, and rejects unknown fields. Others are known, too.
+func (s *Section) read(fields []target, others []Field) {
 	var known []string
+	for _, f := range others {
+		fields = append(fields, target{Field: f})
+	}
 	for _, f := range fields {
 		for _, name := range []string{f.Name, f.Tag.Get("file")} {
-			if name != "" {
+			if name != "" && !slices.Contains(known, name) {
 				known = append(known, name)
 			}
 		}
