@@ -135,6 +135,8 @@ var badFiles = []struct {
 	{"columns from a date", []string{"    file:\n", "    file:\n      columns_from: since\n"}},
 	{"columns from options that are none", []string{"since: date", "since: date\n      columns: {list: true, default: [], options: [id, Itm]}", "    file:\n", "    file:\n      columns_from: columns\n"}},
 	{"files without an archive", []string{"    file:\n", "    file:\n      split: {rows: 1000}\n"}},
+	{"a number of rows without its name", []string{"    file:\n", "    file:\n      compress: zip\n      split: 1000\n"}},
+	{"a size of files", []string{"    file:\n", "    file:\n      compress: zip\n      split: 10MB\n"}},
 	{"files of no rows", []string{"    file:\n", "    file:\n      compress: zip\n      split: {rows: 0}\n"}},
 	{"files without a number of rows", []string{"    file:\n", "    file:\n      compress: zip\n      split: {}\n"}},
 	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},

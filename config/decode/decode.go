@@ -42,6 +42,14 @@ func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 		s.fields = map[string]Setting{f.Name: p}
 		s.note(f.Name, func() { r.decode(p, f.value, f.Tag) })
 		fields = nil
+	case p.IsText() && len(fields) == 1 && fields[0].Is("need"):
+		remedy := fields[0].Tag.Get("need")
+		if r.means(p, fields[0].Field) {
+			remedy = fmt.Sprintf("Write %s: {%s: %s}", p.path[strings.LastIndexByte(p.path, '.')+1:],
+				fields[0].Name, p.Node.Value)
+		}
+		p.Problem("not a mapping", remedy)
+		fields = nil
 	default:
 		s.read(fields, others)
 	}
@@ -59,6 +67,15 @@ func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 	if own.IsValid() {
 		r.sections[own.Addr().Interface()] = s
 	}
+}
+
+// means reports whether the text of p can be the value of a field.
+func (r decoder) means(p Setting, f Field) bool {
+	if p.secret || f.Is("secret") || f.Type == secretType {
+		return false
+	}
+	_, wrong := r.parse(p.Node.Value, f.Type, f.Tag)
+	return wrong == nil
 }
 
 // target is a field with its value in the struct that is read.
