@@ -129,6 +129,8 @@ var badFiles = []struct {
 	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "redis_compression: gzip"}},
 	{"a locale whose decimal sign is the delimiter", []string{"    file:\n", "    file:\n      locale: de\n      delimiter: \",\"\n"}},
 	{"locales that are none", []string{"    file:\n", "    file:\n      locale: german\n      thousands: true\n"}},
+	{"a locale as programs write it", []string{"    file:\n", "    file:\n      locale: de_DE\n"}},
+	{"a locale of no country", []string{"    file:\n", "    file:\n      locale: de-XX\n"}},
 	{"a locale with other digits", []string{"    file:\n", "    file:\n      locale: fa\n"}},
 	{"groups of digits without a locale", []string{"    file:\n", "    file:\n      thousands: true\n"}},
 	{"columns from no parameter", []string{"    file:\n", "    file:\n      columns_from: sinse\n"}},
