@@ -114,6 +114,8 @@ var badFiles = []struct {
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, large_files: 0, running_jobs: 1.5, recover_after: 1, lease: -1s"}},
 
 	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "shutdown_timeout: soon, redis_memory_percent: 101, job_bytes: 1.5GB, rebuild_per_second: 0"}},
+	{"queries without quotes in a flow mapping", []string{`query: "SELECT id, name FROM users"}`, "query: SELECT id, COUNT(a, b) AS name FROM users}", `query: "SELECT id, total FROM orders WHERE day >= :since"`, "query: SELECT id, total FROM orders WHERE day >= :since"}},
+	{"commas without a column", []string{"SELECT id, name FROM users", "SELECT id, name, FROM users", "SELECT id, total FROM", "SELECT id,, total FROM", "SELECT id, item FROM items WHERE", "SELECT , id, item, /* none */ FROM items WHERE"}},
 	{"a kind of listener that is not known", []string{"shop.orders: {", "shop.orders: {kind: oracle,"}},
 	{"a kind of listener that is misspelt", []string{`shop.users: {database: main, query: "SELECT id, name FROM users"}`, "shop.users: {kind: htpp, api: a, result: {get: /x}, columns: {id: /id}}"}},
 	{"a format that is misspelt", []string{"    file:\n", "    file:\n      format: xlxs\n      sheet: Orders\n      delimiter: \";;\"\n      colour: red\n"}},
