@@ -125,6 +125,35 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestTheRowOfAValueWithoutAForm is named by its number and its key.
+func TestTheRowOfAValueWithoutAForm(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	of := func(keys ...string) *report.Report {
+		return &report.Report{Join: report.Join{Keys: []string{"key"}, Listeners: []report.Joined{{Listener: "l", Keys: keys}}}}
+	}
+	for _, test := range []struct {
+		key  string
+		of   *report.Report
+		want string
+	}{
+		{"-7::smallint", nil, "column v: row 2 (key -7): NaN"},
+		{"2147483647", of(), "column v: row 2 (key 2147483647): NaN"},
+		{"(-9223372036854775808)::bigint", nil, "column v: row 2 (key -9223372036854775808): NaN"},
+		{"1.50::numeric", nil, "column v: row 2 (key 1.50): NaN"},
+		{"repeat('x', 50)", nil, "column v: row 2 (key " + strings.Repeat("x", 39) + "…): NaN"},
+		{"NULL::int", nil, "column v: row 2: NaN"},
+		{"1.5::float8", nil, "column v: row 2: NaN"},
+		{"'a'", of("second"), "column v: row 2 (second b): NaN"},
+	} {
+		one := task(t, "SELECT "+test.key+" AS key, n AS v, 'b' AS second FROM (VALUES (1, 1::numeric), (2, 'NaN')) t(i, n) ORDER BY i", "key v second")
+		one.Report = test.of
+		if _, err := b.read(t.Context(), one); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.key, err, test.want)
+		}
+	}
+}
+
 // TestValuesWithoutAForm: the error says how to write them.
 func TestValuesWithoutAForm(t *testing.T) {
 	t.Parallel()
@@ -138,7 +167,7 @@ func TestValuesWithoutAForm(t *testing.T) {
 	} {
 		_, err := b.read(t.Context(), task(t, "SELECT "+value+" AS v", "v"))
 		if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "column v: ") {
+			!strings.Contains(err.Error(), "column v: row 1: ") {
 			t.Errorf("%s: %v", value, err)
 		}
 		if _, err := b.read(t.Context(), task(t, "SELECT ("+value+")::text AS v", "v")); err != nil {
