@@ -91,16 +91,10 @@ type explained struct{ driver.Connector }
 func (e explained) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := e.Connector.Connect(ctx)
 	if err != nil {
-		return nil, told{err}
+		return nil, postgres.Told(err)
 	}
 	return conn, nil
 }
-
-// told is an error of the driver, with a text of one line.
-type told struct{ error }
-
-func (t told) Error() string { return strings.Join(strings.Fields(t.error.Error()), " ") }
-func (t told) Unwrap() error { return t.error }
 
 // patient is a connection whose reads and writes end after a time, unless the driver has set a deadline, such as at
 // the end of a context. Without it, a network that drops packets blocks a statement for a quarter of an hour.

@@ -130,6 +130,11 @@ func TestWhatAServerSaysWhenItIsAway(t *testing.T) {
 	if err := db.PingContext(t.Context()); !Kind.Away(err) || !Kind.Is(err, record.Away) || Kind.Is(err, record.Refused) {
 		t.Errorf("without a server: %v", err)
 	}
+	// The driver tries it with TLS and without.
+	twice := open(t, "postgres://app@"+p.Addr+"/d", record.Options{})
+	if err := twice.PingContext(t.Context()); err == nil || strings.Count(err.Error(), "connection refused") != 1 {
+		t.Errorf("the error is repeated: %v", err)
+	}
 	if Kind.Away(nil) || Kind.Is(nil, record.Away) {
 		t.Error("no error is away")
 	}
