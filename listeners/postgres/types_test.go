@@ -108,17 +108,17 @@ func TestTypes(t *testing.T) {
 		if want.Name = "v"; want.Collation == "" && (want.Kind == report.KindText || want.Kind == report.KindJSON) {
 			want.Collation = "utf8mb4_nopad_bin"
 		}
-		if diff := cmp.Diff(want, d.columns[0]); diff != "" {
+		if diff := cmp.Diff(want, d.Columns[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.column, diff)
 		}
-		if got, want := d.fields["v"][0], "["+test.json+",null]"; got != want {
+		if got, want := d.JSON("v"), "["+test.json+",null]"; got != want {
 			t.Errorf("%s:\n got %s\nwant %s", test.column, got, want)
 		}
 	}
 	d := b.mustRead(t, task(t, `SELECT NULL AS n, count(*) AS c, sum(1) AS s, avg(2) AS a, 1 || 'x' AS t, 1 = 1 AS b, 1e0 AS f, 'a\b' AS k`, "n c s a t b f k"))
 	var kinds []string
-	for _, c := range d.columns {
-		kinds = append(kinds, string(c.Kind)+" "+d.fields[c.Name][0])
+	for _, c := range d.Columns {
+		kinds = append(kinds, string(c.Kind)+" "+d.JSON(c.Name))
 	}
 	if got, want := strings.Join(kinds, "; "), `text [null]; integer [1]; integer [1]; decimal ["2.0000000000000000"]; text ["1x"]; integer [1]; decimal ["1"]; text ["a\\b"]`; got != want {
 		t.Errorf("expressions:\n got %s\nwant %s", got, want)
@@ -182,7 +182,7 @@ func TestCollations(t *testing.T) {
 	b := setup(t, "CREATE TABLE t (id int, s text, c char(9), u varchar(9) COLLATE \"C\", j jsonb)")
 	collations := func(query, columns string) (all []string) {
 		t.Helper()
-		for _, c := range b.mustRead(t, task(t, query, columns)).columns {
+		for _, c := range b.mustRead(t, task(t, query, columns)).Columns {
 			all = append(all, c.Collation)
 		}
 		return all
