@@ -114,3 +114,16 @@ func TestWhyTheSpoolFails(t *testing.T) {
 	}
 	s.Jobs.Wait(id)
 }
+
+// TestAJobLargerThanTheSpool: it fails at once, and its error names the limit.
+func TestAJobLargerThanTheSpool(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  large:
+    listeners: {large: {database: db, query: "SELECT seq AS k, SHA2(seq, 256) AS v FROM seq_1_to_60000"}}
+`, "spool: file://"+t.TempDir()+"\nlimits: {spool_bytes: 1MB}")
+	s.Serve(s.File)
+	id := s.Records.Insert("large", "")
+	s.Jobs.Push(id)
+	s.because(id, why.KindEnded, "the job's data in the spool exceeds limits.spool_bytes")
+}
