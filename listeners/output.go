@@ -34,7 +34,7 @@ func (o *output) flush(columns []dataset.Column, b *dataset.Builder, last bool) 
 	}
 	o.bytes, o.rows = o.bytes+chunk.Bytes(), o.rows+chunk.Rows
 	switch s := o.task.o.Spool; {
-	case s == nil:
+	case s == nil, o.stored.services[o.Listener.Name]:
 		return o.store(o.ctx, chunk, last)
 	case o.segments != nil:
 	case o.bytes > s.Above():
