@@ -65,8 +65,8 @@ type sinkState struct {
 	Err   string // why it does not answer; empty: it does
 }
 
-// readSink asks the sink or the spool; nil: there is none. A file server that hangs ignores the context: the question then continues
-// in the background, and the next one waits for its answer.
+// readSink asks the sink or the spool; nil: there is none. A file server that hangs ignores the context: the
+// question then continues in the background, and the next one waits for its answer.
 func readSink(ctx context.Context, ask func(context.Context) error, hung *atomic.Bool) sinkState {
 	if ask == nil {
 		return sinkState{}
