@@ -79,7 +79,8 @@ func (o *output) commit(columns []dataset.Column, last bool) error {
 	}
 	if err := o.script(o.ctx, 0, func() (scripts.Outcome, error) {
 		return o.own.List(o.ctx, scripts.Segment{
-			Number: number, At: o.at, Text: s.String(), Chunks: s.Chunks, Rows: s.Rows, Bytes: s.Bytes, Columns: columns,
+			Number: number, At: o.at, Text: s.String(), Chunks: s.Chunks, Rows: s.Rows, Bytes: s.Bytes,
+			Columns: columns,
 		})
 	}); errors.Is(err, errTooMuch) {
 		return errTooMuchSpooled
