@@ -136,12 +136,32 @@ func (m *machine) list(t *rapid.T) {
 		is.ticket += " " + text
 		is.segments, is.listedBy, is.writer = is.segments+1, is.generation, h
 		is.chunks += segmentChunks
+		if rapid.Bool().Draw(t, "it is the last one") {
+			m.completeTask(t, h, is.chunks-1, true)
+		}
 	}
 }
 
-// reopen has a listener run again whose segments somebody could not read, perhaps long ago.
-func (m *machine) reopen(t *rapid.T) {
-	k := m.tickets[len(m.tickets)-1-min(rapid.IntRange(0, 3).Draw(t, "ticket"), len(m.tickets)-1)]
+// openTicket is the ticket of a listener that can run again; nil: there is none.
+func (m *machine) openTicket() *mTicket {
+	i := slices.IndexFunc(m.tickets, func(k mTicket) bool {
+		return m.job != nil && m.job.attempt == k.attempt && m.job.tasks[k.listener].done && m.job.tasks[k.listener].ticket == k.at
+	})
+	if i < 0 {
+		return nil
+	}
+	return &m.tickets[i]
+}
+
+// reopen has a listener run again whose segments somebody could not read.
+func (m *machine) reopen(t *rapid.T) { m.reopenTask(t, *m.openTicket()) }
+
+// reopenAgain does so with a ticket that was read long ago.
+func (m *machine) reopenAgain(t *rapid.T) {
+	m.reopenTask(t, m.tickets[rapid.IntRange(0, len(m.tickets)-1).Draw(t, "ticket")])
+}
+
+func (m *machine) reopenTask(t *rapid.T, k mTicket) {
 	delay := time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Hour
 	got, err := m.s.Folds.Reopen(t.Context(), Reopen{Message{"1", k.attempt}, k.listener, k.at, "damaged", delay})
 	j := m.job

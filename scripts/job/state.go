@@ -39,7 +39,7 @@ type State struct {
 	Target     int64
 	Bytes      int64    // of the data in Redis
 	Spooled    int64    // bytes of the segments in the spool
-	Listeners  []string // of the stage that it is in
+	Listeners  []string // of the stage that it is in, and those of earlier ones that run again
 	Reason     string   // why it fails
 	Blame      Blame    // whose fault that is
 	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not

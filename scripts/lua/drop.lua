@@ -6,7 +6,8 @@
 local function drop_ticket(hash, listener, ticket)
   local bytes = 0
   for size in string.gmatch(ticket, ' %d+,%d+,(%d+),') do bytes = bytes + size end
-  if redis.call('HINCRBY', hash, 'spooled', int(-bytes)) <= 0 then redis.call('HDEL', hash, 'spooled') end
+  bytes = (redis.call('HGET', hash, 'spooled') or 0) - bytes
+  if bytes > 0 then redis.call('HSET', hash, 'spooled', int(bytes)) else redis.call('HDEL', hash, 'spooled') end
   redis.call('HDEL', hash, listener .. ':at', listener .. ':at_generation')
 end
 

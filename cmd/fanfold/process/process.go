@@ -54,7 +54,7 @@ type Process struct {
 	trace     *trace.Tracer                            // nil: no job is traced
 	seen      *quiet.Watch                             // whether Redis answers its clients
 	files     *sink.Watched                            // of an engine; nil: this process writes no files
-	spool     *spool.Spool                             // see openSpool; nil: there is none
+	spool     *spool.Spool                             // nil: it was not opened, or there is none
 	reads     func(context.Context) (sink.Sink, error) // opens the sink for downloads, once
 	sources   map[string]listeners.Connection          // databases and APIs, by name
 	listeners []*listeners.Runner                      // by partition; nil: the role was not made
@@ -98,7 +98,7 @@ func Open(file string, kinds kinds.Kinds) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Config: read, kinds: kinds, sources: map[string]listeners.Connection{}}
-	p.reads = openOnce(p.sinkOf(read.Sink))
+	p.reads = openOnce(sinkOf(p, read.Sink))
 	for _, connect := range []func(*Process) error{connectRedis, connectSources, connectRecords} {
 		if err := connect(p); err != nil {
 			p.Close()
@@ -203,7 +203,7 @@ func (p *Process) handles() inspect.Options {
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
 		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink.URL,
-		OpenSink: p.sinkOf(p.Config.Sink), Spool: p.Config.Spool.URL, OpenSpool: p.sinkOf(p.Config.Spool.Sink),
+		OpenSink: sinkOf(p, p.Config.Sink), Spool: p.Config.Spool.URL, OpenSpool: sinkOf(p, p.Config.Spool.Sink),
 		Formats: p.kinds.Formats,
 	})
 }
@@ -225,7 +225,7 @@ func ColumnsOf(ctx context.Context, p *Process, r *report.Report, l *report.List
 }
 
 // sinkOf returns a function that opens the sink or the spool of the configuration; Close closes it.
-func (p *Process) sinkOf(of report.Sink) func(context.Context) (sink.Sink, error) {
+func sinkOf(p *Process, of report.Sink) func(context.Context) (sink.Sink, error) {
 	return func(ctx context.Context) (sink.Sink, error) {
 		s, err := p.kinds.Sinks.Open(ctx, of)
 		if err == nil {

@@ -106,7 +106,7 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if _, err := files.CheckScratch(ctx); err != nil {
 		log.Warn("cannot write a scratch file: large joins will fail", "hint", files.ScratchHint, "err", err)
 	}
-	if err := openSpool(ctx, p, log); err != nil {
+	if _, err := p.Spool(ctx, log); err != nil {
 		return "", err
 	}
 	tag, err = p.Records.Install(ctx)
@@ -120,7 +120,7 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 
 // makePlace opens the sink or the spool, and makes its directory.
 func makePlace(ctx context.Context, p *Process, of report.Sink) (sink.Sink, error) {
-	opened, err := p.sinkOf(of)(ctx)
+	opened, err := sinkOf(p, of)(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +130,15 @@ func makePlace(ctx context.Context, p *Process, of report.Sink) (sink.Sink, erro
 	return opened, err
 }
 
-// openSpool opens and checks the spool, which all roles of the process share, unless it is open or there is none.
-func openSpool(ctx context.Context, p *Process, log *slog.Logger) error {
+// Spool opens and checks the spool of the configuration, and makes its directory; nil: there is none. The roles of the
+// process share it, and Close closes it. The roles are made one after the other.
+func (p *Process) Spool(ctx context.Context, log *slog.Logger) (*spool.Spool, error) {
 	if p.Config.Spool.URL == "" || p.spool != nil {
-		return nil
+		return p.spool, nil
 	}
 	opened, err := makePlace(ctx, p, p.Config.Spool.Sink)
 	if err != nil {
-		return fmt.Errorf("spool: %w", err)
+		return nil, fmt.Errorf("spool: %w", err)
 	}
 	if err := opened.Check(ctx); err != nil {
 		log.Warn("the spool does not accept objects: jobs with large datasets wait", "spool", p.Config.Spool.URL, "err", err)
@@ -147,12 +148,12 @@ func openSpool(ctx context.Context, p *Process, log *slog.Logger) error {
 		log.Warn("segments of ended jobs stay in the spool: run fanfold migrate, "+
 			"which creates the tables that identify this installation", "err", err)
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	p.spool = spool.New(spool.Options{
 		Sink: opened, Tag: tag, Above: p.Config.Spool.Above, SegmentBytes: spooled.SegmentBytes,
 	})
-	return nil
+	return p.spool, nil
 }
 
 // buildEngine builds the role engine.
@@ -172,8 +173,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 		return nil, err
 	}
 	f, err := files.New(e, files.Options{
-		Spool: p.spool,
-		Sink:  p.files, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
+		Sink: p.files, Spool: p.spool, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +189,8 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 
 // buildListeners builds the role listeners. The listeners of all partitions share their slots.
 func buildListeners(ctx context.Context, p *Process, log *slog.Logger) (func(partition) (Runner, error), error) {
-	if err := openSpool(ctx, p, log); err != nil {
+	large, err := p.Spool(ctx, log)
+	if err != nil {
 		return nil, err
 	}
 	limits, sources := map[string]int{}, map[string]listeners.Source{}
@@ -203,8 +204,8 @@ func buildListeners(ctx context.Context, p *Process, log *slog.Logger) (func(par
 	return func(of partition) (Runner, error) {
 		r, err := listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
-			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots, Spool: p.spool,
-			Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
+			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots,
+			Spool: large, Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 		})
 		p.listeners = append(p.listeners, r)
 		return r, err

@@ -53,7 +53,7 @@ func TestSpoolWithoutTables(t *testing.T) {
 	schema, _ := testmain.Schema(t)
 	p := openOn(t, schema, testmain.Name(t), "spool: file://"+t.TempDir())
 	log := &testmain.Log{}
-	if err := openSpool(t.Context(), p, slog.New(slog.NewTextHandler(log, nil))); err != nil || p.spool == nil {
+	if s, err := p.Spool(t.Context(), slog.New(slog.NewTextHandler(log, nil))); err != nil || s == nil {
 		t.Fatal(err)
 	}
 	if lines := log.Lines("fanfold migrate"); len(lines) != 1 {
