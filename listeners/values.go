@@ -93,7 +93,7 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if from.Policy != "" { // the job goes on without it
 		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
 	}
-	if !from.Done {
+	if from.Stage > 0 && !from.Done {
 		return dataset.Column{}, nil, runsAgain(listener)
 	}
 	var columns []dataset.Column

@@ -277,7 +277,8 @@ func TestAListenerThatRunsAgain(t *testing.T) {
 		hash := b.all.Of(id).Keys.Job(id)
 		line := b.client.HGet(t.Context(), hash, "job").Val()
 		line = strings.Replace(strings.Replace(line, " RUN 1 ", " RUN 2 ", 1), "|a|", open, 1)
-		b.ok(b.client.HSet(t.Context(), hash, "job", line, "listeners", "first;a", found, "at=1 ms=1 chunks=1 rows=1 bytes=3 columns=[]").Err())
+		b.ok(b.client.HSet(t.Context(), hash, "job", line, "listeners", "first;a",
+			found, "at=1 ms=1 chunks=1 rows=1 bytes=3 columns=[]").Err())
 	}
 	second("1", "|a|first#1|", "unused")
 	b.want(204, "POST", "/api/v1/tasks/a/claim", "")
