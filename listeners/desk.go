@@ -162,8 +162,11 @@ func (e *external) claim(ctx context.Context, listener string, entry scripts.Ent
 		Listener: *w.task.Listener}
 	for _, name := range slices.Sorted(maps.Keys(state.Tasks)) {
 		t := state.Tasks[name]
-		if t.Stage >= state.Stage || !t.Done {
+		if t.Stage >= state.Stage {
 			continue
+		}
+		if !t.Done {
+			return nil, w.fail(ctx, runsAgain(name))
 		}
 		from, err := earlierOf(name, t)
 		if err != nil {
@@ -314,6 +317,9 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 		return nil, err
 	}
 	t := state.Tasks[listener]
+	if t.Stage > 0 && t.Stage < state.Stage && !t.Done {
+		return nil, runsAgain(listener)
+	}
 	from, err := earlierOf(listener, t)
 	if err != nil {
 		return nil, err

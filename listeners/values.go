@@ -93,8 +93,8 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if from.Policy != "" { // the job goes on without it
 		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
 	}
-	if !from.Done { // it runs again: see spooled.Reopen
-		return dataset.Column{}, nil, wait{reopenedPause, "listener " + listener + ", which runs again", job.BlameSpool}
+	if from.Stage > 0 && !from.Done {
+		return dataset.Column{}, nil, runsAgain(listener)
 	}
 	var columns []dataset.Column
 	if err := json.Unmarshal(from.Columns, &columns); err != nil {
@@ -160,6 +160,11 @@ func (t *task) chunk(ctx context.Context, store dataset.Store, column string, nu
 
 // reopenedPause is how long a task waits for a listener that runs again.
 const reopenedPause = 5 * time.Second
+
+// runsAgain is the error of who needs a listener of an earlier stage whose dataset was lost: see spooled.Reopen.
+func runsAgain(listener string) error {
+	return wait{reopenedPause, "listener " + listener + ", which runs again", job.BlameSpool}
+}
 
 // reopen makes the listener of a dataset run again that is lost, and returns the error of the task that needs it.
 func (r *Runner) reopen(ctx context.Context, of *report.Report, m scripts.Message, lost spooled.Lost) error {

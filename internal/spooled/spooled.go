@@ -17,6 +17,9 @@ import (
 	"github.com/fanfold/fanfold/step"
 )
 
+// SegmentBytes is spool.Options.SegmentBytes of this process. Only tests set it.
+var SegmentBytes int
+
 // Open returns the dataset in the spool of a task that is done; the other datasets are in Redis. columns is the
 // JSON of its columns, as the state has it.
 func Open(s *spool.Spool, task job.TaskState) (*spool.Reader, error) {

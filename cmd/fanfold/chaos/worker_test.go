@@ -81,7 +81,7 @@ func (w *worker) live() {
 	for {
 		c := fanfold("-c", w.config, "serve", "--roles", crew[w.number])
 		c.Env = append(c.Env, untilEOF+"=1", "STORAGE_EMULATOR_HOST="+w.taps["sink"].addr(), "GOMAXPROCS=2")
-		c.Stdout, c.Stderr = log, log
+		c.Stdout, c.Stderr = copied{log}, copied{log}
 		stdin, err := c.StdinPipe()
 		if err == nil {
 			err = w.start(c)
@@ -100,6 +100,9 @@ func (w *worker) live() {
 		}
 	}
 }
+
+// copied is a log into which this process writes for a worker: the worker's disk can be full.
+type copied struct{ io.Writer }
 
 var errClosing = errors.New("the worker ends for good")
 

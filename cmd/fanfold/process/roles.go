@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/trigger"
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
@@ -149,7 +150,9 @@ func (p *Process) Spool(ctx context.Context, log *slog.Logger) (*spool.Spool, er
 	} else if err != nil {
 		return nil, err
 	}
-	p.spool = spool.New(spool.Options{Sink: opened, Tag: tag, Above: p.Config.Spool.Above})
+	p.spool = spool.New(spool.Options{
+		Sink: opened, Tag: tag, Above: p.Config.Spool.Above, SegmentBytes: spooled.SegmentBytes,
+	})
 	return p.spool, nil
 }
 
