@@ -145,8 +145,12 @@ func (t *task) chunk(ctx context.Context, store dataset.Store, column string, nu
 	var err error
 	if _, spooled := store.(*spool.Reader); !spooled {
 		fields, err = callRedis(ctx, t, "read chunk", get)
-	} else if fields, err = get(); err != nil {
-		err = spoolFailed(ctx, err)
+	} else {
+		resume := t.pause(&inSpool)
+		if fields, err = get(); err != nil {
+			err = spoolFailed(ctx, err)
+		}
+		resume()
 	}
 	if err != nil {
 		return nil, err
