@@ -145,7 +145,7 @@ func (r *Reader) read(ctx context.Context, number int) (frames, error) {
 	text := make([]byte, want.Bytes)
 	n, err := io.ReadFull(in, text)
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case err == io.EOF, err == io.ErrUnexpectedEOF: // as they are: in another error, the connection was cut
 		return frames{}, Damaged{url, fmt.Sprintf("has only %d of its %d bytes", n, want.Bytes)}
 	case err != nil:
 		return frames{}, fmt.Errorf("segment %s: %w", url, err)
