@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +83,39 @@ func watchMemory(ctx context.Context, server *testenv.Redis) func() (float64, er
 
 // memoryPause is the time between two looks at the memory of Redis.
 const memoryPause = 50 * time.Millisecond
+
+// folder is what a directory holds.
+type folder struct {
+	objects int
+	bytes   int64
+}
+
+// watchFolder looks at the segments in a directory until the function is called that it returns, which tells the most that
+// it held.
+func watchFolder(ctx context.Context, path string) func() folder {
+	ctx, stop := context.WithCancel(ctx)
+	most := make(chan folder)
+	go func() {
+		var seen folder
+		for wait(ctx, memoryPause) == nil {
+			var now folder
+			files, _ := filepath.Glob(filepath.Join(path, "*", "*.zst"))
+			for _, file := range files {
+				if info, err := os.Stat(file); err == nil {
+					now.objects, now.bytes = now.objects+1, now.bytes+info.Size()
+				}
+			}
+			if now.bytes > seen.bytes {
+				seen = now
+			}
+		}
+		most <- seen
+	}()
+	return func() folder {
+		stop()
+		return <-most
+	}
+}
 
 // connections is how many clients Redis has beside this one.
 func connections(ctx context.Context, client *redis.Client) (float64, error) {

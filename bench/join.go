@@ -38,6 +38,8 @@ const (
 	joinJob        = ", whole job to file"
 	joinMemory     = ", peak memory of the process"
 	joinRedis      = ", peak memory of Redis"
+	joinSegments   = ", segments in the spool"
+	joinSpool      = ", bytes in the spool"
 	joinPing       = ", PING of another client meanwhile"
 	joinSpooled    = "fanfold, rows in the spool"
 	joinDumps      = "mariadb client, two dumps"
@@ -159,6 +161,8 @@ func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
 			r.add(what+joinRedis, system, "MB", seen.redis)
 			r.distribution(what+joinPing, system, seen.pings)
 			if system == joinSpooled {
+				r.add(what+joinSegments, system, "objects", float64(seen.spooled.objects))
+				r.add(what+joinSpool, system, "MB", float64(seen.spooled.bytes)/1e6)
 				r.distribution(what+joinPing, quietRedis, seen.quiet)
 			}
 		}
@@ -187,6 +191,7 @@ type joined struct {
 	took         time.Duration
 	memory       float64 // MB: the process's largest resident set
 	redis        float64 // MB: the largest memory of Redis beyond that of before
+	spooled      folder  // the most that it held
 	pings, quiet []time.Duration
 }
 
@@ -205,6 +210,7 @@ func (j *joiner) once(ctx context.Context, p product) (seen joined, err error) {
 		return seen, err
 	}
 	pings, quiet, used := ping(ctx, j.redis), ping(ctx, j.quiet), watchMemory(ctx, j.redis)
+	spooled := watchFolder(ctx, filepath.Join(j.dir, "spooled", "spool"))
 	start := time.Now()
 	err = p.do(ctx, "submit", "--wait", id)
 	seen.took = time.Since(start)
@@ -213,6 +219,7 @@ func (j *joiner) once(ctx context.Context, p product) (seen joined, err error) {
 	seen.quiet, quieted = quiet()
 	var asked error
 	seen.redis, asked = used()
+	seen.spooled = spooled()
 	if err := errors.Join(err, pinged, quieted, asked); err != nil {
 		return seen, err
 	}

@@ -33,7 +33,9 @@ func (d *draft) addListener(f *listenerFields) {
 	l := &draftListener{Listener: base, checker: d.checker, f: f}
 	f.File, f.Line = s.File(), s.Line
 	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total_timeout") || d.guessed
-	if k, ok := d.kinds.Sources.Of(l.Kind); ok {
+	if k, ok := d.kinds.Sources.Of(l.Kind); s.Wrong("kind") {
+		l.Unsure = true
+	} else if ok {
 		k = l.connect(k)
 		k.Read(base)
 	}

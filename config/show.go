@@ -28,6 +28,7 @@ type ReportView struct {
 	Definition string         `json:"definition"` // the hash
 	Stages     [][]StagedView `json:"stages"`
 	Schedules  []ScheduleView `json:"schedules"`
+	File       any            `json:"file,omitempty"` // fields that follow from others, as in the configuration
 }
 
 // StagedView is a listener in a stage.
@@ -69,6 +70,9 @@ func Show(name string, data []byte, env decode.Environment, kinds Kinds) (*View,
 // viewOf returns the view of a report with the timers of its schedules.
 func viewOf(r *report.Report, timers report.Timers) ReportView {
 	v := ReportView{Report: r.Name, Definition: r.Hash(), Schedules: []ScheduleView{}}
+	if o, ok := r.File.Options.(interface{ InForce() any }); ok {
+		v.File = o.InForce()
+	}
 	for _, s := range r.Stages {
 		var stage []StagedView
 		for _, l := range s.Listeners {
@@ -102,6 +106,9 @@ func (v ReportView) comment() string {
 	}
 	for _, s := range v.Schedules {
 		lines = append(lines, fmt.Sprintf("# %s: %s %s", s.Timer, s.When, s.TimeZone))
+	}
+	if v.File != nil {
+		lines = append(lines, "# file: "+string(report.EncodeBound(v.File)))
 	}
 	return strings.Join(lines, "\n")
 }

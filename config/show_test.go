@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -18,6 +19,7 @@ func TestShownIsTheSame(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"base": base, "http": httpBase, "cluster": strings.Replace(base, "redis: redis://127.0.0.1:6379/0",
 		"redis: {cluster: [h:1], password: x, tls: true}", 1)}
+	files["locale"] = strings.Replace(base, "    file:\n", "    file:\n      locale: de-CH\n", 1)
 	files["timers"] = base + `timers:
   weekly: {key: "weekly-{day}", every: 1w, missed: skip, append: {stream: s, fields: {day: "{day}"}}}
   yearly: {key: "yearly", cron: "0 9 1 1 *", time_zone: Europe/Berlin, submit: {report: orders, parameters: {since: 2024-01-01}}}
@@ -130,6 +132,28 @@ func withSecrets(shown []byte) []byte {
 		lines = append(lines, strings.ReplaceAll(line, "'***'", secret))
 	}
 	return []byte(strings.ReplaceAll(strings.Join(lines, ""), `"***"`, "secret"))
+}
+
+// TestShownFieldsOfALocale: people see what follows from it. The definition stays what the file says.
+func TestShownFieldsOfALocale(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{
+		"locale: de": `{"bom":true,"delimiter":";"}`, "locale: en\n      bom: false": `{"bom":false,"delimiter":","}`,
+		"bom: true": "null", "format: xlsx": "null",
+	} {
+		text := strings.Replace(base, "    file:\n", "    file:\n      "+fields+"\n", 1)
+		view, err := Show("f.yaml", []byte(text), testEnvironment(), TestKinds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(report.EncodeBound(view.Reports[0].File)); got != want {
+			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+		shown, err := view.YAML()
+		if comment := "# file: " + want; err != nil || strings.Contains(string(shown), comment) != (want != "null") {
+			t.Errorf("%s (%v):\n%s", fields, err, shown)
+		}
+	}
 }
 
 // TestSecretFieldsAreDecided: a field of Fanfold or of a kind with the name of a secret has a tag that says whether

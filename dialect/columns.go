@@ -3,6 +3,8 @@ package dialect
 import (
 	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // Words that may follow SELECT before its first column.
@@ -63,8 +65,8 @@ type column struct {
 }
 
 // selectList returns the columns of the first SELECT. If it cannot know all names, it returns no columns, and the
-// offsets of the items that it does not know.
-func (d *Dialect) selectList(tokens []token) (columns []column, unknown []int) {
+// offsets of the items that it does not know. Gaps are commas without a column.
+func (d *Dialect) selectList(tokens []token) (columns []column, unknown []int, gaps mistakes) {
 	var rest []token
 	for _, t := range tokens {
 		if t.kind != tokenSpace {
@@ -75,7 +77,7 @@ func (d *Dialect) selectList(tokens []token) (columns []column, unknown []int) {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 || !rest[0].is("SELECT") {
-		return nil, []int{0}
+		return nil, []int{0}, nil
 	}
 	at := rest[0].at
 	rest = rest[1:]
@@ -83,19 +85,26 @@ func (d *Dialect) selectList(tokens []token) (columns []column, unknown []int) {
 		rest = rest[1:]
 	}
 	rest = skipDistinctOn(rest)
-	for _, item := range selectItems(rest) {
-		if len(item) > 0 {
+	items, comma := selectItems(rest), -1 // the index of the comma before an item
+	for _, item := range items {
+		switch {
+		case len(item) > 0:
 			at = item[0].at
+		case len(items) > 1:
+			at = rest[max(comma, 0)].at
+			gaps = append(gaps, mistake{report.Mistake{Message: "no column beside this comma",
+				Remedy: "Remove the comma, or write a column"}, at})
 		}
+		comma += len(item) + 1
 		name, ok := d.itemName(item)
 		if columns = append(columns, column{name, at}); !ok {
 			unknown = append(unknown, at)
 		}
 	}
 	if unknown != nil {
-		return nil, unknown
+		return nil, unknown, gaps
 	}
-	return columns, nil
+	return columns, nil, gaps
 }
 
 // in reports whether the token is one of these words.

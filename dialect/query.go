@@ -60,8 +60,9 @@ func (d *Dialect) read(text string) (q Query, whole bool, wrong mistakes) {
 		between.Reset()
 	}
 	q.texts = append(q.texts, between.String())
-	q.columns, q.unknown = d.selectList(tokens)
-	return q, true, d.oneStatement(tokens)
+	var gaps mistakes
+	q.columns, q.unknown, gaps = d.selectList(tokens)
+	return q, true, append(d.oneStatement(tokens), gaps...)
 }
 
 // use returns where a parameter stands, and whether every use of it stands where a list of values is allowed: in

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,7 +83,6 @@ func TestSelectList(t *testing.T) {
 		"SELECT d + INTERVAL 1 DAY":                              "",
 		"SELECT DATE '2024-01-01'":                               "",
 		"SELECT COUNT(*) OVER w FROM t WINDOW w AS (ORDER BY a)": "",
-		"SELECT a, FROM t":                                       "",
 		"WITH x AS (SELECT 1) SELECT a FROM x":                   "",
 	} {
 		t.Run(query, func(t *testing.T) {
@@ -95,6 +96,26 @@ func TestSelectList(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, ok, want)
 			}
 		})
+	}
+}
+
+// TestCommasWithoutAColumn: a select list has a column on both sides of a comma. PostgreSQL can select none.
+func TestCommasWithoutAColumn(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string][]int{
+		"SELECT a, FROM t": {8}, "SELECT DISTINCT , a": {16}, "SELECT a,,b,": {8, 11}, "(SELECT a, (b), /* c */)": {14},
+		"SELECT FROM t": nil, "SELECT a, b FROM t": nil, "SELECT f(a,) x FROM t": nil,
+	} {
+		_, err := MySQL.Parse(query)
+		var got []int
+		if wrong, ok := errors.AsType[mistakes](err); ok {
+			for _, m := range wrong {
+				got = append(got, m.at)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v: %v", query, got, want, err)
+		}
 	}
 }
 

@@ -47,6 +47,17 @@ func csvOptions(f *report.File) *CSVOptions {
 	return &CSVOptions{Formulas: FormulasEscape}
 }
 
+// InForce returns what follows from the locale, for people; nil: nothing.
+func (c *CSVOptions) InForce() any {
+	if c.Locale == "" {
+		return nil
+	}
+	return struct {
+		BOM       bool   `json:"bom"`
+		Delimiter string `json:"delimiter"`
+	}{c.marked(), string(rune(c.separator()))}
+}
+
 // Mark says whether the file begins with a byte order mark; empty: if it has a locale.
 type Mark string
 

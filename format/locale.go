@@ -22,6 +22,12 @@ func (l *Locale) Parse(text string) *report.Mistake {
 	if err != nil || tag == language.Und {
 		return &report.Mistake{Message: "not a locale", Remedy: remedy}
 	}
+	if strings.Contains(text, "_") {
+		return &report.Mistake{Message: "not a locale: its parts are joined by -", Remedy: "Write " + tag.String()}
+	}
+	if _, _, country := tag.Raw(); country != (language.Region{}) && !country.IsCountry() && !country.IsGroup() {
+		return &report.Mistake{Message: "no country has the code " + country.String(), Remedy: remedy}
+	}
 	*l = Locale(text)
 	if n := l.numbers(); n.decimal == "" {
 		return &report.Mistake{Message: "the numbers of this locale have other digits than 0 to 9",

@@ -537,6 +537,26 @@ func TestExternalChunkThatNeverComes(t *testing.T) {
 	})
 }
 
+// TestClaimThatFails between the read of its entry and the take of its task: no worker has it, so it costs no try.
+func TestClaimThatFails(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, func(o *outside) { o.listener.Silence = 300 * time.Millisecond })
+	for range 3 {
+		o.eventually("there is a task", func() bool {
+			entry, err := o.s.Entries.Next(t.Context(), o.s.Keys.Task("a"), deskConsumer)
+			return err == nil && entry != nil
+		})
+		state := o.until("it is given back", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() && !o.delayed().IsZero() })
+		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "no worker got it: its claim over HTTP has failed" {
+			t.Errorf("%+v", task)
+		}
+		o.ends()
+		o.comes()
+	}
+	o.reads("w").says("done", "chunks", "0")
+	o.wantData([]string{"[]"}, []string{"[]"})
+}
+
 // TestExternalTakesTooLong, although it says that it is alive.
 func TestExternalTakesTooLong(t *testing.T) {
 	t.Parallel()

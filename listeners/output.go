@@ -34,7 +34,7 @@ func (o *output) flush(columns []dataset.Column, b *dataset.Builder, last bool) 
 	}
 	o.bytes, o.rows = o.bytes+chunk.Bytes(), o.rows+chunk.Rows
 	switch s := o.task.o.Spool; {
-	case s == nil:
+	case s == nil, o.stored.services[o.Listener.Name]:
 		return o.store(o.ctx, chunk, last)
 	case o.segments != nil:
 	case o.bytes > s.Above():
@@ -79,7 +79,8 @@ func (o *output) commit(columns []dataset.Column, last bool) error {
 	}
 	if err := o.script(o.ctx, 0, func() (scripts.Outcome, error) {
 		return o.own.List(o.ctx, scripts.Segment{
-			Number: number, At: o.at, Text: s.String(), Chunks: s.Chunks, Rows: s.Rows, Bytes: s.Bytes, Columns: columns,
+			Number: number, At: o.at, Text: s.String(), Chunks: s.Chunks, Rows: s.Rows, Bytes: s.Bytes,
+			Columns: columns,
 		})
 	}); errors.Is(err, errTooMuch) {
 		return errTooMuchSpooled

@@ -70,7 +70,7 @@ func (e silence) watchListener(ctx context.Context, listener string, silence tim
 	from := e.o.Scripts.Keys.Task(listener)
 	for last := ""; ; {
 		began := time.Now()
-		idle, err := e.o.Scripts.Entries.Idle(ctx, from, silence+behind, last, watchBatch)
+		idle, readers, err := e.o.Scripts.Entries.Idle(ctx, from, silence+behind, last, watchBatch)
 		if err != nil || len(idle) == 0 {
 			return err
 		}
@@ -82,7 +82,7 @@ func (e silence) watchListener(ctx context.Context, listener string, silence tim
 			return fmt.Errorf("Redis took %s to answer", took.Round(time.Second)) // workers had to wait, too
 		}
 		for _, entry := range entries {
-			if err := e.end(ctx, listener, entry); err != nil {
+			if err := e.end(ctx, listener, entry, readers[entry.ID]); err != nil {
 				return err
 			}
 		}
@@ -103,8 +103,8 @@ func (e silence) behind(ctx context.Context) (time.Duration, error) {
 	return max(0, now.Sub(scripts.EntryTime(oldest[0].ID))), err
 }
 
-// end ends the try of an idle entry, if the entry belongs to one.
-func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) error {
+// end ends the try of an idle entry, if the entry belongs to one. The reader is the consumer that had it.
+func (e silence) end(ctx context.Context, listener string, entry scripts.Entry, reader string) error {
 	ack := func() error { return e.o.Scripts.Streams.Ack(ctx, entry.Stream, entry.ID) }
 	quarantine := func(why string) error {
 		e.log.Warn("quarantined", "stream", entry.Stream, "entry", entry.ID, "err", why)
@@ -150,7 +150,7 @@ func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) 
 	case took == scripts.Busy, took == scripts.Unknown:
 		return nil // the worker has replied meanwhile
 	case took == scripts.OK:
-		if result := e.End(ctx, t, verdictOf(t, state.Tasks[listener])); result.Kind == step.Elsewhere {
+		if result := e.End(ctx, t, verdictOf(t, state.Tasks[listener], reader)); result.Kind == step.Elsewhere {
 			return result.Err
 		}
 	}
@@ -159,12 +159,18 @@ func (e silence) end(ctx context.Context, listener string, entry scripts.Entry) 
 
 // verdictOf returns the verdict on the try of a silent worker, from the state before its task was taken
 // from it.
-func verdictOf(t *task, was job.TaskState) step.Verdict {
+func verdictOf(t *task, was job.TaskState, reader string) step.Verdict {
 	tries, retry, failure := t.Tries()
 	// A minimal delay: until it is moved, the retry is visible in the delayed set.
 	again := scripts.Requeue{Delay: time.Millisecond, Counts: true,
 		Error: fmt.Sprintf("a worker read its entry and sent no reply for %s", t.Listener.Silence),
 		Blame: job.BlameSource}
+	if was.Owner == "" && reader == deskConsumer {
+		// A Desk takes a task before it hands it out: a crash or an outage of Redis came between, and no worker has it.
+		again.Counts, again.Blame = false, job.BlameRedis
+		again.Error = "no worker got it: its claim over HTTP has failed"
+		return step.Verdict{Act: step.Requeue, Again: again}
+	}
 	if was.Owner != "" {
 		// The worker's own take has counted.
 		again.Counts, again.Error, tries = false, failure, tries-1

@@ -144,6 +144,7 @@ type Type struct {
 	Bits     int  // of an integer with a sign: 16, 32 or 64
 	Unsigned bool // an integer can have 64 bits without a sign
 	Zoned    bool // a time is an instant, in whatever time zone a session sees it
+	Folded   bool // a text has an order of its own, which SQL.Text loses, and needs no conversion
 }
 
 // Values are those that a type has.

@@ -114,7 +114,7 @@ func (s reader) selection(l *layout) string {
 
 // idText returns the expression of an id. It has the order of the column.
 func (l *layout) idText() string {
-	if l.id.Of == Integer {
+	if l.id.Of == Integer || l.id.Folded {
 		return "{id}"
 	}
 	return "{id text}"

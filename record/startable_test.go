@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/record/postgres"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
@@ -68,6 +69,25 @@ func TestStartableOfTextIDs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestStartableInTheOrderOfTheColumn: no page leaves out an id, whatever the order of the ids is.
+func TestStartableInTheOrderOfTheColumn(t *testing.T) {
+	t.Parallel()
+	_, db := pool(t, postgres.Kind)
+	run(t, db, "CREATE EXTENSION citext")
+	run(t, db, "CREATE DOMAIN folded AS citext")
+	for column, want := range map[string][]string{
+		"citext": {"a", "B", "c"}, "folded": {"a", "B", "c"}, "name": {"B", "a", "c"}, "char(3)": {"B", "a", "c"},
+		`varchar(3) COLLATE "und-x-icu"`: {"a", "B", "c"},
+	} {
+		run(t, db, "DROP TABLE IF EXISTS d")
+		run(t, db, "CREATE TABLE d (id "+column+" PRIMARY KEY, report text, parameters json, status text, attempt int, file text, row_count bigint, error text, updated_at timestamptz)")
+		run(t, db, "INSERT INTO d (id, report, status) VALUES ('a', 'r', 'PENDING'), ('B', 'r', 'PROCESSING'), ('c', 'r', 'PENDING')")
+		if diff := cmp.Diff(want, pages(t, store(t, db, report.Records{Table: "d"}), time.Minute, 1)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", column, diff)
+		}
+	}
 }
 
 // TestStartableOfPartitions: every record belongs to one partition, and its pages are in the order of the ids.

@@ -126,10 +126,10 @@ func (s Entries) Reader(ctx context.Context, stream, id string) (consumer string
 }
 
 // Idle returns the ids of entries that are pending for at least that long without a renewal, at most
-// count, after an entry; empty: from the first one on. If the stream has no group, Idle creates it
-// before the first entry.
+// count, after an entry; empty: from the first one on. Consumers are theirs, by id. If the stream has no group,
+// Idle creates it before the first entry.
 func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, after string,
-	count int64) ([]string, error) {
+	count int64) (ids []string, consumers map[string]string, err error) {
 	start := "-"
 	if after != "" {
 		start = "(" + after
@@ -141,15 +141,15 @@ func (s Entries) Idle(ctx context.Context, stream string, idle time.Duration, af
 		if redis.HasErrorPrefix(err, "BUSYGROUP") {
 			err = nil
 		}
-		return nil, err
+		return nil, nil, err
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
-	ids := make([]string, len(c.Val()))
-	for i, p := range c.Val() {
-		ids[i] = p.ID
+	consumers = map[string]string{}
+	for _, p := range c.Val() {
+		ids, consumers[p.ID] = append(ids, p.ID), p.Consumer
 	}
-	return ids, nil
+	return ids, consumers, nil
 }
 
 // TakeOver makes entries pending for a consumer that are idle for at least that long, and returns them.

@@ -34,7 +34,8 @@ func (n Name) prefix() string {
 	if n.Tag != "" {
 		name += "-" + n.Tag
 	}
-	return name + "=" + n.Listener[:min(len(n.Listener), maxListener)] + "=" + strconv.FormatInt(n.Generation, 10) + "-" + n.Writer + "="
+	name += "=" + n.Listener[:min(len(n.Listener), maxListener)]
+	return name + "=" + strconv.FormatInt(n.Generation, 10) + "-" + n.Writer + "="
 }
 
 // String returns the name in the form that Parse reads.

@@ -87,10 +87,11 @@ func parse(text []byte, columns int, chunks int64) (frames, error) {
 		return frames{}, errIndex
 	}
 	at := begin + len(magic)
-	if number(at) != columns || int64(number(at+4)) != chunks || int64(size) != int64(len(magic)+12)+4*chunks*int64(columns) {
+	lengths := chunks * int64(columns)
+	if number(at) != columns || int64(number(at+4)) != chunks || int64(size) != int64(len(magic)+12)+4*lengths {
 		return frames{}, errIndex
 	}
-	f := frames{text: text, columns: columns, starts: make([]uint32, 1, chunks*int64(columns)+1)}
+	f := frames{text: text, columns: columns, starts: make([]uint32, 1, lengths+1)}
 	for at += 8; at < len(text)-4; at += 4 {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+uint32(number(at)))
 	}

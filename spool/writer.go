@@ -60,7 +60,8 @@ func (w *Writer) Commit(ctx context.Context) (Segment, error) {
 		if err == nil {
 			break
 		}
-		if ctx.Err() != nil || try == len(pauses) || errors.Is(err, sink.ErrRefused) || errors.Is(err, sink.ErrConflict) {
+		final := errors.Is(err, sink.ErrRefused) || errors.Is(err, sink.ErrConflict)
+		if final || ctx.Err() != nil || try == len(pauses) {
 			return Segment{}, err
 		}
 		select {

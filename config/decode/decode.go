@@ -19,12 +19,15 @@ func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 	for _, f := range r.Choices(v.Type()) {
 		fields = append(fields, target{f, reflect.New(f.Type).Elem()})
 	}
-	own := r.ownFields(p, v)
+	own, others := r.ownFields(p, v)
 	if own.IsValid() {
 		fields = append(fields, targets(Fields(own.Type()), own)...)
 	}
 	for _, f := range fields {
 		r.setDefault(f.Field, f.value)
+	}
+	if others != nil && own.IsValid() {
+		fields = fields[:len(fields)-len(Fields(own.Type()))]
 	}
 	if d, ok := v.Addr().Interface().(interface{ SetDefaults() }); ok {
 		d.SetDefaults()
@@ -39,8 +42,16 @@ func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 		s.fields = map[string]Setting{f.Name: p}
 		s.note(f.Name, func() { r.decode(p, f.value, f.Tag) })
 		fields = nil
+	case p.IsText() && len(fields) == 1 && fields[0].Is("need"):
+		remedy := fields[0].Tag.Get("need")
+		if r.means(p, fields[0].Field) {
+			remedy = fmt.Sprintf("Write %s: {%s: %s}", p.path[strings.LastIndexByte(p.path, '.')+1:],
+				fields[0].Name, p.Node.Value)
+		}
+		p.Problem("not a mapping", remedy)
+		fields = nil
 	default:
-		s.read(fields)
+		s.read(fields, others)
 	}
 	for _, f := range fields {
 		s.note(f.Name, func() { r.decodeField(s, f.Field, f.value) })
@@ -56,6 +67,15 @@ func (r decoder) decodeStruct(p Setting, v reflect.Value) {
 	if own.IsValid() {
 		r.sections[own.Addr().Interface()] = s
 	}
+}
+
+// means reports whether the text of p can be the value of a field.
+func (r decoder) means(p Setting, f Field) bool {
+	if p.secret || f.Is("secret") || f.Type == secretType {
+		return false
+	}
+	_, wrong := r.parse(p.Node.Value, f.Type, f.Tag)
+	return wrong == nil
 }
 
 // target is a field with its value in the struct that is read.
@@ -74,48 +94,55 @@ func targets(fields []Field, v reflect.Value) []target {
 }
 
 // ownFields makes the struct for the own fields of the kind that a mapping chooses, or of the
-// first kind. The result is not valid if the kind has none.
-func (r decoder) ownFields(p Setting, v reflect.Value) (own reflect.Value) {
+// first kind. The result is not valid if the kind has none. If the mapping chooses a kind that does not exist, others
+// are the own fields of all kinds: any of them may be meant.
+func (r decoder) ownFields(p Setting, v reflect.Value) (own reflect.Value, others []Field) {
 	table, index, ok := KindsOf(v.Type(), "of")
 	if !ok || len(r.Kinds[table]) == 0 {
-		return own
+		return own, nil
 	}
 	kind := r.Kinds[table][0]
 	for _, f := range Fields(v.Type()) {
 		if f.Tag.Get("kinds") != table {
 			continue
 		}
-		text := r.quietly(p, f)
+		text, given := r.quietly(p, f)
 		for _, k := range r.Kinds[table] {
 			if text == k.Name || strings.HasPrefix(text, k.Name+"://") {
-				kind = k
+				kind, given = k, false
 			}
+			if k.Fields != nil {
+				others = append(others, Fields(reflect.TypeOf(k.Fields()).Elem())...)
+			}
+		}
+		if !given {
+			others = nil
 		}
 	}
 	if kind.Fields == nil {
-		return own
+		return own, others
 	}
 	pointer := reflect.ValueOf(kind.Fields())
 	v.FieldByIndex(index).Set(pointer)
-	return pointer.Elem()
+	return pointer.Elem(), others
 }
 
-// quietly returns the text of a field of a mapping, or of its short form, without recording a
+// quietly returns the text of a field of a mapping, or of its short form, and whether it is given, without recording a
 // mistake: that is recorded with the other fields.
-func (r decoder) quietly(p Setting, f Field) string {
+func (r decoder) quietly(p Setting, f Field) (text string, given bool) {
 	if !p.Given() {
-		return ""
+		return "", false
 	}
 	quiet := quietly(p)
 	at := find(quiet, f.Name)
 	if p.Node.Kind != yaml.MappingNode && f.Is("short") {
 		at = quiet
 	}
-	if !at.Given() {
-		return ""
+	if !at.Given() || at.IsNull() {
+		return "", false
 	}
-	text, _ := at.Text()
-	return text
+	text, _ = at.Text()
+	return text, true
 }
 
 // decodeField reads a field of a mapping into v.

@@ -64,11 +64,20 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// sorted returns the problems in the order of the files and their lines, without duplicates, which a
-// repeated use of an anchor causes.
+// sorted returns the problems in the order of the files and their lines. A mistake that several aliases of one anchor
+// repeat is there once, with its first path.
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return slices.Compact(ps)
+	seen := map[Problem]bool{}
+	return slices.DeleteFunc(ps, func(p Problem) bool {
+		p.Path = p.Path[strings.LastIndexByte(p.Path, '.')+1:] // tells two missing fields of one mapping apart
+		if p.Value != "" {
+			p.Path = ""
+		}
+		again := seen[p]
+		seen[p] = true
+		return again
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -100,12 +102,15 @@ func (s Section) Refers(field, name, what string, known []string) bool {
 	return false
 }
 
-// read records the places of the fields of a mapping, and rejects unknown fields.
-func (s *Section) read(fields []target) {
+// read records the places of the fields of a mapping, and rejects unknown fields. Others are known, too.
+func (s *Section) read(fields []target, others []Field) {
 	var known []string
+	for _, f := range others {
+		fields = append(fields, target{Field: f})
+	}
 	for _, f := range fields {
 		for _, name := range []string{f.Name, f.Tag.Get("file")} {
-			if name != "" {
+			if name != "" && !slices.Contains(known, name) {
 				known = append(known, name)
 			}
 		}
@@ -118,13 +123,26 @@ func (s *Section) read(fields []target) {
 	}
 	s.fields = map[string]Setting{}
 	meant := map[string]Setting{} // the value of a misspelt field, by the field's name
+	var before, cut string        // the field before, and the last one with such a problem
 	for _, e := range entries {
-		if slices.Contains(known, e.Name) {
+		switch {
+		case slices.Contains(known, e.Name):
 			e.Value.secret = false // the field says whether it is secret
 			s.fields[e.Name] = e.Value
-			continue
+			before = e.Name
+		case !s.cuts(s.fields[before], e) || report.Nearest(e.Name, known) != "":
+			s.unknown(e, known, meant)
+		default:
+			whole := s.fields[before]
+			if cut != before {
+				e.Key.secret, e.Key.path, cut = true, whole.path, before
+				e.Key.Problem("the value ends at the comma before this", "Put quotes around the whole value")
+			}
+			node := *whole.Node
+			node.Value += ", " + e.Name
+			whole.Node, whole.secret = &node, true
+			s.fields[before] = whole
 		}
-		s.unknown(e, known, meant)
 	}
 	for _, part := range parts {
 		s.join(part, fields, meant)
@@ -135,6 +153,12 @@ func (s *Section) read(fields []target) {
 			s.fields[name] = value
 		}
 	}
+}
+
+// cuts reports whether a name without a value is the rest of the words before, after a comma: {a: one two, three}.
+func (s *Section) cuts(before Setting, e Entry) bool {
+	return before.IsText() && before.Node.Style == 0 && strings.Contains(before.Node.Value, " ") && e.Value.IsNull() &&
+		e.Value.Node.Value == "" && s.Node.Style&yaml.FlowStyle != 0
 }
 
 // unknown rejects a field, and notes its value under the name of the field that it may mean.

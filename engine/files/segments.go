@@ -14,7 +14,7 @@ import (
 
 // dropSegments deletes the segments of a job that has ended, and of its earlier attempts. If it fails, the daily sweep
 // does it.
-func (f *Files) dropSegments(ctx context.Context, report, id string, last int64) {
+func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64) {
 	if f.o.Spool == nil {
 		return
 	}
@@ -25,7 +25,7 @@ func (f *Files) dropSegments(ctx context.Context, report, id string, last int64)
 	}
 }
 
-// mayHaveSegments tells whether a job may have written segments: also tries whose rows are not part of its datasets may have.
+// mayHaveSegments tells whether a job may have written segments. A try may have, whose rows are part of no dataset.
 func mayHaveSegments(state *job.State) bool {
 	if state.Spooled > 0 {
 		return true

@@ -54,7 +54,7 @@ func (f sweeper) sweepDaily(ctx context.Context) error {
 // how many it deleted. Run calls it every Options.SweepEvery, in one process. Two at once do no
 // harm.
 func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
-	g := f.newGone(ctx)
+	g := newGone(ctx, f)
 	old := func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }
 	deleted, err = sweeper{f}.sweep(ctx, f.o.Sink.List(ctx, ""), old, g)
 	if deleted > 0 {
@@ -80,15 +80,16 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 // SweepJob deletes the leftovers of a job whose record is final: files and segments of its attempts up to last,
 // and those of interrupted writes. If it fails, the daily sweep does it.
 func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
-	f.dropSegments(ctx, report, id, last)
-	f.sweepFiles(ctx, report, id, last)
+	sweeper{f}.dropSegments(ctx, report, id, last)
+	sweeper{f}.sweepFiles(ctx, report, id, last)
 }
 
-func (f *Files) sweepFiles(ctx context.Context, report, id string, last int64) {
+// sweepFiles is SweepJob for files.
+func (f sweeper) sweepFiles(ctx context.Context, report, id string, last int64) {
 	ctx, cancel := context.WithTimeout(ctx, sweepJobTime)
 	defer cancel()
 	files := f.o.Sink.List(ctx, report+"/"+id+"-")
-	if _, err := (sweeper{f}).sweep(ctx, files, func(l listed) bool {
+	if _, err := f.sweep(ctx, files, func(l listed) bool {
 		return l.of.ID == id && (l.leftover() || l.of.Attempt <= last) // files of the id 1-2 also begin with 1-
 	}, nil); err != nil {
 		f.Log.Warn("could not delete files of earlier attempts; the daily sweep will", "job", id, "err", err)
@@ -100,10 +101,10 @@ func (f *Files) sweepFiles(ctx context.Context, report, id string, last int64) {
 func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64) {
 	again := state.Attempt > 1 || state.Fence > 1
 	if again || mayHaveSegments(state) {
-		f.dropSegments(ctx, state.Report, state.ID, state.Attempt)
+		sweeper{f}.dropSegments(ctx, state.Report, state.ID, state.Attempt)
 	}
 	if again {
-		f.sweepFiles(ctx, state.Report, state.ID, last)
+		sweeper{f}.sweepFiles(ctx, state.Report, state.ID, last)
 	}
 }
 

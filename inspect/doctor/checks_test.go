@@ -2,10 +2,15 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/installation"
@@ -98,6 +103,14 @@ func TestWithoutRedis(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	if !strings.Contains(found["redis"].Hint, "not checked because of this: redis scripts, pauses, ") {
+		t.Errorf("%+v", found["redis"])
+	}
+	for name, f := range found {
+		if name != "redis" && strings.Contains(f.Detail, "127.0.0.1:1") {
+			t.Errorf("the error is repeated: %+v", f)
+		}
+	}
 }
 
 // TestWithoutTheTable leaves out what is about records.
@@ -109,7 +122,43 @@ func TestWithoutTheTable(t *testing.T) {
 	if found["records"].Result != Fail || found["quarantine"].Result != Pass {
 		t.Errorf("%+v", found)
 	}
-	if f, ok := found["file column"]; ok {
-		t.Errorf("%+v", f)
+	if f, ok := found["file column"]; ok || !strings.Contains(found["records"].Hint, "file column") {
+		t.Errorf("%+v, %+v", f, found["records"])
 	}
+}
+
+// TestOneServerOfSeveralDatabases: that it cannot be reached is said once, with what is not checked.
+func TestOneServerOfSeveralDatabases(t *testing.T) {
+	t.Parallel()
+	listener := func(source string) report.Stage {
+		return report.Stage{Listeners: []report.Listener{{Name: "of " + source, Source: source}}}
+	}
+	of := inspect.Config{Reports: map[string]*report.Report{"r": {Name: "r", Stages: []report.Stage{listener("a"), listener("b")}}}}
+	words := report.Words{Noun: "database"}
+	d := &doctor{Options: Options{
+		Options:  inspect.Options{Config: of, Sources: inspect.Sources{"a": away{port: 1}, "b": away{port: 1}, "c": away{port: 2}}},
+		Settings: map[string]report.Source{"a": {Words: words}, "b": {Words: words}, "c": {Words: words}},
+	}}
+	want := Findings{
+		{"database a", Fail, "server: dial tcp 127.0.0.1:1: refused", "not checked because of this: 1 query"},
+		{"database b", Fail, "the server cannot be reached, as for database a", "correct that first; not checked because of this: 1 query"},
+		{"database c", Fail, "server: dial tcp 127.0.0.1:2: refused", ""},
+	}
+	if diff := cmp.Diff(want, checkSources(t.Context(), d)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// away is a database whose server does not answer.
+type away struct {
+	inspect.Source
+	Database
+	port int
+}
+
+// Server implements Database.
+func (a away) Server(context.Context) (version string, clock time.Time, zone string, err error) {
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.port}
+	err = &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: errors.New("refused")}
+	return "", time.Time{}, "", fmt.Errorf("server: %w", err)
 }

@@ -30,14 +30,29 @@ type Options struct {
 // It changes nothing else.
 func Examine(ctx context.Context, o Options) (all Findings) {
 	d := &doctor{o, inspect.New(o.Options), map[*report.Listener][]dataset.Column{}}
+	skipped := map[string][]string{} // checks, by the finding that they need
 	for _, c := range checks {
-		if !slices.ContainsFunc(c.needs, func(name string) bool {
-			return all.Failed(strings.ReplaceAll(name, "{records}", o.Config.Records.Database))
-		}) {
+		i := slices.IndexFunc(c.needs, func(name string) bool { return all.Failed(d.named(name)) })
+		if i < 0 {
 			all = append(all, c.run(ctx, d)...)
+			continue
+		}
+		skipped[d.named(c.needs[i])] = append(skipped[d.named(c.needs[i])], c.name)
+	}
+	for i, f := range all {
+		for name, checks := range skipped {
+			if f.Result == Fail && f.is(name) {
+				all[i].skips(strings.Join(checks, ", "))
+				delete(skipped, name)
+			}
 		}
 	}
 	return all
+}
+
+// named returns the name of a finding that a check needs.
+func (d *doctor) named(need string) string {
+	return strings.ReplaceAll(need, "{records}", d.Config.Records.Database)
 }
 
 // doctor is what checks ask.
@@ -71,7 +86,7 @@ var checks = []check{
 	{"sources", nil, checkSources},
 	{"folds", nil, some(checkFolds)},
 	{"records", []string{database}, one(checkTable)},
-	{"records to be started", []string{database, "records"}, one(checkStartable)},
+	{"records to be started", []string{"redis", database, "records"}, one(checkStartable)},
 	{"file column", []string{database, "records"}, one(checkFileColumn)},
 	{"records that outlive redis", []string{database, "records"}, one(checkSnapshot)},
 	{"installation", []string{database, "records"}, one(checkInstallation)},

@@ -25,9 +25,20 @@ type Findings []Finding
 
 // Failed reports whether a check has the result Fail, also if that is of one of several servers.
 func (fs Findings) Failed(check string) bool {
-	return slices.ContainsFunc(fs, func(f Finding) bool {
-		return f.Result == Fail && (f.Check == check || strings.HasPrefix(f.Check, check+" of "))
-	})
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Result == Fail && f.is(check) })
+}
+
+// is reports whether the finding is that of a check, or of the check of one of several servers.
+func (f Finding) is(check string) bool {
+	return f.Check == check || strings.HasPrefix(f.Check, check+" of ")
+}
+
+// skips adds to the hint what was not checked because of the finding.
+func (f *Finding) skips(what string) {
+	if f.Hint != "" {
+		f.Hint += "; "
+	}
+	f.Hint += "not checked because of this: " + what
 }
 
 // Count returns the number of checks that have a result.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -31,6 +33,7 @@ type Database interface {
 // checkSources connects to every source, and lets databases prepare the queries of their listeners.
 func checkSources(ctx context.Context, d *doctor) Findings {
 	var fs Findings
+	away := map[string]string{} // the first source that could not be reached with an error
 	names := slices.SortedFunc(maps.Keys(d.Sources), func(a, b string) int {
 		// Databases before APIs, by name.
 		return cmp.Or(strings.Compare(d.Settings[b].Section, d.Settings[a].Section), strings.Compare(a, b))
@@ -45,28 +48,58 @@ func checkSources(ctx context.Context, d *doctor) Findings {
 		check := func(check func(context.Context, *doctor, string, Database) Findings) Findings {
 			return within(ctx, d, func(ctx context.Context, d *doctor) Findings { return check(ctx, d, name, db) })
 		}
-		found := check(checkDatabase)
-		if fs = append(fs, found...); !found.Failed(d.title(name)) {
-			fs = append(fs, check(checkQueries)...)
+		var unreached string
+		found := check(func(ctx context.Context, d *doctor, name string, db Database) (fs Findings) {
+			fs, unreached = checkDatabase(ctx, d, name, db)
+			return fs
+		})
+		if !found.Failed(d.title(name)) {
+			fs = append(append(fs, found...), check(checkQueries)...)
+			continue
 		}
+		if first, again := away[unreached]; again {
+			found[0].Detail, found[0].Hint = "the server cannot be reached, as for "+first, "correct that first"
+		} else if unreached != "" {
+			away[unreached] = d.title(name)
+		}
+		if n := d.queriesOf(name); n > 0 {
+			found[0].skips(words.Count(n, "query"))
+		}
+		fs = append(fs, found...)
 	}
 	return fs
+}
+
+// queriesOf returns the number of queries of a source.
+func (d *doctor) queriesOf(source string) (n int) {
+	for _, r := range d.Config.Reports {
+		for _, l := range r.Listeners() {
+			if l.Source == source {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // title is the name of the check of a source.
 func (d *doctor) title(source string) string { return d.Settings[source].Noun + " " + source }
 
-func checkDatabase(ctx context.Context, d *doctor, name string, db Database) Findings {
+// checkDatabase also returns the error of the network, which names the server; empty: the server answered.
+func checkDatabase(ctx context.Context, d *doctor, name string, db Database) (fs Findings, unreached string) {
 	version, clock, zone, err := db.Server(ctx)
 	hint := d.Settings[name].Remedy
 	if errors.Is(err, fault.Login) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
 	}
-	fs := Findings{newFinding(d.title(name), Fail, version, err, hint)}
+	fs = Findings{newFinding(d.title(name), Fail, version, err, hint)}
 	if err == nil {
 		fs = append(fs, checkSkew("clock of "+d.title(name), clock, nil), d.checkTimeZone(name, zone))
 	}
-	return fs
+	if failed, ok := errors.AsType[*net.OpError](err); ok {
+		unreached = failed.Error()
+	}
+	return fs, unreached
 }
 
 // checkTimeZone shows how the times of a database are read. It warns if the zone of its datetime

@@ -19,7 +19,9 @@ import (
 const (
 	dialTimeout = 5 * time.Second // if the DSN gives none
 	idleTime    = 5 * time.Minute
-	zoneTime    = 5 * time.Minute // maximum age of a connection whose UTC offset changes with daylight saving
+	// recordsTime is the maximum age of a connection to the records: its UTC offset changes with daylight saving, and
+	// after a failover its server can be a replica, while the host's name leads to the new primary.
+	recordsTime = 5 * time.Minute
 )
 
 // Connect returns a pool of at most maxConnections connections. It does no I/O: the first query
@@ -48,7 +50,11 @@ func Connect(d report.Database, maxConnections int, patience time.Duration) (*sq
 // of the statement wait with it. innodb_lock_wait_timeout in the DSN takes precedence.
 func ConnectRecords(d report.Database, maxConnections int, patience time.Duration,
 	zone *time.Location) (*sql.DB, error) {
-	return connect(d, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
+	db, err := connect(d, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
+	if err == nil {
+		db.SetConnMaxLifetime(recordsTime)
+	}
+	return db, err
 }
 
 // connect is ConnectRecords with session variables that the DSN may override.
@@ -80,9 +86,6 @@ func connect(d report.Database, maxConnections int, patience time.Duration, zone
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
 	db.SetConnMaxIdleTime(idleTime)
-	if zone != nil && zone != time.UTC {
-		db.SetConnMaxLifetime(zoneTime)
-	}
 	return db, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,22 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 	defer db.Close()
 	if err := db.PingContext(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("ping: %v", err)
+	}
+}
+
+// TestConnectionsToRecordsEnd: the pool leaves a server that became a replica without closing its connections.
+func TestConnectionsToRecordsEnd(t *testing.T) {
+	t.Parallel()
+	for _, zone := range []*time.Location{nil, time.UTC} {
+		db, err := ConnectRecords(report.Database{DSN: "u@tcp(127.0.0.1:1)/s"}, 1, 0, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		// Package sql shows this setting nowhere.
+		if of := time.Duration(reflect.ValueOf(db).Elem().FieldByName("maxLifetime").Int()); of != recordsTime {
+			t.Errorf("in zone %v, connections live for %v", zone, of)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func TestColumns(t *testing.T) {
 		if strings.Contains(query, "SLEEP") {
 			continue
 		}
-		if diff := cmp.Diff(b.mustRead(t, of).columns, got); diff != "" {
+		if diff := cmp.Diff(b.mustRead(t, of).Columns, got); diff != "" {
 			t.Errorf("%s: (-job +Columns)\n%s", query, diff)
 		}
 	}

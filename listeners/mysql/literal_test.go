@@ -3,7 +3,6 @@ package mysql
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -32,7 +32,7 @@ func TestManyValuesOfAnEarlierStage(t *testing.T) {
 	read := task(t, "SELECT id FROM t WHERE id IN (:s.v) AND (id > 0 OR id IN (:s.v)) AND :p = 1", "id")
 	read.Parameters = map[string]any{"p": int64(1)}
 	found := map[any]int{}
-	all := b.mustRead(t, from(read, values...)).values(t, "id")
+	all := b.mustRead(t, from(read, values...)).Values(t, "id")
 	for _, id := range all {
 		found[id]++
 	}
@@ -46,9 +46,9 @@ func TestTheQueryDecidesTheOrder(t *testing.T) {
 	b := setup(t)
 	b.exec(t, "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t SELECT seq FROM seq_1_to_9")
 	read := task(t, "SELECT id FROM t WHERE id IN (:s.v) ORDER BY id DESC", "id")
-	got := b.mustRead(t, from(read, "9", "null", "9", "3", "9", "5", "1", "3", "2")).fields["id"]
-	if diff := cmp.Diff([]string{"[9,5,3,2,1]"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	got := b.mustRead(t, from(read, "9", "null", "9", "3", "9", "5", "1", "3", "2")).JSON("id")
+	if got != "[9,5,3,2,1]" {
+		t.Error(got)
 	}
 }
 
@@ -59,10 +59,10 @@ func TestNoValues(t *testing.T) {
 	for _, where := range []string{"id IN (:s.v)", "id IN (:s.v) OR TRUE"} {
 		d := b.mustRead(t, from(task(t, "SELECT id, at, v FROM t WHERE "+where, "id at v"), "null", "null"))
 		want := []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "at", Kind: report.KindDatetime, Fixed: true, Scale: 6}, {Name: "v", Kind: report.KindBinary}}
-		if diff := cmp.Diff(want, d.columns); diff != "" {
+		if diff := cmp.Diff(want, d.Columns); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}
-		if d.fields["id"][0] != "[]" {
+		if d.JSON("id") != "[]" {
 			t.Errorf("%s: rows without values", where)
 		}
 	}
@@ -74,14 +74,14 @@ func TestValuesThatFail(t *testing.T) {
 	b := setup(t)
 	broken := errors.New("broken")
 	read := task(t, "SELECT 1 AS v FROM DUAL WHERE 1 IN (:s.v)", "v")
-	if _, err := b.read(t.Context(), fromColumn(read, dataset.Column{}, func(yield func([]byte, error) bool) {
+	if _, err := b.read(t.Context(), listenertest.From(read, dataset.Column{}, func(yield func([]byte, error) bool) {
 		_ = yield([]byte("1"), nil) && yield(nil, broken)
 	})); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	for _, kind := range []report.Kind{report.KindText, report.KindInteger, report.KindFloat, report.KindBinary} {
 		for _, value := range []string{"{}", "[1]", "", `"\x"`, "1 OR 1=1", "-", "1) OR (1=1"} {
-			if _, err := b.read(t.Context(), fromColumn(read, dataset.Column{Kind: kind}, func(yield func([]byte, error) bool) {
+			if _, err := b.read(t.Context(), listenertest.From(read, dataset.Column{Kind: kind}, func(yield func([]byte, error) bool) {
 				yield([]byte(value), nil)
 			})); !errors.Is(err, listeners.ErrPermanent) {
 				t.Errorf("%s %q: %v", kind, value, err)
@@ -104,7 +104,7 @@ func TestAStatementThatIsTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := 0
-	_, err = b.read(t.Context(), fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
+	_, err = b.read(t.Context(), listenertest.From(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
 		for given = range 2 * packet >> 20 {
 			value[1], value[2] = byte('A'+given%26), byte('A'+given/26)
 			if !yield(value, nil) {
@@ -189,7 +189,7 @@ func TestTooManyParameters(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	read.Parameters["list"] = list[1:]
-	if got := fmt.Sprint(b.mustRead(t, read).fields["v"]); got != "[[1]]" {
+	if got := b.mustRead(t, read).JSON("v"); got != "[1]" {
 		t.Errorf("%s", got)
 	}
 }
@@ -213,7 +213,7 @@ func TestALongStatementHasABound(t *testing.T) {
 	t.Parallel()
 	value := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
 	given := 0
-	read := fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
+	read := listenertest.From(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
 		for given = range 200 {
 			value[1] = byte('A' + given%26)
 			value[2] = byte('A' + given/26)

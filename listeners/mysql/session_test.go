@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -80,7 +82,7 @@ func TestTimeoutWithoutAnError(t *testing.T) {
 	read.Listener.Timeout = 200 * time.Millisecond
 	d, err := b.read(t.Context(), read)
 	if !errors.Is(err, ErrTimeout) || errors.Is(err, listeners.ErrPermanent) {
-		t.Errorf("%v %v", d.fields, err)
+		t.Errorf("%v %v", d.Rows, err)
 	}
 	b.mustRead(t, task(t, "SELECT 1 AS v", "v"))
 }
@@ -201,14 +203,14 @@ func TestOneSnapshot(t *testing.T) {
 		dsn = strings.Replace(dsn, "tx_isolation", "transaction_isolation", 1)
 	}
 	b.source = newSource(connect(t, dsn), connect(t, dsn))
-	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
+	read := listenertest.From(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
 		b.exec(t, "UPDATE t SET v = 1")
 		if yield([]byte("1"), nil) {
 			b.exec(t, "UPDATE t SET v = 2")
 			yield([]byte("2"), nil)
 		}
 	})
-	if got := b.mustRead(t, read).fields["v"][0]; got != "[0,0]" {
+	if got := b.mustRead(t, read).JSON("v"); got != "[0,0]" {
 		t.Errorf("%s", got)
 	}
 }
@@ -217,7 +219,7 @@ func TestConnectionsAreCleanForTheNext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	connection := func() (id string) {
-		return b.mustRead(t, task(t, "SELECT CONNECTION_ID() AS id", "id")).fields["id"][0]
+		return b.mustRead(t, task(t, "SELECT CONNECTION_ID() AS id", "id")).JSON("id")
 	}
 	first := connection()
 	if again := connection(); again != first {
@@ -228,7 +230,7 @@ func TestConnectionsAreCleanForTheNext(t *testing.T) {
 		t.Error("values of an earlier stage cost the connection")
 	}
 	b.mustRead(t, task(t, "SELECT @x := 5 AS v", "v"))
-	if got := b.mustRead(t, task(t, "SELECT @x AS v", "v")).fields["v"][0]; got != "[null]" {
+	if got := b.mustRead(t, task(t, "SELECT @x AS v", "v")).JSON("v"); got != "[null]" {
 		t.Errorf("the variable of another task: %s", got)
 	}
 	b.mustRead(t, task(t, "SELECT GET_LOCK('"+b.schema+"', 0) AS v", "v"))
@@ -250,25 +252,12 @@ func TestConnectionsAreCleanForTheNext(t *testing.T) {
 // becomes polls until a query gives a number.
 func (b *bundle) becomes(t *testing.T, what, query string, want int) {
 	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
-	defer limit.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		var got int
+	listenertest.Becomes(t, what, func() (got string) {
 		if err := b.admin.QueryRow(query).Scan(&got); err != nil {
 			t.Fatal(err)
 		}
-		if got == want {
-			return
-		}
-		select {
-		case <-limit.C:
-			t.Errorf("not within 20 s: %s: %d", what, got)
-			return
-		case <-tick.C:
-		}
-	}
+		return got
+	}, strconv.Itoa(want))
 }
 
 func TestServerThatGoesAway(t *testing.T) {
@@ -328,7 +317,7 @@ func TestAConnectionThatBreaksInAResult(t *testing.T) {
 		if !errors.Is(err, listeners.ErrOutage) || !strings.Contains(err.Error(), "the connection to database d failed") {
 			t.Errorf("after %d bytes: %v", bytes, err)
 		}
-		if d.columns == nil && bytes > 500_000 {
+		if d.Columns == nil && bytes > 500_000 {
 			t.Errorf("after %d bytes: no chunk", bytes)
 		}
 		if err := proxy.Cure(t.Context(), "cut"); err != nil {

@@ -3,18 +3,16 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"iter"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -72,50 +70,16 @@ func task(t testing.TB, query, columns string) listeners.Task {
 	}}
 }
 
-// from makes the task use the JSON values of an earlier stage as :s.v.
+// from makes the task use JSON texts of an earlier stage as :s.v.
 func from(task listeners.Task, values ...string) listeners.Task {
-	return fromColumn(task, dataset.Column{Name: "v", Kind: report.KindText}, func(yield func([]byte, error) bool) {
-		for _, v := range values {
-			if !yield([]byte(v), nil) {
-				return
-			}
-		}
-	})
+	return listenertest.FromValues(task, report.KindText, values...)
 }
 
-func fromColumn(task listeners.Task, column dataset.Column, values iter.Seq2[[]byte, error]) listeners.Task {
-	task.Listener.From = &report.Ref{Listener: "s", Column: "v"}
-	task.Values = func(context.Context, string, string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-		return column, values, nil
-	}
-	return task
+func (b *bundle) read(ctx context.Context, task listeners.Task) (listenertest.Dataset, error) {
+	return listenertest.Read(ctx, b.source, task)
 }
 
-// written is what a Source wrote: for each column the JSON of its chunks.
-type written struct {
-	columns []dataset.Column
-	chunks  []int // rows
-	fields  map[string][]string
-}
-
-// read runs a task and collects what it writes.
-func (b *bundle) read(ctx context.Context, task listeners.Task) (*written, error) {
-	d := &written{fields: map[string][]string{}}
-	out := listeners.NewWriter(func(columns []dataset.Column, builder *dataset.Builder, _ bool) error {
-		d.columns, d.chunks = columns, append(d.chunks, builder.Rows())
-		for i, field := range builder.Fields() {
-			d.fields[columns[i].Name] = append(d.fields[columns[i].Name], string(field))
-		}
-		return nil
-	})
-	if err := b.source.Read(ctx, task, out); err != nil {
-		out.Stop()
-		return d, err
-	}
-	return d, out.Close()
-}
-
-func (b *bundle) mustRead(t *testing.T, task listeners.Task) *written {
+func (b *bundle) mustRead(t *testing.T, task listeners.Task) listenertest.Dataset {
 	t.Helper()
 	d, err := b.read(t.Context(), task)
 	if err != nil {
@@ -124,33 +88,18 @@ func (b *bundle) mustRead(t *testing.T, task listeners.Task) *written {
 	return d
 }
 
-// values are the values of a column in all chunks.
-func (d *written) values(t *testing.T, column string) (all []any) {
-	t.Helper()
-	for _, field := range d.fields[column] {
-		var some []any
-		decoder := json.NewDecoder(strings.NewReader(field))
-		decoder.UseNumber()
-		if err := decoder.Decode(&some); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, some...)
-	}
-	return all
-}
-
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	d := b.mustRead(t, task(t, "SELECT seq AS n, CONCAT('row ', seq) AS name FROM seq_1_to_25000", "n name"))
-	if len(d.chunks) != 3 || d.chunks[0] != 10000 || d.chunks[2] != 5000 {
-		t.Errorf("rows of the chunks: %v", d.chunks)
+	if len(d.Chunks) != 3 || d.Chunks[0] != 10000 || d.Chunks[2] != 5000 {
+		t.Errorf("rows of the chunks: %v", d.Chunks)
 	}
-	if all := d.values(t, "name"); len(all) != 25000 || all[24999] != "row 25000" {
+	if all := d.Values(t, "name"); len(all) != 25000 || all[24999] != "row 25000" {
 		t.Errorf("%d values", len(all))
 	}
 	d = b.mustRead(t, task(t, "SELECT seq AS n FROM seq_1_to_9 WHERE seq > 9", "n"))
-	if len(d.chunks) != 1 || d.fields["n"][0] != "[]" || d.columns[0].Kind != report.KindInteger {
+	if len(d.Chunks) != 1 || d.JSON("n") != "[]" || d.Columns[0].Kind != report.KindInteger {
 		t.Errorf("an empty result: %+v", d)
 	}
 }
@@ -182,15 +131,15 @@ func TestParametersStayData(t *testing.T) {
 		read := task(t, "SELECT :v AS v, (SELECT COUNT(*) FROM t WHERE v = :v) AS n, ':v ?' AS s", "v n s")
 		read.Parameters = map[string]any{"v": text}
 		d := b.mustRead(t, read)
-		if got := d.values(t, "v"); len(got) != 1 || got[0] != text {
+		if got := d.Values(t, "v"); len(got) != 1 || got[0] != text {
 			t.Errorf("%q became %q", text, got)
 		}
-		if d.fields["n"][0] != "[0]" || d.fields["s"][0] != `[":v ?"]` {
-			t.Errorf("%q: %v", text, d.fields)
+		if d.JSON("n") != "[0]" || d.JSON("s") != `[":v ?"]` {
+			t.Errorf("%q: %v", text, d.Rows)
 		}
 		list := task(t, "SELECT v FROM t WHERE v IN (:list)", "v")
 		list.Parameters = map[string]any{"list": []any{text, text + "x"}}
-		if got := b.mustRead(t, list).values(t, "v"); len(got) != 0 {
+		if got := b.mustRead(t, list).Values(t, "v"); len(got) != 0 {
 			t.Errorf("%q found %q", text, got)
 		}
 	}
@@ -198,7 +147,7 @@ func TestParametersStayData(t *testing.T) {
 	kinds.Parameters = map[string]any{"i": int64(-5), "u": uint64(1<<64 - 1), "b": true, "n": nil, "l": []any{int64(7)}}
 	d := b.mustRead(t, kinds)
 	for column, want := range map[string]string{"i": "[-5]", "u": "[18446744073709551615]", "b": "[1]", "n": "[null]", "l": "[7]"} {
-		if got := d.fields[column][0]; got != want {
+		if got := d.JSON(column); got != want {
 			t.Errorf("parameter %s: %s, want %s", column, got, want)
 		}
 	}
@@ -232,8 +181,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			t.Errorf("%s: prepare says %v", test.query, prepared)
 		}
 	}
-	if d := poor.mustRead(t, task(t, "SELECT v FROM t", "v")); d.fields["v"][0] != "[]" {
-		t.Errorf("the table holds %s", d.fields["v"])
+	if d := poor.mustRead(t, task(t, "SELECT v FROM t", "v")); d.JSON("v") != "[]" {
+		t.Errorf("the table holds %s", d.Rows)
 	}
 	good := task(t, "SELECT v FROM t WHERE v IN (:s.v) AND v = :p AND v IN (:list)", "v")
 	if err := b.source.Prepare(t.Context(), from(good).Listener); err != nil {

@@ -115,17 +115,17 @@ func TestTypes(t *testing.T) {
 			t.Fatalf("%s: %v", test.column, err)
 		}
 		d := b.mustRead(t, task(t, "SELECT v FROM t ORDER BY i", "v"))
-		if d.columns[0].Kind != test.kind {
-			t.Errorf("%d %s: kind %s, want %s", i, test.column, d.columns[0].Kind, test.kind)
+		if d.Columns[0].Kind != test.kind {
+			t.Errorf("%d %s: kind %s, want %s", i, test.column, d.Columns[0].Kind, test.kind)
 		}
-		if got, want := d.fields["v"][0], "["+test.want+",null]"; got != want {
+		if got, want := d.JSON("v"), "["+test.want+",null]"; got != want {
 			t.Errorf("%s:\n got %s\nwant %s", test.column, got, want)
 		}
 	}
 	d := b.mustRead(t, task(t, "SELECT NULL AS n, COUNT(*) AS c, SUM(1) AS s, AVG(2) AS a, MAX(TIMESTAMP'2024-01-01 00:00:00.25') AS m, CONCAT(1, 'x') AS t, 1 = 1 AS b, 1e0 AS f FROM t", "n c s a m t b f"))
 	var kinds []string
-	for _, c := range d.columns {
-		kinds = append(kinds, string(c.Kind)+" "+d.fields[c.Name][0])
+	for _, c := range d.Columns {
+		kinds = append(kinds, string(c.Kind)+" "+d.JSON(c.Name))
 	}
 	if got, want := strings.Join(kinds, "; "), `text [null]; integer [3]; decimal ["3"]; decimal ["2.0000"]; datetime ["2024-01-01 00:00:00.25"]; text ["1x"]; integer [1]; float [1]`; got != want {
 		t.Errorf("expressions:\n got %s\nwant %s", got, want)
@@ -141,8 +141,8 @@ func TestZerofill(t *testing.T) {
 		"INSERT INTO t VALUES (1, 2, 3, 0, 4.5, 5.5, 6, 7.5)")
 	d := b.mustRead(t, task(t, "SELECT i, w, b, y, f, d, p, s, w + 0 AS sum, (SELECT w FROM t) AS sub FROM t", "i w b y f d p s sum sub"))
 	var got []string
-	for _, c := range d.columns {
-		got = append(got, fmt.Sprintf("%s %s %d %s", c.Name, c.Kind, c.Zerofill, d.fields[c.Name][0]))
+	for _, c := range d.Columns {
+		got = append(got, fmt.Sprintf("%s %s %d %s", c.Name, c.Kind, c.Zerofill, d.JSON(c.Name)))
 	}
 	want := []string{`i integer 10 [1]`, `w integer 8 [2]`, `b integer 20 [3]`, `y integer 4 [0]`, `f float 9 [4.50]`, `d decimal 0 ["0005.5"]`, `p integer 0 [6]`, `s float 0 [7.5]`, `sum integer 0 [2]`, `sub integer 0 [2]`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -180,7 +180,7 @@ func TestCollations(t *testing.T) {
 		read := task(t, query, "id g l b")
 		read.Parameters = map[string]any{"n": int64(5), "s": "POINT(1 1)"}
 		var got []string
-		for _, c := range b.mustRead(t, read).columns {
+		for _, c := range b.mustRead(t, read).Columns {
 			got = append(got, c.Collation)
 		}
 		if strings.Join(got, " ") != want {

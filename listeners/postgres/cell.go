@@ -29,12 +29,8 @@ func (c *cell) put(b *dataset.Builder, v []byte) (err error) {
 		return errWire
 	}
 	switch c.form {
-	case formInt2:
-		b.Int(c.column, int64(int16(binary.BigEndian.Uint16(v))))
-	case formInt4:
-		b.Int(c.column, int64(int32(binary.BigEndian.Uint32(v))))
-	case formInt8:
-		b.Int(c.column, int64(binary.BigEndian.Uint64(v)))
+	case formInt2, formInt4, formInt8:
+		b.Int(c.column, integer(v))
 	case formOID:
 		b.Uint(c.column, uint64(binary.BigEndian.Uint32(v)))
 	case formFloat4:
@@ -74,6 +70,17 @@ func (c *cell) put(b *dataset.Builder, v []byte) (err error) {
 		b.Text(c.column, v)
 	}
 	return nil
+}
+
+// integer reads one of 16, 32 or 64 bits.
+func integer(v []byte) int64 {
+	switch len(v) {
+	case 2:
+		return int64(int16(binary.BigEndian.Uint16(v)))
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(v)))
+	}
+	return int64(binary.BigEndian.Uint64(v))
 }
 
 // utc is what the server writes behind an instant.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -32,7 +33,7 @@ func TestManyValuesOfAnEarlierStage(t *testing.T) {
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	read := task(t, "SELECT id FROM t WHERE id IN (:s.v) AND (id > 0 OR id IN (:s.v)) AND :p = 1 ORDER BY id DESC", "id")
 	read.Parameters = map[string]any{"p": int64(1)}
-	all := b.mustRead(t, from(read, report.KindInteger, values...)).values(t, "id")
+	all := b.mustRead(t, listenertest.FromValues(read, report.KindInteger, values...)).Values(t, "id")
 	if len(all) != 50000 || all[0] != json.Number("100000") || all[49999] != json.Number("2") {
 		t.Errorf("%d rows", len(all))
 	}
@@ -42,12 +43,12 @@ func TestNoValues(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "CREATE TABLE t (id int, at timestamp, v bytea)", "INSERT INTO t SELECT n, now(), 'x' FROM generate_series(1, 9) n")
 	for _, where := range []string{"id IN (:s.v)", "id NOT IN (:s.v)", "id IN (:s.v) OR TRUE"} {
-		d := b.mustRead(t, from(task(t, "SELECT id, at, v FROM t WHERE "+where, "id at v"), report.KindInteger, "null", "null"))
+		d := b.mustRead(t, listenertest.FromValues(task(t, "SELECT id, at, v FROM t WHERE "+where, "id at v"), report.KindInteger, "null", "null"))
 		want := []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "at", Kind: report.KindDatetime}, {Name: "v", Kind: report.KindBinary}}
-		if diff := cmp.Diff(want, d.columns); diff != "" {
+		if diff := cmp.Diff(want, d.Columns); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}
-		if d.fields["id"][0] != "[]" {
+		if d.JSON("id") != "[]" {
 			t.Errorf("%s: rows without values", where)
 		}
 	}
@@ -59,21 +60,21 @@ func TestValuesThatFail(t *testing.T) {
 	b := setup(t)
 	broken := errors.New("broken")
 	read := task(t, "SELECT 1 AS v WHERE 1 IN (:s.v)", "v")
-	if _, err := b.read(t.Context(), fromColumn(read, dataset.Column{}, func(yield func([]byte, error) bool) {
+	if _, err := b.read(t.Context(), listenertest.From(read, dataset.Column{}, func(yield func([]byte, error) bool) {
 		_ = yield([]byte("1"), nil) && yield(nil, broken)
 	})); !errors.Is(err, broken) || errors.Is(err, listeners.ErrPermanent) {
 		t.Errorf("%v", err)
 	}
 	for _, kind := range []report.Kind{report.KindText, report.KindInteger, report.KindFloat, report.KindBinary, report.KindDatetime} {
 		for _, value := range []string{"{}", "[1]", "", `"\x"`, "1 OR 1=1", "-", "1) OR (1=1"} {
-			if _, err := b.read(t.Context(), from(read, kind, value)); !errors.Is(err, listeners.ErrPermanent) {
+			if _, err := b.read(t.Context(), listenertest.FromValues(read, kind, value)); !errors.Is(err, listeners.ErrPermanent) {
 				t.Errorf("%s %q: %v", kind, value, err)
 			}
 		}
 	}
 	long := `"` + strings.Repeat("x", 1<<20) + `"`
 	given := 0
-	_, err := b.read(t.Context(), fromColumn(task(t, "SELECT 1 AS v WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText},
+	_, err := b.read(t.Context(), listenertest.From(task(t, "SELECT 1 AS v WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText},
 		func(yield func([]byte, error) bool) {
 			for given = range 200 {
 				if !yield([]byte(strings.Replace(long, "xxxx", fmt.Sprintf("%04d", given), 1)), nil) {
@@ -132,11 +133,11 @@ func TestValuesOfOtherTypes(t *testing.T) {
 		{"raw IN (:s.v)", dataset.Column{Kind: report.KindBinary}, `"AP8="`, true},
 		{"s IN (:s.v)", dataset.Column{Kind: report.KindBinary}, `"YSwiYlw="`, true},
 	} {
-		read := fromColumn(task(t, "SELECT 1 AS found FROM t WHERE "+test.where, "found"), test.column,
+		read := listenertest.From(task(t, "SELECT 1 AS found FROM t WHERE "+test.where, "found"), test.column,
 			func(yield func([]byte, error) bool) { yield([]byte(test.value), nil) })
 		read.Listener.Zone = "Europe/Berlin"
-		if d, err := b.read(t.Context(), read); err != nil || (d.fields["found"][0] == "[1]") != test.found {
-			t.Errorf("%s, %s of %+v: %v, %v", test.where, test.value, test.column, d.fields, err)
+		if d, err := b.read(t.Context(), read); err != nil || (d.JSON("found") == "[1]") != test.found {
+			t.Errorf("%s, %s of %+v: %v, %v", test.where, test.value, test.column, d.Rows, err)
 		}
 	}
 }
@@ -145,7 +146,7 @@ func TestValuesOfOtherTypes(t *testing.T) {
 func TestOneZoneForATask(t *testing.T) {
 	const values = 100
 	column := dataset.Column{Kind: report.KindDatetime, Zone: "Europe/Berlin"}
-	r := reader{zone: time.UTC, task: fromColumn(task(t, "SELECT :s.v AS v", "v"), column,
+	r := reader{zone: time.UTC, task: listenertest.From(task(t, "SELECT :s.v AS v", "v"), column,
 		func(yield func([]byte, error) bool) {
 			for i := range values {
 				if !yield(fmt.Appendf(nil, `"2024-07-01 12:00:%02d.%d"`, i%60, i), nil) {
@@ -179,11 +180,11 @@ func TestElements(t *testing.T) {
 		read := task(t, "SELECT unnest(:list::text[]) AS one, :list::text[] AS all", "one all")
 		read.Parameters = map[string]any{"list": list}
 		d := b.mustRead(t, read)
-		if diff := cmp.Diff(list, d.values(t, "one")); diff != "" {
+		if diff := cmp.Diff(list, d.Values(t, "one")); diff != "" {
 			r.Fatal(diff)
 		}
 		var whole []any
-		if err := json.Unmarshal([]byte(d.values(t, "all")[0].(string)), &whole); err != nil {
+		if err := json.Unmarshal([]byte(d.Values(t, "all")[0].(string)), &whole); err != nil {
 			r.Fatal(err)
 		}
 		if diff := cmp.Diff(list, whole); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -111,7 +112,19 @@ func tell(err error) error {
 		}
 		return told{text + " (SQLSTATE " + answer.Code + ")", err}
 	}
-	return told{strings.Join(strings.Fields(err.Error()), " "), err}
+	return Told(err)
+}
+
+// Told returns an error of the driver with a text of one line. If it has tried an address several times, with and
+// without TLS, and all failed alike, the text says so once.
+func Told(err error) error {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.Join(strings.Fields(line), " "); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return told{strings.Join(lines, " "), err}
 }
 
 // explainLogin is explain for a failed connection. A refused login is not an outage: it uses tries.

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 )
 
 // reader writes what the query of a task finds.
@@ -19,6 +22,7 @@ type reader struct {
 	zone    *time.Location // of timestamps without zone
 	columns []dataset.Column
 	cells   []cell // one for each column
+	rows    int64  // that were read
 }
 
 // bind gives the query's text and arguments.
@@ -114,12 +118,38 @@ func (r *reader) formats() []int16 {
 // write gives the writer a row. The values are the driver's: they are not used after that.
 func (r *reader) write(row [][]byte) error {
 	b := r.out.Builder()
+	r.rows++
 	for i, value := range row {
 		if err := r.cells[i].put(b, value); err != nil {
-			return listeners.Permanent(fmt.Errorf("column %s: %w", r.columns[i].Name, err))
+			return listeners.Permanent(fmt.Errorf("column %s: row %d%s: %w", r.columns[i].Name, r.rows,
+				r.keyOf(row, i), err))
 		}
 	}
 	return r.out.EndRow()
+}
+
+// keyOf returns what tells a row apart, for people: the value of the key of the join, or else of the first column.
+// It is empty if that is the wrong column, or not a text or an integer.
+func (r *reader) keyOf(row [][]byte, wrong int) string {
+	at := 0
+	if r.task.Report != nil {
+		join := r.task.Report.Join
+		for _, l := range join.Listeners {
+			if keys := slices.Concat(l.Keys, join.Keys); l.Listener == r.task.Listener.Name && len(keys) > 0 {
+				at = max(0, slices.IndexFunc(r.columns, func(c dataset.Column) bool { return c.Name == keys[0] }))
+			}
+		}
+	}
+	text := report.ShortenTo(string(row[at]), 40)
+	switch c := r.cells[at]; {
+	case at == wrong || row[at] == nil:
+		return ""
+	case c.form == formInt2 || c.form == formInt4 || c.form == formInt8:
+		text = strconv.FormatInt(integer(row[at]), 10)
+	case c.form.binary():
+		return ""
+	}
+	return fmt.Sprintf(" (%s %s)", r.columns[at].Name, text)
 }
 
 // namesOf returns the names of columns.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -23,7 +25,7 @@ func TestTimeoutIsTheServers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	pid := func() string {
-		return b.mustRead(t, task(t, "SELECT pg_backend_pid() AS pid", "pid")).fields["pid"][0]
+		return b.mustRead(t, task(t, "SELECT pg_backend_pid() AS pid", "pid")).JSON("pid")
 	}
 	before := pid()
 	read := task(t, "SELECT pg_sleep(10)::text AS timeout_test", "timeout_test")
@@ -37,7 +39,7 @@ func TestTimeoutIsTheServers(t *testing.T) {
 	if pid() != before {
 		t.Errorf("the server did not end the query itself, after %s", time.Since(began))
 	}
-	limit := b.mustRead(t, task(t, "SELECT current_setting('statement_timeout') AS v", "v")).fields["v"][0]
+	limit := b.mustRead(t, task(t, "SELECT current_setting('statement_timeout') AS v", "v")).JSON("v")
 	if limit != `["1min"]` {
 		t.Errorf("the next query has a limit of %s", limit)
 	}
@@ -125,7 +127,7 @@ func TestEndedByAnOperator(t *testing.T) {
 func TestOneSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "CREATE TABLE t (id int PRIMARY KEY, v int)", "INSERT INTO t VALUES (1, 0), (2, 0)")
-	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger},
+	read := listenertest.From(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger},
 		func(yield func([]byte, error) bool) {
 			b.exec(t, "UPDATE t SET v = 1")
 			if yield([]byte("1"), nil) {
@@ -133,7 +135,7 @@ func TestOneSnapshot(t *testing.T) {
 				yield([]byte("2"), nil)
 			}
 		})
-	if got := b.mustRead(t, read).fields["v"][0]; got != "[0,0]" {
+	if got := b.mustRead(t, read).JSON("v"); got != "[0,0]" {
 		t.Errorf("%s", got)
 	}
 }
@@ -142,14 +144,14 @@ func TestConnectionsAreCleanForTheNext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	connection := func() (id string) {
-		return b.mustRead(t, task(t, "SELECT pg_backend_pid() AS id", "id")).fields["id"][0]
+		return b.mustRead(t, task(t, "SELECT pg_backend_pid() AS id", "id")).JSON("id")
 	}
 	first := connection()
 	if again := connection(); again != first {
 		t.Errorf("connection %s after %s", again, first)
 	}
 	b.mustRead(t, task(t, "SELECT set_config('fanfold.x', '5', false) AS v", "v"))
-	got := b.mustRead(t, task(t, "SELECT NULLIF(current_setting('fanfold.x', true), '') AS v", "v")).fields["v"][0]
+	got := b.mustRead(t, task(t, "SELECT NULLIF(current_setting('fanfold.x', true), '') AS v", "v")).JSON("v")
 	if got != "[null]" {
 		t.Errorf("the setting of another task: %s", got)
 	}
@@ -198,8 +200,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 			}
 			d, err := b.read(ctx, task(t, "SELECT count(*) AS n, pg_sleep(0.1)::text AS s FROM pg_stat_activity WHERE "+
 				"datname = current_database()", "n s"))
-			if err == nil && d.fields["n"][0] > "[3]" {
-				return fmt.Errorf("%s connections", d.fields["n"][0])
+			if err == nil && d.JSON("n") > "[3]" {
+				return fmt.Errorf("%s connections", d.JSON("n"))
 			}
 			if n%3 != 0 {
 				return err
@@ -226,6 +228,14 @@ func TestServersThatRefuse(t *testing.T) {
 		}
 	}
 	one := task(t, "SELECT 1 AS v", "v")
+	// The server frees the connection of a login that it refused a little later.
+	settled := func(ask func() error) (err error) {
+		listenertest.Becomes(t, "the connection is free", func() string {
+			err = ask()
+			return strconv.FormatBool(err != nil && strings.Contains(err.Error(), "53300"))
+		}, "false")
+		return err
+	}
 	dsn := strings.Replace(p.DSN("postgres"), "postgres@", "app:s3cret@", 1)
 	for refused, text := range map[string]string{
 		strings.Replace(dsn, "/postgres?", "/missing?", 1): "3D000",
@@ -234,13 +244,14 @@ func TestServersThatRefuse(t *testing.T) {
 		strings.Replace(dsn, "app:", "nobody:", 1):         "28000",
 	} {
 		b := &bundle{source: open(t, refused)}
-		_, err := b.read(t.Context(), one)
+		read := func() error { _, err := b.read(t.Context(), one); return err }
+		err := settled(read)
 		if err == nil || errors.Is(err, listeners.ErrOutage) || errors.Is(err, listeners.ErrPermanent) ||
 			!strings.Contains(err.Error(), "refuses the login") || !strings.Contains(err.Error(), text) ||
 			strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", text, err)
 		}
-		if err := b.source.Reach(t.Context()); !errors.Is(err, fault.Login) {
+		if err := settled(func() error { return b.source.Reach(t.Context()) }); !errors.Is(err, fault.Login) {
 			t.Errorf("%s: Reach says %v", text, err)
 		}
 	}
@@ -249,8 +260,11 @@ func TestServersThatRefuse(t *testing.T) {
 	if err := p.Exec(t.Context(), "postgres", "CREATE TYPE colour AS ENUM ('red')"); err != nil {
 		t.Fatal(err)
 	}
-	first.mustRead(t, one)
-	second.mustRead(t, task(t, "SELECT 'red'::colour AS v", "v"))
+	for b, of := range map[*bundle]listeners.Task{first: one, second: task(t, "SELECT 'red'::colour AS v", "v")} {
+		if err := settled(func() error { _, err := b.read(t.Context(), of); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
 	third := &bundle{source: open(t, dsn)}
 	if _, err := third.read(t.Context(), one); !errors.Is(err, listeners.ErrOutage) || !strings.Contains(err.Error(), "53300") {
 		t.Errorf("too many connections: %v", err)

@@ -2,20 +2,18 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"iter"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -69,22 +67,7 @@ func (b *bundle) ask(t testing.TB, query string) string {
 // becomes polls until a query gives a value.
 func (b *bundle) becomes(t testing.TB, what, query, want string) {
 	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
-	defer limit.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		got := b.ask(t, query)
-		if got == want {
-			return
-		}
-		select {
-		case <-limit.C:
-			t.Errorf("not within 20 s: %s: %s", what, got)
-			return
-		case <-tick.C:
-		}
-	}
+	listenertest.Becomes(t, what, func() string { return b.ask(t, query) }, want)
 }
 
 // await polls until so many queries with a text run on the server.
@@ -107,71 +90,17 @@ func task(t testing.TB, query, columns string) listeners.Task {
 	}}
 }
 
-// from makes the task use the JSON values of an earlier stage as :s.v.
-func from(task listeners.Task, kind report.Kind, values ...string) listeners.Task {
-	return fromColumn(task, dataset.Column{Name: "v", Kind: kind}, func(yield func([]byte, error) bool) {
-		for _, v := range values {
-			if !yield([]byte(v), nil) {
-				return
-			}
-		}
-	})
+func (b *bundle) read(ctx context.Context, task listeners.Task) (listenertest.Dataset, error) {
+	return listenertest.Read(ctx, b.source, task)
 }
 
-func fromColumn(task listeners.Task, column dataset.Column, values iter.Seq2[[]byte, error]) listeners.Task {
-	task.Listener.From = &report.Ref{Listener: "s", Column: "v"}
-	task.Values = func(context.Context, string, string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-		return column, values, nil
-	}
-	return task
-}
-
-// written is what a Source wrote: for each column the JSON of its chunks.
-type written struct {
-	columns []dataset.Column
-	chunks  []int // rows
-	fields  map[string][]string
-}
-
-// read runs a task and collects what it writes.
-func (b *bundle) read(ctx context.Context, task listeners.Task) (*written, error) {
-	d := &written{fields: map[string][]string{}}
-	out := listeners.NewWriter(func(columns []dataset.Column, builder *dataset.Builder, _ bool) error {
-		d.columns, d.chunks = columns, append(d.chunks, builder.Rows())
-		for i, field := range builder.Fields() {
-			d.fields[columns[i].Name] = append(d.fields[columns[i].Name], string(field))
-		}
-		return nil
-	})
-	if err := b.source.Read(ctx, task, out); err != nil {
-		out.Stop()
-		return d, err
-	}
-	return d, out.Close()
-}
-
-func (b *bundle) mustRead(t *testing.T, task listeners.Task) *written {
+func (b *bundle) mustRead(t *testing.T, task listeners.Task) listenertest.Dataset {
 	t.Helper()
 	d, err := b.read(t.Context(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// values are the values of a column in all chunks.
-func (d *written) values(t *testing.T, column string) (all []any) {
-	t.Helper()
-	for _, field := range d.fields[column] {
-		var some []any
-		decoder := json.NewDecoder(strings.NewReader(field))
-		decoder.UseNumber()
-		if err := decoder.Decode(&some); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, some...)
-	}
-	return all
 }
 
 func TestColumnsMustAgree(t *testing.T) {
@@ -206,13 +135,13 @@ func TestParametersStayData(t *testing.T) {
 		read := task(t, "SELECT :v AS v, (SELECT count(*) FROM t WHERE v = :v) AS n, ':v $1' AS s", "v n s")
 		read.Parameters = map[string]any{"v": text}
 		d := b.mustRead(t, read)
-		if got := d.values(t, "v"); len(got) != 1 || got[0] != text || d.fields["n"][0] != "[0]" ||
-			d.fields["s"][0] != `[":v $1"]` {
-			t.Errorf("%q: %v", text, d.fields)
+		if got := d.Values(t, "v"); len(got) != 1 || got[0] != text || d.JSON("n") != "[0]" ||
+			d.JSON("s") != `[":v $1"]` {
+			t.Errorf("%q: %v", text, d.Rows)
 		}
 		list := task(t, "SELECT x FROM (VALUES ('other')) y(x) WHERE x NOT IN (:list) UNION ALL SELECT unnest(:list::text[])", "x")
 		list.Parameters = map[string]any{"list": []any{text, text + "x"}}
-		if got := b.mustRead(t, list).values(t, "x"); len(got) != 3 || got[1] != text {
+		if got := b.mustRead(t, list).Values(t, "x"); len(got) != 3 || got[1] != text {
 			t.Errorf("%q: the list is %q", text, got)
 		}
 	}
@@ -242,8 +171,8 @@ func TestParametersStayData(t *testing.T) {
 		read := task(t, "SELECT n FROM t WHERE "+where, "n")
 		read.Listener.Zone = "Europe/Berlin"
 		read.Parameters = map[string]any{"p": value}
-		if d, err := b.read(t.Context(), read); err != nil || d.fields["n"][0] != "[7]" {
-			t.Errorf("%s with %v: %v, %v", where, value, d.fields, err)
+		if d, err := b.read(t.Context(), read); err != nil || d.JSON("n") != "[7]" {
+			t.Errorf("%s with %v: %v, %v", where, value, d.Rows, err)
 		}
 	}
 }
@@ -293,14 +222,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			}
 		}
 	}
-	if d := poor.mustRead(t, task(t, "SELECT v FROM t", "v")); d.fields["v"][0] != "[]" {
-		t.Errorf("the table holds %s", d.fields["v"])
+	if d := poor.mustRead(t, task(t, "SELECT v FROM t", "v")); d.JSON("v") != "[]" {
+		t.Errorf("the table holds %s", d.Rows)
 	}
 	good := task(t, "SELECT v FROM t WHERE v IN (:s.v) AND v = :p AND v IN (:list)", "v")
-	if err := b.source.Prepare(t.Context(), from(good, report.KindInteger).Listener); err != nil {
+	if err := b.source.Prepare(t.Context(), listenertest.FromValues(good, report.KindInteger).Listener); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.read(t.Context(), from(good, report.KindInteger)); !errors.Is(err, listeners.ErrPermanent) {
+	if _, err := b.read(t.Context(), listenertest.FromValues(good, report.KindInteger)); !errors.Is(err, listeners.ErrPermanent) {
 		t.Errorf("a parameter without a value: %v", err)
 	}
 }
@@ -330,7 +259,7 @@ func TestColumns(t *testing.T) {
 		if strings.Contains(query, "sleep") {
 			continue
 		}
-		want := b.mustRead(t, of).columns
+		want := b.mustRead(t, of).Columns
 		for i := range want {
 			if want[i] != got[i] {
 				t.Errorf("%s: %+v, and a job gets %+v", query, got[i], want[i])

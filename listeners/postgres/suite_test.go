@@ -26,7 +26,7 @@ func TestSource(t *testing.T) {
 				return echo
 			},
 			Values: func(t *testing.T) listeners.Task {
-				return from(task(t, "SELECT n FROM generate_series(1, 25000) n WHERE n IN (:s.v)", "n"), report.KindInteger)
+				return listenertest.FromValues(task(t, "SELECT n FROM generate_series(1, 25000) n WHERE n IN (:s.v)", "n"), report.KindInteger)
 			},
 			Endless: func(t *testing.T) listeners.Task { return task(t, "SELECT pg_sleep(600)::text AS n", "n") },
 			Wrong:   func(t *testing.T) listeners.Task { return task(t, "SELECT no_such_column AS n", "n") },

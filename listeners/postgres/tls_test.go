@@ -96,8 +96,8 @@ func TestTLS(t *testing.T) {
 		b := &bundle{source: s}
 		d, err := b.read(t.Context(), task(t, "SELECT ssl::text AS ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "ssl"))
 		switch {
-		case test.want != "" && (err != nil || d.fields["ssl"][0] != test.want):
-			t.Errorf("%+v: %v, %v", test.options, d.fields, err)
+		case test.want != "" && (err != nil || d.JSON("ssl") != test.want):
+			t.Errorf("%+v: %v, %v", test.options, d.Rows, err)
 		case test.want == "" && (err == nil || errors.Is(err, listeners.ErrPermanent) || strings.Contains(err.Error(), password)):
 			t.Errorf("%+v: %v", test.options, err)
 		case test.login != errors.Is(s.Reach(t.Context()), fault.Login):

@@ -108,20 +108,49 @@ func TestTypes(t *testing.T) {
 		if want.Name = "v"; want.Collation == "" && (want.Kind == report.KindText || want.Kind == report.KindJSON) {
 			want.Collation = "utf8mb4_nopad_bin"
 		}
-		if diff := cmp.Diff(want, d.columns[0]); diff != "" {
+		if diff := cmp.Diff(want, d.Columns[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.column, diff)
 		}
-		if got, want := d.fields["v"][0], "["+test.json+",null]"; got != want {
+		if got, want := d.JSON("v"), "["+test.json+",null]"; got != want {
 			t.Errorf("%s:\n got %s\nwant %s", test.column, got, want)
 		}
 	}
 	d := b.mustRead(t, task(t, `SELECT NULL AS n, count(*) AS c, sum(1) AS s, avg(2) AS a, 1 || 'x' AS t, 1 = 1 AS b, 1e0 AS f, 'a\b' AS k`, "n c s a t b f k"))
 	var kinds []string
-	for _, c := range d.columns {
-		kinds = append(kinds, string(c.Kind)+" "+d.fields[c.Name][0])
+	for _, c := range d.Columns {
+		kinds = append(kinds, string(c.Kind)+" "+d.JSON(c.Name))
 	}
 	if got, want := strings.Join(kinds, "; "), `text [null]; integer [1]; integer [1]; decimal ["2.0000000000000000"]; text ["1x"]; integer [1]; decimal ["1"]; text ["a\\b"]`; got != want {
 		t.Errorf("expressions:\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestTheRowOfAValueWithoutAForm is named by its number and its key.
+func TestTheRowOfAValueWithoutAForm(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	of := func(keys ...string) *report.Report {
+		return &report.Report{Join: report.Join{Keys: []string{"key"}, Listeners: []report.Joined{{Listener: "l", Keys: keys}}}}
+	}
+	for _, test := range []struct {
+		key  string
+		of   *report.Report
+		want string
+	}{
+		{"-7::smallint", nil, "column v: row 2 (key -7): NaN"},
+		{"2147483647", of(), "column v: row 2 (key 2147483647): NaN"},
+		{"(-9223372036854775808)::bigint", nil, "column v: row 2 (key -9223372036854775808): NaN"},
+		{"1.50::numeric", nil, "column v: row 2 (key 1.50): NaN"},
+		{"repeat('x', 50)", nil, "column v: row 2 (key " + strings.Repeat("x", 39) + "…): NaN"},
+		{"NULL::int", nil, "column v: row 2: NaN"},
+		{"1.5::float8", nil, "column v: row 2: NaN"},
+		{"'a'", of("second"), "column v: row 2 (second b): NaN"},
+	} {
+		one := task(t, "SELECT "+test.key+" AS key, n AS v, 'b' AS second FROM (VALUES (1, 1::numeric), (2, 'NaN')) t(i, n) ORDER BY i", "key v second")
+		one.Report = test.of
+		if _, err := b.read(t.Context(), one); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.key, err, test.want)
+		}
 	}
 }
 
@@ -138,7 +167,7 @@ func TestValuesWithoutAForm(t *testing.T) {
 	} {
 		_, err := b.read(t.Context(), task(t, "SELECT "+value+" AS v", "v"))
 		if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "column v: ") {
+			!strings.Contains(err.Error(), "column v: row 1: ") {
 			t.Errorf("%s: %v", value, err)
 		}
 		if _, err := b.read(t.Context(), task(t, "SELECT ("+value+")::text AS v", "v")); err != nil {
@@ -153,7 +182,7 @@ func TestCollations(t *testing.T) {
 	b := setup(t, "CREATE TABLE t (id int, s text, c char(9), u varchar(9) COLLATE \"C\", j jsonb)")
 	collations := func(query, columns string) (all []string) {
 		t.Helper()
-		for _, c := range b.mustRead(t, task(t, query, columns)).columns {
+		for _, c := range b.mustRead(t, task(t, query, columns)).Columns {
 			all = append(all, c.Collation)
 		}
 		return all

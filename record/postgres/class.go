@@ -9,15 +9,18 @@ import (
 	"github.com/fanfold/fanfold/record"
 )
 
+// readOnly is the code of a replica's error, and of a session's that may only read.
+const readOnly = "25006"
+
 // classes are what the codes of a server's errors mean. A key of two characters is that of a whole class of codes.
 var classes = map[string]record.Class{
-	"08":    record.Away, // the connection
-	"25006": record.Away, // the server is a replica, until it is promoted
-	"53":    record.Away, // too many connections, no disk space, no memory
-	"57P01": record.Away, // the server is shutting down, or an operator has ended the connection
-	"57P02": record.Away, // the server has crashed
-	"57P03": record.Away, // the server is starting, or recovers
-	"57P05": record.Away, // the connection was idle for too long
+	"08":     record.Away, // the connection
+	readOnly: record.Away, // the server is a replica, until it is promoted
+	"53":     record.Away, // too many connections, no disk space, no memory
+	"57P01":  record.Away, // the server is shutting down, or an operator has ended the connection
+	"57P02":  record.Away, // the server has crashed
+	"57P03":  record.Away, // the server is starting, or recovers
+	"57P05":  record.Away, // the connection was idle for too long
 
 	"28":    record.Refused,               // the account does not exist, or may not connect from this host
 	"28P01": record.Refused | record.Away, // a wrong password: one that is being rotated is right again soon

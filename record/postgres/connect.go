@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/fanfold/fanfold/listeners/postgres"
@@ -39,6 +40,11 @@ func connect(d report.Database, o record.Options) (*sql.DB, error) {
 	// Cached statements would fail after a change of a table, and lists of ids make many different ones.
 	c.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	c.StatementCacheCapacity, c.DescriptionCacheCapacity = 0, 0
+	open := c.OnPgError
+	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		// After a failover, the name of the host leads to another server than this connection.
+		return err.Code != readOnly && open(conn, err)
+	}
 	if o.Patience > 0 {
 		dial := c.DialFunc
 		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -85,16 +91,10 @@ type explained struct{ driver.Connector }
 func (e explained) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := e.Connector.Connect(ctx)
 	if err != nil {
-		return nil, told{err}
+		return nil, postgres.Told(err)
 	}
 	return conn, nil
 }
-
-// told is an error of the driver, with a text of one line.
-type told struct{ error }
-
-func (t told) Error() string { return strings.Join(strings.Fields(t.error.Error()), " ") }
-func (t told) Unwrap() error { return t.error }
 
 // patient is a connection whose reads and writes end after a time, unless the driver has set a deadline, such as at
 // the end of a context. Without it, a network that drops packets blocks a statement for a quarter of an hour.

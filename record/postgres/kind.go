@@ -100,7 +100,7 @@ func insert(ctx context.Context, tx *sql.Tx, statement, id string, args []any) (
 func typeOf(name string) record.Type {
 	switch name {
 	case "TEXT", "VARCHAR", "BPCHAR", "NAME", "CITEXT":
-		return record.Type{Of: record.Text}
+		return record.Type{Of: record.Text, Folded: name == "CITEXT"}
 	case "INT2":
 		return record.Type{Of: record.Integer, Bits: 16}
 	case "INT4":

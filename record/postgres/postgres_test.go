@@ -130,6 +130,11 @@ func TestWhatAServerSaysWhenItIsAway(t *testing.T) {
 	if err := db.PingContext(t.Context()); !Kind.Away(err) || !Kind.Is(err, record.Away) || Kind.Is(err, record.Refused) {
 		t.Errorf("without a server: %v", err)
 	}
+	// The driver tries it with TLS and without.
+	twice := open(t, "postgres://app@"+p.Addr+"/d", record.Options{})
+	if err := twice.PingContext(t.Context()); err == nil || strings.Count(err.Error(), "connection refused") != 1 {
+		t.Errorf("the error is repeated: %v", err)
+	}
 	if Kind.Away(nil) || Kind.Is(nil, record.Away) {
 		t.Error("no error is away")
 	}
@@ -252,6 +257,22 @@ func TestAConnectionThatTheServerClosed(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond) // connections that were idle for less are not asked
 	if err := db.QueryRow("SELECT pg_backend_pid()").Scan(&after); err != nil || after == before {
 		t.Errorf("connection %d after %d: %v", after, before, err)
+	}
+}
+
+// TestAReplicaIsLeft: after a failover, a connection to the former primary, which is a replica now, is not used again.
+func TestAReplicaIsLeft(t *testing.T) {
+	t.Parallel()
+	db := fresh(t, "CREATE TABLE t (id int)")
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("SET default_transaction_read_only = on"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO t VALUES (1)"); !Kind.Away(err) || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("a replica: %v", err)
+	}
+	if _, err := db.Exec("INSERT INTO t VALUES (1)"); err != nil {
+		t.Errorf("the connection was used again: %v", err)
 	}
 }
 

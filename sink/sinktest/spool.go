@@ -18,7 +18,8 @@ var spoolColumns = []string{"id", "note"}
 
 // spoolChunk returns the fields of a chunk.
 func spoolChunk(n int) [][]byte {
-	return [][]byte{fmt.Appendf(nil, "[%d,%d]", 2*n, 2*n+1), fmt.Appendf(nil, `["%s",null]`, strings.Repeat("note ", n+1))}
+	note := strings.Repeat("note ", n+1)
+	return [][]byte{fmt.Appendf(nil, "[%d,%d]", 2*n, 2*n+1), fmt.Appendf(nil, `["%s",null]`, note)}
 }
 
 // spooled writes a dataset of 7 chunks in segments of 3, and returns its ticket.

@@ -80,7 +80,7 @@ func (b *backend) explain(err error) error {
 	case class&record.NoTable != 0 && !strings.Contains(err.Error(), "fanfold migrate"):
 		return fmt.Errorf("%w\nTable %s does not exist in database %s: create it with fanfold migrate, or name your own table in records.table", err, b.Config.Records.Table, name)
 	case class&record.Away != 0 && !answered:
-		return fault.Unreachable.Of(err)
+		return fault.Unreachable.New("database %s does not answer: %w", name, err)
 	}
 	return err
 }

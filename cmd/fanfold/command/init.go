@@ -91,7 +91,10 @@ func exists(file string) error {
 
 // printProposal prints what was written and what to do next.
 func (out printer) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
-	command, parameter, tables := os.Args[0], "", "the table "+p.Records+" and Fanfold's other tables"
+	// Database and table: in PostgreSQL, a name with a dot would be that of a schema.
+	database, table, _ := strings.Cut(p.Records, ".")
+	tables := "the table " + table + " in database " + database + ", and Fanfold's other tables"
+	command, parameter := os.Args[0], ""
 	if file != "fanfold.yaml" {
 		command += " -c " + file
 	}
@@ -110,7 +113,7 @@ func (out printer) printProposal(c *cobra.Command, file string, p *starter.Propo
 	}
 	text := fmt.Sprintf("Wrote %s. Its report %s shows %s.\n", file, p.Report, p.Joins)
 	if p.Exists {
-		text += fmt.Sprintf("The records are in the existing table %s.\n", p.Records)
+		text += fmt.Sprintf("The records are in the existing table %s in database %s.\n", table, database)
 	}
 	if len(p.Variables) > 0 {
 		text += fmt.Sprintf("Every fanfold command needs these environment variables: %s.\n",

@@ -63,7 +63,7 @@ func TestRecordsInPostgres(t *testing.T) {
 	s.Jobs.Push(ending)
 	s.Eventually("it runs", func() bool { return s.Jobs.Reads("one") == 1 })
 	server.Stop()
-	if out, code := s.fanfold("list"); code != exitUnreachable {
+	if out, code := s.fanfold("list"); code != exitUnreachable || !strings.Contains(out, "database records does not answer: ") {
 		t.Errorf("without a server: %d %s", code, out)
 	}
 	s.Eventually("the query ends meanwhile", func() bool { return s.Jobs.Reads("one") == 0 })

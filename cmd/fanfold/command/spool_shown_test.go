@@ -63,18 +63,19 @@ func TestShownWhereDataLies(t *testing.T) {
 	_, site, _ = strings.Cut(site, "url=")
 	site, _, _ = strings.Cut(site, " ")
 	for path, says := range map[string]string{
+		"":                  "<dt>Spool</dt><dd>reachable</dd>",
 		"jobs/" + id:        "<dd>" + v.Where() + "</dd>",
 		"api/v1/jobs/" + id: `"spool":"` + large.Spool + `"`,
 	} {
-		answer, err := http.Get(site + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if !strings.Contains(string(text), says) {
-			t.Errorf("%s: %s\nwithout %q", path, text, says)
-		}
+		s.Eventually(path+" says "+says, func() bool {
+			answer, err := http.Get(site + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			text, _ := io.ReadAll(answer.Body)
+			return strings.Contains(string(text), says)
+		})
 	}
 	if out, code := s.fanfold("cancel", id); code != exitOK {
 		t.Fatal(out)
@@ -83,7 +84,46 @@ func TestShownWhereDataLies(t *testing.T) {
 		left, _ := filepath.Glob(folder + "/two/*.zst")
 		return len(left) == 0
 	})
-	if _, err := os.Stat(folder); err != nil {
-		t.Error(err)
+}
+
+// TestWhyTheSpoolFails: why names the spool while it is away; the job, which uses no try, continues when it is back.
+func TestWhyTheSpoolFails(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "spool")
+	s := newStack(t, `
+  large:
+    listeners: {large: {database: db, query: "SELECT seq AS k FROM seq_1_to_5000"}}
+`, "spool: {url: \"file://"+folder+"\", above: 1KB}")
+	log := &testmain.Log{}
+	s.ServeInto(log)
+	s.Eventually("it serves", func() bool { return len(log.Lines("msg=serving")) > 0 })
+	if err := os.Rename(folder, folder+"-away"); err != nil {
+		t.Fatal(err)
 	}
+	id := s.Records.Insert("large", "")
+	s.Jobs.Push(id)
+	v := s.because(id, why.KindSpoolFails, "It waits for large: it failed and is tried again", "spool: ", "fanfold doctor checks the spool")
+	if v.Steps[0].Try != 1 {
+		t.Errorf("an outage used a try: %+v", v.Steps[0])
+	}
+	if err := os.Rename(folder+"-away", folder); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := s.fanfold("delay", "run", id); code != exitOK {
+		t.Log(out) // it was tried by itself
+	}
+	s.Jobs.Wait(id)
+}
+
+// TestAJobLargerThanTheSpool: it fails at once, and its error names the limit.
+func TestAJobLargerThanTheSpool(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  large:
+    listeners: {large: {database: db, query: "SELECT seq AS k, SHA2(seq, 256) AS v FROM seq_1_to_60000"}}
+`, "spool: file://"+t.TempDir()+"\nlimits: {spool_bytes: 1MB}")
+	s.Serve(s.File)
+	id := s.Records.Insert("large", "")
+	s.Jobs.Push(id)
+	s.because(id, why.KindEnded, "the job's data in the spool exceeds limits.spool_bytes")
 }

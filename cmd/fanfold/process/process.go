@@ -56,6 +56,7 @@ type Process struct {
 	files     *sink.Watched                            // of an engine; nil: this process writes no files
 	spool     *spool.Spool                             // nil: it was not opened, or there is none
 	reads     func(context.Context) (sink.Sink, error) // opens the sink for downloads, once
+	lists     func(context.Context) (sink.Sink, error) // opens the spool for health, once
 	sources   map[string]listeners.Connection          // databases and APIs, by name
 	listeners []*listeners.Runner                      // by partition; nil: the role was not made
 	only      func(listener string) bool               // which listeners run here; nil: all
@@ -98,7 +99,7 @@ func Open(file string, kinds kinds.Kinds) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Config: read, kinds: kinds, sources: map[string]listeners.Connection{}}
-	p.reads = openOnce(sinkOf(p, read.Sink))
+	p.reads, p.lists = openOnce(sinkOf(p, read.Sink)), openOnce(sinkOf(p, read.Spool.Sink))
 	for _, connect := range []func(*Process) error{connectRedis, connectSources, connectRecords} {
 		if err := connect(p); err != nil {
 			p.Close()
