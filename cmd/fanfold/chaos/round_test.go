@@ -89,16 +89,16 @@ func fileOf(job int) string {
 }
 
 // configuration returns the configuration of a worker that reaches the servers at these addresses.
-func (r *round) configuration(redisAddr, mysqlAddr string) string {
+func (r *round) configuration(redisAddr, mysqlAddr, above string) string {
 	return fmt.Sprintf(`redis: %s
 databases:
   db: {dsn: "root@tcp(%s)/chaos?timeout=1s&readTimeout=5s&writeTimeout=5s"}
 records: {database: db}
 sink: gs://%s/exports
-spool: {url: %s, above: 1KB}
+spool: {url: %s, above: %s}
 limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
 reports:
-%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), lease, r.mariadb.SQL(stormReport))
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(stormReport))
 }
 
 // violated records that a guarantee was broken.
@@ -199,7 +199,7 @@ func (r *round) migrate(ctx context.Context) {
 		r.t.Fatal(err)
 	}
 	config := filepath.Join(r.dir, "direct.yaml") // without relays
-	if err := os.WriteFile(config, []byte(r.configuration(r.redis.address(), r.mariadb.Addr)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(r.configuration(r.redis.address(), r.mariadb.Addr, spoolAbove(0))), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 	if out, err := r.fanfold("migrate"); err != nil {

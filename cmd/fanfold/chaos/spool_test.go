@@ -28,6 +28,15 @@ import (
 // inDirectory tells whether the spool of a round is a directory. The other rounds have it in the bad bucket.
 func inDirectory(seed uint64) bool { return seed%2 == 1 }
 
+// spoolAbove returns the size above which a worker spools datasets. The last one keeps large ones in Redis, where they
+// compete for memory, as if its configuration was older.
+func spoolAbove(worker int) string {
+	if worker == len(crew)-1 {
+		return "1MB"
+	}
+	return "1KB"
+}
+
 // kindsFor returns the kinds of faults that a round can have: only a directory has a disk.
 func kindsFor(seed uint64, kinds []string) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == faultDisk && !inDirectory(seed) })

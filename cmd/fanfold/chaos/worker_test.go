@@ -61,7 +61,7 @@ func (r *round) newWorker(t testing.TB, number int, upstream map[string]string, 
 	if tap := w.taps["redis"]; tap != nil {
 		relay = tap.addr()
 	}
-	text := r.configuration(relay, w.taps["mysql"].addr())
+	text := r.configuration(relay, w.taps["mysql"].addr(), spoolAbove(number))
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
