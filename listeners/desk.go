@@ -15,7 +15,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -162,11 +161,8 @@ func (e *external) claim(ctx context.Context, listener string, entry scripts.Ent
 		Listener: *w.task.Listener}
 	for _, name := range slices.Sorted(maps.Keys(state.Tasks)) {
 		t := state.Tasks[name]
-		if t.Stage >= state.Stage {
+		if t.Stage >= state.Stage || !t.Done {
 			continue
-		}
-		if !t.Done {
-			return nil, w.fail(ctx, runsAgain(name))
 		}
 		from, err := earlierOf(name, t)
 		if err != nil {
@@ -317,9 +313,6 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 		return nil, err
 	}
 	t := state.Tasks[listener]
-	if t.Stage > 0 && t.Stage < state.Stage && !t.Done {
-		return nil, runsAgain(listener)
-	}
 	from, err := earlierOf(listener, t)
 	if err != nil {
 		return nil, err
@@ -327,17 +320,7 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 	if !t.Done || t.Stage >= state.Stage || page >= from.Pages || !slices.Contains(from.Columns, column) {
 		return nil, fault.NotFound.New("the stages before have no page %d of %s.%s", page, listener, column)
 	}
-	store, err := e.datasetOf(h.Message, listener, t)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := store.Get(ctx, []string{column}, page)
-	if lost, ok := errors.AsType[spooled.Lost](spooled.LostOf(listener, t, err)); ok {
-		if rep := e.definitions[state.Definition]; rep != nil {
-			err = e.reopen(ctx, rep, h.Message, lost)
-		}
-		return nil, err
-	}
+	fields, err := e.o.Scripts.Folds.Stored(h.ID, listener).Get(ctx, []string{column}, page)
 	if errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fault.NotFound.Of(err)
 	} else if err != nil {

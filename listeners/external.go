@@ -180,7 +180,7 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 		return state, nil // a repetition
 	case t.Done:
 		return nil, refused{"the task is done"}
-	case state.Status != job.StatusRun:
+	case state.Status != job.StatusRun || t.Stage != state.Stage:
 		return nil, refused{"the job is " + state.Status}
 	}
 	return state, nil

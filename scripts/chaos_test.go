@@ -366,7 +366,7 @@ func (w *chaosWorker) join(ctx context.Context, f *Fold) (string, error) {
 		}
 		var first string
 		for n := range is.Chunks {
-			fields, err := f.Columns(ctx, listener, []string{"c"}, n)
+			fields, err := f.Stored(listener).Get(ctx, []string{"c"}, n)
 			if err != nil {
 				return "", err
 			}

@@ -108,42 +108,52 @@ func (s *conn) store(ctx context.Context, name string, t *Task, args []any) (Out
 // ErrNoChunk is returned if the data of a job is not what its state says.
 var ErrNoChunk error = final("chunk not found")
 
-// Columns returns one chunk of some of a listener's columns: for every column a JSON array,
-// which must not be changed. It returns ErrNoChunk if one of them does not exist.
-func (s Folds) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
+// Chunks are those of one dataset in the hash of its job. It is a dataset.Store, and safe for concurrent use.
+type Chunks struct {
+	folds    Folds
+	id       string
+	listener string
+	data     map[string]string // all fields of the job; nil: each chunk is read from Redis
+}
+
+// Stored returns the dataset of a listener that lies in Redis.
+func (s Folds) Stored(id, listener string) Chunks {
+	return Chunks{folds: s, id: id, listener: listener}
+}
+
+// Stored returns the dataset of a listener that lies in Redis; Open has read those of a small job.
+func (f *Fold) Stored(listener string) Chunks { return Chunks{Folds{f.s}, f.ID, listener, f.data} }
+
+// Get returns some columns of a chunk: for every column a JSON array or a zstd frame of one, which must not be
+// changed. It returns ErrNoChunk if one of them does not exist.
+func (c Chunks) Get(ctx context.Context, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	args := []any{"hmget", s.Keys.Job(id)}
-	for _, c := range columns {
-		args = append(args, job.Field(listener, c, chunk))
+	names, texts := make([]string, len(columns)), make([]any, len(columns))
+	for i, column := range columns {
+		names[i] = job.Field(c.listener, column, chunk)
+		if text, ok := c.data[names[i]]; ok {
+			texts[i] = text
+		}
 	}
-	cmd := redis.NewSliceCmd(ctx, args...)
-	// A chunk can be large, and takes a round trip of its own.
-	if err := s.rdb.Process(ctx, cmd); err != nil {
-		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
+	if c.data == nil {
+		args := []any{"hmget", c.folds.Keys.Job(c.id)}
+		for _, name := range names {
+			args = append(args, name)
+		}
+		cmd := redis.NewSliceCmd(ctx, args...)
+		// A chunk can be large, and takes a round trip of its own.
+		if err := c.folds.rdb.Process(ctx, cmd); err != nil {
+			return nil, fmt.Errorf("chunk %d of %s: %w", chunk, c.listener, err)
+		}
+		texts = cmd.Val()
 	}
 	fields := make([][]byte, len(columns))
-	for i, v := range cmd.Val() {
+	for i, v := range texts {
 		text, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, columns[i], chunk), id)
-		}
-		fields[i] = bytesOf(text)
-	}
-	return fields, nil
-}
-
-// Columns is Folds.Columns for the job; Open has read those of a small one.
-func (f *Fold) Columns(ctx context.Context, listener string, columns []string, chunk int64) ([][]byte, error) {
-	if f.data == nil {
-		return Folds{f.s}.Columns(ctx, f.ID, listener, columns, chunk)
-	}
-	fields := make([][]byte, len(columns))
-	for i, c := range columns {
-		text, ok := f.data[job.Field(listener, c, chunk)]
-		if !ok {
-			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, c, chunk), f.ID)
+			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, names[i], c.id)
 		}
 		fields[i] = bytesOf(text)
 	}

@@ -16,7 +16,7 @@ type Fold struct {
 	*job.State
 	Entry   Entry             // its message, which is acknowledged with the job's end; empty: none
 	claimed bool              // it has a fence of its own
-	data    map[string]string // all fields, if the job is small; nil: Columns reads them
+	data    map[string]string // all fields, if the job is small; nil: Chunks reads them
 	s       *conn
 }
 

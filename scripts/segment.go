@@ -58,30 +58,3 @@ func (s Folds) Reopen(ctx context.Context, r Reopen) (Outcome, error) {
 	return s.outcome(ctx, call(ctx, "reopen", keys, r.ID, r.Attempt, r.Listener, r.At, r.Delay.Milliseconds(),
 		r.Error, string(job.BlameSpool), s.events, Margin.Milliseconds()))
 }
-
-// Chunks are those of one dataset in the hash of its job. It is a dataset.Store, and safe for concurrent use.
-type Chunks struct {
-	folds    Folds
-	fold     *Fold // nil: each chunk is read from Redis
-	id       string
-	listener string
-}
-
-// Stored returns the dataset of a listener that lies in Redis.
-func (s Folds) Stored(id, listener string) Chunks {
-	return Chunks{folds: s, id: id, listener: listener}
-}
-
-// Stored returns the dataset of a listener that lies in Redis; Open has read those of a small job.
-func (f *Fold) Stored(listener string) Chunks {
-	return Chunks{folds: Folds{f.s}, fold: f, id: f.ID, listener: listener}
-}
-
-// Get returns some columns of a chunk: for every column a JSON array or a zstd frame of one, which must not be
-// changed. It returns ErrNoChunk if one of them does not exist.
-func (c Chunks) Get(ctx context.Context, columns []string, chunk int64) ([][]byte, error) {
-	if c.fold != nil {
-		return c.fold.Columns(ctx, c.listener, columns, chunk)
-	}
-	return c.folds.Columns(ctx, c.id, c.listener, columns, chunk)
-}

@@ -266,35 +266,6 @@ func TestWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestAListenerThatRunsAgain: nobody gets a task that needs a listener whose dataset was lost; who has one already finds
-// its values late, not missing.
-func TestAListenerThatRunsAgain(t *testing.T) {
-	t.Parallel()
-	b := setup(t, nil)
-	// second brings a job into its second stage.
-	second := func(id, open, found string) {
-		b.start(id)
-		hash := b.all.Of(id).Keys.Job(id)
-		line := b.client.HGet(t.Context(), hash, "job").Val()
-		line = strings.Replace(strings.Replace(line, " RUN 1 ", " RUN 2 ", 1), "|a|", open, 1)
-		b.ok(b.client.HSet(t.Context(), hash, "job", line, "listeners", "first;a",
-			found, "at=1 ms=1 chunks=1 rows=1 bytes=3 columns=[]").Err())
-	}
-	second("1", "|a|first#1|", "unused")
-	b.want(204, "POST", "/api/v1/tasks/a/claim", "")
-	state, err := b.all.Of("1").Jobs.Read(t.Context(), "1")
-	if a := state.Tasks["a"]; err != nil || a.Tries != 0 || a.Next.IsZero() || !strings.Contains(a.Waits, "first, which runs again") {
-		t.Errorf("%+v %v", a, err)
-	}
-
-	second("2", "|a|", "first:found")
-	task := b.claim().Task
-	b.ok(b.client.HDel(t.Context(), b.all.Of("2").Keys.Job("2"), "first:found").Err())
-	if text := b.want(503, "GET", task+"/values/first/k/0", ""); !strings.Contains(text, `"code":"away"`) {
-		t.Error(text)
-	}
-}
-
 // TestInAFullRedis: the try of a worker whose rows find no memory ends, and does not count.
 func TestInAFullRedis(t *testing.T) {
 	t.Parallel()
