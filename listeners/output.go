@@ -21,6 +21,7 @@ type output struct {
 	ctx      context.Context
 	kept     []scripts.Chunk
 	bytes    int64         // of the chunks so far, as JSON
+	place    place         // where the chunks lie
 	segments *spool.Writer // nil: the dataset is not large
 	at       string        // URL of the segments
 	listed   int64         // chunks in segments that Redis lists
@@ -42,7 +43,7 @@ func (o *output) flush(columns []dataset.Column, b *dataset.Builder, last bool) 
 			Report: o.Report.Name, ID: o.ID, Attempt: o.Attempt, Listener: o.Listener.Name,
 			Generation: o.own.Generation, Writer: o.own.Writer(),
 		})
-		o.at = o.segments.URL()
+		o.at, o.place = o.segments.URL(), inSpool
 		for _, c := range o.kept {
 			o.segments.Add(c.Rows, c.Fields)
 		}

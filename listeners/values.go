@@ -12,7 +12,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/spooled"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/spool"
@@ -104,15 +103,17 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if at < 0 {
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
 	}
-	store, err := t.datasetOf(t.Message(), listener, from)
-	if err != nil {
-		return dataset.Column{}, nil, spoolFailed(ctx, err)
+	var store dataset.Store = t.o.Scripts.Folds.Stored(t.ID, listener)
+	if from.At != "" {
+		if store, err = spooled.Open(t.o.Spool, from); err != nil {
+			return dataset.Column{}, nil, spoolFailed(ctx, err)
+		}
 	}
 	return columns[at], func(yield func([]byte, error) bool) {
 		for number := range from.Chunks {
 			chunk, err := t.chunk(ctx, store, column, number)
 			if lost, ok := errors.AsType[spooled.Lost](spooled.LostOf(listener, from, err)); ok {
-				err = t.reopen(ctx, t.Report, t.Message(), lost)
+				err = t.reopen(ctx, lost)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -127,17 +128,6 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	}, nil
 }
 
-// Message identifies the job of the task.
-func (t *task) Message() scripts.Message { return scripts.Message{ID: t.ID, Attempt: t.Attempt} }
-
-// datasetOf returns the dataset of a task that is done.
-func (r *Runner) datasetOf(m scripts.Message, listener string, from job.TaskState) (dataset.Store, error) {
-	if from.At != "" {
-		return spooled.Open(r.o.Spool, from)
-	}
-	return r.o.Scripts.Folds.Stored(m.ID, listener), nil
-}
-
 // chunk reads a chunk of a column.
 func (t *task) chunk(ctx context.Context, store dataset.Store, column string, number int64) (*dataset.Chunk, error) {
 	get := func() ([][]byte, error) { return store.Get(ctx, []string{column}, number) }
@@ -145,8 +135,12 @@ func (t *task) chunk(ctx context.Context, store dataset.Store, column string, nu
 	var err error
 	if _, spooled := store.(*spool.Reader); !spooled {
 		fields, err = callRedis(ctx, t, "read chunk", get)
-	} else if fields, err = get(); err != nil {
-		err = spoolFailed(ctx, err)
+	} else {
+		resume := t.pause(&inSpool)
+		if fields, err = get(); err != nil {
+			err = spoolFailed(ctx, err)
+		}
+		resume()
 	}
 	if err != nil {
 		return nil, err
@@ -167,9 +161,10 @@ func runsAgain(listener string) error {
 }
 
 // reopen makes the listener of a dataset run again that is lost, and returns the error of the task that needs it.
-func (r *Runner) reopen(ctx context.Context, of *report.Report, m scripts.Message, lost spooled.Lost) error {
-	l, _, _ := of.Listener(lost.Listener)
-	result := spooled.Reopen(ctx, r.log, r.o.Scripts, m, lost, l.Retry)
+func (t *task) reopen(ctx context.Context, lost spooled.Lost) error {
+	l, _, _ := t.Report.Listener(lost.Listener)
+	m := scripts.Message{ID: t.ID, Attempt: t.Attempt}
+	result := spooled.Reopen(ctx, t.log, t.o.Scripts, m, lost, l.Retry)
 	if result.Kind == step.Permanent {
 		return Permanent(errSpool.Of(result.Err))
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // keptSegments is how many segments a Reader keeps in memory: the one that is read, and the next one.
@@ -136,16 +137,21 @@ func (r *Reader) read(ctx context.Context, number int) (frames, error) {
 	name, want := numbered(r.prefix, number), r.ticket.Segments[number]
 	url := r.spool.o.Sink.URL(name)
 	in, err := r.spool.o.Sink.Open(ctx, name)
-	if missing := damaged(url, err); missing != nil {
-		return frames{}, missing
-	} else if err != nil {
+	if errors.Is(err, sink.ErrNoObject) {
+		// A directory that is not mounted has no segments, either.
+		if err = r.spool.o.Sink.Check(ctx); err == nil {
+			return frames{}, Damaged{url, "does not exist: something other than Fanfold has deleted it, its disk was lost, " +
+				"or the machines do not share the directory"}
+		}
+	}
+	if err != nil {
 		return frames{}, fmt.Errorf("segment %s: %w", url, err)
 	}
 	defer in.Close()
 	text := make([]byte, want.Bytes)
 	n, err := io.ReadFull(in, text)
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case err == io.EOF, err == io.ErrUnexpectedEOF: // as they are: in another error, the connection was cut
 		return frames{}, Damaged{url, fmt.Sprintf("has only %d of its %d bytes", n, want.Bytes)}
 	case err != nil:
 		return frames{}, fmt.Errorf("segment %s: %w", url, err)

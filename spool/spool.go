@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -16,7 +18,7 @@ const segmentBytes = 8 << 20
 // Options configures a Spool. Sink is required.
 type Options struct {
 	Sink  sink.Sink
-	Tag   string // of the installation, see files.NewTag; empty: Drop and Sweep delete nothing
+	Tag   string // of the installation, see files.NewTag; empty: nothing is deleted
 	Above int64  // size of a dataset above which it is spooled, in bytes of JSON
 	// SegmentBytes is the size from which a segment is complete; 0 means 8 MiB.
 	SegmentBytes int
@@ -57,19 +59,22 @@ type Damaged struct {
 // Error implements error.
 func (d Damaged) Error() string { return fmt.Sprintf("segment %s of the spool %s", d.URL, d.Why) }
 
+// maxDrops is how many segments of a job Drop deletes at the same time: a bucket needs some 50 ms for each.
+const maxDrops = 16
+
 // Drop deletes the segments of a job's attempts up to last, and what interrupted writes left of them.
 func (s *Spool) Drop(ctx context.Context, report, id string, last int64) error {
+	drops, ctx := errgroup.WithContext(ctx)
+	drops.SetLimit(maxDrops)
 	for listed, err := range s.o.Sink.List(ctx, report+"/"+id+"-") {
 		if err != nil {
-			return err
+			return errors.Join(drops.Wait(), err)
 		}
 		if n, ours := s.Ours(listed); ours && n.ID == id && n.Attempt <= last {
-			if err := s.o.Sink.Remove(ctx, listed.Name); err != nil {
-				return err
-			}
+			drops.Go(func() error { return s.o.Sink.Remove(ctx, listed.Name) })
 		}
 	}
-	return nil
+	return drops.Wait()
 }
 
 // Ours returns whose segment an object is; false if it is none of this installation.
@@ -85,12 +90,4 @@ func (s *Spool) place(url string) (string, error) {
 		return "", Elsewhere{url, strings.TrimSuffix(s.o.Sink.URL("x"), "/x")}
 	}
 	return strings.TrimSuffix(first, "0"+ending), nil
-}
-
-// damaged returns the error of reading a segment that is missing or damaged; nil: err is another one.
-func damaged(url string, err error) error {
-	if errors.Is(err, sink.ErrNoObject) {
-		return Damaged{url, "does not exist: something else than Fanfold has deleted it, or the disk of its writer was lost"}
-	}
-	return nil
 }

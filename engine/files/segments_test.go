@@ -1,14 +1,18 @@
 package files
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/spool"
+	"github.com/fanfold/fanfold/step"
 )
 
 // spooling returns Files with a spool, and the root of the spool.
@@ -77,5 +81,29 @@ func TestSegmentsOfAJobThatHasEnded(t *testing.T) {
 		if diff := cmp.Diff(want, list(t, root)); diff != "" {
 			t.Errorf("%s: the spool (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// asBucket is a sink that needs as long as a bucket to delete an object.
+type asBucket struct{ sink.Sink }
+
+func (s asBucket) Remove(ctx context.Context, name string) error {
+	if err := step.Wait(ctx, 50*time.Millisecond); err != nil {
+		return err
+	}
+	return s.Sink.Remove(ctx, name)
+}
+
+// TestManySegmentsOfAJobThatHasEnded: those of a large job go with it, too.
+func TestManySegmentsOfAJobThatHasEnded(t *testing.T) {
+	t.Parallel()
+	f, root := spooling(t, &read{})
+	f.o.Spool = spool.New(spool.Options{Sink: asBucket{f.o.Spool.Sink()}, Tag: f.o.Installation})
+	for n := range 300 {
+		put(t, root, fmt.Sprintf("r/1-1-abc234=l.a=0-W=%d.zst", n), 0)
+	}
+	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0)
+	if left := list(t, root); len(left) > 0 {
+		t.Errorf("%d segments are left", len(left))
 	}
 }
