@@ -307,8 +307,11 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 		w.count(&w.reopened)
 		again := Reopen{m, name, is.At, "damaged", time.Duration(w.random.IntN(20)) * time.Millisecond}
 		outcome, err := w.call(ctx, func() (Outcome, error) { return w.s.Folds.Reopen(ctx, again) })
-		if err == nil && outcome == OK {
+		switch outcome {
+		case OK:
 			outcome = Gone // nothing is left to do for the entry
+		case Already:
+			outcome = Busy // another worker may have claimed the job with this entry
 		}
 		return errors.Join(err, w.told(ctx, e, outcome))
 	}

@@ -173,11 +173,12 @@ func (m *machine) reopenTask(t *rapid.T, k mTicket) {
 		m.check(t, got, err, Busy)
 		return
 	}
-	m.check(t, got, err, OK)
 	is := j.tasks[k.listener]
 	if !is.done || is.ticket != k.at {
-		return // another one was first
+		m.check(t, got, err, Already)
+		return
 	}
+	m.check(t, got, err, OK)
 	if j.status != job.StatusRun {
 		m.barriers[fmt.Sprintf("%d/%d", j.attempt, j.stage)]--
 	}

@@ -67,7 +67,7 @@ func LostOf(listener string, task job.TaskState, err error) error {
 
 // Reopen makes the listener of a lost dataset run again, as if its try had failed, and returns how the try of the
 // reader ends: Void, Permanent if the listener has no try left, or Elsewhere if the job has changed, such as by another
-// reader.
+// reader: that one may have claimed the job with the same entry.
 func Reopen(
 	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message, l Lost, retry report.Retry,
 ) step.Result {

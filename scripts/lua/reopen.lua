@@ -7,8 +7,8 @@
 -- ARGV  1 id, 2 attempt, 3 listener, 4 its ticket when it was read, 5 delay (ms; 0: into the
 --       stream at once), 6 error, 7 blame, 8 cap of the events, 9 margin (ms that the hash
 --       lives on at least beyond the delay)
--- Returns 1 open again, now or before; 0 the job is PUBLISHING; -1 gone: it is FAILING or has
---       ended
+-- Returns 1 open again; 2 opened before, maybe by another reader; 0 the job is PUBLISHING; -1
+--       gone: it is FAILING or has ended
 -- Cost  O(segments of the listener + log n)
 local hash, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, attempt, listener, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
@@ -18,7 +18,7 @@ if not j or j.attempt ~= attempt or j.status == 'FAILING' then return -1 end
 if j.status == 'PUBLISHING' then return 0 end
 local have = redis.call('HMGET', hash, listener .. ':found', listener .. ':at', listener .. ':at_generation', listener .. ':tries')
 -- Another reader has opened it before. It may even be done again, with other segments.
-if not have[1] or have[2] ~= ARGV[4] then return 1 end
+if not have[1] or have[2] ~= ARGV[4] then return 2 end
 local due, step = int(now() + delay), id .. '/' .. attempt .. '/'
 -- Sent first: if that fails, nothing has changed.
 if delay > 0 then

@@ -109,8 +109,10 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []incid
 			f.lasts = lease + seconds(0.3, 2.5)
 		case faultRedis, faultMySQL:
 			f.lasts = seconds(0, 2)
-		case faultSink, faultSegment, faultDisk:
+		case faultSink, faultSegment:
 			f.lasts = seconds(1, 3)
+		case faultDisk: // some of them longer than a commit is tried again
+			f.lasts = seconds(2, 7)
 		case faultLatency, faultHalf, faultFreeze, faultFull, faultApart:
 			f.lasts = seconds(0.5, 4)
 		case faultCut:
