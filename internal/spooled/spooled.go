@@ -70,7 +70,8 @@ func LostOf(listener string, task job.TaskState, err error) error {
 // the same entry; or Permanent if the listener has no try left, or another listener than the reader has used its
 // values, because the file would have rows of two readings.
 func Reopen(
-	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message, of *report.Report, reader string, l Lost,
+	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message,
+	of *report.Report, reader string, l Lost,
 ) step.Result {
 	lost, _, _ := of.Listener(l.Listener)
 	permanent := step.Result{Kind: step.Permanent, Blame: job.BlameSpool}
