@@ -162,9 +162,8 @@ func runsAgain(listener string) error {
 
 // reopen makes the listener of a dataset run again that is lost, and returns the error of the task that needs it.
 func (t *task) reopen(ctx context.Context, lost spooled.Lost) error {
-	l, _, _ := t.Report.Listener(lost.Listener)
 	m := scripts.Message{ID: t.ID, Attempt: t.Attempt}
-	result := spooled.Reopen(ctx, t.log, t.o.Scripts, m, lost, l.Retry)
+	result := spooled.Reopen(ctx, t.log, t.o.Scripts, m, t.Report, t.Listener.Name, lost)
 	if result.Kind == step.Permanent {
 		return Permanent(errSpool.Of(result.Err))
 	}

@@ -62,11 +62,13 @@ func (c claims) Work(ctx context.Context, w *work) step.Result {
 	}
 	c.bring(ctx, []*work{w}, c.files.Create, func(int, *work) {}) // it is claimed
 	lost, ok := errors.AsType[spooled.Lost](w.result.Err)
-	if !ok || w.Status != job.StatusFold { // a published job has made its file once
-		return w.result
+	switch {
+	case ok && w.Status == job.StatusFold:
+		m := scripts.Message{ID: w.ID, Attempt: w.Attempt}
+		w.result = spooled.Reopen(ctx, c.Log, c.Scripts, m, w.report, "", lost)
+	case ok: // it is published, so no listener runs any more
+		w.result.Kind = step.Permanent
 	}
-	l, _, _ := w.report.Listener(lost.Listener)
-	w.result = spooled.Reopen(ctx, c.Log, c.Scripts, scripts.Message{ID: w.ID, Attempt: w.Attempt}, lost, l.Retry)
 	return w.result
 }
 

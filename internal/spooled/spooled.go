@@ -66,14 +66,26 @@ func LostOf(listener string, task job.TaskState, err error) error {
 }
 
 // Reopen makes the listener of a lost dataset run again, as if its try had failed, and returns how the try of the
-// reader ends: Void, Permanent if the listener has no try left, or Elsewhere if the job has changed, such as by another
-// reader: that one may have claimed the job with the same entry.
+// reader ends: Void; Elsewhere if the job has changed, such as by another reader, which may have claimed the job with
+// the same entry; or Permanent if the listener has no try left, or another listener than the reader has used its
+// values, because the file would have rows of two readings.
 func Reopen(
-	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message, l Lost, retry report.Retry,
+	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message,
+	of *report.Report, reader string, l Lost,
 ) step.Result {
-	v := step.Decide(step.Result{Kind: step.Retry, Err: l.Damaged, Blame: job.BlameSpool}, l.Task.Tries, retry)
+	lost, _, _ := of.Listener(l.Listener)
+	permanent := step.Result{Kind: step.Permanent, Blame: job.BlameSpool}
+	for _, other := range of.Listeners() {
+		if other.From != nil && other.From.Listener == l.Listener && other.Name != reader {
+			permanent.Err = fmt.Errorf("listener %s: %w: listener %s may have used its values: retry the job",
+				l.Listener, l.Damaged, other.Name)
+			return permanent
+		}
+	}
+	v := step.Decide(step.Result{Kind: step.Retry, Err: l.Damaged, Blame: job.BlameSpool}, l.Task.Tries, lost.Retry)
 	if v.Act != step.Requeue {
-		return step.Result{Kind: step.Permanent, Err: fmt.Errorf("listener %s: %w", l.Listener, v.Err), Blame: v.Blame}
+		permanent.Err = fmt.Errorf("listener %s: %w", l.Listener, v.Err)
+		return permanent
 	}
 	outcome, err := step.Insist(ctx, log, "reopen listener", func() (scripts.Outcome, error) {
 		return s.Folds.Reopen(ctx, scripts.Reopen{

@@ -23,6 +23,15 @@ var spooledYAML = strings.Replace(compressedYAML, "  compressed:\n", "  compress
       held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
     join: {key: id, listeners: [orders, {name: held, type: left}]}
     file: {columns: [id, customer, note, paid, state]}
+  used:
+    retry: {delay: 200ms}
+    listeners:
+      orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id"}
+      held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
+      customers: {database: db, query: "SELECT id, name FROM customers WHERE id IN (:orders.customer)"}
+      others: {database: db, query: "SELECT id, name FROM customers WHERE id IN (:orders.customer)"}
+    join: {key: id, listeners: [orders, {name: held, type: left}, customers, others]}
+    file: {columns: [id, customers.name, {column: others.name, label: other}]}
   once:
     retry: {retries: 0}
     listeners:
@@ -131,7 +140,8 @@ func TestLostSegments(t *testing.T) {
 			change(func(b []byte) []byte { return b[:len(b)/2] }), ""},
 		"damaged, found by fan-in": {"joined", "id,customer,note,paid,state", inRecords,
 			change(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), ""},
-		"missing, without a try": {"once", "", "", os.Remove, "does not exist"},
+		"missing, without a try":         {"once", "", "", os.Remove, "does not exist"},
+		"missing, and used by listeners": {"used", "", "", os.Remove, "does not exist"},
 	} {
 		release := hold(s.Stack)
 		id := s.Records.Insert(c.report, "")
