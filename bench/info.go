@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
 // usage is what a Redis has used since it began.
@@ -47,6 +52,69 @@ func usedMemory(ctx context.Context, client *redis.Client, field string) (float6
 	}
 	bytes, err := strconv.ParseFloat(info["Memory"][field], 64)
 	return bytes / 1e6, err
+}
+
+// watchMemory looks at the memory of Redis until the function is called that it returns, which tells by how many MB it
+// has grown at most.
+func watchMemory(ctx context.Context, server *testenv.Redis) func() (float64, error) {
+	ctx, stop := context.WithCancel(ctx)
+	var before, most float64
+	done := make(chan error, 1)
+	go func() {
+		client := server.Client()
+		defer client.Close()
+		for {
+			used, err := usedMemory(context.WithoutCancel(ctx), client, "used_memory")
+			if before == 0 {
+				before = used
+			}
+			if most = max(most, used); err != nil || wait(ctx, memoryPause) != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	return func() (float64, error) {
+		stop()
+		err := <-done
+		return most - before, err
+	}
+}
+
+// memoryPause is the time between two looks at the memory of Redis.
+const memoryPause = 50 * time.Millisecond
+
+// folder is what a directory holds.
+type folder struct {
+	objects int
+	bytes   int64
+}
+
+// watchFolder looks at the segments in a directory until the function is called that it returns, which tells the most that
+// it held.
+func watchFolder(ctx context.Context, path string) func() folder {
+	ctx, stop := context.WithCancel(ctx)
+	most := make(chan folder)
+	go func() {
+		var seen folder
+		for wait(ctx, memoryPause) == nil {
+			var now folder
+			files, _ := filepath.Glob(filepath.Join(path, "*", "*.zst"))
+			for _, file := range files {
+				if info, err := os.Stat(file); err == nil {
+					now.objects, now.bytes = now.objects+1, now.bytes+info.Size()
+				}
+			}
+			if now.bytes > seen.bytes {
+				seen = now
+			}
+		}
+		most <- seen
+	}()
+	return func() folder {
+		stop()
+		return <-most
+	}
 }
 
 // connections is how many clients Redis has beside this one.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +38,10 @@ const (
 	joinJob        = ", whole job to file"
 	joinMemory     = ", peak memory of the process"
 	joinRedis      = ", peak memory of Redis"
+	joinSegments   = ", segments in the spool"
+	joinSpool      = ", bytes in the spool"
 	joinPing       = ", PING of another client meanwhile"
+	joinSpooled    = "fanfold, rows in the spool"
 	joinDumps      = "mariadb client, two dumps"
 	joinDuckDB     = "mariadb client, two dumps, joined by DuckDB"
 	joinItself     = "mariadb client, its own join"
@@ -117,6 +121,18 @@ func (j *joiner) stop() {
 	}
 }
 
+// ways are how a job can store its rows, by system.
+func (j *joiner) ways(ctx context.Context) (map[string]product, error) {
+	inRedis, err := j.product(ctx, map[string]any{"limits": map[string]any{"job_bytes": joinBytesLarge}})
+	if err != nil {
+		return nil, err
+	}
+	folder := mkdir(j.dir, "spooled")
+	inSpool, err := newProduct(ctx, j.program, folder, j.redis, j.mariadb, "big",
+		joinSettings(map[string]any{"spool": "file://" + filepath.Join(folder, "spool")}))
+	return map[string]product{"fanfold": inRedis, joinSpooled: inSpool}, err
+}
+
 // product makes the configuration, with more settings at its top.
 func (j *joiner) product(ctx context.Context, settings map[string]any) (product, error) {
 	return newProduct(ctx, j.program, j.dir, j.redis, j.mariadb, "big", joinSettings(settings))
@@ -125,7 +141,7 @@ func (j *joiner) product(ctx context.Context, settings map[string]any) (product,
 // measure measures the whole job, from the pushed id to the file, of joining the
 // tables in a process of its own, beside what the mariadb client needs.
 func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
-	p, err := j.product(ctx, map[string]any{"limits": map[string]any{"job_bytes": joinBytesLarge}})
+	ways, err := j.ways(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,14 +151,21 @@ func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
 	}
 	what := joinName(j.rows)
 	for range rounds {
-		seen, err := j.once(ctx, p)
-		if err != nil {
-			return err
+		for _, system := range slices.Sorted(maps.Keys(ways)) {
+			seen, err := j.once(ctx, ways[system])
+			if err != nil {
+				return err
+			}
+			r.add(what+joinJob, system, "s", seen.took.Seconds())
+			r.add(what+joinMemory, system, "MB", seen.memory)
+			r.add(what+joinRedis, system, "MB", seen.redis)
+			r.distribution(what+joinPing, system, seen.pings)
+			if system == joinSpooled {
+				r.add(what+joinSegments, system, "objects", float64(seen.spooled.objects))
+				r.add(what+joinSpool, system, "MB", float64(seen.spooled.bytes)/1e6)
+				r.distribution(what+joinPing, quietRedis, seen.quiet)
+			}
 		}
-		r.add(what+joinJob, "fanfold", "s", seen.took.Seconds())
-		r.add(what+joinMemory, "fanfold", "MB", seen.memory)
-		r.distribution(what+joinPing, "fanfold", seen.pings)
-		r.distribution(what+joinPing, quietRedis, seen.quiet)
 		start := time.Now()
 		if err := errors.Join(j.dump(ctx, "a.tsv", selectA), j.dump(ctx, "b.tsv", selectB)); err != nil {
 			return err
@@ -160,13 +183,6 @@ func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
 		}
 		r.add(what+joinJob, joinItself, "s", time.Since(start).Seconds())
 	}
-	client := j.redis.Client()
-	defer client.Close()
-	peak, err := usedMemory(ctx, client, "used_memory_peak")
-	if err != nil {
-		return err
-	}
-	r.add(what+joinRedis, "fanfold", "MB", peak)
 	return nil
 }
 
@@ -174,6 +190,8 @@ func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
 type joined struct {
 	took         time.Duration
 	memory       float64 // MB: the process's largest resident set
+	redis        float64 // MB: the largest memory of Redis beyond that of before
+	spooled      folder  // the most that it held
 	pings, quiet []time.Duration
 }
 
@@ -191,14 +209,18 @@ func (j *joiner) once(ctx context.Context, p product) (seen joined, err error) {
 	if err != nil {
 		return seen, err
 	}
-	pings, quiet := ping(ctx, j.redis), ping(ctx, j.quiet)
+	pings, quiet, used := ping(ctx, j.redis), ping(ctx, j.quiet), watchMemory(ctx, j.redis)
+	spooled := watchFolder(ctx, filepath.Join(j.dir, "spooled", "spool"))
 	start := time.Now()
 	err = p.do(ctx, "submit", "--wait", id)
 	seen.took = time.Since(start)
 	var pinged, quieted error
 	seen.pings, pinged = pings()
 	seen.quiet, quieted = quiet()
-	if err := errors.Join(err, pinged, quieted); err != nil {
+	var asked error
+	seen.redis, asked = used()
+	seen.spooled = spooled()
+	if err := errors.Join(err, pinged, quieted, asked); err != nil {
 		return seen, err
 	}
 	return seen, j.found(ctx, id)

@@ -118,6 +118,34 @@ func dayTable(list []result) string {
 	return b.String()
 }
 
+// bucketJobs is the number of large jobs of the day that bucketTable calculates.
+const bucketJobs = 10_000
+
+// bucketTable calculates what a day of large jobs takes in the spool.
+func bucketTable(list []result) string {
+	bytes, objects := measured(list, oneMillion+joinSpool, joinSpooled), measured(list, oneMillion+joinSegments, joinSpooled)
+	inRedis := measured(list, oneMillion+joinRedis, "fanfold")
+	flight := known(bucketJobs / 86_400.0 * dayPeak * dayRuns)
+	const GB = 1e-3 // MB
+	var b strings.Builder
+	b.WriteString("| what | calculation | result |\n|---|---|---|\n")
+	for _, s := range []struct {
+		what, calculation string
+		result            cell
+		unit              string
+	}{
+		{"written, and read", fmt.Sprintf("10,000 × %s MB", bytes.in("")), known(bucketJobs * GB).times(bytes), " GB a day"},
+		{"objects", fmt.Sprintf("10,000 × %s", objects.in("")), known(bucketJobs).times(objects), " a day"},
+		{"requests: write, read and delete each; list once a job", fmt.Sprintf("10,000 × (%s × 3 + 1)", objects.in("")), known(bucketJobs).times(cell{3*objects.value + 1, objects.ok}), " a day"},
+		{"jobs in flight at the peak", fmt.Sprintf("10,000 / 86,400 s × %d × %d s", dayPeak, dayRuns), flight, ""},
+		{"held at once", fmt.Sprintf("%s × %s MB", flight.in(""), bytes.in("")), flight.times(bytes), " MB"},
+		{"memory of Redis without a spool", fmt.Sprintf("%s × %s MB", flight.in(""), inRedis.in("")), flight.times(inRedis), " MB"},
+	} {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", s.what, s.calculation, s.result.in(s.unit))
+	}
+	return b.String()
+}
+
 // cell is a figure, if all that it depends on was measured.
 type cell struct {
 	value float64

@@ -9,7 +9,7 @@ import (
 )
 
 // tables are what pages have between their begin, with that name, and end.
-var tables = map[string]func(list []result) string{"targets": markdown, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable, "folds": foldsTable, "formats": formatsTable}
+var tables = map[string]func(list []result) string{"targets": markdown, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable, "bucket": bucketTable, "folds": foldsTable, "formats": formatsTable}
 
 const tableEnd = "<!-- end: written by bench -table -->\n"
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type checker struct {
 func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	c := &Config{
 		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Sources: map[string]report.Source{},
-		Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
+		Records: f.Records, Sink: f.Sink, Spool: f.Spool, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, kinds: kinds, f: f, config: c, readers: map[string]*draftListener{}}
@@ -37,7 +38,7 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		}
 	}
 	k.checkSite()
-	k.checkSink()
+	k.checkSinks()
 	if f.Traces.Traces.Headers = k.headers(f.Traces.Headers); f.Traces.URL != "" {
 		c.Traces = f.Traces.Traces
 		c.Traces.URL = strings.TrimRight(c.Traces.URL, "/")
@@ -93,20 +94,32 @@ func (k *checker) checkKeys() {
 	}
 }
 
-// checkSink requires a URL, and asks its kind about the rest.
-func (k *checker) checkSink() {
-	s := k.Of(&k.f.Sink)
-	switch {
-	case !s.Given():
+// checkSinks requires a sink, and warns of a spool that has its files.
+func (k *checker) checkSinks() {
+	sink, spool := k.Of(&k.f.Sink), k.Of(&k.f.Spool)
+	if !sink.Given() {
 		k.Of(k.f).Missing("sink", k.kinds.sinkRemedy())
-	case !s.Get("url").Given():
-		s.Missing("url", k.kinds.sinkRemedy())
 	}
-	for _, kind := range k.kinds.Sinks {
-		if kind.Scheme != k.f.Sink.URL.Scheme() || kind.Check == nil || !s.Has("url") {
+	k.kinds.checkSink(sink, &k.f.Sink)
+	k.kinds.checkSink(spool, &k.f.Spool.Sink)
+	of, in := k.f.Sink, k.f.Spool.Sink
+	if sink.Has("url") && spool.Has("url") && strings.HasPrefix(string(of.URL)+"/", string(in.URL)+"/") &&
+		reflect.DeepEqual(of.Options, in.Options) {
+		spool.Get("url").Warn("the files of reports lie there, too: a lifecycle rule for the spool would delete them",
+			"Choose another prefix or directory")
+	}
+}
+
+// checkSink requires the URL of a sink or spool, and asks its kind about the rest.
+func (k Kinds) checkSink(s decode.Section, of *report.Sink) {
+	if s.Given() && !s.Get("url").Given() {
+		s.Missing("url", k.sinkRemedy())
+	}
+	for _, kind := range k.Sinks {
+		if kind.Scheme != of.URL.Scheme() || kind.Check == nil || !s.Has("url") {
 			continue
 		}
-		if warning := kind.Check(&k.f.Sink); warning != nil {
+		if warning := kind.Check(of); warning != nil {
 			s.Get("url").Warn(warning.Message, warning.Remedy)
 		}
 	}

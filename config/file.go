@@ -25,6 +25,8 @@ type file struct {
 	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
 	// Where files go: a URL, or these fields. See [Sink](#sink)
 	Sink report.Sink `yaml:"sink" unset:"required"`
+	// Where the rows of large listeners lie while their job runs: a URL, or these fields. See [Spool](#spool)
+	Spool report.Spool `yaml:"spool" unset:"none: in Redis"`
 	// Limits of concurrency, memory and time
 	Limits report.Limits `yaml:"limits"`
 	// Prefixes of the names in Redis

@@ -17,6 +17,7 @@ type Config struct {
 	Sources   map[string]report.Source // what Databases and APIs have in common
 	Records   report.Records
 	Sink      report.Sink
+	Spool     report.Spool // without URL: none
 	Limits    report.Limits
 	Keys      report.Keys
 	Admin     report.Admin // without Listen: none

@@ -111,9 +111,12 @@ var badFiles = []struct {
 	{"sinks", []string{"gs://reports/exports", "nowhere://reports"}},
 	{"a relative directory", []string{"gs://reports/exports", "file://var/lib"}},
 	{"a bucket with a query", []string{"gs://reports/exports", "gs://reports/exports?x=y"}},
+	{"a spool", []string{"sink:", "spool: nowhere://spool\nsink:"}},
+	{"a spool without a place", []string{"sink:", "spool: {above: 1B}\nsink:"}},
+	{"a spool with a field of another sink", []string{"sink:", "spool: {url: gs://reports/spool, above: 2GB, endpoint: \"https://minio.example\"}\nsink:"}},
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, large_files: 0, running_jobs: 1.5, recover_after: 1, lease: -1s"}},
 
-	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "shutdown_timeout: soon, redis_memory_percent: 101, job_bytes: 1.5GB, rebuild_per_second: 0"}},
+	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "shutdown_timeout: soon, redis_memory_percent: 101, job_bytes: 1.5GB, spool_bytes: 100KB, rebuild_per_second: 0"}},
 	{"queries without quotes in a flow mapping", []string{`query: "SELECT id, name FROM users"}`, "query: SELECT id, COUNT(a, b) AS name FROM users}", `query: "SELECT id, total FROM orders WHERE day >= :since"`, "query: SELECT id, total FROM orders WHERE day >= :since"}},
 	{"commas without a column", []string{"SELECT id, name FROM users", "SELECT id, name, FROM users", "SELECT id, total FROM", "SELECT id,, total FROM", "SELECT id, item FROM items WHERE", "SELECT , id, item, /* none */ FROM items WHERE"}},
 	{"a kind of listener that is not known", []string{"shop.orders: {", "shop.orders: {kind: oracle,"}},

@@ -181,10 +181,10 @@ func (s *schema) ref(t reflect.Type) object {
 
 // chooses returns the schema of a struct with the own fields of the kind that it chooses.
 func (s *schema) chooses(name string, t reflect.Type, table string) (all object) {
-	field := ""
+	field, isURL := "", false
 	for _, f := range decode.Fields(t) {
 		if f.Tag.Get("kinds") == table {
-			field = f.Name
+			field, isURL = f.Name, f.Type == reflect.TypeFor[report.SinkURL]()
 		}
 	}
 	kinds := s.Kinds[table]
@@ -199,7 +199,11 @@ func (s *schema) chooses(name string, t reflect.Type, table string) (all object)
 			all = this // the default
 			continue
 		}
-		is := object{"properties": object{field: object{"const": kind.Name}}, "required": []any{field}}
+		chosen := object{"const": kind.Name}
+		if isURL {
+			chosen = object{"pattern": "^" + kind.Name + "://"}
+		}
+		is := object{"properties": object{field: chosen}, "required": []any{field}}
 		all = object{"if": is, "then": this, "else": all}
 	}
 	return all

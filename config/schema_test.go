@@ -129,7 +129,9 @@ func fields(n *yaml.Node) map[string]any {
 func TestSchemaTakesWhatLoadTakes(t *testing.T) {
 	t.Parallel()
 	validate := validator(t)
-	files := map[string]string{"base": base, "http": httpBase}
+	files := map[string]string{"base": base, "http": httpBase,
+		"fields of S3": strings.Replace(base, "sink: gs://reports/exports", "sink: {url: s3://reports, endpoint: 'https://h'}", 1) +
+			"spool: {url: s3://spool, above: 2MB, part_size: 16MB}\n"}
 	for _, pattern := range []string{"testdata/*.yaml", "../cmd/fanfold/demo/*.yaml"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
@@ -157,6 +159,8 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, edit := range [][2]string{
 		{"sink:", "snik:"},
 		{"sink: gs://reports/exports", "sink: nowhere://reports"},
+		{"sink: gs://reports/exports", "sink: {url: gs://reports, endpoint: 'https://h'}"},
+		{"sink: gs", "spool: {above: 2MB}\nsink: gs"},
 		{"redis: redis://127.0.0.1:6379/0\n", ""},
 		{"records: {database: main}", "records: {table: x}"},
 		{`tasks: "${TASKS}"`, "tasks: 0"},

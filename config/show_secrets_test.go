@@ -64,6 +64,7 @@ timers:
 databases: {main: {dsn_file: s3ntinel-Zq7.dsn}}
 records: {database: main}
 sink: {url: s3://reports, access_key: s3ntinel-Zq7, secret_key: "{variable}"}
+spool: {url: s3://spool, access_key: s3ntinel-Zq7, secret_key: "{variable}"}
 reports: {one: {listeners: {a: {database: main, query: "SELECT 1 AS id"}}}}
 `,
 }

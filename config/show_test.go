@@ -101,7 +101,7 @@ func sameAgain(t *testing.T, name, text string, env decode.Environment) {
 	if diff := cmp.Diff(names[0], names[1]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(was.Limits, again.Limits) + cmp.Diff(was.Keys, again.Keys) + cmp.Diff(was.Records, again.Records); diff != "" {
+	if diff := cmp.Diff(was.Limits, again.Limits) + cmp.Diff(was.Spool, again.Spool) + cmp.Diff(was.Keys, again.Keys) + cmp.Diff(was.Records, again.Records); diff != "" {
 		t.Error(diff)
 	}
 	if twice, err := Show(name, withSecrets(shown), env, TestKinds); err != nil {

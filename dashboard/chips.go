@@ -24,6 +24,7 @@ var stateOf = map[why.Kind]string{
 	why.KindWaiting:       "wait",
 	why.KindRetryWaiting:  "retry",
 	why.KindSinkFails:     "retry",
+	why.KindSpoolFails:    "retry",
 	why.KindNoDefinition:  "failed",
 	why.KindRecordsAway:   "failed",
 	why.KindSourceRefuses: "failed",
@@ -46,7 +47,7 @@ func chipOfStep(s why.Step, now time.Time) (state, text string) {
 		text = "waits for the rate limit"
 	case why.KindWaiting:
 		text = "next poll in " + words.Countdown(s.Next.Sub(now))
-	case why.KindRetryWaiting, why.KindSinkFails:
+	case why.KindRetryWaiting, why.KindSinkFails, why.KindSpoolFails:
 		text = "next try in " + words.Countdown(s.Next.Sub(now))
 	}
 	return stateOf[s.Kind], text

@@ -25,6 +25,8 @@ type Options struct {
 	Ready func(context.Context) error
 	// Sink returns nil if the sink answers, and otherwise why it does not.
 	Sink func(context.Context) error
+	// Spool does the same for the spool; nil: there is none.
+	Spool func(context.Context) error
 	// Find finds the file of a record.
 	Find func(ctx context.Context, id, file string) (web.File, error)
 	// Processes returns the names of the running processes, with their versions.

@@ -97,24 +97,24 @@ func TestSinkThatHangs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	began, answer := make(chan struct{}), make(chan error)
-	o := Options{Sink: func(context.Context) error {
+	ask := func(context.Context) error {
 		if asked.Add(1) > 1 {
 			return nil
 		}
 		close(began)
 		return <-answer
-	}}
+	}
 	var hung atomic.Bool
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, ctx := range []context.Context{ctx, t.Context()} {
-		if got := readSink(ctx, o, &hung); !got.Known || got.Err == "" {
+		if got := readSink(ctx, ask, &hung); !got.Known || got.Err == "" {
 			t.Errorf("%+v", got)
 		}
 		<-began
 	}
 	answer <- nil
-	for end := time.Now().Add(time.Minute); readSink(t.Context(), o, &hung).Err != ""; {
+	for end := time.Now().Add(time.Minute); readSink(t.Context(), ask, &hung).Err != ""; {
 		if time.Now().After(end) {
 			t.Fatal("it is not asked again after its answer")
 		}
@@ -197,7 +197,7 @@ func TestPages(t *testing.T) {
 	for name, s := range map[string]*sample{
 		"empty":  {At: now, Full: true},
 		"errors": {At: now, Full: true, Err: errors.New(evil), NotReady: evil, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
-		"evicts": {At: now, Full: true, Sink: sinkState{Known: true, Err: evil}, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
+		"evicts": {At: now, Full: true, Sink: sinkState{Known: true, Err: evil}, Spool: sinkState{Known: true, Err: evil}, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
 		"full": {
 			At: now, Full: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},

@@ -40,6 +40,7 @@ type sample struct {
 	Sources     []source
 	Settings    settings
 	Sink        sinkState
+	Spool       sinkState
 	// Processes is the number of running processes; -1: unknown. Versions are their distinct versions.
 	Processes int
 	Versions  []string

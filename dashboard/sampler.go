@@ -53,12 +53,14 @@ type sampler struct {
 	sources  aged.Latest[[]source]
 	settings aged.Latest[settings]
 	sink     aged.Latest[sinkState]
-	hung     atomic.Bool // a question to the sink has no answer yet
+	spool    aged.Latest[sinkState]
+	hung     struct{ sink, spool atomic.Bool } // a question has no answer yet
 }
 
 func newSampler(o Options) *sampler {
 	s := &sampler{o: o, wake: make(chan struct{}, 1), changed: make(chan struct{})}
-	s.sources.Every, s.settings.Every, s.sink.Every = sourcesEvery, settingsEvery, settingsEvery
+	s.sources.Every, s.settings.Every = sourcesEvery, settingsEvery
+	s.sink.Every, s.spool.Every = settingsEvery, settingsEvery
 	s.now.Store(&sample{})
 	return s
 }
@@ -118,6 +120,7 @@ func (s *sampler) run(ctx context.Context) {
 	defer s.sources.Wait()
 	defer s.settings.Wait()
 	defer s.sink.Wait()
+	defer s.spool.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.lastRequest.Load())) < activeFor
@@ -196,7 +199,8 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	outside, before := context.WithoutCancel(ctx), to.Sources
 	to.Sources = s.sources.Get(func() []source { return connectAll(outside, s.o, before) })
 	to.Settings = s.settings.Get(func() settings { return readSettings(outside, s.o) })
-	to.Sink = s.sink.Get(func() sinkState { return readSink(outside, s.o, &s.hung) })
+	to.Sink = s.sink.Get(func() sinkState { return readSink(outside, s.o.Sink, &s.hung.sink) })
+	to.Spool = s.spool.Get(func() sinkState { return readSink(outside, s.o.Spool, &s.hung.spool) })
 	return s.readDead(ctx, to)
 }
 

@@ -59,15 +59,18 @@ func readSettings(ctx context.Context, o Options) settings {
 	return e
 }
 
-// sinkState is whether the sink answers.
+// sinkState is whether the sink or the spool answers.
 type sinkState struct {
 	Known bool   // it was asked
 	Err   string // why it does not answer; empty: it does
 }
 
-// readSink asks the sink. A file server that hangs ignores the context: the question then continues
-// in the background, and the next one waits for its answer.
-func readSink(ctx context.Context, o Options, hung *atomic.Bool) sinkState {
+// readSink asks the sink or the spool; nil: there is none. A file server that hangs ignores the context: the
+// question then continues in the background, and the next one waits for its answer.
+func readSink(ctx context.Context, ask func(context.Context) error, hung *atomic.Bool) sinkState {
+	if ask == nil {
+		return sinkState{}
+	}
 	if !hung.CompareAndSwap(false, true) {
 		return sinkState{Known: true, Err: "it does not answer"}
 	}
@@ -76,7 +79,7 @@ func readSink(ctx context.Context, o Options, hung *atomic.Bool) sinkState {
 	done := make(chan error, 1)
 	go func() {
 		defer hung.Store(false)
-		done <- o.Sink(ctx)
+		done <- ask(ctx)
 	}()
 	select {
 	case err := <-done:

@@ -56,6 +56,10 @@ func (c *Compressor) Fields(fields [][]byte) [][]byte {
 	return c.fields
 }
 
+// AppendFrame appends a field as one frame, however long it is. DecodeChunk reads it if all fields of the chunk have at
+// most MaxExpandedBytes.
+func AppendFrame(dst, field []byte) []byte { return encoder().EncodeAll(field, dst) }
+
 // The fastest level costs about the time that Redis saves with less data. Digits without
 // repetitions are entropy-coded, too. A window of the size of a chunk keeps the buffers small.
 var encoder = sync.OnceValue(func() *zstd.Encoder {

@@ -3,11 +3,14 @@ package inspect
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // Job is a record with the state of its job.
@@ -21,7 +24,9 @@ type Job struct {
 	Job      string        `json:"job,omitempty"` // status of the state in Redis
 	Stage    int64         `json:"stage,omitempty"`
 	Deadline *time.Time    `json:"deadline,omitempty"`
-	Orphan   bool          `json:"orphan,omitempty"` // no process has the definition of the job
+	Bytes    int64         `json:"bytes,omitempty"`   // of its data in Redis, while it runs
+	Spooled  int64         `json:"spooled,omitempty"` // of its data in the spool, while it runs
+	Orphan   bool          `json:"orphan,omitempty"`  // no process has the definition of the job
 	// Definition is that of the state in Redis; empty: there is none of this attempt.
 	Definition string     `json:"-"`
 	Waits      string     `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
@@ -68,6 +73,8 @@ type Listener struct {
 	// its job), or stopped.
 	State string `json:"state"`
 	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes,omitempty"` // of its data, where it lies; while the job runs
+	Spool string `json:"spool,omitempty"` // what the URLs of its segments begin with; empty: its data lies in Redis
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
 
@@ -112,6 +119,10 @@ func (j *State) listeners(ours *report.Report) []Listener {
 // is sets the state of a listener from its step.
 func (l *Listener) is(p Part) {
 	l.State, l.Rows, l.Tries, l.Owner = "waiting", p.Rows, p.Tries, p.Owner
+	l.Bytes = p.Bytes
+	if at, err := spool.ParseTicket(p.At); err == nil && p.At != "" {
+		l.Bytes, l.Spool = at.Bytes(), at.URL
+	}
 	switch {
 	case p.Policy != "":
 		l.State = "omitted"
@@ -130,6 +141,26 @@ func (l *Listener) is(p Part) {
 	if !p.Done && !p.Next.IsZero() {
 		l.Next, l.Why, l.Waits = &p.Next, cmp.Or(p.Waits, p.Error), p.Waits != ""
 	}
+}
+
+// Where says how much data lies where; empty: there is none.
+func (j Job) Where() string {
+	var parts []string
+	if j.Bytes > 0 {
+		parts = append(parts, words.Bytes(j.Bytes)+" in Redis")
+	}
+	if j.Spooled > 0 {
+		parts = append(parts, words.Bytes(j.Spooled)+" in the spool")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Where says how much data lies where; empty: there is none.
+func (l Listener) Where() string {
+	if l.Spool != "" {
+		return Job{Spooled: l.Bytes}.Where()
+	}
+	return Job{Bytes: l.Bytes}.Where()
 }
 
 // pausedBy returns the pauses that a job waits for: of its report before the start, when j is nil or

@@ -86,7 +86,7 @@ func (j *State) Open() []Part {
 	}
 	var open []Part
 	for _, t := range j.Steps {
-		if t.Stage == j.Stage && !t.Done {
+		if !t.Done { // of its stage, or of an earlier one that runs again
 			open = append(open, t)
 		}
 	}

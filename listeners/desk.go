@@ -320,7 +320,7 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 	if !t.Done || t.Stage >= state.Stage || page >= from.Pages || !slices.Contains(from.Columns, column) {
 		return nil, fault.NotFound.New("the stages before have no page %d of %s.%s", page, listener, column)
 	}
-	fields, err := e.o.Scripts.Folds.Columns(ctx, h.ID, listener, []string{column}, page)
+	fields, err := e.o.Scripts.Folds.Stored(h.ID, listener).Get(ctx, []string{column}, page)
 	if errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fault.NotFound.Of(err)
 	} else if err != nil {

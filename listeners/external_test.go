@@ -188,7 +188,7 @@ func (o *outside) wantData(c, d []string) {
 		o.t.Fatalf("%d chunks, not %d", n, len(c))
 	}
 	for n := range c {
-		fields, err := o.s.Folds.Columns(o.t.Context(), "1", "a", []string{"c", "d"}, int64(n))
+		fields, err := o.s.Folds.Stored("1", "a").Get(o.t.Context(), []string{"c", "d"}, int64(n))
 		if err != nil {
 			o.t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 	if task := state.Tasks["a"]; task.Tries != 2 || task.Rows != 1 || state.Done != 1 {
 		t.Errorf("%+v, %d done", task, state.Done)
 	}
-	if data, err := b.s.Folds.Columns(t.Context(), "1", "a", []string{"c"}, 0); err != nil || string(data[0]) != "[1]" {
+	if data, err := b.s.Folds.Stored("1", "a").Get(t.Context(), []string{"c"}, 0); err != nil || string(data[0]) != "[1]" {
 		t.Errorf("%s %v", data, err)
 	}
 	b.emptied(b.s.Keys.Task("a"))

@@ -15,11 +15,12 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/spool"
 	"github.com/fanfold/fanfold/step"
 	"github.com/fanfold/fanfold/trace"
 )
 
-// Options configures a Runner. All fields except Partitions, Only, Bounds, Slots, Log, Metrics and Trace are
+// Options configures a Runner. All fields except Partitions, Only, Bounds, Slots, Spool, Log, Metrics and Trace are
 // required.
 type Options struct {
 	Redis   redis.UniversalClient // for blocking reads: one connection for some hundred listeners
@@ -33,6 +34,7 @@ type Options struct {
 	Bounds   map[string]report.Bound // by report.Listener.Source; a missing one is unlimited
 	Limits   report.Limits
 	Slots    *Slots                // shared by the Runners of this process; nil: not shared
+	Spool    *spool.Spool          // where large datasets lie; nil: in Redis
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
 	Metrics  prometheus.Registerer // nil: none

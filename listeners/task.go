@@ -35,9 +35,10 @@ type task struct {
 	slot       taskSlot
 	clock      *ask.Patience
 	began      time.Time          // the query
-	away       time.Duration      // total time that Redis was away
+	away       time.Duration      // total time that Redis or the spool was away
+	awayAt     place              // the last of them
 	chunks     int64              // stored, or being stored
-	rows       int64              // stored
+	rows       int64              // of them, and of those in the spool
 	compressor dataset.Compressor // of chunks
 }
 
@@ -210,6 +211,8 @@ func blame(err error) job.Blame {
 	switch {
 	case errors.Is(err, scripts.ErrFull), errors.Is(err, errRedis):
 		return job.BlameRedis
+	case errors.Is(err, errSpool):
+		return job.BlameSpool
 	case errors.Is(err, errReport):
 		return job.BlameReport
 	}

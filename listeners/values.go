@@ -3,13 +3,19 @@ package listeners
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/spooled"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/spool"
+	"github.com/fanfold/fanfold/step"
 )
 
 // Distinct opens the column of an earlier stage that the listener uses (From), and iterates
@@ -86,6 +92,9 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if from.Policy != "" { // the job goes on without it
 		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
 	}
+	if from.Stage > 0 && !from.Done {
+		return dataset.Column{}, nil, runsAgain(listener)
+	}
 	var columns []dataset.Column
 	if err := json.Unmarshal(from.Columns, &columns); err != nil {
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
@@ -94,9 +103,18 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	if at < 0 {
 		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
 	}
+	var store dataset.Store = t.o.Scripts.Folds.Stored(t.ID, listener)
+	if from.At != "" {
+		if store, err = spooled.Open(t.o.Spool, from); err != nil {
+			return dataset.Column{}, nil, spoolFailed(ctx, err)
+		}
+	}
 	return columns[at], func(yield func([]byte, error) bool) {
 		for number := range from.Chunks {
-			chunk, err := t.chunk(ctx, listener, column, number)
+			chunk, err := t.chunk(ctx, store, column, number)
+			if lost, ok := errors.AsType[spooled.Lost](spooled.LostOf(listener, from, err)); ok {
+				err = t.reopen(ctx, lost)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -111,10 +129,19 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 }
 
 // chunk reads a chunk of a column.
-func (t *task) chunk(ctx context.Context, listener, column string, number int64) (*dataset.Chunk, error) {
-	fields, err := callRedis(ctx, t, "read chunk", func() ([][]byte, error) {
-		return t.o.Scripts.Folds.Columns(ctx, t.ID, listener, []string{column}, number)
-	})
+func (t *task) chunk(ctx context.Context, store dataset.Store, column string, number int64) (*dataset.Chunk, error) {
+	get := func() ([][]byte, error) { return store.Get(ctx, []string{column}, number) }
+	var fields [][]byte
+	var err error
+	if _, spooled := store.(*spool.Reader); !spooled {
+		fields, err = callRedis(ctx, t, "read chunk", get)
+	} else {
+		resume := t.pause(&inSpool)
+		if fields, err = get(); err != nil {
+			err = spoolFailed(ctx, err)
+		}
+		resume()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,4 +150,22 @@ func (t *task) chunk(ctx context.Context, listener, column string, number int64)
 		return nil, Permanent(err)
 	}
 	return chunk, nil
+}
+
+// reopenedPause is how long a task waits for a listener that runs again.
+const reopenedPause = 5 * time.Second
+
+// runsAgain is the error of who needs a listener of an earlier stage whose dataset was lost: see spooled.Reopen.
+func runsAgain(listener string) error {
+	return wait{reopenedPause, "listener " + listener + ", which runs again", job.BlameSpool}
+}
+
+// reopen makes the listener of a dataset run again that is lost, and returns the error of the task that needs it.
+func (t *task) reopen(ctx context.Context, lost spooled.Lost) error {
+	m := scripts.Message{ID: t.ID, Attempt: t.Attempt}
+	result := spooled.Reopen(ctx, t.log, t.o.Scripts, m, t.Report, t.Listener.Name, lost)
+	if result.Kind == step.Permanent {
+		return Permanent(errSpool.Of(result.Err))
+	}
+	return wait{reopenedPause, "listener " + lost.Listener + ", which runs again: " + lost.Error(), job.BlameSpool}
 }

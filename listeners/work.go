@@ -52,10 +52,9 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	t.clock = ask.NewPatience(ctx, t.limit(), errLate)
 	ctx = t.clock.Context()
 	defer t.clock.Stop()
-	out := NewWriter(func(columns []dataset.Column, b *dataset.Builder, last bool) error {
-		return t.store(ctx, columns, b, last)
-	})
-	out.pause = t.pause
+	o := &output{task: t, ctx: ctx, place: inRedis}
+	out := NewWriter(o.flush)
+	out.pause = func() (resume func()) { return t.pause(&o.place) }
 	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }
 	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
 	if r.o.Bounds[t.Listener.Source].Rate.Count > 0 {
@@ -73,7 +72,8 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		errors.As(err, new(wait)):
 	case t.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
-		return Outage(errRedis.New("Redis was away for %s while the query ran: %w", t.away.Round(time.Second), err))
+		return Outage(t.awayAt.kind.New("%s was away for %s while the query ran: %w", t.awayAt.name,
+			t.away.Round(time.Second), err))
 	case t.clock.Over():
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate,
 			t.Listener.Timeout)
@@ -105,22 +105,35 @@ func (t *task) begin() {
 // slow is the duration of a Redis call from which Redis counts as away.
 const slow = time.Second
 
-// pause stops the time limit until resume is called. Time spent in Redis does not count, and other
-// tasks may use the slot while Redis is away.
-func (t *task) pause() (resume func()) {
+// place is where data lies.
+type place struct {
+	kind fault.Kind
+	name string
+	slow time.Duration // duration of a call from which the place counts as away
+}
+
+// A segment is large. Servers wait longer for the reader of a query: MySQL for 60 seconds (net_write_timeout).
+var (
+	inRedis = place{errRedis, "Redis", slow}
+	inSpool = place{errSpool, "the spool", 15 * time.Second}
+)
+
+// pause stops the time limit until resume is called, which reads the place. Time spent there does not count, and other
+// tasks may use the slot while it is slow.
+func (t *task) pause(at *place) (resume func()) {
 	began, run, back := time.Now(), t.clock.Pause(), t.slot.lend()
 	return func() {
 		back()
 		run()
-		if took := time.Since(began); took >= slow {
-			t.away += took
+		if took := time.Since(began); took >= at.slow {
+			t.away, t.awayAt = t.away+took, *at
 		}
 	}
 }
 
 // callRedis repeats a call of Redis, outside the time limit of a task.
 func callRedis[T any](ctx context.Context, t *task, what string, call func() (T, error)) (T, error) {
-	defer t.pause()()
+	defer t.pause(&inRedis)()
 	value, err := step.Insist(ctx, t.log, what, call, step.UnlessFull)
 	if err != nil {
 		err = away(err)
@@ -128,22 +141,24 @@ func callRedis[T any](ctx context.Context, t *task, what string, call func() (T,
 	return value, err
 }
 
-// store stores a chunk of the task, and completes it with the last one. It is a FlushFunc.
-func (t *task) store(ctx context.Context, columns []dataset.Column, b *dataset.Builder, last bool) error {
-	chunk := scripts.Chunk{Number: t.chunks, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
+// store stores a chunk of the task in Redis, and completes the task with the last one.
+func (t *task) store(ctx context.Context, chunk scripts.Chunk, last bool) error {
 	if t.o.Limits.Compress {
 		chunk.Fields = t.compressor.Fields(chunk.Fields)
 	}
-	for _, c := range columns {
-		chunk.Names = append(chunk.Names, c.Name)
-	}
+	chunk.Number = t.chunks
 	t.chunks++
-	outcome, err := t.memory.store(ctx, t.own.Message, chunk.Bytes(), func() (scripts.Outcome, error) {
-		if last {
-			return t.own.Complete(ctx, chunk, time.Since(t.began))
-		}
-		return t.own.Append(ctx, chunk)
+	if !last {
+		return t.script(ctx, chunk.Bytes(), func() (scripts.Outcome, error) { return t.own.Append(ctx, chunk) })
+	}
+	return t.script(ctx, chunk.Bytes(), func() (scripts.Outcome, error) {
+		return t.own.Complete(ctx, chunk, time.Since(t.began))
 	})
+}
+
+// script runs a script that stores something of the task.
+func (t *task) script(ctx context.Context, bytes int64, run func() (scripts.Outcome, error)) error {
+	outcome, err := t.memory.store(ctx, t.own.Message, bytes, run)
 	switch {
 	case err != nil:
 		return err
@@ -154,7 +169,6 @@ func (t *task) store(ctx context.Context, columns []dataset.Column, b *dataset.B
 	case outcome == scripts.Gone:
 		return ErrEnded
 	}
-	t.rows += chunk.Rows
 	return nil
 }
 

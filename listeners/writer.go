@@ -115,18 +115,21 @@ func (w *Writer) Close() error {
 // it.
 func (w *Writer) Stop() { _ = w.stored() }
 
-// stored are the columns that a job stores in Redis, by listener; all of a listener that is missing.
-type stored map[string][]string
+// stored says how the datasets of a definition are stored.
+type stored struct {
+	columns  map[string][]string // those that are, by listener; all of a listener that is missing
+	services map[string]bool     // listeners whose rows services may read: they lie in Redis, however many they are
+}
 
 // storedOf returns the columns that the fold, the file or a query of a later stage uses. The service of an external
 // listener can read any column of the stages before its own, and a listener that nothing else uses is one for such a
-// service: these have no entry.
+// service: these are stored as a whole.
 func storedOf(r *report.Report) stored {
-	kept := stored(fold.Needed(r))
+	s := stored{fold.Needed(r), map[string]bool{}}
 	lastExternal := 0 // stage
 	for stage, l := range r.Listeners() {
-		if l.From != nil && !slices.Contains(kept[l.From.Listener], l.From.Column) {
-			kept[l.From.Listener] = append(kept[l.From.Listener], l.From.Column)
+		if l.From != nil && !slices.Contains(s.columns[l.From.Listener], l.From.Column) {
+			s.columns[l.From.Listener] = append(s.columns[l.From.Listener], l.From.Column)
 		}
 		if l.Kind == report.External {
 			lastExternal = stage
@@ -134,15 +137,16 @@ func storedOf(r *report.Report) stored {
 	}
 	for stage, l := range r.Listeners() {
 		if stage < lastExternal {
-			delete(kept, l.Name)
+			delete(s.columns, l.Name)
+			s.services[l.Name] = true
 		}
 	}
-	return kept
+	return s
 }
 
 // keeps returns which columns of a listener are stored.
 func (s stored) keeps(listener string, columns []dataset.Column) []bool {
-	names, some := s[listener]
+	names, some := s.columns[listener]
 	keeps := make([]bool, len(columns))
 	for i, c := range columns {
 		keeps[i] = !some || slices.Contains(names, c.Name)

@@ -29,6 +29,8 @@ type Limits struct {
 	RedisMemoryPercent int `yaml:"redis_memory_percent" default:"80" min:"1" max:"100"`
 	// Maximum size of the data of one job in Redis, as it is stored. A larger job fails
 	JobBytes int64 `yaml:"job_bytes" unit:"bytes" default:"1GB" min:"1MB" max:"1024GB"`
+	// Maximum size of the data of one job in the [spool](#spool), as it is stored. A larger job fails
+	SpoolBytes int64 `yaml:"spool_bytes" unit:"bytes" default:"64GB" min:"1MB" max:"65536GB"`
 	// `zstd` stores the data of listeners compressed in Redis. It saves memory and uses CPU time of the listeners.
 	// You can change it while jobs run, because every process reads both forms. `job_bytes` counts compressed
 	// bytes, so that a file can be several times as large

@@ -9,6 +9,13 @@ type Sink struct {
 	Options any     `of:"sink"` // pointer to the own fields of its kind; nil: it has none
 }
 
+// Spool is where large datasets lie while their jobs run: any sink. Without URL there is none.
+type Spool struct {
+	Sink
+	// Size of a listener's rows above which they lie in the spool, in bytes of JSON. Smaller ones lie in Redis
+	Above int64 `yaml:"above" unit:"bytes" default:"1MB" min:"1KB" max:"1GB" with:"url"`
+}
+
 // SinkURL is the URL of a sink, without slashes at the end.
 type SinkURL string
 

@@ -146,7 +146,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 			ends[i] = End{folds[i], "SUCCESS", "x", false}
 			continue
 		}
-		data, err := f.Columns(ctx, "l", []string{"c"}, 0)
+		data, err := f.Stored("l").Get(ctx, []string{"c"}, 0)
 		if err != nil || string(data[0]) != fmt.Sprintf("[%d]", i) {
 			t.Errorf("data of %d: %s %v", i, data, err)
 		}

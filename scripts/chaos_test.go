@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,8 @@ import (
 
 // TestManyWorkersThatDie: workers that run at the same time die, fall silent for longer than
 // it takes others to take their entries over, and repeat calls whose answers were lost. Every
-// job ends once, with one whole dataset of every listener, and nothing is left.
+// job ends once, with one whole dataset of every listener, and nothing is left. Some datasets lie in the
+// spool, whose segments are damaged now and then.
 func TestManyWorkersThatDie(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
@@ -71,8 +73,8 @@ func TestManyWorkersThatDie(t *testing.T) {
 			t.Errorf("job %s has ended %d times, with %q", id, finished[id], c.files[id])
 		}
 	}
-	t.Logf("%d takeovers, %d refusals, %d repeated calls", c.takeovers, c.refused, c.repeated)
-	if c.takeovers == 0 || c.refused == 0 || c.repeated == 0 {
+	t.Logf("%d takeovers, %d refusals, %d repeated calls, %d listeners that ran again", c.takeovers, c.refused, c.repeated, c.reopened)
+	if c.takeovers == 0 || c.refused == 0 || c.repeated == 0 || c.reopened == 0 {
 		t.Error("the test is not what it says")
 	}
 }
@@ -85,12 +87,15 @@ type chaos struct {
 
 	files                        map[string]string // by job
 	takeovers, refused, repeated int
-	tries                        int
+	tries, reopened              int
 }
 
 func (c *chaos) stream(step string) string {
-	if step == job.StepFanIn {
+	switch step {
+	case job.StepFanIn:
 		return c.s.Keys.FanIn
+	case stepLarge:
+		return c.s.Keys.FanInLarge
 	}
 	return c.s.Keys.Task(step)
 }
@@ -208,7 +213,7 @@ func (w *chaosWorker) once(ctx context.Context) {
 		return
 	}
 	var err error
-	if w.step == job.StepFanIn {
+	if isFold(w.step) {
 		err = w.fold(ctx, m, entry, fields, silent)
 	} else {
 		err = w.task(ctx, m, entry, silent)
@@ -243,6 +248,9 @@ func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, silent bool)
 	}
 	// Every chunk says which try has made it.
 	chunks := int64(w.random.IntN(4) + 1)
+	if w.random.IntN(3) == 0 {
+		return w.spool(ctx, task, e, chunks, try)
+	}
 	for n := range chunks - 1 {
 		outcome, err := w.call(ctx, func() (Outcome, error) { return task.Append(ctx, chunkOf(n, fmt.Sprint(try))) })
 		if err != nil || outcome < OK {
@@ -255,6 +263,19 @@ func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, silent bool)
 		}
 	}
 	_, err := w.call(ctx, func() (Outcome, error) { return task.Complete(ctx, chunkOf(chunks-1, fmt.Sprint(try)), 0) })
+	return err
+}
+
+// spool lists segments of one chunk, which say which try has made them, and completes the task.
+func (w *chaosWorker) spool(ctx context.Context, task *Task, e Entry, chunks int64, try int) error {
+	for n := range chunks {
+		segment := segmentOf(fmt.Sprint("file:///s/", try, "="), n, fmt.Sprintf("1,1,9,%08x", try))
+		outcome, err := w.call(ctx, func() (Outcome, error) { return task.List(ctx, segment) })
+		if err != nil || outcome < OK {
+			return errors.Join(err, w.told(ctx, e, outcome))
+		}
+	}
+	_, err := w.call(ctx, func() (Outcome, error) { return task.Complete(ctx, Chunk{Number: chunks - 1}, 0) })
 	return err
 }
 
@@ -278,6 +299,21 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 		if err != nil || outcome != OK {
 			return errors.Join(err, w.told(ctx, e, outcome))
 		}
+	}
+	for name, is := range f.Tasks {
+		if is.At == "" || f.Status == job.StatusPublishing || w.random.IntN(8) > 0 {
+			continue
+		}
+		w.count(&w.reopened)
+		again := Reopen{m, name, is.At, "damaged", time.Duration(w.random.IntN(20)) * time.Millisecond}
+		outcome, err := w.call(ctx, func() (Outcome, error) { return w.s.Folds.Reopen(ctx, again) })
+		switch outcome {
+		case OK:
+			outcome = Gone // nothing is left to do for the entry
+		case Already:
+			outcome = Busy // another worker may have claimed the job with this entry
+		}
+		return errors.Join(err, w.told(ctx, e, outcome))
 	}
 	if f.Stage == 1 && len(f.ID)%2 == 0 && f.Status != job.StatusPublishing {
 		_, err := w.call(ctx, func() (Outcome, error) { return f.Advance(ctx, []string{"c"}) })
@@ -320,9 +356,17 @@ func (w *chaosWorker) join(ctx context.Context, f *Fold) (string, error) {
 			continue
 		}
 		fmt.Fprintf(&file, "%s: %d×", listener, is.Chunks)
+		if is.At != "" {
+			words := strings.Split(is.At, " ")
+			if int64(len(words)) != is.Chunks+1 || len(slices.Compact(slices.Clone(words[1:]))) != 1 {
+				w.t.Errorf("%d chunks of %s of job %s lie at %s", is.Chunks, listener, f.ID, is.At)
+			}
+			file.WriteString(words[1] + " ")
+			continue
+		}
 		var first string
 		for n := range is.Chunks {
-			fields, err := f.Columns(ctx, listener, []string{"c"}, n)
+			fields, err := f.Stored(listener).Get(ctx, []string{"c"}, n)
 			if err != nil {
 				return "", err
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
@@ -41,6 +42,14 @@ func (c Chunk) args(args []any, listener string) []any {
 	return args
 }
 
+// Writer identifies this try as the writer of its chunks and segments: ten letters and digits.
+func (t *Task) Writer() string {
+	if t.writer == "" {
+		t.writer = strings.ToLower(rand.Text()[:10])
+	}
+	return t.writer
+}
+
 // Append stores a chunk if the task still has this generation: OK, Already, Busy, Gone, or
 // TooMuch. The fields must not be changed before it returns, and not at all if it returns
 // an error of ctx.
@@ -49,10 +58,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 	if err != nil {
 		return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	if t.writer == "" {
-		t.writer = rand.Text()[:10]
-	}
-	args := []any{t.Attempt, t.Listener, t.Generation, t.writer, c.Number, c.Rows, columns, t.s.bytes}
+	args := []any{t.Attempt, t.Listener, t.Generation, t.Writer(), c.Number, c.Rows, columns, t.s.bytes}
 	return t.s.outcome(ctx, call(ctx, "append", []string{t.s.Keys.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
@@ -77,17 +83,19 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, error) {
 	}
 	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(),
 		t.s.bytes, MaxMissing}
-	return t.store(ctx, "store", c.args(args, t.Listener))
+	return t.s.store(ctx, "store", t, c.args(args, t.Listener))
 }
 
 // SetTotal stores how many chunks a task has, before all of them are stored. It works in a full
 // Redis, and sets Stored.
 func (t *Task) SetTotal(ctx context.Context, chunks int64) (Outcome, error) {
-	return t.store(ctx, "total", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
+	args := []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()}
+	return t.s.store(ctx, "total", t, args)
 }
 
-func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, error) {
-	outcome, more, err := t.s.list(ctx, call(ctx, script, []string{t.s.Keys.Job(t.ID)}, args...))
+// store runs a script that stores chunks of a task, or their number.
+func (s *conn) store(ctx context.Context, name string, t *Task, args []any) (Outcome, error) {
+	outcome, more, err := s.list(ctx, call(ctx, name, []string{s.Keys.Job(t.ID)}, args...))
 	t.Stored = Stored{}
 	if err == nil && len(more) == 3 {
 		t.Stored.Chunks, _ = more[0].(int64)
@@ -100,42 +108,52 @@ func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, e
 // ErrNoChunk is returned if the data of a job is not what its state says.
 var ErrNoChunk error = final("chunk not found")
 
-// Columns returns one chunk of some of a listener's columns: for every column a JSON array,
-// which must not be changed. It returns ErrNoChunk if one of them does not exist.
-func (s Folds) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
+// Chunks are those of one dataset in the hash of its job. It is a dataset.Store, and safe for concurrent use.
+type Chunks struct {
+	folds    Folds
+	id       string
+	listener string
+	data     map[string]string // all fields of the job; nil: each chunk is read from Redis
+}
+
+// Stored returns the dataset of a listener that lies in Redis.
+func (s Folds) Stored(id, listener string) Chunks {
+	return Chunks{folds: s, id: id, listener: listener}
+}
+
+// Stored returns the dataset of a listener that lies in Redis; Open has read those of a small job.
+func (f *Fold) Stored(listener string) Chunks { return Chunks{Folds{f.s}, f.ID, listener, f.data} }
+
+// Get returns some columns of a chunk: for every column a JSON array or a zstd frame of one, which must not be
+// changed. It returns ErrNoChunk if one of them does not exist.
+func (c Chunks) Get(ctx context.Context, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	args := []any{"hmget", s.Keys.Job(id)}
-	for _, c := range columns {
-		args = append(args, job.Field(listener, c, chunk))
+	names, texts := make([]string, len(columns)), make([]any, len(columns))
+	for i, column := range columns {
+		names[i] = job.Field(c.listener, column, chunk)
+		if text, ok := c.data[names[i]]; ok {
+			texts[i] = text
+		}
 	}
-	cmd := redis.NewSliceCmd(ctx, args...)
-	// A chunk can be large, and takes a round trip of its own.
-	if err := s.rdb.Process(ctx, cmd); err != nil {
-		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
+	if c.data == nil {
+		args := []any{"hmget", c.folds.Keys.Job(c.id)}
+		for _, name := range names {
+			args = append(args, name)
+		}
+		cmd := redis.NewSliceCmd(ctx, args...)
+		// A chunk can be large, and takes a round trip of its own.
+		if err := c.folds.rdb.Process(ctx, cmd); err != nil {
+			return nil, fmt.Errorf("chunk %d of %s: %w", chunk, c.listener, err)
+		}
+		texts = cmd.Val()
 	}
 	fields := make([][]byte, len(columns))
-	for i, v := range cmd.Val() {
+	for i, v := range texts {
 		text, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, columns[i], chunk), id)
-		}
-		fields[i] = bytesOf(text)
-	}
-	return fields, nil
-}
-
-// Columns is Folds.Columns for the job; Open has read those of a small one.
-func (f *Fold) Columns(ctx context.Context, listener string, columns []string, chunk int64) ([][]byte, error) {
-	if f.data == nil {
-		return Folds{f.s}.Columns(ctx, f.ID, listener, columns, chunk)
-	}
-	fields := make([][]byte, len(columns))
-	for i, c := range columns {
-		text, ok := f.data[job.Field(listener, c, chunk)]
-		if !ok {
-			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, c, chunk), f.ID)
+			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, names[i], c.id)
 		}
 		fields[i] = bytesOf(text)
 	}

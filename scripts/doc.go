@@ -24,6 +24,8 @@
 //	                   │ fail                                ▼                      ▼
 //	                   └───────────────────────────────▶ FAILING ── settle ──▶ (none)
 //
+// Reopen leads from READY and FOLD back to RUN.
+//
 // A small job is folded without a claim: Open reads it with its data, and publish or advance
 // claims it. A task that is given up and that its job can do without counts as complete:
 // Omit. FAILING is also the way to CANCELLED: the field outcome says so. A PUBLISHING job
@@ -50,13 +52,20 @@
 //
 // The fold has a fence, which grows with every claim, requeue, and decision from outside.
 //
+// A large dataset lies in the spool (package spool). List adds its segments to the task's ticket under the
+// same fences, so that a segment of an earlier try is never listed. A segment that cannot be read fails a
+// try of its listener, although that is done: Reopen drops the ticket, opens the task with the generation
+// after the one that listed it, and sends the job back to RUN, whatever its stage is. The ticket itself is
+// the fence of Reopen: of several readers, the first one has an effect.
+//
 // # What an outcome means for an entry
 //
 // Complete, Requeue, HandBack, Omit, Advance, Settle and Fail of a task acknowledge the
 // entry, in the same script, if they answer OK, Already or Gone; Renew does so with Gone, and
 // Start with OK and Already. Fail of a fold does not, because its worker continues and ends the
-// job. After Take, Load, Append, Store, Remember, Claim and Publish the
-// caller acknowledges, if they answer Gone, or Already for Take and Claim.
+// job. After Take, Load, Append, Store, List, Remember, Claim, Reopen and Publish the
+// caller acknowledges, if they answer Gone, or Already for Take and Claim. With OK of
+// Reopen, the worker of a fold does that, too.
 //
 // Busy means that another worker has this very entry, and may die: leave it. Gone means that
 // nothing is left to be done for it: the attempt is an older one, the step is done, the job

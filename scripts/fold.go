@@ -16,7 +16,7 @@ type Fold struct {
 	*job.State
 	Entry   Entry             // its message, which is acknowledged with the job's end; empty: none
 	claimed bool              // it has a fence of its own
-	data    map[string]string // all fields, if the job is small; nil: Columns reads them
+	data    map[string]string // all fields, if the job is small; nil: Chunks reads them
 	s       *conn
 }
 
@@ -92,7 +92,7 @@ const MaxSmall = sharedBytes
 const expansion = 8
 
 // Open reads jobs whose data is small, in one round trip, with their data. A job that is not
-// READY in that stage and attempt is nil: Claim knows what to do with it.
+// READY in that stage and attempt, or has data in the spool, is nil: Claim knows what to do with it.
 func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 	cmds := make([]redis.Cmder, len(jobs))
 	for i, j := range jobs {
@@ -108,7 +108,8 @@ func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 			return nil, fmt.Errorf("read %s: %w", s.Keys.Job(j.ID), err)
 		}
 		state, err := job.Parse(j.ID, fields)
-		if err != nil || state.Attempt != j.Attempt || state.Stage != j.Stage || state.Status != job.StatusReady {
+		if err != nil || state.Attempt != j.Attempt || state.Stage != j.Stage || state.Status != job.StatusReady ||
+			state.Spooled > 0 {
 			continue
 		}
 		state.Fold.Tries = 1

@@ -29,7 +29,7 @@ func TestAClaimBringsTheState(t *testing.T) { // not parallel: others make Redis
 		if fold.Fence != int64(i+1) || fold.Worker != fmt.Sprint("w", i) || fold.Status != job.StatusFold || fold.Fold.Tries != int64(i+2) {
 			t.Errorf("%+v", fold.State)
 		}
-		if fields, err := fold.Columns(ctx, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
+		if fields, err := fold.Stored("l").Get(ctx, []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
 			t.Errorf("%q %v", fields, err)
 		}
 	}
@@ -62,13 +62,13 @@ func TestOpenBringsTheData(t *testing.T) {
 		t.Fatal(folds)
 	}
 	client.HDel(ctx, s.Keys.Job("good"), "l.c") // it is read no more
-	if fields, err := good.Columns(ctx, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
+	if fields, err := good.Stored("l").Get(ctx, []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
 		t.Errorf("%q %v", fields, err)
 	}
-	if _, err := good.Columns(ctx, "l", []string{"d"}, 0); !errors.Is(err, ErrNoChunk) {
+	if _, err := good.Stored("l").Get(ctx, []string{"d"}, 0); !errors.Is(err, ErrNoChunk) {
 		t.Errorf("a column that does not exist: %v", err)
 	}
-	if _, err := s.Folds.Columns(ctx, "good", "l", []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
+	if _, err := s.Folds.Stored("good", "l").Get(ctx, []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
 		t.Errorf("a column that is lost: %v", err)
 	}
 }

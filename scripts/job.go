@@ -149,7 +149,7 @@ func (s Jobs) Note(ctx context.Context, id string, attempt int64, event string, 
 	return s.send(ctx, redis.NewStringCmd(ctx, append(args, fields...)...))
 }
 
-// otherStage is what the script answers if the job is in another stage by now.
+// otherStage is what a script answers if the job has other listeners by now: those of another stage.
 const otherStage Outcome = -4
 
 // Cancel cancels a job: OK, Already, Gone if that attempt has no state or has ended, or
@@ -164,7 +164,7 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64,
 		} else if err != nil {
 			return 0, "", asError("cancel", err)
 		}
-		listeners = job.LastStage(listeners)
+		listeners = job.AllListeners(listeners)
 		keys := []string{s.Keys.Job(id), s.Keys.FanIn, s.Keys.Events, s.Keys.Delayed}
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))

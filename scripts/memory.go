@@ -175,7 +175,7 @@ func (s Memory) Preempt(ctx context.Context, c, older Contender) (Outcome, error
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return 0, asError("preempt", err)
 		}
-		listeners = job.LastStage(listeners)
+		listeners = job.AllListeners(listeners)
 		keys := []string{s.Keys.Job(c.ID), s.Keys.Ended(c.ID), s.Keys.Deadlines, s.Keys.Delayed, s.Keys.Events,
 			s.Keys.Contenders, s.Keys.Full}
 		for l := range strings.SplitSeq(listeners, ",") {

@@ -15,6 +15,16 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
+// openInOrder are the open tasks; those that were done before come last.
+func (j *mJob) openInOrder() (open []string) {
+	for _, name := range slices.Concat(stages...) {
+		if is := j.tasks[name]; is != nil && !is.done && !slices.Contains(j.reopened, name) {
+			open = append(open, name)
+		}
+	}
+	return append(open, j.reopened...)
+}
+
 // expected are the fields of the hash but for times and texts for people.
 func (m *machine) expected() map[string]string {
 	j := m.job
@@ -58,7 +68,12 @@ func (m *machine) expected() map[string]string {
 		if name == job.StepFanIn {
 			continue
 		}
-		found := fmt.Sprintf(`chunks=%d rows=%d bytes=%d columns=[{"name":"c","type":"integer"}]`, is.chunks, is.chunks, 3*is.chunks)
+		bytes := 3 * is.chunks
+		if is.ticket != "" {
+			bytes = 0
+			want[name+":at"], want[name+":at_generation"] = is.ticket, fmt.Sprint(is.listedBy)
+		}
+		found := fmt.Sprintf(`chunks=%d rows=%d bytes=%d columns=[{"name":"c","type":"integer"}]`, is.chunks, is.chunks, bytes)
 		switch {
 		case is.omitted:
 			want[name+":found"] = "omitted=optional error=broken"
@@ -67,15 +82,16 @@ func (m *machine) expected() map[string]string {
 		case is.chunks > 0:
 			want[name+":part"] = found
 		}
-		for chunk := range is.chunks {
+		for chunk := range bytes / 3 {
 			want[job.Field(name, "c", chunk)] = "[1]"
 		}
-		if !is.done {
-			if open += name; is.generation > 0 {
-				open += fmt.Sprint("#", is.generation)
-			}
-			open += "|"
+	}
+	set(j.spooled() > 0, "spooled", fmt.Sprint(j.spooled()))
+	for _, name := range j.openInOrder() {
+		if open += name; j.tasks[name].generation > 0 {
+			open += fmt.Sprint("#", j.tasks[name].generation)
 		}
+		open += "|"
 	}
 	want["job"] = fmt.Sprintf("%d %s %d %d T %d/%d %d %s T T r/d/%s", j.attempt, j.status, j.stage, j.fence, j.done, j.target, j.bytes, open, digest([]byte(j.parameters)))
 	return want
@@ -214,16 +230,19 @@ func (m *machine) agreeState(t *rapid.T) {
 	}
 	j := m.job
 	if state.Attempt != j.attempt || state.Stage != j.stage || state.Status != j.status || state.Fence != j.fence || state.Worker != j.fold.owner ||
-		state.Done != j.done || state.Target != j.target || state.Bytes != j.bytes || state.Fold.Tries != j.fold.tries ||
+		state.Done != j.done || state.Target != j.target || state.Bytes != j.bytes || state.Spooled != j.spooled() || state.Fold.Tries != j.fold.tries ||
 		(state.Outcome == string(report.Cancelled)) != j.cancelled || len(state.Tasks) != len(j.tasks) || state.Report != "r" || state.Definition != "d" {
 		t.Fatalf("read %+v, the model has %+v", state, j)
 	}
 	for name, is := range j.tasks {
 		task, tries := state.Tasks[name], is.tries
+		if waited := is.stage == j.stage || !is.done; slices.Contains(state.Listeners, name) != waited {
+			t.Fatalf("read %v as listeners of stage %d, %s is %+v", state.Listeners, j.stage, name, is)
+		}
 		if is.owner != "" || is.done {
 			tries++ // with the one that runs, or the last
 		}
-		if task.Owner != is.owner || task.Tries != tries || task.Done != is.done || task.Chunks != is.chunks || task.Stage != is.stage || task.LastOwner != is.left ||
+		if task.Owner != is.owner || task.Tries != tries || task.Done != is.done || task.Chunks != is.chunks || task.At != is.ticket || task.Stage != is.stage || task.LastOwner != is.left ||
 			!is.done && task.Generation != is.generation || string(task.Memo) != is.memo || task.Waits != is.waits || (task.Policy != "") != is.omitted || task.Next.IsZero() == is.waiting {
 			t.Fatalf("read %s %+v, the model has %+v", name, task, is)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -70,8 +71,11 @@ func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
 
 // drop removes what a task has stored.
 func (m *machine) drop(is *mStep) {
-	m.job.bytes -= 3 * is.chunks
+	if is.ticket == "" {
+		m.job.bytes -= 3 * is.chunks
+	}
 	is.chunks, is.writer = 0, nil
+	is.ticket, is.segments, is.listedBy = "", 0, 0
 }
 
 func (m *machine) append(t *rapid.T) {
@@ -84,9 +88,9 @@ func (m *machine) append(t *rapid.T) {
 		m.check(t, got, err, Gone)
 	case is.generation != h.task.Generation || is.writer != nil && is.writer != h:
 		m.check(t, got, err, Busy)
-	case chunk.Number < is.chunks:
+	case is.ticket == "" && chunk.Number < is.chunks:
 		m.check(t, got, err, Already)
-	case chunk.Number > is.chunks:
+	case is.ticket != "" || chunk.Number > is.chunks:
 		if !errors.Is(err, ErrChunk) {
 			t.Fatalf("%v %v, the model says that a chunk is missing", got, err)
 		}
@@ -95,6 +99,102 @@ func (m *machine) append(t *rapid.T) {
 		is.chunks++
 		is.writer = h
 		m.job.bytes += 3
+	}
+}
+
+// list lists a segment, which says which worker has written it.
+func (m *machine) list(t *rapid.T) {
+	h, at := m.drawHand(t, ofTask), ""
+	number := rapid.Int64Range(0, 2).Draw(t, "number")
+	is := m.openTask(h)
+	if is != nil && rapid.Bool().Draw(t, "next") {
+		number = is.segments
+	}
+	if at = "file:///s/" + h.worker + "="; is != nil && is.ticket != "" && is.writer == h {
+		at = strings.Split(is.ticket, " ")[0]
+	}
+	text := fmt.Sprintf("%d,%d,%d,%08x", segmentChunks, segmentChunks, segmentBytes, number)
+	got, err := h.task.List(t.Context(), segmentOf(at, number, text))
+	switch {
+	case is == nil:
+		m.check(t, got, err, Gone)
+	case is.generation != h.task.Generation || is.writer != nil && is.writer != h:
+		m.check(t, got, err, Busy)
+	case number < is.segments:
+		m.check(t, got, err, Already)
+	case number > is.segments || is.ticket == "" && is.chunks > 0:
+		if !errors.Is(err, ErrChunk) {
+			t.Fatalf("%v %v, the model says that it does not follow", got, err)
+		}
+	case m.job.spooled()+segmentBytes > maxSpool:
+		m.check(t, got, err, TooMuch)
+	default:
+		m.check(t, got, err, OK)
+		if is.ticket == "" {
+			is.ticket = at
+		}
+		is.ticket += " " + text
+		is.segments, is.listedBy, is.writer = is.segments+1, is.generation, h
+		is.chunks += segmentChunks
+		if rapid.Bool().Draw(t, "it is the last one") {
+			m.completeTask(t, h, is.chunks-1, true)
+		}
+	}
+}
+
+// openTicket is the ticket of a listener that can run again; nil: there is none.
+func (m *machine) openTicket() *mTicket {
+	i := slices.IndexFunc(m.tickets, func(k mTicket) bool {
+		return m.job != nil && m.job.attempt == k.attempt && m.job.tasks[k.listener].done && m.job.tasks[k.listener].ticket == k.at
+	})
+	if i < 0 {
+		return nil
+	}
+	return &m.tickets[i]
+}
+
+// reopen has a listener run again whose segments somebody could not read.
+func (m *machine) reopen(t *rapid.T) { m.reopenTask(t, *m.openTicket()) }
+
+// reopenAgain does so with a ticket that was read long ago.
+func (m *machine) reopenAgain(t *rapid.T) {
+	m.reopenTask(t, m.tickets[rapid.IntRange(0, len(m.tickets)-1).Draw(t, "ticket")])
+}
+
+func (m *machine) reopenTask(t *rapid.T, k mTicket) {
+	delay := time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Hour
+	got, err := m.s.Folds.Reopen(t.Context(), Reopen{Message{"1", k.attempt}, k.listener, k.at, "damaged", delay})
+	j := m.job
+	switch {
+	case j == nil || j.attempt != k.attempt || j.status == job.StatusFailing:
+		m.check(t, got, err, Gone)
+		return
+	case j.status == job.StatusPublishing:
+		m.check(t, got, err, Busy)
+		return
+	}
+	is := j.tasks[k.listener]
+	if !is.done || is.ticket != k.at {
+		m.check(t, got, err, Already)
+		return
+	}
+	m.check(t, got, err, OK)
+	if j.status != job.StatusRun {
+		m.barriers[fmt.Sprintf("%d/%d", j.attempt, j.stage)]--
+	}
+	j.status, j.done, j.fence = job.StatusRun, j.done-1, j.fence+1
+	j.fold.owner, j.fold.entry, j.fold.waiting = "", "", false
+	delete(m.delayed, member(j.attempt, job.StepFanIn))
+	j.reopened = append(j.reopened, k.listener)
+	is.done, is.generation, is.gaveUp = false, is.listedBy+1, is.listedBy+1
+	is.owner, is.entry, is.left, is.leased, is.waits = "", "", "", false, ""
+	is.waiting, is.failed, is.blamed, is.tried, is.tries = true, true, true, true, is.tries+1
+	m.drop(is)
+	delete(m.lost, k.listener)
+	if delay > 0 {
+		m.delayed[member(j.attempt, k.listener)] = true
+	} else {
+		m.send(k.listener, j.attempt)
 	}
 }
 
@@ -148,6 +248,10 @@ func (m *machine) count(h *mHand, is *mStep) Outcome {
 	j := m.job
 	is.done = true
 	j.done++
+	j.reopened = slices.DeleteFunc(j.reopened, func(name string) bool { return name == h.step })
+	if is.ticket != "" {
+		m.tickets = append(m.tickets, mTicket{j.attempt, h.step, is.ticket})
+	}
 	if j.done < j.target {
 		return OK
 	}
@@ -317,9 +421,9 @@ func (m *machine) failing() {
 	m.send(job.StepFanIn, j.attempt, "stage", "0")
 }
 
-// forget removes the tasks of the stage from the delayed set.
+// forget removes the tasks from the delayed set.
 func (m *machine) forget() {
-	for _, l := range stages[m.job.stage-1] {
+	for l := range m.job.tasks {
 		delete(m.delayed, member(m.job.attempt, l))
 	}
 }
@@ -339,8 +443,8 @@ func (m *machine) preempt(t *rapid.T) {
 	default:
 		m.check(t, got, err, OK)
 		j.status, m.tombstone, m.job = job.StatusPreempted, j, nil
-		for _, l := range stages[j.stage-1] {
-			if is := j.tasks[l]; !is.done && is.memo != "" {
+		for l, is := range j.tasks {
+			if !is.done && is.memo != "" {
 				m.send(l, j.attempt, "cancel", "1", "memo", is.memo)
 			}
 			delete(m.delayed, member(j.attempt, l))
@@ -363,8 +467,8 @@ func (m *machine) cancel(t *rapid.T) {
 		m.check(t, got, err, Busy)
 	default:
 		m.check(t, got, err, OK)
-		for _, l := range stages[j.stage-1] {
-			if is := j.tasks[l]; !is.done && is.memo != "" {
+		for l, is := range j.tasks {
+			if !is.done && is.memo != "" {
 				m.send(l, j.attempt, "cancel", "1", "memo", is.memo)
 			}
 		}
@@ -399,10 +503,10 @@ func (m *machine) open(t *rapid.T) {
 	m.openFold(t, m.drawHand(t, canOpen))
 }
 
-// openFold opens a small job, if it is READY.
+// openFold opens a small job, if it is READY and has nothing in the spool.
 func (m *machine) openFold(t *rapid.T, h *mHand) bool {
 	folds, err := m.s.Folds.Open(t.Context(), []Small{{Message: h.message(), Stage: h.stage(), Entry: h.entry(m)}})
-	want := m.mine(h) && m.job.stage == h.stage() && m.job.status == job.StatusReady
+	want := m.mine(h) && m.job.stage == h.stage() && m.job.status == job.StatusReady && m.job.spooled() == 0
 	if err != nil || (folds[0] != nil) != want {
 		t.Fatalf("opened %v %v, the model says %v", folds[0], err, want)
 	}
@@ -437,7 +541,7 @@ func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
 		want = Gone
 	case j.status != job.StatusFailing && h.stage() != 0 && h.stage() != j.stage:
 		want = Already
-	case j.status != job.StatusFailing && h.step == job.StepFanIn && j.bytes > maxSmall:
+	case j.status != job.StatusFailing && h.step == job.StepFanIn && (j.bytes > maxSmall || j.spooled() > 0):
 		if want = Gone; slices.Contains(m.streams[h.step], h.e) {
 			want = Large
 			m.ack(h)

@@ -33,7 +33,7 @@ func TestModel(t *testing.T) {
 			t: rt, client: client, s: New(Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}}),
 			streams: map[string][]*mEntry{}, delayed: map[string]bool{}, lost: map[string]bool{}, barriers: map[string]int{},
 		}
-		m.s.small = maxSmall
+		m.s.small, m.s.spool = maxSmall, maxSpool
 		defer m.clean()
 		for _, step := range steps {
 			client.XGroupCreateMkStream(rt.Context(), m.stream(step), Group, "0")
@@ -65,6 +65,14 @@ const (
 	maxSmall  = 5
 )
 
+// Every segment has segmentChunks chunks of one row, and segmentBytes bytes. A job may have maxSpool bytes of
+// them.
+const (
+	segmentChunks = 2
+	segmentBytes  = 7
+	maxSpool      = 4 * segmentBytes
+)
+
 // isFold tells whether a step is fan-in.
 func isFold(step string) bool { return step == job.StepFanIn || step == stepLarge }
 
@@ -92,6 +100,8 @@ type mStep struct {
 	memo               string
 	stage              int64
 	done, omitted      bool
+	ticket             string // what lists its segments; empty: its dataset lies in Redis
+	segments, listedBy int64  // their number, and the generation that has listed them
 }
 
 // mJob is a job that runs.
@@ -102,6 +112,21 @@ type mJob struct {
 	noDeadline                                 bool // its deadline is lost
 	fold                                       mStep
 	tasks                                      map[string]*mStep
+	reopened                                   []string // open tasks that were done before
+}
+
+// spooled is the number of bytes that the tasks have in the spool.
+func (j *mJob) spooled() (n int64) {
+	for _, is := range j.tasks {
+		n += is.segments * segmentBytes
+	}
+	return n
+}
+
+// mTicket is a ticket that somebody has read.
+type mTicket struct {
+	attempt      int64
+	listener, at string
 }
 
 // mHand is what a worker has in hand.
@@ -130,6 +155,7 @@ type machine struct {
 	lost      map[string]bool // steps whose message was lost on purpose
 	barriers  map[string]int  // attempt/stage → how often it was reached
 	firings   int64           // ends that are to be told
+	tickets   []mTicket       // of listeners that were done
 }
 
 func (m *machine) stream(step string) string {
@@ -239,6 +265,9 @@ func (m *machine) actions() map[string]action {
 		"resend":         {2, exists, m.resend},
 		"take":           {20, hand(canTake), m.take},
 		"append":         {10, hand(ofTask), m.append},
+		"list":           {25, hand(ofTask), m.list},
+		"reopen":         {30, func() bool { return m.openTicket() != nil }, m.reopen},
+		"reopen again":   {10, func() bool { return len(m.tickets) > 0 }, m.reopenAgain},
 		"complete":       {40, hand(ofTask), m.complete},
 		"keep":           {5, hand(ofTask), m.keep},
 		"remember":       {2, hand(ofTask), m.remember},

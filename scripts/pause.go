@@ -99,7 +99,7 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	listeners, _ := have.Val()[2].(string)
 	attempt, _ := job.Head(line)
 	args := []any{id, attempt, Margin.Milliseconds(), min.Milliseconds()}
-	for l := range strings.SplitSeq(job.LastStage(listeners), ",") {
+	for l := range strings.SplitSeq(job.AllListeners(listeners), ",") {
 		if since, ok := paused[PausedListener(l)]; ok {
 			args = append(args, l, since.UnixMilli())
 		}

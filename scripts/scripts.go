@@ -28,6 +28,8 @@ type Options struct {
 	EventsCap int64
 	// JobBytes is the max size of one job's data; 0 means 1 GiB.
 	JobBytes int64
+	// SpoolBytes is the max size of one job's segments in the spool; 0 means 64 GB.
+	SpoolBytes int64
 	// Compress says that datasets are compressed: a job counts as large from an eighth of the
 	// bytes on.
 	Compress bool
@@ -100,6 +102,7 @@ type conn struct {
 	timeout   time.Duration
 	events    string // cap, as an argument
 	bytes     int64  // max size of a job's data
+	spool     int64  // max size of a job's segments
 	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
 	paused    aged.Cache[struct{}, Pauses]
@@ -117,6 +120,9 @@ func New(o Options) *Scripts {
 	if o.JobBytes == 0 {
 		o.JobBytes = 1 << 30
 	}
+	if o.SpoolBytes == 0 {
+		o.SpoolBytes = 64_000_000_000
+	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
@@ -127,7 +133,8 @@ func New(o Options) *Scripts {
 		o.Blocking = o.Redis
 	}
 	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, blocking: o.Blocking,
-		events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
+		events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, spool: o.SpoolBytes, small: MaxSmall,
+		timeout: o.Timeout, plain: &atomic.Bool{}}
 	if o.Compress {
 		c.small /= expansion
 	}

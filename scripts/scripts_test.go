@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -98,6 +100,15 @@ func chunkOf(number int64, values string) Chunk {
 		Number: number, Rows: int64(strings.Count(values, ",") + 1), Names: []string{"c"},
 		Columns: []map[string]string{{"name": "c", "type": "integer"}}, Fields: [][]byte{[]byte("[" + values + "]")},
 	}
+}
+
+var _ dataset.Store = Chunks{}
+
+// segmentOf is a segment whose word in the ticket is chunks,rows,bytes,checksum.
+func segmentOf(at string, number int64, text string) Segment {
+	s := Segment{Number: number, At: at, Text: text, Columns: chunkOf(0, "1").Columns}
+	_, _ = fmt.Sscanf(text, "%d,%d,%d,", &s.Chunks, &s.Rows, &s.Bytes)
+	return s
 }
 
 // ready starts a job of one listener, l, and completes it.

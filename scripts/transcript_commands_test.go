@@ -88,6 +88,11 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, err := p.s.Streams.Resend(ctx, m, w.at(1), entry)
 		return outcome.String(), err
 	},
+	"reopen": func(p *player, ctx context.Context, w words) (string, error) { // attempt listener delay error [at=ticket, with + for spaces]
+		at := strings.ReplaceAll(w.option("at", p.client.HGet(ctx, p.s.Keys.Job(jobID), w.at(2)+":at").Val()), "+", " ")
+		outcome, err := p.s.Folds.Reopen(ctx, Reopen{Message{jobID, w.number(1)}, w.at(2), at, w.at(4), p.duration(w.at(3))})
+		return outcome.String(), err
+	},
 	"repair": func(p *player, ctx context.Context, _ words) (string, error) {
 		outcome, err := p.s.Clock.Repair(ctx, jobID)
 		return outcome.String(), err
@@ -139,8 +144,12 @@ func (p *player) key(name string) string {
 
 // entryCommands give entries to workers.
 var entryCommands = map[string]func(p *player, ctx context.Context, w words) (string, error){
-	"read": func(p *player, _ context.Context, w words) (string, error) { // step worker: as XREADGROUP
-		entry, fields, ok := read(p.t, p.s, p.key(w.at(1)), w.at(2))
+	"read": func(p *player, _ context.Context, w words) (string, error) { // step worker [large]: as XREADGROUP
+		stream := p.key(w.at(1))
+		if w.has("large") {
+			stream = p.s.Keys.FanInLarge
+		}
+		entry, fields, ok := read(p.t, p.s, stream, w.at(2))
 		if !ok {
 			return "nothing", nil
 		}
@@ -272,6 +281,9 @@ var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 		outcome, err := h.task.SetTotal(ctx, w.number(2))
 		return storedText(outcome, h.task.Stored), err
 	},
+	"list": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number chunks,rows,bytes,checksum: a segment
+		return t.List(ctx, segmentOf(w.option("at", "file:///s/"+t.Listener+"="), w.number(2), w.at(3)))
+	}),
 	"complete": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number values
 		return t.Complete(ctx, chunkOf(w.number(2), w.at(3)), 7*time.Millisecond)
 	}),

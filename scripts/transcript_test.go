@@ -278,7 +278,7 @@ func (p *player) everything() (all []line) {
 			value = "at=T " + found
 		}
 		if step, ok := strings.CutSuffix(field, ":entry"); ok {
-			value = either(p.labels[p.key(step)+value], value)
+			value = either(either(p.labels[p.key(step)+value], p.labels[p.s.Keys.FanInLarge+value]), value)
 		}
 		all = append(all, line{field, value, "hash"})
 	}

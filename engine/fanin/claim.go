@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
@@ -60,6 +61,14 @@ func (c claims) Work(ctx context.Context, w *work) step.Result {
 		}
 	}
 	c.bring(ctx, []*work{w}, c.files.Create, func(int, *work) {}) // it is claimed
+	lost, ok := errors.AsType[spooled.Lost](w.result.Err)
+	switch {
+	case ok && w.Status == job.StatusFold:
+		m := scripts.Message{ID: w.ID, Attempt: w.Attempt}
+		w.result = spooled.Reopen(ctx, c.Log, c.Scripts, m, w.report, "", lost)
+	case ok: // it is published, so no listener runs any more
+		w.result.Kind = step.Permanent
+	}
 	return w.result
 }
 

@@ -9,19 +9,19 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
 )
 
-// listenerData reads the columns of one listener from Redis, one chunk at a time. It reads only
-// chunks that the state lists.
+// listenerData reads the columns of one listener, one chunk at a time. It reads only chunks that the state lists.
 type listenerData struct {
 	ctx      context.Context
-	fold     *scripts.Fold
+	store    dataset.Store
 	listener string
+	task     job.TaskState
 	columns  []dataset.Column
-	rows     int64
-	chunks   int64
 }
 
 var _ fold.Dataset = (*listenerData)(nil)
@@ -39,7 +39,12 @@ func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Datas
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, fold: w.Fold, listener: listener, rows: task.Rows, chunks: task.Chunks}
+		d := &listenerData{ctx: ctx, store: w.Stored(listener), listener: listener, task: task}
+		if task.At != "" {
+			if d.store, err = spooled.Open(f.files.Spool(), task); err != nil {
+				return nil, &step.Failure{Result: spooled.ResultOf(err)}
+			}
+		}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -84,10 +89,10 @@ func (c *columns) parse(text []byte) ([]dataset.Column, error) {
 func (d *listenerData) Columns() []dataset.Column { return d.columns }
 
 // Rows returns how many rows the listener found.
-func (d *listenerData) Rows() int64 { return d.rows }
+func (d *listenerData) Rows() int64 { return d.task.Rows }
 
 // Chunks returns the number of chunks.
-func (d *listenerData) Chunks() int64 { return d.chunks }
+func (d *listenerData) Chunks() int64 { return d.task.Chunks }
 
 // Chunk reads some columns of a chunk.
 func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
@@ -95,13 +100,16 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	for i, number := range numbers {
 		columns[i], names[i] = d.columns[number], d.columns[number].Name
 	}
-	fields, err := d.fold.Columns(d.ctx, d.listener, names, n)
-	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
-		failed := resultOf(err)
-		return nil, &step.Failure{Result: failed}
-	}
-	if err != nil {
+	fields, err := d.store.Get(d.ctx, names, n)
+	switch {
+	case errors.Is(err, scripts.ErrNoChunk):
 		return nil, err
+	case err != nil && d.task.At != "" && d.ctx.Err() == nil:
+		result := spooled.ResultOf(err)
+		result.Err = spooled.LostOf(d.listener, d.task, result.Err)
+		return nil, &step.Failure{Result: result}
+	case err != nil:
+		return nil, &step.Failure{Result: resultOf(err)}
 	}
 	return dataset.DecodeChunk(columns, fields)
 }

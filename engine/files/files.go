@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/spool"
 	"github.com/fanfold/fanfold/step"
 )
 
@@ -25,6 +26,7 @@ import (
 type Options struct {
 	Sink    sink.Sink
 	Formats format.Kinds // of the files of all reports, now and before
+	Spool   *spool.Spool // where large datasets lie; nil: there is none
 
 	// Installation is the tag in the names of this installation's files, see NewTag. It separates
 	// the files of installations that share a sink. If it is empty, no file is ever removed.
@@ -55,6 +57,9 @@ func New(e *engine.Engine, o Options) (*Files, error) {
 	o.DeletedAge = cmp.Or(o.DeletedAge, deletedAge)
 	return &Files{e, o}, nil
 }
+
+// Spool returns where large datasets lie; nil: there is none.
+func (f *Files) Spool() *spool.Spool { return f.o.Spool }
 
 // Run deletes orphaned files until ctx ends, and then returns nil. The first partition does it for
 // all.

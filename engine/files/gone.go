@@ -38,7 +38,7 @@ type gone struct {
 }
 
 // newGone notes the sweep.
-func (f *Files) newGone(ctx context.Context) *gone {
+func newGone(ctx context.Context, f *Files) *gone {
 	if f.o.Deletions == nil || f.o.Installation == "" {
 		return nil
 	}

@@ -54,11 +54,18 @@ func (f sweeper) sweepDaily(ctx context.Context) error {
 // how many it deleted. Run calls it every Options.SweepEvery, in one process. Two at once do no
 // harm.
 func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
-	g := f.newGone(ctx)
+	g := newGone(ctx, f)
 	old := func(l listed) bool { return time.Since(l.Modified) >= f.o.OrphanAge }
 	deleted, err = sweeper{f}.sweep(ctx, f.o.Sink.List(ctx, ""), old, g)
 	if deleted > 0 {
 		f.Log.Warn("deleted orphaned files", "files", deleted)
+	}
+	if f.o.Spool != nil && err == nil {
+		var segments int
+		if segments, err = (sweeper{f}).sweepSegments(ctx); segments > 0 {
+			f.Log.Warn("deleted segments of ended jobs from the spool", "segments", segments)
+			deleted += segments
+		}
 	}
 	if g == nil || err != nil {
 		return deleted, err
@@ -70,24 +77,34 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 	return deleted + g.deleted, g.err
 }
 
-// SweepJob deletes the leftovers of a job whose record is final: files of its attempts up to last,
+// SweepJob deletes the leftovers of a job whose record is final: files and segments of its attempts up to last,
 // and those of interrupted writes. If it fails, the daily sweep does it.
 func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
+	sweeper{f}.dropSegments(ctx, report, id, last)
+	sweeper{f}.sweepFiles(ctx, report, id, last)
+}
+
+// sweepFiles is SweepJob for files.
+func (f sweeper) sweepFiles(ctx context.Context, report, id string, last int64) {
 	ctx, cancel := context.WithTimeout(ctx, sweepJobTime)
 	defer cancel()
 	files := f.o.Sink.List(ctx, report+"/"+id+"-")
-	if _, err := (sweeper{f}).sweep(ctx, files, func(l listed) bool {
+	if _, err := f.sweep(ctx, files, func(l listed) bool {
 		return l.of.ID == id && (l.leftover() || l.of.Attempt <= last) // files of the id 1-2 also begin with 1-
 	}, nil); err != nil {
 		f.Log.Warn("could not delete files of earlier attempts; the daily sweep will", "job", id, "err", err)
 	}
 }
 
-// SweepAttempts is SweepJob for a job that may have left files: it is not its record's first
-// attempt, or had several workers.
+// SweepAttempts is SweepJob for a job that has ended and may have left something: it is not its record's first
+// attempt, or had several workers. Its own segments go, too; last is that of the files.
 func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64) {
-	if state.Attempt > 1 || state.Fence > 1 {
-		f.SweepJob(ctx, state.Report, state.ID, last)
+	again := state.Attempt > 1 || state.Fence > 1
+	if again || mayHaveSegments(state) {
+		sweeper{f}.dropSegments(ctx, state.Report, state.ID, state.Attempt)
+	}
+	if again {
+		sweeper{f}.sweepFiles(ctx, state.Report, state.ID, last)
 	}
 }
 

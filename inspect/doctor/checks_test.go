@@ -35,12 +35,14 @@ func examined(t *testing.T, change func(*installation.Installation, *inspect.Opt
 	}
 	o := inspect.Options{Config: of, Scripts: i.Scripts, Records: i.Records}
 	change(i, &o)
-	found := map[string]Finding{}
+	found, spool := map[string]Finding{}, t.TempDir()
 	for _, f := range Examine(t.Context(), Options{
 		Options: o, Settings: c.Sources, Sink: c.Sink.URL, Formats: kinds.Standard().Formats,
 		OpenSink: func(context.Context) (sink.Sink, error) {
 			return dir.New(strings.TrimPrefix(string(c.Sink.URL), "file://"))
 		},
+		Spool:     report.SinkURL("file://" + spool),
+		OpenSpool: func(context.Context) (sink.Sink, error) { return dir.New(spool) },
 	}) {
 		found[f.Check] = f
 	}

@@ -20,10 +20,14 @@ type Options struct {
 	Sink     report.SinkURL                           // as configured
 	OpenSink func(context.Context) (sink.Sink, error) // opens the sink
 	Formats  format.Kinds                             // of files
+
+	Spool     report.SinkURL                           // as configured; empty: none
+	OpenSpool func(context.Context) (sink.Sink, error) // opens the spool
 }
 
 // Examine checks everything that the configuration names. It writes and deletes one object in the
-// sink, one scratch file and a key on every Redis server, and loads the scripts. It changes nothing else.
+// sink and in the spool, one scratch file and a key on every Redis server, and loads the scripts.
+// It changes nothing else.
 func Examine(ctx context.Context, o Options) (all Findings) {
 	d := &doctor{o, inspect.New(o.Options), map[*report.Listener][]dataset.Column{}}
 	skipped := map[string][]string{} // checks, by the finding that they need
@@ -89,6 +93,7 @@ var checks = []check{
 	{"records of timers", []string{database, "records"}, one(checkTimerRecords)},
 	{"stored versions", []string{database}, one(checkVersions)},
 	{"sink", nil, one(checkSink)},
+	{"spool", nil, some(checkSpool)},
 	{"scratch files", nil, one(checkScratch)},
 }
 

@@ -8,28 +8,44 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold/engine/files"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
 
 // checkSink writes and deletes an object.
 func checkSink(ctx context.Context, d *doctor) Finding {
-	s, err := d.OpenSink(ctx)
+	return checkPlace(ctx, "sink", d.Sink, d.OpenSink, func(context.Context, sink.Sink) (string, error) {
+		return "an object was written and deleted", nil
+	})
+}
+
+// checkPlace makes the Check of a place of objects, and then prove, which describes what it did. In the finding, the
+// place is a sink or a spool.
+func checkPlace(
+	ctx context.Context, what string, url report.SinkURL, open func(context.Context) (sink.Sink, error),
+	prove func(context.Context, sink.Sink) (string, error),
+) Finding {
+	s, err := open(ctx)
 	if err == nil {
 		err = s.Check(ctx)
 	}
-	check := "sink " + string(d.Sink)
+	check, detail := what+" "+string(url), ""
 	if place, ok := s.(sink.Maker); ok && errors.Is(err, fs.ErrNotExist) {
 		return newFinding(check, Warn, "", err, place.MakeHint())
+	}
+	if err == nil {
+		detail, err = prove(ctx, s)
 	}
 	hint := "may this process create and delete objects there?"
 	if errors.Is(err, sink.ErrUnfit) {
 		hint = ""
 	} else if knows, ok := s.(sink.Hinter); ok && err != nil {
-		hint = cmp.Or(knows.Hint(err), hint)
+		hint = cmp.Or(strings.NewReplacer("sink.", what+".", "the sink", "the "+what).Replace(knows.Hint(err)), hint)
 	}
-	return newFinding(check, Fail, "an object was written and deleted", err, hint)
+	return newFinding(check, Fail, detail, err, hint)
 }
 
 // checkFileColumn compares the length of the file column with the longest names of files.

@@ -18,6 +18,7 @@ const (
 	KindWorkerDead    Kind = "worker-dead"    // its worker is silent
 	KindRetryWaiting  Kind = "retry-waiting"  // it failed and will be retried
 	KindSinkFails     Kind = "sink-fails"     // the file could not be written, and will be retried
+	KindSpoolFails    Kind = "spool-fails"    // the spool did not take or give rows, and will be tried again
 	KindLost          Kind = "lost"           // Redis has lost its message
 	KindNoSlot        Kind = "no-slot"        // other tasks have all slots of its source, or of a process
 	KindRateLimited   Kind = "rate-limited"   // the rate limit of its source is used up

@@ -53,6 +53,7 @@ var ofJob = table[*diagnosis]{
 		"deadline-waits":  func(d *diagnosis) bool { return d.definition() != nil && d.report.DeadlineWaits },
 		"deadline-missed": (*diagnosis).deadlineMissed,
 		"deadline-ahead":  func(d *diagnosis) bool { return !d.Now.After(d.state.Deadline) },
+		"spooled":         func(d *diagnosis) bool { return d.Job != nil && d.state.Spooled > 0 },
 		"some-done":       func(d *diagnosis) bool { return d.state.Done > 0 && d.state.Done < d.state.Target },
 		"worst":           func(d *diagnosis) bool { return d.worst != nil },
 		"several":         func(d *diagnosis) bool { return len(d.steps) > 1 },
@@ -106,6 +107,7 @@ var ofJob = table[*diagnosis]{
 		"next-attempt": func(d *diagnosis) string { return integer(d.state.Attempt + 1) },
 		"done":         func(d *diagnosis) string { return integer(d.state.Done) },
 		"target":       func(d *diagnosis) string { return integer(d.state.Target) },
+		"data":         (*diagnosis).data,
 		"deadline":     func(d *diagnosis) string { return words.When(d.state.Deadline, d.Now) },
 		"seen":         func(d *diagnosis) string { return words.When(d.lastSeen(), d.Now) },
 		"names":        (*diagnosis).titles,
@@ -182,6 +184,11 @@ func (d *diagnosis) titles() string {
 		names = append(names, title(s.Name))
 	}
 	return strings.Join(names, ", ")
+}
+
+// data says where the data of the job lies.
+func (d *diagnosis) data() string {
+	return inspect.Job{Bytes: d.state.Bytes, Spooled: d.state.Spooled}.Where()
 }
 
 // pushDue returns when the id is pushed or its record polled; zero: that has no valid time.

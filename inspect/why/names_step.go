@@ -36,6 +36,7 @@ var ofStep = table[*step]{
 
 		"blames-records": func(s *step) bool { return s.Blame == job.BlameRecords },
 		"blames-sink":    func(s *step) bool { return s.Blame == job.BlameSink },
+		"blames-spool":   func(s *step) bool { return s.Blame == job.BlameSpool },
 		"blames-slots":   func(s *step) bool { return s.Blame == job.BlameSlots },
 		"blames-rate":    func(s *step) bool { return s.Blame == job.BlameRate },
 		"blames-tasks":   func(s *step) bool { return s.Blame == job.BlameTasks },

@@ -54,6 +54,7 @@ var notes = []rules{
 				"one returns",
 		},
 	},
+	{{when: "runs spooled", says: "Its data: {data}."}},
 	{{when: "=paused deadline-waits", says: "Its deadline is extended by the length of the pause."}},
 	{{when: "runs failing worst !worst-ending", says: "The job will fail: {reason}"}},
 	{

@@ -112,6 +112,12 @@ var stepRules = rules{
 		at:   "next", then: "{attempt}",
 	},
 	{
+		when: "retries blames-spool", kind: KindSpoolFails, severity: 95,
+		says: "{failed}",
+		do:   []string{"{try-and}fanfold doctor checks the spool"},
+		at:   "next", then: "{attempt}",
+	},
+	{
 		when: "retries", kind: KindRetryWaiting, severity: 90,
 		says: "{failed}",
 		do:   []string{"{try-again}"},

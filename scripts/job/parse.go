@@ -20,11 +20,15 @@ func Parse(id string, fields map[string]string) (*State, error) {
 	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
 	state.Reason, state.Blame = fields["reason"], Blame(fields["blame"])
 	state.Outcome, state.Remove = fields["outcome"], fields["remove"] != ""
+	state.Spooled = p.number("spooled")
 	state.Trace = Trace{fields["traceparent"], fields["pushed"]}
 	for i, stage := range strings.Split(fields["listeners"], ";") {
-		state.Listeners = strings.Split(stage, ",")
-		for _, listener := range state.Listeners {
-			state.Tasks[listener] = p.task(listener, int64(i)+1, open[listener])
+		for listener := range strings.SplitSeq(stage, ",") {
+			generation, isOpen := open[listener]
+			state.Tasks[listener] = p.task(listener, int64(i)+1, generation)
+			if isOpen || int64(i)+1 == state.Stage {
+				state.Listeners = append(state.Listeners, listener)
+			}
 		}
 	}
 	return p.result(state)
@@ -38,9 +42,9 @@ func Head(text string) (attempt int64, status string) {
 	return attempt, status
 }
 
-// LastStage returns the listeners of the last stage, with commas, of what the field listeners
-// says: names with commas, stages with semicolons.
-func LastStage(listeners string) string { return listeners[strings.LastIndexByte(listeners, ';')+1:] }
+// AllListeners returns the listeners of all stages, with commas, of what the field listeners says: names
+// with commas, stages with semicolons.
+func AllListeners(listeners string) string { return strings.ReplaceAll(listeners, ";", ",") }
 
 // ParseLine reads what the field job alone says.
 func ParseLine(line string) (*State, error) {
@@ -110,7 +114,7 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"],
 		LastOwner: p.fields[listener+":last_owner"],
 		Lease:     p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Total: -1,
-		Waits: p.fields[listener+":waits"],
+		Waits: p.fields[listener+":waits"], At: p.fields[listener+":at"],
 	}
 	if p.fields[listener+":total"] != "" {
 		t.Total = p.number(listener + ":total")

@@ -20,14 +20,15 @@ func TestParse(t *testing.T) {
 		"users:owner": "v", "users:tries": "1", "users:lease": "1763773222003", "users:total": "0", "users:memo": "m",
 		"funds:found": "omitted=optional error=gone = away",
 	}
+	fields["first:at"], fields["spooled"] = "file:///s/1-3-t=first=0-w= 1,2,70,0a1b2c3d", "70"
 	want := &State{
 		ID: "1", Report: "a/b", Definition: "hash", Parameters: []byte(`{"x": 1}`), Attempt: 3, Stage: 2, Status: StatusFold, Fence: 7, Worker: "w",
 		Fold:    StepState{Tries: 2, Error: "away", Blame: BlameSink, Next: time.UnixMilli(1763773222001)},
-		Started: time.UnixMilli(1763773222000), Deadline: time.UnixMilli(1763773822000), Done: 2, Target: 3, Bytes: 700, Listeners: []string{"users", "funds"},
+		Started: time.UnixMilli(1763773222000), Deadline: time.UnixMilli(1763773822000), Done: 2, Target: 3, Bytes: 700, Spooled: 70, Listeners: []string{"users", "funds"},
 		Tasks: map[string]TaskState{
 			"first": {
 				StepState: StepState{Tries: 1}, Stage: 1, Chunks: 1, Total: -1, Rows: 2, Bytes: 3, Done: true, DoneAt: time.UnixMilli(1763773222002),
-				Took: 7 * time.Millisecond, Columns: []byte(`[{"name": "c d"}]`),
+				Took: 7 * time.Millisecond, At: "file:///s/1-3-t=first=0-w= 1,2,70,0a1b2c3d", Columns: []byte(`[{"name": "c d"}]`),
 			},
 			"users": {StepState: StepState{Tries: 2}, Stage: 2, Generation: 2, Owner: "v", Lease: time.UnixMilli(1763773222003), Memo: []byte("m")},
 			"funds": {StepState: StepState{Tries: 1}, Stage: 2, Total: -1, Done: true, Failed: "gone = away", Policy: "optional"},
@@ -48,6 +49,20 @@ func TestParse(t *testing.T) {
 		if _, err := Parse("1", broken); err == nil {
 			t.Errorf("%s is %q", field, text)
 		}
+	}
+}
+
+// TestParseReopened: a listener of an earlier stage that runs again is one that the job waits for.
+func TestParseReopened(t *testing.T) {
+	t.Parallel()
+	got, err := Parse("1", map[string]string{
+		"job": "1 RUN 2 4 1763773822000 1/3 0 |c|b#3| 1763774422000 1763773222000 r/d/digest", "listeners": "a,b;c", "a:found": "chunks=1",
+	})
+	if err != nil || !slices.Equal(got.Listeners, []string{"b", "c"}) {
+		t.Fatalf("it waits for %q: %v", got.Listeners, err)
+	}
+	if b := got.Tasks["b"]; b.Stage != 1 || b.Generation != 3 || b.Done || len(got.Tasks) != 3 {
+		t.Errorf("%+v", got.Tasks)
 	}
 }
 

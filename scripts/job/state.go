@@ -37,8 +37,9 @@ type State struct {
 	Deadline   time.Time
 	Done       int64
 	Target     int64
-	Bytes      int64    // of the data
-	Listeners  []string // of the stage that it is in
+	Bytes      int64    // of the data in Redis
+	Spooled    int64    // bytes of the segments in the spool
+	Listeners  []string // of the stage that it is in, and those of earlier ones that run again
 	Reason     string   // why it fails
 	Blame      Blame    // whose fault that is
 	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not
@@ -79,6 +80,7 @@ type TaskState struct {
 	Done       bool
 	DoneAt     time.Time       // zero until done
 	Took       time.Duration   // of the query, from when it began; 0 until done
+	At         string          // where its segments lie, see spool.Open; empty: the dataset lies in Redis
 	Columns    json.RawMessage // as given to scripts.Task.Append; nil until the first chunk
 	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
 	Memo       []byte          // see scripts.Task.Remember; nil: none
@@ -130,6 +132,7 @@ const (
 	BlameSource  Blame = "source"  // the database or API of a listener, or its query
 	BlameRecords Blame = "records" // the database of the records
 	BlameSink    Blame = "sink"    // where files go
+	BlameSpool   Blame = "spool"   // where large datasets lie
 	BlameRedis   Blame = "redis"
 	BlameReport  Blame = "report" // what the report's definition or its data demand
 	BlameSlots   Blame = "slots"  // the tasks that have all slots of a source: this one waits for them

@@ -9,7 +9,7 @@
 --       value of every column
 -- Returns 1 stored; 2 stored before; 0 another generation or writer; -1 gone; -3 the job's
 --       data would have too many bytes
--- Errors CHUNK if a chunk before this one is missing
+-- Errors CHUNK if a chunk before this one is missing, or the task has segments in the spool
 -- Cost  O(bytes)
 local hash, listener, writer, chunk = KEYS[1], ARGV[2], ARGV[4], tonumber(ARGV[5])
 
@@ -21,6 +21,7 @@ local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':writer
 if g ~= ARGV[3] or have[2] and have[2] ~= writer then return 0 end
 local part = have[1] or 'chunks=0 rows=0 bytes=0 columns=' .. ARGV[7]
 local chunks, rows, bytes, columns = string.match(part, '^chunks=(%d+) rows=(%d+) bytes=(%d+) columns=(.*)$')
+if bytes == '0' and chunks ~= '0' then return redis.error_reply('CHUNK ' .. listener .. ' has segments in the spool') end
 if chunk < tonumber(chunks) then return 2 end
 if chunk > tonumber(chunks) then
   return redis.error_reply('CHUNK ' .. chunk .. ' of ' .. listener .. ' came after ' .. chunks .. ' chunks')

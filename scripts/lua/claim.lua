@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Claims a job that is large, that must end, or whose entry was delivered before; its
--- fence grows. A small job whose barrier was just reached is claimed by publish. A large job
--- is claimed only in the stream of large jobs, to which it is forwarded.
+-- Claims a job that is large, that must end, or whose entry was delivered before; its fence
+-- grows. A small job whose barrier was just reached is claimed by publish. A large job, which
+-- has much data or some in the spool, is claimed only in the stream of large jobs, to which it
+-- is forwarded.
 -- KEYS  1 hash, 2 fan-in, 3 fan-in of large jobs
 -- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, unique for every claim, 4 group,
 --       5 entry (empty: none), 6 1: the entry was delivered before, so its worker is silent,
@@ -20,9 +21,10 @@ local j = read(hash)
 if not j or j.attempt ~= attempt then return {-1} end
 local status = j.status
 if status == 'RUN' then return {tonumber(stage) < tonumber(j.stage) and 2 or -1} end
+local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries', 'spooled')
 if status ~= 'FAILING' then
   if stage ~= '0' and stage ~= j.stage then return {2} end
-  if ARGV[9] ~= '' and tonumber(j.bytes) > tonumber(ARGV[9]) then
+  if ARGV[9] ~= '' and (have[5] or tonumber(j.bytes) > tonumber(ARGV[9])) then
     if not is_pending(stream, group, entry) then return {-1} end
     redis.call('XADD', KEYS[3], '*', 'id', ARGV[8], 'attempt', attempt, 'stage', stage, 'bytes', j.bytes, 'moved', 1)
     acknowledge(stream, group, entry)
@@ -33,7 +35,6 @@ if status ~= 'FAILING' then
   if not known then return {-2} end
 end
 local outcome = status == 'FAILING' and 3 or 1
-local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries')
 -- This worker's previous call, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
 local claimed, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'

@@ -12,7 +12,7 @@
 -- Returns {outcome, attempt, how long ago the deadline was (ms; 0 if another decides)}: 1
 --       failing, 2 failing before; 0 refused: another worker has it, the deadline has not
 --       passed, or the job is PUBLISHING; -1 gone
--- Cost  O(listeners of the stage + listeners that are paused)
+-- Cost  O(listeners + listeners that are paused)
 local hash, fanin, events, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, attempt, by, token, reason, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
 
@@ -23,7 +23,7 @@ if not j or attempt ~= '0' and j.attempt ~= attempt then
 end
 attempt = j.attempt
 local status, late = j.status, 0
-local names = stage(redis.call('HGET', hash, 'listeners'))
+local names = all(redis.call('HGET', hash, 'listeners'))
 if status == 'FAILING' then
   -- A claim that is older than the decision must not carry it out.
   if by == '@fanin' and j.fence ~= token then return {0} end

@@ -42,33 +42,9 @@ local function raise(j, listener)
   return g
 end
 
--- stage returns the names of the listeners of the last stage of `listeners`: names with
--- commas, stages with semicolons.
-local function stage(listeners) return string.match(listeners or '', '[^;]*$') end
-
--- drop removes the chunks that an unfinished task has stored, and subtracts their bytes.
-local function drop(hash, j, listener)
-  local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last')
-  redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':total', listener .. ':writer')
-  if not have[1] then return end
-  local chunks, bytes, columns = string.match(have[1], '^chunks=(%d+) rows=%d+ bytes=(%d+) columns=(.*)$')
-  local last, fields = tonumber(have[2] or chunks), {}
-  local function remove(field)
-    if field then fields[#fields + 1] = field end
-    if #fields == 4000 or not field and #fields > 0 then -- Lua unpacks at most 8000 values at once
-      redis.call('HDEL', hash, unpack(fields))
-      fields = {}
-    end
-  end
-  for _, column in ipairs(cjson.decode(columns)) do
-    local field = listener .. '.' .. column.name
-    remove(field)
-    for chunk = 1, last - 1 do remove(field .. '#' .. chunk) end
-  end
-  for chunk = tonumber(chunks), last - 1 do remove(listener .. '.#' .. chunk) end
-  remove()
-  j.bytes = int(j.bytes - bytes)
-end
+-- all returns the names of the listeners of all stages, with commas, from `listeners`: names with commas,
+-- stages with semicolons. One of an earlier stage can be open again, see reopen.lua.
+local function all(listeners) return (string.gsub(listeners or '', ';', ',')) end
 
 -- replaced answers a worker whose generation or fence is no longer the current one: 0 if
 -- another worker has its entry; -1 if the other worker has another entry. Then this

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Uses  job
+-- Uses  drop
 -- Gives up a task that its job can do without: counts its listener, once, as done without
 -- data, and acknowledges its entry. The last listener of a stage makes the job READY and
 -- appends it to the fan-in stream, or to that of large jobs.

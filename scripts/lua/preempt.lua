@@ -5,13 +5,13 @@
 -- Both jobs become contenders, and keep the time of their first start. Tasks with a memo are sent to
 -- their listeners once more, to be cancelled at their source.
 -- KEYS  1 hash, 2 tombstone, 3 deadlines, 4 delayed, 5 events, 6 contenders, 7 full, 8… task
---       streams, one for every listener of the stage
+--       streams, one for every listener of all stages
 -- ARGV  1 id, 2 attempt, 3 id of the older job (empty: it is in another partition), 4 its first start (ms), 5 min and 6 max delay (ms): it is
 --       an eighth of the time since the first start, 7 how long the tombstone lasts (ms), 8 how long
 --       Redis counts as full (ms), 9 how long contenders are kept (ms), 10 cap of the events, 11
---       channel for the hint, 12 listeners of the stage, with commas
--- Returns 1 preempted, now or before; 0 all of its data is complete, or it ends; -1 gone; -4 the
---       stage has other listeners
+--       channel for the hint, 12 listeners, with commas
+-- Returns 1 preempted, now or before; 0 all of its data is complete, or it ends; -1 gone; -4 it
+--       has other listeners
 -- Cost  O(listeners * log n); the data is freed in the background
 local hash, tombstone, delayed, contenders, id, attempt = KEYS[1], KEYS[2], KEYS[4], KEYS[6], ARGV[1], ARGV[2]
 
@@ -22,7 +22,7 @@ if not j then
 end
 if j.attempt ~= attempt then return -1 end
 if j.status ~= 'RUN' then return 0 end
-if stage(redis.call('HGET', hash, 'listeners')) ~= ARGV[12] then return -4 end
+if all(redis.call('HGET', hash, 'listeners')) ~= ARGV[12] then return -4 end
 redis.call('ZREMRANGEBYSCORE', contenders, '-inf', int(now() - ARGV[9]))
 redis.call('ZADD', contenders, 'NX', j.started, id)
 if ARGV[3] ~= '' then redis.call('ZADD', contenders, 'NX', ARGV[4], ARGV[3]) end

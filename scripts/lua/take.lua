@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Uses  job
+-- Uses  drop
 -- Takes a task over: its generation grows, so that every earlier worker is refused, and
 -- what they stored is removed. A first delivery needs no take: the pending list of the
 -- stream is its lease.

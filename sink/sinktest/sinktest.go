@@ -65,6 +65,8 @@ func Run(t *testing.T, kind sink.Kind, open func(t *testing.T) Place) {
 		{"check leaves nothing", check},
 		{"check after cancel", checkCancelled},
 		{"manifest", manifest},
+		{"serves as spool", servesAsSpool},
+		{"spool with damaged segments", damagedSpool},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

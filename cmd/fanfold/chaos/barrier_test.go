@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,10 @@ func (r verdict) barriers() {
 	for _, text := range log.wrong {
 		r.violated("%s", text)
 	}
+	// A barrier that was taken back need not fire again: the job may have failed, or been cancelled.
+	unfired := func(_ string, n int) bool { return n == 0 }
+	maps.DeleteFunc(log.fired, unfired)
+	maps.DeleteFunc(log.entries, unfired)
 	for barrier, n := range log.fired {
 		if n != 1 {
 			id, _, _ := strings.Cut(barrier, "/")
@@ -57,6 +62,7 @@ func (r verdict) barriers() {
 		r.violated("the append-only file knows of no job: the judge is blind")
 	}
 	r.totals.add("barriers", len(log.fired))
+	r.totals.add("listeners that ran again for lost segments", log.opened)
 	r.totals.add("writes of Redis", log.writes)
 }
 
@@ -90,14 +96,28 @@ type barrierLog struct {
 	published map[string]string // id → attempt
 	wrong     []string
 	writes    int
+	opened    int // listeners that were opened again
 }
 
 // jobLog is the state of a job, as far as the writes show it.
 type jobLog struct {
-	attempt, stage string
-	target         int
-	done           map[string]bool
-	counted        int
+	attempt, stage, status string
+	target                 int
+	done                   map[string]bool
+	counted                int
+}
+
+// reopened returns the listener that a write opens again because its segments are lost; empty: none.
+func (j *jobLog) reopened(fields map[string]string, count string) string {
+	if done, _, _ := strings.Cut(count, "/"); done != strconv.Itoa(j.counted-1) {
+		return ""
+	}
+	for listener := range j.done {
+		if fields[listener+":generation"] != "" && fields[listener+":blame"] == "spool" {
+			return listener
+		}
+	}
+	return ""
 }
 
 func (l *barrierLog) read(file string) error {
@@ -205,6 +225,16 @@ func (l *barrierLog) set(id string, fields map[string]string) {
 	}
 	status, stage, count := words[1], words[2], words[5]
 	name := id + "/" + job.attempt
+	if listener := job.reopened(fields, words[5]); listener != "" {
+		if job.status != "RUN" { // its stage has ended, and ends once more
+			l.fired[name+"/"+stage]--
+			l.entries[name+"/"+stage]--
+		}
+		delete(job.done, listener)
+		job.counted--
+		l.opened++
+	}
+	job.status = status
 	if words[0] != job.attempt {
 		l.wrong = append(l.wrong, fmt.Sprintf("job %s became attempt %s without being started", name, words[0]))
 	}

@@ -68,7 +68,7 @@ func TestChaos(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		round := &round{t: t, seed: seed, kind: redis, kinds: kinds, storm: storm, jobs: jobs, dir: dir, totals: sum, checked: map[int]bool{}}
+		round := &round{t: t, seed: seed, kind: redis, kinds: kindsFor(seed, kinds), storm: storm, jobs: jobs, dir: dir, totals: sum, checked: map[int]bool{}}
 		round.run(context.WithoutCancel(t.Context()))
 		sum.add("rounds", 1)
 		sum.add("jobs", jobs)
@@ -98,7 +98,7 @@ func TestChaosOfSets(t *testing.T) {
 			sum := &totals{n: map[string]int{}}
 			seed := uint64(time.Now().Unix() % 1e6)
 			round := &round{
-				t: t, seed: seed, kind: kind, kinds: faultKinds(kind), storm: 10 * time.Second, jobs: 200,
+				t: t, seed: seed, kind: kind, kinds: kindsFor(seed, faultKinds(kind)), storm: 10 * time.Second, jobs: 200,
 				dir: t.TempDir(), totals: sum, checked: map[int]bool{},
 			}
 			round.run(context.WithoutCancel(t.Context()))

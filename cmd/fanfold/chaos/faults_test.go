@@ -86,6 +86,13 @@ func (r havoc) cause(ctx, storm context.Context, f incident) error {
 		return r.mariadb.Start(ctx)
 	case faultCancel:
 		r.cancel(ctx)
+	case faultSegment:
+		r.spoil(ctx, f)
+	case faultDisk:
+		if w.signal(diskFull) {
+			elapse(ctx, f.lasts)
+			w.signal(diskFree)
+		}
 	case faultSink:
 		r.sink.bad.Store(true)
 		elapse(ctx, f.lasts)

@@ -64,6 +64,10 @@ func TestChaosJudge(t *testing.T) {
 	next := job("RUN", "2", "2/3", "|src.c|", "")
 	c3 := job("READY", "2", "3/3", "|", "c")
 	publish := job("PUBLISHING", "2", "3/3", "|", "")
+	// reopened is the write of a job whose listener runs again because its segments are lost.
+	reopened := func(stage, count, open, listener string) string {
+		return job("RUN", stage, count, open, "") + " src." + listener + ":generation 0 src." + listener + ":blame spool"
+	}
 	for _, c := range []struct {
 		name  string
 		lines []string
@@ -71,6 +75,25 @@ func TestChaosJudge(t *testing.T) {
 	}{
 		{"right", []string{start, a, b, entry("1"), next, c3, entry("2"), publish, "UNLINK FileDownloadRecordEntity-1"}, ""},
 		{"copies do nothing", []string{start, a, b, entry("1"), entry("1") + " copy 1", next, c3, entry("2"), publish}, ""},
+		{"opened again by fan-in", []string{
+			start, a, b, entry("1"), reopened("1", "1/2", "|src.a#1|", "a"), job("READY", "1", "2/2", "|", "a"), entry("1"),
+			next, c3, entry("2"), publish,
+		}, ""},
+		{"opened again by a listener", []string{
+			start, a, b, entry("1"), next, reopened("2", "1/3", "|src.c|src.b#1|", "b"), job("RUN", "2", "2/3", "|src.b#1|", "c"),
+			job("READY", "2", "3/3", "|", "b"), entry("2"), publish,
+		}, ""},
+		{"opened again, and cancelled", []string{start, a, b, entry("1"), next, c3, entry("2"), publish,
+			strings.ReplaceAll(start, "y-1", "y-2"), strings.ReplaceAll(a, "y-1", "y-2"), strings.ReplaceAll(b, "y-1", "y-2"),
+			strings.ReplaceAll(entry("1"), "id 1", "id 2"), strings.ReplaceAll(reopened("1", "1/2", "|src.a#1|", "a"), "y-1", "y-2"),
+		}, ""},
+		{"opened again, and fired twice", []string{
+			start, a, b, entry("1"), reopened("1", "1/2", "|src.a#1|", "a"), job("READY", "1", "2/2", "|", "a"), entry("1"), entry("1"),
+			next, c3, entry("2"), publish,
+		}, "made 2 entries"},
+		{"opened again, and forgotten", []string{
+			start, a, b, entry("1"), reopened("1", "1/2", "|src.a#1|", "a"), next, c3, entry("2"), publish,
+		}, "fired with 2 of 3"},
 		{"early", []string{start, job("READY", "1", "1/2", "|", "a"), entry("1"), next, c3, entry("2"), publish}, "fired with 1 of 2"},
 		{"counted twice", []string{start, a, job("RUN", "1", "2/2", "|", "a"), b, entry("1"), next, c3, entry("2"), publish}, "src.a of job 1/1 was counted twice"},
 		{"counted too far", []string{start, job("RUN", "1", "2/2", "|src.b|", "a"), b, entry("1"), next, c3, entry("2"), publish}, "counted 2/2, queryDoneCount \"2\", instead of 1/2"},

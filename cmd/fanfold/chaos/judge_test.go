@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/files"
-	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/sink/gcs"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // watch checks the file of every record when it first sees that the record is SUCCESS: from then on
@@ -207,8 +205,8 @@ func (r verdict) failures(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// sweep does what an engine does once a day: it deletes files of workers that hung, wrote their
-// file after the job had ended, and died.
+// sweep does what an engine does once a day: it deletes files and segments of workers that hung, wrote them
+// after the job had ended, and died.
 func (r verdict) sweep(ctx context.Context) (deleted int, err error) {
 	b, err := process.Open(filepath.Join(r.dir, "direct.yaml"), kinds.Standard())
 	if err != nil {
@@ -219,16 +217,21 @@ func (r verdict) sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	bucket, err := gcs.New(ctx, report.SinkURL("gs://"+chaosBucket+"/exports"), option.WithoutAuthentication(), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
+	bucket, err := r.sink.open(ctx, "gs://"+chaosBucket+"/exports")
 	if err != nil {
 		return 0, err
 	}
 	defer bucket.Close()
+	place, err := r.spool.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer place.Close()
 	e, err := engine.New(engine.Options{Redis: b.Redis, Scripts: b.Partitions.First(), Records: b.Records, Consumer: "judge"})
 	if err != nil {
 		return 0, err
 	}
-	f, err := files.New(e, files.Options{Sink: bucket, Formats: kinds.Standard().Formats, Installation: tag, OrphanAge: 1})
+	f, err := files.New(e, files.Options{Spool: spool.New(spool.Options{Sink: place, Tag: tag}), Sink: bucket, Formats: kinds.Standard().Formats, Installation: tag, OrphanAge: 1})
 	if err != nil {
 		return 0, err
 	}
@@ -238,12 +241,15 @@ func (r verdict) sweep(ctx context.Context) (deleted int, err error) {
 // files checks that every SUCCESS record points to its own file with the expected bytes, and that
 // the sink has only these files and their manifests after the sweep.
 func (r verdict) files(ctx context.Context) {
+	segments, _ := r.spool.objects(ctx)
 	deleted, err := r.sweep(ctx)
 	if err != nil {
 		r.violated("sweep of the sink: %v", err)
 		return
 	}
-	r.totals.add("files of hung workers that a sweep deleted", deleted)
+	r.totals.add("files and segments of hung workers that a sweep deleted", deleted)
+	r.totals.add("objects in the spool before the sweep", len(segments))
+	r.segments(ctx)
 	there, err := r.sink.objects()
 	if err != nil {
 		r.violated("list of the sink: %v", err)
@@ -272,6 +278,9 @@ func (r verdict) files(ctx context.Context) {
 		}
 	}
 	for name := range there {
+		if strings.HasPrefix(name, "gs://"+chaosBucket+"/"+spoolFolder) {
+			continue // see segments
+		}
 		if strings.HasPrefix(name, "gs://"+chaosBucket+"/exports/fanfold-check-") {
 			// A process that dies while it tests the sink at its start leaves this object.
 			r.totals.add("objects of tried sinks", 1)

@@ -42,6 +42,7 @@ type round struct {
 	direct  *process.Process // without relays, like the next two
 	db      *sql.DB
 	sink    *badSink
+	spool   *spoolPlace
 	workers []*worker
 	totals  *totals
 
@@ -64,13 +65,13 @@ const stormReport = `
     join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
 `
 
-// rowsOf returns the number of rows of a job's file; only a few jobs need more than one chunk, and
-// compete for a full Redis.
+// rowsOf returns the number of rows of a job's file. Most jobs have some datasets in the spool and some in Redis;
+// only a few need more than one chunk, and so more than one segment.
 func rowsOf(job int) int {
 	if job%50 == 7 {
 		return 10_500
 	}
-	return 1 + job*31%40
+	return 1 + job*31%300
 }
 
 // fileOf returns the expected file of a job, computed from the records alone.
@@ -88,15 +89,16 @@ func fileOf(job int) string {
 }
 
 // configuration returns the configuration of a worker that reaches the servers at these addresses.
-func (r *round) configuration(redisAddr, mysqlAddr string) string {
+func (r *round) configuration(redisAddr, mysqlAddr, above string) string {
 	return fmt.Sprintf(`redis: %s
 databases:
   db: {dsn: "root@tcp(%s)/chaos?timeout=1s&readTimeout=5s&writeTimeout=5s"}
 records: {database: db}
 sink: gs://%s/exports
+spool: {url: %s, above: %s}
 limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
 reports:
-%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, r.mariadb.SQL(stormReport))
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(stormReport))
 }
 
 // violated records that a guarantee was broken.
@@ -143,6 +145,10 @@ func (r *round) start(ctx context.Context) (stop func()) {
 		t.Fatal(err)
 	}
 	r.sink = newBadSink(t, r.seed, r.totals)
+	r.spool = &spoolPlace{sink: r.sink}
+	if inDirectory(r.seed) {
+		r.spool.dir = folder("spool")
+	}
 	r.migrate(ctx)
 	names := scripts.Names()
 	upstream := map[string]string{"mysql": r.mariadb.Addr, "sink": r.sink.host}
@@ -193,7 +199,7 @@ func (r *round) migrate(ctx context.Context) {
 		r.t.Fatal(err)
 	}
 	config := filepath.Join(r.dir, "direct.yaml") // without relays
-	if err := os.WriteFile(config, []byte(r.configuration(r.redis.address(), r.mariadb.Addr)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(r.configuration(r.redis.address(), r.mariadb.Addr, spoolAbove(0))), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 	if out, err := r.fanfold("migrate"); err != nil {

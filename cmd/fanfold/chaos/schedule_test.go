@@ -27,6 +27,8 @@ const (
 	faultHalf    = "half"    // half-open connections: data between one worker and a server is lost
 	faultDouble  = "double"  // entries are duplicated
 	faultCancel  = "cancel"  // a job is cancelled
+	faultSegment = "segment" // segments of the spool vanish, are cut short, or have another byte
+	faultDisk    = "disk"    // a worker cannot write large files: the disk of its spool is full
 
 	faultHandOver = "handover" // a replica of a healthy master is promoted
 	faultApart    = "apart"    // a master is cut off from the other servers, but not from its clients
@@ -37,7 +39,7 @@ const (
 func faultKinds(redis string) []string {
 	kinds := []string{
 		faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFreeze, faultFlush, faultFull,
-		faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel,
+		faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel, faultSegment, faultDisk,
 	}
 	if redis != e2e.Alone {
 		kinds = append(kinds, faultHandOver, faultApart)
@@ -60,7 +62,7 @@ type incident struct {
 func (f incident) String() string {
 	text := fmt.Sprintf("%.1fs %s", f.at.Seconds(), f.kind)
 	switch f.kind {
-	case faultKill, faultTerm, faultZombie:
+	case faultKill, faultTerm, faultZombie, faultDisk:
 		text += fmt.Sprintf(" w%d", f.worker)
 	case faultLatency, faultCut, faultHalf:
 		text += fmt.Sprintf(" w%d-%s", f.worker, f.server)
@@ -86,7 +88,7 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []incid
 	random := rand.New(rand.NewPCG(seed, 1))
 	weights := map[string]int{
 		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFreeze: 1, faultFlush: 1, faultFull: 2, faultMySQL: 2,
-		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4, faultCancel: 4,
+		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4, faultCancel: 4, faultSegment: 4, faultDisk: 2,
 		faultHandOver: 2, faultApart: 2, faultSlot: 2,
 	}
 	var deck []string // crash and double happen all the time
@@ -107,8 +109,10 @@ func schedule(seed uint64, kinds, servers []string, storm time.Duration) []incid
 			f.lasts = lease + seconds(0.3, 2.5)
 		case faultRedis, faultMySQL:
 			f.lasts = seconds(0, 2)
-		case faultSink:
+		case faultSink, faultSegment:
 			f.lasts = seconds(1, 3)
+		case faultDisk: // some of them longer than a commit is tried again
+			f.lasts = seconds(2, 7)
 		case faultLatency, faultHalf, faultFreeze, faultFull, faultApart:
 			f.lasts = seconds(0.5, 4)
 		case faultCut:
@@ -136,7 +140,7 @@ type crash struct {
 
 // steps are the calls at which workers crash, by the names that taps give them.
 var steps = []string{
-	"redis start", "redis take", "redis append", "redis complete", "redis claim", "redis advance",
+	"redis start", "redis take", "redis append", "redis segment", "redis complete", "redis reopen", "redis claim", "redis advance",
 	"redis publish", "redis settle", "redis ack", "redis move", "redis delay", "redis fail",
 	"redis keepalive", "redis due", "redis xreadgroup", "redis xclaim",
 	"mysql select record", "mysql update record", "mysql listener", "mysql commit",

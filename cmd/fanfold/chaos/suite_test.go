@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}()
 	}
+	readySpool()
 	command.Main()
 }
 

@@ -61,7 +61,7 @@ func (r *round) newWorker(t testing.TB, number int, upstream map[string]string, 
 	if tap := w.taps["redis"]; tap != nil {
 		relay = tap.addr()
 	}
-	text := r.configuration(relay, w.taps["mysql"].addr())
+	text := r.configuration(relay, w.taps["mysql"].addr(), spoolAbove(number))
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func (w *worker) live() {
 	for {
 		c := fanfold("-c", w.config, "serve", "--roles", crew[w.number])
 		c.Env = append(c.Env, untilEOF+"=1", "STORAGE_EMULATOR_HOST="+w.taps["sink"].addr(), "GOMAXPROCS=2")
-		c.Stdout, c.Stderr = log, log
+		c.Stdout, c.Stderr = copied{log}, copied{log}
 		stdin, err := c.StdinPipe()
 		if err == nil {
 			err = w.start(c)
@@ -100,6 +100,9 @@ func (w *worker) live() {
 		}
 	}
 }
+
+// copied is a log into which this process writes for a worker: the worker's disk can be full.
+type copied struct{ io.Writer }
 
 var errClosing = errors.New("the worker ends for good")
 

@@ -30,6 +30,13 @@ const compressedSQL = "SELECT o.id, o.customer, o.note, o.paid, h.state, c.name 
 func newCompressed(t *testing.T) *stack {
 	t.Helper()
 	s := newStackAlone(t, nil, compressedYAML, "limits: {redis_compression: zstd, shutdown_timeout: 1s, lease: 2s}")
+	fillCompressed(s)
+	return s
+}
+
+// fillCompressed creates the tables of the report.
+func fillCompressed(s *stack) {
+	s.Helper()
 	for _, statement := range []string{
 		"CREATE TABLE orders (id INT PRIMARY KEY, customer INT, note VARCHAR(80), paid DATETIME)",
 		`INSERT INTO orders SELECT seq, seq * 7919 % 500, IF(seq % 5, CONCAT('note "', seq, '" über ', seq % 97), NULL), '2024-01-01' + INTERVAL seq MINUTE FROM seq_1_to_25000`,
@@ -40,7 +47,6 @@ func newCompressed(t *testing.T) *stack {
 	} {
 		s.Records.Exec(statement)
 	}
-	return s
 }
 
 // hold locks the table held until release is called.

@@ -95,7 +95,7 @@ func TestExplainOfAJob(t *testing.T) {
 		return err == nil && state.Tasks["numbers"].Done
 	})
 	running := clean("folded", "--job", id)
-	for _, want := range []string{"job: " + id + ", attempt 1, PROCESSING\n", "  numbers: done, 3000 rows, try 1\n", "  held: "} {
+	for _, want := range []string{"job: " + id + ", attempt 1, PROCESSING\n", "  numbers: done, 3000 rows (19.4 KB in Redis), try 1\n", "  held: "} {
 		if !strings.Contains(running, want) {
 			t.Errorf("no %q in\n%s", want, running)
 		}

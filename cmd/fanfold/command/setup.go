@@ -161,11 +161,11 @@ times.`,
 func newDoctor(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Check Redis, databases, APIs, the sink and the scratch folder",
+		Short: "Check Redis, databases, APIs, the sink, the spool and the scratch folder",
 		Long: `Doctor tests everything that the configuration names. It writes and deletes one object in
-the sink and one scratch file, loads the scripts into Redis, and sets and deletes a key of its
-own on every Redis server. It changes nothing else. The exit code is 1 if a check
-fails.
+the sink and in the spool, and one scratch file, loads the scripts into Redis, and sets and
+deletes a key of its own on every Redis server. It changes nothing else. The exit code is 1 if
+a check fails.
 
 Databases prepare the queries of the listeners, and do not run them. Doctor compares their
 columns with those of the configuration, and plans every fold with their types.`,

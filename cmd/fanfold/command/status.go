@@ -77,6 +77,9 @@ func jobRows(v inspect.Job) []table.Row {
 		}
 		rows = append(rows, table.Row{"job", job})
 	}
+	if data := v.Where(); data != "" {
+		rows = append(rows, table.Row{"data", data})
+	}
 	if v.Orphan {
 		rows = append(rows, table.Row{"waits",
 			"no process has the definition that the job was started with: fanfold adopt " + v.ID +
@@ -99,6 +102,9 @@ func stepText(l inspect.Listener, reads bool) string {
 	text := l.State
 	if reads && l.State != "failed" && l.State != "stopped" {
 		text += ", " + words.Count(l.Rows, "row")
+		if data := l.Where(); data != "" {
+			text += " (" + data + ")"
+		}
 	}
 	if l.Tries > 0 {
 		text += fmt.Sprintf(", try %d", l.Tries)

@@ -52,6 +52,7 @@ var whyCases = map[why.Kind]whyCase{
 	why.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", 2*time.Hour) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
 	why.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
 	why.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
+	why.KindSpoolFails:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "spool: 503", "spool"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): spool: 503"},
 	why.KindLost:         {so: func(w *whyPlace) { w.runs("RUN", "b"); w.live("task:b") }, says: "It waits for b: it is neither in fanfold:task:b nor in fanfold:delayed: Redis has lost the message"},
 	why.KindNoSlot: {report: "bounded", so: func(w *whyPlace) {
 		w.runs("RUN", "bounded")

@@ -64,7 +64,13 @@ func (r Roles) run(
 	if err != nil {
 		r.Fatal(err)
 	}
-	f, err := files.New(e, files.Options{Sink: to, Formats: kinds.Standard().Formats, Installation: r.files.Tag()})
+	large, err := p.Spool(ctx, log)
+	if err != nil {
+		r.Fatal(err)
+	}
+	f, err := files.New(e, files.Options{
+		Sink: to, Spool: large, Formats: kinds.Standard().Formats, Installation: r.files.Tag(),
+	})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -111,8 +117,12 @@ func (r Roles) Sweep() {
 	if err != nil {
 		r.Fatal(err)
 	}
+	large, err := p.Spool(r.Context(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		r.Fatal(err)
+	}
 	f, err := files.New(e, files.Options{
-		Sink: r.files.Sink(), Formats: kinds.Standard().Formats, Installation: r.files.Tag(),
+		Sink: r.files.Sink(), Spool: large, Formats: kinds.Standard().Formats, Installation: r.files.Tag(),
 		Deletions: p.Records.Deletions(), OrphanAge: 1,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/sink"
 )
 
 // health tells whether the servers of a process answer.
@@ -70,11 +71,19 @@ func (p health) sink(ctx context.Context) error {
 			return err
 		}
 	}
-	files, err := p.reads(ctx)
+	return answers(ctx, p.reads)
+}
+
+// spool returns the error of listing a prefix without segments.
+func (p health) spool(ctx context.Context) error { return answers(ctx, p.lists) }
+
+// answers returns the error of listing a prefix without objects.
+func answers(ctx context.Context, open func(context.Context) (sink.Sink, error)) error {
+	place, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	for _, err := range files.List(ctx, "fanfold-check/none") {
+	for _, err := range place.List(ctx, "fanfold-check/none") {
 		return err
 	}
 	return nil

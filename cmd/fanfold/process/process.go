@@ -31,6 +31,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/spool"
 	"github.com/fanfold/fanfold/step"
 	"github.com/fanfold/fanfold/trace"
 )
@@ -53,7 +54,9 @@ type Process struct {
 	trace     *trace.Tracer                            // nil: no job is traced
 	seen      *quiet.Watch                             // whether Redis answers its clients
 	files     *sink.Watched                            // of an engine; nil: this process writes no files
+	spool     *spool.Spool                             // nil: it was not opened, or there is none
 	reads     func(context.Context) (sink.Sink, error) // opens the sink for downloads, once
+	lists     func(context.Context) (sink.Sink, error) // opens the spool for health, once
 	sources   map[string]listeners.Connection          // databases and APIs, by name
 	listeners []*listeners.Runner                      // by partition; nil: the role was not made
 	only      func(listener string) bool               // which listeners run here; nil: all
@@ -96,7 +99,7 @@ func Open(file string, kinds kinds.Kinds) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Config: read, kinds: kinds, sources: map[string]listeners.Connection{}}
-	p.reads = openOnce(p.OpenSink)
+	p.reads, p.lists = openOnce(sinkOf(p, read.Sink)), openOnce(sinkOf(p, read.Spool.Sink))
 	for _, connect := range []func(*Process) error{connectRedis, connectSources, connectRecords} {
 		if err := connect(p); err != nil {
 			p.Close()
@@ -135,7 +138,7 @@ func newPartitions(c *config.Config, client, blocking redis.UniversalClient) (of
 	for _, keys := range all {
 		of = append(of, scripts.New(scripts.Options{
 			Redis: client, Blocking: blocking, Keys: keys, Shared: all[0],
-			JobBytes: c.Limits.JobBytes, Compress: c.Limits.Compress,
+			JobBytes: c.Limits.JobBytes, SpoolBytes: c.Limits.SpoolBytes, Compress: c.Limits.Compress,
 		}))
 	}
 	return of
@@ -197,10 +200,11 @@ func (p *Process) handles() inspect.Options {
 	}
 }
 
-// Examine checks the servers, the sources and the sink that the configuration names.
+// Examine checks the servers, the sources, the sink and the spool that the configuration names.
 func (p *Process) Examine(ctx context.Context) doctor.Findings {
 	return doctor.Examine(ctx, doctor.Options{
-		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink.URL, OpenSink: p.OpenSink,
+		Options: p.handles(), Settings: p.Config.Sources, Sink: p.Config.Sink.URL,
+		OpenSink: sinkOf(p, p.Config.Sink), Spool: p.Config.Spool.URL, OpenSpool: sinkOf(p, p.Config.Spool.Sink),
 		Formats: p.kinds.Formats,
 	})
 }
@@ -221,14 +225,15 @@ func ColumnsOf(ctx context.Context, p *Process, r *report.Report, l *report.List
 	return nil, nil
 }
 
-// OpenSink opens the sink of the configuration; Close closes it.
-func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
-	s, err := p.kinds.Sinks.Open(ctx, p.Config.Sink)
-	if err != nil {
-		return nil, err
+// sinkOf returns a function that opens the sink or the spool of the configuration; Close closes it.
+func sinkOf(p *Process, of report.Sink) func(context.Context) (sink.Sink, error) {
+	return func(ctx context.Context) (sink.Sink, error) {
+		s, err := p.kinds.Sinks.Open(ctx, of)
+		if err == nil {
+			p.closers.add(s)
+		}
+		return s, err
 	}
-	p.closers.add(s)
-	return s, nil
 }
 
 // OpenRecords opens the database of the records for statements without a timeout, such as migrations.

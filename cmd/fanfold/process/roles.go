@@ -16,12 +16,14 @@ import (
 	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/trigger"
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // Roles are the roles of processes. Any number of processes can have the same role.
@@ -93,14 +95,9 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if err := p.Records.Check(ctx); err != nil {
 		return "", fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
 	}
-	opened, err := p.OpenSink(ctx)
+	opened, err := makePlace(ctx, p, p.Config.Sink)
 	if err != nil {
 		return "", err
-	}
-	if place, ok := opened.(sink.Maker); ok {
-		if err := place.Make(); err != nil {
-			return "", err
-		}
 	}
 	p.files = sink.Watch(opened)
 	if err := p.files.Check(ctx); err != nil {
@@ -109,6 +106,9 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if _, err := files.CheckScratch(ctx); err != nil {
 		log.Warn("cannot write a scratch file: large joins will fail", "hint", files.ScratchHint, "err", err)
 	}
+	if _, err := p.Spool(ctx, log); err != nil {
+		return "", err
+	}
 	tag, err = p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		log.Warn("orphaned files stay in the sink: run fanfold migrate, "+
@@ -116,6 +116,44 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 		return "", nil
 	}
 	return tag, err
+}
+
+// makePlace opens the sink or the spool, and makes its directory.
+func makePlace(ctx context.Context, p *Process, of report.Sink) (sink.Sink, error) {
+	opened, err := sinkOf(p, of)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if place, ok := opened.(sink.Maker); ok {
+		err = place.Make()
+	}
+	return opened, err
+}
+
+// Spool opens and checks the spool of the configuration, and makes its directory; nil: there is none. The roles of the
+// process share it, and Close closes it. The roles are made one after the other.
+func (p *Process) Spool(ctx context.Context, log *slog.Logger) (*spool.Spool, error) {
+	if p.Config.Spool.URL == "" || p.spool != nil {
+		return p.spool, nil
+	}
+	opened, err := makePlace(ctx, p, p.Config.Spool.Sink)
+	if err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	if err := opened.Check(ctx); err != nil {
+		log.Warn("the spool does not accept objects: jobs with large datasets wait", "spool", p.Config.Spool.URL, "err", err)
+	}
+	tag, err := p.Records.Install(ctx)
+	if errors.Is(err, recovery.ErrNoTables) {
+		log.Warn("segments of ended jobs stay in the spool: run fanfold migrate, "+
+			"which creates the tables that identify this installation", "err", err)
+	} else if err != nil {
+		return nil, err
+	}
+	p.spool = spool.New(spool.Options{
+		Sink: opened, Tag: tag, Above: p.Config.Spool.Above, SegmentBytes: spooled.SegmentBytes,
+	})
+	return p.spool, nil
 }
 
 // buildEngine builds the role engine.
@@ -135,7 +173,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 		return nil, err
 	}
 	f, err := files.New(e, files.Options{
-		Sink: p.files, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
+		Sink: p.files, Spool: p.spool, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
 	})
 	if err != nil {
 		return nil, err
@@ -150,7 +188,11 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 }
 
 // buildListeners builds the role listeners. The listeners of all partitions share their slots.
-func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partition) (Runner, error), error) {
+func buildListeners(ctx context.Context, p *Process, log *slog.Logger) (func(partition) (Runner, error), error) {
+	large, err := p.Spool(ctx, log)
+	if err != nil {
+		return nil, err
+	}
 	limits, sources := map[string]int{}, map[string]listeners.Source{}
 	for name, s := range p.Config.Sources {
 		limits[name] = s.MaxTasks
@@ -163,7 +205,7 @@ func buildListeners(_ context.Context, p *Process, _ *slog.Logger) (func(partiti
 		r, err := listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
 			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots,
-			Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
+			Spool: large, Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 		})
 		p.listeners = append(p.listeners, r)
 		return r, err

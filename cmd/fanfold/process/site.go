@@ -52,12 +52,16 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	d := dashboard.New(dashboard.Options{
+	o := dashboard.Options{
 		Inspect: in, Operate: p.Operate, Listeners: p.Config.ListenerNames(),
 		Ready: health{p.Process}.ready, Sink: health{p.Process}.sink, Find: p.Object,
 		Processes: p.Partitions.First().Definitions.Processes, Bounds: p.Config.Bounds(),
 		Version: p.Version, Path: door.Path(), Log: p.log,
-	})
+	}
+	if p.Config.Spool.URL != "" {
+		o.Spool = health{p.Process}.spool
+	}
+	d := dashboard.New(o)
 	service := api.New(api.Options{
 		Inspect: in, Operate: p.Operate, Find: p.Object, Size: p.Size, Page: p.links(), Prefix: door.Path(), Log: p.log,
 	})

@@ -1,0 +1,109 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
+	"github.com/fanfold/fanfold/spool"
+	"github.com/fanfold/fanfold/step"
+)
+
+// spooling returns Files with a spool, and the root of the spool.
+func spooling(t *testing.T, records *read) (f *Files, root string) {
+	t.Helper()
+	f, _ = swept(t, records)
+	root = t.TempDir()
+	place, err := dir.New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.o.Spool = spool.New(spool.Options{Sink: place, Tag: f.o.Installation})
+	return f, root
+}
+
+// TestSweepOfSegments: only segments of this installation whose jobs have ended are deleted, and only once they are old.
+func TestSweepOfSegments(t *testing.T) {
+	t.Parallel()
+	f, root := spooling(t, &read{all: sweepRecords})
+	stays := []string{
+		"r/2-2-abc234=l.a=0-W=0.zst", "r/6-2-abc234=l.a=0-W=0.zst", // their jobs run
+		"r/1-4-abc234=l.a=0-W=0.zst",                        // the row is from a backup
+		"r/1-1-xyz234=l.a=0-W=0.zst", "r/1-1=l.a=0-W=0.zst", // not this installation's
+		"r/1-1-abc234.csv", "r/1-1-abc234=l.a=0-W.zst", "notes.md", // no segments
+	}
+	goes := []string{
+		"r/1-3-abc234=l.a=0-W=0.zst", "r/1-3-abc234=l.a=12-W2=117.zst", "r/2-1-abc234=l.a=0-W=0.zst",
+		"other/3-1-abc234=l=0-W=0.zst", "r/9-1-abc234=l.a=0-W=0.zst", "r/5-2-abc234=l.a=0-W=0.zst",
+		"r/.tmp/1-3-abc234=l.a=0-W=1.zst.0123456789abcdef.tmp",
+	}
+	for _, name := range append(stays, goes...) {
+		put(t, root, name, 2*time.Hour)
+	}
+	young := "r/1-3-abc234=l.a=0-W=1.zst"
+	put(t, root, young, time.Minute)
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != len(goes) {
+		t.Errorf("Sweep = %d, %v, want %d", deleted, err, len(goes))
+	}
+	want := t.TempDir()
+	for _, name := range append(stays, young) {
+		put(t, want, name, 0)
+	}
+	if diff := cmp.Diff(list(t, want), list(t, root)); diff != "" {
+		t.Errorf("the spool (-want +got):\n%s", diff)
+	}
+}
+
+// TestSegmentsOfAJobThatHasEnded: they go with it, with those of its earlier attempts.
+func TestSegmentsOfAJobThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, state := range map[string]job.State{
+		"spooled": {Spooled: 7}, "retried": {Tasks: map[string]job.TaskState{"l.a": {Generation: 1}}},
+		"tried again":     {Tasks: map[string]job.TaskState{"l.a": {StepState: job.StepState{Tries: 2}}}},
+		"several workers": {Fence: 2}, "started again": {},
+	} {
+		f, root := spooling(t, &read{})
+		state.ID, state.Report, state.Attempt = "1", "r", 1
+		if name == "started again" {
+			state.Attempt = 2
+		}
+		put(t, root, "r/1-1-abc234=l.a=0-W=0.zst", 0)
+		put(t, root, "r/1-3-abc234=l.a=0-W=0.zst", 0)
+		put(t, root, "r/1-1-1-abc234=l.a=0-W=0.zst", 0) // of the id 1-1
+		f.SweepAttempts(t.Context(), &state, state.Attempt-1)
+		want := []string{"r/1-1-1-abc234=l.a=0-W=0.zst", "r/1-3-abc234=l.a=0-W=0.zst"}
+		if diff := cmp.Diff(want, list(t, root)); diff != "" {
+			t.Errorf("%s: the spool (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// asBucket is a sink that needs as long as a bucket to delete an object.
+type asBucket struct{ sink.Sink }
+
+func (s asBucket) Remove(ctx context.Context, name string) error {
+	if err := step.Wait(ctx, 50*time.Millisecond); err != nil {
+		return err
+	}
+	return s.Sink.Remove(ctx, name)
+}
+
+// TestManySegmentsOfAJobThatHasEnded: those of a large job go with it, too.
+func TestManySegmentsOfAJobThatHasEnded(t *testing.T) {
+	t.Parallel()
+	f, root := spooling(t, &read{})
+	f.o.Spool = spool.New(spool.Options{Sink: asBucket{f.o.Spool.Sink()}, Tag: f.o.Installation})
+	for n := range 300 {
+		put(t, root, fmt.Sprintf("r/1-1-abc234=l.a=0-W=%d.zst", n), 0)
+	}
+	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0)
+	if left := list(t, root); len(left) > 0 {
+		t.Errorf("%d segments are left", len(left))
+	}
+}

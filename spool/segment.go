@@ -1,0 +1,108 @@
+package spool
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+
+	"github.com/fanfold/fanfold/dataset"
+)
+
+// The index of a segment is a skippable frame (RFC 8878, section 3.1.2): skippable, the length of the rest, magic, the
+// number of columns, the number of chunks, the lengths of all frames by chunk and column, and its own length from
+// magic on. Numbers have 32 bits, the least significant byte first.
+const (
+	skippable = 0x184d2a50
+	magic     = "FANFOLD1"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// segment is a segment in memory that is being made.
+type segment struct {
+	text    []byte   // frames
+	lengths []uint32 // of them
+	columns int
+	rows    int64
+}
+
+// add adds a chunk. All chunks of a segment have as many fields.
+func (s *segment) add(rows int64, fields [][]byte) {
+	s.columns, s.rows = len(fields), s.rows+rows
+	size := 0
+	for _, field := range fields {
+		size += len(field)
+	}
+	for _, field := range fields {
+		from := len(s.text)
+		if size > dataset.MaxExpandedBytes { // DecodeChunk expands no more
+			s.text = append(s.text, field...)
+		} else {
+			s.text = dataset.AppendFrame(s.text, field)
+		}
+		s.lengths = append(s.lengths, uint32(len(s.text)-from))
+	}
+}
+
+// end adds the index, and returns what a ticket says of the segment.
+func (s *segment) end() Segment {
+	chunks := len(s.lengths) / max(1, s.columns)
+	size := len(magic) + 4 + 4 + 4*len(s.lengths) + 4
+	put := func(n int) { s.text = binary.LittleEndian.AppendUint32(s.text, uint32(n)) }
+	put(skippable)
+	put(size)
+	s.text = append(s.text, magic...)
+	put(s.columns)
+	put(chunks)
+	for _, n := range s.lengths {
+		put(int(n))
+	}
+	put(size)
+	return Segment{int64(chunks), s.rows, int64(len(s.text)), crc32.Checksum(s.text, castagnoli)}
+}
+
+func (s *segment) reset() { *s = segment{text: s.text[:0], lengths: s.lengths[:0]} }
+
+var errIndex = errors.New("its index is damaged")
+
+// frames are the frames of a segment that was read.
+type frames struct {
+	text    []byte
+	starts  []uint32 // of all frames, and the end of the last one
+	columns int
+}
+
+// parse reads the index of a segment with this many columns and chunks.
+func parse(text []byte, columns int, chunks int64) (frames, error) {
+	number := func(at int) int { return int(binary.LittleEndian.Uint32(text[at:])) }
+	if len(text) < 4 || len(text) > math.MaxUint32 {
+		return frames{}, errIndex
+	}
+	size := number(len(text) - 4)
+	begin := len(text) - size // of magic
+	if size < len(magic)+12 || begin < 8 || number(begin-8) != skippable || number(begin-4) != size ||
+		!bytes.HasPrefix(text[begin:], []byte(magic)) {
+		return frames{}, errIndex
+	}
+	at := begin + len(magic)
+	lengths := chunks * int64(columns)
+	if number(at) != columns || int64(number(at+4)) != chunks || int64(size) != int64(len(magic)+12)+4*lengths {
+		return frames{}, errIndex
+	}
+	f := frames{text: text, columns: columns, starts: make([]uint32, 1, lengths+1)}
+	for at += 8; at < len(text)-4; at += 4 {
+		f.starts = append(f.starts, f.starts[len(f.starts)-1]+uint32(number(at)))
+	}
+	if int(f.starts[len(f.starts)-1]) != begin-8 {
+		return frames{}, errIndex
+	}
+	return f, nil
+}
+
+// frame returns a column of a chunk.
+func (f frames) frame(chunk int64, column int) []byte {
+	i := int(chunk)*f.columns + column
+	return f.text[f.starts[i]:f.starts[i+1]:f.starts[i+1]]
+}

@@ -1,0 +1,93 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/sink"
+)
+
+// segmentBytes is the size from which a segment is complete: one request each way, and several of them fit into the
+// memory of a process.
+const segmentBytes = 8 << 20
+
+// Options configures a Spool. Sink is required.
+type Options struct {
+	Sink  sink.Sink
+	Tag   string // of the installation, see files.NewTag; empty: nothing is deleted
+	Above int64  // size of a dataset above which it is spooled, in bytes of JSON
+	// SegmentBytes is the size from which a segment is complete; 0 means 8 MiB.
+	SegmentBytes int
+}
+
+// Spool is where the segments of large datasets lie. It is safe for concurrent use.
+type Spool struct{ o Options }
+
+// New returns a Spool. It does no I/O.
+func New(o Options) *Spool {
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = segmentBytes
+	}
+	return &Spool{o}
+}
+
+// Above returns the size of a dataset above which it is spooled, in bytes of JSON.
+func (s *Spool) Above() int64 { return s.o.Above }
+
+// Sink returns where the segments lie.
+func (s *Spool) Sink() sink.Sink { return s.o.Sink }
+
+// Elsewhere is the error of a ticket whose segments lie in another spool than that of this process.
+type Elsewhere struct{ Ticket, Spool string }
+
+// Error implements error.
+func (e Elsewhere) Error() string {
+	return fmt.Sprintf("the dataset lies in %s, and the spool of this process is %s: "+
+		"give all processes the same spool.url until the jobs have ended that began with the other one", e.Ticket, e.Spool)
+}
+
+// Damaged is the error of a segment that does not exist, or has other bytes than its ticket says.
+type Damaged struct {
+	URL string // of the segment
+	Why string
+}
+
+// Error implements error.
+func (d Damaged) Error() string { return fmt.Sprintf("segment %s of the spool %s", d.URL, d.Why) }
+
+// maxDrops is how many segments of a job Drop deletes at the same time: a bucket needs some 50 ms for each.
+const maxDrops = 16
+
+// Drop deletes the segments of a job's attempts up to last, and what interrupted writes left of them.
+func (s *Spool) Drop(ctx context.Context, report, id string, last int64) error {
+	drops, ctx := errgroup.WithContext(ctx)
+	drops.SetLimit(maxDrops)
+	for listed, err := range s.o.Sink.List(ctx, report+"/"+id+"-") {
+		if err != nil {
+			return errors.Join(drops.Wait(), err)
+		}
+		if n, ours := s.Ours(listed); ours && n.ID == id && n.Attempt <= last {
+			drops.Go(func() error { return s.o.Sink.Remove(ctx, listed.Name) })
+		}
+	}
+	return drops.Wait()
+}
+
+// Ours returns whose segment an object is; false if it is none of this installation.
+func (s *Spool) Ours(l sink.Listed) (Name, bool) {
+	n, ok := Parse(l.Object)
+	return n, ok && s.o.Tag != "" && n.Tag == s.o.Tag
+}
+
+// place returns the sink's name of what a ticket's URL names, up to the number.
+func (s *Spool) place(url string) (string, error) {
+	first, ok := s.o.Sink.Name(url + "0" + ending)
+	if !ok {
+		return "", Elsewhere{url, strings.TrimSuffix(s.o.Sink.URL("x"), "/x")}
+	}
+	return strings.TrimSuffix(first, "0"+ending), nil
+}

@@ -1,0 +1,92 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/sink"
+)
+
+// Writer writes the dataset of one try of a task. It is used by one goroutine, and needs no end: what was not
+// committed is gone.
+type Writer struct {
+	spool    *Spool
+	name     Name
+	metadata map[string]string
+	segment  segment
+}
+
+// Create begins the dataset of a try. The Tag and the Number of the name are ignored.
+func (s *Spool) Create(n Name) *Writer {
+	n.Tag, n.Number = s.o.Tag, 0
+	w := &Writer{spool: s, name: n, metadata: map[string]string{
+		"fanfold-record": n.ID, "fanfold-attempt": strconv.FormatInt(n.Attempt, 10),
+	}}
+	if n.Tag != "" {
+		w.metadata["fanfold-installation"] = n.Tag
+	}
+	return w
+}
+
+// URL returns the first word of the ticket.
+func (w *Writer) URL() string {
+	return escaped.Replace(strings.TrimSuffix(w.spool.o.Sink.URL(numbered(w.name.prefix(), 0)), "0"+ending))
+}
+
+// Number returns how many segments are committed.
+func (w *Writer) Number() int { return w.name.Number }
+
+// Add adds a chunk to the segment: the JSON of every column. Full tells then whether to commit it.
+func (w *Writer) Add(rows int64, fields [][]byte) { w.segment.add(rows, fields) }
+
+// Full tells whether the segment should be committed.
+func (w *Writer) Full() bool { return len(w.segment.text) >= w.spool.o.SegmentBytes }
+
+// Empty tells whether the segment has no chunk.
+func (w *Writer) Empty() bool { return len(w.segment.lengths) == 0 }
+
+// pauses are those between the tries of a commit. An error after the last one is an outage of the spool.
+var pauses = []time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second}
+
+// Commit writes the segment into the spool and begins the next one. The segment is part of the dataset once Redis
+// lists it. It tries again for some seconds; the error of a refusal matches sink.ErrRefused.
+func (w *Writer) Commit(ctx context.Context) (Segment, error) {
+	s := w.segment.end()
+	for try := 0; ; try++ {
+		err := w.write(ctx)
+		if err == nil {
+			break
+		}
+		final := errors.Is(err, sink.ErrRefused) || errors.Is(err, sink.ErrConflict)
+		if final || ctx.Err() != nil || try == len(pauses) {
+			return Segment{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return Segment{}, context.Cause(ctx)
+		case <-time.After(pauses[try]):
+		}
+	}
+	w.name.Number++
+	w.segment.reset()
+	return s, nil
+}
+
+// write writes the segment once.
+func (w *Writer) write(ctx context.Context) error {
+	object, err := w.spool.o.Sink.Create(ctx, sink.Object{
+		Name: w.name.String(), ContentType: "application/zstd", Metadata: w.metadata,
+	})
+	if err != nil {
+		return err
+	}
+	defer object.Abort()
+	if _, err := object.Write(w.segment.text); err != nil {
+		return err
+	}
+	_, err = object.Commit() // the same segment is adopted
+	return err
+}
