@@ -103,7 +103,7 @@ func TestDatasetsInTheSpool(t *testing.T) {
 // TestDatasetsThatAreKept: chunks that wait until it is known where the dataset lies are stored as they were read.
 func TestDatasetsThatAreKept(t *testing.T) {
 	t.Parallel()
-	for above, spooled := range map[string]bool{"1MB": true, "1GB": false} {
+	for above, spooled := range map[string]bool{"1MB": true, "64MB": false} {
 		s := newStackAlone(t, nil, `
   wide:
     listeners: {one: {database: db, query: "SELECT seq AS k, REPEAT(seq, 10) AS v FROM seq_1_to_60000"}}
