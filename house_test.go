@@ -112,6 +112,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/scripts/past":     {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 
 		"/cmd/fanfold/starter": {"/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd/fanfold/process"},
+		"/internal/processors": {""},
 		"/internal/access":     {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/dashboard", "/cmd"},
 	} {
 		found := false

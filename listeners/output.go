@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/spool"
@@ -25,6 +26,7 @@ type output struct {
 	segments *spool.Writer // nil: the dataset is not large
 	at       string        // URL of the segments
 	listed   int64         // chunks in segments that Redis lists
+	lower    func()        // see processors.Raise; nil: the dataset is not large
 }
 
 // flush is a FlushFunc.
@@ -34,6 +36,9 @@ func (o *output) flush(columns []dataset.Column, b *dataset.Builder, last bool) 
 		chunk.Names = append(chunk.Names, c.Name)
 	}
 	o.bytes, o.rows = o.bytes+chunk.Bytes(), o.rows+chunk.Rows
+	if o.lower == nil && o.bytes > processors.Large && !last {
+		o.lower = processors.Raise()
+	}
 	switch s := o.task.o.Spool; {
 	case s == nil, o.stored.services[o.Listener.Name]:
 		return o.store(o.ctx, chunk, last)

@@ -3,11 +3,13 @@ package listeners
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -209,4 +211,32 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	b.until("no slot is taken", func(*job.State) bool {
 		return len(slots.listener("a", "db").taken) == 0 && slots.listener("a").wanted.Load() == 0
 	})
+}
+
+// TestALargeTask raises the processors when its rows have become large, and lowers them at its end.
+func TestALargeTask(t *testing.T) {
+	t.Parallel()
+	wrote, finish := make(chan struct{}), make(chan struct{})
+	b := prepare(t, minutely, report.Limits{ShutdownTimeout: 20 * time.Second}, func(_ context.Context, _ int64, out *Writer, _ Task) error {
+		if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+			return err
+		}
+		for range processors.Large/len("1000000000,") + 2*dataset.MaxChunkRows {
+			out.Builder().Int(0, 1_000_000_000)
+			if err := out.EndRow(); err != nil {
+				return err
+			}
+		}
+		close(wrote)
+		<-finish
+		return nil
+	})
+	finished := sync.OnceFunc(func() { close(finish) })
+	defer finished()
+	b.run("c", nil)
+	<-wrote
+	b.until("its work is large", func(*job.State) bool { return processors.Running() > 0 })
+	finished()
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
+	b.until("its work is over", func(*job.State) bool { return processors.Running() == 0 })
 }

@@ -67,6 +67,9 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	}
 	t.clock.Stop() // also storing
 	out.Stop()
+	if o.lower != nil {
+		o.lower()
+	}
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded),
 		errors.As(err, new(wait)):

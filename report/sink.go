@@ -13,7 +13,7 @@ type Sink struct {
 type Spool struct {
 	Sink
 	// Size of a listener's rows above which they lie in the spool, in bytes of JSON. Smaller ones lie in Redis
-	Above int64 `yaml:"above" unit:"bytes" default:"1MB" min:"1KB" max:"1GB" with:"url"`
+	Above int64 `yaml:"above" unit:"bytes" default:"1MB" min:"1KB" max:"64MB" with:"url"`
 }
 
 // SinkURL is the URL of a sink, without slashes at the end.

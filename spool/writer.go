@@ -48,20 +48,24 @@ func (w *Writer) Full() bool { return len(w.segment.text) >= w.spool.o.SegmentBy
 // Empty tells whether the segment has no chunk.
 func (w *Writer) Empty() bool { return len(w.segment.lengths) == 0 }
 
-// pauses are those between the tries of a commit. An error after the last one is an outage of the spool.
+// pauses are those between the tries of a commit, which takes at most patience and one try. Then the spool is away: a
+// database ends a query that nobody reads for a minute.
 var pauses = []time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second}
 
+const patience = 30 * time.Second
+
 // Commit writes the segment into the spool and begins the next one. The segment is part of the dataset once Redis
-// lists it. It tries again for some seconds; the error of a refusal matches sink.ErrRefused.
+// lists it. It tries again for some seconds, but not behind a try that took longer than patience. The error of a
+// refusal matches sink.ErrRefused.
 func (w *Writer) Commit(ctx context.Context) (Segment, error) {
-	s := w.segment.end()
+	s, began := w.segment.end(), time.Now()
 	for try := 0; ; try++ {
 		err := w.write(ctx)
 		if err == nil {
 			break
 		}
 		final := errors.Is(err, sink.ErrRefused) || errors.Is(err, sink.ErrConflict)
-		if final || ctx.Err() != nil || try == len(pauses) {
+		if final || ctx.Err() != nil || try == len(pauses) || time.Since(began) >= patience {
 			return Segment{}, err
 		}
 		select {

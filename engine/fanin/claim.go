@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -59,6 +60,9 @@ func (c claims) Work(ctx context.Context, w *work) step.Result {
 		case step.Retry, step.Outage, step.Permanent:
 			return c.failed
 		}
+	}
+	if w.Bytes > processors.Large || w.Spooled > 0 {
+		defer processors.Raise()()
 	}
 	c.bring(ctx, []*work{w}, c.files.Create, func(int, *work) {}) // it is claimed
 	lost, ok := errors.AsType[spooled.Lost](w.result.Err)

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -338,6 +339,22 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	if claims, published, settled := f.calls.n("claim"), f.calls.n("publish"), f.calls.n("settle"); claims > 8 || published > 3 || settled > 6 {
 		t.Errorf("%d claims, %d calls of publish, %d of settle", claims, published, settled)
 	}
+}
+
+// TestALargeFold raises the processors while the file is made, and lowers them at its end.
+func TestALargeFold(t *testing.T) {
+	t.Parallel()
+	f := newTest(t, report.Limits{LargeFiles: 1})
+	running := 0
+	f.sink.before = func(context.Context, string) { running = processors.Running() }
+	value := strings.Repeat("y", processors.Large+1)
+	f.job("1", value)
+	folding(t, f.e)
+	f.succeeds("1", value)
+	if running == 0 {
+		t.Error("the processors are as usual")
+	}
+	until(t, "its work is over", func() bool { return processors.Running() == 0 })
 }
 
 // TestNothingWaitsForLargeJobs: while they have all slots, small jobs and those that are to end

@@ -20,10 +20,10 @@ type pool[W any] struct {
 // are prefetched.
 const maxWorkers = 5
 
-// newPool returns a pool of one worker per processor plus one, which can begin while another
+// newPool returns a pool of one worker per processor of the machine plus one, which can begin while another
 // waits for its turn; at most maxWorkers.
 func newPool[W any](worker func() W) *pool[W] {
-	workers := min(runtime.GOMAXPROCS(0)+1, maxWorkers)
+	workers := min(runtime.GOMAXPROCS(0)+1, runtime.NumCPU()+1, maxWorkers)
 	p := &pool[W]{idle: make(chan W, workers), last: make(chan error, 1)}
 	for range workers {
 		p.idle <- worker()
