@@ -34,6 +34,9 @@ func (z Zones) Moment(text []byte, kind report.Kind) (moment time.Time, fraction
 	if moment, fraction, ok = parseMoment(text, kind); !ok || kind == report.KindDate {
 		return moment, fraction, ok
 	}
+	if z.from == time.UTC && z.to == time.UTC {
+		return moment, fraction, true
+	}
 	if z.from != time.UTC {
 		moment = report.OnDay(moment, z.from)
 	}
@@ -95,20 +98,78 @@ func (s *dateStyle) rewrite(dst []byte, start int, kind report.Kind) []byte {
 }
 
 // parseMoment parses a date or datetime of a source as if its zone were UTC. The fraction includes
-// the point.
+// the point. It takes half of the time of time.Time.UnmarshalText.
 func parseMoment(text []byte, kind report.Kind) (moment time.Time, fraction []byte, ok bool) {
 	const date, seconds, longest = len("2006-01-02"), len("2006-01-02 15:04:05"), len("2006-01-02 15:04:05.999999999")
-	var buffer [longest + len("Z")]byte
-	rfc := buffer[:0]
+	hour, minute, second, nanos := 0, 0, 0, 0
 	switch {
 	case kind == report.KindDate && len(text) == date:
-		rfc = append(append(rfc, text...), "T00:00:00Z"...)
-	case kind != report.KindDate && len(text) >= seconds && len(text) <= longest && text[date] == ' ':
-		rfc, fraction = append(append(rfc, text...), 'Z'), text[seconds:]
-		rfc[date] = 'T'
+	case kind != report.KindDate && len(text) >= seconds && len(text) <= longest:
+		if text[10] != ' ' || text[13] != ':' || text[16] != ':' {
+			return moment, nil, false
+		}
+		hour, minute, second = pair(text[11:]), pair(text[14:]), pair(text[17:])
+		if fraction = text[seconds:]; len(fraction) > 0 {
+			if nanos, ok = nanosOf(fraction); !ok {
+				return moment, nil, false
+			}
+		}
+	default:
+		return moment, nil, false
 	}
-	err := moment.UnmarshalText(rfc) // allocates nothing, unlike time.Parse
-	return moment, fraction, err == nil
+	century, year, month, day := pair(text), pair(text[2:]), pair(text[5:]), pair(text[8:])
+	if text[4] != '-' || text[7] != '-' || century > 99 || year > 99 || month < 1 || month > 12 || day < 1 ||
+		day > daysIn(century*100+year, month) || hour > 23 || minute > 59 || second > 59 {
+		return moment, nil, false
+	}
+	day = unixDay(century*100+year, month, day)
+	return time.Unix(int64(day*86_400+hour*3600+minute*60+second), int64(nanos)).UTC(), fraction, true
+}
+
+// pair returns the number that two digits are; 100: they are none.
+func pair(text []byte) int {
+	a, b := text[0]-'0', text[1]-'0'
+	if a > 9 || b > 9 {
+		return 100
+	}
+	return int(a)*10 + int(b)
+}
+
+// nanosOf returns a fraction of a second in nanoseconds. A comma may be its point.
+func nanosOf(fraction []byte) (nanos int, ok bool) {
+	if len(fraction) < 2 || fraction[0] != '.' && fraction[0] != ',' {
+		return 0, false
+	}
+	unit := 1_000_000_000
+	for _, c := range fraction[1:] {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		unit /= 10
+		nanos += int(c-'0') * unit
+	}
+	return nanos, true
+}
+
+// daysIn returns the days of a month.
+func daysIn(year, month int) int {
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	}
+	return 30 + (month+month/8)%2
+}
+
+// unixDay returns the days from 1970-01-01 to a date. A year begins in March here, so that a leap day ends it.
+func unixDay(year, month, day int) int {
+	const era, first = 146_097, 719_468 // days of 400 years, and from 0000-03-01 to 1970-01-01
+	if month -= 3; month < 0 {
+		month, year = month+12, year-1
+	}
+	year += 400 // so that it is not negative
+	return year*365 + year/4 - year/100 + year/400 + (153*month+2)/5 + day - 1 - era - first
 }
 
 // layout is the layout of a date or datetime: tokens, and texts between them.

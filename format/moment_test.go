@@ -1,6 +1,8 @@
 package format
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -106,4 +108,39 @@ func FuzzMoment(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestParseMoment: the same texts are moments as in package time, and become the same ones.
+func TestParseMoment(t *testing.T) {
+	t.Parallel()
+	check := func(text string, kind report.Kind) {
+		rfc := strings.Replace(text, " ", "T", 1) + "Z"
+		if kind == report.KindDate {
+			rfc = text + "T00:00:00Z"
+		}
+		var want time.Time
+		err := want.UnmarshalText([]byte(rfc))
+		got, fraction, ok := parseMoment([]byte(text), kind)
+		if ok != (err == nil) || ok && (got != want || kind != report.KindDate && string(fraction) != text[19:]) {
+			t.Fatalf("%s %q: %v with fraction %q, %v; want %v, %v", kind, text, got, fraction, ok, want, err)
+		}
+	}
+	for year := range 10_000 {
+		for _, month := range []int{0, 1, 2, 3, 4, 7, 8, 9, 11, 12, 13} {
+			for _, day := range []int{0, 1, 28, 29, 30, 31, 32} {
+				check(fmt.Sprintf("%04d-%02d-%02d", year, month, day), report.KindDate)
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		text := []byte("2024-02-29 12:34:56.123456789"[:19+random.IntN(11)])
+		for range random.IntN(3) {
+			const characters = "0123456789-: .,T\x00"
+			if at := random.IntN(len(text)); at != 10 { // a blank, which the layout of package time has not
+				text[at] = characters[random.IntN(len(characters))]
+			}
+		}
+		check(string(text), report.KindDatetime)
+	}
 }
