@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,7 +40,7 @@ const (
 func (e *encoder) AppendHeader(dst []byte) []byte {
 	dst = append(dst, rowBegin...)
 	for _, c := range e.columns {
-		dst = appendText(dst, []byte(c.label), headerBegin)
+		dst = appendText(dst, []byte(c.label), &headerBegin)
 	}
 	return append(dst, rowEnd...)
 }
@@ -72,6 +73,14 @@ func (c *column) append(dst, cell []byte) (_ []byte, characters int) {
 		return c.appendNumber(dst, cell), 0
 	}
 	inside := cell[1 : len(cell)-1]
+	switch { // most cells need no search for a backslash
+	case c.Kind != report.KindText:
+		if dst, ok := c.appendTyped(dst, inside); ok {
+			return dst, 0
+		}
+	case len(inside) <= maxText && isHarmless(inside):
+		return textEnd.append(append(textBegin.append(dst), inside...)), 0
+	}
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return c.appendString(dst, inside)
 	}
@@ -82,28 +91,28 @@ func (c *column) append(dst, cell []byte) (_ []byte, characters int) {
 	return append(dst[:start], dst[end:]...), characters
 }
 
-// appendString appends a text as what its column says.
-func (c *column) appendString(dst, text []byte) (_ []byte, characters int) {
+// appendTyped appends a text as a number, a date or a time if its column has these; ok is false if Excel has no such
+// value.
+func (c *column) appendTyped(dst, text []byte) (_ []byte, ok bool) {
 	switch c.Kind {
 	case report.KindDecimal:
 		if digits, decimals, ok := digitsOf(text); ok && digits <= maxDigits && decimals <= maxDecimals {
-			return appendStyled(dst, styleNumber+style(decimals), text), 0
+			return appendStyled(dst, styleNumber+style(decimals), text), true
 		}
 	case report.KindDate, report.KindDatetime:
-		if moment, fraction, ok := c.zones.Moment(text, c.Kind); ok {
-			if days, micros, ok := serial(moment); ok {
-				s := styleDate
-				switch {
-				case len(fraction) > 0:
-					s = styleMoment
-				case c.Kind == report.KindDatetime:
-					s = styleDatetime
-				}
-				return endNumber(appendSerial(beginNumber(dst, s), days, micros)), 0
+		moment, fraction, ok := c.zones.Moment(text, c.Kind)
+		if !ok {
+			return dst, false
+		}
+		if days, micros, ok := serial(moment); ok {
+			s := styleDate
+			switch {
+			case len(fraction) > 0:
+				s = styleMoment
+			case c.Kind == report.KindDatetime:
+				s = styleDatetime
 			}
-			if c.Kind == report.KindDatetime { // in the zone of the file, as the others
-				text = append(moment.AppendFormat(nil, time.DateTime), fraction...)
-			}
+			return numberEnd.append(appendSerial(starts[s].append(dst), days, micros)), true
 		}
 	case report.KindTime:
 		if days, micros, fraction, ok := duration(text); ok {
@@ -111,13 +120,26 @@ func (c *column) appendString(dst, text []byte) (_ []byte, characters int) {
 			if fraction {
 				s = styleDuration
 			}
-			return endNumber(appendSerial(beginNumber(dst, s), days, micros)), 0
+			return numberEnd.append(appendSerial(starts[s].append(dst), days, micros)), true
+		}
+	}
+	return dst, false
+}
+
+// appendString appends a text as what its column says.
+func (c *column) appendString(dst, text []byte) (_ []byte, characters int) {
+	if dst, ok := c.appendTyped(dst, text); ok {
+		return dst, 0
+	}
+	if c.Kind == report.KindDatetime {
+		if moment, fraction, ok := c.zones.Moment(text, c.Kind); ok { // in the zone of the file, as the others
+			text = append(moment.AppendFormat(nil, time.DateTime), fraction...)
 		}
 	}
 	if len(text) > maxText {
 		characters = length(text)
 	}
-	return appendText(dst, text, textBegin), characters
+	return appendText(dst, text, &textBegin), characters
 }
 
 // appendNumber appends a number of JSON, as a text if Excel would lose a digit of it.
@@ -137,56 +159,75 @@ func (c *column) appendNumber(dst, number []byte) []byte {
 	if missing := c.Zerofill - len(number); missing > 0 {
 		number = fmt.Appendf(nil, "%s%s", bytes.Repeat([]byte("0"), missing), number)
 	}
-	return appendText(dst, number, textBegin)
+	return appendText(dst, number, &textBegin)
 }
 
 // digitsOf returns the digits of a number from the first one that is not zero, without zeros at the end of its
 // decimals, and its decimals; ok is false for anything but digits with a sign and a point, and for leading zeros.
+// Up to maxDigits it may count zeros.
 func digitsOf(number []byte) (digits, decimals int, ok bool) {
-	i := 0
-	if i < len(number) && number[i] == '-' {
-		i++
+	if len(number) > 0 && number[0] == '-' {
+		number = number[1:]
 	}
-	first, point, zeros := i, -1, 0
-	for ; i < len(number); i++ {
-		switch c := number[i]; {
-		case c == '.' && point < 0 && i > first:
-			point, zeros = i, 0
-		case c < '0' || c > '9':
-			return 0, 0, false
-		case c == '0' && point >= 0:
-			zeros++
-			if digits > 0 {
-				digits++
-			}
-		case c != '0' || digits > 0:
-			zeros = 0
-			digits++
-		}
-	}
-	whole := len(number) - first
-	if point >= 0 {
-		whole, decimals = point-first, len(number)-point-1
-	}
-	if whole == 0 || whole > 1 && number[first] == '0' || point >= 0 && decimals == 0 {
+	whole := digitsIn(number)
+	if whole == 0 || whole > 1 && number[0] == '0' {
 		return 0, 0, false
 	}
-	return max(0, digits-zeros), decimals, true
+	if rest := number[whole:]; len(rest) > 0 {
+		if decimals = digitsIn(rest[1:]); rest[0] != '.' || decimals == 0 || decimals < len(rest)-1 {
+			return 0, 0, false
+		}
+	}
+	if digits = whole + decimals; digits > maxDigits && decimals > 0 {
+		significant := bytes.TrimRight(number, "0")
+		if digits = len(significant) - len("."); number[0] == '0' {
+			digits = len(bytes.TrimLeft(significant[len("0."):], "0"))
+		}
+	}
+	return digits, decimals, true
+}
+
+// digitsIn returns the number of digits at the beginning of a text.
+func digitsIn(text []byte) (n int) {
+	for n < len(text) && text[n]-'0' <= 9 {
+		n++
+	}
+	return n
 }
 
 // starts are the beginnings of numbers, by style.
-var starts = func() (all [styleFilled + 256]string) {
+var starts = func() (all [styleFilled + 256]frame) {
 	for s := range all {
-		all[s] = fmt.Sprintf(`<c s="%d"><v>`, s)
+		all[s] = newFrame(fmt.Sprintf(`<c s="%d"><v>`, s))
 	}
-	all[styleGeneral] = "<c><v>"
+	all[styleGeneral] = newFrame("<c><v>")
 	return all
 }()
 
-func beginNumber(dst []byte, s style) []byte { return append(dst, starts[s]...) }
-
-func endNumber(dst []byte) []byte { return append(dst, "</v></c>"...) }
+var numberEnd = newFrame("</v></c>")
 
 func appendStyled(dst []byte, s style, number []byte) []byte {
-	return endNumber(append(beginNumber(dst, s), number...))
+	return numberEnd.append(append(starts[s].append(dst), number...))
+}
+
+// frame is the XML around the contents of cells. It is copied as a whole, because a copy of a fixed
+// size needs no call.
+type frame struct {
+	text [32]byte
+	n    int
+}
+
+func newFrame(text string) (f frame) {
+	f.n = copy(f.text[:], text)
+	return f
+}
+
+func (f *frame) append(dst []byte) []byte {
+	n := len(dst)
+	if cap(dst)-n < len(f.text) {
+		dst = slices.Grow(dst, len(f.text))
+	}
+	dst = dst[:n+len(f.text)]
+	*(*[len(f.text)]byte)(dst[n:]) = f.text
+	return dst[:n+f.n]
 }

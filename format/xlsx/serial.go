@@ -1,9 +1,9 @@
 package xlsx
 
 import (
-	"bytes"
+	"encoding/binary"
 	"math/bits"
-	"strconv"
+	"slices"
 	"time"
 )
 
@@ -17,23 +17,58 @@ const (
 
 // appendSerial appends a number of days, and microseconds of a further one, as the days that Excel counts.
 func appendSerial(dst []byte, days int64, micros uint64) []byte {
-	dst = strconv.AppendInt(dst, days, 10)
+	const zeros = 0x3030303030303030 // the characters
+	n := len(dst)
+	dst = slices.Grow(dst, 3*8)
+	to := dst[n : n+3*8]
+	digits := eightDigits(uint64(days))
+	skipped := bits.TrailingZeros64(digits|1<<56) / 8
+	binary.LittleEndian.PutUint64(to, (digits|zeros)>>(8*skipped))
+	n, to = n+8-skipped, to[8-skipped:]
 	if micros == 0 {
-		return dst
+		return dst[:n]
+	}
+	fraction := fractionOf(micros)
+	high, low := eightDigits(fraction/1e8), eightDigits(fraction%1e8)
+	to[0] = '.'
+	binary.LittleEndian.PutUint64(to[1:], (high|zeros)>>(8*(16-serialDigits)))
+	binary.LittleEndian.PutUint64(to[1+serialDigits-8:], low|zeros)
+	n += 1 + serialDigits - bits.LeadingZeros64(low)/8 // without the zeros at the end
+	if low == 0 {
+		n -= bits.LeadingZeros64(high) / 8
+	}
+	return dst[:n]
+}
+
+// eightDigits returns the digits of a number below 10^8, each in a byte, the first one in the lowest. It divides all
+// parts of the number at the same time.
+func eightDigits(n uint64) uint64 {
+	n = n/10_000 | n%10_000<<32
+	high := n * 10_486 >> 20 & 0x7f_0000_007f // by 100
+	n = high | (n-100*high)<<16
+	high = n * 103 >> 10 & 0x000f_000f_000f_000f // by 10
+	return high | (n-10*high)<<8
+}
+
+// fractionOf returns microseconds as a part of a day, in serialUnit.
+func fractionOf(micros uint64) uint64 {
+	const second, day = 1_000_000, dayMicros / 1_000_000
+	if micros%second == 0 { // half of the time
+		return (micros/second*serialUnit + day/2) / day
 	}
 	high, low := bits.Mul64(micros, serialUnit)
 	low, carry := bits.Add64(low, dayMicros/2, 0) // to round
 	fraction, _ := bits.Div64(high+carry, low, dayMicros)
-	at := len(dst)
-	dst = strconv.AppendUint(dst, serialUnit+fraction, 10) // a 1, and all digits
-	dst[at] = '.'
-	return bytes.TrimRight(dst, "0")
+	return fraction
 }
 
 // serial returns a local time as days and microseconds; ok is false before 1900-03-01 and for nanoseconds.
 func serial(t time.Time) (days int64, micros uint64, ok bool) {
 	const day = 86_400
-	_, offset := t.Zone()
+	offset := 0
+	if t.Location() != time.UTC {
+		_, offset = t.Zone()
+	}
 	seconds, nanos := t.Unix()+int64(offset)+unixSerial*day, t.Nanosecond()
 	if seconds < firstSerial*day || nanos%1000 != 0 {
 		return 0, 0, false

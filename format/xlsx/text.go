@@ -12,12 +12,13 @@ import (
 // ErrTooLong matches the error of a text that no cell can hold.
 var ErrTooLong = errors.New("text too long for a cell")
 
-const (
-	textBegin      = `<c t="inlineStr"><is><t>`
-	guardedBegin   = `<c s="2" t="inlineStr"><is><t>`
-	headerBegin    = `<c s="1" t="inlineStr"><is><t>`
-	preservedBegin = `<t xml:space="preserve">`
-	textEnd        = `</t></is></c>`
+const preservedBegin = `<t xml:space="preserve">`
+
+var (
+	textBegin    = newFrame(`<c t="inlineStr"><is><t>`)
+	guardedBegin = newFrame(`<c s="2" t="inlineStr"><is><t>`)
+	headerBegin  = newFrame(`<c s="1" t="inlineStr"><is><t>`)
+	textEnd      = newFrame(`</t></is></c>`)
 )
 
 // isSpecial are the bytes of a text that the XML may not have as they are. A line break is one, because it separates
@@ -42,22 +43,32 @@ var isLetter = func() (is [256]bool) {
 }()
 
 // appendText appends the cell of a text in UTF-8. It may be at the end of dst. begin is that of a harmless text.
-func appendText(dst, text []byte, begin string) []byte {
-	switch {
-	case len(text) == 0:
-		return append(append(dst, begin...), textEnd...)
-	case begin == textBegin && !isLetter[text[0]]:
-		begin = guardedBegin
+func appendText(dst, text []byte, begin *frame) []byte {
+	if len(text) > 0 && begin == &textBegin && !isLetter[text[0]] {
+		begin = &guardedBegin
 	}
-	if isSpace(text[0]) || isSpace(text[len(text)-1]) {
-		dst = append(append(dst, begin[:len(begin)-len("<t>")]...), preservedBegin...)
-	} else {
-		dst = append(dst, begin...)
+	dst = begin.append(dst)
+	if len(text) > 0 && (isSpace(text[0]) || isSpace(text[len(text)-1])) {
+		dst = append(dst[:len(dst)-len("<t>")], preservedBegin...)
 	}
-	return append(appendEscaped(dst, text), textEnd...)
+	return textEnd.append(appendEscaped(dst, text))
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// isHarmless tells whether the text between the quotes of a JSON string is that of a cell as it is, also if a person
+// edits it.
+func isHarmless(inside []byte) bool {
+	if len(inside) == 0 || !isLetter[inside[0]] || isSpace(inside[len(inside)-1]) {
+		return false
+	}
+	for _, c := range inside {
+		if isSpecial[c] || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
 
 // appendEscaped appends the XML of a text. What XML 1.0 forbids becomes _xHHHH_, as Excel writes it, and so does the
 // underscore of a text that looks so.
