@@ -50,6 +50,8 @@ func TestSentencesHaveTheResults(t *testing.T) {
 			fmt.Sprintf("Fanfold completes %.2f times the jobs", over(coordinationOf(2), inMariaDB, coordinationOf(2), "fanfold")(f)),
 			fmt.Sprintf("still %.1f times those of RabbitMQ", over(jobs, inMariaDB, jobs, "RabbitMQ")(f)),
 			fmt.Sprintf("take %.1f s with Fanfold and %.1f s with DuckDB. The dumps alone take %.1f s", seconds(oneMillion, "fanfold"), seconds(oneMillion, joinDuckDB), seconds(oneMillion, joinDumps)),
+			fmt.Sprintf("Fanfold takes %.1f s, and Redis %.0f MB instead of %.0f MB", seconds(oneMillion, joinSpooled),
+				f.median(oneMillion+joinRedis, joinSpooled), f.median(oneMillion+joinRedis, "fanfold")),
 			fmt.Sprintf("the dumps alone take %.1f times as long", seconds(tenMillion, joinDumps)/seconds(oneMillion, joinDumps)),
 		},
 		"docs/explanation/alternatives": {
@@ -57,6 +59,8 @@ func TestSentencesHaveTheResults(t *testing.T) {
 			fmt.Sprintf("dumps and DuckDB took %.1f s and Fanfold %.1f s; for 10 million by 10 million, %.0f s and %.0f s",
 				seconds(oneMillion, joinDuckDB), seconds(oneMillion, "fanfold"), seconds(tenMillion, joinDuckDB), seconds(tenMillion, "fanfold")),
 			fmt.Sprintf("%.0f MB and %.1f GB at the peak", f.median(oneMillion+joinRedis, "fanfold"), f.median(tenMillion+joinRedis, "fanfold")/1000),
+			fmt.Sprintf("it took %.1f s and %.0f s, and %.0f MB of Redis", seconds(oneMillion, joinSpooled), seconds(tenMillion, joinSpooled),
+				f.median(tenMillion+joinRedis, joinSpooled)),
 			fmt.Sprintf("by a factor of %.1f", 1/ratio(2, bareStreams)),
 			"completes " + measured(list, jobs, inMariaDB).in(" jobs/s"),
 		},
