@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/fanin"
@@ -192,7 +193,10 @@ reports:
   bench:
     listeners: {`+strings.Join(list, ", ")+`}
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
-`), decode.Environment{}, config.Kinds{Formats: formats.Config(), Sinks: sink.Kinds{dir.Kind}.Config(), Sources: listeners.Kinds{mysql.Kind}.Config()})
+`), decode.Environment{}, config.Kinds{
+		Formats: formats.Config(), Sinks: sink.Kinds{dir.Kind}.Config(), Sources: listeners.Kinds{mysql.Kind}.Config(),
+		Records: []kind.Records{{Name: "mysql"}},
+	})
 	if err != nil {
 		return nil, err
 	}
