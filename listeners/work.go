@@ -53,6 +53,11 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	ctx = t.clock.Context()
 	defer t.clock.Stop()
 	o := &output{task: t, ctx: ctx, place: inRedis}
+	defer func() {
+		if o.lower != nil {
+			o.lower()
+		}
+	}()
 	out := NewWriter(o.flush)
 	out.pause = func() (resume func()) { return t.pause(&o.place) }
 	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }
@@ -67,9 +72,6 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	}
 	t.clock.Stop() // also storing
 	out.Stop()
-	if o.lower != nil {
-		o.lower()
-	}
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded),
 		errors.As(err, new(wait)):

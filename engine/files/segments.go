@@ -2,14 +2,11 @@ package files
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/spool"
-	"github.com/fanfold/fanfold/step"
 )
 
 // dropSegments deletes the segments of a job that has ended, and of its earlier attempts. If it fails, the daily sweep
@@ -46,44 +43,15 @@ type segment struct {
 
 // sweepSegments deletes the segments older than Options.OrphanAge whose jobs have ended.
 func (f sweeper) sweepSegments(ctx context.Context) (deleted int, err error) {
-	var page []segment
-	flush := func() error {
-		n, err := f.sweepSegmentPage(ctx, page)
-		deleted, page = deleted+n, page[:0]
-		return err
-	}
-	for listed, err := range f.o.Spool.Sink().List(ctx, "") {
-		if err != nil {
-			return deleted, err
-		}
-		name, ours := f.o.Spool.Ours(listed)
-		if ours && time.Since(listed.Modified) >= f.o.OrphanAge {
-			page = append(page, segment{listed, name})
-		}
-		if len(page) < sweepPage {
-			continue
-		}
-		began := time.Now()
-		if err := flush(); err != nil {
-			return deleted, err
-		}
-		if err := step.Wait(ctx, max(sweepRest, sweepShare*time.Since(began))); err != nil {
-			return deleted, err
-		}
-	}
-	return deleted, flush()
+	return inPages(ctx, f.o.Spool.Sink().List(ctx, ""), func(l sink.Listed) (segment, bool) {
+		name, ours := f.o.Spool.Ours(l)
+		return segment{l, name}, ours && time.Since(l.Modified) >= f.o.OrphanAge
+	}, func(page []segment) (int, error) { return f.sweepSegmentPage(ctx, page) })
 }
 
 // sweepSegmentPage compares segments with the records of their jobs.
 func (f sweeper) sweepSegmentPage(ctx context.Context, page []segment) (deleted int, err error) {
-	ids := map[string]bool{}
-	for _, s := range page {
-		ids[s.of.ID] = true
-	}
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	records, err := f.Records.Read(ctx, slices.Collect(maps.Keys(ids)))
+	records, err := recordsOf(ctx, f, page, func(s segment) string { return s.of.ID })
 	if err != nil {
 		return 0, err
 	}

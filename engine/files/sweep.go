@@ -60,21 +60,21 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 	if deleted > 0 {
 		f.Log.Warn("deleted orphaned files", "files", deleted)
 	}
-	if f.o.Spool != nil && err == nil {
-		var segments int
-		if segments, err = (sweeper{f}).sweepSegments(ctx); segments > 0 {
-			f.Log.Warn("deleted segments of ended jobs from the spool", "segments", segments)
-			deleted += segments
+	if g != nil && err == nil {
+		g.flush(ctx)
+		if g.deleted > 0 {
+			f.Log.Info("deleted files of deleted records", "files", g.deleted)
 		}
+		deleted, err = deleted+g.deleted, g.err
 	}
-	if g == nil || err != nil {
+	if f.o.Spool == nil {
 		return deleted, err
 	}
-	g.flush(ctx)
-	if g.deleted > 0 {
-		f.Log.Info("deleted files of deleted records", "files", g.deleted)
+	segments, failed := sweeper{f}.sweepSegments(ctx)
+	if segments > 0 {
+		f.Log.Warn("deleted segments of ended jobs from the spool", "segments", segments)
 	}
-	return deleted + g.deleted, g.err
+	return deleted + segments, errors.Join(err, failed)
 }
 
 // SweepJob deletes the leftovers of a job whose record is final: files and segments of its attempts up to last,
@@ -128,19 +128,30 @@ func (f sweeper) sweep(
 	if f.o.Installation == "" {
 		return 0, nil // unknown which files are this installation's
 	}
-	var page []listed
 	endings := f.o.Formats.Endings()
+	return inPages(ctx, files, func(file sink.Listed) (listed, bool) {
+		name, ok := Parse(strings.TrimSuffix(file.Object, sink.ManifestName("")), endings)
+		l := listed{file, name}
+		return l, ok && name.Tag == f.o.Installation && meant(l)
+	}, func(page []listed) (int, error) { return f.sweepPage(ctx, page, g) })
+}
+
+// inPages calls sweep for the objects that of returns, a page at a time, with rests, and returns how many it deleted.
+func inPages[T any](
+	ctx context.Context, objects iter.Seq2[sink.Listed, error], of func(sink.Listed) (T, bool),
+	sweep func(page []T) (deleted int, err error),
+) (deleted int, err error) {
+	var page []T
 	flush := func() error {
-		n, err := f.sweepPage(ctx, page, g)
+		n, err := sweep(page)
 		deleted, page = deleted+n, page[:0]
 		return err
 	}
-	for file, err := range files {
+	for object, err := range objects {
 		if err != nil {
 			return deleted, err
 		}
-		name, ok := Parse(strings.TrimSuffix(file.Object, sink.ManifestName("")), endings)
-		if l := (listed{file, name}); ok && name.Tag == f.o.Installation && meant(l) {
+		if l, ok := of(object); ok {
 			page = append(page, l)
 		}
 		if len(page) < sweepPage {
@@ -157,16 +168,21 @@ func (f sweeper) sweep(
 	return deleted, flush()
 }
 
-// sweepPage compares files with their records and deletes orphaned ones.
-func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted int, err error) {
+// recordsOf returns the records of a page.
+func recordsOf[T any](ctx context.Context, f sweeper, page []T, id func(T) string) (map[string]engine.Record, error) {
 	ids := map[string]bool{}
 	for _, l := range page {
-		ids[l.of.ID] = true
+		ids[id(l)] = true
 	}
 	if len(ids) == 0 {
-		return 0, nil
+		return nil, nil
 	}
-	records, err := f.Records.Read(ctx, slices.Collect(maps.Keys(ids)))
+	return f.Records.Read(ctx, slices.Collect(maps.Keys(ids)))
+}
+
+// sweepPage compares files with their records and deletes orphaned ones.
+func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted int, err error) {
+	records, err := recordsOf(ctx, f, page, func(l listed) string { return l.of.ID })
 	if err != nil {
 		return 0, err
 	}
