@@ -36,30 +36,34 @@ func together(ctx context.Context, o options, dir string, r *results) error {
 		return err
 	}
 	defer j.stop()
-	p, err := j.togetherProduct(ctx, dir)
+	b := beside{j}
+	p, err := b.product(ctx, dir)
 	if err != nil {
 		return err
 	}
 	for range o.rounds {
-		if err := j.together(ctx, p, r); err != nil {
+		if err := b.measure(ctx, p, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// togetherProduct makes the configuration.
-func (j *joiner) togetherProduct(ctx context.Context, dir string) (product, error) {
+// beside has the two large tables, and jobs beside their join.
+type beside struct{ *joiner }
+
+// product makes the configuration.
+func (b beside) product(ctx context.Context, dir string) (product, error) {
 	settings := joinSettings(map[string]any{
 		"spool": "file://" + filepath.Join(dir, "spool"),
 		"databases": map[string]any{
-			"big": map[string]any{"dsn": j.mariadb.DSN("big")}, "few": map[string]any{"dsn": j.mariadb.DSN("big")},
+			"big": map[string]any{"dsn": b.mariadb.DSN("big")}, "few": map[string]any{"dsn": b.mariadb.DSN("big")},
 		},
 	})
 	reports := settings["reports"].(map[string]any)
 	reports["same"] = smallReport("big", "big")
 	reports["own"] = smallReport("few", "few")
-	return newProduct(ctx, j.program, dir, j.redis, j.mariadb, "big", settings)
+	return newProduct(ctx, b.program, dir, b.redis, b.mariadb, "big", settings)
 }
 
 // smallReport is the join's report, for 100 rows.
@@ -76,8 +80,8 @@ func smallReport(listener, database string) map[string]any {
 	}
 }
 
-// together measures the small jobs of every report, alone and beside the join, in one process.
-func (j *joiner) together(ctx context.Context, p product, r *results) (err error) {
+// measure measures the small jobs of every report, alone and beside the join, in one process.
+func (b beside) measure(ctx context.Context, p product, r *results) (err error) {
 	serve, err := p.serve(ctx)
 	if err != nil {
 		return err
@@ -86,16 +90,16 @@ func (j *joiner) together(ctx context.Context, p product, r *results) (err error
 		_, stopped := serve.stop()
 		err = errors.Join(err, stopped)
 	}()
-	spread, err := j.large(ctx, p) // the process has done everything once
+	spread, err := b.large(ctx, p) // the process has done everything once
 	if err != nil {
 		return err
 	}
 	r.add(whatBeside, smallAlone, "s", spread.Seconds())
 	for _, small := range smallReports {
-		if _, err := j.small(ctx, small.name, spread/8); err != nil {
+		if _, err := b.small(ctx, small.name, spread/8); err != nil {
 			return err
 		}
-		late, err := j.small(ctx, small.name, spread)
+		late, err := b.small(ctx, small.name, spread)
 		if err != nil {
 			return err
 		}
@@ -104,10 +108,10 @@ func (j *joiner) together(ctx context.Context, p product, r *results) (err error
 		done := make(chan error, 1)
 		go func() {
 			var err error
-			took, err = j.large(ctx, p)
+			took, err = b.large(ctx, p)
 			done <- err
 		}()
-		late, err = j.small(ctx, small.name, spread)
+		late, err = b.small(ctx, small.name, spread)
 		if err := errors.Join(err, <-done); err != nil {
 			return err
 		}
@@ -118,23 +122,23 @@ func (j *joiner) together(ctx context.Context, p product, r *results) (err error
 }
 
 // large runs the join.
-func (j *joiner) large(ctx context.Context, p product) (took time.Duration, err error) {
-	id, err := j.insert(ctx)
+func (b beside) large(ctx context.Context, p product) (took time.Duration, err error) {
+	id, err := b.insert(ctx)
 	if err != nil {
 		return 0, err
 	}
 	start := time.Now()
 	err = p.do(ctx, "submit", "--wait", id)
-	return time.Since(start), errors.Join(err, j.found(ctx, id))
+	return time.Since(start), errors.Join(err, b.found(ctx, id))
 }
 
 // small pushes small jobs, evenly over a time, and returns how long each took until it was finished.
-func (j *joiner) small(ctx context.Context, name string, spread time.Duration) (late []time.Duration, err error) {
-	ids, err := j.records(ctx, name)
+func (b beside) small(ctx context.Context, name string, spread time.Duration) (late []time.Duration, err error) {
+	ids, err := b.records(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	client := j.redis.Client()
+	client := b.redis.Client()
 	defer client.Close()
 	keys := scripts.NewKeys(report.DefaultKeys)
 	last, err := client.XRevRangeN(ctx, keys.Events, "+", "-", 1).Result()
@@ -149,7 +153,7 @@ func (j *joiner) small(ctx context.Context, name string, spread time.Duration) (
 	defer cancel()
 	finished := make(chan error, 1)
 	ended := make(map[string]time.Time, len(ids))
-	go func() { finished <- ends(ctx, j.redis.Client(), keys.Events, from, ids, ended) }()
+	go func() { finished <- ends(ctx, b.redis.Client(), keys.Events, from, ids, ended) }()
 	pushed := make([]time.Time, len(ids))
 	begin := time.Now()
 	for i, id := range ids {
@@ -171,10 +175,10 @@ func (j *joiner) small(ctx context.Context, name string, spread time.Duration) (
 }
 
 // records makes records of small jobs.
-func (j *joiner) records(ctx context.Context, name string) (ids []string, err error) {
+func (b beside) records(ctx context.Context, name string) (ids []string, err error) {
 	for range smallJobs {
 		var id string
-		if err := j.db.QueryRowContext(ctx, "INSERT INTO big.file_download_record (report) VALUES (?) RETURNING id", name).Scan(&id); err != nil {
+		if err := b.db.QueryRowContext(ctx, "INSERT INTO big.file_download_record (report) VALUES (?) RETURNING id", name).Scan(&id); err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)

@@ -4,8 +4,8 @@
 // step.Reader (runner.go). For every entry it claims the task (task.go): the first delivery needs
 // no command, because the pending list of the stream is its lease, and a later one takes the task
 // over. The Source of the listener reads the data, which is stored chunk by chunk. The last chunk
-// completes the task and counts the listener once (work.go, writer.go). If another worker has taken
-// the task over, the next chunk is refused.
+// completes the task and counts the listener once (work.go, writer.go). output.go decides whether the
+// chunks lie in Redis or in the spool. If another worker has taken the task over, the next one is refused.
 //
 // A failed task is requeued. The error of its Source decides whether it used a try: see Permanent,
 // Outage and Wait in source.go. After the last try the job fails, or continues without the

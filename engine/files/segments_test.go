@@ -2,7 +2,9 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -105,5 +107,43 @@ func TestManySegmentsOfAJobThatHasEnded(t *testing.T) {
 	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0)
 	if left := list(t, root); len(left) > 0 {
 		t.Errorf("%d segments are left", len(left))
+	}
+}
+
+// spoolAway is a spool that does not answer.
+type spoolAway struct{ sink.Sink }
+
+var errAway = errors.New("the spool is away")
+
+func (spoolAway) List(context.Context, string) iter.Seq2[sink.Listed, error] {
+	return func(yield func(sink.Listed, error) bool) { yield(sink.Listed{}, errAway) }
+}
+
+// deletions are those of a table that has been swept for long.
+type deletions struct{}
+
+func (deletions) Deleted(_ context.Context, ids []string) (map[string]bool, error) {
+	gone := map[string]bool{}
+	for _, id := range ids {
+		gone[id] = true
+	}
+	return gone, nil
+}
+
+func (deletions) Pointed(context.Context, []string) (map[string]bool, error) { return nil, nil }
+
+func (deletions) Unbroken(context.Context, time.Duration) (time.Duration, error) {
+	return 1000 * time.Hour, nil
+}
+
+// TestSweepWithoutItsSpool: the files of deleted rows go nevertheless, and the sweep fails, so that it is repeated.
+func TestSweepWithoutItsSpool(t *testing.T) {
+	t.Parallel()
+	f, root := swept(t, &read{all: sweepRecords})
+	f.o.Deletions, f.o.Spool = deletions{}, spool.New(spool.Options{Sink: spoolAway{f.o.Sink}, Tag: f.o.Installation})
+	put(t, root, "r/9-1-abc234.csv", 1000*time.Hour)
+	deleted, err := f.Sweep(t.Context())
+	if !errors.Is(err, errAway) || deleted != 1 || len(list(t, root)) > 0 {
+		t.Errorf("%d, %v, and %q is left", deleted, err, list(t, root))
 	}
 }
