@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
@@ -16,6 +17,8 @@ type Fields struct {
 	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an
 	// expression without alias
 	Columns []string `yaml:"columns" unset:"as in the SELECT" json:"-"`
+	// Read the rows in ranges of a column, on several connections. See [Parts](../guides/spool.md#read-a-table-in-parts)
+	Divide *report.Divide `yaml:"divide" json:"-"`
 
 	Query Query `json:"-"` // Text, parsed
 }
@@ -42,6 +45,7 @@ func (d *Dialect) Read(l *kind.Listener) {
 		return
 	}
 	f.Query = query
+	d.divide(l, f)
 	selected, known := query.SelectList()
 	switch {
 	case l.ColumnsAt.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
@@ -61,6 +65,61 @@ func (d *Dialect) Read(l *kind.Listener) {
 					"or add columns: [...] with the names in order")
 		}
 	}
+}
+
+// divide takes over how the rows are read in parts. A query in parts is a subquery.
+func (d *Dialect) divide(l *kind.Listener, f *Fields) {
+	if f.Divide == nil {
+		return
+	}
+	l.Divide = f.Divide
+	tokens, _ := d.tokenize(f.Text)
+	depth := 0
+	for _, t := range tokens {
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		case depth == 0 && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
+			l.Get("query").Inside(t.at).Problem(strings.ToUpper(t.text)+" in a query that is read in parts",
+				"Remove it: the parts come in the order of divide.by. Sort and limit in the fold")
+			return
+		}
+	}
+}
+
+// In returns a query for the rows of a range of a column of its result. sql is what Bind has returned.
+func (d *Dialect) In(sql, column string, r report.Range) string {
+	name := "part." + d.quote(column)
+	var conditions []string
+	if r.From != nil {
+		conditions = append(conditions, fmt.Sprintf("%s >= %d", name, *r.From))
+	}
+	if r.To != nil {
+		conditions = append(conditions, fmt.Sprintf("%s < %d", name, *r.To))
+	}
+	where := strings.Join(conditions, " AND ")
+	switch {
+	case where == "":
+		return sql
+	case r.From == nil:
+		where += " OR " + name + " IS NULL"
+	}
+	return "SELECT * FROM (" + d.parts(sql) + "WHERE " + where
+}
+
+// Ends returns a query for the least and the greatest number in a column of the result. sql is what Bind has returned.
+func (d *Dialect) Ends(sql, column string) string {
+	name := "part." + d.quote(column)
+	return "SELECT MIN(" + name + "), MAX(" + name + ") FROM (" + d.parts(sql)
+}
+
+// parts returns the rest of a query after FROM ( for the rows of another one.
+func (d *Dialect) parts(sql string) string { return Unended(d, sql) + "\n) AS part " }
+
+func (d *Dialect) quote(name string) string {
+	return d.Names[:1] + strings.ReplaceAll(name, d.Names[:1], d.Names[:1]+d.Names[:1]) + d.Names[:1]
 }
 
 // QueryOf returns the query of a listener whose own fields are Fields; the zero Query if they are not.

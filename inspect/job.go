@@ -120,8 +120,8 @@ func (j *State) listeners(ours *report.Report) []Listener {
 func (l *Listener) is(p Part) {
 	l.State, l.Rows, l.Tries, l.Owner = "waiting", p.Rows, p.Tries, p.Owner
 	l.Bytes = p.Bytes
-	if at, err := spool.ParseTicket(p.At); err == nil && p.At != "" {
-		l.Bytes, l.Spool = at.Bytes(), at.URL
+	if at, err := spool.ParseTicket(p.At); err == nil {
+		l.Bytes, l.Spool = at.Bytes(), at[0].URL
 	}
 	switch {
 	case p.Policy != "":

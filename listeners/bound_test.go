@@ -79,8 +79,8 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if task.away > 0 {
-		t.Errorf("Redis was away for %v", task.away)
+	if task.pauses.away > 0 {
+		t.Errorf("Redis was away for %v", task.pauses.away)
 	}
 	if task.clock.Over() {
 		t.Error("the task is late, which has only waited")

@@ -83,14 +83,9 @@ func (o *output) commit(columns []dataset.Column, last bool) error {
 	if err != nil {
 		return spoolFailed(o.ctx, err)
 	}
-	if err := o.script(o.ctx, 0, func() (scripts.Outcome, error) {
-		return o.own.List(o.ctx, scripts.Segment{
-			Number: number, At: o.at, Text: s.String(), Chunks: s.Chunks, Rows: s.Rows, Bytes: s.Bytes,
-			Columns: columns,
-		})
-	}); errors.Is(err, errTooMuch) {
-		return errTooMuchSpooled
-	} else if err != nil {
+	if err := o.list(o.ctx, scripts.Segment{
+		Number: number, At: o.at, Text: s.String(), Chunks: s.Chunks, Rows: s.Rows, Bytes: s.Bytes, Columns: columns,
+	}); err != nil {
 		return err
 	}
 	o.listed += s.Chunks
@@ -100,6 +95,15 @@ func (o *output) commit(columns []dataset.Column, last bool) error {
 	return o.script(o.ctx, 0, func() (scripts.Outcome, error) {
 		return o.own.Complete(o.ctx, scripts.Chunk{Number: o.listed - 1}, time.Since(o.began))
 	})
+}
+
+// list has Redis list a segment.
+func (t *task) list(ctx context.Context, s scripts.Segment) error {
+	err := t.script(ctx, 0, func() (scripts.Outcome, error) { return t.own.List(ctx, s) })
+	if errors.Is(err, errTooMuch) {
+		return errTooMuchSpooled
+	}
+	return err
 }
 
 const errSpool fault.Kind = "the spool"

@@ -90,7 +90,7 @@ func TestReadingTheSpoolTakesNoTime(t *testing.T) {
 	if err != nil || string(chunk.Cell(0, 0)) != "7" {
 		t.Errorf("%v %v", chunk, err)
 	}
-	if task.clock.Over() || task.away > 0 {
-		t.Errorf("the task is late: %t, and the spool was away for %s", task.clock.Over(), task.away)
+	if task.clock.Over() || task.pauses.away > 0 {
+		t.Errorf("the task is late: %t, and the spool was away for %s", task.clock.Over(), task.pauses.away)
 	}
 }

@@ -34,9 +34,8 @@ type task struct {
 
 	slot       taskSlot
 	clock      *ask.Patience
-	began      time.Time          // the query
-	away       time.Duration      // total time that Redis or the spool was away
-	awayAt     place              // the last of them
+	began      time.Time // the query
+	pauses     pauses
 	chunks     int64              // stored, or being stored
 	rows       int64              // of them, and of those in the spool
 	compressor dataset.Compressor // of chunks

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -58,16 +59,19 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 			o.lower()
 		}
 	}()
-	out := NewWriter(o.flush)
-	out.pause = func() (resume func()) { return t.pause(&o.place) }
-	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }
+	out := t.writer(o.flush, &o.place)
 	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
 	if r.o.Bounds[t.Listener.Source].Rate.Count > 0 {
 		t.RateLimit = t.waitForRate
 	}
-	err = r.o.Sources[t.Listener.Source].Read(ctx, t.Task, out)
+	whole := true
+	if source := r.o.Sources[t.Listener.Source]; t.Listener.Divide != nil {
+		whole, err = r.divided(ctx, t, source, out)
+	} else {
+		err = source.Read(ctx, t.Task, out)
+	}
 	t.slot.leave() // storing the last chunk needs no slot
-	if err == nil {
+	if err == nil && whole {
 		err = out.Close()
 	}
 	t.clock.Stop() // also storing
@@ -75,15 +79,23 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded),
 		errors.As(err, new(wait)):
-	case t.away > 0 && !errors.Is(err, errLeft):
+	case t.pauses.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
-		return Outage(t.awayAt.kind.New("%s was away for %s while the query ran: %w", t.awayAt.name,
-			t.away.Round(time.Second), err))
+		return Outage(t.pauses.at.kind.New("%s was away for %s while the query ran: %w", t.pauses.at.name,
+			t.pauses.away.Round(time.Second), err))
 	case t.clock.Over():
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate,
 			t.Listener.Timeout)
 	}
 	return err
+}
+
+// writer returns a Writer of the columns that are stored.
+func (t *task) writer(flush FlushFunc, at *place) *Writer {
+	out := NewWriter(flush)
+	out.pause = func() (resume func()) { return t.pause(at) }
+	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }
+	return out
 }
 
 // patience is how much longer than its timeout a task may take. The error of a source that keeps the
@@ -123,15 +135,33 @@ var (
 	inSpool = place{errSpool, "the spool", 15 * time.Second}
 )
 
+// pauses are those of a task, in which it waits for Redis or the spool. The parts of a divided one can pause together.
+type pauses struct {
+	mu   sync.Mutex
+	now  int           // that have begun and not ended
+	end  func()        // of all of them
+	away time.Duration // total time that Redis or the spool was away
+	at   place         // the last of them
+}
+
 // pause stops the time limit until resume is called, which reads the place. Time spent there does not count, and other
 // tasks may use the slot while it is slow.
 func (t *task) pause(at *place) (resume func()) {
-	began, run, back := time.Now(), t.clock.Pause(), t.slot.lend()
+	p, began := &t.pauses, time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now++; p.now == 1 {
+		run, back := t.clock.Pause(), t.slot.lend()
+		p.end = func() { back(); run() }
+	}
 	return func() {
-		back()
-		run()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.now--; p.now == 0 {
+			p.end()
+		}
 		if took := time.Since(began); took >= at.slow {
-			t.away, t.awayAt = t.away+took, *at
+			p.away, p.at = p.away+took, *at
 		}
 	}
 }

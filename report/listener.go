@@ -19,6 +19,7 @@ type Listener struct {
 	// Retries of its task
 	Retry Retry `yaml:"retry" unset:"the report's, field by field"`
 
+	Divide  *Divide       // nil: its rows are read at once
 	Source  string        // name of the Database or API that it reads
 	Zone    string        // of the DATETIME columns of its Database; empty means UTC
 	Own     any           `of:"source"` // pointer to the own fields of its kind

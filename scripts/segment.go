@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,13 +21,21 @@ type Segment struct {
 	Bytes   int64
 	Text    string // its word in the ticket, which begins with chunks,rows,bytes,
 	Columns any    // as of Chunk
+
+	// Parts is not 0 if this is the whole dataset, which was read in parts. Text is the rest of the ticket, and Chunks,
+	// Rows and Bytes are those of all segments. Snapshot is what Division.Snapshot of package listeners returns.
+	Parts    int
+	Snapshot string
 }
 
 // List adds a segment to the ticket of a task, if it still has this generation: OK, Already, Busy, Gone,
 // or TooMuch. The segment must exist. It works in a full Redis. It returns ErrChunk if a segment before this one
 // is missing. Complete counts the chunks of all segments.
 func (t *Task) List(ctx context.Context, s Segment) (Outcome, error) {
-	if !strings.HasPrefix(s.Text, fmt.Sprintf("%d,%d,%d,", s.Chunks, s.Rows, s.Bytes)) ||
+	more := ""
+	if s.Parts > 0 {
+		more = fmt.Sprintf("parts=%d snapshot=%s ", s.Parts, url.QueryEscape(s.Snapshot))
+	} else if !strings.HasPrefix(s.Text, fmt.Sprintf("%d,%d,%d,", s.Chunks, s.Rows, s.Bytes)) ||
 		strings.Contains(s.At+s.Text, " ") {
 		return 0, fmt.Errorf("segment %d of %s: %q at %q is not of %d chunks, %d rows and %d bytes", s.Number,
 			t.Listener, s.Text, s.At, s.Chunks, s.Rows, s.Bytes)
@@ -36,7 +45,7 @@ func (t *Task) List(ctx context.Context, s Segment) (Outcome, error) {
 		return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
 	return t.s.outcome(ctx, call(ctx, "segment", []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener, t.Generation,
-		t.Writer(), s.Number, s.At, s.Chunks, s.Rows, s.Bytes, s.Text, columns, t.s.spool))
+		t.Writer(), s.Number, s.At, s.Chunks, s.Rows, s.Bytes, s.Text, columns, t.s.spool, more))
 }
 
 // Reopen says which listener of a job runs again, because segments of its dataset are missing or damaged.

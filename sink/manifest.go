@@ -61,6 +61,11 @@ type ManifestListener struct {
 	DurationMS int64            `json:"duration_ms"`      // from one to the other
 	Columns    []dataset.Column `json:"columns"`
 
+	// Parts is in how many ranges the rows were read; 0: at once. Snapshot is the server's name for the moment that all
+	// of them are of, or "approximate".
+	Parts    int64  `json:"parts,omitempty"`
+	Snapshot string `json:"snapshot,omitempty"`
+
 	// Rows without a match by the keys of the join, of a joined listener after the first; otherwise
 	// nil. The types of the join do not matter.
 	Unmatched      *int64 `json:"unmatched,omitempty"`       // of this listener, in the first one

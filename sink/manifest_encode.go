@@ -62,6 +62,10 @@ func (l *ManifestListener) encode(o *encoder) {
 		o.time("done_at", l.DoneAt)
 	}
 	o.integer("duration_ms", l.DurationMS)
+	if l.Parts != 0 {
+		o.integer("parts", l.Parts)
+		o.text("snapshot", l.Snapshot)
+	}
 	o.list("columns", len(l.Columns), func(i int) { encodeColumn(o, l.Columns[i]) })
 	o.optional("omitted", l.Omitted)
 	o.optional("error", l.Error)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -19,11 +20,11 @@ const keptSegments = 2
 
 // Reader reads the chunks of a dataset. It reads segments whole, and keeps two. It is safe for concurrent use.
 type Reader struct {
-	spool   *Spool
-	prefix  string // of the names of the segments
-	ticket  Ticket
-	firsts  []int64 // number of the first chunk of every segment
-	columns []string
+	spool    *Spool
+	names    []string // of the segments, in the sink
+	segments []Segment
+	firsts   []int64 // number of the first chunk of every segment
+	columns  []string
 
 	mu   sync.Mutex
 	kept []*fetch // by use, the last one first
@@ -46,15 +47,17 @@ func (s *Spool) Open(ticket string, columns []string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s == nil {
-		return nil, Elsewhere{t.URL, "not configured"}
-	}
-	r := &Reader{spool: s, ticket: t, columns: columns}
-	if r.prefix, err = s.place(t.URL); err != nil {
-		return nil, err
-	}
+	r := &Reader{spool: s, columns: columns}
 	var chunks int64
-	for _, segment := range t.Segments {
+	for url, segment := range t.Segments() {
+		if s == nil {
+			return nil, Elsewhere{url, "not configured"}
+		}
+		name, ok := s.o.Sink.Name(url)
+		if !ok {
+			return nil, Elsewhere{url, strings.TrimSuffix(s.o.Sink.URL("x"), "/x")}
+		}
+		r.names, r.segments = append(r.names, name), append(r.segments, segment)
 		r.firsts, chunks = append(r.firsts, chunks), chunks+segment.Chunks
 	}
 	r.firsts = append(r.firsts, chunks)
@@ -65,7 +68,7 @@ func (s *Spool) Open(ticket string, columns []string) (*Reader, error) {
 // other errors are those of the sink.
 func (r *Reader) Get(ctx context.Context, columns []string, chunk int64) ([][]byte, error) {
 	i := sort.Search(len(r.firsts), func(i int) bool { return r.firsts[i] > chunk }) - 1
-	if chunk < 0 || i == len(r.ticket.Segments) {
+	if chunk < 0 || i == len(r.segments) {
 		return nil, fmt.Errorf("the dataset has %d chunks and no chunk %d", r.firsts[len(r.firsts)-1], chunk)
 	}
 	f, err := r.segment(ctx, i)
@@ -134,7 +137,7 @@ func (r *Reader) forget(f *fetch) {
 
 // read reads a segment and compares it with the ticket.
 func (r *Reader) read(ctx context.Context, number int) (frames, error) {
-	name, want := numbered(r.prefix, number), r.ticket.Segments[number]
+	name, want := r.names[number], r.segments[number]
 	url := r.spool.o.Sink.URL(name)
 	in, err := r.spool.o.Sink.Open(ctx, name)
 	if errors.Is(err, sink.ErrNoObject) {

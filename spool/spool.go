@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -81,13 +80,4 @@ func (s *Spool) Drop(ctx context.Context, report, id string, last int64) error {
 func (s *Spool) Ours(l sink.Listed) (Name, bool) {
 	n, ok := Parse(l.Object)
 	return n, ok && s.o.Tag != "" && n.Tag == s.o.Tag
-}
-
-// place returns the sink's name of what a ticket's URL names, up to the number.
-func (s *Spool) place(url string) (string, error) {
-	first, ok := s.o.Sink.Name(url + "0" + ending)
-	if !ok {
-		return "", Elsewhere{url, strings.TrimSuffix(s.o.Sink.URL("x"), "/x")}
-	}
-	return strings.TrimSuffix(first, "0"+ending), nil
 }

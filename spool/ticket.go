@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -19,23 +20,29 @@ func (s Segment) String() string {
 	return fmt.Sprintf("%d,%d,%d,%08x", s.Chunks, s.Rows, s.Bytes, s.CRC32C)
 }
 
-// Ticket says where the segments of a dataset lie: the text of the field <listener>:at, as
-// docs/reference/keys.md describes it.
-type Ticket struct {
-	URL      string // of the segments, up to their number
+// Ticket says where the segments of a dataset lie, in their order: the text of the field <listener>:at, as
+// docs/reference/keys.md describes it. A dataset that was read in parts has several runs.
+type Ticket []Run
+
+// Run is the segments that one Writer has written.
+type Run struct {
+	URL      string // up to their number
 	Segments []Segment
 }
 
 // ParseTicket parses the text of a ticket.
-func ParseTicket(text string) (Ticket, error) {
-	words := strings.Split(text, " ")
-	t := Ticket{URL: unescaped.Replace(words[0]), Segments: make([]Segment, 0, len(words)-1)}
-	for _, word := range words[1:] {
+func ParseTicket(text string) (t Ticket, err error) {
+	for word := range strings.SplitSeq(text, " ") {
 		s, ok := parseSegment(word)
-		if !ok {
-			return Ticket{}, fmt.Errorf("the ticket of a dataset has %.100q, not <chunks>,<rows>,<bytes>,<crc32c>", word)
+		switch {
+		case ok && t != nil:
+			last := &t[len(t)-1]
+			last.Segments = append(last.Segments, s)
+		case strings.Contains(word, "://"):
+			t = append(t, Run{URL: unescaped.Replace(word)})
+		default:
+			return nil, fmt.Errorf("the ticket of a dataset has %.100q, not a URL or <chunks>,<rows>,<bytes>,<crc32c>", word)
 		}
-		t.Segments = append(t.Segments, s)
 	}
 	return t, nil
 }
@@ -63,9 +70,22 @@ func parseSegment(word string) (s Segment, ok bool) {
 	return s, err == nil
 }
 
+// Segments iterates over the segments and their URLs.
+func (t Ticket) Segments() iter.Seq2[string, Segment] {
+	return func(yield func(string, Segment) bool) {
+		for _, r := range t {
+			for i, s := range r.Segments {
+				if !yield(numbered(r.URL, i), s) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Bytes returns the size of all segments.
 func (t Ticket) Bytes() (n int64) {
-	for _, s := range t.Segments {
+	for _, s := range t.Segments() {
 		n += s.Bytes
 	}
 	return n

@@ -1,6 +1,7 @@
 package fanin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -27,6 +29,9 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 				Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries,
 				DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds(),
 				Omitted: task.Policy, Error: task.Failed,
+			}
+			if given.Parts = task.Parts; task.Parts > 0 {
+				given.Snapshot = cmp.Or(task.Snapshot, string(report.SnapshotApproximate))
 			}
 			if task.Policy != "" {
 				given.Columns = []dataset.Column{}

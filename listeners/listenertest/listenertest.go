@@ -60,6 +60,7 @@ func Test(t *testing.T, open func(t *testing.T) Fixture) {
 		{"values that cannot be read", valuesFail},
 		{"a permanent error", wrong},
 		{"an outage", away},
+		{"in parts", parts},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -78,6 +79,11 @@ type Dataset struct {
 // Read runs a task of a source, as a Runner does but without a timeout and Redis. It returns what the
 // source wrote, also before an error.
 func Read(ctx context.Context, source listeners.Source, task listeners.Task) (Dataset, error) {
+	return written(func(out *listeners.Writer) error { return source.Read(ctx, task, out) })
+}
+
+// written returns what a function writes.
+func written(read func(out *listeners.Writer) error) (Dataset, error) {
 	var d Dataset
 	out := listeners.NewWriter(func(columns []dataset.Column, b *dataset.Builder, _ bool) error {
 		chunk, err := dataset.DecodeChunk(columns, b.Fields())
@@ -94,7 +100,7 @@ func Read(ctx context.Context, source listeners.Source, task listeners.Task) (Da
 		}
 		return nil
 	})
-	err := source.Read(ctx, task, out)
+	err := read(out)
 	if err == nil {
 		err = out.Close()
 	}

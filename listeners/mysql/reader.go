@@ -21,6 +21,7 @@ import (
 type reader struct {
 	source  *Source
 	task    listeners.Task
+	of      report.Range // that it reads
 	out     *listeners.Writer
 	columns []dataset.Column // nil before the result
 	cells   []cell           // one for each column
@@ -75,14 +76,12 @@ func (r *reader) run(parent context.Context, s *session, list dialect.Literals) 
 	if err != nil {
 		return err
 	}
+	if divide := r.task.Listener.Divide; divide != nil {
+		text = dialect.MySQL.In(text, divide.By, r.of)
+	}
 	ctx, abort, done := s.query(parent)
 	defer done()
-	fail := func(err error) error {
-		if parent.Err() == nil && errors.Is(context.Cause(ctx), ErrTimeout) {
-			return timedOut(s.listener)
-		}
-		return explain(parent, s.listener, err)
-	}
+	fail := func(err error) error { return s.fail(parent, ctx, err) }
 	none := r.task.Listener.From != nil && list == ""
 	err = s.conn.Raw(func(conn any) error {
 		rows, err := s.start(ctx, conn, text, args)

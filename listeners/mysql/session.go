@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -87,10 +88,23 @@ func (s *session) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	return s.snapshot(ctx)
+}
+
+// snapshot starts the transaction.
+func (s *session) snapshot(ctx context.Context) error {
 	if err := s.exec(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
 		return err
 	}
 	return s.exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+}
+
+// fail returns the error of a query.
+func (s *session) fail(parent, ctx context.Context, err error) error {
+	if parent.Err() == nil && errors.Is(context.Cause(ctx), ErrTimeout) {
+		return timedOut(s.listener)
+	}
+	return explain(parent, s.listener, err)
 }
 
 // interrupted returns an error if the server may have interrupted a query that has ended without
@@ -160,6 +174,12 @@ func (s *session) prepare(ctx context.Context, conn any, text string) (driver.St
 	preparer, ok := conn.(driver.ConnPrepareContext)
 	if !ok {
 		return nil, fmt.Errorf("connections of Go type %T take no context", conn)
+	}
+	if s.statement != nil { // of the part before
+		if err := s.statement.Close(); err != nil {
+			return nil, err
+		}
+		s.statement = nil
 	}
 	statement, err := preparer.PrepareContext(ctx, text)
 	if err != nil {

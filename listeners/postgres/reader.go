@@ -18,6 +18,7 @@ import (
 // reader writes what the query of a task finds.
 type reader struct {
 	task    listeners.Task
+	of      report.Range // that it reads
 	out     *listeners.Writer
 	zone    *time.Location // of timestamps without zone
 	columns []dataset.Column
@@ -54,7 +55,11 @@ func (r *reader) run(parent context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	statement, err := s.prepare(parent, text)
+	query := text
+	if divide := r.task.Listener.Divide; divide != nil {
+		query = dialect.Postgres.In(text, divide.By, r.of)
+	}
+	statement, err := s.prepare(parent, query)
 	if err != nil {
 		return err
 	}
@@ -62,7 +67,7 @@ func (r *reader) run(parent context.Context, s *session) error {
 		return err
 	}
 	if s.asked {
-		if statement, err = s.prepare(parent, text); err != nil {
+		if statement, err = s.prepare(parent, query); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -152,6 +153,10 @@ func (p *parser) found(text string, t *TaskState) {
 			t.Rows = p.parse(name, value)
 		case "bytes":
 			t.Bytes = p.parse(name, value)
+		case "parts":
+			t.Parts = p.parse(name, value)
+		case "snapshot":
+			t.Snapshot, _ = url.QueryUnescape(value)
 		case "omitted":
 			t.Policy = value
 		case "columns":

@@ -81,6 +81,8 @@ type TaskState struct {
 	DoneAt     time.Time       // zero until done
 	Took       time.Duration   // of the query, from when it began; 0 until done
 	At         string          // where its segments lie, see spool.Open; empty: the dataset lies in Redis
+	Parts      int64           // in which it was read; 0: at once
+	Snapshot   string          // that all parts are of; empty: of moments close together
 	Columns    json.RawMessage // as given to scripts.Task.Append; nil until the first chunk
 	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
 	Memo       []byte          // see scripts.Task.Remember; nil: none

@@ -1,0 +1,153 @@
+package mysql
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/listenertest"
+	"github.com/fanfold/fanfold/report"
+)
+
+// logged returns the source of a server of its own with a binary log, which has a table t.
+func logged(t *testing.T, connections int) (*Source, *bundle) {
+	t.Helper()
+	server, err := testenv.StartDatabase(t.Context(), t.TempDir(), "--log-bin=log", "--server-id=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	b := &bundle{}
+	if b.admin, err = server.Open(""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.admin.Close() })
+	b.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY, n INT, v VARCHAR(20), KEY (n))",
+		"INSERT INTO s.t SELECT seq, NULLIF(seq, 30000), seq FROM s.seq_1_to_30000")
+	s, err := Open(report.Database{Name: "d", DSN: report.Secret(server.DSN("s")), MaxConnections: connections})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, b
+}
+
+// inParts is a task that is read in parts.
+func inParts(t *testing.T, query, columns, by string) listeners.Task {
+	t.Helper()
+	read := task(t, query, columns)
+	read.Listener.Divide = &report.Divide{By: by, Parts: 4, Snapshot: report.SnapshotSame}
+	return read
+}
+
+// TestPartsAreOfOneMoment: rows that are written meanwhile are in none of them, also if writes come between the
+// snapshots of the connections.
+func TestPartsAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	source, b := logged(t, 4)
+	read := inParts(t, "SELECT id, n, v FROM t WHERE id > :least", "id n v", "n")
+	read.Parameters = map[string]any{"least": int64(10)}
+	d := listenertest.Divided(t, source, read, 3)
+	if d.Connections() != 3 || !strings.Contains(d.Snapshot(), ":7 log.000001:") {
+		t.Errorf("%d connections at %q", d.Connections(), d.Snapshot())
+	}
+	least, greatest, ok, err := d.Ends(t.Context())
+	if least != 11 || greatest != 29_999 || !ok || err != nil { // 30,000 has NULL
+		t.Errorf("%d to %d, %t %v", least, greatest, ok, err)
+	}
+	b.exec(t, "UPDATE s.t SET v = 'new'", "INSERT INTO s.t VALUES (40000, 40000, 'new'), (40001, NULL, 'new')")
+	all := listenertest.ReadParts(t, d, []int64{8000, 16_000, 24_000})
+	ids := map[string]bool{}
+	for _, row := range all.Rows {
+		ids[row[0]] = true
+		if row[2] == `"new"` {
+			t.Fatalf("a row of another moment: %q", row)
+		}
+	}
+	if len(ids) != 29_990 || len(all.Rows) != len(ids) {
+		t.Errorf("%d rows with %d ids", len(all.Rows), len(ids))
+	}
+	whole, err := listenertest.Read(t.Context(), source, task(t, "SELECT id, n, v FROM t", "id n v"))
+	if err != nil || !slices.Equal(whole.Columns, all.Columns) {
+		t.Errorf("the columns of the query are %+v, and those of its parts %+v: %v", whole.Columns, all.Columns, err)
+	}
+
+	again := listenertest.Divided(t, source, read, 1)
+	if again.Snapshot() == d.Snapshot() {
+		t.Errorf("after writes, the snapshot is still %s", d.Snapshot())
+	}
+	again.Close()
+	if third := listenertest.Divided(t, source, read, 1); third.Snapshot() != again.Snapshot() {
+		t.Errorf("without writes, the snapshots are %s and %s", again.Snapshot(), third.Snapshot())
+	}
+}
+
+// TestSnapshotsOfABusyServer: connections that see other rows are not used.
+func TestSnapshotsOfABusyServer(t *testing.T) {
+	t.Parallel()
+	source, b := logged(t, 4)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				b.exec(t, fmt.Sprintf("INSERT INTO s.t VALUES (%d, NULL, '')", 50_000+i))
+			}
+		}
+	}()
+	for range 10 {
+		d := listenertest.Divided(t, source, inParts(t, "SELECT id, COUNT(*) OVER () AS c FROM t", "id c", "id"), 4)
+		counts := map[string]bool{}
+		for _, row := range listenertest.ReadParts(t, d, []int64{100, 200, 300}).Rows {
+			counts[row[1]] = true
+		}
+		if len(counts) != 1 || d.Snapshot() == "" {
+			t.Errorf("%d connections at %q saw tables of %d sizes", d.Connections(), d.Snapshot(), len(counts))
+		}
+		d.Close()
+	}
+	close(stop)
+	<-stopped
+}
+
+// TestWithoutBinaryLog, the server cannot prove what it shows.
+func TestWithoutBinaryLog(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	read := inParts(t, "SELECT seq AS n FROM seq_1_to_5", "n", "n")
+	if _, err := b.source.Divide(t.Context(), read, 1); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "turn on its binary log") {
+		t.Errorf("%v", err)
+	}
+	read.Listener.Divide.Snapshot = report.SnapshotApproximate
+	if d := listenertest.Divided(t, b.source, read, 1); d.Snapshot() != "" {
+		t.Errorf("the snapshot is %q", d.Snapshot())
+	}
+}
+
+// TestPartsOfOtherColumns: only whole numbers have ranges, and a mistake in the query is that of the query.
+func TestPartsOfOtherColumns(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for query, want := range map[string]string{
+		"SELECT 'x' AS n":                               `divide.by: column n has "x", not a whole number`,
+		"SELECT 18446744073709551615 AS n":              "not a whole number up to 9223372036854775807",
+		"SELECT 1.5 AS n":                               `column n has "1.5"`,
+		"SELECT n FROM missing":                         "missing' doesn't exist",
+		"SELECT 1 AS n FROM seq_1_to_5 WHERE seq = = 1": "near '= 1'",
+	} {
+		read := inParts(t, query, "n", "n")
+		read.Listener.Divide.Snapshot = report.SnapshotApproximate
+		d := listenertest.Divided(t, b.source, read, 1)
+		if _, _, _, err := d.Ends(t.Context()); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", query, err)
+		}
+		d.Close()
+	}
+}

@@ -1,0 +1,55 @@
+package report
+
+// Divide says how the rows of a listener are read in parts: by ranges of a column with whole numbers. Each range is a
+// query of its own.
+type Divide struct {
+	// Column of the result, with whole numbers. Best is the first column of an index
+	By string `yaml:"by" need:"Name a column of the result with whole numbers, such as the primary key"`
+	// Number of the ranges. A range has at least 10,000 numbers
+	Parts int `yaml:"parts" default:"4" min:"2" max:"64"`
+	// `same`: all ranges are read as of one moment, which the database must prove. `approximate`: of moments close
+	// together, or far apart if the listener is tried again
+	Snapshot Snapshot `yaml:"snapshot" enum:"same,approximate" default:"same"`
+}
+
+// Snapshot says of which moments the parts of a divided listener are.
+type Snapshot string
+
+// The values of Snapshot.
+const (
+	SnapshotSame        Snapshot = "same"
+	SnapshotApproximate Snapshot = "approximate"
+)
+
+// Range is a range of the numbers in a column: From ≤ number < To. A bound that is nil does not exist. The range
+// without From also has the rows with NULL.
+type Range struct{ From, To *int64 }
+
+// minRange is the least number of numbers in a range: a smaller one is not worth a query.
+const minRange = 10_000
+
+// Bounds returns the bounds between the ranges for numbers from least to greatest, at most Parts-1, in order; none if
+// one range is enough.
+func (d Divide) Bounds(least, greatest int64) []int64 {
+	width := uint64(greatest) - uint64(least) // it can be more than an int64
+	if greatest < least || width < 2*minRange {
+		return nil
+	}
+	parts := min(uint64(d.Parts), width/minRange)
+	bounds := make([]int64, 0, parts-1)
+	for i := uint64(1); i < parts; i++ {
+		bounds = append(bounds, int64(uint64(least)+width/parts*i))
+	}
+	return bounds
+}
+
+// RangeOf returns the range with a number from 0 to len(bounds).
+func RangeOf(bounds []int64, number int) (r Range) {
+	if number > 0 {
+		r.From = &bounds[number-1]
+	}
+	if number < len(bounds) {
+		r.To = &bounds[number]
+	}
+	return r
+}
