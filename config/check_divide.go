@@ -7,7 +7,7 @@ import (
 )
 
 // checkDivided proves that the listeners with divide can be read in parts. It needs the stages.
-func (d *draft) checkDivided() {
+func checkDivided(d *draft) {
 	external := 0 // the last stage with a listener whose service can read the rows of those before
 	stages := map[string]int{}
 	for stage, l := range d.Report.Listeners() {

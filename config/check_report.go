@@ -43,7 +43,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	d.listeners.checkFieldNames()
 	d.resolve()
 	staging{d, map[string]int{}}.place()
-	d.checkDivided()
+	checkDivided(d)
 	if s.Get("fold").Given() {
 		if d.unread = !(folding{d}).check(); !d.unread {
 			checkFormat(d)

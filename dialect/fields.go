@@ -17,7 +17,7 @@ type Fields struct {
 	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an
 	// expression without alias
 	Columns []string `yaml:"columns" unset:"as in the SELECT" json:"-"`
-	// Read the rows in ranges of a column, on several connections. See [Parts](../guides/spool.md#read-a-table-in-parts)
+	// Read the rows in ranges of a column, on several connections: see [Parts](../guides/spool.md#parts)
 	Divide *report.Divide `yaml:"divide" json:"-"`
 
 	Query Query `json:"-"` // Text, parsed
@@ -45,7 +45,7 @@ func (d *Dialect) Read(l *kind.Listener) {
 		return
 	}
 	f.Query = query
-	d.divide(l, f)
+	divide(d, l, f)
 	selected, known := query.SelectList()
 	switch {
 	case l.ColumnsAt.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
@@ -68,7 +68,7 @@ func (d *Dialect) Read(l *kind.Listener) {
 }
 
 // divide takes over how the rows are read in parts. A query in parts is a subquery.
-func (d *Dialect) divide(l *kind.Listener, f *Fields) {
+func divide(d *Dialect, l *kind.Listener, f *Fields) {
 	if f.Divide == nil {
 		return
 	}
@@ -90,8 +90,8 @@ func (d *Dialect) divide(l *kind.Listener, f *Fields) {
 }
 
 // In returns a query for the rows of a range of a column of its result. sql is what Bind has returned.
-func (d *Dialect) In(sql, column string, r report.Range) string {
-	name := "part." + d.quote(column)
+func In(d *Dialect, sql, column string, r report.Range) string {
+	name := "part." + quote(d, column)
 	var conditions []string
 	if r.From != nil {
 		conditions = append(conditions, fmt.Sprintf("%s >= %d", name, *r.From))
@@ -106,19 +106,19 @@ func (d *Dialect) In(sql, column string, r report.Range) string {
 	case r.From == nil:
 		where += " OR " + name + " IS NULL"
 	}
-	return "SELECT * FROM (" + d.parts(sql) + "WHERE " + where
+	return "SELECT * FROM (" + parts(d, sql) + "WHERE " + where
 }
 
 // Ends returns a query for the least and the greatest number in a column of the result. sql is what Bind has returned.
-func (d *Dialect) Ends(sql, column string) string {
-	name := "part." + d.quote(column)
-	return "SELECT MIN(" + name + "), MAX(" + name + ") FROM (" + d.parts(sql)
+func Ends(d *Dialect, sql, column string) string {
+	name := "part." + quote(d, column)
+	return "SELECT MIN(" + name + "), MAX(" + name + ") FROM (" + parts(d, sql)
 }
 
 // parts returns the rest of a query after FROM ( for the rows of another one.
-func (d *Dialect) parts(sql string) string { return Unended(d, sql) + "\n) AS part " }
+func parts(d *Dialect, sql string) string { return Unended(d, sql) + "\n) AS part " }
 
-func (d *Dialect) quote(name string) string {
+func quote(d *Dialect, name string) string {
 	return d.Names[:1] + strings.ReplaceAll(name, d.Names[:1], d.Names[:1]+d.Names[:1]) + d.Names[:1]
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/processors"
+	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/spool"
@@ -58,9 +59,10 @@ type parts struct {
 	Snapshot string           `json:"snapshot,omitempty"` // that all parts are of; empty: of several
 	Bounds   []int64          `json:"bounds"`             // between the ranges
 	Columns  []dataset.Column `json:"columns,omitempty"`  // that are stored
-	Read     []string         `json:"read"`               // of each range: its part of the ticket; noRows; empty: not read
-	// Listed: the dataset is about to be complete, or was. A try that finds it so starts anew: its segments were lost.
-	Listed bool `json:"listed,omitempty"`
+	Read     []string         `json:"read"`               // of each range: its runs of the ticket, noRows, or empty
+	// Void: a try that finds it starts anew. The dataset was complete, and its segments were lost, or they have
+	// different columns.
+	Void bool `json:"void,omitempty"`
 }
 
 const noRows = "-"
@@ -113,9 +115,11 @@ type divided struct {
 func (d *divided) begin(ctx context.Context) error {
 	own, snapshot := d.Listener.Divide, d.division.Snapshot()
 	if d.resumes() {
-		if d.Snapshot != snapshot && own.Snapshot == report.SnapshotApproximate {
+		switch {
+		case d.Snapshot == snapshot && snapshot != "":
+		case own.Snapshot == report.SnapshotApproximate:
 			d.Snapshot = ""
-		} else if d.Snapshot != snapshot || snapshot == "" {
+		default:
 			d.parts = parts{}
 		}
 	}
@@ -126,7 +130,7 @@ func (d *divided) begin(ctx context.Context) error {
 		}
 		d.Snapshot = snapshot
 		if ok {
-			d.Bounds = own.Bounds(least, greatest)
+			d.Bounds = own.Bounds(least, greatest, spooled.MinRange)
 		}
 		d.Read = make([]string, len(d.Bounds)+1)
 	}
@@ -140,7 +144,7 @@ func (d *divided) begin(ctx context.Context) error {
 // resumes reads the memo. It returns false if it has no parts that can be used.
 func (d *divided) resumes() bool {
 	var p parts
-	if json.Unmarshal(d.Memo, &p) != nil || p.Listed || len(p.Read) != len(p.Bounds)+1 || len(p.Bounds) == 0 {
+	if json.Unmarshal(d.Memo, &p) != nil || p.Void || len(p.Read) != len(p.Bounds)+1 || len(p.Bounds) == 0 {
 		return false
 	}
 	for _, read := range p.Read {
@@ -192,7 +196,7 @@ func (d *divided) readPart(ctx context.Context, connection, number int) error {
 		Report: d.Report.Name, ID: d.ID, Attempt: d.Attempt, Listener: d.Listener.Name, Generation: d.own.Generation,
 		Writer: d.own.Writer() + "p" + strconv.Itoa(number),
 	})}
-	out := d.writer(o.flush, &inSpool)
+	out := writerOf(d.task, o.flush, &inSpool)
 	err := d.division.Read(ctx, connection, report.RangeOf(d.Bounds, number), out)
 	if err == nil {
 		err = out.Close()
@@ -207,7 +211,7 @@ func (d *divided) readPart(ctx context.Context, connection, number int) error {
 	case d.Columns == nil:
 		d.Columns = o.columns
 	case !slices.Equal(d.Columns, o.columns):
-		d.parts = parts{Listed: true}
+		d.Void = true
 		return errors.Join(d.remember(ctx), errors.New("the columns of the query have changed while it was read in parts"))
 	}
 	if d.Read[number] = noRows; len(o.words) > 0 {
@@ -261,7 +265,7 @@ func (d *divided) complete(ctx context.Context) error {
 		}
 		return d.store(ctx, empty, true)
 	}
-	d.Listed = true
+	d.Void = true
 	if err := d.remember(ctx); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 			o.lower()
 		}
 	}()
-	out := t.writer(o.flush, &o.place)
+	out := writerOf(t, o.flush, &o.place)
 	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
 	if r.o.Bounds[t.Listener.Source].Rate.Count > 0 {
 		t.RateLimit = t.waitForRate
@@ -90,8 +90,8 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	return err
 }
 
-// writer returns a Writer of the columns that are stored.
-func (t *task) writer(flush FlushFunc, at *place) *Writer {
+// writerOf returns a Writer of the columns of a task that are stored.
+func writerOf(t *task, flush FlushFunc, at *place) *Writer {
 	out := NewWriter(flush)
 	out.pause = func() (resume func()) { return t.pause(at) }
 	out.keeps = func(columns []dataset.Column) []bool { return t.stored.keeps(t.Listener.Name, columns) }

@@ -5,7 +5,7 @@ package report
 type Divide struct {
 	// Column of the result, with whole numbers. Best is the first column of an index
 	By string `yaml:"by" need:"Name a column of the result with whole numbers, such as the primary key"`
-	// Number of the ranges. A range has at least 10,000 numbers
+	// Number of the ranges, which have at least 10,000 numbers each
 	Parts int `yaml:"parts" default:"4" min:"2" max:"64"`
 	// `same`: all ranges are read as of one moment, which the database must prove. `approximate`: of moments close
 	// together, or far apart if the listener is tried again
@@ -25,20 +25,17 @@ const (
 // without From also has the rows with NULL.
 type Range struct{ From, To *int64 }
 
-// minRange is the least number of numbers in a range: a smaller one is not worth a query.
-const minRange = 10_000
-
-// Bounds returns the bounds between the ranges for numbers from least to greatest, at most Parts-1, in order; none if
-// one range is enough.
-func (d Divide) Bounds(least, greatest int64) []int64 {
-	width := uint64(greatest) - uint64(least) // it can be more than an int64
-	if greatest < least || width < 2*minRange {
+// Bounds returns the bounds between the ranges for numbers from least to greatest, at most Parts-1, in order. A range
+// has as many numbers as minRange at least; there is no bound if one range is enough.
+func (d Divide) Bounds(least, greatest, minRange int64) []int64 {
+	if greatest < least {
 		return nil
 	}
-	parts := min(uint64(d.Parts), width/minRange)
-	bounds := make([]int64, 0, parts-1)
+	last := uint64(greatest) - uint64(least) // it can be more than an int64
+	parts := min(uint64(d.Parts), last/uint64(minRange)+min(1, (last%uint64(minRange)+1)/uint64(minRange)))
+	var bounds []int64
 	for i := uint64(1); i < parts; i++ {
-		bounds = append(bounds, int64(uint64(least)+width/parts*i))
+		bounds = append(bounds, int64(uint64(least)+(last/parts+1)*i))
 	}
 	return bounds
 }

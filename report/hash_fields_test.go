@@ -12,7 +12,7 @@ func TestHashOfEveryField(t *testing.T) {
 	hash := func(l *Listener) string {
 		return (&Report{Stages: []Stage{{Listeners: []Listener{*l}}}}).Hash()
 	}
-	apart := []string{"Label", "File", "Line", "Timeout", "Retry", "From", "After", "Silence", "Overall"}
+	apart := []string{"Label", "File", "Line", "Timeout", "Retry", "From", "After", "Silence", "Overall", "Divide"}
 	for field := range reflect.TypeFor[Listener]().Fields() {
 		l := &Listener{}
 		switch f := reflect.ValueOf(l).Elem().FieldByIndex(field.Index); f.Kind() {

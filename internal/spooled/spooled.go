@@ -20,6 +20,10 @@ import (
 // SegmentBytes is spool.Options.SegmentBytes of this process. Only tests set it.
 var SegmentBytes int
 
+// MinRange is the least number of numbers in a range of a listener that is read in parts: fewer rows are not worth a
+// query. Only tests change it.
+var MinRange int64 = 10_000
+
 // Open returns the dataset in the spool of a task that is done; the other datasets are in Redis. columns is the
 // JSON of its columns, as the state has it.
 func Open(s *spool.Spool, task job.TaskState) (*spool.Reader, error) {

@@ -20,7 +20,9 @@ func parts(t *testing.T, f Fixture) {
 	}
 	for _, n := range []int{0, 25_000} {
 		task := f.Rows(t, n)
-		task.Listener.Divide = &report.Divide{By: task.Listener.Columns[0], Parts: 3, Snapshot: report.SnapshotApproximate}
+		task.Listener.Divide = &report.Divide{
+			By: task.Listener.Columns[0], Parts: 3, Snapshot: report.SnapshotApproximate,
+		}
 		d := Divided(t, source, task, 1)
 		least, greatest, some, err := d.Ends(t.Context())
 		// MariaDB finds a maximum of one less in a sequence table. No part ends there.

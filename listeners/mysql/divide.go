@@ -3,9 +3,9 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/listeners"
@@ -124,16 +124,17 @@ func (d *division) names(ctx context.Context) ([]string, error) {
 
 // again begins the transactions of all sessions anew, at the same time.
 func (d *division) again(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, s := range d.sessions {
-		group.Go(func() error {
-			if err := s.exec(ctx, "ROLLBACK"); err != nil {
-				return err
+	var all sync.WaitGroup
+	failed := make([]error, len(d.sessions))
+	for i, s := range d.sessions {
+		all.Go(func() {
+			if failed[i] = s.exec(ctx, "ROLLBACK"); failed[i] == nil {
+				failed[i] = s.snapshot(ctx)
 			}
-			return s.snapshot(ctx)
 		})
 	}
-	return group.Wait()
+	all.Wait()
+	return errors.Join(failed...)
 }
 
 // Connections implements listeners.Division.
@@ -167,7 +168,8 @@ func (d *division) Ends(ctx context.Context) (least, greatest int64, ok bool, er
 		return 0, 0, false, s.fail(ctx, limited, err)
 	}
 	var ends [2]sql.NullString
-	if err := s.conn.QueryRowContext(limited, dialect.MySQL.Ends(text, by), args...).Scan(&ends[0], &ends[1]); err != nil {
+	row := s.conn.QueryRowContext(limited, dialect.Ends(dialect.MySQL, text, by), args...)
+	if err := row.Scan(&ends[0], &ends[1]); err != nil {
 		return 0, 0, false, s.fail(ctx, limited, err)
 	}
 	if !ends[0].Valid {

@@ -77,7 +77,7 @@ func (r *reader) run(parent context.Context, s *session, list dialect.Literals) 
 		return err
 	}
 	if divide := r.task.Listener.Divide; divide != nil {
-		text = dialect.MySQL.In(text, divide.By, r.of)
+		text = dialect.In(dialect.MySQL, text, divide.By, r.of)
 	}
 	ctx, abort, done := s.query(parent)
 	defer done()

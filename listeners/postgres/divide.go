@@ -95,7 +95,7 @@ func (d *division) Ends(ctx context.Context) (least, greatest int64, ok bool, er
 	if _, err := s.prepare(ctx, text); err != nil { // its errors have places in the query
 		return 0, 0, false, err
 	}
-	text = dialect.Postgres.Ends(text, by)
+	text = dialect.Ends(dialect.Postgres, text, by)
 	statement, err := s.prepare(ctx, text)
 	if err != nil {
 		return 0, 0, false, err

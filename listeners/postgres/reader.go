@@ -57,7 +57,7 @@ func (r *reader) run(parent context.Context, s *session) error {
 	}
 	query := text
 	if divide := r.task.Listener.Divide; divide != nil {
-		query = dialect.Postgres.In(text, divide.By, r.of)
+		query = dialect.In(dialect.Postgres, text, divide.By, r.of)
 	}
 	statement, err := s.prepare(parent, query)
 	if err != nil {

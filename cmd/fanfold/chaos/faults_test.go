@@ -83,7 +83,7 @@ func (r havoc) cause(ctx, storm context.Context, f incident) error {
 			r.mariadb.Stop()
 		}
 		elapse(ctx, f.lasts)
-		return r.mariadb.Start(ctx)
+		return r.mariadb.Start(ctx, withLog)
 	case faultCancel:
 		r.cancel(ctx)
 	case faultSegment:

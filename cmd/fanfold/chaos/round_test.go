@@ -59,8 +59,8 @@ const stormReport = `
     retry: {retries: 8, delay: 200ms}
     parameters: {job: integer, rows: integer}
     listeners:
-      src.a: {database: db, timeout: 4s, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
-      src.b: {database: db, timeout: 4s, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
+      src.a: {database: db, timeout: 4s, @a query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
+      src.b: {database: db, timeout: 4s, @b query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
       src.c: {database: db, timeout: 4s, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
     join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
 `
@@ -98,7 +98,7 @@ sink: gs://%s/exports
 spool: {url: %s, above: %s}
 limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
 reports:
-%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(stormReport))
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(inParts(r.seed, stormReport)))
 }
 
 // violated records that a guarantee was broken.
@@ -141,7 +141,7 @@ func (r *round) start(ctx context.Context) (stop func()) {
 		return dir
 	}
 	r.redis = startChaosRedis(ctx, t, r.kind, r.dir)
-	if r.mariadb, err = testenv.StartDatabase(ctx, folder("mariadb")); err != nil {
+	if r.mariadb, err = testenv.StartDatabase(ctx, folder("mariadb"), withLog); err != nil {
 		t.Fatal(err)
 	}
 	r.sink = newBadSink(t, r.seed, r.totals)

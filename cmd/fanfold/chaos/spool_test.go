@@ -37,6 +37,23 @@ func spoolAbove(worker int) string {
 	return "1KB"
 }
 
+// withLog gives the database a binary log, which names its snapshots.
+const withLog = "--log-bin=log"
+
+// inParts makes a listener of the report be read in parts, in two of three rounds: as of one moment, which the records
+// that change all the time make hard to find, or approximately, so that another try goes on with the parts of the first.
+func inParts(seed uint64, text string) string {
+	parts := [3][2]string{{"approximate", ""}, {"", "same"}}[seed%3]
+	for i, name := range []string{"@a ", "@b "} {
+		with := ""
+		if parts[i] != "" {
+			with = "divide: {by: k, parts: 3, snapshot: " + parts[i] + "}, "
+		}
+		text = strings.Replace(text, name, with, 1)
+	}
+	return text
+}
+
 // kindsFor returns the kinds of faults that a round can have: only a directory has a disk.
 func kindsFor(seed uint64, kinds []string) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == faultDisk && !inDirectory(seed) })
@@ -50,9 +67,9 @@ const (
 	diskBytes = 600
 )
 
-// readySpool prepares a worker: a segment has one chunk, and its disk can be full.
+// readySpool prepares a worker: a segment has one chunk, small jobs have parts, and its disk can be full.
 func readySpool() {
-	spooled.SegmentBytes = 1
+	spooled.SegmentBytes, spooled.MinRange = 1, 50
 	disk := make(chan os.Signal, 10)
 	signal.Notify(disk, diskFull, diskFree)
 	go func() {
