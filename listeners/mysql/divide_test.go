@@ -125,7 +125,13 @@ func TestWithoutBinaryLog(t *testing.T) {
 	if _, err := b.source.Divide(t.Context(), read, 1); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "turn on its binary log") {
 		t.Errorf("%v", err)
 	}
+	if err := b.source.Prepare(t.Context(), read.Listener); err == nil || !strings.Contains(err.Error(), "turn on its binary log") {
+		t.Errorf("before a job: %v", err)
+	}
 	read.Listener.Divide.Snapshot = report.SnapshotApproximate
+	if err := b.source.Prepare(t.Context(), read.Listener); err != nil {
+		t.Error(err)
+	}
 	if d := listenertest.Divided(t, b.source, read, 1); d.Snapshot() != "" {
 		t.Errorf("the snapshot is %q", d.Snapshot())
 	}

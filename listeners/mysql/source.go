@@ -119,7 +119,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 }
 
 // Prepare lets the server parse a listener's query and check its tables, columns and grants, without
-// running it. The errors are those of Read.
+// running it, and checks whether it can be read in parts. The errors are those of Read.
 func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	text, _, err := dialect.QueryOf(l).Bind(func(string) (any, bool) { return nil, true })
 	if err != nil {
@@ -137,5 +137,13 @@ func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	if err := statement.Close(); err != nil {
 		return explain(ctx, l, err)
 	}
-	return nil
+	if l.Divide == nil {
+		return nil
+	}
+	_ = conn.Close() // Divide needs one
+	division, err := s.Divide(ctx, listeners.Task{Listener: l}, 1)
+	if err == nil {
+		division.Close()
+	}
+	return err
 }
