@@ -67,8 +67,9 @@ func LostOf(listener string, task job.TaskState, err error) error {
 
 // Reopen makes the listener of a lost dataset run again, as if its try had failed, and returns how the try of the
 // reader ends: Void; Elsewhere if the job has changed, such as by another reader, which may have claimed the job with
-// the same entry; or Permanent if the listener has no try left, or another listener than the reader has used its
-// values, because the file would have rows of two readings.
+// the same entry; or Permanent if the listener has no try left and is not optional, or another listener than the reader
+// has used its values, because the file would have rows of two readings. An optional listener without a try left runs
+// again at once: its worker finds that its tries are used up, and omits it.
 func Reopen(
 	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message,
 	of *report.Report, reader string, l Lost,
@@ -83,19 +84,19 @@ func Reopen(
 		}
 	}
 	v := step.Decide(step.Result{Kind: step.Retry, Err: l.Damaged, Blame: job.BlameSpool}, l.Task.Tries, lost.Retry)
-	if v.Act != step.Requeue {
+	if v.Act != step.Requeue && !lost.Optional {
 		permanent.Err = fmt.Errorf("listener %s: %w", l.Listener, v.Err)
 		return permanent
 	}
 	outcome, err := step.Insist(ctx, log, "reopen listener", func() (scripts.Outcome, error) {
 		return s.Folds.Reopen(ctx, scripts.Reopen{
-			Message: m, Listener: l.Listener, At: l.Task.At, Error: v.Again.Error, Delay: v.Again.Delay,
+			Message: m, Listener: l.Listener, At: l.Task.At, Error: l.Damaged.Error(), Delay: v.Again.Delay,
 		})
 	}, step.UnlessFull)
 	if err != nil || outcome != scripts.OK {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	log.Warn("a dataset in the spool is lost: its listener runs again", "job", m.ID, "attempt", m.Attempt,
+	log.Warn("a dataset in the spool is lost: its task is queued again", "job", m.ID, "attempt", m.Attempt,
 		"listener", l.Listener, "in", v.Again.Delay, "err", l.Damaged)
 	return step.Result{Kind: step.Void}
 }

@@ -38,6 +38,21 @@ var spooledYAML = strings.Replace(compressedYAML, "  compressed:\n", "  compress
       orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id"}
       held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
     join: {key: id, listeners: [orders, {name: held, type: left}]}
+  spare:
+    retry: {retries: 0}
+    listeners:
+      orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id", optional: true}
+      held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
+      customers: {database: db, query: "SELECT id, name FROM customers WHERE id IN (:orders.customer)"}
+    join: {key: id, listeners: [held, {name: customers, type: left}]}
+    file: {columns: [id, state, name]}
+  spared:
+    retry: {retries: 0}
+    listeners:
+      orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id", optional: true}
+      held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
+    join: {key: id, listeners: [held, {name: orders, type: left}]}
+    file: {columns: [id, state, paid]}
 `
 
 // newSpooled starts a stack whose datasets above 20 KB lie in a spool, which it returns.
@@ -117,7 +132,7 @@ func TestDatasetsThatAreKept(t *testing.T) {
 }
 
 // TestLostSegments: the listener of a segment that is missing or damaged runs again, whoever finds it; without a try
-// left, the job fails, and its reason names the segment.
+// left, the job fails, or continues if the listener is optional, and its reason names the segment.
 func TestLostSegments(t *testing.T) {
 	t.Parallel()
 	s, folder := newSpooled(t, "limits: {lease: 2s}")
@@ -142,6 +157,10 @@ func TestLostSegments(t *testing.T) {
 			change(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), ""},
 		"missing, without a try":         {"once", "", "", os.Remove, "does not exist"},
 		"missing, and used by listeners": {"used", "", "", os.Remove, "does not exist"},
+		"missing, optional, found by a listener": {"spare", "id,state,name",
+			"SELECT id, state, NULL FROM held ORDER BY id", os.Remove, "does not exist"},
+		"missing, optional, found by fan-in": {"spared", "id,state,paid",
+			"SELECT id, state, NULL FROM held ORDER BY id", os.Remove, "does not exist"},
 	} {
 		release := hold(s.Stack)
 		id := s.Records.Insert(c.report, "")
@@ -159,7 +178,16 @@ func TestLostSegments(t *testing.T) {
 		}
 		release()
 		v := s.Jobs.Wait(id)[0]
-		if c.reason != "" {
+		if c.reason != "" && c.sql != "" {
+			if v.Status != report.Partial || !strings.Contains(v.Error, "without listener orders: ") ||
+				!strings.Contains(v.Error, "segment file://"+files[0]+" of the spool "+c.reason) {
+				t.Errorf("%s: %s: %s", name, v.Status, v.Error)
+			}
+			got, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))
+			if want := s.Records.Expect(c.header, c.sql); err != nil || string(got) != want {
+				t.Errorf("%s: %v: -MariaDB +Fanfold:\n%s", name, err, e2e.FirstDifference(want, string(got)))
+			}
+		} else if c.reason != "" {
 			if v.Status != report.Failed || !strings.Contains(v.Error, "listener orders: segment file://"+files[0]+" of the spool "+c.reason) {
 				t.Errorf("%s: %s: %s", name, v.Status, v.Error)
 			}
