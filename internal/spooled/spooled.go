@@ -20,27 +20,32 @@ import (
 // SegmentBytes is spool.Options.SegmentBytes of this process. Only tests set it.
 var SegmentBytes int
 
-// Open returns the dataset in the spool of a task that is done; the other datasets are in Redis. columns is the
-// JSON of its columns, as the state has it.
-func Open(s *spool.Spool, task job.TaskState) (*spool.Reader, error) {
+// Open returns the dataset in the spool of a listener that is done; the other datasets are in Redis.
+func Open(s *spool.Spool, listener string, task job.TaskState) (*spool.Reader, error) {
 	var columns []dataset.Column
 	if err := json.Unmarshal(task.Columns, &columns); err != nil {
-		return nil, fmt.Errorf("columns of a dataset in the spool: %w", err)
+		return nil, fmt.Errorf("listener %s: %w: columns: %w", listener, spool.ErrTicket, err)
 	}
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	return s.Open(task.At, names)
+	r, err := s.Open(task.At, names)
+	if err != nil {
+		return nil, fmt.Errorf("listener %s: %w", listener, err)
+	}
+	return r, nil
 }
 
 // ResultOf returns the result of a try that could not read or write the spool. Only a refusal counts as a try. A
-// dataset that is lost counts as one, too: see Reopen.
+// dataset that is lost counts as one, too: see Reopen. A ticket that is not valid is permanent.
 func ResultOf(err error) step.Result {
 	r := step.Result{Kind: step.Outage, Err: fmt.Errorf("spool: %w", err), Blame: job.BlameSpool}
 	switch {
 	case errors.As(err, new(spool.Damaged)):
 		r = step.Result{Kind: step.Retry, Err: err, Blame: job.BlameSpool}
+	case errors.Is(err, spool.ErrTicket):
+		r = step.Result{Kind: step.Permanent, Err: err, Blame: job.BlameSpool}
 	case errors.Is(err, sink.ErrRefused), errors.Is(err, sink.ErrTooLarge):
 		r.Kind = step.Retry
 	}

@@ -245,3 +245,41 @@ func TestLostSegmentsThatWereUsed(t *testing.T) {
 	}
 	s.Jobs.Idle()
 }
+
+// TestTicketsThatAreNotValid: another program changes the ticket of a dataset. The job fails at once, whoever finds it,
+// and its reason says what is wrong.
+func TestTicketsThatAreNotValid(t *testing.T) {
+	t.Parallel()
+	s, _ := newSpooled(t, "limits: {lease: 2s}")
+	s.Serve(s.File)
+	for _, c := range []struct {
+		report string
+		change func(ticket string) string
+		says   string
+	}{
+		{"compressed", func(ticket string) string { return ticket + " 12,7" }, `the ticket of a dataset has "12,7", not`},
+		{"joined", func(ticket string) string { return ticket + " 12,7" }, `the ticket of a dataset has "12,7", not`},
+		{"joined", func(ticket string) string { return ticket[:strings.LastIndex(ticket, " ")] }, "it has 0 chunks and no chunk 0"},
+	} {
+		release := hold(s.Stack)
+		id := s.Records.Insert(c.report, "")
+		s.Jobs.Push(id)
+		s.Eventually("the orders are there", func() bool {
+			state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
+			return err == nil && state.Tasks["orders"].Done
+		})
+		key := s.Partitions.First().Keys.Job(id)
+		ticket := s.Redis.HGet(t.Context(), key, "orders:at").Val()
+		if err := s.Redis.HSet(t.Context(), key, "orders:at", c.change(ticket)).Err(); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		v := s.Jobs.Wait(id)[0]
+		for _, says := range []string{"listener orders: ", "another program changed it", c.says} {
+			if v.Status != report.Failed || !strings.Contains(v.Error, says) {
+				t.Errorf("%s: %s: %s", c.report, v.Status, v.Error)
+			}
+		}
+	}
+	s.Jobs.Idle()
+}
