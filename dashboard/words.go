@@ -17,7 +17,6 @@ var functions = template.FuncMap{
 	"stamp":     stamp,
 	"short":     words.Short,
 	"count":     count,
-	"bytes":     words.Bytes,
 	"when":      when,
 	"nav":       func() []page { return menu },
 	"took":      func(ms *int64) string { return words.Short(time.Duration(*ms) * time.Millisecond) },

@@ -15,16 +15,20 @@ type Running struct {
 	Attempt  int64     `json:"attempt"`
 	Status   string    `json:"status"` // such as job.StatusRun; empty: Redis has no state
 	Stage    int64     `json:"stage"`
-	Done     int64     `json:"done"`   // done listeners of all stages so far
-	Target   int64     `json:"target"` // listeners of all stages so far
-	Bytes    int64     `json:"bytes"`  // of its data in Redis
-	Open     []string  `json:"open"`   // open listeners of its stage
+	Done     int64     `json:"done"`              // done listeners of all stages so far
+	Target   int64     `json:"target"`            // listeners of all stages so far
+	Bytes    int64     `json:"bytes"`             // of its data in Redis
+	Spooled  int64     `json:"spooled,omitempty"` // of its data in the spool
+	Open     []string  `json:"open"`              // open listeners of its stage
 	Started  time.Time `json:"started"`
 	Deadline time.Time `json:"deadline"`
 }
 
-// Running lists the running jobs, the next deadline first, up to a limit (0: all). It reads one
-// field per job, so that a thousand jobs cost Redis about as much as one report.
+// Where says how much data lies where; empty: there is none.
+func (r Running) Where() string { return Job{Bytes: r.Bytes, Spooled: r.Spooled}.Where() }
+
+// Running lists the running jobs, the next deadline first, up to a limit (0: all). It reads two
+// fields per job, so that a thousand jobs cost Redis about as much as one report.
 func (j Jobs) Running(ctx context.Context, limit int) ([]Running, error) {
 	order := func(a, b Running) int { return a.Deadline.Compare(b.Deadline) }
 	return everywhere(j.o, limit, order, func(s *scripts.Scripts) ([]Running, error) {
@@ -51,7 +55,7 @@ func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []scripts.Me
 	for i, m := range page {
 		ids[i] = m.Name
 	}
-	lines, err := s.Hashes.Lines(ctx, ids)
+	lines, spooled, err := s.Hashes.Lines(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +69,8 @@ func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []scripts.Me
 		}
 		list[i] = Running{
 			ID: id, Report: state.Report, Attempt: state.Attempt, Status: state.Status, Stage: state.Stage,
-			Done: state.Done, Target: state.Target, Bytes: state.Bytes, Open: job.OpenListeners(lines[i]),
-			Started: state.Started, Deadline: deadline,
+			Done: state.Done, Target: state.Target, Bytes: state.Bytes, Spooled: spooled[i],
+			Open: job.OpenListeners(lines[i]), Started: state.Started, Deadline: deadline,
 		}
 	}
 	return list, nil

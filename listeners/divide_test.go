@@ -117,7 +117,7 @@ func inParts(t *testing.T, d *divider, snapshot report.Snapshot, change func(*Op
 // numbers are the values of a dataset in the spool.
 func (b *bundle) numbers(s *spool.Spool, task job.TaskState) (all []int64) {
 	b.t.Helper()
-	store, err := spooled.Open(s, task)
+	store, err := spooled.Open(s, "a", task)
 	if err != nil {
 		b.t.Fatal(err)
 	}

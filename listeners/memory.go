@@ -29,7 +29,8 @@ const (
 
 // contend decides what a task of the job me does that needs memory for some bytes. Others are the
 // running jobs that hold data in the same server; victim is the job to preempt, or the one for which me
-// is preempted. Small jobs compete only if no job is large.
+// is preempted. Small jobs compete only if no job is large, but also if they hold little of the server together:
+// every one may hold a dataset and need memory for another, and if all waited, none would end.
 func contend(u scripts.Usage, me scripts.Contender, others []scripts.Contender,
 	need int64) (what room, victim scripts.Contender) {
 	var held int64

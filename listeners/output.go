@@ -118,8 +118,11 @@ func spoolFailed(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	result := spooled.ResultOf(err)
-	if result.Kind == step.Outage {
-		return Outage(errSpool.Of(result.Err))
+	switch err = errSpool.Of(result.Err); result.Kind {
+	case step.Outage:
+		err = Outage(err)
+	case step.Permanent:
+		err = Permanent(err)
 	}
-	return errSpool.Of(result.Err)
+	return err
 }

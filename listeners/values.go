@@ -105,7 +105,7 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	}
 	var store dataset.Store = t.o.Scripts.Folds.Stored(t.ID, listener)
 	if from.At != "" {
-		if store, err = spooled.Open(t.o.Spool, from); err != nil {
+		if store, err = spooled.Open(t.o.Spool, listener, from); err != nil {
 			return dataset.Column{}, nil, spoolFailed(ctx, err)
 		}
 	}

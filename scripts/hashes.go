@@ -2,8 +2,8 @@ package scripts
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -11,26 +11,31 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Lines returns the lines that are the states of jobs; empty: there is none, or the key is of another type.
-func (s Hashes) Lines(ctx context.Context, ids []string) ([]string, error) {
-	lines := make([]string, len(ids))
+// Lines returns the lines that are the states of jobs, and their bytes in the spool. An empty line: there is none, or
+// the key is of another type.
+func (s Hashes) Lines(ctx context.Context, ids []string) (lines []string, spooled []int64, err error) {
+	lines, spooled = make([]string, len(ids)), make([]int64, len(ids))
 	for from := 0; from < len(ids); from += pageSize {
 		page := ids[from:min(from+pageSize, len(ids))]
 		cmds := make([]redis.Cmder, len(page))
 		for i, id := range page {
-			cmds[i] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job")
+			cmds[i] = redis.NewSliceCmd(ctx, "hmget", s.Keys.Job(id), "job", "spooled")
 		}
 		if err := s.do(ctx, cmds...); err != nil {
-			return nil, fmt.Errorf("states: %w", err)
+			return nil, nil, fmt.Errorf("states: %w", err)
 		}
 		for i, c := range cmds {
-			if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) && !WrongType(err) {
-				return nil, fmt.Errorf("states: %w", err)
+			if err := c.Err(); err != nil && !WrongType(err) {
+				return nil, nil, fmt.Errorf("states: %w", err)
 			}
-			lines[from+i] = c.(*redis.StringCmd).Val()
+			if values := c.(*redis.SliceCmd).Val(); len(values) == 2 {
+				lines[from+i], _ = values[0].(string)
+				bytes, _ := values[1].(string)
+				spooled[from+i], _ = strconv.ParseInt(bytes, 10, 64)
+			}
 		}
 	}
-	return lines, nil
+	return lines, spooled, nil
 }
 
 // Failed tells which steps are retried because a try failed. Others wait, such as for a slot, or were

@@ -114,7 +114,7 @@ func (s *Scripts) holders(ctx context.Context) (holders []Contender, err error) 
 	if err != nil {
 		return nil, err
 	}
-	lines, err := s.Hashes.Lines(ctx, ids)
+	lines, _, err := s.Hashes.Lines(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

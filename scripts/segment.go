@@ -61,7 +61,7 @@ type Reopen struct {
 // the job is PUBLISHING, or Gone if it is FAILING or has ended. After OK, claims of the job are void and its RUN waits
 // for the listener; after OK and Gone, the caller acknowledges the entry that it works on in fan-in. After Already
 // it does not: another worker may have claimed the job with that entry since. One whose tries are used up should
-// fail its job instead.
+// fail its job instead, unless it is optional: then its worker omits it.
 func (s Folds) Reopen(ctx context.Context, r Reopen) (Outcome, error) {
 	keys := []string{s.Keys.Job(r.ID), s.Keys.Delayed, s.Keys.Events, s.Keys.Task(r.Listener)}
 	return s.outcome(ctx, call(ctx, "reopen", keys, r.ID, r.Attempt, r.Listener, r.At, r.Delay.Milliseconds(),

@@ -41,11 +41,11 @@ type fetch struct {
 }
 
 // Open returns a Reader of the dataset of a ticket, whose chunks have these columns in their order. It does no I/O.
-// The error is Elsewhere if the ticket is of another spool.
+// The error is Elsewhere if the ticket is of another spool, or matches ErrTicket.
 func (s *Spool) Open(ticket string, columns []string) (*Reader, error) {
 	t, err := ParseTicket(ticket)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrTicket, err)
 	}
 	r := &Reader{spool: s, columns: columns}
 	var chunks int64
@@ -64,12 +64,12 @@ func (s *Spool) Open(ticket string, columns []string) (*Reader, error) {
 	return r, nil
 }
 
-// Get implements dataset.Store. The error is Damaged if the segment is missing or has other bytes than its ticket says;
-// other errors are those of the sink.
+// Get implements dataset.Store. The error is Damaged if the segment is missing or has other bytes than its ticket says,
+// or matches ErrTicket; other errors are those of the sink.
 func (r *Reader) Get(ctx context.Context, columns []string, chunk int64) ([][]byte, error) {
 	i := sort.Search(len(r.firsts), func(i int) bool { return r.firsts[i] > chunk }) - 1
 	if chunk < 0 || i == len(r.segments) {
-		return nil, fmt.Errorf("the dataset has %d chunks and no chunk %d", r.firsts[len(r.firsts)-1], chunk)
+		return nil, fmt.Errorf("%w: it has %d chunks and no chunk %d", ErrTicket, r.firsts[len(r.firsts)-1], chunk)
 	}
 	f, err := r.segment(ctx, i)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Reader) Get(ctx context.Context, columns []string, chunk int64) ([][]by
 	for k, name := range columns {
 		column := slices.Index(r.columns, name)
 		if column < 0 {
-			return nil, fmt.Errorf("the dataset has no column %q", name)
+			return nil, fmt.Errorf("%w: it has no column %q", ErrTicket, name)
 		}
 		fields[k] = f.frame(chunk-r.firsts[i], column)
 	}

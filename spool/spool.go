@@ -49,6 +49,10 @@ func (e Elsewhere) Error() string {
 		"give all processes the same spool.url until the jobs have ended that began with the other one", e.Ticket, e.Spool)
 }
 
+// ErrTicket matches errors of a ticket that cannot be parsed, or lists other chunks or columns than the job's state.
+var ErrTicket = errors.New("the ticket of a dataset in the spool is not valid, because another program changed it or a " +
+	"newer version of Fanfold wrote it: update all processes and retry the job")
+
 // Damaged is the error of a segment that does not exist, or has other bytes than its ticket says.
 type Damaged struct {
 	URL string // of the segment

@@ -41,7 +41,7 @@ func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Datas
 		}
 		d := &listenerData{ctx: ctx, store: w.Stored(listener), listener: listener, task: task}
 		if task.At != "" {
-			if d.store, err = spooled.Open(f.files.Spool(), task); err != nil {
+			if d.store, err = spooled.Open(f.files.Spool(), listener, task); err != nil {
 				return nil, &step.Failure{Result: spooled.ResultOf(err)}
 			}
 		}
@@ -105,7 +105,7 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	case errors.Is(err, scripts.ErrNoChunk):
 		return nil, err
 	case err != nil && d.task.At != "" && d.ctx.Err() == nil:
-		result := spooled.ResultOf(err)
+		result := spooled.ResultOf(fmt.Errorf("listener %s: %w", d.listener, err))
 		result.Err = spooled.LostOf(d.listener, d.task, result.Err)
 		return nil, &step.Failure{Result: result}
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,5 +146,35 @@ func TestSweepWithoutItsSpool(t *testing.T) {
 	deleted, err := f.Sweep(t.Context())
 	if !errors.Is(err, errAway) || deleted != 1 || len(list(t, root)) > 0 {
 		t.Errorf("%d, %v, and %q is left", deleted, err, list(t, root))
+	}
+}
+
+// TestSweepOfProbes: what interrupted checks left in the sink or the spool is deleted once it is old, and a report may
+// have the name of their folder.
+func TestSweepOfProbes(t *testing.T) {
+	t.Parallel()
+	f, spool := spooling(t, &read{all: sweepRecords})
+	root := strings.TrimPrefix(f.o.Sink.URL(""), "file://")
+	const random = "abcdefghijklmnopqrstuvwxyz"
+	stays := []string{"fanfold-check/1-4-abc234.csv", "fanfold-check/2-2-abc234=l=0-W=0.zst", "r/" + random, "fanfold-check-" + random + ".csv"}
+	goes := []string{"fanfold-check-" + random, "fanfold-check/" + random, "fanfold-check/.tmp/" + random[1:] + "a.0123456789abcdef.tmp"}
+	young := sink.NewProbe(sink.ProbeFolder)
+	for _, root := range []string{root, spool} {
+		for _, name := range append(stays, goes...) {
+			put(t, root, name, 2*time.Hour)
+		}
+		put(t, root, young, time.Minute)
+	}
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != 2*len(goes) {
+		t.Errorf("Sweep = %d, %v, want %d", deleted, err, 2*len(goes))
+	}
+	want := t.TempDir()
+	for _, name := range append(stays, young) {
+		put(t, want, name, 0)
+	}
+	for _, root := range []string{root, spool} {
+		if diff := cmp.Diff(list(t, want), list(t, root)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", root, diff)
+		}
 	}
 }

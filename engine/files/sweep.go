@@ -67,14 +67,23 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 		}
 		deleted, err = deleted+g.deleted, g.err
 	}
-	if f.o.Spool == nil {
-		return deleted, err
+	places := []sink.Sink{f.o.Sink}
+	if f.o.Spool != nil {
+		places = append(places, f.o.Spool.Sink())
+		segments, failed := sweeper{f}.sweepSegments(ctx)
+		if segments > 0 {
+			f.Log.Warn("deleted segments of ended jobs from the spool", "segments", segments)
+		}
+		deleted, err = deleted+segments, errors.Join(err, failed)
 	}
-	segments, failed := sweeper{f}.sweepSegments(ctx)
-	if segments > 0 {
-		f.Log.Warn("deleted segments of ended jobs from the spool", "segments", segments)
+	for _, place := range places {
+		if err == nil {
+			var probes int
+			probes, err = sweeper{f}.sweepProbes(ctx, place)
+			deleted += probes
+		}
 	}
-	return deleted + segments, errors.Join(err, failed)
+	return deleted, err
 }
 
 // SweepJob deletes the leftovers of a job whose record is final: files and segments of its attempts up to last,
@@ -178,6 +187,27 @@ func recordsOf[T any](ctx context.Context, f sweeper, page []T, id func(T) strin
 		return nil, nil
 	}
 	return f.Records.Read(ctx, slices.Collect(maps.Keys(ids)))
+}
+
+// sweepProbes deletes the objects of checks that were interrupted, of any installation.
+func (f sweeper) sweepProbes(ctx context.Context, s sink.Sink) (deleted int, err error) {
+	for _, prefix := range []string{sink.ProbePrefix, sink.ProbeFolder} {
+		for l, err := range s.List(ctx, prefix) {
+			if err != nil {
+				return deleted, err
+			}
+			if !sink.IsProbe(l.Object) || time.Since(l.Modified) < f.o.OrphanAge {
+				continue
+			}
+			if err := s.Remove(ctx, l.Name); errors.Is(err, sink.ErrRefused) {
+				return deleted, nil // the sink's check warns of that
+			} else if err != nil {
+				return deleted, err
+			}
+			deleted++
+		}
+	}
+	return deleted, nil
 }
 
 // sweepPage compares files with their records and deletes orphaned ones.

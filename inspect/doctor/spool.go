@@ -3,11 +3,9 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/sink"
@@ -31,7 +29,7 @@ var (
 
 // proveSpool writes, lists, reads and deletes an object as tasks and fan-in do, and says what is there.
 func proveSpool(ctx context.Context, s sink.Sink) (detail string, err error) {
-	name, text := "fanfold-check/"+strings.ToLower(rand.Text()), []byte("fanfold\n")
+	name, text := sink.NewProbe(sink.ProbeFolder), []byte("fanfold\n")
 	if err := write(ctx, s, name, text); err != nil {
 		return "", err
 	}

@@ -24,27 +24,32 @@ var SegmentBytes int
 // query. Only tests change it.
 var MinRange int64 = 10_000
 
-// Open returns the dataset in the spool of a task that is done; the other datasets are in Redis. columns is the
-// JSON of its columns, as the state has it.
-func Open(s *spool.Spool, task job.TaskState) (*spool.Reader, error) {
+// Open returns the dataset in the spool of a listener that is done; the other datasets are in Redis.
+func Open(s *spool.Spool, listener string, task job.TaskState) (*spool.Reader, error) {
 	var columns []dataset.Column
 	if err := json.Unmarshal(task.Columns, &columns); err != nil {
-		return nil, fmt.Errorf("columns of a dataset in the spool: %w", err)
+		return nil, fmt.Errorf("listener %s: %w: columns: %w", listener, spool.ErrTicket, err)
 	}
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	return s.Open(task.At, names)
+	r, err := s.Open(task.At, names)
+	if err != nil {
+		return nil, fmt.Errorf("listener %s: %w", listener, err)
+	}
+	return r, nil
 }
 
 // ResultOf returns the result of a try that could not read or write the spool. Only a refusal counts as a try. A
-// dataset that is lost counts as one, too: see Reopen.
+// dataset that is lost counts as one, too: see Reopen. A ticket that is not valid is permanent.
 func ResultOf(err error) step.Result {
 	r := step.Result{Kind: step.Outage, Err: fmt.Errorf("spool: %w", err), Blame: job.BlameSpool}
 	switch {
 	case errors.As(err, new(spool.Damaged)):
 		r = step.Result{Kind: step.Retry, Err: err, Blame: job.BlameSpool}
+	case errors.Is(err, spool.ErrTicket):
+		r = step.Result{Kind: step.Permanent, Err: err, Blame: job.BlameSpool}
 	case errors.Is(err, sink.ErrRefused), errors.Is(err, sink.ErrTooLarge):
 		r.Kind = step.Retry
 	}
@@ -71,8 +76,9 @@ func LostOf(listener string, task job.TaskState, err error) error {
 
 // Reopen makes the listener of a lost dataset run again, as if its try had failed, and returns how the try of the
 // reader ends: Void; Elsewhere if the job has changed, such as by another reader, which may have claimed the job with
-// the same entry; or Permanent if the listener has no try left, or another listener than the reader has used its
-// values, because the file would have rows of two readings.
+// the same entry; or Permanent if the listener has no try left and is not optional, or another listener than the reader
+// has used its values, because the file would have rows of two readings. An optional listener without a try left runs
+// again at once: its worker finds that its tries are used up, and omits it.
 func Reopen(
 	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message,
 	of *report.Report, reader string, l Lost,
@@ -87,19 +93,19 @@ func Reopen(
 		}
 	}
 	v := step.Decide(step.Result{Kind: step.Retry, Err: l.Damaged, Blame: job.BlameSpool}, l.Task.Tries, lost.Retry)
-	if v.Act != step.Requeue {
+	if v.Act != step.Requeue && !lost.Optional {
 		permanent.Err = fmt.Errorf("listener %s: %w", l.Listener, v.Err)
 		return permanent
 	}
 	outcome, err := step.Insist(ctx, log, "reopen listener", func() (scripts.Outcome, error) {
 		return s.Folds.Reopen(ctx, scripts.Reopen{
-			Message: m, Listener: l.Listener, At: l.Task.At, Error: v.Again.Error, Delay: v.Again.Delay,
+			Message: m, Listener: l.Listener, At: l.Task.At, Error: l.Damaged.Error(), Delay: v.Again.Delay,
 		})
 	}, step.UnlessFull)
 	if err != nil || outcome != scripts.OK {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	log.Warn("a dataset in the spool is lost: its listener runs again", "job", m.ID, "attempt", m.Attempt,
+	log.Warn("a dataset in the spool is lost: its task is queued again", "job", m.ID, "attempt", m.Attempt,
 		"listener", l.Listener, "in", v.Again.Delay, "err", l.Damaged)
 	return step.Result{Kind: step.Void}
 }

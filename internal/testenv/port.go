@@ -16,7 +16,8 @@ const (
 	lowestClients = 32_768 // default of Linux, see /proc/sys/net/ipv4/ip_local_port_range
 )
 
-// freePort returns a port of the loopback interface that was free a moment ago.
+// freePort returns a port of the loopback interface that was free a moment ago, and that no other test takes while this
+// process lives: a server under load needs a second until it listens.
 func freePort() (int, error) {
 	end := lowestClients
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
@@ -31,7 +32,9 @@ func freePort() (int, error) {
 		var l net.Listener
 		if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
 			port = l.Addr().(*net.TCPAddr).Port
-			return port, l.Close()
+			if err = errors.Join(l.Close(), reserve(port)); err == nil {
+				return port, nil
+			}
 		}
 	}
 	return 0, errors.Join(errors.New("testenv: no free port"), err)

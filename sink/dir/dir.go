@@ -177,10 +177,10 @@ func (r *reader) Close() error { return r.file.Close() }
 // Seek implements io.Seeker.
 func (r *reader) Seek(offset int64, whence int) (int64, error) { return r.file.Seek(offset, whence) }
 
-// Check writes and removes a hidden file, which also tests hard links. It does not create a missing
+// Check writes and removes a file, which also tests hard links. It does not create a missing
 // directory; the error then matches fs.ErrNotExist.
 func (d *Sink) Check(ctx context.Context) error {
-	name := ".fanfold-check-" + randomHex()
+	name := sink.NewProbe(sink.ProbePrefix)
 	u, err := d.root.create(ctx, name)
 	if missing(err) {
 		if _, gone := os.Stat(string(d.root)); missing(gone) {

@@ -2,7 +2,6 @@ package gcs
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -118,7 +117,7 @@ func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, e
 
 // Check writes, reads and deletes an object with a random name. After an error it may remain.
 func (s *Sink) Check(ctx context.Context) error {
-	if err := s.check(ctx, "fanfold-check-"+strings.ToLower(rand.Text())); err != nil {
+	if err := s.check(ctx, sink.NewProbe(sink.ProbePrefix)); err != nil {
 		return fmt.Errorf("write, read and delete below %s: %w", s.root, err)
 	}
 	return nil

@@ -2,11 +2,9 @@ package s3
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/fanfold/fanfold/sink"
 )
@@ -16,7 +14,7 @@ import (
 // object may remain. An error of a store that ignores the condition matches sink.ErrRefused, and Create then
 // fails, too, until another Check succeeds.
 func (s *Sink) Check(ctx context.Context) error {
-	name := "fanfold-check-" + strings.ToLower(rand.Text())
+	name := sink.NewProbe(sink.ProbePrefix)
 	err := context.Cause(ctx)
 	if err == nil {
 		err = s.prove(ctx, name)

@@ -82,7 +82,26 @@ func (s *store) place(t *testing.T) sinktest.Place {
 	t.Helper()
 	out, network := s.open(t)
 	s3.SetPage(out, page)
-	return sinktest.Place{Sink: out, Network: network, Page: page, List: s.list, Read: s.read}
+	return sinktest.Place{Sink: out, Network: network, Page: page, List: s.list, Read: s.read, Stored: s.stored}
+}
+
+// stored also checks that the store has the checksum.
+func (s *store) stored(t *testing.T, name string) sinktest.Stored {
+	t.Helper()
+	o, err := s.client.StatObject(t.Context(), s.bucket, prefix+"/"+name, minio.StatObjectOptions{Checksum: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.ChecksumCRC64NVME == "" {
+		t.Errorf("%s has no checksum", name)
+	}
+	metadata := map[string]string{}
+	for key, value := range o.UserMetadata {
+		metadata[strings.ToLower(key)] = value
+	}
+	return sinktest.Stored{
+		ContentType: o.ContentType, Disposition: o.Metadata.Get("Content-Disposition"), Metadata: metadata,
+	}
 }
 
 // list returns the names of all objects, and of all uploads that have not ended.

@@ -158,23 +158,6 @@ func TestConflictsAnswered409(t *testing.T) {
 	}
 }
 
-func TestOtherMetadataConflicts(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	out, _ := s.open(t)
-	if _, err := commit(t, out, object, small); err != nil {
-		t.Fatal(err)
-	}
-	for _, metadata := range []map[string]string{nil, {"fanfold-record": "2222"}, {"fanfold-record": "1111", "more": "x"}} {
-		other := object
-		other.Metadata = metadata
-		_, err := commit(t, out, other, small)
-		if !errors.Is(err, sink.ErrConflict) || !strings.Contains(err.Error(), "record 1111") {
-			t.Errorf("Commit with %v = %v, want ErrConflict", metadata, err)
-		}
-	}
-}
-
 // TestAStoreThatIgnoresTheCondition is refused, and then nothing is written there.
 func TestAStoreThatIgnoresTheCondition(t *testing.T) {
 	t.Parallel()
@@ -314,32 +297,6 @@ func TestTooManyParts(t *testing.T) {
 	}
 	if got := s.list(t); len(got) != 0 {
 		t.Errorf("the bucket has %q", got)
-	}
-}
-
-// TestRefusedUpload: a refusal fails the write, and nothing cut off is published.
-func TestRefusedUpload(t *testing.T) {
-	t.Parallel()
-	for what, contents := range map[string]string{"PUT": small, "begin": large, "part": large, "complete": large} {
-		s := newStore(t)
-		out, network := s.open(t)
-		network.Set(func(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if kind(r) == what {
-				return failure(r, http.StatusForbidden), nil
-			}
-			return next.RoundTrip(r)
-		})
-		w, err := out.Create(t.Context(), object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, written := io.WriteString(w, contents)
-		if _, err := w.Commit(); !errors.Is(err, sink.ErrRefused) || written != nil && !errors.Is(written, sink.ErrRefused) {
-			t.Errorf("%s: Write = %v, Commit = %v; want ErrRefused", what, written, err)
-		}
-		if got := s.list(t); len(got) != 0 {
-			t.Errorf("%s: the bucket has %q", what, got)
-		}
 	}
 }
 

@@ -24,6 +24,8 @@ type Place struct {
 	Network *Network
 	// Page is the number of objects in one answer to a listing; 0: a listing has one answer.
 	Page int
+	// Stored returns what the store keeps of the object of that name; nil: the sink is no bucket.
+	Stored func(t *testing.T, name string) Stored
 }
 
 // Run runs the suite for sinks of a kind. open makes a new, empty place; it is called once for each
@@ -32,7 +34,11 @@ func Run(t *testing.T, kind sink.Kind, open func(t *testing.T) Place) {
 	t.Helper()
 	t.Run("kind", func(t *testing.T) {
 		t.Parallel()
-		kinds(t, kind, open(t))
+		p := open(t)
+		kinds(t, kind, p)
+		if p.Stored != nil {
+			bucketURLs(t, kind)
+		}
 	})
 	for _, test := range []struct {
 		name string
@@ -80,6 +86,9 @@ func Run(t *testing.T, kind sink.Kind, open func(t *testing.T) Place) {
 		"the store fails at reads":     failsAtReads,
 		"the store is away":            away,
 		"the store is slow":            slow,
+		"the store refuses a request":  refusedAtEachRequest,
+		"bytes change on their way":    damagedRead,
+		"metadata":                     keepsMetadata,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

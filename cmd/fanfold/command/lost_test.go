@@ -25,12 +25,13 @@ func TestWhatRedisHasLost(t *testing.T) {
     join: {key: k}
 `, "limits: {recover_after: 1s, lease: 1s}")
 	ctx, sc := t.Context(), s.Partitions.First()
-	s.Serve(s.File)
+	// Before the process, which may take a second to see a pause.
 	for _, listener := range []string{"a", "b"} {
 		if out, code := s.fanfold("pause", "listener", listener); code != exitOK {
 			t.Fatal(out)
 		}
 	}
+	s.Serve(s.File)
 	message, data, double := s.Records.Insert("one", ""), s.Records.Insert("one", ""), s.Records.Insert("two", "")
 	s.Jobs.Push(message, data, double)
 	for _, id := range []string{message, data, double} {

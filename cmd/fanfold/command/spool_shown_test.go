@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-// TestShownWhereDataLies: while a job runs, the command line, the page of the job and the API show how much of it lies
+// TestShownWhereDataLies: while a job runs, the command line, the dashboard and the API show how much of it lies
 // in Redis and how much in the spool, and doctor how many segments there are.
 func TestShownWhereDataLies(t *testing.T) {
 	t.Parallel()
@@ -55,6 +55,11 @@ func TestShownWhereDataLies(t *testing.T) {
 			t.Errorf("%s\nwithout %q", out, says)
 		}
 	}
+	var top inspect.Top
+	if out, code := s.fanfold("top", "-o", "json"); json.Unmarshal([]byte(out), &top) != nil || code != exitOK ||
+		len(top.Jobs) != 1 || top.Jobs[0].Bytes != v.Bytes || top.Jobs[0].Spooled != v.Spooled {
+		t.Errorf("%d %s", code, out)
+	}
 	s.because(id, why.KindBarrier, "Its data: "+v.Where()+".")
 	if f := s.finding("spool "); f.Result != doctor.Pass || !strings.Contains(f.Detail, "it has 1 segment (") {
 		t.Errorf("%+v", f)
@@ -64,6 +69,7 @@ func TestShownWhereDataLies(t *testing.T) {
 	site, _, _ = strings.Cut(site, " ")
 	for path, says := range map[string]string{
 		"":                  "<dt>Spool</dt><dd>reachable</dd>",
+		"jobs":              "<td class=\"number\">" + v.Where() + "</td>",
 		"jobs/" + id:        "<dd>" + v.Where() + "</dd>",
 		"api/v1/jobs/" + id: `"spool":"` + large.Spool + `"`,
 	} {

@@ -38,6 +38,21 @@ var spooledYAML = strings.Replace(compressedYAML, "  compressed:\n", "  compress
       orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id"}
       held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
     join: {key: id, listeners: [orders, {name: held, type: left}]}
+  spare:
+    retry: {retries: 0}
+    listeners:
+      orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id", optional: true}
+      held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
+      customers: {database: db, query: "SELECT id, name FROM customers WHERE id IN (:orders.customer)"}
+    join: {key: id, listeners: [held, {name: customers, type: left}]}
+    file: {columns: [id, state, name]}
+  spared:
+    retry: {retries: 0}
+    listeners:
+      orders: {database: db, query: "SELECT id, customer, note, paid FROM orders ORDER BY id", optional: true}
+      held: {database: db, query: "SELECT id, state FROM held ORDER BY id"}
+    join: {key: id, listeners: [held, {name: orders, type: left}]}
+    file: {columns: [id, state, paid]}
 `
 
 // newSpooled starts a stack whose datasets above 20 KB lie in a spool, which it returns.
@@ -117,7 +132,7 @@ func TestDatasetsThatAreKept(t *testing.T) {
 }
 
 // TestLostSegments: the listener of a segment that is missing or damaged runs again, whoever finds it; without a try
-// left, the job fails, and its reason names the segment.
+// left, the job fails, or continues if the listener is optional, and its reason names the segment.
 func TestLostSegments(t *testing.T) {
 	t.Parallel()
 	s, folder := newSpooled(t, "limits: {lease: 2s}")
@@ -142,6 +157,10 @@ func TestLostSegments(t *testing.T) {
 			change(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), ""},
 		"missing, without a try":         {"once", "", "", os.Remove, "does not exist"},
 		"missing, and used by listeners": {"used", "", "", os.Remove, "does not exist"},
+		"missing, optional, found by a listener": {"spare", "id,state,name",
+			"SELECT id, state, NULL FROM held ORDER BY id", os.Remove, "does not exist"},
+		"missing, optional, found by fan-in": {"spared", "id,state,paid",
+			"SELECT id, state, NULL FROM held ORDER BY id", os.Remove, "does not exist"},
 	} {
 		release := hold(s.Stack)
 		id := s.Records.Insert(c.report, "")
@@ -159,7 +178,16 @@ func TestLostSegments(t *testing.T) {
 		}
 		release()
 		v := s.Jobs.Wait(id)[0]
-		if c.reason != "" {
+		if c.reason != "" && c.sql != "" {
+			if v.Status != report.Partial || !strings.Contains(v.Error, "without listener orders: ") ||
+				!strings.Contains(v.Error, "segment file://"+files[0]+" of the spool "+c.reason) {
+				t.Errorf("%s: %s: %s", name, v.Status, v.Error)
+			}
+			got, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))
+			if want := s.Records.Expect(c.header, c.sql); err != nil || string(got) != want {
+				t.Errorf("%s: %v: -MariaDB +Fanfold:\n%s", name, err, e2e.FirstDifference(want, string(got)))
+			}
+		} else if c.reason != "" {
 			if v.Status != report.Failed || !strings.Contains(v.Error, "listener orders: segment file://"+files[0]+" of the spool "+c.reason) {
 				t.Errorf("%s: %s: %s", name, v.Status, v.Error)
 			}
@@ -214,6 +242,44 @@ func TestLostSegmentsThatWereUsed(t *testing.T) {
 		"LEFT JOIN customers c ON c.id = o.customer LEFT JOIN held h ON h.id = o.customer ORDER BY o.id")
 	if got := s.Files.Content(s.Jobs.Wait(id)[0]); got != want {
 		t.Errorf("-MariaDB +Fanfold:\n%s", e2e.FirstDifference(want, got))
+	}
+	s.Jobs.Idle()
+}
+
+// TestTicketsThatAreNotValid: another program changes the ticket of a dataset. The job fails at once, whoever finds it,
+// and its reason says what is wrong.
+func TestTicketsThatAreNotValid(t *testing.T) {
+	t.Parallel()
+	s, _ := newSpooled(t, "limits: {lease: 2s}")
+	s.Serve(s.File)
+	for _, c := range []struct {
+		report string
+		change func(ticket string) string
+		says   string
+	}{
+		{"compressed", func(ticket string) string { return ticket + " 12,7" }, `the ticket of a dataset has "12,7", not`},
+		{"joined", func(ticket string) string { return ticket + " 12,7" }, `the ticket of a dataset has "12,7", not`},
+		{"joined", func(ticket string) string { return ticket[:strings.LastIndex(ticket, " ")] }, "it has 0 chunks and no chunk 0"},
+	} {
+		release := hold(s.Stack)
+		id := s.Records.Insert(c.report, "")
+		s.Jobs.Push(id)
+		s.Eventually("the orders are there", func() bool {
+			state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
+			return err == nil && state.Tasks["orders"].Done
+		})
+		key := s.Partitions.First().Keys.Job(id)
+		ticket := s.Redis.HGet(t.Context(), key, "orders:at").Val()
+		if err := s.Redis.HSet(t.Context(), key, "orders:at", c.change(ticket)).Err(); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		v := s.Jobs.Wait(id)[0]
+		for _, says := range []string{"listener orders: ", "another program changed it", c.says} {
+			if v.Status != report.Failed || !strings.Contains(v.Error, says) {
+				t.Errorf("%s: %s: %s", c.report, v.Status, v.Error)
+			}
+		}
 	}
 	s.Jobs.Idle()
 }

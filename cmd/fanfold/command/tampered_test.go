@@ -20,8 +20,8 @@ func TestTamperedStates(t *testing.T) {
     join: {key: k}
 `, "limits: {recover_after: 1s, lease: 1s}")
 	ctx, sc := t.Context(), s.Partitions.First()
+	s.must("pause listener a", "") // a running process may take a second to see it
 	stop := s.Serve(s.File)
-	s.must("pause listener a", "")
 	of := map[string]string{}
 	for _, name := range []string{"text", "line", "cancelled", "parameters", "good"} {
 		of[name] = s.Records.Insert("one", "")

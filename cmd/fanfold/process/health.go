@@ -83,7 +83,7 @@ func answers(ctx context.Context, open func(context.Context) (sink.Sink, error))
 	if err != nil {
 		return err
 	}
-	for _, err := range place.List(ctx, "fanfold-check/none") {
+	for _, err := range place.List(ctx, sink.ProbeFolder+"none") {
 		return err
 	}
 	return nil

@@ -3,6 +3,7 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,17 +48,24 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	}
 	header := table.Row{"listener", "workers", "tasks", "in work", "unread", "oldest", ""}
 	lines = append(append(lines, ""), tableLines(header, rows, width, paint, colours)...)
-	rows = nil
+	rows, header = nil, table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
+	spools := slices.ContainsFunc(t.Jobs, func(j inspect.Running) bool { return j.Spooled > 0 })
+	if spools {
+		header = slices.Replace(header, 4, 5, any("redis"), any("spool"))
+	}
 	for _, j := range t.Jobs {
-		rows = append(rows, table.Row{
+		row := table.Row{
 			j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), fmt.Sprintf("%d/%d", j.Done, j.Target),
 			words.Bytes(j.Bytes), age(j.Started, t.At), words.When(j.Deadline, t.At), strings.Join(j.Open, ", "),
-		})
+		}
+		if spools {
+			row = slices.Insert(row, 5, any(words.Bytes(j.Spooled)))
+		}
+		rows = append(rows, row)
 	}
 	if height > 0 { // the last line has the number of the others
 		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
 	}
-	header = table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
 	lines = append(append(lines, ""), tableLines(header, rows, width, nil, false)...)
 	if more := int(t.Running) - len(rows); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

@@ -34,8 +34,16 @@ func TestTopLines(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, whole)
 		}
 	}
+	if strings.Contains(whole, "SPOOL") {
+		t.Error("there is none")
+	}
 	if strings.Contains(whole, "\x1b") {
 		t.Error("a terminal would obey it")
+	}
+	spools := manyJobs()
+	spools.Jobs[7].Spooled = 3 << 30
+	if line := strings.Split(strings.Join(Top(spools, 0, 0, false), "\n"), "\n 7 ")[1]; !strings.Contains(line, "2.0 KB  3.0 GB ") {
+		t.Error(line)
 	}
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}} {
 		lines := Top(manyJobs(), size[0], size[1], false)
