@@ -59,6 +59,7 @@ type parts struct {
 	Snapshot string           `json:"snapshot,omitempty"` // that all parts are of; empty: of several
 	Bounds   []int64          `json:"bounds"`             // between the ranges
 	Columns  []dataset.Column `json:"columns,omitempty"`  // that are stored
+	Rows     int64            `json:"rows,omitempty"`     // of what was read, which the state shows
 	Read     []string         `json:"read"`               // of each range: its runs of the ticket, noRows, or empty
 	// Void: a try that finds it starts anew. The dataset was complete, and its segments were lost, or they have
 	// different columns.
@@ -217,6 +218,7 @@ func (d *divided) readPart(ctx context.Context, connection, number int) error {
 	if d.Read[number] = noRows; len(o.words) > 0 {
 		d.Read[number] = o.segments.URL() + " " + strings.Join(o.words, " ")
 	}
+	d.Rows += o.rows
 	if ticket, err := d.ticket(); err != nil {
 		return err
 	} else if ticket.Bytes() > d.o.Limits.SpoolBytes {
@@ -274,7 +276,7 @@ func (d *divided) complete(ctx context.Context) error {
 	for _, s := range ticket.Segments() {
 		all.Chunks, all.Rows = all.Chunks+s.Chunks, all.Rows+s.Rows
 	}
-	d.rows = all.Rows
+	d.task.rows = all.Rows
 	if err := d.list(ctx, all); err != nil {
 		return err
 	}
@@ -289,6 +291,7 @@ type partOutput struct {
 	segments *spool.Writer
 	columns  []dataset.Column
 	words    []string // of the ticket
+	rows     int64
 }
 
 // flush is a FlushFunc.
@@ -304,6 +307,6 @@ func (o *partOutput) flush(columns []dataset.Column, b *dataset.Builder, last bo
 	if err != nil {
 		return spoolFailed(o.ctx, fmt.Errorf("a part: %w", err))
 	}
-	o.words = append(o.words, s.String())
+	o.words, o.rows = append(o.words, s.String()), o.rows+s.Rows
 	return nil
 }

@@ -208,15 +208,15 @@ func TestAnotherTryReadsTheOtherParts(t *testing.T) {
 			}
 			b, s, run := inParts(t, d, c.snapshot, func(o *Options) { o.Slots = NewSlots(o.Limits, map[string]int{"db": 2}) })
 			stop := run()
-			b.until("a try has failed", func(s *job.State) bool { return s.Tasks["a"].Error != "" })
+			state := b.until("a try has failed", func(s *job.State) bool { return s.Tasks["a"].Error != "" })
 			stop()
-			if got := d.parts(); !slices.Equal(got, starts[:3]) {
-				t.Errorf("the first try has read %d", got)
+			if got := d.parts(); !slices.Equal(got, starts[:3]) || state.Tasks["a"].Rows != 20_000 {
+				t.Errorf("the first try has read %d, and the state says %d rows", got, state.Tasks["a"].Rows)
 			}
 			d.snapshot, d.before = c.then, nil
 			run()
 			b.comes()
-			state := b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
+			state = b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
 			b.isWhole(s, state.Tasks["a"])
 			if got := d.parts(); !slices.Equal(got, c.wants) || state.Tasks["a"].Snapshot != c.of || state.Tasks["a"].Parts != 4 {
 				t.Errorf("the second try has read %d: %+v", got, state.Tasks["a"])

@@ -128,12 +128,26 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	}
 	text, done := p.fields[listener+":found"]
 	if t.Done = done; !done {
+		t.Rows = rowsOf(t.Memo)
 		text = p.fields[listener+":part"]
 	} else if t.Owner == "" {
 		t.Tries++
 	}
 	p.found(text, &t)
 	return t
+}
+
+// rowsOf returns the rows that a task with a memo has read, if the memo says it.
+func rowsOf(memo []byte) int64 {
+	var m struct {
+		Memo struct {
+			Rows int64 `json:"rows"`
+		} `json:"memo"`
+	}
+	if json.Unmarshal(memo, &m) != nil { // it is the source's
+		return 0
+	}
+	return m.Memo.Rows
 }
 
 // found reads what a task has found: words of the form name=value. The last value extends to the end
