@@ -75,6 +75,9 @@ func (r *Reader) Get(ctx context.Context, columns []string, chunk int64) ([][]by
 	if err != nil {
 		return nil, err
 	}
+	if next := i + 1; next < len(r.segments) && 2*(chunk-r.firsts[i]+1) > r.segments[i].Chunks {
+		r.ahead(ctx, next)
+	}
 	fields := make([][]byte, len(columns))
 	for k, name := range columns {
 		column := slices.Index(r.columns, name)
@@ -91,11 +94,7 @@ func (r *Reader) segment(ctx context.Context, number int) (frames, error) {
 	for {
 		f, mine := r.fetch(number)
 		if mine {
-			f.frames, f.err = r.read(ctx, number)
-			if f.err != nil {
-				r.forget(f)
-			}
-			close(f.done)
+			r.finish(ctx, f)
 			return f.frames, f.err
 		}
 		select {
@@ -108,6 +107,27 @@ func (r *Reader) segment(ctx context.Context, number int) (frames, error) {
 			return f.frames, f.err
 		}
 	}
+}
+
+// ahead begins to read a segment, unless that has begun, so that nobody waits for it later. The context ends the read.
+func (r *Reader) ahead(ctx context.Context, number int) {
+	r.mu.Lock()
+	begun := slices.ContainsFunc(r.kept, func(f *fetch) bool { return f.number == number })
+	r.mu.Unlock()
+	if begun {
+		return
+	}
+	if f, mine := r.fetch(number); mine {
+		go r.finish(ctx, f)
+	}
+}
+
+// finish reads a segment for all who wait for it.
+func (r *Reader) finish(ctx context.Context, f *fetch) {
+	if f.frames, f.err = r.read(ctx, f.number); f.err != nil {
+		r.forget(f)
+	}
+	close(f.done)
 }
 
 // fetch returns the read of a segment, and whether the caller must do it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
@@ -91,4 +92,65 @@ func TestADirectoryThatIsNotMounted(t *testing.T) {
 	if fields, err := r.Get(t.Context(), []string{"c"}, 0); err != nil || len(fields) != 1 {
 		t.Errorf("%q %v", fields, err)
 	}
+}
+
+// opened is a sink that says which objects are opened.
+type opened struct {
+	sink.Sink
+	names chan string
+}
+
+func (o opened) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	o.names <- name
+	return o.Sink.Open(ctx, name)
+}
+
+// TestTheNextSegmentIsReadAhead, once half of the one before was asked for, and only once.
+func TestTheNextSegmentIsReadAhead(t *testing.T) {
+	t.Parallel()
+	place := opened{directory(t, t.TempDir()), make(chan string, 10)}
+	s := spool.New(spool.Options{Sink: place})
+	w := s.Create(spool.Name{Report: "r", ID: "1", Attempt: 1, Listener: "a", Writer: "w"})
+	ticket := w.URL()
+	for range 3 {
+		for range 4 {
+			w.Add(1, [][]byte{[]byte("[7]")})
+		}
+		segment, err := w.Commit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket += " " + segment.String()
+	}
+	r, err := s.Open(ticket, []string{"c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(chunk int64, opens ...int) {
+		t.Helper()
+		if fields, err := r.Get(t.Context(), []string{"c"}, chunk); err != nil || string(fields[0]) == "" {
+			t.Fatal(fields, err)
+		}
+		for _, number := range opens {
+			select {
+			case name := <-place.names:
+				if n, ok := spool.Parse(name); !ok || n.Number != number {
+					t.Errorf("after chunk %d, %s was opened", chunk, name)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("after chunk %d, segment %d was not opened", chunk, number)
+			}
+		}
+		if len(place.names) > 0 {
+			t.Errorf("after chunk %d, %s was opened, too", chunk, <-place.names)
+		}
+	}
+	get(0, 0)
+	get(1)
+	get(2, 1)
+	get(3)
+	get(4)
+	get(6, 2)
+	get(11)
+	get(10)
 }
