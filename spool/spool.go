@@ -83,6 +83,15 @@ func (s *Spool) Ours(l sink.Listed) (Name, bool) {
 	return n, ok && s.o.Tag != "" && n.Tag == s.o.Tag
 }
 
+// Prefix returns what the URLs of the segments with a name begin with, up to the number. The tag is that of the spool.
+func (s *Spool) Prefix(n Name) string {
+	n.Tag = s.o.Tag
+	return strings.TrimSuffix(s.o.Sink.URL(numbered(n.prefix(), 0)), "0"+ending)
+}
+
+// URL returns the first word of the ticket of the segments with a name.
+func (s *Spool) URL(n Name) string { return escaped.Replace(s.Prefix(n)) }
+
 // place returns the sink's name of what a ticket's URL names, up to the number.
 func (s *Spool) place(url string) (string, error) {
 	first, ok := s.o.Sink.Name(url + "0" + ending)
