@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // described returns the description that a server answers with.
@@ -217,6 +219,17 @@ func (c *checker) work() {
 	ask(false, 204, "POST", task+"/failed", `{"error": "closed", "permanent": true}`)
 	ask(false, 410, "POST", task+"x/failed", `{}`)
 	ask(false, 422, "PUT", claim("3")+"/rows/0", `[["a"]]`)
+	task = claim("4")
+	w := c.spool.Create(spool.Name{Report: "scored", ID: "4", Attempt: 1, Listener: "scores", Writer: "w"})
+	w.Add(1, [][]byte{[]byte("[1]")})
+	_, err := w.Commit(c.Context())
+	c.ok(err)
+	segment := fmt.Sprintf(`{"url": %q}`, w.URL()+"0.zst")
+	ask(true, 400, "PUT", task+"/segments/0", "[")
+	ask(false, 409, "PUT", task+"/segments/1", segment)
+	ask(false, 410, "PUT", task+"x/segments/0", segment)
+	ask(false, 204, "PUT", task+"/segments/0", segment)
+	ask(true, 422, "PUT", task+"/segments/1", `{}`)
 	c.sent["getValues OK"] = true // TestWorkerOverHTTP proves it: no stage ends here
 }
 

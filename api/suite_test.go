@@ -28,6 +28,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
+	"github.com/fanfold/fanfold/spool"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -43,6 +44,7 @@ type bundle struct {
 	files  *dir.Sink
 	prefix string
 	log    strings.Builder
+	spool  *spool.Spool
 	scored func(id string) // starts a job of the report
 }
 
@@ -115,8 +117,12 @@ reports:
 		},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})
+	place, err := dir.New(t.TempDir())
+	b.ok(err)
+	b.spool = spool.New(spool.Options{Sink: place, Tag: "abc234"})
 	runner, err := listeners.New(listeners.Options{
 		Redis: b.redis, Scripts: all.First(), Reports: c.Reports, Limits: c.Limits, Consumer: "c", Only: func(string) bool { return false },
+		Spool: b.spool,
 	})
 	b.ok(err)
 	mux := http.NewServeMux()

@@ -85,6 +85,14 @@ func (c *Chunk) Columns() []Column { return c.columns }
 // Rows returns the number of rows.
 func (c *Chunk) Rows() int { return c.rows }
 
+// Bytes returns the size of the JSON of all columns.
+func (c *Chunk) Bytes() (n int) {
+	for _, text := range c.texts {
+		n += len(text)
+	}
+	return n
+}
+
 // Cell returns the JSON of one value: null, true, false, a number or a string with its quotes. It
 // is a part of the field, so the caller must not change it.
 func (c *Chunk) Cell(column, row int) []byte {

@@ -40,8 +40,7 @@ func Rows(columns []string, types []report.Kind, text []byte) (fields [][]byte, 
 		}
 		for i, v := range r.values {
 			if !fits(types[i], v) {
-				return nil, 0, fmt.Errorf("row %d: column %q: the value %s is not of type %s: write a value such as %s",
-					rows+1, columns[i], report.Shorten(string(v)), types[i], forms[types[i]])
+				return nil, 0, misfit(rows, columns[i], types[i], v)
 			}
 			if rows > 0 {
 				fields[i] = append(fields[i], ',')
@@ -78,7 +77,29 @@ var forms = map[report.Kind]string{
 // fits tells whether a JSON scalar is valid in a column of this type.
 func fits(kind report.Kind, value []byte) bool {
 	form := numbers[kind]
-	return form == nil || IsNull(value) || form.Match(value)
+	return form == nil || IsNull(value) || skipDigits(value, 0) == len(value) || form.Match(value)
+}
+
+// misfit is the error of a value that does not fit; rows is the number of rows before it.
+func misfit(rows int, column string, kind report.Kind, value []byte) error {
+	return fmt.Errorf("row %d: column %q: the value %s is not of type %s: write a value such as %s",
+		rows+1, column, report.Shorten(string(value)), kind, forms[kind])
+}
+
+// CheckTypes returns an error if a value is not valid in a column of its type. The rules and the error are those of
+// Rows.
+func (c *Chunk) CheckTypes() error {
+	for i, column := range c.columns {
+		if numbers[column.Kind] == nil {
+			continue
+		}
+		for row := range c.rows {
+			if v := c.Cell(i, row); !fits(column.Kind, v) {
+				return misfit(row, column.Name, column.Kind, v)
+			}
+		}
+	}
+	return nil
 }
 
 // rowReader parses rows.

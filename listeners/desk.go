@@ -106,6 +106,7 @@ type Claimed struct {
 	Parameters []byte          // JSON object
 	Listener   report.Listener // with columns, types, silence and timeout
 	Earlier    []Earlier       // the listeners of the stages before, by name
+	Segments   string          // what the URLs of its segments begin with, see Segment; empty: rows alone are taken
 }
 
 // Earlier is a listener of an earlier stage.
@@ -146,7 +147,8 @@ func (e *external) claim(ctx context.Context, listener string, entry scripts.Ent
 	if !ok {
 		return nil, nil
 	}
-	h := Held{message, listener, entry.ID, "http-" + rand.Text()}
+	writer := strings.ToLower(rand.Text())
+	h := Held{message, listener, entry.ID, "http-" + writer}
 	w, state, err := e.send(ctx, h, map[string]string{"type": replyAlive})
 	switch {
 	case errors.Is(err, ErrNotHere):
@@ -159,9 +161,12 @@ func (e *external) claim(ctx context.Context, listener string, entry scripts.Ent
 	}
 	c := &Claimed{Held: h, Report: state.Report, Definition: state.Definition, Parameters: state.Parameters,
 		Listener: *w.task.Listener}
+	if takesSegments(w.task) == nil {
+		c.Segments = w.o.Spool.Prefix(segments{w}.name(0, writer))
+	}
 	for _, name := range slices.Sorted(maps.Keys(state.Tasks)) {
 		t := state.Tasks[name]
-		if t.Stage >= state.Stage || !t.Done {
+		if t.Stage >= state.Tasks[listener].Stage || !t.Done {
 			continue
 		}
 		from, err := earlierOf(name, t)
@@ -204,6 +209,15 @@ const MaxPage = maxReplyBytes
 func (d *Desk) Rows(ctx context.Context, h Held, number int64, rows []byte) error {
 	return d.send(ctx, h, map[string]string{
 		"type": replyRows, "number": strconv.FormatInt(number, 10), "rows": string(rows),
+	})
+}
+
+// Segment lists a segment in the spool that the worker has written, in place of a page: its URL is Claimed.Segments,
+// the number and .zst. If it returns nil, the segment is listed, now or by an earlier call with the same number. One
+// that is not valid fails the task. It takes as long as reading the segment.
+func (d *Desk) Segment(ctx context.Context, h Held, number int64, url string) error {
+	return d.send(ctx, h, map[string]string{
+		"type": replyRows, "number": strconv.FormatInt(number, 10), "segment": url,
 	})
 }
 
@@ -274,7 +288,7 @@ func (w *worker) answer(ctx context.Context) error {
 	if w.ended {
 		return endingOf(w)
 	}
-	switch next := w.state.Chunks; {
+	switch next := arrived(w.state); {
 	case w.Type == replyRows && w.Number > next:
 		return Gap{next, fmt.Sprintf("this is page %d", w.Number)}
 	case w.Type == replyDone && w.Number != next:
@@ -317,7 +331,8 @@ func (d *Desk) Values(ctx context.Context, h Held, listener, column string, page
 	if err != nil {
 		return nil, err
 	}
-	if !t.Done || t.Stage >= state.Stage || page >= from.Pages || !slices.Contains(from.Columns, column) {
+	earlier := t.Done && t.Stage < state.Tasks[h.Listener].Stage
+	if !earlier || page >= from.Pages || !slices.Contains(from.Columns, column) {
 		return nil, fault.NotFound.New("the stages before have no page %d of %s.%s", page, listener, column)
 	}
 	fields, err := e.o.Scripts.Folds.Stored(h.ID, listener).Get(ctx, []string{column}, page)

@@ -180,7 +180,7 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 		return state, nil // a repetition
 	case t.Done:
 		return nil, refused{"the task is done"}
-	case state.Status != job.StatusRun || t.Stage != state.Stage:
+	case state.Status != job.StatusRun: // one of an earlier stage runs again, see scripts.Folds.Reopen
 		return nil, refused{"the job is " + state.Status}
 	}
 	return state, nil

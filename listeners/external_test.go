@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // outside is a job with an external listener, and processes that hear what its
@@ -25,6 +26,7 @@ type outside struct {
 	listener report.Listener
 	lease    time.Duration
 	fold     string // of the report
+	spool    *spool.Spool
 }
 
 // setupOutside starts the job and so many processes.
@@ -58,6 +60,7 @@ func (o *outside) process(consumer string, definition *report.Report) {
 	o.t.Helper()
 	runner, err := New(Options{
 		Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": definition}, Limits: o.limits, Consumer: consumer,
+		Spool: o.spool,
 	})
 	if err != nil {
 		o.t.Fatal(err)

@@ -26,6 +26,9 @@ const (
 	maxReplyBytes = 1 << 20
 )
 
+// maxSegmentURL is the maximum length of the URL of a segment.
+const maxSegmentURL = 4 << 10
+
 // reply is one entry of the stream of replies.
 type reply struct {
 	scripts.Message
@@ -36,6 +39,7 @@ type reply struct {
 	Type      string
 	Number    int64  // of a chunk, from 0; for done: how many there were
 	Rows      []byte // JSON, see dataset.Rows
+	Segment   string // URL of a segment in the spool, instead of Rows
 	Error     string
 	Permanent bool
 }
@@ -115,6 +119,11 @@ func (r *reply) parseType(fields map[string]string) error {
 		}
 		return nil
 	case replyRows:
+		r.Segment = fields["segment"]
+		if n := len(r.Segment); n > maxSegmentURL || n > 0 && fields["rows"] != "" {
+			return fmt.Errorf("type rows has a field segment of %d bytes and a field rows of %d bytes: send one of them, and "+
+				"a URL of at most %d bytes", n, len(fields["rows"]), maxSegmentURL)
+		}
 		if n := len(fields["rows"]); n > maxReplyBytes {
 			return fmt.Errorf("rows of %d bytes in one entry, more than %d: send them in several entries", n,
 				maxReplyBytes)

@@ -20,6 +20,7 @@ type Slots struct {
 	mu          sync.Mutex
 	of          map[string]*slots // by listener
 	to          map[string]*slots // by source
+	reads       chan struct{}     // has a value for every segment of an external worker in memory
 }
 
 // slots are the slots of one listener, or the connections to one source.
@@ -32,7 +33,8 @@ type slots struct {
 // NewSlots returns Slots with the maximum number of tasks per listener of these limits, and of tasks per source:
 // its connections. A source without a number is unlimited.
 func NewSlots(limits report.Limits, connections map[string]int) *Slots {
-	return &Slots{limits: limits, connections: connections, of: map[string]*slots{}, to: map[string]*slots{}}
+	return &Slots{limits: limits, connections: connections, of: map[string]*slots{}, to: map[string]*slots{},
+		reads: make(chan struct{}, maxReads)}
 }
 
 // listener returns the slots of a listener, which has one of these sources in every report.

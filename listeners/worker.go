@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
@@ -119,6 +121,9 @@ func (w *worker) apply(ctx context.Context) error {
 	}
 	switch w.Type {
 	case replyRows:
+		if w.Segment != "" {
+			return segments{w}.handIn(ctx)
+		}
 		return w.store(ctx)
 	case replyDone:
 		return w.end(ctx)
@@ -139,6 +144,9 @@ func (w *worker) keep(ctx context.Context) error {
 
 // store stores a chunk.
 func (w *worker) store(ctx context.Context) error {
+	if w.state.At != "" {
+		return w.fail(ctx, errMixed)
+	}
 	fields, rows, err := dataset.Rows(w.task.Listener.Columns, w.task.Listener.Types, w.Rows)
 	if err == nil && rows > maxReplyRows {
 		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several entries", rows, maxReplyRows)
@@ -160,10 +168,7 @@ func (w *worker) store(ctx context.Context) error {
 
 // chunk makes a chunk from the JSON of all columns of the listener. It has those that are stored.
 func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
-	all := make([]dataset.Column, len(w.task.Listener.Columns))
-	for i, name := range w.task.Listener.Columns {
-		all[i] = dataset.Column{Name: name, Kind: w.task.Listener.Types[i]}
-	}
+	all := columnsOf(w.task.Listener)
 	chunk := scripts.Chunk{Number: number}
 	var columns []dataset.Column
 	for i, keep := range w.task.stored.keeps(w.Listener, all) {
@@ -180,11 +185,23 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 	return chunk
 }
 
+// columnsOf returns all columns of an external listener.
+func columnsOf(l *report.Listener) []dataset.Column {
+	all := make([]dataset.Column, len(l.Columns))
+	for i, name := range l.Columns {
+		all[i] = dataset.Column{Name: name, Kind: l.Types[i]}
+	}
+	return all
+}
+
 // end stores the number of chunks, and completes the task if all have arrived.
 func (w *worker) end(ctx context.Context) error {
 	err := w.done(ctx, "note the end", func() (scripts.Outcome, error) { return w.task.own.SetTotal(ctx, w.Number) })
 	if err != nil || w.ended {
 		return err
+	}
+	if w.Number > 0 && w.state.Chunks == 0 || w.state.At != "" {
+		return segments{w}.progress(ctx) // a segment may have been listed since the state was read
 	}
 	return w.complete(ctx)
 }
@@ -200,7 +217,10 @@ func (w *worker) complete(ctx context.Context) error {
 		return w.keep(ctx) // the reply with the last chunk completes it
 	}
 	var last scripts.Chunk
-	if stored.Total > 0 {
+	if at, _, spooled := strings.Cut(w.state.At, " "); spooled {
+		w.task.own.Service = at
+		last.Number = w.state.Chunks - 1
+	} else if stored.Total > 0 {
 		last.Number = stored.Total - 1
 	} else {
 		fields := make([][]byte, len(w.task.Listener.Columns))
@@ -236,6 +256,8 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 		return w.fail(ctx, cmp.Or(full, Outage(err)))
 	case err != nil:
 		return w.lost(err)
+	case outcome == scripts.TooMuch && w.Segment != "":
+		return w.fail(ctx, errTooMuchSpooled)
 	case outcome == scripts.TooMuch:
 		return w.fail(ctx, errTooMuch)
 	case outcome == scripts.Busy, outcome == scripts.Gone:

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -42,12 +43,12 @@ func (c Chunk) args(args []any, listener string) []any {
 	return args
 }
 
-// Writer identifies this try as the writer of its chunks and segments: ten letters and digits.
+// Writer identifies this try as the writer of its chunks and segments: Service, or ten letters and digits.
 func (t *Task) Writer() string {
 	if t.writer == "" {
 		t.writer = strings.ToLower(rand.Text()[:10])
 	}
-	return t.writer
+	return cmp.Or(t.Service, t.writer)
 }
 
 // Append stores a chunk if the task still has this generation: OK, Already, Busy, Gone, or
@@ -74,8 +75,8 @@ type Stored struct {
 
 // Store stores a chunk in any order, if the task still has this generation, and renews its
 // lease: OK, Busy, Gone, TooMuch, or TooFar if MaxMissing or more chunks before it are missing.
-// The fields must not be changed before it returns, and not at all if it returns an error
-// of ctx. It sets Stored.
+// It returns ErrChunk if the task has segments. The fields must not be changed before it
+// returns, and not at all if it returns an error of ctx. It sets Stored.
 func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, error) {
 	columns, err := json.Marshal(c.Columns)
 	if err != nil {

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -120,7 +121,7 @@ func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd
 		keys = append(keys, s.Keys.Job(t.ID))
 		var rows any = c.chunk.Rows
 		if len(names) == 0 {
-			rows = t.writer // of the chunks, which are stored
+			rows = cmp.Or(t.Service, t.writer) // of the chunks, which are stored
 		}
 		args = append(args, t.ID, t.Attempt, t.Generation, t.Entry.ID, c.chunks, rows, c.took.Milliseconds())
 		for _, f := range c.chunk.Fields {

@@ -28,6 +28,7 @@ type Task struct {
 	Tries      int64  // that count, with this one
 	Failure    string // why the try before this one ended, or what it waited for; empty: not known
 	Memo       []byte // what an earlier try of this attempt remembered; nil: nothing
+	Service    string // that writes its segments: a text that no other writer has; empty: none
 	Stored     Stored // of a task whose chunks arrive in any order, after Store or SetTotal
 
 	writer string // of its chunks, unique for every try; empty: it has appended none

@@ -11,6 +11,8 @@
 // Redis decides which segments are part of a dataset. A worker that has lost its task may go on writing: no ticket
 // lists what it writes, so nobody reads it, and Drop or the daily sweep deletes it.
 //
+// External services can write segments, too. Check reads one and every value in it (handed.go), and a ticket lists it.
+//
 // A segment is, for every chunk and every column, one zstd frame (RFC 8878) of the JSON array, and an index in a
 // skippable frame at the end. So zstd -dc prints the arrays.
 package spool

@@ -159,16 +159,10 @@ func (r *Reader) forget(f *fetch) {
 func (r *Reader) read(ctx context.Context, number int) (frames, error) {
 	name, want := r.names[number], r.segments[number]
 	url := r.spool.o.Sink.URL(name)
-	in, err := r.spool.o.Sink.Open(ctx, name)
-	if errors.Is(err, sink.ErrNoObject) {
-		// A directory that is not mounted has no segments, either.
-		if err = r.spool.o.Sink.Check(ctx); err == nil {
-			return frames{}, Damaged{url, "does not exist: something other than Fanfold has deleted it, its disk was lost, " +
-				"or the machines do not share the directory"}
-		}
-	}
+	in, err := r.spool.open(ctx, name, "something other than Fanfold has deleted it, its disk was lost, "+
+		"or the machines do not share the directory")
 	if err != nil {
-		return frames{}, fmt.Errorf("segment %s: %w", url, err)
+		return frames{}, err
 	}
 	defer in.Close()
 	text := make([]byte, want.Bytes)
@@ -184,9 +178,28 @@ func (r *Reader) read(ctx context.Context, number int) (frames, error) {
 	if more, _ := in.Read(make([]byte, 1)); more > 0 {
 		return frames{}, Damaged{url, fmt.Sprintf("has more than its %d bytes", want.Bytes)}
 	}
-	f, err := parse(text, len(r.columns), want.Chunks)
+	f, err := parse(text)
+	if err == nil && (f.columns != len(r.columns) || f.chunks != want.Chunks) {
+		err = errIndex
+	}
 	if err != nil {
 		return frames{}, Damaged{url, "is damaged: " + err.Error()}
 	}
 	return f, nil
+}
+
+// open opens a segment. If it does not exist, the error is Damaged, and says why that can be.
+func (s *Spool) open(ctx context.Context, name, why string) (io.ReadCloser, error) {
+	url := s.o.Sink.URL(name)
+	in, err := s.o.Sink.Open(ctx, name)
+	if errors.Is(err, sink.ErrNoObject) {
+		// A directory that is not mounted has no segments, either.
+		if err = s.o.Sink.Check(ctx); err == nil {
+			return nil, Damaged{url, "does not exist: " + why}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("segment %s: %w", url, err)
+	}
+	return in, nil
 }

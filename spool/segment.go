@@ -72,10 +72,11 @@ type frames struct {
 	text    []byte
 	starts  []uint32 // of all frames, and the end of the last one
 	columns int
+	chunks  int64
 }
 
-// parse reads the index of a segment with this many columns and chunks.
-func parse(text []byte, columns int, chunks int64) (frames, error) {
+// parse reads the index of a segment, which another program may have written.
+func parse(text []byte) (frames, error) {
 	number := func(at int) int { return int(binary.LittleEndian.Uint32(text[at:])) }
 	if len(text) < 4 || len(text) > math.MaxUint32 {
 		return frames{}, errIndex
@@ -87,15 +88,18 @@ func parse(text []byte, columns int, chunks int64) (frames, error) {
 		return frames{}, errIndex
 	}
 	at := begin + len(magic)
-	lengths := chunks * int64(columns)
-	if number(at) != columns || int64(number(at+4)) != chunks || int64(size) != int64(len(magic)+12)+4*lengths {
+	f := frames{text: text, columns: number(at), chunks: int64(number(at + 4))}
+	lengths := size - len(magic) - 12
+	if lengths%4 != 0 || uint64(f.columns)*uint64(f.chunks) != uint64(lengths/4) {
 		return frames{}, errIndex
 	}
-	f := frames{text: text, columns: columns, starts: make([]uint32, 1, lengths+1)}
+	f.starts = make([]uint32, 1, lengths/4+1)
+	var end int64 // does not overflow, so no start is behind it
 	for at += 8; at < len(text)-4; at += 4 {
-		f.starts = append(f.starts, f.starts[len(f.starts)-1]+uint32(number(at)))
+		end += int64(number(at))
+		f.starts = append(f.starts, uint32(end))
 	}
-	if int(f.starts[len(f.starts)-1]) != begin-8 {
+	if end != int64(begin-8) {
 		return frames{}, errIndex
 	}
 	return f, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -85,3 +86,12 @@ func (s *Spool) Ours(l sink.Listed) (Name, bool) {
 	n, ok := Parse(l.Object)
 	return n, ok && s.o.Tag != "" && n.Tag == s.o.Tag
 }
+
+// Prefix returns what the URLs of the segments with a name begin with, up to the number. The tag is that of the spool.
+func (s *Spool) Prefix(n Name) string {
+	n.Tag = s.o.Tag
+	return strings.TrimSuffix(s.o.Sink.URL(numbered(n.prefix(), 0)), "0"+ending)
+}
+
+// URL returns the first word of the ticket of the segments with a name.
+func (s *Spool) URL(n Name) string { return escaped.Replace(s.Prefix(n)) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/sink"
@@ -32,9 +31,7 @@ func (s *Spool) Create(n Name) *Writer {
 }
 
 // URL returns the first word of the ticket.
-func (w *Writer) URL() string {
-	return escaped.Replace(strings.TrimSuffix(w.spool.o.Sink.URL(numbered(w.name.prefix(), 0)), "0"+ending))
-}
+func (w *Writer) URL() string { return w.spool.URL(w.name) }
 
 // Number returns how many segments are committed.
 func (w *Writer) Number() int { return w.name.Number }

@@ -28,7 +28,7 @@ func mayHaveSegments(state *job.State) bool {
 		return true
 	}
 	for _, t := range state.Tasks {
-		if t.Generation > 0 || t.Tries > 1 {
+		if t.Generation > 0 || t.Tries > 1 || t.Policy != "" {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/spool"
 )
@@ -17,7 +18,30 @@ func checkSpool(ctx context.Context, d *doctor) Findings {
 	if d.Spool == "" {
 		return nil
 	}
-	return Findings{checkPlace(ctx, "spool", d.Spool, d.OpenSpool, proveSpool)}
+	f := checkPlace(ctx, "spool", d.Spool, d.OpenSpool, proveSpool)
+	if place, err := d.OpenSpool(ctx); err == nil && f.Result == Pass {
+		f.Detail += handed(ctx, d, place)
+	}
+	return Findings{f}
+}
+
+// handed says where services write segments, if a report has an external listener, and the installation has a tag.
+func handed(ctx context.Context, d *doctor, place sink.Sink) string {
+	for _, r := range d.Config.Reports {
+		for _, l := range r.Listeners() {
+			if l.Kind != report.External {
+				continue
+			}
+			tag, err := d.Records.Installation(ctx)
+			if err != nil || tag == "" {
+				return ""
+			}
+			url := place.URL("x")
+			return "; services write segments to " + url[:len(url)-1] + "<report>/<id>-<attempt>-" + tag +
+				"=<listener>=0-<writer>=<number>.zst"
+		}
+	}
+	return ""
 }
 
 var (

@@ -26,7 +26,8 @@ type Claimed struct {
 	Columns    []Column        `json:"columns"`
 	Silence    int64           `json:"silence_ms"`
 	Timeout    int64           `json:"timeout_ms"`
-	Values     []Values        `json:"values"` // of earlier stages
+	Values     []Values        `json:"values"`             // of earlier stages
+	Segments   string          `json:"segments,omitempty"` // what the URLs of segments begin with
 }
 
 // Column is a column that the worker delivers.
@@ -67,7 +68,7 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request) error {
 		return busy(fmt.Sprintf("%d workers already wait for tasks", maxClaims))
 	}
 	// A deadline for reading ends the request.
-	if err := deadlines(w, wait+2*applyTime); err != nil {
+	if err := deadlines(w, wait+2*applyTime, applyTime); err != nil {
 		return err
 	}
 	end := time.NewTimer(wait)
@@ -104,15 +105,16 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deadlines sets the time that a request has until its body is read, and a little more for the answer.
-func deadlines(w http.ResponseWriter, reading time.Duration) error {
+// deadlines sets the time that a request has until its body is read, and a little more than the time of its work for
+// the answer.
+func deadlines(w http.ResponseWriter, reading, work time.Duration) error {
 	to, now := http.NewResponseController(w), time.Now()
-	return errors.Join(to.SetReadDeadline(now.Add(reading)), to.SetWriteDeadline(now.Add(reading+2*applyTime)))
+	return errors.Join(to.SetReadDeadline(now.Add(reading)), to.SetWriteDeadline(now.Add(reading+work+applyTime)))
 }
 
 // next claims a task; nil: there is none.
 func (h *Handler) next(r *http.Request, listener string) (*listeners.Claimed, error) {
-	ctx, cancel := h.changing(r)
+	ctx, cancel := h.changing(r, h.patience)
 	defer cancel()
 	return h.o.Desk.Claim(ctx, listener)
 }
@@ -123,7 +125,7 @@ func (h *Handler) claimed(task *listeners.Claimed) Claimed {
 		Task: h.o.Root + "/tasks/" + task.String(), ID: task.ID, Attempt: task.Attempt, Report: task.Report,
 		Definition: task.Definition, Parameters: task.Parameters,
 		Silence: task.Listener.Silence.Milliseconds(), Timeout: task.Listener.Timeout.Milliseconds(),
-		Values: []Values{},
+		Values: []Values{}, Segments: task.Segments,
 	}
 	for i, name := range task.Listener.Columns {
 		c.Columns = append(c.Columns, Column{name, task.Listener.Types[i]})
@@ -170,7 +172,7 @@ func pageOf(r *http.Request) (int64, error) {
 
 // alive renews the lease of a task.
 func (h *Handler) alive(w http.ResponseWriter, r *http.Request) error {
-	return h.change(w, r, func(ctx context.Context, task listeners.Held) error { return h.o.Desk.Alive(ctx, task) })
+	return h.change(w, r, h.patience, h.o.Desk.Alive)
 }
 
 // values answers with a page of a column of an earlier stage.
@@ -201,7 +203,7 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request) error {
 
 // rows stores a page of rows.
 func (h *Handler) rows(w http.ResponseWriter, r *http.Request) error {
-	return h.change(w, r, func(ctx context.Context, task listeners.Held) error {
+	return h.change(w, r, h.patience, func(ctx context.Context, task listeners.Held) error {
 		page, err := pageOf(r)
 		if err != nil {
 			return err
@@ -214,9 +216,34 @@ func (h *Handler) rows(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// segment lists a segment that the worker has written into the spool, in place of a page.
+func (h *Handler) segment(w http.ResponseWriter, r *http.Request) error {
+	return h.change(w, r, segmentTime, func(ctx context.Context, task listeners.Held) error {
+		number, err := pageOf(r)
+		if err != nil {
+			return err
+		}
+		var body struct {
+			URL string `json:"url"`
+		}
+		const example = `{"url": "the URL of the segment"}`
+		if err := read(r, &body, example); err != nil {
+			return err
+		}
+		if body.URL == "" {
+			return problems.Problem{
+				Status: http.StatusUnprocessableEntity, Code: "input",
+				Detail: "url is missing",
+				Remedy: "Send an object such as " + example,
+			}
+		}
+		return h.o.Desk.Segment(ctx, task, number, body.URL)
+	})
+}
+
 // done completes a task.
 func (h *Handler) done(w http.ResponseWriter, r *http.Request) error {
-	return h.change(w, r, func(ctx context.Context, task listeners.Held) error {
+	return h.change(w, r, h.patience, func(ctx context.Context, task listeners.Held) error {
 		var body struct {
 			Pages *int64 `json:"pages"`
 		}
@@ -236,7 +263,7 @@ func (h *Handler) done(w http.ResponseWriter, r *http.Request) error {
 
 // failed ends the try of a task.
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request) error {
-	return h.change(w, r, func(ctx context.Context, task listeners.Held) error {
+	return h.change(w, r, h.patience, func(ctx context.Context, task listeners.Held) error {
 		var body struct {
 			Error     string `json:"error"`
 			Permanent bool   `json:"permanent"`
@@ -248,8 +275,9 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// change makes a change to the task of a request, and answers with 204 if it was made.
-func (h *Handler) change(w http.ResponseWriter, r *http.Request,
+// change makes a change to the task of a request, and answers with 204 if it was made. It takes at most this long,
+// besides its body.
+func (h *Handler) change(w http.ResponseWriter, r *http.Request, patience time.Duration,
 	make func(ctx context.Context, task listeners.Held) error) error {
 	task, err := h.held(w, r)
 	if err != nil {
@@ -260,11 +288,11 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request,
 		return err
 	}
 	defer leave()
-	if err := deadlines(w, bodyTime); err != nil {
+	if err := deadlines(w, bodyTime, patience); err != nil {
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, listeners.MaxPage)
-	ctx, cancel := h.changing(r)
+	ctx, cancel := h.changing(r, patience)
 	defer cancel()
 	if err := make(ctx, task); err != nil {
 		return err

@@ -34,6 +34,8 @@ const (
 	bodyTime = 10 * time.Second
 	// applyTime bounds the time that a request waits for Redis.
 	applyTime = 10 * time.Second
+	// segmentTime bounds the time that a request waits for the check of a segment, and for Redis.
+	segmentTime = 45 * time.Second
 )
 
 // Handler serves workers. It is safe for concurrent use.
@@ -61,6 +63,7 @@ var Routes = []Route{
 	{"POST", "/tasks/{task}/alive", (*Handler).alive},
 	{"GET", "/tasks/{task}/values/{from}/{column}/{page}", (*Handler).values},
 	{"PUT", "/tasks/{task}/rows/{page}", (*Handler).rows},
+	{"PUT", "/tasks/{task}/segments/{page}", (*Handler).segment},
 	{"POST", "/tasks/{task}/done", (*Handler).done},
 	{"POST", "/tasks/{task}/failed", (*Handler).failed},
 }
@@ -115,8 +118,8 @@ func (h *Handler) held(w http.ResponseWriter, r *http.Request) (listeners.Held, 
 }
 
 // changing returns a context for a change, which is completed although its worker disconnects.
-func (h *Handler) changing(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.Context()), h.patience)
+func (h *Handler) changing(r *http.Request, patience time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 }
 
 // problemOf turns an error into a problem. It logs the errors of servers, and leaves their texts out.

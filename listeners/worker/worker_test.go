@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -22,6 +25,9 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/sink/dir"
+	"github.com/fanfold/fanfold/spool"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
@@ -39,6 +45,19 @@ type bundle struct {
 	client *redis.Client
 	all    scripts.Partitions
 	report *report.Report
+	root   string // of the spool
+	reads  func() // is called before a segment is read
+}
+
+// watchedSink calls the bundle before it opens an object.
+type watchedSink struct {
+	sink.Sink
+	b *bundle
+}
+
+func (s watchedSink) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	s.b.reads()
+	return s.Sink.Open(ctx, name)
 }
 
 // setup makes a Handler with partitions on a Redis; nil: the shared one.
@@ -52,6 +71,9 @@ func setup(t *testing.T, server *testenv.Redis) *bundle {
 		Retry: report.Retry{Retries: 3, Delay: time.Second}, Timeout: time.Minute, Silence: time.Minute,
 	}}}}}}
 	t.Cleanup(func() { _ = b.client.Close() })
+	b.root, b.reads = t.TempDir(), func() {}
+	place, err := dir.New(b.root)
+	b.ok(err)
 	name := testmain.Name(t)
 	keys := report.Keys{Prefix: name + ":", Hash: name + "-"}.Partitions(report.Redis{Partitions: partitions})
 	var runners []*listeners.Runner
@@ -61,7 +83,7 @@ func setup(t *testing.T, server *testenv.Redis) *bundle {
 	for _, s := range b.all {
 		r, err := listeners.New(listeners.Options{
 			Redis: b.client, Scripts: s, Partitions: b.all, Reports: map[string]*report.Report{"r": b.report}, Consumer: "c",
-			Limits: report.Limits{Lease: time.Second},
+			Limits: report.Limits{Lease: time.Second}, Spool: spool.New(spool.Options{Sink: watchedSink{place, b}, Tag: "abc234"}),
 		})
 		b.ok(err)
 		runners = append(runners, r)
@@ -156,6 +178,9 @@ func TestProblems(t *testing.T) {
 		{"a page that is too large", "new", "PUT", task + "/rows/1", long},
 		{"an end before the last page", "new", "POST", task + "/done", `{"pages": 2}`},
 		{"an end without pages", "new", "POST", task + "/done", `{}`},
+		{"a segment without a URL", "new", "PUT", task + "/segments/1", `{}`},
+		{"a segment that is no JSON", "new", "PUT", task + "/segments/1", `url`},
+		{"a segment that comes early", "new", "PUT", task + "/segments/2", `{"url": "x"}`},
 		{"an end that is no JSON", "new", "POST", task + "/done", `pages=1`},
 		{"no such values", "new", "GET", task + "/values/a/c/0", ""},
 		{"a failure that is no JSON", "new", "POST", task + "/failed", `error`},
@@ -175,6 +200,85 @@ func TestProblems(t *testing.T) {
 	}
 	if want, err := os.ReadFile(file); err != nil || string(want) != got.String() {
 		t.Errorf("%v: not %s:\n%s", err, file, got.String())
+	}
+}
+
+// segment writes a segment of a worker, of one row.
+func (b *bundle) segment(c Claimed, row string) (body string) {
+	b.Helper()
+	encoder, err := zstd.NewWriter(nil)
+	b.ok(err)
+	text := encoder.EncodeAll([]byte("["+row+"]"), nil)
+	index := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	text = append(text, "\x50\x2a\x4d\x18\x18\x00\x00\x00FANFOLD1\x01\x00\x00\x00\x01\x00\x00\x00"...)
+	text = append(append(text, index...), 0x18, 0, 0, 0)
+	path, ok := strings.CutPrefix(c.Segments, "file://")
+	if !ok || !strings.HasPrefix(path, b.root+"/r/"+c.ID+"-1-abc234=a=0-") {
+		b.Fatal(c.Segments)
+	}
+	b.ok(os.MkdirAll(b.root+"/r", 0o700))
+	b.ok(os.WriteFile(path+"0.zst", text, 0o600))
+	return fmt.Sprintf(`{"url": "%s0.zst"}`, c.Segments)
+}
+
+// TestSegments: their worker need not send anything while one is read, and loses its task to no other.
+func TestSegments(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.start("1")
+	c := b.claim()
+	body := b.segment(c, "7")
+	var renewed atomic.Int64
+	b.reads = func() {
+		key := b.all.Of("1").Keys.Job("1")
+		before := b.client.HGet(t.Context(), key, "a:lease").Val()
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+			if b.client.HGet(t.Context(), key, "a:lease").Val() != before {
+				renewed.Add(1)
+				return
+			}
+		}
+	}
+	b.want(204, "PUT", c.Task+"/segments/0", body)
+	b.want(204, "PUT", c.Task+"/segments/0", body)
+	b.want(204, "POST", c.Task+"/done", `{"pages": 1}`)
+	b.want(410, "PUT", c.Task+"/segments/1", body)
+	state, err := b.all.Of("1").Jobs.Read(t.Context(), "1")
+	if a := state.Tasks["a"]; err != nil || !a.Done || a.Rows != 1 || a.At == "" || a.Tries != 1 || renewed.Load() != 1 {
+		t.Errorf("%+v, %d renewals: %v", state, renewed.Load(), err)
+	}
+}
+
+// TestSegmentsThatAreNotTaken end the try, or fail the task.
+func TestSegmentsThatAreNotTaken(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	for id, send := range map[string]struct {
+		status int
+		says   string
+		what   func(c Claimed) string
+	}{
+		"1": {422, `column \"c\": the value \"x\" is not of type integer`, func(c Claimed) string { return b.segment(c, `"x"`) }},
+		"2": {422, "has not the URL", func(c Claimed) string { return strings.Replace(b.segment(c, "1"), "/2-1-", "/3-1-", 1) }},
+		"3": {410, "0.zst of the spool does not exist", func(c Claimed) string { return fmt.Sprintf(`{"url": "%s0.zst"}`, c.Segments) }},
+		"4": {422, "the task has rows and segments", func(c Claimed) string {
+			b.want(204, "PUT", c.Task+"/rows/0", "[[1]]")
+			return ""
+		}},
+	} {
+		b.start(id)
+		c := b.claim()
+		number := "0"
+		body := send.what(c)
+		if body == "" {
+			number, body = "1", b.segment(c, "1")
+		}
+		if text := b.want(send.status, "PUT", c.Task+"/segments/"+number, body); !strings.Contains(text, send.says) {
+			t.Errorf("%s, not %s", text, send.says)
+		}
+		if state, err := b.all.Of(id).Jobs.Read(t.Context(), id); err != nil || state.Spooled > 0 {
+			t.Errorf("%+v %v", state, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@
 --       there are, or -1}: 1 stored, now or before; -4 too many chunks before it are missing;
 --       of the others the outcome alone: 0 another generation; -1 gone; -3 the job's data
 --       would have too many bytes
+-- Errors CHUNK if the task has segments in the spool
 -- Cost  O(bytes + chunks that are counted)
 local hash, listener, chunk = KEYS[1], ARGV[2], tonumber(ARGV[4])
 
@@ -20,7 +21,7 @@ if not j or j.attempt ~= ARGV[1] or j.status ~= 'RUN' then return {-1} end
 local g = generation(j, listener)
 if not g then return {-1} end
 if g ~= ARGV[3] then return {0} end
-local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last', listener .. ':total')
+local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last', listener .. ':total', listener .. ':at')
 local part = have[1] or 'chunks=0 rows=0 bytes=0 columns=' .. (ARGV[6] or '[]')
 local chunks, rows, bytes, columns = string.match(part, '^chunks=(%d+) rows=(%d+) bytes=(%d+) columns=(.*)$')
 chunks, rows = tonumber(chunks), tonumber(rows)
@@ -30,6 +31,7 @@ if ARGV[5] == '' then
   redis.call('HSET', hash, listener .. ':total', int(chunk), listener .. ':lease', lease)
   return {1, chunks, last, chunk}
 end
+if have[4] then return redis.error_reply('CHUNK ' .. listener .. ' has segments in the spool') end
 if chunk < chunks or redis.call('HEXISTS', hash, mark .. int(chunk)) == 1 then return {1, chunks, last, total} end
 if chunk >= chunks + tonumber(ARGV[9]) then return {-4, chunks, last, total} end
 local size = 0

@@ -52,6 +52,7 @@ type claimed struct {
 	Parameters       struct{ From string }
 	Columns          []struct{ Name, Type string }
 	Silence          int64 `json:"silence_ms"`
+	Segments         string
 	Values           []struct {
 		Listener string
 		Columns  []string
@@ -69,7 +70,13 @@ type remote struct {
 // newRemote starts a stack with the reports and these users, and a worker with the token of vendor.scores.
 func newRemote(t *testing.T, users int, more ...string) (*stack, remote) {
 	t.Helper()
-	s := newStackAlone(t, nil, overHTTP, more...)
+	return newRemoteOf(t, overHTTP, users, more...)
+}
+
+// newRemoteOf is newRemote with these reports.
+func newRemoteOf(t *testing.T, reports string, users int, more ...string) (*stack, remote) {
+	t.Helper()
+	s := newStackAlone(t, nil, reports, more...)
 	s.Records.Exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
 	s.Records.Exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
 	base, _ := s.browse()
