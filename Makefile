@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo demo-deps test browser docs servers build deps vet race fuzz tpch formats chaos mixed soak full kills bench bench-full man chart packages clean
+.PHONY: help demo demo-deps test browser docs servers build deps vet race fuzz tpch formats chaos mixed soak full kills bench bench-full pgo man chart packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -125,6 +125,19 @@ bench: deps ## measure beside other systems, and print what was measured
 bench-full: bench ## bench, and what takes long: joins of 10 million rows, a million jobs
 	$(BENCH) -large
 	$(BENCH) -table results.json -docs ../docs/explanation/benchmarks.md,../docs/explanation/scale.md,../docs/explanation/alternatives.md
+
+# Runs benchmarks of one package with a CPU profile. With -trimpath it has no path of the machine.
+PROFILE = $(GO) test -trimpath -vet=off -tags $(TAGS) -run '^$$' -benchtime 3s -o /dev/null -outputdir $(CURDIR)/out/pgo
+
+# The name is not default.pgo: then go vet and go test, too, would compile every dependency again for cmd/fanfold.
+pgo: deps ## renew the profile that releases are built with, cmd/fanfold/release.pgo, from benchmarks
+	rm -rf out/pgo && mkdir -p out/pgo
+	cd bench && $(GO) run -trimpath -tags $(TAGS) . -rounds 1 -jobs 20000 -profile $(CURDIR)/out/pgo/coordination.prof
+	cd bench && $(PROFILE) -bench '^BenchmarkFolds$$' -cpuprofile folds.prof .
+	$(PROFILE) -bench '^Benchmark(Fold|Merge|Spill)' -cpuprofile joins.prof ./fold
+	$(PROFILE) -bench '^Benchmark(Writer|Runner)$$' -cpuprofile writer.prof ./listeners
+	$(PROFILE) -bench '^BenchmarkRead$$' -cpuprofile read.prof ./listeners/mysql
+	$(GO) tool pprof -proto -output cmd/fanfold/release.pgo out/pgo/*.prof
 
 man: ## write man pages to out/man
 	FANFOLD_MAN=$(CURDIR)/out/man $(GO) test -count 1 -tags $(TAGS) -run '^TestManPages$$' ./cmd/fanfold/command

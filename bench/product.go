@@ -31,7 +31,7 @@ func buildProduct(ctx context.Context, dir string) (program string, err error) {
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}
-	return program, command(ctx, nil, "go", "build", "-C", "..", "-tags", "disable_grpc_modules", "-o", program, "./cmd/fanfold")
+	return program, command(ctx, nil, "go", "build", "-C", "..", "-pgo", "cmd/fanfold/release.pgo", "-tags", "disable_grpc_modules", "-o", program, "./cmd/fanfold")
 }
 
 // newProduct writes a configuration into dir and makes the tables. Settings are
