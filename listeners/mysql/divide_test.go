@@ -16,7 +16,16 @@ import (
 // logged returns the source of a server of its own with a binary log, which has a table t.
 func logged(t *testing.T, connections int) (*Source, *bundle) {
 	t.Helper()
-	server, err := testenv.StartDatabase(t.Context(), t.TempDir(), "--log-bin=log", "--server-id=7")
+	server, b := logging(t, "7")
+	b.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY, n INT, v VARCHAR(20), KEY (n))",
+		"INSERT INTO s.t SELECT seq, NULLIF(seq, 30000), seq FROM s.seq_1_to_30000")
+	return opened(t, server.DSN("s"), connections), b
+}
+
+// logging starts a server with a binary log.
+func logging(t *testing.T, id string, extra ...string) (*testenv.Database, *bundle) {
+	t.Helper()
+	server, err := testenv.StartDatabase(t.Context(), t.TempDir(), append(extra, "--log-bin=log", "--server-id="+id)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +35,68 @@ func logged(t *testing.T, connections int) (*Source, *bundle) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.admin.Close() })
-	b.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY, n INT, v VARCHAR(20), KEY (n))",
-		"INSERT INTO s.t SELECT seq, NULLIF(seq, 30000), seq FROM s.seq_1_to_30000")
-	s, err := Open(report.Database{Name: "d", DSN: report.Secret(server.DSN("s")), MaxConnections: connections})
+	return server, b
+}
+
+func opened(t *testing.T, dsn string, connections int) *Source {
+	t.Helper()
+	s, err := Open(report.Database{Name: "d", DSN: report.Secret(dsn), MaxConnections: connections})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, b
+	return s
+}
+
+// TestPartsOfAReplica: its binary log names its snapshots only if all that it applies comes into the log.
+func TestPartsOfAReplica(t *testing.T) {
+	t.Parallel()
+	master, writes := logging(t, "1")
+	writes.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY)")
+	host, port, _ := strings.Cut(master.Addr, ":")
+	follow := fmt.Sprintf("CHANGE MASTER TO master_host='%s', master_port=%s, master_user='root'", host, port)
+	for i, extra := range [][]string{nil, {"--log-slave-updates"}} {
+		replica, b := logging(t, fmt.Sprint(i+2), extra...)
+		b.exec(t, follow, "START SLAVE")
+		has := func(rows int) {
+			listenertest.Becomes(t, "the rows of the replica", func() string {
+				var n int
+				if err := b.admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM s.t").Scan(&n); err != nil {
+					return err.Error()
+				}
+				return fmt.Sprint(n)
+			}, fmt.Sprint(rows))
+		}
+		has(i)
+		source, read := opened(t, replica.DSN("s"), 4), inParts(t, "SELECT id FROM t", "id", "id")
+		d, err := source.Divide(t.Context(), read, 1)
+		writes.exec(t, fmt.Sprintf("INSERT INTO s.t VALUES (%d)", i))
+		if extra == nil {
+			if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "turn on log_slave_updates") {
+				t.Errorf("%v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		has(i + 1)
+		if again := listenertest.Divided(t, source, read, 1); again.Snapshot() == d.Snapshot() {
+			t.Errorf("after a write, the snapshot is still %s", d.Snapshot())
+		}
+	}
+}
+
+// TestPartsOfFewConnections: the server refuses more of them than some.
+func TestPartsOfFewConnections(t *testing.T) {
+	t.Parallel()
+	server, b := logging(t, "7")
+	b.exec(t, "CREATE DATABASE s", "CREATE USER few WITH MAX_USER_CONNECTIONS 2", "GRANT SELECT ON s.* TO few")
+	source := opened(t, strings.Replace(server.DSN("s"), "root", "few", 1), 4)
+	if d := listenertest.Divided(t, source, inParts(t, "SELECT seq AS n FROM seq_1_to_5", "n", "n"), 4); d.Connections() != 2 {
+		t.Errorf("%d connections", d.Connections())
+	}
 }
 
 // inParts is a task that is read in parts.
