@@ -220,3 +220,44 @@ func TestPartsOfOtherColumns(t *testing.T) {
 		d.Close()
 	}
 }
+
+// TestEveryRowIsInOnePart, whatever the type of the column and the form of the query.
+func TestEveryRowIsInOnePart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE "+b.schema+".p (i BIGINT, u BIGINT UNSIGNED, d DECIMAL(20,3), f DOUBLE, r FLOAT, v VARCHAR(20), b BIT(20), e ENUM('7', '9000', 'x'), `a``b` INT, tiny TINYINT)",
+		"INSERT INTO "+b.schema+".p SELECT CAST(seq AS SIGNED) - 500, seq, seq / 3, seq / 7, seq * 1.1, IF(seq % 5, seq * 9, CONCAT('x', seq)), seq, 1 + seq % 3, seq, seq % 100 FROM "+b.schema+".seq_1_to_1000",
+		"INSERT INTO "+b.schema+".p VALUES (9223372036854775807, 18446744073709551615, -0.001, -0.0, 1e30, '', NULL, NULL, NULL, NULL), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (-9223372036854775808, 0, 300, 300, 300, '300', 0, 'x', 300, 0)")
+	for _, c := range [][2]string{
+		{"SELECT i AS n FROM p", "n"}, {"SELECT u AS n FROM p -- n;", "n"}, {"SELECT d AS n FROM p # n", "n"}, {"SELECT f AS n FROM p /* n */ ; -- n", "n"},
+		{"SELECT r AS n FROM p;", "n"}, {"SELECT v AS n FROM p", "n"}, {"SELECT b AS n FROM p", "n"}, {"SELECT e AS n FROM p", "n"},
+		{"SELECT `a``b` FROM p", "a`b"}, {"(SELECT i AS n FROM p)", "n"}, {"(SELECT i AS n FROM p) UNION ALL (SELECT u FROM p)", "n"},
+		{"WITH q AS (SELECT i AS n FROM p) SELECT n FROM q", "n"}, {"SELECT tiny AS n FROM p WHERE ';' <> '-- ' GROUP BY tiny HAVING COUNT(*) > 0", "n"},
+		{"SELECT part.i AS n FROM p AS part", "n"},
+	} {
+		read := inParts(t, c[0], "", c[1])
+		read.Listener.Columns = []string{c[1]}
+		read.Listener.Divide.Snapshot = report.SnapshotApproximate
+		whole := read
+		listener := *read.Listener
+		listener.Divide = nil
+		whole.Listener = &listener
+		want, err := listenertest.Read(t.Context(), b.source, whole)
+		if err != nil {
+			t.Fatalf("%s: %v", c[0], err)
+		}
+		d := listenertest.Divided(t, b.source, read, 1)
+		got := listenertest.ReadParts(t, d, []int64{-300, 0, 7, 300, 9000})
+		d.Close()
+		rows := func(d listenertest.Dataset) (all []string) {
+			for _, row := range d.Rows {
+				all = append(all, strings.Join(row, " "))
+			}
+			slices.Sort(all)
+			return all
+		}
+		if !slices.Equal(rows(got), rows(want)) || !slices.Equal(got.Columns, want.Columns) {
+			t.Errorf("%s: %d rows in parts, %d without, of %+v and %+v", c[0], len(got.Rows), len(want.Rows), got.Columns, want.Columns)
+		}
+	}
+}
