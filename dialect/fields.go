@@ -73,21 +73,38 @@ func divide(d *Dialect, l *kind.Listener, f *Fields) {
 		return
 	}
 	l.Divide = f.Divide
-	tokens, _ := d.tokenize(f.Text)
-	depth := 0
-	for _, t := range tokens {
-		switch {
-		case t.is("("):
-			depth++
-		case t.is(")"):
-			depth--
-		case depth == 0 && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
-			l.Get("query").Inside(t.at).Problem(strings.ToUpper(t.text)+" in a query that is read in parts",
-				"Remove it: the parts come in the order of divide.by. Sort and limit in the fold")
-			return
-		}
+	if t, wrong := d.limited(f.Text); wrong {
+		l.Get("query").Inside(t.at).Problem(strings.ToUpper(t.text)+" in a query that is read in parts",
+			"Remove it: the parts come in the order of divide.by. Sort and limit in the fold")
 	}
 }
+
+// limited returns the word that sorts or limits the rows of a query, or of a query in parentheses of which it consists.
+func (d *Dialect) limited(text string) (word token, found bool) {
+	tokens, _ := d.tokenize(text)
+	depth := 0         // of other parentheses
+	begins := true     // a query can begin here
+	qualified := false // t.order is a column
+	for _, t := range tokens {
+		switch {
+		case t.kind == tokenSpace:
+			continue
+		case t.is("(") && (depth > 0 || !begins):
+			depth++
+		case t.is(")") && depth > 0:
+			depth--
+		case depth > 0 || qualified:
+		case t.is("ORDER"), t.is("LIMIT"), t.is("FETCH"), t.is("OFFSET") && d.Dollars: // MySQL has columns of that name
+			return t, true
+		}
+		begins = t.in(combinations) || begins && (t.is("(") || t.is("ALL") || t.is("DISTINCT"))
+		qualified = t.is(".")
+	}
+	return token{}, false
+}
+
+// combinations are the words between two queries.
+var combinations = words(`UNION EXCEPT INTERSECT MINUS`)
 
 // In returns a query for the rows of a range of a column of its result. sql is what Bind has returned.
 func In(d *Dialect, sql, column string, r report.Range) string {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -57,6 +58,7 @@ func Whole(by, text string) (int64, error) {
 // parts is what a divided task has read. It is the memo of the task, so that its next worker goes on with it.
 type parts struct {
 	Snapshot string           `json:"snapshot,omitempty"` // that all parts are of; empty: of several
+	By       string           `json:"by"`                 // Divide.By, which is not part of a definition's hash
 	Bounds   []int64          `json:"bounds"`             // between the ranges
 	Columns  []dataset.Column `json:"columns,omitempty"`  // that are stored
 	Rows     int64            `json:"rows,omitempty"`     // of what was read, which the state shows
@@ -75,19 +77,26 @@ func (r *tasks) divided(ctx context.Context, t *task, source Source, out *Writer
 	if !ok || t.o.Spool == nil {
 		return true, source.Read(ctx, t.Task, out)
 	}
-	n := 1
-	if all := r.connections[t.Listener.Source]; all != nil {
+	all, more := r.connections[t.Listener.Source], 0 // connections than one
+	if all != nil {
 		// The other half is left to other tasks.
-		for n < t.Listener.Divide.Parts && n < cap(all.taken)/2 && all.try() {
-			n++
-			defer all.leave()
+		for 1+more < min(t.Listener.Divide.Parts, cap(all.taken)/2) && all.try() {
+			more++
 		}
+		defer func() {
+			for range more {
+				all.leave()
+			}
+		}()
 	}
-	division, err := divider.Divide(ctx, t.Task, n)
+	division, err := divider.Divide(ctx, t.Task, 1+more)
 	if err != nil {
 		return true, err
 	}
 	defer division.Close()
+	for ; more >= division.Connections(); more-- {
+		all.leave()
+	}
 	d := &divided{task: t, division: division}
 	if err := d.begin(ctx); err != nil {
 		return true, err
@@ -99,6 +108,7 @@ func (r *tasks) divided(ctx context.Context, t *task, source Source, out *Writer
 	if err := d.read(ctx); err != nil {
 		return false, err
 	}
+	division.Close()
 	return false, d.complete(ctx)
 }
 
@@ -110,6 +120,8 @@ type divided struct {
 	mu sync.Mutex
 	parts
 	begun []bool // parts that a connection reads or has read
+
+	bytes atomic.Int64 // of all segments
 }
 
 // begin goes on with what an earlier try has read if that is part of the same snapshot, or else divides anew.
@@ -129,23 +141,33 @@ func (d *divided) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.Snapshot = snapshot
+		d.Snapshot, d.By = snapshot, own.By
 		if ok {
 			d.Bounds = own.Bounds(least, greatest, spooled.MinRange)
 		}
 		d.Read = make([]string, len(d.Bounds)+1)
+		if len(d.Bounds) == 0 {
+			return nil
+		}
+		// The state also tells then that the job may have segments, before it lists one.
+		if err := d.remember(ctx); err != nil {
+			return err
+		}
 	}
 	d.begun = make([]bool, len(d.Read))
 	for i, read := range d.Read {
 		d.begun[i] = read != ""
 	}
-	return nil
+	ticket, err := d.ticket()
+	d.bytes.Store(ticket.Bytes())
+	return err
 }
 
 // resumes reads the memo. It returns false if it has no parts that can be used.
 func (d *divided) resumes() bool {
 	var p parts
-	if json.Unmarshal(d.Memo, &p) != nil || p.Void || len(p.Read) != len(p.Bounds)+1 || len(p.Bounds) == 0 {
+	if json.Unmarshal(d.Memo, &p) != nil || p.Void || p.By != d.Listener.Divide.By ||
+		len(p.Read) != len(p.Bounds)+1 || len(p.Bounds) == 0 {
 		return false
 	}
 	for _, read := range p.Read {
@@ -193,7 +215,7 @@ func (d *divided) next() (number int, ok bool) {
 
 // readPart reads a part, and remembers where its segments lie.
 func (d *divided) readPart(ctx context.Context, connection, number int) error {
-	o := &partOutput{ctx: ctx, segments: d.o.Spool.Create(spool.Name{
+	o := &partOutput{of: d, ctx: ctx, segments: d.o.Spool.Create(spool.Name{
 		Report: d.Report.Name, ID: d.ID, Attempt: d.Attempt, Listener: d.Listener.Name, Generation: d.own.Generation,
 		Writer: d.own.Writer() + "p" + strconv.Itoa(number),
 	})}
@@ -219,11 +241,6 @@ func (d *divided) readPart(ctx context.Context, connection, number int) error {
 		d.Read[number] = o.segments.URL() + " " + strings.Join(o.words, " ")
 	}
 	d.Rows += o.rows
-	if ticket, err := d.ticket(); err != nil {
-		return err
-	} else if ticket.Bytes() > d.o.Limits.SpoolBytes {
-		return errTooMuchSpooled
-	}
 	return d.remember(ctx)
 }
 
@@ -256,6 +273,7 @@ func (d *divided) text() string {
 
 // complete has Redis list the segments of all parts, and completes the task.
 func (d *divided) complete(ctx context.Context) error {
+	defer d.pause(&inRedis)()
 	ticket, err := d.ticket()
 	if err != nil {
 		return err
@@ -287,6 +305,7 @@ func (d *divided) complete(ctx context.Context) error {
 
 // partOutput writes the segments of a part.
 type partOutput struct {
+	of       *divided
 	ctx      context.Context
 	segments *spool.Writer
 	columns  []dataset.Column
@@ -308,5 +327,8 @@ func (o *partOutput) flush(columns []dataset.Column, b *dataset.Builder, last bo
 		return spoolFailed(o.ctx, fmt.Errorf("a part: %w", err))
 	}
 	o.words, o.rows = append(o.words, s.String()), o.rows+s.Rows
+	if o.of.bytes.Add(s.Bytes) > o.of.o.Limits.SpoolBytes {
+		return errTooMuchSpooled
+	}
 	return nil
 }

@@ -8,14 +8,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/spool"
+	"github.com/fanfold/fanfold/step"
 )
 
 // divider is a Divider that finds the numbers from 0 to 39,999, or none if it is empty.
@@ -23,6 +28,7 @@ type divider struct {
 	Source
 	snapshot string
 	empty    bool
+	few      bool                                        // only one connection sees the snapshot
 	width    int64                                       // of the numbers; 0: 40,000
 	before   func(ctx context.Context, part int64) error // it is called before a part is read
 	columns  func(part int64) []dataset.Column
@@ -41,7 +47,12 @@ func (d *divider) Divide(_ context.Context, task Task, n int) (Division, error) 
 // division is the Division of a divider.
 type division struct{ *divider }
 
-func (d division) Connections() int { return d.asked }
+func (d division) Connections() int {
+	if d.few {
+		return 1
+	}
+	return d.asked
+}
 func (d division) Snapshot() string { return d.snapshot }
 func (d division) Close()           {}
 
@@ -313,5 +324,130 @@ func TestTooManyBytesInParts(t *testing.T) {
 	state := b.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if !strings.Contains(state.Reason, "limits.spool_bytes") || len(d.parts()) == 4 {
 		t.Errorf("%s", state.Reason)
+	}
+	if state.Tasks["a"].Memo == nil {
+		t.Error("the state does not tell that the job has segments")
+	}
+}
+
+// TestTooManyBytesInOnePart fails the job before the part ends.
+func TestTooManyBytesInOnePart(t *testing.T) {
+	t.Parallel()
+	d := &divider{width: 400_000}
+	b, s, run := inParts(t, d, report.SnapshotApproximate, func(o *Options) {
+		o.Limits.SpoolBytes, o.Slots = 1000, NewSlots(o.Limits, map[string]int{"db": 1})
+	})
+	run()
+	b.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
+	n := 0
+	for _, err := range s.Sink().List(t.Context(), "") {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d segments were written", n)
+	}
+}
+
+// TestPartsOfAnotherColumn: divide.by was changed between two tries, which does not make another definition.
+func TestPartsOfAnotherColumn(t *testing.T) {
+	t.Parallel()
+	d := &divider{}
+	d.before = func(_ context.Context, part int64) error {
+		if part == starts[2] {
+			return errors.New("cut")
+		}
+		return nil
+	}
+	b, s, run := inParts(t, d, report.SnapshotApproximate, func(o *Options) { o.Slots = NewSlots(o.Limits, map[string]int{"db": 2}) })
+	divide := b.runner.o.Reports["r"].Stages[0].Listeners[0].Divide
+	divide.By = "b"
+	stop := run()
+	b.until("a try has failed", func(s *job.State) bool { return s.Tasks["a"].Error != "" })
+	stop()
+	divide.By, d.before = "c", nil
+	d.parts()
+	run()
+	b.comes()
+	b.isWhole(s, b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady }).Tasks["a"])
+	if got := d.parts(); !slices.Equal(got, starts) {
+		t.Errorf("the second try has read %d", got)
+	}
+}
+
+// TestConnectionsOfOtherSnapshots are not used, and other tasks can have them.
+func TestConnectionsOfOtherSnapshots(t *testing.T) {
+	t.Parallel()
+	var all *Slots
+	d := &divider{few: true}
+	d.before = func(context.Context, int64) error {
+		if n := len(all.source("db").taken); n != 1 {
+			t.Errorf("%d connections are taken", n)
+		}
+		return nil
+	}
+	b, _, run := inParts(t, d, report.SnapshotApproximate, func(o *Options) { all = o.Slots })
+	run()
+	b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
+	if d.asked != 2 || len(all.source("db").taken) != 0 {
+		t.Errorf("%d connections were asked for, and %d are still taken", d.asked, len(all.source("db").taken))
+	}
+}
+
+// slowRedis is a hook after which every command takes a while.
+type slowRedis struct{ takes time.Duration }
+
+func (slowRedis) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s slowRedis) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := step.Wait(ctx, s.takes); err != nil {
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (s slowRedis) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if err := step.Wait(ctx, s.takes); err != nil {
+			return err
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// TestListingPartsTakesNoTime of those that the listener's timeout gives a task.
+func TestListingPartsTakesNoTime(t *testing.T) {
+	t.Parallel()
+	b, s, _ := inParts(t, &divider{}, report.SnapshotApproximate, nil)
+	b.runner.o.Spool = s
+	b.client.AddHook(slowRedis{200 * time.Millisecond})
+	task := b.claimed()
+	task.clock = ask.NewPatience(t.Context(), 300*time.Millisecond, errLate)
+	defer task.clock.Stop()
+	d := &divided{task: task, parts: parts{Columns: []dataset.Column{{Name: "c"}}, Read: []string{"file:///s/x= 1,1,1,00000000", noRows}}}
+	if err := d.complete(task.clock.Context()); err != nil || task.clock.Over() {
+		t.Errorf("%v, and the task is late: %t", err, task.clock.Over())
+	}
+	if state := b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady }); state.Tasks["a"].Parts != 2 {
+		t.Errorf("%+v", state.Tasks["a"])
+	}
+}
+
+// TestPausesTogether: time in which two parts wait for the spool is away once.
+func TestPausesTogether(t *testing.T) {
+	t.Parallel()
+	task := &task{clock: ask.NewPatience(t.Context(), time.Hour, errLate)}
+	defer task.clock.Stop()
+	at := place{errSpool, "the spool", time.Millisecond}
+	began := time.Now()
+	one, other := task.pause(&at), task.pause(&at)
+	<-time.After(50 * time.Millisecond)
+	one()
+	other()
+	if took := time.Since(began); task.pauses.away < 50*time.Millisecond || task.pauses.away > took {
+		t.Errorf("the spool was away for %s in %s", task.pauses.away, took)
 	}
 }

@@ -142,6 +142,7 @@ type pauses struct {
 	end  func()        // of all of them
 	away time.Duration // total time that Redis or the spool was away
 	at   place         // the last of them
+	till time.Time     // the end of that
 }
 
 // pause stops the time limit until resume is called, which reads the place. Time spent there does not count, and other
@@ -160,8 +161,11 @@ func (t *task) pause(at *place) (resume func()) {
 		if p.now--; p.now == 0 {
 			p.end()
 		}
-		if took := time.Since(began); took >= at.slow {
-			p.away, p.at = p.away+took, *at
+		if now := time.Now(); now.Sub(began) >= at.slow {
+			if began.Before(p.till) {
+				began = p.till // counted for another part
+			}
+			p.away, p.at, p.till = p.away+now.Sub(began), *at, now
 		}
 	}
 }

@@ -22,13 +22,14 @@ func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64
 	}
 }
 
-// mayHaveSegments tells whether a job may have written segments. A try may have, whose rows are part of no dataset.
+// mayHaveSegments tells whether a job may have written segments. A try may have, whose rows are part of no dataset, and
+// a listener that is read in parts has a memo.
 func mayHaveSegments(state *job.State) bool {
 	if state.Spooled > 0 {
 		return true
 	}
 	for _, t := range state.Tasks {
-		if t.Generation > 0 || t.Tries > 1 || t.Policy != "" {
+		if t.Generation > 0 || t.Tries > 1 || t.Policy != "" || t.Memo != nil {
 			return true
 		}
 	}

@@ -69,6 +69,7 @@ func TestSegmentsOfAJobThatHasEnded(t *testing.T) {
 	for name, state := range map[string]job.State{
 		"spooled": {Spooled: 7}, "retried": {Tasks: map[string]job.TaskState{"l.a": {Generation: 1}}},
 		"tried again":     {Tasks: map[string]job.TaskState{"l.a": {StepState: job.StepState{Tries: 2}}}},
+		"in parts":        {Tasks: map[string]job.TaskState{"l.a": {Memo: []byte("{}")}}},
 		"several workers": {Fence: 2}, "started again": {},
 	} {
 		f, root := spooling(t, &read{})

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/fanfold/fanfold/dialect"
@@ -20,13 +21,15 @@ type division struct {
 	task     listeners.Task
 	sessions []*session
 	snapshot string
+	unproved string // why the server does not prove which rows the sessions see; empty: it does
 }
 
 // maxSnapshots is how often all sessions begin their transactions anew, to see the same rows. A server that is written
 // to all the time changes between two of them.
 const maxSnapshots = 20
 
-// Divide implements listeners.Divider. Sessions that see other rows than most are closed.
+// Divide implements listeners.Divider. Sessions that see other rows than most are closed. If the server refuses more
+// sessions, those that it has are enough.
 func (s *Source) Divide(ctx context.Context, task listeners.Task, n int) (listeners.Division, error) {
 	d := &division{source: s, task: task}
 	if err := task.WaitForRate(ctx, listeners.PatienceFirst); err != nil {
@@ -34,6 +37,9 @@ func (s *Source) Divide(ctx context.Context, task listeners.Task, n int) (listen
 	}
 	for range n {
 		session, err := s.open(ctx, task.Listener)
+		if err != nil && len(d.sessions) > 0 && ctx.Err() == nil {
+			break
+		}
 		if err != nil {
 			d.Close()
 			return nil, err
@@ -73,10 +79,9 @@ func (d *division) agree(ctx context.Context) error {
 			d.snapshot = ""
 		}
 	case d.snapshot == "":
-		return listeners.Permanent(fmt.Errorf("database %[1]s cannot prove that all parts are read as of one moment, "+
-			"because it has no Binlog_snapshot_position: turn on its binary log (log_bin) if it is MariaDB or Percona "+
-			"Server, write divide.snapshot: approximate, or remove divide from listener %[2]s", d.task.Listener.Source,
-			d.task.Listener.Name))
+		return listeners.Permanent(fmt.Errorf("database %s cannot prove that all parts are read as of one moment, "+
+			"because %s, write divide.snapshot: approximate, or remove divide from listener %s", d.task.Listener.Source,
+			d.unproved, d.task.Listener.Name))
 	default:
 		kept := d.sessions[:0]
 		for i, session := range d.sessions {
@@ -102,24 +107,58 @@ func mostOf(texts []string) (most string, n int) {
 	return most, n
 }
 
+// Why a server does not prove which rows a session sees.
+const (
+	noLog = "it has no Binlog_snapshot_position: turn on its binary log (log_bin) if it is MariaDB or Percona Server"
+	noAll = "it is a replica or a node of a Galera cluster, and its binary log lacks what it applies: " +
+		"turn on log_slave_updates"
+)
+
 // names returns what the server calls the snapshot of each session: its position in the binary log, which is equal for
 // two snapshots only if they see the same transactions (MariaDB, "Enhancements for START TRANSACTION WITH CONSISTENT
-// SNAPSHOT"; Percona Server has it, too). It is empty if the server does not say.
+// SNAPSHOT"; Percona Server has it, too). It is empty if the server does not say, or if it applies transactions of
+// other servers that do not come into its log.
 func (d *division) names(ctx context.Context) ([]string, error) {
 	names := make([]string, len(d.sessions))
 	for i, s := range d.sessions {
-		var file, position string
-		for name, into := range map[string]*string{"file": &file, "position": &position} {
-			err := s.conn.QueryRowContext(ctx, "SHOW STATUS LIKE 'Binlog_snapshot_"+name+"'").Scan(new(string), into)
-			if err != nil && err != sql.ErrNoRows {
-				return nil, err
-			}
+		status, err := s.show(ctx, "STATUS", "Binlog_snapshot_file", "Binlog_snapshot_position", "Slaves_running")
+		if err != nil {
+			return nil, err
 		}
-		if file != "" {
-			names[i] = s.server + " " + file + ":" + position
+		set, err := s.show(ctx, "GLOBAL VARIABLES", "log_slave_updates", "log_replica_updates", "wsrep_on")
+		if err != nil {
+			return nil, err
+		}
+		all := set["log_slave_updates"] == "ON" || set["log_replica_updates"] == "ON"
+		alone := status["Slaves_running"] == "0" && set["wsrep_on"] != "ON"
+		switch file := status["Binlog_snapshot_file"]; {
+		case file == "":
+			d.unproved = noLog
+		case !all && !alone:
+			d.unproved = noAll
+		default:
+			names[i] = s.server + " " + file + ":" + status["Binlog_snapshot_position"]
 		}
 	}
 	return names, nil
+}
+
+// show returns the values of those variables that the server has.
+func (s *session) show(ctx context.Context, what string, names ...string) (map[string]string, error) {
+	rows, err := s.conn.QueryContext(ctx, "SHOW "+what+" WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	values := map[string]string{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, rows.Err()
 }
 
 // again begins the transactions of all sessions anew, at the same time.

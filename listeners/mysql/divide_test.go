@@ -16,7 +16,16 @@ import (
 // logged returns the source of a server of its own with a binary log, which has a table t.
 func logged(t *testing.T, connections int) (*Source, *bundle) {
 	t.Helper()
-	server, err := testenv.StartDatabase(t.Context(), t.TempDir(), "--log-bin=log", "--server-id=7")
+	server, b := logging(t, "7")
+	b.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY, n INT, v VARCHAR(20), KEY (n))",
+		"INSERT INTO s.t SELECT seq, NULLIF(seq, 30000), seq FROM s.seq_1_to_30000")
+	return opened(t, server.DSN("s"), connections), b
+}
+
+// logging starts a server with a binary log.
+func logging(t *testing.T, id string, extra ...string) (*testenv.Database, *bundle) {
+	t.Helper()
+	server, err := testenv.StartDatabase(t.Context(), t.TempDir(), append(extra, "--log-bin=log", "--server-id="+id)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +35,68 @@ func logged(t *testing.T, connections int) (*Source, *bundle) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.admin.Close() })
-	b.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY, n INT, v VARCHAR(20), KEY (n))",
-		"INSERT INTO s.t SELECT seq, NULLIF(seq, 30000), seq FROM s.seq_1_to_30000")
-	s, err := Open(report.Database{Name: "d", DSN: report.Secret(server.DSN("s")), MaxConnections: connections})
+	return server, b
+}
+
+func opened(t *testing.T, dsn string, connections int) *Source {
+	t.Helper()
+	s, err := Open(report.Database{Name: "d", DSN: report.Secret(dsn), MaxConnections: connections})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, b
+	return s
+}
+
+// TestPartsOfAReplica: its binary log names its snapshots only if all that it applies comes into the log.
+func TestPartsOfAReplica(t *testing.T) {
+	t.Parallel()
+	master, writes := logging(t, "1")
+	writes.exec(t, "CREATE DATABASE s", "CREATE TABLE s.t (id BIGINT PRIMARY KEY)")
+	host, port, _ := strings.Cut(master.Addr, ":")
+	follow := fmt.Sprintf("CHANGE MASTER TO master_host='%s', master_port=%s, master_user='root'", host, port)
+	for i, extra := range [][]string{nil, {"--log-slave-updates"}} {
+		replica, b := logging(t, fmt.Sprint(i+2), extra...)
+		b.exec(t, follow, "START SLAVE")
+		has := func(rows int) {
+			listenertest.Becomes(t, "the rows of the replica", func() string {
+				var n int
+				if err := b.admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM s.t").Scan(&n); err != nil {
+					return err.Error()
+				}
+				return fmt.Sprint(n)
+			}, fmt.Sprint(rows))
+		}
+		has(i)
+		source, read := opened(t, replica.DSN("s"), 4), inParts(t, "SELECT id FROM t", "id", "id")
+		d, err := source.Divide(t.Context(), read, 1)
+		writes.exec(t, fmt.Sprintf("INSERT INTO s.t VALUES (%d)", i))
+		if extra == nil {
+			if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "turn on log_slave_updates") {
+				t.Errorf("%v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		has(i + 1)
+		if again := listenertest.Divided(t, source, read, 1); again.Snapshot() == d.Snapshot() {
+			t.Errorf("after a write, the snapshot is still %s", d.Snapshot())
+		}
+	}
+}
+
+// TestPartsOfFewConnections: the server refuses more of them than some.
+func TestPartsOfFewConnections(t *testing.T) {
+	t.Parallel()
+	server, b := logging(t, "7")
+	b.exec(t, "CREATE DATABASE s", "CREATE USER few WITH MAX_USER_CONNECTIONS 2", "GRANT SELECT ON s.* TO few")
+	source := opened(t, strings.Replace(server.DSN("s"), "root", "few", 1), 4)
+	if d := listenertest.Divided(t, source, inParts(t, "SELECT seq AS n FROM seq_1_to_5", "n", "n"), 4); d.Connections() != 2 {
+		t.Errorf("%d connections", d.Connections())
+	}
 }
 
 // inParts is a task that is read in parts.
@@ -155,5 +218,46 @@ func TestPartsOfOtherColumns(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 		d.Close()
+	}
+}
+
+// TestEveryRowIsInOnePart, whatever the type of the column and the form of the query.
+func TestEveryRowIsInOnePart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE "+b.schema+".p (i BIGINT, u BIGINT UNSIGNED, d DECIMAL(20,3), f DOUBLE, r FLOAT, v VARCHAR(20), b BIT(20), e ENUM('7', '9000', 'x'), `a``b` INT, tiny TINYINT)",
+		"INSERT INTO "+b.schema+".p SELECT CAST(seq AS SIGNED) - 500, seq, seq / 3, seq / 7, seq * 1.1, IF(seq % 5, seq * 9, CONCAT('x', seq)), seq, 1 + seq % 3, seq, seq % 100 FROM "+b.schema+".seq_1_to_1000",
+		"INSERT INTO "+b.schema+".p VALUES (9223372036854775807, 18446744073709551615, -0.001, -0.0, 1e30, '', NULL, NULL, NULL, NULL), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (-9223372036854775808, 0, 300, 300, 300, '300', 0, 'x', 300, 0)")
+	for _, c := range [][2]string{
+		{"SELECT i AS n FROM p", "n"}, {"SELECT u AS n FROM p -- n;", "n"}, {"SELECT d AS n FROM p # n", "n"}, {"SELECT f AS n FROM p /* n */ ; -- n", "n"},
+		{"SELECT r AS n FROM p;", "n"}, {"SELECT v AS n FROM p", "n"}, {"SELECT b AS n FROM p", "n"}, {"SELECT e AS n FROM p", "n"},
+		{"SELECT `a``b` FROM p", "a`b"}, {"(SELECT i AS n FROM p)", "n"}, {"(SELECT i AS n FROM p) UNION ALL (SELECT u FROM p)", "n"},
+		{"WITH q AS (SELECT i AS n FROM p) SELECT n FROM q", "n"}, {"SELECT tiny AS n FROM p WHERE ';' <> '-- ' GROUP BY tiny HAVING COUNT(*) > 0", "n"},
+		{"SELECT part.i AS n FROM p AS part", "n"},
+	} {
+		read := inParts(t, c[0], "", c[1])
+		read.Listener.Columns = []string{c[1]}
+		read.Listener.Divide.Snapshot = report.SnapshotApproximate
+		whole := read
+		listener := *read.Listener
+		listener.Divide = nil
+		whole.Listener = &listener
+		want, err := listenertest.Read(t.Context(), b.source, whole)
+		if err != nil {
+			t.Fatalf("%s: %v", c[0], err)
+		}
+		d := listenertest.Divided(t, b.source, read, 1)
+		got := listenertest.ReadParts(t, d, []int64{-300, 0, 7, 300, 9000})
+		d.Close()
+		rows := func(d listenertest.Dataset) (all []string) {
+			for _, row := range d.Rows {
+				all = append(all, strings.Join(row, " "))
+			}
+			slices.Sort(all)
+			return all
+		}
+		if !slices.Equal(rows(got), rows(want)) || !slices.Equal(got.Columns, want.Columns) {
+			t.Errorf("%s: %d rows in parts, %d without, of %+v and %+v", c[0], len(got.Rows), len(want.Rows), got.Columns, want.Columns)
+		}
 	}
 }

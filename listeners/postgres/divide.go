@@ -21,7 +21,8 @@ type division struct {
 }
 
 // Divide implements listeners.Divider. The sessions import the snapshot of the first one. Those that reach another
-// server, where there is no such snapshot, are closed.
+// server, where there is no such snapshot, are closed. If the server refuses more sessions, those that it has are
+// enough.
 func (s *Source) Divide(ctx context.Context, task listeners.Task, n int) (_ listeners.Division, err error) {
 	d := &division{task: task}
 	defer func() {
@@ -35,6 +36,9 @@ func (s *Source) Divide(ctx context.Context, task listeners.Task, n int) (_ list
 	exported := ""
 	for range n {
 		session, err := s.open(ctx, task.Listener)
+		if err != nil && len(d.sessions) > 0 && ctx.Err() == nil {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -60,11 +64,13 @@ func (s *Source) Divide(ctx context.Context, task listeners.Task, n int) (_ list
 }
 
 // export exports the snapshot of a session. The name says which transactions it sees, on which server: it is equal for
-// two snapshots only if they see the same ones.
+// two snapshots only if they see the same ones. That of a standby does not list the transactions in progress, so no two
+// names of it are equal.
 func (s *session) export(ctx context.Context) (id, name string, err error) {
 	found, err := texts(s.conn.ExecParams(ctx, "SELECT pg_export_snapshot(), concat_ws(' ', "+
 		"current_setting('server_version'), inet_server_addr(), inet_server_port(), current_database(), "+
-		"extract(epoch FROM pg_postmaster_start_time()), txid_current_snapshot())", nil, nil, nil, nil).Read())
+		"extract(epoch FROM pg_postmaster_start_time()), txid_current_snapshot(), "+
+		"CASE WHEN pg_is_in_recovery() THEN extract(epoch FROM clock_timestamp()) END)", nil, nil, nil, nil).Read())
 	if err != nil {
 		return "", "", err
 	}

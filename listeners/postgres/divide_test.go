@@ -1,11 +1,15 @@
 package postgres
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/listenertest"
@@ -77,6 +81,51 @@ func TestPartsOfAQuietServer(t *testing.T) {
 		}
 		return one.Snapshot() + " and " + other.Snapshot()
 	}, "yes")
+}
+
+// TestPartsOfAStandby: its snapshots do not list the transactions in progress, so no two have the same name.
+func TestPartsOfAStandby(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartPostgres(t.Context(), "-cwal_level=replica")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	server.Stop()
+	if err := os.WriteFile(filepath.Join(server.Dir, "data", "standby.signal"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(t.Context(), "-cwal_level=replica"); err != nil {
+		t.Fatal(err)
+	}
+	source, err := Open(report.Database{Name: "d", DSN: report.Secret(server.DSN("postgres")), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = source.Close() })
+	read := inParts(t, "SELECT 1 AS n", "n", "n")
+	one, other := listenertest.Divided(t, source, read, 2), listenertest.Divided(t, source, read, 2)
+	if one.Connections() != 2 || other.Connections() != 2 || one.Snapshot() == other.Snapshot() {
+		t.Errorf("%d connections at %q, %d at %q", one.Connections(), one.Snapshot(), other.Connections(), other.Snapshot())
+	}
+}
+
+// TestPartsOfFewConnections: the server refuses more of them than some.
+func TestPartsOfFewConnections(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	role := b.database + "_few"
+	b.exec(t, "CREATE ROLE "+role+" LOGIN CONNECTION LIMIT 2")
+	t.Cleanup(func() { _ = testmain.SharedPostgres(t).Exec(context.Background(), "postgres", "DROP ROLE "+role) })
+	dsn := strings.Replace(testmain.SharedPostgres(t).DSN(b.database), "postgres@", role+"@", 1)
+	source, err := Open(report.Database{Name: "d", DSN: report.Secret(dsn), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = source.Close() })
+	if d := listenertest.Divided(t, source, inParts(t, "SELECT 1 AS n", "n", "n"), 4); d.Connections() != 2 {
+		t.Errorf("%d connections", d.Connections())
+	}
 }
 
 // TestPartsOfOtherColumns: only whole numbers have ranges, and a mistake in the query is that of the query.
