@@ -42,6 +42,8 @@ const (
 	joinSpool      = ", bytes in the spool"
 	joinPing       = ", PING of another client meanwhile"
 	joinSpooled    = "fanfold, rows in the spool"
+	joinPlain      = "fanfold, rows in the spool, not compressed"
+	joinParts      = "fanfold, rows in the spool, not compressed, in 4 parts"
 	joinDumps      = "mariadb client, two dumps"
 	joinDuckDB     = "mariadb client, two dumps, joined by DuckDB"
 	joinItself     = "mariadb client, its own join"
@@ -127,10 +129,21 @@ func (j *joiner) ways(ctx context.Context) (map[string]product, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder := mkdir(j.dir, "spooled")
-	inSpool, err := newProduct(ctx, j.program, folder, j.redis, j.mariadb, "big",
-		joinSettings(map[string]any{"spool": "file://" + filepath.Join(folder, "spool")}))
-	return map[string]product{"fanfold": inRedis, joinSpooled: inSpool}, err
+	ways := map[string]product{"fanfold": inRedis}
+	for system, spool := range map[string]map[string]any{joinSpooled: {}, joinPlain: {"compression": "off"}, joinParts: {"compression": "off"}} {
+		folder := mkdir(j.dir, strconv.Itoa(len(ways)))
+		spool["url"] = "file://" + filepath.Join(folder, "spool")
+		settings := joinSettings(map[string]any{"spool": spool})
+		if system == joinParts {
+			for name, by := range map[string]string{"big.a": "user_id", "big.b": "id"} {
+				settings["reports"].(map[string]any)["big"].(map[string]any)["listeners"].(map[string]any)[name].(map[string]any)["divide"] = map[string]any{"by": by, "parts": 4, "snapshot": "approximate"}
+			}
+		}
+		if ways[system], err = newProduct(ctx, j.program, folder, j.redis, j.mariadb, "big", settings); err != nil {
+			return nil, err
+		}
+	}
+	return ways, nil
 }
 
 // product makes the configuration, with more settings at its top.

@@ -22,6 +22,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // segment is a segment in memory that is being made.
 type segment struct {
+	plain   bool     // it is not compressed
 	text    []byte   // frames
 	lengths []uint32 // of them
 	columns int
@@ -37,7 +38,7 @@ func (s *segment) add(rows int64, fields [][]byte) {
 	}
 	for _, field := range fields {
 		from := len(s.text)
-		if size > dataset.MaxExpandedBytes { // DecodeChunk expands no more
+		if s.plain || size > dataset.MaxExpandedBytes { // DecodeChunk expands no more
 			s.text = append(s.text, field...)
 		} else {
 			s.text = dataset.AppendFrame(s.text, field)
@@ -63,7 +64,7 @@ func (s *segment) end() Segment {
 	return Segment{int64(chunks), s.rows, int64(len(s.text)), crc32.Checksum(s.text, castagnoli)}
 }
 
-func (s *segment) reset() { *s = segment{text: s.text[:0], lengths: s.lengths[:0]} }
+func (s *segment) reset() { *s = segment{plain: s.plain, text: s.text[:0], lengths: s.lengths[:0]} }
 
 var errIndex = errors.New("its index is damaged")
 

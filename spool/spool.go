@@ -20,6 +20,7 @@ type Options struct {
 	Sink  sink.Sink
 	Tag   string // of the installation, see files.NewTag; empty: nothing is deleted
 	Above int64  // size of a dataset above which it is spooled, in bytes of JSON
+	Plain bool   // segments are not compressed
 	// SegmentBytes is the size from which a segment is complete; 0 means 8 MiB.
 	SegmentBytes int
 }

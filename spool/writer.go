@@ -21,7 +21,7 @@ type Writer struct {
 // Create begins the dataset of a try. The Tag and the Number of the name are ignored.
 func (s *Spool) Create(n Name) *Writer {
 	n.Tag, n.Number = s.o.Tag, 0
-	w := &Writer{spool: s, name: n, metadata: map[string]string{
+	w := &Writer{spool: s, name: n, segment: segment{plain: s.o.Plain}, metadata: map[string]string{
 		"fanfold-record": n.ID, "fanfold-attempt": strconv.FormatInt(n.Attempt, 10),
 	}}
 	if n.Tag != "" {
@@ -76,10 +76,17 @@ func (w *Writer) Commit(ctx context.Context) (Segment, error) {
 	return s, nil
 }
 
+func (w *Writer) contentType() string {
+	if w.segment.plain {
+		return "application/octet-stream"
+	}
+	return "application/zstd"
+}
+
 // write writes the segment once.
 func (w *Writer) write(ctx context.Context) error {
 	object, err := w.spool.o.Sink.Create(ctx, sink.Object{
-		Name: w.name.String(), ContentType: "application/zstd", Metadata: w.metadata,
+		Name: w.name.String(), ContentType: w.contentType(), Metadata: w.metadata,
 	})
 	if err != nil {
 		return err

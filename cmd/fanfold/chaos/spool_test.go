@@ -34,6 +34,9 @@ func spoolAbove(worker int) string {
 	if worker == len(crew)-1 {
 		return "1MB"
 	}
+	if worker == 1 {
+		return "1KB, compression: off"
+	}
 	return "1KB"
 }
 
