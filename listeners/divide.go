@@ -186,8 +186,10 @@ func (d *divided) resumes() bool {
 func (d *divided) read(ctx context.Context) error {
 	d.own.Writer() // makes one, which all goroutines use
 	group, ctx := errgroup.WithContext(ctx)
+	count(d.task, 0, d.division.Connections())
 	for connection := range d.division.Connections() {
 		group.Go(func() error {
+			defer count(d.task, 0, -1)
 			for {
 				number, ok := d.next()
 				if !ok {

@@ -451,3 +451,20 @@ func TestPausesTogether(t *testing.T) {
 		t.Errorf("the spool was away for %s in %s", task.pauses.away, took)
 	}
 }
+
+// TestAPartThatWaits does not stop the time limit of the others; all of them together do.
+func TestAPartThatWaits(t *testing.T) {
+	t.Parallel()
+	for pauses, late := range map[int]bool{1: true, 2: false} {
+		task := &task{clock: ask.NewPatience(t.Context(), 100*time.Millisecond, errLate)}
+		count(task, 0, 2)
+		for range pauses {
+			defer task.pause(&inSpool)()
+		}
+		<-time.After(300 * time.Millisecond)
+		if task.clock.Over() != late {
+			t.Errorf("%d of 2 parts wait: the task is late: %t", pauses, !late)
+		}
+		task.clock.Stop()
+	}
+}

@@ -135,38 +135,49 @@ var (
 	inSpool = place{errSpool, "the spool", 15 * time.Second}
 )
 
-// pauses are those of a task, in which it waits for Redis or the spool. The parts of a divided one can pause together.
+// pauses are those of a task, in which it waits for Redis or the spool. The parts of a divided one pause each for
+// itself: the task pauses while all of them do.
 type pauses struct {
-	mu   sync.Mutex
-	now  int           // that have begun and not ended
-	end  func()        // of all of them
-	away time.Duration // total time that Redis or the spool was away
-	at   place         // the last of them
-	till time.Time     // the end of that
+	mu    sync.Mutex
+	parts int           // that are read now; 0: the task is not divided
+	now   int           // pauses that have begun and not ended
+	end   func()        // of the pause of the task; nil: there is none
+	away  time.Duration // total time that Redis or the spool was away
+	at    place         // the last of them
+	till  time.Time     // the end of that
 }
 
 // pause stops the time limit until resume is called, which reads the place. Time spent there does not count, and other
 // tasks may use the slot while it is slow.
 func (t *task) pause(at *place) (resume func()) {
 	p, began := &t.pauses, time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.now++; p.now == 1 {
-		run, back := t.clock.Pause(), t.slot.lend()
-		p.end = func() { back(); run() }
-	}
+	count(t, 1, 0)
 	return func() {
+		count(t, -1, 0)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.now--; p.now == 0 {
-			p.end()
-		}
 		if now := time.Now(); now.Sub(began) >= at.slow {
 			if began.Before(p.till) {
 				began = p.till // counted for another part
 			}
 			p.away, p.at, p.till = p.away+now.Sub(began), *at, now
 		}
+	}
+}
+
+// count counts so many more pauses and parts that are read, and stops or continues the time limit.
+func count(t *task, more, parts int) {
+	p := &t.pauses
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now, p.parts = p.now+more, p.parts+parts
+	switch pause := p.now >= max(1, p.parts); {
+	case pause && p.end == nil:
+		run, back := t.clock.Pause(), t.slot.lend()
+		p.end = func() { back(); run() }
+	case !pause && p.end != nil:
+		p.end()
+		p.end = nil
 	}
 }
 

@@ -151,7 +151,8 @@ func (p *Process) Spool(ctx context.Context, log *slog.Logger) (*spool.Spool, er
 		return nil, err
 	}
 	p.spool = spool.New(spool.Options{
-		Sink: opened, Tag: tag, Above: p.Config.Spool.Above, Plain: p.Config.Spool.Plain, SegmentBytes: spooled.SegmentBytes,
+		Sink: opened, Tag: tag, Above: p.Config.Spool.Above, Plain: p.Config.Spool.Plain,
+		SegmentBytes: spooled.SegmentBytes,
 	})
 	return p.spool, nil
 }
