@@ -208,6 +208,7 @@ func TestSegmentsThatNoTryCanUse(t *testing.T) {
 	}{
 		"of another job": {"r/2-1-abc234=a=0-w1=0.zst", good, "r/1-1-abc234=a=0-WRITER=0.zst"},
 		"another number": {name(1), good, "=0.zst"},
+		"uneven columns": {name(0), written(t, []string{"[1,2]", `["a"]`}), `column "d", byte 4: the array ends after 1 values`},
 		"a wrong type":   {name(0), written(t, []string{`["x"]`, "[null]"}), `row 1: column "c": the value "x" is not of type integer`},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -85,7 +86,10 @@ func (s *Spool) Check(ctx context.Context, n Name, columns []dataset.Column) (Se
 				"are allowed", number, packed, maxHandedChunk)}
 		}
 		chunk, err := dataset.DecodeChunk(columns, fields)
-		if err != nil {
+		switch {
+		case errors.Is(err, dataset.ErrUneven):
+			return Segment{}, Unfit{url, fmt.Sprintf("does not fit: chunk %d: %s", number, err)}
+		case err != nil:
 			return Segment{}, Damaged{url, fmt.Sprintf("is damaged: chunk %d: %s", number, err)}
 		}
 		switch size += chunk.Bytes(); {

@@ -163,7 +163,8 @@ func TestHandedIsChecked(t *testing.T) {
 		{changed(size, 4), ""},         // that of columns
 		{changed(size+11, 0xff), ""},   // the length of a frame
 		{changed(size+8, good[size+8]+1), ""}, {changed(-1, 1), ""},
-		{made(2, "[1]", `["a","b"]`), ""}, {made(2, "[1]", `[["a"]]`), ""}, {made(2, "[1]", `"a"`), ""},
+		{made(2, "[1]", `["a"]`, "[1]", `["a","b"]`), `chunk 1: column "d", byte 8: the array ends after 2 values, but column "c" has 1`},
+		{made(2, "[1]", `[["a"]]`), ""}, {made(2, "[1]", `"a"`), ""},
 		{made(2, "[1]", "[\"\xff\"]"), ""}, {made(2, "[1]", `["a"]x`), ""},
 		{made(2, "[1]", `["`+strings.Repeat("x", 17<<20)+`"]`), ""},
 		{made(2, "[1,2]", `["a","b"]`, `[3,"x"]`, "[null,null]"), `chunk 1: row 2: column "c": the value "x" is not of type integer`},
