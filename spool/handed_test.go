@@ -184,6 +184,35 @@ func TestHandedIsChecked(t *testing.T) {
 	}
 }
 
+// TestHandedIndex: the error says which field of the index is wrong, and what it should be.
+func TestHandedIndex(t *testing.T) {
+	t.Parallel()
+	good := byHand(2, "[1]", `["a"]`, "[2]", `["b"]`) // 16 bytes of frames, 8 of a header, and an index of 36
+	changed := func(at int, to byte) []byte {
+		text := bytes.Clone(good)
+		text[at] = to
+		return text
+	}
+	for want, text := range map[string][]byte{
+		"it has 0 bytes: with an index it has at least 28":                                                        {},
+		"it has 27 bytes: with an index it has at least 28":                                                       good[len(good)-27:],
+		"its last 4 bytes say that the index has 9216 bytes, not 20 to 51":                                        good[:len(good)-1],
+		"its last 4 bytes say that the index has 2021161080 bytes, not 20 to 92":                                  bytes.Repeat([]byte("x"), 100),
+		"the frame of its index of 36 bytes begins with 0x184D2A51, not 0x184D2A50":                               changed(16, 0x51),
+		"its index has 36 bytes as its last 4 bytes say, but 32 as its frame says":                                changed(20, 32),
+		`its index begins with "FANFOLD2", not "FANFOLD1"`:                                                        changed(31, '2'),
+		"its index says 3 columns × 2 chunks = 6 frames, but has 16 bytes of lengths, which are 4 for each frame": changed(32, 3),
+		"its index says 2 columns × 1 chunks = 2 frames, but has 16 bytes of lengths":                             changed(36, 1),
+		"its index says that its frames have 17 bytes, but there are 16 before it":                                changed(40, 4),
+	} {
+		n := spool.Name{Report: "r", ID: "1", Attempt: 1, Listener: "a", Writer: "w"}
+		_, err := spool.New(spool.Options{Sink: memory{text: text}}).Check(t.Context(), n, twoColumns)
+		if !errors.As(err, new(spool.Damaged)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %q", err, want)
+		}
+	}
+}
+
 // TestHandedIsLimited: in size, and so is what its frames are expanded to.
 func TestHandedIsLimited(t *testing.T) {
 	t.Parallel()
