@@ -411,7 +411,7 @@ func TestSegmentsThatNeverCome(t *testing.T) {
 	w := h.reads("w1")
 	w.hands(h, 0, []string{"[1]", `["a"]`}, []string{"[2]", `["b"]`})
 	w.says("done", "chunks", "2")
-	const want = "done says 2 entries of rows, but number 1 did not arrive within 600ms"
+	const want = "done says 2 entries of rows, but number 1 did not arrive within 600ms: its chunks is the number of segments"
 	h.until(want, func(s *job.State) bool { return s.Tasks["a"].Error == want && s.Spooled == 0 })
 	h.ends()
 	h.comes()
@@ -422,7 +422,7 @@ func TestSegmentsThatNeverCome(t *testing.T) {
 	h.heard()
 	w.says("done", "chunks", "1")
 	state := h.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
-	if want := "listener a: done says 1 entries of rows, but there were 2"; state.Reason != want {
+	if want := "listener a: done says 1 entries of rows, but there were 2: its chunks is the number of segments"; state.Reason != want {
 		t.Errorf("%q", state.Reason)
 	}
 }

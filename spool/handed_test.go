@@ -114,19 +114,27 @@ func TestHandedNames(t *testing.T) {
 	if err != nil || n.Writer != "W1" || n.Generation != 7 || s.URL(n) != "file:///spool%2520with%2520space/r/1-2-abc234="+short+"=7-W1=" {
 		t.Errorf("%+v %v", n, err)
 	}
-	const want = `has not the URL file:///spool%20with%20space/r/1-2-abc234=aaaa`
-	for _, url := range []string{
-		root + "q/1-2-abc234=" + short + "=7-W1=3.zst", root + "r/2-2-abc234=" + short + "=7-W1=3.zst",
-		root + "r/1-1-abc234=" + short + "=7-W1=3.zst", root + "r/1-2-abc235=" + short + "=7-W1=3.zst",
-		root + "r/1-2=" + short + "=7-W1=3.zst", root + "r/1-2-abc234=a=7-W1=3.zst", root + "r/1-2-abc234=" + listener + "=7-W1=3.zst",
-		root + "r/1-2-abc234=" + short + "=7-W1=2.zst", root + "r/1-2-abc234=" + short + "=7-W1=03.zst",
-		root + "r/1-2-abc234=" + short + "=07-W1=3.zst", root + "r/1-2-abc234=" + short + "=7-=3.zst",
-		root + "r/1-2-abc234=" + short + "=7-w-1=3.zst", root + "../r/1-2-abc234=" + short + "=7-W1=3.zst",
-		root + "r/1-2-abc234.csv", "file:///r/1-2-abc234=" + short + "=7-W1=3.zst", "gs://bucket/r/1-2-abc234=" + short + "=7-W1=3.zst", "1",
+	const want = `does not have the form file:///spool%20with%20space/r/1-2-abc234=aaaa`
+	for _, c := range []struct{ url, differs string }{
+		{root + "q/1-2-abc234=" + short + "=7-W1=3.zst", "report"}, {root + "r/2-2-abc234=" + short + "=7-W1=3.zst", "id"},
+		{root + "r/1-1-abc234=" + short + "=7-W1=3.zst", "attempt"}, {root + "r/1-2-abc235=" + short + "=7-W1=3.zst", "tag"},
+		{root + "r/1-2=" + short + "=7-W1=3.zst", "tag"}, {root + "r/1-2-abc234=a=7-W1=3.zst", "listener"},
+		{root + "r/1-2-abc234=" + listener + "=7-W1=3.zst", ""}, {root + "r/1-2-abc234=" + short + "=7-W1=2.zst", "number"},
+		{root + "r/1-2-abc234=" + short + "=7-W1=03.zst", ""}, {root + "r/1-2-abc234=" + short + "=07-W1=3.zst", ""},
+		{root + "r/1-2-abc234=" + short + "=7-=3.zst", ""}, {root + "r/1-2-abc234=" + short + "=7-w-1=3.zst", ""},
+		{root + "../r/1-2-abc234=" + short + "=7-W1=3.zst", ""}, {root + "r/1-2-abc234.csv", ""},
+		{"file:///r/1-2-abc234=" + short + "=7-W1=3.zst", ""}, {"gs://bucket/r/1-2-abc234=" + short + "=7-W1=3.zst", ""}, {"1", ""},
 	} {
-		if n, err := s.Handed(url, of); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v %v", url, n, err)
+		n, err := s.Handed(c.url, of)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "=0-WRITER=3.zst, where WRITER is") {
+			t.Errorf("%s: %+v %v", c.url, n, err)
+		} else if _, part, _ := strings.Cut(err.Error(), ": its "); part != "" && part != c.differs+" differs" || part == "" && c.differs != "" {
+			t.Errorf("%s: %v", c.url, err)
 		}
+	}
+	of.Writer = "w9"
+	if n, err := s.Handed(root+"r/1-2-abc235=a=7-W1=3.zst", of); err == nil || !strings.HasSuffix(err.Error(), "=0-w9=3.zst: its tag differs") {
+		t.Errorf("%+v %v", n, err)
 	}
 }
 
@@ -163,11 +171,11 @@ func TestHandedIsChecked(t *testing.T) {
 		{changed(size, 4), ""},         // that of columns
 		{changed(size+11, 0xff), ""},   // the length of a frame
 		{changed(size+8, good[size+8]+1), ""}, {changed(-1, 1), ""},
-		{made(2, "[1]", `["a"]`, "[1]", `["a","b"]`), `chunk 1: column "d", byte 8: the array ends after 2 values, but column "c" has 1`},
+		{made(2, "[1]", `["a"]`, "[1]", `["a","b"]`), `chunk 2: column "d", byte 8: the array ends after 2 values, but column "c" has 1`},
 		{made(2, "[1]", `[["a"]]`), ""}, {made(2, "[1]", `"a"`), ""},
 		{made(2, "[1]", "[\"\xff\"]"), ""}, {made(2, "[1]", `["a"]x`), ""},
 		{made(2, "[1]", `["`+strings.Repeat("x", 17<<20)+`"]`), ""},
-		{made(2, "[1,2]", `["a","b"]`, `[3,"x"]`, "[null,null]"), `chunk 1: row 2: column "c": the value "x" is not of type integer`},
+		{made(2, "[1,2]", `["a","b"]`, `[3,"x"]`, "[null,null]"), `chunk 2: row 2: column "c": the value "x" is not of type integer`},
 		{made(2, "[1.5]", `["a"]`), "the value 1.5 is not of type integer"},
 		{made(1, "[1]"), "has 1 columns, but its listener has 2"},
 		{made(2, many, many), "10001 rows and"},
@@ -229,8 +237,8 @@ func TestHandedIsLimited(t *testing.T) {
 	}
 	for want, text := range map[string][]byte{
 		"has more than 64 MB: write several":                             make([]byte, 64<<20+1),
-		"chunk 2047: the chunks so far have more than 1024 MB of JSON: ": byHand(2, frames...),
-		"chunk 0 has frames of":                                          byHand(2, "["+strings.Repeat("1,", 3<<20)+"1]", ints),
+		"chunk 2048: the chunks so far have more than 1024 MB of JSON: ": byHand(2, frames...),
+		"chunk 1 has frames of":                                          byHand(2, "["+strings.Repeat("1,", 3<<20)+"1]", ints),
 	} {
 		_, err := spool.New(spool.Options{Sink: memory{text: text}}).Check(t.Context(), n, twoColumns)
 		if !errors.As(err, new(spool.Unfit)) || !strings.Contains(err.Error(), want) {
