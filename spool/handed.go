@@ -48,7 +48,8 @@ func (s *Spool) Handed(url string, of Name) (Name, error) {
 	if of.Writer == "" {
 		of.Writer, where = "WRITER", ", where WRITER is of letters and digits"
 	}
-	return Name{}, fmt.Errorf("segment %.300q does not have the form %s%s%s", url, s.o.Sink.URL(of.String()), where, differs)
+	form := s.o.Sink.URL(of.String())
+	return Name{}, fmt.Errorf("segment %.300q does not have the form %s%s%s", url, form, where, differs)
 }
 
 // differs returns which part of a name differs from another name.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -135,6 +137,33 @@ func TestHandedNames(t *testing.T) {
 	of.Writer = "w9"
 	if n, err := s.Handed(root+"r/1-2-abc235=a=7-W1=3.zst", of); err == nil || !strings.HasSuffix(err.Error(), "=0-w9=3.zst: its tag differs") {
 		t.Errorf("%+v %v", n, err)
+	}
+}
+
+// TestWhatDropDeletes of what a service has left in a directory: the guide says it.
+func TestWhatDropDeletes(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	place, err := dir.New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "1-2-abc234=a=0-w1=0.zst"
+	for file, stays := range map[string]bool{
+		name: false, ".tmp/" + name + ".0123456789abcdef.tmp": false,
+		"1-2-abc234=a=0-w1=0": true, "1-2-abc234=a=0-w-1=0.zst": true, "1-2-abc235=a=0-w1=0.zst": true, name + ".tmp": true,
+		".tmp/" + name: true, ".tmp/" + name + ".tmp": true,
+	} {
+		path := filepath.Join(root, "r", file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if err := spool.New(spool.Options{Sink: place, Tag: "abc234"}).Drop(t.Context(), "r", "1", 2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 
