@@ -20,7 +20,7 @@ type Chunk struct {
 
 // DecodeChunk decodes one JSON array of scalars per column, as Builder.Fields or Compressor.Fields
 // returns them. The error of an invalid array names the column and the byte (of the JSON, from 0);
-// arrays of different lengths are an error, too. The chunk keeps the fields: they must not be
+// that of arrays of different lengths is ErrUneven. The chunk keeps the fields: they must not be
 // changed while it is used.
 func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	if len(columns) != len(fields) {
@@ -46,8 +46,8 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 			c.starts = append(make([]uint32, 0, len(columns)*len(starts)), starts...)
 		}
 		if rows != c.rows {
-			return nil, fmt.Errorf("column %q, byte %d: the array ends after %d values, but column %q has %d",
-				columns[i].Name, at, rows, columns[0].Name, c.rows)
+			return nil, fmt.Errorf("column %q, byte %d: %w after %d values, but column %q has %d",
+				columns[i].Name, at, ErrUneven, rows, columns[0].Name, c.rows)
 		}
 	}
 	if blanks {
@@ -99,6 +99,9 @@ func (c *Chunk) Cell(column, row int) []byte {
 	i := column*(c.rows+1) + row
 	return c.texts[column][c.starts[i] : c.starts[i+1]-1]
 }
+
+// ErrUneven matches the error of an array that has more or fewer values than the first one.
+var ErrUneven = errors.New("the array ends")
 
 var (
 	errLarge        = errors.New("the JSON is larger than 4 GB")

@@ -108,6 +108,10 @@ func (j *State) listeners(ours *report.Report) []Listener {
 		switch over := v.State != "done" && v.State != "omitted" && !j.Querying(); {
 		case over && j.FailedBy(v.Name):
 			v.State, v.Tries = "failed", max(1, v.Tries)
+			if j.Of(ours) { // who finds that all tries are used takes the task, and tries nothing
+				l, _, _ := ours.Listener(v.Name)
+				v.Tries = min(v.Tries, int64(l.Retry.Retries)+1)
+			}
 		case over:
 			v.State = "stopped"
 		}

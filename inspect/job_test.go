@@ -3,6 +3,7 @@ package inspect
 import (
 	"testing"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -28,5 +29,21 @@ func TestWhereDataLies(t *testing.T) {
 	}
 	if got := (Job{Bytes: 700, Spooled: 3 << 30}).Where(); got != "700 B in Redis, 3.0 GB in the spool" {
 		t.Error(got)
+	}
+}
+
+// TestTriesOfAListenerThatFailed: the process that gives it up, because its workers fell silent, is no try.
+func TestTriesOfAListenerThatFailed(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
+		Name: "a", Retry: report.Retry{Retries: 2}}}}}}
+	for tries, want := range map[int64]int64{0: 1, 1: 1, 3: 3, 4: 3} {
+		state := &job.State{Report: "r", Definition: r.Hash(), Status: job.StatusFailing,
+			Reason: job.ReasonOf("a", "given up after 3 tries: worker w fell silent")}
+		steps := []Part{{"a", job.TaskState{StepState: job.StepState{Tries: tries}}}}
+		got := (&State{State: state, Steps: steps}).listeners(r)
+		if len(got) != 1 || got[0].State != "failed" || got[0].Tries != want {
+			t.Errorf("%d: %+v", tries, got)
+		}
 	}
 }

@@ -98,6 +98,9 @@ func ParseHeld(text string) (Held, bool) {
 // apart is Held.Worker.
 const deskConsumer = "http"
 
+// deskPrefix begins the names of workers that have claimed a task. The writer of their segments follows.
+const deskPrefix = "http-"
+
 // Claimed is a task that was claimed.
 type Claimed struct {
 	Held
@@ -148,7 +151,7 @@ func (e *external) claim(ctx context.Context, listener string, entry scripts.Ent
 		return nil, nil
 	}
 	writer := strings.ToLower(rand.Text())
-	h := Held{message, listener, entry.ID, "http-" + writer}
+	h := Held{message, listener, entry.ID, deskPrefix + writer}
 	w, state, err := e.send(ctx, h, map[string]string{"type": replyAlive})
 	switch {
 	case errors.Is(err, ErrNotHere):

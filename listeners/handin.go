@@ -38,6 +38,14 @@ func arrived(t job.TaskState) int64 {
 	return int64(strings.Count(t.At, " ")) // a word for each segment follows their URL
 }
 
+// chunksOf says what the chunks of done are, in an error, if the entries of rows are segments, which have chunks, too.
+func chunksOf(at string) string {
+	if at == "" {
+		return ""
+	}
+	return ": its chunks is the number of segments"
+}
+
 // takesSegments tells whether the rows of a task may lie in the spool.
 func takesSegments(t *task) error {
 	switch {
@@ -72,7 +80,11 @@ func (w segments) handIn(ctx context.Context) error {
 	case w.Number > listed:
 		return errEarly
 	}
-	name, err := w.task.o.Spool.Handed(w.Segment, w.name(w.Number, ""))
+	writer, _ := strings.CutPrefix(w.Worker, deskPrefix)
+	if w.Consumer != deskConsumer {
+		writer = "" // no claim has said one
+	}
+	name, err := w.task.o.Spool.Handed(w.Segment, w.name(w.Number, writer))
 	if err != nil {
 		return w.fail(ctx, Permanent(err))
 	}

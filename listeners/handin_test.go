@@ -208,6 +208,7 @@ func TestSegmentsThatNoTryCanUse(t *testing.T) {
 	}{
 		"of another job": {"r/2-1-abc234=a=0-w1=0.zst", good, "r/1-1-abc234=a=0-WRITER=0.zst"},
 		"another number": {name(1), good, "=0.zst"},
+		"uneven columns": {name(0), written(t, []string{"[1,2]", `["a"]`}), `column "d", byte 4: the array ends after 1 values`},
 		"a wrong type":   {name(0), written(t, []string{`["x"]`, "[null]"}), `row 1: column "c": the value "x" is not of type integer`},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -410,7 +411,7 @@ func TestSegmentsThatNeverCome(t *testing.T) {
 	w := h.reads("w1")
 	w.hands(h, 0, []string{"[1]", `["a"]`}, []string{"[2]", `["b"]`})
 	w.says("done", "chunks", "2")
-	const want = "done says 2 entries of rows, but number 1 did not arrive within 600ms"
+	const want = "done says 2 entries of rows, but number 1 did not arrive within 600ms: its chunks is the number of segments"
 	h.until(want, func(s *job.State) bool { return s.Tasks["a"].Error == want && s.Spooled == 0 })
 	h.ends()
 	h.comes()
@@ -421,7 +422,7 @@ func TestSegmentsThatNeverCome(t *testing.T) {
 	h.heard()
 	w.says("done", "chunks", "1")
 	state := h.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
-	if want := "listener a: done says 1 entries of rows, but there were 2"; state.Reason != want {
+	if want := "listener a: done says 1 entries of rows, but there were 2: its chunks is the number of segments"; state.Reason != want {
 		t.Errorf("%q", state.Reason)
 	}
 }

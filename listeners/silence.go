@@ -176,7 +176,7 @@ func verdictOf(t *task, was job.TaskState, reader string) step.Verdict {
 		again.Counts, again.Error, tries = false, failure, tries-1
 		if was.Total >= 0 {
 			again.Error = fmt.Sprintf("done says %d entries of rows, but number %d did not arrive within %s",
-				was.Total, arrived(was), t.Listener.Silence)
+				was.Total, arrived(was), t.Listener.Silence) + chunksOf(was.At)
 		}
 	}
 	if exhausted, ok := step.Exhausted(tries+1, retry, again.Error); ok {

@@ -212,7 +212,8 @@ func (w *worker) complete(ctx context.Context) error {
 	switch {
 	case stored.Last > stored.Total:
 		return w.fail(ctx,
-			Permanent(fmt.Errorf("done says %d entries of rows, but there were %d", stored.Total, stored.Last)))
+			Permanent(fmt.Errorf("done says %d entries of rows, but there were %d%s", stored.Total, stored.Last,
+				chunksOf(w.state.At))))
 	case stored.Chunks < stored.Total:
 		return w.keep(ctx) // the reply with the last chunk completes it
 	}

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -28,19 +29,44 @@ type Unfit struct {
 func (u Unfit) Error() string { return fmt.Sprintf("segment %s %s", u.URL, u.Why) }
 
 // Handed returns the name of a segment that another program has written, from its URL. The name must be that of the
-// task and number in of; its generation and writer are the program's choice. The error says which name is expected.
+// task and number in of; its generation and writer are the program's choice. The error says which name is expected,
+// with the writer in of (empty: any), and which part of it differs.
 func (s *Spool) Handed(url string, of Name) (Name, error) {
 	of.Tag = s.o.Tag
 	object, inside := s.o.Sink.Name(url)
 	n, ok := Parse(object)
 	want := of
 	want.Generation, want.Writer = n.Generation, n.Writer
-	if !inside || !ok || n.String() != want.String() {
-		of.Generation, of.Writer = 0, "WRITER"
-		return Name{}, fmt.Errorf("segment %.300q has not the URL %s, where WRITER is of letters and digits", url,
-			s.o.Sink.URL(of.String()))
+	if inside && ok && n.String() == want.String() {
+		return want, nil
 	}
-	return want, nil
+	differs := ""
+	if inside && ok {
+		differs = ": its " + n.differs(want) + " differs"
+	}
+	where := ""
+	if of.Writer == "" {
+		of.Writer, where = "WRITER", ", where WRITER is of letters and digits"
+	}
+	form := s.o.Sink.URL(of.String())
+	return Name{}, fmt.Errorf("segment %.300q does not have the form %s%s%s", url, form, where, differs)
+}
+
+// differs returns which part of a name differs from another name.
+func (n Name) differs(from Name) string {
+	switch {
+	case n.Report != from.Report:
+		return "report"
+	case n.ID != from.ID:
+		return "id"
+	case n.Attempt != from.Attempt:
+		return "attempt"
+	case n.Tag != from.Tag:
+		return "tag"
+	case n.Number != from.Number:
+		return "number"
+	}
+	return "listener"
 }
 
 // Check reads a segment that another program has written, and checks every value of it against the columns, which the
@@ -82,11 +108,14 @@ func (s *Spool) Check(ctx context.Context, n Name, columns []dataset.Column) (Se
 		}
 		if packed > 2*maxHandedChunk { // zstd makes nothing that long of a chunk
 			return Segment{}, Unfit{url, fmt.Sprintf("does not fit: chunk %d has frames of %d bytes: at most %d bytes of JSON "+
-				"are allowed", number, packed, maxHandedChunk)}
+				"are allowed", number+1, packed, maxHandedChunk)}
 		}
 		chunk, err := dataset.DecodeChunk(columns, fields)
-		if err != nil {
-			return Segment{}, Damaged{url, fmt.Sprintf("is damaged: chunk %d: %s", number, err)}
+		switch {
+		case errors.Is(err, dataset.ErrUneven):
+			return Segment{}, Unfit{url, fmt.Sprintf("does not fit: chunk %d: %s", number+1, err)}
+		case err != nil:
+			return Segment{}, Damaged{url, fmt.Sprintf("is damaged: chunk %d: %s", number+1, err)}
 		}
 		switch size += chunk.Bytes(); {
 		case chunk.Rows() > dataset.MaxChunkRows || chunk.Bytes() > maxHandedChunk:
@@ -98,7 +127,7 @@ func (s *Spool) Check(ctx context.Context, n Name, columns []dataset.Column) (Se
 			err = chunk.CheckTypes()
 		}
 		if err != nil {
-			return Segment{}, Unfit{url, fmt.Sprintf("does not fit: chunk %d: %s", number, err)}
+			return Segment{}, Unfit{url, fmt.Sprintf("does not fit: chunk %d: %s", number+1, err)}
 		}
 		segment.Rows += int64(chunk.Rows())
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -114,18 +116,53 @@ func TestHandedNames(t *testing.T) {
 	if err != nil || n.Writer != "W1" || n.Generation != 7 || s.URL(n) != "file:///spool%2520with%2520space/r/1-2-abc234="+short+"=7-W1=" {
 		t.Errorf("%+v %v", n, err)
 	}
-	const want = `has not the URL file:///spool%20with%20space/r/1-2-abc234=aaaa`
-	for _, url := range []string{
-		root + "q/1-2-abc234=" + short + "=7-W1=3.zst", root + "r/2-2-abc234=" + short + "=7-W1=3.zst",
-		root + "r/1-1-abc234=" + short + "=7-W1=3.zst", root + "r/1-2-abc235=" + short + "=7-W1=3.zst",
-		root + "r/1-2=" + short + "=7-W1=3.zst", root + "r/1-2-abc234=a=7-W1=3.zst", root + "r/1-2-abc234=" + listener + "=7-W1=3.zst",
-		root + "r/1-2-abc234=" + short + "=7-W1=2.zst", root + "r/1-2-abc234=" + short + "=7-W1=03.zst",
-		root + "r/1-2-abc234=" + short + "=07-W1=3.zst", root + "r/1-2-abc234=" + short + "=7-=3.zst",
-		root + "r/1-2-abc234=" + short + "=7-w-1=3.zst", root + "../r/1-2-abc234=" + short + "=7-W1=3.zst",
-		root + "r/1-2-abc234.csv", "file:///r/1-2-abc234=" + short + "=7-W1=3.zst", "gs://bucket/r/1-2-abc234=" + short + "=7-W1=3.zst", "1",
+	const want = `does not have the form file:///spool%20with%20space/r/1-2-abc234=aaaa`
+	for _, c := range []struct{ url, differs string }{
+		{root + "q/1-2-abc234=" + short + "=7-W1=3.zst", "report"}, {root + "r/2-2-abc234=" + short + "=7-W1=3.zst", "id"},
+		{root + "r/1-1-abc234=" + short + "=7-W1=3.zst", "attempt"}, {root + "r/1-2-abc235=" + short + "=7-W1=3.zst", "tag"},
+		{root + "r/1-2=" + short + "=7-W1=3.zst", "tag"}, {root + "r/1-2-abc234=a=7-W1=3.zst", "listener"},
+		{root + "r/1-2-abc234=" + listener + "=7-W1=3.zst", ""}, {root + "r/1-2-abc234=" + short + "=7-W1=2.zst", "number"},
+		{root + "r/1-2-abc234=" + short + "=7-W1=03.zst", ""}, {root + "r/1-2-abc234=" + short + "=07-W1=3.zst", ""},
+		{root + "r/1-2-abc234=" + short + "=7-=3.zst", ""}, {root + "r/1-2-abc234=" + short + "=7-w-1=3.zst", ""},
+		{root + "../r/1-2-abc234=" + short + "=7-W1=3.zst", ""}, {root + "r/1-2-abc234.csv", ""},
+		{"file:///r/1-2-abc234=" + short + "=7-W1=3.zst", ""}, {"gs://bucket/r/1-2-abc234=" + short + "=7-W1=3.zst", ""}, {"1", ""},
 	} {
-		if n, err := s.Handed(url, of); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v %v", url, n, err)
+		n, err := s.Handed(c.url, of)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "=0-WRITER=3.zst, where WRITER is") {
+			t.Errorf("%s: %+v %v", c.url, n, err)
+		} else if _, part, _ := strings.Cut(err.Error(), ": its "); part != "" && part != c.differs+" differs" || part == "" && c.differs != "" {
+			t.Errorf("%s: %v", c.url, err)
+		}
+	}
+	of.Writer = "w9"
+	if n, err := s.Handed(root+"r/1-2-abc235=a=7-W1=3.zst", of); err == nil || !strings.HasSuffix(err.Error(), "=0-w9=3.zst: its tag differs") {
+		t.Errorf("%+v %v", n, err)
+	}
+}
+
+// TestWhatDropDeletes of what a service has left in a directory: the guide says it.
+func TestWhatDropDeletes(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	place, err := dir.New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "1-2-abc234=a=0-w1=0.zst"
+	for file, stays := range map[string]bool{
+		name: false, ".tmp/" + name + ".0123456789abcdef.tmp": false,
+		"1-2-abc234=a=0-w1=0": true, "1-2-abc234=a=0-w-1=0.zst": true, "1-2-abc235=a=0-w1=0.zst": true, name + ".tmp": true,
+		".tmp/" + name: true, ".tmp/" + name + ".tmp": true,
+	} {
+		path := filepath.Join(root, "r", file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if err := spool.New(spool.Options{Sink: place, Tag: "abc234"}).Drop(t.Context(), "r", "1", 2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }
@@ -163,10 +200,11 @@ func TestHandedIsChecked(t *testing.T) {
 		{changed(size, 4), ""},         // that of columns
 		{changed(size+11, 0xff), ""},   // the length of a frame
 		{changed(size+8, good[size+8]+1), ""}, {changed(-1, 1), ""},
-		{made(2, "[1]", `["a","b"]`), ""}, {made(2, "[1]", `[["a"]]`), ""}, {made(2, "[1]", `"a"`), ""},
+		{made(2, "[1]", `["a"]`, "[1]", `["a","b"]`), `chunk 2: column "d", byte 8: the array ends after 2 values, but column "c" has 1`},
+		{made(2, "[1]", `[["a"]]`), ""}, {made(2, "[1]", `"a"`), ""},
 		{made(2, "[1]", "[\"\xff\"]"), ""}, {made(2, "[1]", `["a"]x`), ""},
 		{made(2, "[1]", `["`+strings.Repeat("x", 17<<20)+`"]`), ""},
-		{made(2, "[1,2]", `["a","b"]`, `[3,"x"]`, "[null,null]"), `chunk 1: row 2: column "c": the value "x" is not of type integer`},
+		{made(2, "[1,2]", `["a","b"]`, `[3,"x"]`, "[null,null]"), `chunk 2: row 2: column "c": the value "x" is not of type integer`},
 		{made(2, "[1.5]", `["a"]`), "the value 1.5 is not of type integer"},
 		{made(1, "[1]"), "has 1 columns, but its listener has 2"},
 		{made(2, many, many), "10001 rows and"},
@@ -179,6 +217,35 @@ func TestHandedIsChecked(t *testing.T) {
 		if damaged := errors.As(err, new(spool.Damaged)); damaged != (c.want == "") || !damaged && !errors.As(err, new(spool.Unfit)) ||
 			!strings.Contains(err.Error(), "segment m://r/1-1=a=0-w=0.zst ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, not %q", err, c.want)
+		}
+	}
+}
+
+// TestHandedIndex: the error says which field of the index is wrong, and what it should be.
+func TestHandedIndex(t *testing.T) {
+	t.Parallel()
+	good := byHand(2, "[1]", `["a"]`, "[2]", `["b"]`) // 16 bytes of frames, 8 of a header, and an index of 36
+	changed := func(at int, to byte) []byte {
+		text := bytes.Clone(good)
+		text[at] = to
+		return text
+	}
+	for want, text := range map[string][]byte{
+		"it has 0 bytes: with an index it has at least 28":                                                        {},
+		"it has 27 bytes: with an index it has at least 28":                                                       good[len(good)-27:],
+		"its last 4 bytes say that the index has 9216 bytes, not 20 to 51":                                        good[:len(good)-1],
+		"its last 4 bytes say that the index has 2021161080 bytes, not 20 to 92":                                  bytes.Repeat([]byte("x"), 100),
+		"the frame of its index of 36 bytes begins with 0x184D2A51, not 0x184D2A50":                               changed(16, 0x51),
+		"its index has 36 bytes as its last 4 bytes say, but 32 as its frame says":                                changed(20, 32),
+		`its index begins with "FANFOLD2", not "FANFOLD1"`:                                                        changed(31, '2'),
+		"its index says 3 columns × 2 chunks = 6 frames, but has 16 bytes of lengths, which are 4 for each frame": changed(32, 3),
+		"its index says 2 columns × 1 chunks = 2 frames, but has 16 bytes of lengths":                             changed(36, 1),
+		"its index says that its frames have 17 bytes, but there are 16 before it":                                changed(40, 4),
+	} {
+		n := spool.Name{Report: "r", ID: "1", Attempt: 1, Listener: "a", Writer: "w"}
+		_, err := spool.New(spool.Options{Sink: memory{text: text}}).Check(t.Context(), n, twoColumns)
+		if !errors.As(err, new(spool.Damaged)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %q", err, want)
 		}
 	}
 }
@@ -199,8 +266,8 @@ func TestHandedIsLimited(t *testing.T) {
 	}
 	for want, text := range map[string][]byte{
 		"has more than 64 MB: write several":                             make([]byte, 64<<20+1),
-		"chunk 2047: the chunks so far have more than 1024 MB of JSON: ": byHand(2, frames...),
-		"chunk 0 has frames of":                                          byHand(2, "["+strings.Repeat("1,", 3<<20)+"1]", ints),
+		"chunk 2048: the chunks so far have more than 1024 MB of JSON: ": byHand(2, frames...),
+		"chunk 1 has frames of":                                          byHand(2, "["+strings.Repeat("1,", 3<<20)+"1]", ints),
 	} {
 		_, err := spool.New(spool.Options{Sink: memory{text: text}}).Check(t.Context(), n, twoColumns)
 		if !errors.As(err, new(spool.Unfit)) || !strings.Contains(err.Error(), want) {

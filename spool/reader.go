@@ -180,7 +180,8 @@ func (r *Reader) read(ctx context.Context, number int) (frames, error) {
 	}
 	f, err := parse(text)
 	if err == nil && (f.columns != len(r.columns) || f.chunks != want.Chunks) {
-		err = errIndex
+		err = fmt.Errorf("its index says %d columns × %d chunks, not the %d × %d of its ticket", f.columns, f.chunks,
+			len(r.columns), want.Chunks)
 	}
 	if err != nil {
 		return frames{}, Damaged{url, "is damaged: " + err.Error()}

@@ -1,9 +1,8 @@
 package spool
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"hash/crc32"
 	"math"
 
@@ -66,8 +65,6 @@ func (s *segment) end() Segment {
 
 func (s *segment) reset() { *s = segment{plain: s.plain, text: s.text[:0], lengths: s.lengths[:0]} }
 
-var errIndex = errors.New("its index is damaged")
-
 // frames are the frames of a segment that was read.
 type frames struct {
 	text    []byte
@@ -76,23 +73,34 @@ type frames struct {
 	chunks  int64
 }
 
-// parse reads the index of a segment, which another program may have written.
+// parse reads the index of a segment, which another program may have written. The error says which field is wrong.
 func parse(text []byte) (frames, error) {
 	number := func(at int) int { return int(binary.LittleEndian.Uint32(text[at:])) }
-	if len(text) < 4 || len(text) > math.MaxUint32 {
-		return frames{}, errIndex
+	fixed := len(magic) + 12
+	if len(text) < 8+fixed || len(text) > math.MaxUint32 {
+		return frames{}, fmt.Errorf("it has %d bytes: with an index it has at least %d", len(text), 8+fixed)
 	}
 	size := number(len(text) - 4)
 	begin := len(text) - size // of magic
-	if size < len(magic)+12 || begin < 8 || number(begin-8) != skippable || number(begin-4) != size ||
-		!bytes.HasPrefix(text[begin:], []byte(magic)) {
-		return frames{}, errIndex
+	if size < fixed || begin < 8 {
+		return frames{}, fmt.Errorf("it has no index at its end: its last 4 bytes say that the index has %d bytes, "+
+			"not %d to %d", size, fixed, len(text)-8)
+	}
+	if n := number(begin - 8); n != skippable {
+		return frames{}, fmt.Errorf("the frame of its index of %d bytes begins with 0x%08X, not 0x%X", size, n, skippable)
+	}
+	if n := number(begin - 4); n != size {
+		return frames{}, fmt.Errorf("its index has %d bytes as its last 4 bytes say, but %d as its frame says", size, n)
+	}
+	if got := text[begin : begin+len(magic)]; string(got) != magic {
+		return frames{}, fmt.Errorf("its index begins with %q, not %q", got, magic)
 	}
 	at := begin + len(magic)
 	f := frames{text: text, columns: number(at), chunks: int64(number(at + 4))}
-	lengths := size - len(magic) - 12
-	if lengths%4 != 0 || uint64(f.columns)*uint64(f.chunks) != uint64(lengths/4) {
-		return frames{}, errIndex
+	lengths := size - fixed
+	if want := uint64(f.columns) * uint64(f.chunks); lengths%4 != 0 || want != uint64(lengths/4) {
+		return frames{}, fmt.Errorf("its index says %d columns × %d chunks = %d frames, but has %d bytes of lengths, "+
+			"which are 4 for each frame", f.columns, f.chunks, want, lengths)
 	}
 	f.starts = make([]uint32, 1, lengths/4+1)
 	var end int64 // does not overflow, so no start is behind it
@@ -101,7 +109,7 @@ func parse(text []byte) (frames, error) {
 		f.starts = append(f.starts, uint32(end))
 	}
 	if end != int64(begin-8) {
-		return frames{}, errIndex
+		return frames{}, fmt.Errorf("its index says that its frames have %d bytes, but there are %d before it", end, begin-8)
 	}
 	return f, nil
 }

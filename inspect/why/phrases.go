@@ -72,6 +72,7 @@ var phrases = map[string]rules{
 		{when: "1:length", says: "1 entry"},
 		{says: "{length} entries"},
 	},
+	"takes-it": {{when: "!ahead", says: ": the next free one takes it"}},
 	"readers": {
 		{when: "1:workers", says: "1 worker"},
 		{says: "{workers} workers"},

@@ -152,7 +152,7 @@ var stepRules = rules{
 	},
 	{
 		when: "unread", kind: KindQueued, severity: 50,
-		says: "{before-it} ahead of it in {stream}, which has {readers}",
+		says: "{before-it} ahead of it in {stream}, which has {readers}{takes-it}{tried}",
 	},
 	{
 		when: "unseen", kind: KindQueued, severity: 50,

@@ -346,6 +346,7 @@ var ofSteps = map[string]meaning{
 	"an end that was removed":   {running(job.StatusPublishing, func(f *facts) { f.Job.FanIn.Next, f.Job.FanIn.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
 	"message lost":              {running(job.StatusReady), KindLost, "XADD kf"},
 	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are ahead of it in ka, which has 1 worker"},
+	"next, after a failure":     {querying(entered("a", 0, "", 0), fails("a", time.Second, "x", ""), func(f *facts) { f.Delayed, f.of("a").Next = nil, time.Time{} }), KindQueued, "0 tasks are ahead of it in ka, which has 1 worker: the next free one takes it; the last try failed: x"},
 	"ready, in the queue":       {running(job.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are ahead of it in kf"},
 	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10000 tasks are ahead of it"},
 	"waits for a vendor":        {querying(waits("a", 7*time.Second)), KindWaiting, "it waits for API vendor: job 5 is queued; the next poll is in 7s"},

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/spool"
 	"github.com/fanfold/fanfold/web/problems"
 )
 
@@ -143,11 +144,11 @@ func (h *Handler) problemOf(r *http.Request, err error) problems.Problem {
 			Remedy: "Send the rows in several pages",
 		}
 	case errors.Is(err, fault.Gone):
-		return problems.Problem{
-			Status: http.StatusGone, Code: "task",
-			Detail: err.Error(),
-			Remedy: "Stop the work on this task, and claim another",
+		remedy := "Stop the work on this task, and claim another"
+		if errors.As(err, new(spool.Damaged)) {
+			remedy = "Claim the task again, and hand in every segment after all of it is written"
 		}
+		return problems.Problem{Status: http.StatusGone, Code: "task", Detail: err.Error(), Remedy: remedy}
 	case errors.Is(err, fault.Input):
 		return problems.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "input",

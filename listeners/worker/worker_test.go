@@ -259,8 +259,13 @@ func TestSegmentsThatAreNotTaken(t *testing.T) {
 		what   func(c Claimed) string
 	}{
 		"1": {422, `column \"c\": the value \"x\" is not of type integer`, func(c Claimed) string { return b.segment(c, `"x"`) }},
-		"2": {422, "has not the URL", func(c Claimed) string { return strings.Replace(b.segment(c, "1"), "/2-1-", "/3-1-", 1) }},
+		"2": {422, "does not have the form {segments}0.zst: its id differs", func(c Claimed) string { return strings.Replace(b.segment(c, "1"), "/2-1-", "/3-1-", 1) }},
 		"3": {410, "0.zst of the spool does not exist", func(c Claimed) string { return fmt.Sprintf(`{"url": "%s0.zst"}`, c.Segments) }},
+		"5": {410, "Claim the task again, and hand in every segment after all of it is written", func(c Claimed) string {
+			body := b.segment(c, "1")
+			b.ok(os.Truncate(strings.TrimPrefix(c.Segments, "file://")+"0.zst", 20))
+			return body
+		}},
 		"4": {422, "the task has rows and segments", func(c Claimed) string {
 			b.want(204, "PUT", c.Task+"/rows/0", "[[1]]")
 			return ""
@@ -273,7 +278,8 @@ func TestSegmentsThatAreNotTaken(t *testing.T) {
 		if body == "" {
 			number, body = "1", b.segment(c, "1")
 		}
-		if text := b.want(send.status, "PUT", c.Task+"/segments/"+number, body); !strings.Contains(text, send.says) {
+		if text := b.want(send.status, "PUT", c.Task+"/segments/"+number, body); !strings.Contains(text,
+			strings.Replace(send.says, "{segments}", c.Segments, 1)) {
 			t.Errorf("%s, not %s", text, send.says)
 		}
 		if state, err := b.all.Of(id).Jobs.Read(t.Context(), id); err != nil || state.Spooled > 0 {
