@@ -43,7 +43,6 @@ const (
 	joinPing       = ", PING of another client meanwhile"
 	joinSpooled    = "fanfold, rows in the spool"
 	joinPlain      = "fanfold, rows in the spool, not compressed"
-	joinParts      = "fanfold, rows in the spool, not compressed, in 4 parts"
 	joinDumps      = "mariadb client, two dumps"
 	joinDuckDB     = "mariadb client, two dumps, joined by DuckDB"
 	joinItself     = "mariadb client, its own join"
@@ -130,15 +129,10 @@ func (j *joiner) ways(ctx context.Context) (map[string]product, error) {
 		return nil, err
 	}
 	ways := map[string]product{"fanfold": inRedis}
-	for system, spool := range map[string]map[string]any{joinSpooled: {}, joinPlain: {"compression": "off"}, joinParts: {"compression": "off"}} {
-		folder := mkdir(j.dir, strconv.Itoa(len(ways)))
-		spool["url"] = "file://" + filepath.Join(folder, "spool")
+	for system, compression := range map[string]string{joinSpooled: "zstd", joinPlain: "off"} {
+		folder := mkdir(j.dir, compression)
+		spool := map[string]any{"url": "file://" + filepath.Join(folder, "spool"), "compression": compression}
 		settings := joinSettings(map[string]any{"spool": spool})
-		if system == joinParts {
-			for name, by := range map[string]string{"big.a": "user_id", "big.b": "id"} {
-				settings["reports"].(map[string]any)["big"].(map[string]any)["listeners"].(map[string]any)[name].(map[string]any)["divide"] = map[string]any{"by": by, "parts": 4, "snapshot": "approximate"}
-			}
-		}
 		if ways[system], err = newProduct(ctx, j.program, folder, j.redis, j.mariadb, "big", settings); err != nil {
 			return nil, err
 		}
@@ -223,7 +217,7 @@ func (j *joiner) once(ctx context.Context, p product) (seen joined, err error) {
 		return seen, err
 	}
 	pings, quiet, used := ping(ctx, j.redis), ping(ctx, j.quiet), watchMemory(ctx, j.redis)
-	spooled := watchFolder(ctx, filepath.Join(j.dir, "spooled", "spool"))
+	spooled := watchFolder(ctx, filepath.Join(j.dir, "zstd", "spool"))
 	start := time.Now()
 	err = p.do(ctx, "submit", "--wait", id)
 	seen.took = time.Since(start)
