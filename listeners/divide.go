@@ -62,6 +62,7 @@ type parts struct {
 	Bounds   []int64          `json:"bounds"`             // between the ranges
 	Columns  []dataset.Column `json:"columns,omitempty"`  // that are stored
 	Rows     int64            `json:"rows,omitempty"`     // of what was read, which the state shows
+	Bytes    int64            `json:"bytes,omitempty"`    // of the segments of what was read
 	Read     []string         `json:"read"`               // of each range: its runs of the ticket, noRows, or empty
 	// Void: a try that finds it starts anew. The dataset was complete, and its segments were lost, or they have
 	// different columns.
@@ -240,7 +241,7 @@ func (d *divided) readPart(ctx context.Context, connection, number int) error {
 	if d.Read[number] = noRows; len(o.words) > 0 {
 		d.Read[number] = o.segments.URL() + " " + strings.Join(o.words, " ")
 	}
-	d.Rows += o.rows
+	d.Rows, d.Bytes = d.Rows+o.rows, d.Bytes+o.bytes
 	return d.remember(ctx)
 }
 
@@ -311,6 +312,7 @@ type partOutput struct {
 	columns  []dataset.Column
 	words    []string // of the ticket
 	rows     int64
+	bytes    int64
 }
 
 // flush is a FlushFunc.
@@ -326,7 +328,7 @@ func (o *partOutput) flush(columns []dataset.Column, b *dataset.Builder, last bo
 	if err != nil {
 		return spoolFailed(o.ctx, fmt.Errorf("a part: %w", err))
 	}
-	o.words, o.rows = append(o.words, s.String()), o.rows+s.Rows
+	o.words, o.rows, o.bytes = append(o.words, s.String()), o.rows+s.Rows, o.bytes+s.Bytes
 	if o.of.bytes.Add(s.Bytes) > o.of.o.Limits.SpoolBytes {
 		return errTooMuchSpooled
 	}

@@ -221,8 +221,9 @@ func TestAnotherTryReadsTheOtherParts(t *testing.T) {
 			stop := run()
 			state := b.until("a try has failed", func(s *job.State) bool { return s.Tasks["a"].Error != "" })
 			stop()
-			if got := d.parts(); !slices.Equal(got, starts[:3]) || state.Tasks["a"].Rows != 20_000 {
-				t.Errorf("the first try has read %d, and the state says %d rows", got, state.Tasks["a"].Rows)
+			if got := d.parts(); !slices.Equal(got, starts[:3]) || state.Tasks["a"].Rows != 20_000 ||
+				state.Tasks["a"].PartsRead != 2 || state.InSpool() < 1000 || state.Spooled != 0 {
+				t.Errorf("the first try has read %d, and the state says: %+v", got, state.Tasks["a"])
 			}
 			d.snapshot, d.before = c.then, nil
 			run()
