@@ -21,6 +21,7 @@ func checkDivided(d *draft) {
 			continue
 		}
 		s := d.Of(l.Divide)
+		l.Divide.Line = s.Line
 		if s.Has("by") {
 			l.gives(l.Divide.By, s.Get("by"), "")
 		}

@@ -28,7 +28,7 @@ reports: {r: {listeners: {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := report.Divide{By: "id", Parts: 4, Snapshot: report.SnapshotSame}
+	want := report.Divide{By: "id", Parts: 4, Snapshot: report.SnapshotSame, Line: 8}
 	if got := c.Reports["r"].Stages[0].Listeners[0].Divide; got == nil || *got != want {
 		t.Errorf("%+v", got)
 	}

@@ -10,6 +10,7 @@ type Divide struct {
 	// `same`: all ranges are read as of one moment, which the database must prove. `approximate`: of moments close
 	// together, or far apart if the listener is tried again
 	Snapshot Snapshot `yaml:"snapshot" enum:"same,approximate" default:"same"`
+	Line     int      // of the configuration, where it stands
 }
 
 // Snapshot says of which moments the parts of a divided listener are.
