@@ -58,6 +58,7 @@ func Whole(by, text string) (int64, error) {
 // parts is what a divided task has read. It is the memo of the task, so that its next worker goes on with it.
 type parts struct {
 	Snapshot string           `json:"snapshot,omitempty"` // that all parts are of; empty: of several
+	Began    time.Time        `json:"began,omitzero"`     // the first try of which it has parts
 	By       string           `json:"by"`                 // Divide.By, which is not part of a definition's hash
 	Bounds   []int64          `json:"bounds"`             // between the ranges
 	Columns  []dataset.Column `json:"columns,omitempty"`  // that are stored
@@ -134,6 +135,9 @@ func (d *divided) begin(ctx context.Context) error {
 		case own.Snapshot == report.SnapshotApproximate:
 			d.Snapshot = ""
 		default:
+			d.log.Info("reads all parts anew: the server does not prove that it has the rows of the last try. What was "+
+				"written to it since counts, in any table", "job", d.ID, "listener", d.Listener.Name,
+				"was", d.Snapshot, "now", snapshot)
 			d.parts = parts{}
 		}
 	}
@@ -142,7 +146,7 @@ func (d *divided) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.Snapshot, d.By = snapshot, own.By
+		d.Snapshot, d.By, d.Began = snapshot, own.By, d.task.began
 		if ok {
 			d.Bounds = own.Bounds(least, greatest, spooled.MinRange)
 		}
@@ -299,8 +303,12 @@ func (d *divided) complete(ctx context.Context) error {
 	if err := d.list(ctx, all); err != nil {
 		return err
 	}
+	began := d.task.began
+	if d.Snapshot == "" && !d.Began.IsZero() {
+		began = d.Began // the parts of earlier tries are of their moments
+	}
 	return d.script(ctx, 0, func() (scripts.Outcome, error) {
-		return d.own.Complete(ctx, scripts.Chunk{Number: all.Chunks - 1}, time.Since(d.began))
+		return d.own.Complete(ctx, scripts.Chunk{Number: all.Chunks - 1}, time.Since(began))
 	})
 }
 
