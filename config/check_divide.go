@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/fanfold/fanfold/config/kind"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -21,6 +23,7 @@ func checkDivided(d *draft) {
 			continue
 		}
 		s := d.Of(l.Divide)
+		l.Divide.Line = s.Line
 		if s.Has("by") {
 			l.gives(l.Divide.By, s.Get("by"), "")
 		}
@@ -29,7 +32,8 @@ func checkDivided(d *draft) {
 			s.Problem("the parts of a listener lie in the spool, and there is none",
 				"Add spool, with the URL of a directory or bucket, or remove divide")
 		case l.From != nil:
-			s.Problem(fmt.Sprintf("the query uses :%s: one with values of another listener is not read in parts", l.From),
+			at := l.Uses[slices.IndexFunc(l.Uses, func(u kind.Use) bool { return u.Name == l.From.String() })].At
+			at.Problem(fmt.Sprintf("the query uses :%s: one with values of another listener is not read in parts", l.From),
 				"Remove divide")
 		case stages[l.Name] < external:
 			s.Problem("an external service of a later stage reads its rows: they lie in Redis", "Remove divide")

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -73,8 +74,10 @@ type Listener struct {
 	// its job), or stopped.
 	State string `json:"state"`
 	Rows  int64  `json:"rows"`
-	Bytes int64  `json:"bytes,omitempty"` // of its data, where it lies; while the job runs
-	Spool string `json:"spool,omitempty"` // what the URLs of its segments begin with; empty: its data lies in Redis
+	Bytes int64  `json:"bytes,omitempty"`      // of its data, where it lies; while the job runs
+	Spool string `json:"spool,omitempty"`      // what the URLs of its segments begin with; empty: data is in Redis
+	Parts int64  `json:"parts,omitempty"`      // in which it is read, into the spool; 0: at once
+	Read  int64  `json:"parts_read,omitempty"` // of Parts; while it is read
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
 
@@ -123,7 +126,7 @@ func (j *State) listeners(ours *report.Report) []Listener {
 // is sets the state of a listener from its step.
 func (l *Listener) is(p Part) {
 	l.State, l.Rows, l.Tries, l.Owner = "waiting", p.Rows, p.Tries, p.Owner
-	l.Bytes = p.Bytes
+	l.Bytes, l.Parts, l.Read = p.Bytes+p.PartsBytes, p.Parts, p.PartsRead
 	if at, err := spool.ParseTicket(p.At); err == nil {
 		l.Bytes, l.Spool = at.Bytes(), at[0].URL
 	}
@@ -159,10 +162,13 @@ func (j Job) Where() string {
 	return strings.Join(parts, ", ")
 }
 
-// Where says how much data lies where; empty: there is none.
+// Where says which parts were read, and how much data lies where; empty: there is none.
 func (l Listener) Where() string {
-	if l.Spool != "" {
-		return Job{Spooled: l.Bytes}.Where()
+	switch lies := (Job{Spooled: l.Bytes}).Where(); {
+	case l.Parts > 0 && l.State != "done":
+		return strings.TrimSuffix(fmt.Sprintf("%d of %d parts, %s", l.Read, l.Parts, lies), ", ")
+	case l.Spool != "":
+		return lies
 	}
 	return Job{Bytes: l.Bytes}.Where()
 }

@@ -21,6 +21,9 @@ func TestWhereDataLies(t *testing.T) {
 		{job.TaskState{Bytes: 700}, 700, "", "700 B in Redis"},
 		{job.TaskState{At: ticket}, 10776224, "gs://b/r/1-1-k7m2qx=a=0-w1=", "10.3 MB in the spool"},
 		{job.TaskState{At: "x= 1,2"}, 0, "", ""},
+		{job.TaskState{Parts: 8}, 0, "", "0 of 8 parts"},
+		{job.TaskState{Parts: 8, PartsRead: 3, PartsBytes: 2 << 20}, 2 << 20, "", "3 of 8 parts, 2.0 MB in the spool"},
+		{job.TaskState{Parts: 8, Done: true, At: ticket}, 10776224, "gs://b/r/1-1-k7m2qx=a=0-w1=", "10.3 MB in the spool"},
 	} {
 		var l Listener
 		if l.is(Part{"a", c.of}); l.Bytes != c.bytes || l.Spool != c.spool || l.Where() != c.where {

@@ -39,7 +39,7 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 	v.Job, v.Stage, v.Definition = state.Status, state.Stage, state.Definition
 	if !r.Status.Final() {
 		v.Started, v.Deadline = &state.Started, &state.Deadline
-		v.Bytes, v.Spooled = state.Bytes, state.Spooled
+		v.Bytes, v.Spooled = state.Bytes, state.InSpool()
 	}
 	ours := j.o.Config.Reports[state.Report]
 	v.Listeners = state.listeners(ours)

@@ -177,6 +177,32 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// TestParts: while a listener is read in parts, its job, and the list of running ones, have the bytes of those that were
+// read. Until its segments are listed, only its memo has them.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, id := t.Context(), b.Insert()
+	b.Exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+	two := b.Config.Reports["two"]
+	two.Stages[0].Listeners[0].Divide = &report.Divide{By: "k"}
+	if _, err := b.Scripts.First().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.OK(b.Redis.HSet(ctx, b.Keys().Job(id), "spooled", 5, "a:memo", `{"memo":{"by":"k","bounds":[1,2],"rows":7,"bytes":50,"read":["file:///s/x= 1,7,50,0a1b2c3d","-",""]}}`).Err())
+	v, err := b.in.Jobs.Get(ctx, id)
+	if a := v.Listeners[0]; err != nil || v.Spooled != 55 || a.Rows != 7 || a.Bytes != 50 || a.Parts != 3 || a.Read != 2 {
+		t.Errorf("%+v %v", v, err)
+	}
+	if list, err := b.in.Jobs.Running(ctx, 0); err != nil || len(list) != 1 || list[0].Spooled != 55 {
+		t.Errorf("%+v %v", list, err)
+	}
+	b.OK(b.Redis.HSet(ctx, b.Keys().Job(id), "a:found", "chunks=1").Err())
+	if list, err := b.in.Jobs.Running(ctx, 0); err != nil || len(list) != 1 || list[0].Spooled != 5 {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
 // TestListeners says what becomes of each, by the state of its job alone.
 func TestListeners(t *testing.T) {
 	t.Parallel()

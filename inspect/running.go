@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/scripts"
@@ -60,6 +61,8 @@ func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []scripts.Me
 		return nil, err
 	}
 	list := make([]Running, len(page))
+	var divided []job.Later // open listeners that are read in parts
+	var of []int            // the places of their jobs
 	for i, id := range ids {
 		deadline, _ := DueTime(page[i].Score)
 		list[i] = Running{ID: id, Deadline: deadline}
@@ -72,6 +75,22 @@ func (j Jobs) running(ctx context.Context, s *scripts.Scripts, page []scripts.Me
 			Done: state.Done, Target: state.Target, Bytes: state.Bytes, Spooled: spooled[i],
 			Open: job.OpenListeners(lines[i]), Started: state.Started, Deadline: deadline,
 		}
+		r := j.o.Config.Reports[state.Report]
+		if r == nil {
+			continue
+		}
+		for _, l := range r.Listeners() {
+			if l.Divide != nil && slices.Contains(list[i].Open, l.Name) {
+				divided, of = append(divided, job.Later{ID: id, Step: l.Name}), append(of, i)
+			}
+		}
+	}
+	sizes, err := s.Hashes.InParts(ctx, divided)
+	if err != nil {
+		return nil, err
+	}
+	for i, size := range sizes {
+		list[of[i]].Spooled += size
 	}
 	return list, nil
 }

@@ -58,10 +58,12 @@ func Whole(by, text string) (int64, error) {
 // parts is what a divided task has read. It is the memo of the task, so that its next worker goes on with it.
 type parts struct {
 	Snapshot string           `json:"snapshot,omitempty"` // that all parts are of; empty: of several
+	Began    time.Time        `json:"began,omitzero"`     // the first try of which it has parts
 	By       string           `json:"by"`                 // Divide.By, which is not part of a definition's hash
 	Bounds   []int64          `json:"bounds"`             // between the ranges
 	Columns  []dataset.Column `json:"columns,omitempty"`  // that are stored
 	Rows     int64            `json:"rows,omitempty"`     // of what was read, which the state shows
+	Bytes    int64            `json:"bytes,omitempty"`    // of the segments of what was read
 	Read     []string         `json:"read"`               // of each range: its runs of the ticket, noRows, or empty
 	// Void: a try that finds it starts anew. The dataset was complete, and its segments were lost, or they have
 	// different columns.
@@ -133,6 +135,9 @@ func (d *divided) begin(ctx context.Context) error {
 		case own.Snapshot == report.SnapshotApproximate:
 			d.Snapshot = ""
 		default:
+			d.log.Info("reads all parts anew: the server does not prove that it has the rows of the last try. What was "+
+				"written to it since counts, in any table", "job", d.ID, "listener", d.Listener.Name,
+				"was", d.Snapshot, "now", snapshot)
 			d.parts = parts{}
 		}
 	}
@@ -141,7 +146,7 @@ func (d *divided) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.Snapshot, d.By = snapshot, own.By
+		d.Snapshot, d.By, d.Began = snapshot, own.By, d.task.began
 		if ok {
 			d.Bounds = own.Bounds(least, greatest, spooled.MinRange)
 		}
@@ -242,7 +247,7 @@ func (d *divided) readPart(ctx context.Context, connection, number int) error {
 	if d.Read[number] = noRows; len(o.words) > 0 {
 		d.Read[number] = o.segments.URL() + " " + strings.Join(o.words, " ")
 	}
-	d.Rows += o.rows
+	d.Rows, d.Bytes = d.Rows+o.rows, d.Bytes+o.bytes
 	return d.remember(ctx)
 }
 
@@ -300,8 +305,12 @@ func (d *divided) complete(ctx context.Context) error {
 	if err := d.list(ctx, all); err != nil {
 		return err
 	}
+	began := d.task.began
+	if d.Snapshot == "" && !d.Began.IsZero() {
+		began = d.Began // the parts of earlier tries are of their moments
+	}
 	return d.script(ctx, 0, func() (scripts.Outcome, error) {
-		return d.own.Complete(ctx, scripts.Chunk{Number: all.Chunks - 1}, time.Since(d.began))
+		return d.own.Complete(ctx, scripts.Chunk{Number: all.Chunks - 1}, time.Since(began))
 	})
 }
 
@@ -313,6 +322,7 @@ type partOutput struct {
 	columns  []dataset.Column
 	words    []string // of the ticket
 	rows     int64
+	bytes    int64
 }
 
 // flush is a FlushFunc.
@@ -328,7 +338,7 @@ func (o *partOutput) flush(columns []dataset.Column, b *dataset.Builder, last bo
 	if err != nil {
 		return spoolFailed(o.ctx, fmt.Errorf("a part: %w", err))
 	}
-	o.words, o.rows = append(o.words, s.String()), o.rows+s.Rows
+	o.words, o.rows, o.bytes = append(o.words, s.String()), o.rows+s.Rows, o.bytes+s.Bytes
 	if o.of.bytes.Add(s.Bytes) > o.of.o.Limits.SpoolBytes {
 		return errTooMuchSpooled
 	}

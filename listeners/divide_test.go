@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/spooled"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -210,27 +212,40 @@ func TestAnotherTryReadsTheOtherParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := &divider{snapshot: c.first}
+			d, log := &divider{snapshot: c.first}, &testmain.Log{}
 			d.before = func(_ context.Context, part int64) error {
 				if part == starts[2] {
 					return errors.New("cut")
 				}
 				return nil
 			}
-			b, s, run := inParts(t, d, c.snapshot, func(o *Options) { o.Slots = NewSlots(o.Limits, map[string]int{"db": 2}) })
+			b, s, run := inParts(t, d, c.snapshot, func(o *Options) {
+				o.Slots, o.Log = NewSlots(o.Limits, map[string]int{"db": 2}), slog.New(slog.NewTextHandler(log, nil))
+			})
 			stop := run()
 			state := b.until("a try has failed", func(s *job.State) bool { return s.Tasks["a"].Error != "" })
 			stop()
-			if got := d.parts(); !slices.Equal(got, starts[:3]) || state.Tasks["a"].Rows != 20_000 {
-				t.Errorf("the first try has read %d, and the state says %d rows", got, state.Tasks["a"].Rows)
+			failed := time.Now()
+			if got := d.parts(); !slices.Equal(got, starts[:3]) || state.Tasks["a"].Rows != 20_000 ||
+				state.Tasks["a"].PartsRead != 2 || state.InSpool() < 1000 || state.Spooled != 0 {
+				t.Errorf("the first try has read %d, and the state says: %+v", got, state.Tasks["a"])
 			}
 			d.snapshot, d.before = c.then, nil
+			<-time.After(10 * time.Millisecond)
 			run()
 			b.comes()
 			state = b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
 			b.isWhole(s, state.Tasks["a"])
 			if got := d.parts(); !slices.Equal(got, c.wants) || state.Tasks["a"].Snapshot != c.of || state.Tasks["a"].Parts != 4 {
 				t.Errorf("the second try has read %d: %+v", got, state.Tasks["a"])
+			}
+			// The file has the rows of the first try, of its moment, unless they are those of the second one.
+			if a := state.Tasks["a"]; a.DoneAt.Add(-a.Took).Before(failed) != (c.snapshot == report.SnapshotApproximate) {
+				t.Errorf("it is of %s, and the first try has ended at %s", a.DoneAt.Add(-a.Took), failed)
+			}
+			said, anew := strings.Join(log.Lines("reads all parts anew"), ""), len(c.wants) == len(starts)
+			if anew && !strings.Contains(said, "was=one now=two") || !anew && said != "" {
+				t.Errorf("the log says %q", said)
 			}
 		})
 	}

@@ -6,10 +6,11 @@ type Divide struct {
 	// Column of the result, with whole numbers. Best is the first column of an index
 	By string `yaml:"by" need:"Name a column of the result with whole numbers, such as the primary key"`
 	// Number of the ranges, which have at least 10,000 numbers each
-	Parts int `yaml:"parts" default:"4" min:"2" max:"64"`
+	Parts int `yaml:"parts" default:"4" min:"2" max:"64" why:"Remove divide to read in one query"`
 	// `same`: all ranges are read as of one moment, which the database must prove. `approximate`: of moments close
 	// together, or far apart if the listener is tried again
-	Snapshot Snapshot `yaml:"snapshot" enum:"same,approximate" default:"same"`
+	Snapshot Snapshot `yaml:"snapshot" enum:"same,approximate" default:"same" why:"Write same for rows of one moment"`
+	Line     int      // of the configuration, where it stands
 }
 
 // Snapshot says of which moments the parts of a divided listener are.

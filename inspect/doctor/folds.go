@@ -42,7 +42,7 @@ func (d *doctor) compareColumns(r *report.Report, l *report.Listener, columns []
 	}
 	if slices.Equal(given, l.Columns) {
 		d.columns[l] = columns
-		return nil
+		return checkDivide(r, l, columns)
 	}
 	var missing, more []string
 	for _, name := range l.Columns {
@@ -72,6 +72,19 @@ func (d *doctor) compareColumns(r *report.Report, l *report.Listener, columns []
 	return Findings{newFinding("columns "+r.Name+" / "+l.Name, Fail, "", errors.New(detail), hint)}
 }
 
+// checkDivide checks that the column of the ranges has whole numbers. A job would fail.
+func checkDivide(r *report.Report, l *report.Listener, columns []dataset.Column) Findings {
+	for _, c := range columns {
+		whole := c.Kind == report.KindInteger || c.Kind == report.KindDecimal && c.Scale == 0
+		if l.Divide != nil && l.Divide.By == c.Name && !whole {
+			return Findings{newFinding("parts "+r.Name+" / "+l.Name, Fail, "",
+				fmt.Errorf("divide.by: column %s is %s, not whole numbers", c.Name, c.Kind),
+				fmt.Sprintf("name a column with whole numbers in %s:%d, or remove divide", l.File, l.Divide.Line))}
+		}
+	}
+	return nil
+}
+
 // checkFolds plans the folds of the reports with the types that the queries give: package config, which has checked
 // them, does not know these.
 func checkFolds(_ context.Context, d *doctor) (fs Findings) {
@@ -98,7 +111,10 @@ func checkFolds(_ context.Context, d *doctor) (fs Findings) {
 				fmt.Sprintf("correct the fold of report %s (%s), or the types in its queries", name, place)))
 		}
 	}
-	if fs == nil {
+	switch {
+	case fs == nil && planned == 0:
+		return Findings{pass("folds", "not checked: the types of no query are known")}
+	case fs == nil:
 		return Findings{pass("folds", words.Count(planned, "report")+" can be planned with the types of the queries")}
 	}
 	return fs

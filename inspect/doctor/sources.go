@@ -150,7 +150,10 @@ func checkQueries(ctx context.Context, d *doctor, source string, db Database) Fi
 			}
 			err := db.Prepare(ctx, l)
 			hint := fmt.Sprintf("correct the query of %s:%d", l.File, l.Line)
-			if errors.Is(err, fault.Denied) {
+			switch {
+			case errors.Is(err, fault.Unproved):
+				hint = fmt.Sprintf("see divide in %s:%d", l.File, l.Divide.Line)
+			case errors.Is(err, fault.Denied):
 				hint += ", or allow the user of " + d.title(source) + " to SELECT there"
 			}
 			fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it", err, hint))

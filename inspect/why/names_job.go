@@ -53,7 +53,7 @@ var ofJob = table[*diagnosis]{
 		"deadline-waits":  func(d *diagnosis) bool { return d.definition() != nil && d.report.DeadlineWaits },
 		"deadline-missed": (*diagnosis).deadlineMissed,
 		"deadline-ahead":  func(d *diagnosis) bool { return !d.Now.After(d.state.Deadline) },
-		"spooled":         func(d *diagnosis) bool { return d.Job != nil && d.state.Spooled > 0 },
+		"spooled":         func(d *diagnosis) bool { return d.Job != nil && d.state.InSpool() > 0 },
 		"some-done":       func(d *diagnosis) bool { return d.state.Done > 0 && d.state.Done < d.state.Target },
 		"worst":           func(d *diagnosis) bool { return d.worst != nil },
 		"several":         func(d *diagnosis) bool { return len(d.steps) > 1 },
@@ -188,7 +188,7 @@ func (d *diagnosis) titles() string {
 
 // data says where the data of the job lies.
 func (d *diagnosis) data() string {
-	return inspect.Job{Bytes: d.state.Bytes, Spooled: d.state.Spooled}.Where()
+	return inspect.Job{Bytes: d.state.Bytes, Spooled: d.state.InSpool()}.Where()
 }
 
 // pushDue returns when the id is pushed or its record polled; zero: that has no valid time.

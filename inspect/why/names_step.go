@@ -2,6 +2,7 @@ package why
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ var ofStep = table[*step]{
 		"lease-over": func(s *step) bool { return s.Now.After(s.Lease) },
 		"taken":      func(s *step) bool { return !s.Taken.IsZero() },
 		"rows":       func(s *step) bool { return s.Rows > 0 },
+		"parts":      func(s *step) bool { return s.Parts > 0 },
 		"tries":      func(s *step) bool { return s.Tries != 0 },
 		"tries-max":  func(s *step) bool { return s.maxTries != 0 },
 		"error":      func(s *step) bool { return s.Error != "" },
@@ -65,6 +67,7 @@ var ofStep = table[*step]{
 		"lease-over": func(s *step) string { return words.Short(s.Now.Sub(s.Lease)) },
 		"taken":      func(s *step) string { return words.Short(s.Now.Sub(s.Taken)) },
 		"rows":       func(s *step) string { return integer(s.Rows) },
+		"parts":      func(s *step) string { return fmt.Sprintf("%d of %d parts", s.PartsRead, s.Parts) },
 		"tries":      func(s *step) string { return integer(s.Tries) },
 		"tries-max":  func(s *step) string { return strconv.Itoa(s.maxTries) },
 		"error":      func(s *step) string { return s.Error },

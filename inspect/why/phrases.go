@@ -56,6 +56,7 @@ var phrases = map[string]rules{
 		{says: "it has been running for {taken}"},
 	},
 	"rows-so-far": {
+		{when: "parts", says: "; {parts} and {rows} rows so far"},
 		{when: "1:rows", says: "; 1 row so far"},
 		{when: "rows", says: "; {rows} rows so far"},
 	},

@@ -279,6 +279,8 @@ var ofJobs = map[string]meaning{
 	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query has been running"},
 	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query has been running for 1m0s (try 1 of 3), with worker w/1"},
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
+	"parts so far": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead = 7, 8, 3 }), KindBarrier,
+		"; 3 of 8 parts and 7 rows so far"},
 	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
 	"asks an API":           {querying(reads("http"), owned("a", time.Second)), KindBarrier, "it has been asking API v for 1m0s"},
 	"no listener is open":   {querying(func(f *facts) { f.Job.Steps[0].Done = true }), KindEnding, "fan-in is next"},

@@ -20,6 +20,7 @@ const (
 	Unreachable Kind = "a server cannot be reached or refuses the login"
 	Login       Kind = "the server answers and refuses the account"
 	Denied      Kind = "the account lacks a grant"
+	Unproved    Kind = "the server does not prove that connections see the same rows"
 	Underivable Kind = "the server runs a query and does not derive its collations"
 )
 

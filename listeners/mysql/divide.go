@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/fanfold/fanfold/dialect"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -79,9 +80,9 @@ func (d *division) agree(ctx context.Context) error {
 			d.snapshot = ""
 		}
 	case d.snapshot == "":
-		return listeners.Permanent(fmt.Errorf("database %s cannot prove that all parts are read as of one moment, "+
-			"because %s, write divide.snapshot: approximate, or remove divide from listener %s", d.task.Listener.Source,
-			d.unproved, d.task.Listener.Name))
+		return listeners.Permanent(fault.Unproved.Of(fmt.Errorf("database %s cannot prove that all parts are read as "+
+			"of one moment, because %s, write divide.snapshot: approximate, or remove divide from listener %s",
+			d.task.Listener.Source, d.unproved, d.task.Listener.Name)))
 	default:
 		kept := d.sessions[:0]
 		for i, session := range d.sessions {
@@ -109,7 +110,8 @@ func mostOf(texts []string) (most string, n int) {
 
 // Why a server does not prove which rows a session sees.
 const (
-	noLog = "it has no Binlog_snapshot_position: turn on its binary log (log_bin) if it is MariaDB or Percona Server"
+	noLog = "its binary log is off (log_bin), or it is MySQL, which has no Binlog_snapshot_position: turn on the log of " +
+		"MariaDB or Percona Server"
 	noAll = "it is a replica or a node of a Galera cluster, and its binary log lacks what it applies: " +
 		"turn on log_slave_updates"
 )

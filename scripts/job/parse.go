@@ -128,7 +128,7 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	}
 	text, done := p.fields[listener+":found"]
 	if t.Done = done; !done {
-		t.Rows = rowsOf(t.Memo)
+		t.progress()
 		text = p.fields[listener+":part"]
 	} else if t.Owner == "" {
 		t.Tries++
@@ -137,17 +137,33 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	return t
 }
 
-// rowsOf returns the rows that a task with a memo has read, if the memo says it.
-func rowsOf(memo []byte) int64 {
+// progress reads what the memo says of a task that is read in parts.
+func (t *TaskState) progress() {
 	var m struct {
 		Memo struct {
-			Rows int64 `json:"rows"`
+			Bounds []int64  `json:"bounds"`
+			Read   []string `json:"read"`
+			Rows   int64    `json:"rows"`
+			Bytes  int64    `json:"bytes"`
+			Void   bool     `json:"void"`
 		} `json:"memo"`
 	}
-	if json.Unmarshal(memo, &m) != nil { // it is the source's
-		return 0
+	if json.Unmarshal(t.Memo, &m) != nil || m.Memo.Void || len(m.Memo.Bounds) == 0 {
+		return // it is the source's, or its segments are listed
 	}
-	return m.Memo.Rows
+	t.Rows, t.Parts, t.PartsBytes = m.Memo.Rows, int64(len(m.Memo.Read)), m.Memo.Bytes
+	for _, read := range m.Memo.Read {
+		if read != "" {
+			t.PartsRead++
+		}
+	}
+}
+
+// BytesInParts returns TaskState.PartsBytes for a memo.
+func BytesInParts(memo []byte) int64 {
+	t := TaskState{Memo: memo}
+	t.progress()
+	return t.PartsBytes
 }
 
 // found reads what a task has found: words of the form name=value. The last value extends to the end

@@ -52,6 +52,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseParts: the memo of a task that is read in parts says what it has so far, until its segments are listed.
+func TestParseParts(t *testing.T) {
+	t.Parallel()
+	const more = `"bounds":[1,2],"rows":7,"bytes":50,"read":["file:///s/x= 1,7,50,0a1b2c3d","-",""]`
+	for memo, want := range map[string]TaskState{
+		`{"memo":{` + more + `}}`:             {Rows: 7, Parts: 3, PartsRead: 2, PartsBytes: 50},
+		`{"memo":{` + more + `,"void":true}}`: {},
+		`{"memo":{"rows":7}}`:                 {}, // a source's
+		`{"memo":["a"]}`:                      {},
+		`m`:                                   {},
+	} {
+		got, err := Parse("1", map[string]string{"job": line, "listeners": "users,funds", "users:memo": memo, "spooled": "5"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := got.Tasks["users"]
+		if a.Rows != want.Rows || a.Parts != want.Parts || a.PartsRead != want.PartsRead || a.PartsBytes != want.PartsBytes ||
+			got.InSpool() != 5+want.PartsBytes || BytesInParts([]byte(memo)) != want.PartsBytes {
+			t.Errorf("%s: %+v", memo, a)
+		}
+	}
+}
+
 // TestParseReopened: a listener of an earlier stage that runs again is one that the job waits for.
 func TestParseReopened(t *testing.T) {
 	t.Parallel()

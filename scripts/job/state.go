@@ -38,7 +38,7 @@ type State struct {
 	Done       int64
 	Target     int64
 	Bytes      int64    // of the data in Redis
-	Spooled    int64    // bytes of the segments in the spool
+	Spooled    int64    // bytes of the segments in the spool that are listed
 	Listeners  []string // of the stage that it is in, and those of earlier ones that run again
 	Reason     string   // why it fails
 	Blame      Blame    // whose fault that is
@@ -81,7 +81,9 @@ type TaskState struct {
 	DoneAt     time.Time       // zero until done
 	Took       time.Duration   // of the query, from when it began; 0 until done
 	At         string          // where its segments lie, see spool.Open; empty: the dataset lies in Redis
-	Parts      int64           // in which it was read; 0: at once
+	Parts      int64           // in which it is read; 0: at once
+	PartsRead  int64           // of Parts, until their segments are listed
+	PartsBytes int64           // of the segments of PartsRead
 	Snapshot   string          // that all parts are of; empty: of moments close together
 	Columns    json.RawMessage // as given to scripts.Task.Append; nil until the first chunk
 	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
@@ -121,6 +123,15 @@ func (s *State) Ended() bool {
 		return false
 	}
 	return true
+}
+
+// InSpool returns the bytes of all segments, also of those that are not listed yet.
+func (s *State) InSpool() int64 {
+	n := s.Spooled
+	for _, t := range s.Tasks {
+		n += t.PartsBytes
+	}
+	return n
 }
 
 // NeedsDefinition tells whether only a process that has its definition continues the job.
