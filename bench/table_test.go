@@ -52,6 +52,7 @@ func TestSentencesHaveTheResults(t *testing.T) {
 			fmt.Sprintf("take %.1f s with Fanfold and %.1f s with DuckDB. The dumps alone take %.1f s", seconds(oneMillion, "fanfold"), seconds(oneMillion, joinDuckDB), seconds(oneMillion, joinDumps)),
 			fmt.Sprintf("Fanfold takes %.1f s, and Redis %.0f MB instead of %.0f MB", seconds(oneMillion, joinSpooled),
 				f.median(oneMillion+joinRedis, joinSpooled), f.median(oneMillion+joinRedis, "fanfold")),
+			fmt.Sprintf("Without compression it takes %.1f s", seconds(oneMillion, joinPlain)),
 			fmt.Sprintf("the dumps alone take %.1f times as long", seconds(tenMillion, joinDumps)/seconds(oneMillion, joinDumps)),
 		},
 		"docs/explanation/alternatives": {

@@ -327,6 +327,7 @@ type partOutput struct {
 
 // flush is a FlushFunc.
 func (o *partOutput) flush(columns []dataset.Column, b *dataset.Builder, last bool) error {
+	processors.Yield()
 	o.columns = columns
 	if b.Rows() > 0 {
 		o.segments.Add(int64(b.Rows()), b.Fields())

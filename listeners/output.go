@@ -39,6 +39,9 @@ func (o *output) flush(columns []dataset.Column, b *dataset.Builder, last bool) 
 	if o.lower == nil && o.bytes > processors.Large && !last {
 		o.lower = processors.Raise()
 	}
+	if o.lower != nil {
+		processors.Yield()
+	}
 	switch s := o.task.o.Spool; {
 	case s == nil, o.stored.services[o.Listener.Name]:
 		return o.store(o.ctx, chunk, last)

@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
 )
@@ -49,6 +50,7 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		return err
 	}
 	defer release()
+	processors.Small()
 	t.began = time.Now()
 	t.clock = ask.NewPatience(ctx, t.limit(), errLate)
 	ctx = t.clock.Context()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
 )
@@ -58,6 +59,7 @@ func (f *FanIn) open(ctx context.Context, entries []step.Entry) ([]*work, error)
 		return nil, err
 	}
 	jobs := make([]*work, len(entries))
+	processors.Small()
 	for i, fold := range folds {
 		jobs[i] = &work{Fold: fold, result: step.Result{Kind: step.Elsewhere}}
 		if fold != nil && f.definitions[fold.Definition] != nil {

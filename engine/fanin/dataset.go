@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/processors"
 	"github.com/fanfold/fanfold/internal/spooled"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -25,6 +26,9 @@ type listenerData struct {
 }
 
 var _ fold.Dataset = (*listenerData)(nil)
+
+// fewChunks is the number of chunks up to which a dataset is not large.
+const fewChunks = 4
 
 // datasets returns the columns of a job that its report needs.
 func (f *finisher) datasets(ctx context.Context, w *work) (map[string]fold.Dataset, error) {
@@ -99,6 +103,9 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	columns, names := make([]dataset.Column, len(numbers)), make([]string, len(numbers))
 	for i, number := range numbers {
 		columns[i], names[i] = d.columns[number], d.columns[number].Name
+	}
+	if d.task.Chunks > fewChunks {
+		processors.Yield()
 	}
 	fields, err := d.store.Get(d.ctx, names, n)
 	switch {

@@ -3,13 +3,16 @@
 // A large listener or fold computes for seconds. The scheduler of Go lets it do so for 10 ms at a time, on every
 // processor that it knows, and a small job, which waits for the network a dozen times, waits that long each time. So
 // the process has more processors (GOMAXPROCS) than the machine while large work runs: the operating system divides
-// the machine's among their threads, and lets one that has waited begin at once.
+// the machine's among their threads, and lets one that has waited begin at once. And while small work runs, large work
+// pauses between its pieces, unless the machine has processors for both.
 package processors
 
 import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Large is the size in bytes of a dataset, as JSON, from which work on it is large.
@@ -50,4 +53,24 @@ func Running() int {
 	mu.Lock()
 	defer mu.Unlock()
 	return running
+}
+
+const (
+	// recent is how long small work counts as running: a job waits for its servers between two pieces.
+	recent = 30 * time.Millisecond
+	// pause is about as long as a piece of large work takes, so that it takes half of the time.
+	pause = 8 * time.Millisecond
+)
+
+var small atomic.Int64 // when a piece of small work last began, in ms
+
+// Small says that a piece of work begins that may be small.
+func Small() { small.Store(time.Now().UnixMilli()) }
+
+// Yield is called between two pieces of large work. It pauses if small work runs, and the large work can take half of
+// the machine.
+func Yield() {
+	if time.Now().UnixMilli()-small.Load() < recent.Milliseconds() && 2*Running() >= runtime.NumCPU() {
+		time.Sleep(pause)
+	}
 }

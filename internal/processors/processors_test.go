@@ -3,6 +3,8 @@ package processors
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestRaise changes what the whole process has, so it is not parallel.
@@ -43,4 +45,30 @@ func TestRaise(t *testing.T) {
 	is("set", cores)
 	lower()
 	is("set, none", cores)
+}
+
+// TestYield: large work pauses while small work runs, if the machine has no processors for both. It is not parallel,
+// because what runs is that of the process.
+func TestYield(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pauses := func() bool {
+			began := time.Now()
+			Yield()
+			return time.Since(began) > 0
+		}
+		Small()
+		if pauses() {
+			t.Error("no large work runs, and it pauses")
+		}
+		for range (runtime.NumCPU() + 1) / 2 {
+			defer Raise()()
+		}
+		if !pauses() {
+			t.Error("it does not pause for small work")
+		}
+		time.Sleep(recent)
+		if pauses() {
+			t.Error("it pauses for small work of some time ago")
+		}
+	})
 }
