@@ -185,10 +185,10 @@ func TestWithoutBinaryLog(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	read := inParts(t, "SELECT seq AS n FROM seq_1_to_5", "n", "n")
-	if _, err := b.source.Divide(t.Context(), read, 1); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "turn on its binary log") {
+	if _, err := b.source.Divide(t.Context(), read, 1); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "binary log is off") {
 		t.Errorf("%v", err)
 	}
-	if err := b.source.Prepare(t.Context(), read.Listener); err == nil || !strings.Contains(err.Error(), "turn on its binary log") {
+	if err := b.source.Prepare(t.Context(), read.Listener); err == nil || !strings.Contains(err.Error(), "binary log is off") {
 		t.Errorf("before a job: %v", err)
 	}
 	read.Listener.Divide.Snapshot = report.SnapshotApproximate
