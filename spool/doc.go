@@ -14,5 +14,6 @@
 // External services can write segments, too. Check reads one and every value in it (handed.go), and a ticket lists it.
 //
 // A segment is, for every chunk and every column, one zstd frame (RFC 8878) of the JSON array, and an index in a
-// skippable frame at the end. So zstd -dc prints the arrays.
+// skippable frame at the end. So zstd -dc prints the arrays. With Options.Plain, the arrays have no
+// frames.
 package spool
