@@ -10,7 +10,7 @@ import (
 var onceParts = []string{"report", "parameters", report.PerOwner}
 
 // checkOnce proves that equal jobs of a report can be told apart from others.
-func (k *checker) checkOnce(o *report.Once) {
+func checkOnce(k *checker, o *report.Once) {
 	if o == nil {
 		return
 	}

@@ -22,7 +22,7 @@ func (e *Engine) EndOnce(ctx context.Context, ends ...OnceEnd) {
 	}
 	short, cancel := context.WithTimeout(ctx, SlotsTime)
 	defer cancel()
-	if err := e.Partitions.EndOnce(short, all...); err != nil {
+	if err := scripts.EndOnce(short, e.Partitions, all...); err != nil {
 		e.Log.Debug("could not tell those that share a run of its end; a sweep will", "jobs", len(all), "err", err)
 	}
 }

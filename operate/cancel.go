@@ -68,7 +68,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			return "", err
 		}
 		if of := j.in.Config.Reports[r.Report]; !runs && of != nil && of.Once != nil {
-			err = j.in.Scripts.EndOnce(ctx, scripts.OnceEnd{ID: id, Window: of.Once.Window})
+			err = scripts.EndOnce(ctx, j.in.Scripts, scripts.OnceEnd{ID: id, Window: of.Once.Window})
 		}
 		return outcome, err
 	}

@@ -93,7 +93,8 @@ func New(db *DB, options report.Records) (*Store, error) {
 		s.filter = " AND (" + options.Filter + "\n)"
 	}
 	quoted := []string{"{table}", s.table, "{filter}", s.filter, "{meta}", s.beside(metaTable),
-		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable), "{shared}", s.beside(sharedTable)}
+		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable),
+		"{shared}", s.beside(sharedTable)}
 	for column := range report.RecordColumns {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))

@@ -26,15 +26,15 @@ func (o *Once) ByOwner() bool { return slices.Contains(o.Per, PerOwner) }
 // Digest returns 32 hexadecimal digits that are the same for all jobs of a report that share one run: those with the
 // same definition, the same parameters as Canonical returns them, and, if only jobs of one owner share, the same
 // owner. It is empty if the job shares with none.
-func (r *Report) Digest(definition string, parameters []byte, owner string) string {
+func (o *Once) Digest(report, definition string, parameters []byte, owner string) string {
 	switch {
-	case r.Once == nil, r.Once.ByOwner() && owner == "":
+	case o == nil, o.ByOwner() && owner == "":
 		return ""
-	case !r.Once.ByOwner():
+	case !o.ByOwner():
 		owner = ""
 	}
 	sum := sha256.New()
-	for _, text := range []string{r.Name, definition, owner} {
+	for _, text := range []string{report, definition, owner} {
 		sum.Write([]byte(text + "\x00"))
 	}
 	sum.Write(parameters)

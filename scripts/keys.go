@@ -184,7 +184,8 @@ func (k *Keys) Type(key string) string {
 		return "stream"
 	case strings.HasPrefix(key, k.Group("")) && !strings.HasSuffix(key, ":waiting"):
 		return "hash"
-	case strings.HasPrefix(key, k.Group("")), strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")),
+	case strings.HasPrefix(key, k.Group("")), strings.HasPrefix(key, k.Waiting("")),
+		strings.HasPrefix(key, k.Slots("")),
 		strings.HasPrefix(key, k.Running("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),

@@ -99,7 +99,7 @@ const maxReleased = 5000
 
 // EndOnce takes ids out of their groups, and pushes those that need not wait any more. Ids without a
 // group are ignored. It may be repeated; if it fails, a sweep does the rest.
-func (p Partitions) EndOnce(ctx context.Context, ends ...OnceEnd) error {
+func EndOnce(ctx context.Context, p Partitions, ends ...OnceEnd) error {
 	s := p.First().Once
 	ids := make([]string, len(ends))
 	for i, e := range ends {
@@ -127,7 +127,7 @@ func (p Partitions) EndOnce(ctx context.Context, ends ...OnceEnd) error {
 	failed := s.send(ctx, cmds...)
 	for _, c := range cmds {
 		if next, err := c.(*redis.Cmd).StringSlice(); err == nil {
-			if err := p.pushAll(ctx, next); err != nil {
+			if err := pushAll(ctx, p, next); err != nil {
 				return err
 			}
 		}
@@ -136,7 +136,7 @@ func (p Partitions) EndOnce(ctx context.Context, ends ...OnceEnd) error {
 }
 
 // pushAll pushes ids into their partitions.
-func (p Partitions) pushAll(ctx context.Context, ids []string) error {
+func pushAll(ctx context.Context, p Partitions, ids []string) error {
 	of := map[*Scripts][]string{}
 	for _, id := range ids {
 		of[p.Of(id)] = append(of[p.Of(id)], id)
@@ -264,9 +264,11 @@ func (s Once) groups(ctx context.Context, digests []string, max int) ([]OnceGrou
 	return groups, nil
 }
 
-// Release pushes the ids that wait in a group without a leader: those that may have a file get it, or one
+// ReleaseOnce pushes the ids that wait in a group without a leader: those that may have a file get it, or one
 // becomes the leader.
-func (p Partitions) Release(ctx context.Context, g OnceGroup) error { return p.pushAll(ctx, g.Waits) }
+func ReleaseOnce(ctx context.Context, p Partitions, g OnceGroup) error {
+	return pushAll(ctx, p, g.Waits)
+}
 
 // Forget forgets the last file of a group.
 func (s Once) Forget(ctx context.Context, digest string) error {

@@ -145,12 +145,12 @@ func (f *Files) Remove(ctx context.Context, state *job.State) error {
 	if f.o.Installation == "" {
 		return nil
 	}
-	shared, err := f.shared(ctx, f.names(state)...)
+	others, err := shared(ctx, f, f.names(state)...)
 	if err != nil {
 		return err
 	}
 	for _, name := range f.names(state) {
-		if shared[name] {
+		if others[name] {
 			continue
 		}
 		for _, name := range []string{name, sink.ManifestName(name)} {

@@ -27,20 +27,20 @@ type Sharing interface {
 }
 
 // CanShare reports whether records can share files.
-func (f *Files) CanShare() bool { return f.o.Sharing != nil }
+func CanShare(f *Files) bool { return f.o.Sharing != nil }
 
 // shareTime bounds Share.
 const shareTime = 5 * time.Second
 
 // Share is that of Sharing for the URL of a file.
-func (f *Files) Share(ctx context.Context, url string, ids []string) error {
+func Share(ctx context.Context, f *Files, url string, ids []string) error {
 	ctx, cancel := context.WithTimeout(ctx, shareTime)
 	defer cancel()
 	return f.o.Sharing.Share(ctx, url, ids)
 }
 
 // shared returns which files, by their names in the sink, records share.
-func (f *Files) shared(ctx context.Context, names ...string) (map[string]bool, error) {
+func shared(ctx context.Context, f *Files, names ...string) (map[string]bool, error) {
 	if f.o.Sharing == nil || len(names) == 0 {
 		return nil, nil
 	}
@@ -52,15 +52,15 @@ func (f *Files) shared(ctx context.Context, names ...string) (map[string]bool, e
 	if err != nil {
 		return nil, &step.Failure{Result: step.Result{Kind: step.Outage, Err: err, Blame: job.BlameRecords}}
 	}
-	shared := map[string]bool{}
+	found := map[string]bool{}
 	for i, name := range names {
-		shared[name] = len(sharers[urls[i]]) > 0
+		found[name] = len(sharers[urls[i]]) > 0
 	}
-	return shared, nil
+	return found, nil
 }
 
 // unshare forgets files that were deleted. If that fails, a few bytes stay in the database.
-func (f *Files) unshare(ctx context.Context, names []string) {
+func unshare(ctx context.Context, f *Files, names []string) {
 	if f.o.Sharing == nil || len(names) == 0 {
 		return
 	}

@@ -227,13 +227,13 @@ func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted
 			orphans, names = append(orphans, l), append(names, l.of.String())
 		}
 	}
-	shared, err := f.shared(ctx, names...)
+	others, err := shared(ctx, f.Files, names...)
 	if err != nil {
 		return 0, err
 	}
 	var gone []string
 	for _, l := range orphans {
-		if shared[l.of.String()] && !l.leftover() {
+		if others[l.of.String()] && !l.leftover() {
 			continue
 		}
 		if _, err := f.remove(ctx, l.Name); err != nil {
@@ -243,7 +243,7 @@ func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted
 			gone = append(gone, l.Name)
 		}
 	}
-	f.unshare(ctx, gone)
+	unshare(ctx, f.Files, gone)
 	return deleted, nil
 }
 

@@ -46,7 +46,9 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 	var asked []*push
 	var questions []scripts.Question
 	for _, p := range pushes {
-		if p.digest = p.report.Digest(p.report.Hash(), p.parameters, p.record.Owner); p.digest != "" && o.files.CanShare() {
+		r := p.report
+		if p.digest = r.Once.Digest(r.Name, r.Hash(), p.parameters, p.record.Owner); p.digest != "" &&
+			files.CanShare(o.files) {
 			asked = append(asked, p)
 			questions = append(questions, scripts.Question{ID: p.id, Digest: p.digest, Window: p.report.Once.Window,
 				Again: p.record.Attempt > 0})
@@ -138,7 +140,7 @@ func (o once) share(ctx context.Context, maker engine.Run, pushes []*push) (agai
 		for i, p := range pushes {
 			ids[i] = p.id
 		}
-		if err := o.files.Share(ctx, made.File, ids); err != nil {
+		if err := files.Share(ctx, o.files, made.File, ids); err != nil {
 			o.Log.Warn("could not note that records share a file; trying again", "maker", maker.ID, "jobs", len(pushes),
 				"err", err)
 			for _, p := range pushes {
@@ -161,7 +163,8 @@ func (o once) share(ctx context.Context, maker engine.Run, pushes []*push) (agai
 		p.run = engine.Run{ID: p.id, Attempt: p.record.Attempt, Next: p.next()}
 		runs[i] = p.run
 	}
-	started, err := step.Insist(ctx, o.Log, "start records", func() ([]bool, error) { return o.Records.Start(ctx, runs) })
+	started, err := step.Insist(ctx, o.Log, "start records",
+		func() ([]bool, error) { return o.Records.Start(ctx, runs) })
 	if err != nil {
 		return nil // their entries are delivered again
 	}
@@ -187,9 +190,8 @@ func (o once) share(ctx context.Context, maker engine.Run, pushes []*push) (agai
 
 // madeBy returns the record of a job that made a file, or none because the result was empty.
 func (o once) madeBy(ctx context.Context, maker engine.Run) (engine.Record, error) {
-	records, err := step.Insist(ctx, o.Log, "read the record that made a file", func() (map[string]engine.Record, error) {
-		return o.Records.Read(ctx, []string{maker.ID})
-	})
+	records, err := step.Insist(ctx, o.Log, "read the record that made a file",
+		func() (map[string]engine.Record, error) { return o.Records.Read(ctx, []string{maker.ID}) })
 	if err != nil {
 		return engine.Record{}, err
 	}
@@ -295,7 +297,8 @@ func (o once) sweep(ctx context.Context) error {
 		return nil
 	}
 	left := map[string]bool{} // groups without a leader in the last sweep
-	return step.Every(ctx, o.Log, onceEvery, "find jobs that wait for one that has ended", func(ctx context.Context) error {
+	const what = "find jobs that wait for one that has ended"
+	return step.Every(ctx, o.Log, onceEvery, what, func(ctx context.Context) error {
 		ok, err := o.Scripts.TryLock(ctx, "once", onceEvery*9/10)
 		if !ok {
 			return err
@@ -323,7 +326,7 @@ func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[stri
 			leaders[o.Partitions.Of(g.Leader)] = append(leaders[o.Partitions.Of(g.Leader)], g.Leader)
 		case g.Leader != "":
 		case before[g.Digest]:
-			if err := o.Partitions.Release(ctx, g); err != nil {
+			if err := scripts.ReleaseOnce(ctx, o.Partitions, g); err != nil {
 				return before, err
 			}
 		default:
@@ -367,7 +370,7 @@ func (o once) endLeaders(ctx context.Context, s *scripts.Scripts, ids []string) 
 			}
 			ends = append(ends, end)
 		}
-		if err := o.Partitions.EndOnce(ctx, ends...); err != nil {
+		if err := scripts.EndOnce(ctx, o.Partitions, ends...); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ local have, at = redis.call('HMGET', group, 'leader', 'maker', 'ended', 'whole')
 local leader, maker, ended, whole = have[1], have[2], tonumber(have[3] or 0), have[4] == '1'
 if leader == id then return {1} end
 local since = redis.call('ZSCORE', waiting, id)
-if not again and maker and (since and ended >= tonumber(since) or whole and at - ended <= window) then
+if not again and maker and (since and ended >= tonumber(since) or whole and at - ended < window) then
   return {2, maker}
 end
 if leader and not again then

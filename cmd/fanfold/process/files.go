@@ -57,8 +57,8 @@ func (p *Process) Object(ctx context.Context, id, file string) (web.File, error)
 	}
 	made, _ := files.Parse(name, p.kinds.Formats.Endings())
 	found := web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}
-	if found.Of = made.ID == id; !found.Of && made.ID != "" {
-		found.Of, err = p.Records.Sharing().Shares(ctx, file, id)
+	if made.ID != id && made.ID != "" {
+		found.Shared, err = p.Records.Sharing().Shares(ctx, file, id)
 	}
 	return found, err
 }
