@@ -175,6 +175,7 @@ type OnceGroup struct {
 	Leader string // empty: none
 	Since  time.Time
 	Waits  []string // ids that wait, the longest first; at most as many as were asked for
+	IDs    []string // those of fanfold:once; only All sets them
 }
 
 // GroupOf returns the group of an id; false: it has none. Its Waits are those of max ids.
@@ -221,7 +222,7 @@ func (s Once) Waiting(ctx context.Context, ids []string) (map[string]bool, error
 
 // All returns the groups that have a leader or ids that wait, and of each up to max of these.
 func (s Once) All(ctx context.Context, max int) ([]OnceGroup, error) {
-	seen := map[string]bool{}
+	ids := map[string][]string{}
 	var digests []string
 	for cursor := uint64(0); ; {
 		page, next, err := s.rdb.HScan(ctx, s.shared.Once, cursor, "", 1000).Result()
@@ -229,16 +230,20 @@ func (s Once) All(ctx context.Context, max int) ([]OnceGroup, error) {
 			return nil, asError("once", err)
 		}
 		for i := 1; i < len(page); i += 2 {
-			if !seen[page[i]] {
-				seen[page[i]] = true
+			if ids[page[i]] == nil {
 				digests = append(digests, page[i])
 			}
+			ids[page[i]] = append(ids[page[i]], page[i-1])
 		}
 		if cursor = next; cursor == 0 {
 			break
 		}
 	}
-	return s.groups(ctx, digests, max)
+	groups, err := s.groups(ctx, digests, max)
+	for i, g := range groups {
+		groups[i].IDs = ids[g.Digest]
+	}
+	return groups, err
 }
 
 func (s Once) groups(ctx context.Context, digests []string, max int) ([]OnceGroup, error) {

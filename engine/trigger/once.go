@@ -326,7 +326,7 @@ func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[stri
 			leaders[o.Partitions.Of(g.Leader)] = append(leaders[o.Partitions.Of(g.Leader)], g.Leader)
 		case g.Leader != "":
 		case before[g.Digest]:
-			if err := scripts.ReleaseOnce(ctx, o.Partitions, g); err != nil {
+			if err := o.release(ctx, g); err != nil {
 				return before, err
 			}
 		default:
@@ -339,6 +339,18 @@ func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[stri
 		}
 	}
 	return left, nil
+}
+
+// release pushes the ids of a group without a leader. If none waits, a lost write has left its ids behind.
+func (o once) release(ctx context.Context, g scripts.OnceGroup) error {
+	if len(g.Waits) > 0 {
+		return scripts.ReleaseOnce(ctx, o.Partitions, g)
+	}
+	var ends []scripts.OnceEnd
+	for _, id := range g.IDs {
+		ends = append(ends, scripts.OnceEnd{ID: id})
+	}
+	return scripts.EndOnce(ctx, o.Partitions, ends...)
 }
 
 // endLeaders ends leaders of a partition that have no job and whose records are final or gone.
