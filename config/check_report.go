@@ -34,6 +34,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 		k.checkParameter(&d.Parameters[i], d.TimeZone)
 	}
 	k.checkNotify(d.Notify)
+	checkOnce(k, d.Once)
 	d.guessed = !k.inherit(&d.Retry, report.DefaultRetry) || s.Wrong("timeout")
 	d.nameless = len(f.Listeners) == 0 || // or some of the names are not valid
 		s.Wrong("listeners") && 2*len(f.Listeners) < len(s.Get("listeners").Node.Content)

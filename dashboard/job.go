@@ -136,7 +136,7 @@ func (p *jobPages) manifest(ctx context.Context, of madeFile) (sink.Manifest, er
 	if err != nil {
 		return sink.Manifest{}, err
 	}
-	if at.Made.ID != of.id {
+	if at.Made.ID != of.id && !at.Shared {
 		return sink.Manifest{}, fmt.Errorf("%s was not made by a job of %s", of.file, of.id)
 	}
 	return sink.ReadManifest(ctx, at.Sink, at.Name)

@@ -16,3 +16,14 @@ func newFinished(to prometheus.Registerer) *prometheus.CounterVec {
 
 // CountEnd counts a job that has ended.
 func (e *Engine) CountEnd(report, status string) { e.finished.WithLabelValues(report, status).Inc() }
+
+// newShared registers the counter of jobs that got the file of another, by report.
+func newShared(to prometheus.Registerer) *prometheus.CounterVec {
+	return promauto.With(to).NewCounterVec(prometheus.CounterOpts{
+		Name: "fanfold_jobs_shared_total",
+		Help: "Jobs that got the file of an equal job instead of running (once), by report.",
+	}, []string{"report"})
+}
+
+// CountShared counts a job that got the file of another.
+func (e *Engine) CountShared(report string) { e.shared.WithLabelValues(report).Inc() }

@@ -23,6 +23,7 @@ type Record struct {
 	Age        time.Duration // since the last change of the row, by the database's clock
 	Rows       *int64        // of the file; nil: no file, or unknown
 	Created    time.Duration // since the row was inserted, like Age; 0: unknown
+	Owner      string        // empty: none, or the configuration has no column for it
 }
 
 // ErrNoRecord is returned if a required record does not exist.
@@ -61,6 +62,9 @@ type Records interface {
 	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)
 	// SucceedPartly is Succeed for PARTIAL, with the reasons why listeners were omitted.
 	SucceedPartly(ctx context.Context, run Run, file string, rows int64, reason string) (bool, error)
+	// Note stores a text in PENDING records of these attempts, for people. A record that has another status
+	// stays as it is.
+	Note(ctx context.Context, runs []Run, text string) error
 	// Fail makes a PROCESSING record of this attempt FAILED with the reason; a PENDING one, too, if
 	// the run allows it.
 	Fail(ctx context.Context, run Run, reason string) (bool, error)

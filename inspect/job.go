@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/files"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -29,7 +30,9 @@ type Job struct {
 	Spooled  int64         `json:"spooled,omitempty"` // of its data in the spool, while it runs
 	Orphan   bool          `json:"orphan,omitempty"`  // no process has the definition of the job
 	// Definition is that of the state in Redis; empty: there is none of this attempt.
-	Definition string     `json:"-"`
+	Definition string `json:"-"`
+	// SharedWith is the id of the job whose file the record has, or for which it waits (once); empty: none.
+	SharedWith string     `json:"shared_with,omitempty"`
 	Waits      string     `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
 	Waiting    string     `json:"-"`                // the kind of that verdict
 	Paused     []string   `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
@@ -63,6 +66,9 @@ func OfRecord(r engine.Record) Job {
 		v.Created = ago(r.Created)
 	}
 	v.Rows = r.Rows
+	if maker := files.Maker(r.File); r.Status.HasFile() && maker != r.ID {
+		v.SharedWith = maker
+	}
 	return v
 }
 

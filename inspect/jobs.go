@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Jobs are the records and the states of their jobs.
@@ -33,6 +34,11 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		}
 		v.Paused = state.pausedBy(found, r.Report)
 	}
+	if v.Status == report.Pending {
+		if v.SharedWith, err = j.Leader(ctx, r); err != nil {
+			return v, err
+		}
+	}
 	if state == nil || state.Attempt != r.Attempt {
 		return v, nil
 	}
@@ -54,6 +60,18 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		return v, err
 	}
 	return v, nil
+}
+
+// Leader returns the job for whose file a PENDING record waits; empty: none.
+func (j Jobs) Leader(ctx context.Context, r engine.Record) (string, error) {
+	if of := j.o.Config.Reports[r.Report]; of == nil || of.Once == nil {
+		return "", nil
+	}
+	g, ok, err := j.o.Scripts.First().Once.GroupOf(ctx, r.ID, 1)
+	if err != nil || !ok || g.Leader == r.ID {
+		return "", err
+	}
+	return g.Leader, nil
 }
 
 // Record reads a record, or returns engine.ErrNoRecord.

@@ -64,7 +64,12 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 		if err := s.Memory.RemoveContender(ctx, id); err != nil {
 			return "", err
 		}
-		_, err = s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id)
+		if _, err = s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id); err != nil {
+			return "", err
+		}
+		if of := j.in.Config.Reports[r.Report]; !runs && of != nil && of.Once != nil {
+			err = scripts.EndOnce(ctx, j.in.Scripts, scripts.OnceEnd{ID: id, Window: of.Once.Window})
+		}
 		return outcome, err
 	}
 	return "", notCancelled(id, "it keeps changing")

@@ -109,7 +109,7 @@ func (s reader) selection(l *layout) string {
 	}
 	return "SELECT " + l.idText() + ", COALESCE({report text}, ''), " + s.parameters() +
 		", {status text}, COALESCE({attempt}, 0), COALESCE({file text}, ''), {error text}, " + s.kind.Age("{updated}") +
-		", CAST({rows} AS {integer}), " + created + " FROM {table}"
+		", CAST({rows} AS {integer}), " + created + ", COALESCE({owner text}, '') FROM {table}"
 }
 
 // idText returns the expression of an id. It has the order of the column.
@@ -126,7 +126,7 @@ func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
 	var age, made, created sql.NullInt64
 	var length int64
 	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made,
-		&created); err != nil {
+		&created, &r.Owner); err != nil {
 		return r, err
 	}
 	if length > s.maxBytes {

@@ -53,3 +53,20 @@ func (s starter) start(ctx context.Context, l *layout, batch []named, of attempt
 
 // running are the statuses of records that may be started, failed and cancelled.
 var running = []report.Status{report.Pending, report.Processing}
+
+// Note implements engine.Records, in one statement for the records of an attempt. A record that is locked
+// keeps its text.
+func (s starter) Note(ctx context.Context, runs []engine.Run, text string) error {
+	l, err := s.known(ctx)
+	if err != nil {
+		return err
+	}
+	for of, batch := range l.batches(runs) {
+		_, err := s.update(ctx, l, change{of: batch, attempt: of.now, from: running[:1], to: report.Pending,
+			set: map[string]any{"error": fit(text, l.reason)}, retried: Deadlocked})
+		if err != nil && !s.kind.Is(err, Locked) {
+			return fmt.Errorf("note on %d records: %w", len(batch), err)
+		}
+	}
+	return nil
+}

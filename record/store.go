@@ -93,11 +93,20 @@ func New(db *DB, options report.Records) (*Store, error) {
 		s.filter = " AND (" + options.Filter + "\n)"
 	}
 	quoted := []string{"{table}", s.table, "{filter}", s.filter, "{meta}", s.beside(metaTable),
-		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable)}
+		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable),
+		"{shared}", s.beside(sharedTable)}
 	for column := range report.RecordColumns {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
 	}
+	owner := "NULL"
+	if options.Owner != "" {
+		if !identifier.MatchString(options.Owner) {
+			return nil, fmt.Errorf("invalid column name %q", options.Owner)
+		}
+		owner = s.kind.Text(s.kind.Quote(options.Owner))
+	}
+	quoted = append(quoted, "{owner text}", owner)
 	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
 	finish := finisher{reader: read}

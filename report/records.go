@@ -14,6 +14,8 @@ type Records struct {
 	Statuses map[string]string `yaml:"statuses"`
 	// Partial is set if jobs of a report can end as PARTIAL.
 	Partial bool
+	// Owner is the column with the owner of a record; empty: no report needs it.
+	Owner string
 	// ParameterBytes is the maximum size of a record's parameters; 0 means no limit.
 	ParameterBytes int64
 }

@@ -36,6 +36,8 @@ type Report struct {
 	File File `yaml:"file"`
 	// Where to send a request when a job ends: see [Notifications](#notifications)
 	Notify *Notify `yaml:"notify"`
+	// Equal jobs share one run and its file: see [Share equal exports](../guides/once.md)
+	Once *Once `yaml:"once"`
 	// What happens to a running job when no process has its definition any more: `restart` starts its next attempt
 	// with the current definition after `limits.recover_after`; `wait` waits for a process with that definition or for
 	// `fanfold adopt`, such as if a source must not be asked twice. See [Changes of a

@@ -76,6 +76,8 @@ type Keys struct {
 	Definitions string
 	// Processes is the sorted set of the processes that run: process → when it last reported.
 	Processes string
+	// Once is the hash of the ids that share a run with others, or may: id → digest of its group.
+	Once string
 	// Version is the string with the version of the state in this partition (see package stored).
 	Version string
 }
@@ -114,6 +116,7 @@ func NewKeys(k report.Keys) *Keys {
 		Snapshot:     p + "snapshot",
 		Definitions:  p + "definitions",
 		Processes:    p + "processes",
+		Once:         p + "once",
 		Version:      p + "version",
 	}
 }
@@ -134,6 +137,12 @@ func (k *Keys) Waiting(report string) string { return k.Prefix + "waiting:" + re
 // Running is the sorted set of the running jobs of a report with a limit of them: id → when its slot
 // expires.
 func (k *Keys) Running(report string) string { return k.Prefix + "running:" + report }
+
+// Group is the hash of jobs that share a run: its leader, and its last file.
+func (k *Keys) Group(digest string) string { return k.Prefix + "once:" + digest }
+
+// GroupWaiting is the sorted set of the ids that wait for the leader of a group: id → since when.
+func (k *Keys) GroupWaiting(digest string) string { return k.Group(digest) + ":waiting" }
 
 // Timer is the string with a TTL that a service sets for a timer.
 func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
@@ -165,7 +174,7 @@ func (k *Keys) Type(key string) string {
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
 		k.WaitingFired, k.Definitions, k.Processes:
 		return "zset"
-	case k.TimerAnchors, k.Schedules, k.ReplyTo:
+	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once:
 		return "hash"
 	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full:
 		return "string"
@@ -173,7 +182,10 @@ func (k *Keys) Type(key string) string {
 	switch {
 	case strings.HasPrefix(key, k.Task("")):
 		return "stream"
-	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")),
+	case strings.HasPrefix(key, k.Group("")) && !strings.HasSuffix(key, ":waiting"):
+		return "hash"
+	case strings.HasPrefix(key, k.Group("")), strings.HasPrefix(key, k.Waiting("")),
+		strings.HasPrefix(key, k.Slots("")),
 		strings.HasPrefix(key, k.Running("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),

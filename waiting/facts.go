@@ -48,7 +48,9 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	f := facts{Job: v, Mark: marks[id], Now: time.Now()}
 	switch {
 	case v.Status == report.Pending:
-		f.Position, err = p.queues.position(ctx, p.o.Inspect.Scripts.Of(id), id)
+		if f.Position, err = p.queues.position(ctx, p.o.Inspect.Scripts.Of(id), id); err == nil && v.SharedWith != "" {
+			f.Leader, err = p.leader(ctx, v.SharedWith)
+		}
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
 		r := run{attempt: v.Attempt, started: *v.Started, retryAt: retryAt(v), paused: len(v.Paused) > 0}
@@ -63,6 +65,15 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 		}
 	}
 	return f, nil
+}
+
+// leader returns the job for whose file a record waits; nil: it does not exist any more.
+func (p *Pages) leader(ctx context.Context, id string) (*inspect.Job, error) {
+	v, err := p.o.Inspect.Jobs.Get(ctx, id)
+	if errors.Is(err, engine.ErrNoRecord) {
+		return nil, nil
+	}
+	return &v, err
 }
 
 // retryAt returns when the last failed step is retried; zero: none failed.

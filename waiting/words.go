@@ -20,6 +20,7 @@ type facts struct {
 	Mark     record.Mark // of the record
 	Now      time.Time
 	Position position       // while the record is PENDING
+	Leader   *inspect.Job   // while the record waits for its file; nil: it waits for none
 	Left     Left           // while its job runs
 	Manifest *sink.Manifest // of the file; nil: no file exists, or its manifest cannot be read
 
@@ -48,6 +49,11 @@ func describe(f facts, reports map[string]*report.Report) view {
 	v := view{Class: "waiting"}
 	of := reports[f.Report]
 	switch {
+	case f.Status == report.Pending && f.Leader != nil && f.Leader.Status == report.Processing:
+		mine := f
+		mine.Job = *f.Leader
+		v.running(mine, of)
+		v.Says = append([]string{"The same report is already being made. You get its file."}, v.Says...)
 	case f.Status == report.Pending:
 		v.queued(f)
 	case f.Status == report.Processing:

@@ -65,6 +65,7 @@ func TestWords(t *testing.T) {
 		"Waiting to start: One other report is ahead of it.":                                                     queued(position{Known: true, Exact: true, Before: 1}),
 		"Waiting to start: 999 other reports are ahead of it.":                                                   queued(position{Known: true, Exact: true, Before: 999}),
 		"Waiting to start: More than 1,000 other reports are ahead of it.":                                       queued(position{Known: true, Before: 1000}),
+		"In progress: The same report is already being made. You get its file. It is about to start.":            {Now: now, Leader: &inspect.Job{ID: "7", Report: "r", Status: report.Processing}, Job: inspect.Job{ID: "1", Report: "r", Status: report.Pending}},
 		"Scheduled: It starts in 40 s.":                                                                          queued(position{Due: later}),
 		"Paused: Reports of this kind are paused at the moment. Yours starts automatically when the pause ends.": queued(position{}, "report/r"),
 		"In progress: It is about to start.":                                                                     running("", nil),

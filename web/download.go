@@ -18,6 +18,7 @@ type File struct {
 	Sink        sink.Sink
 	Name        string     // in the sink
 	Made        files.Name // what the name says; without an ID if no job made the file
+	Shared      bool       // the record shares it with the one whose job made it
 	ContentType string
 }
 
@@ -57,8 +58,8 @@ func (find Find) Serve(w http.ResponseWriter, r *http.Request, id, file string) 
 	if err != nil {
 		return err
 	}
-	if found.Made.ID != id {
-		return fmt.Errorf("%[3]w: %[2]q of record %[1]s was not made by a job of this record", id, file, ErrElsewhere)
+	if found.Made.ID != id && !found.Shared {
+		return fmt.Errorf("%[3]w: %[2]q of record %[1]s was not made by a job of this record, and the record does not share it", id, file, ErrElsewhere)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

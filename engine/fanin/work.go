@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -172,6 +173,7 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 		return f.Scripts.Folds.Settle(ctx, ends...)
 	}, step.UnlessFull)
 	ended := map[string][]string{} // by report
+	var shared []engine.OnceEnd
 	for i, w := range of {
 		switch {
 		case err != nil:
@@ -180,10 +182,12 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 			w.result = step.Result{Kind: step.Elsewhere}
 		case outcomes[i] == scripts.OK:
 			ended[w.Report] = append(ended[w.Report], w.ID)
+			shared = append(shared, engine.EndOf(w.Report, w.ID, w.Attempt, report.Status(w.end.Status)))
 			f.count(w)
 		}
 	}
 	f.ReleaseJobSlots(ctx, ended)
+	f.EndOnce(ctx, shared...)
 }
 
 // traced returns what the spans of a job need to know of it.

@@ -36,6 +36,7 @@ type Options struct {
 	OrphanAge  time.Duration // minimum age of the files that it deletes; 0 means a day
 	DeletedAge time.Duration // minimum age of those whose row was deleted; 0 means 30 days
 	Deletions  Deletions     // nil: files of deleted rows stay
+	Sharing    Sharing       // nil: no record shares the file of another
 }
 
 // Files creates and removes the files of jobs. It is safe for concurrent use.
@@ -144,7 +145,14 @@ func (f *Files) Remove(ctx context.Context, state *job.State) error {
 	if f.o.Installation == "" {
 		return nil
 	}
+	others, err := shared(ctx, f, f.names(state)...)
+	if err != nil {
+		return err
+	}
 	for _, name := range f.names(state) {
+		if others[name] {
+			continue
+		}
 		for _, name := range []string{name, sink.ManifestName(name)} {
 			removed, err := f.remove(ctx, name)
 			if err != nil {

@@ -105,6 +105,7 @@ func (g *gone) flush(ctx context.Context) {
 		}
 		g.deleted++
 		if f.Name == f.of.String() {
+			unshare(ctx, g.Files, []string{f.Name})
 			if _, g.err = g.remove(ctx, sink.ManifestName(f.Name)); g.err != nil {
 				return
 			}

@@ -216,19 +216,34 @@ func (f sweeper) sweepPage(ctx context.Context, page []listed, g *gone) (deleted
 	if err != nil {
 		return 0, err
 	}
+	var orphans []listed
+	var names []string
 	for _, l := range page {
 		r, exists := records[l.of.ID]
 		if !exists {
 			g.add(ctx, l)
 		}
-		if !f.orphaned(l, r) {
+		if f.orphaned(l, r) {
+			orphans, names = append(orphans, l), append(names, l.of.String())
+		}
+	}
+	others, err := shared(ctx, f.Files, names...)
+	if err != nil {
+		return 0, err
+	}
+	var gone []string
+	for _, l := range orphans {
+		if others[l.of.String()] && !l.leftover() {
 			continue
 		}
 		if _, err := f.remove(ctx, l.Name); err != nil {
 			return deleted, err
 		}
-		deleted++
+		if deleted++; l.Name == l.of.String() {
+			gone = append(gone, l.Name)
+		}
 	}
+	unshare(ctx, f.Files, gone)
 	return deleted, nil
 }
 

@@ -30,6 +30,7 @@ type push struct {
 	paused  bool // its report is paused
 
 	parameters []byte     // of the run to start
+	digest     string     // of the jobs with which it may share a run; empty: none
 	run        engine.Run // the run to start
 	traced     job.Trace
 	began      time.Time // when its entry was read

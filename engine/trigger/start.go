@@ -23,7 +23,7 @@ func (t *Trigger) start(ctx context.Context, pushes []*push, epoch string) (n in
 	for _, p := range pushes {
 		p.ends(step.Result{Kind: step.Elsewhere})
 	}
-	if pushes = t.slots.take(ctx, pushes); len(pushes) == 0 {
+	if pushes = t.slots.take(ctx, t.once.take(ctx, pushes)); len(pushes) == 0 {
 		return 0
 	}
 	started, err := t.startRecords(ctx, pushes)

@@ -25,6 +25,7 @@ type Trigger struct {
 	plans     map[*report.Report]scripts.Plan
 	admission *admission
 	slots     slots
+	once      once
 	lookup    lookup
 }
 
@@ -32,7 +33,8 @@ type Trigger struct {
 func New(e *engine.Engine, f *files.Files) *Trigger {
 	t := &Trigger{
 		Engine: e, files: f, plans: map[*report.Report]scripts.Plan{},
-		admission: &admission{Engine: e, made: time.Now()}, slots: slots{e}, lookup: lookup{e},
+		admission: &admission{Engine: e, made: time.Now()}, slots: slots{e},
+		once: once{e, f}, lookup: lookup{e},
 	}
 	for _, r := range e.Reports {
 		t.plans[r] = planOf(r, r.Hash())
@@ -53,6 +55,7 @@ func (t *Trigger) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pushes.Run(ctx) })
 	group.Go(func() error { return t.slots.release(ctx) })
+	group.Go(func() error { return t.once.sweep(ctx) })
 	group.Go(func() error { return findOrphans(ctx, t.Engine) })
 	return group.Wait()
 }
@@ -121,6 +124,9 @@ func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result
 		}); err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
+	}
+	if d.act == actQuarantine || d.act == actFail || d.act == actIgnore && p.record.Status.Final() {
+		defer t.once.leave(ctx, p)
 	}
 	switch {
 	case d.act == actQuarantine && len(p.items) > 0:

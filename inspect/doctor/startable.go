@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
@@ -95,6 +96,15 @@ func queuedIDs(ctx context.Context, d *doctor) (queued map[string]bool, whole bo
 func withoutJob(ctx context.Context, d *doctor, records []engine.Record,
 	queued map[string]bool) ([]engine.Record, error) {
 	var left []engine.Record
+	var ids []string
+	for _, r := range records {
+		ids = append(ids, r.ID)
+	}
+	waits, err := d.Scripts.First().Once.Waiting(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(queued, waits)
 	for _, s := range d.Scripts {
 		ours := slices.DeleteFunc(slices.Clone(records),
 			func(r engine.Record) bool { return !report.ValidID(r.ID) || d.Scripts.Of(r.ID) != s })

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -122,6 +123,11 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 	if r := f.Report; r != nil && r.Running > 0 {
 		_, f.Limited, err = score(ctx, s, s.Keys.Waiting(r.Name), f.ID)
 		if err != nil {
+			return err
+		}
+	}
+	if f.Record != nil && f.Record.Status == report.Pending {
+		if f.Leader, err = g.Jobs.Leader(ctx, *f.Record); err != nil {
 			return err
 		}
 	}

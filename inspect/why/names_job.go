@@ -67,6 +67,7 @@ var ofJob = table[*diagnosis]{
 		"push-of-id":      func(d *diagnosis) bool { return d.push() != nil && d.push().Step() == "" },
 		"contender":       func(d *diagnosis) bool { return d.Contender },
 		"limited":         func(d *diagnosis) bool { return d.Limited },
+		"shares":          func(d *diagnosis) bool { return d.Leader != "" },
 		"queued":          func(d *diagnosis) bool { return d.Jobs.Entry != nil },
 		"ids-before-none": func(d *diagnosis) bool { return d.entry().Ahead == 0 },
 		"read":            func(d *diagnosis) bool { return d.entry().Consumer != "" },
@@ -99,6 +100,7 @@ var ofJob = table[*diagnosis]{
 		"dead-since":     func(d *diagnosis) string { return words.Stamp(d.Dead) },
 		"report":         func(d *diagnosis) string { return d.record.Report },
 		"report-quoted":  func(d *diagnosis) string { return strconv.Quote(d.record.Report) },
+		"leader":         func(d *diagnosis) string { return d.Leader },
 		"report-limit":   func(d *diagnosis) string { return strconv.Itoa(d.report.Running) },
 		"report-paused":  func(d *diagnosis) string { return words.Stamp(d.paused()) },
 

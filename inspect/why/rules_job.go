@@ -98,6 +98,12 @@ var jobRules = rules{
 		do:   []string{SchedulerMissing},
 	},
 	{
+		when: "shares !report-paused", kind: KindShared,
+		says: "It waits for the file of job {leader}, which has the same report and parameters (once).",
+		more: []string{"If that job ends without a file, the one that has waited longest runs instead."},
+		do:   []string{"fanfold why {leader} says what that job waits for"},
+	},
+	{
 		when: "limited !report-paused", kind: KindNoRoom,
 		says: "It waits until a running job of report {report} ends: at most {report-limit} of them run at once.",
 		more: []string{"Its deadline is set when it starts."},

@@ -234,6 +234,7 @@ var beforeTheStart = map[string]meaning{
 	"being started":             {recorded(report.Pending, inJobs("w", time.Second)), KindStarting, "is starting it"},
 	"no engine":                 {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Jobs.Consumers = nil }), KindNoWorker, "as the next one, and no process reads"},
 	"memory":                    {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Memory = 91 }), KindNoRoom, "91 %"},
+	"an equal job runs":         {recorded(report.Pending, func(f *facts) { f.Leader = "7" }), KindShared, "fanfold why 7"},
 	"many run":                  {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
 	"slots taken, in the queue": {querying(entered("a", 4, "", 0), slots(2, "7", "9", "7")), KindNoSlot, "it waits for a slot of database da: all 2 that databases.da.parallel allows are taken, by jobs 7, 9; 4 tasks are ahead of it in ka"},
 	"slots taken, first":        {querying(entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "raise databases.da.parallel"},

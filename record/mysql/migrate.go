@@ -102,5 +102,12 @@ func beside(of record.Beside) []record.Migration {
 		PRIMARY KEY (records, name),
 		KEY made (made)
 	) ENGINE=InnoDB`},
+		{Description: "create table " + of.Shared, Statement: "CREATE TABLE IF NOT EXISTS " + of.Shared + ` (
+		records VARBINARY(64) NOT NULL,
+		file    BINARY(32) NOT NULL,
+		id      VARBINARY(64) NOT NULL,
+		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+		PRIMARY KEY (records, file, id)
+	) ENGINE=InnoDB`},
 	}
 }

@@ -97,5 +97,12 @@ func beside(of record.Beside) []record.Migration {
 	)`},
 		{Description: "add index made to " + of.Request,
 			Statement: "CREATE INDEX IF NOT EXISTS fanfold_request_made ON " + of.Request + " (made)"},
+		{Description: "create table " + of.Shared, Statement: "CREATE TABLE IF NOT EXISTS " + of.Shared + ` (
+		records varchar(64) COLLATE "C" NOT NULL,
+		file    bytea NOT NULL,
+		id      varchar(64) COLLATE "C" NOT NULL,
+		made    timestamptz NOT NULL DEFAULT now(),
+		PRIMARY KEY (records, file, id)
+	)`},
 	}
 }

@@ -40,8 +40,8 @@ func (r verdict) watch(ctx context.Context) {
 }
 
 func (r verdict) compare(id int, file string) {
-	if got, err := r.sink.read(file); err != nil || got != fileOf(id) {
-		r.violated("record %d is SUCCESS, and its file %s is not whole: %v, %d bytes, %d expected", id, file, err, len(got), len(fileOf(id)))
+	if got, err := r.sink.read(file); err != nil || got != fileOf(r.asks(id)) {
+		r.violated("record %d is SUCCESS, and its file %s is not whole: %v, %d bytes, %d expected", id, file, err, len(got), len(fileOf(r.asks(id))))
 	}
 }
 
@@ -103,6 +103,9 @@ func (r verdict) drained(ctx context.Context) {
 			if p, err := rdb.XPending(ctx, s, "fanfold").Result(); err == nil && p.Count > 0 {
 				found = append(found, fmt.Sprintf("%d pending in %s", p.Count, s))
 			}
+		}
+		if ids := rdb.HGetAll(ctx, r.redis.partitions.First().Keys.Once).Val(); len(ids) > 0 {
+			found = append(found, fmt.Sprintf("ids share a run: %v", ids))
 		}
 		for _, p := range r.redis.partitions {
 			for _, z := range []string{p.Keys.Deadlines, p.Keys.Delayed} {
@@ -231,7 +234,7 @@ func (r verdict) sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := files.New(e, files.Options{Spool: spool.New(spool.Options{Sink: place, Tag: tag}), Sink: bucket, Formats: kinds.Standard().Formats, Installation: tag, OrphanAge: 1})
+	f, err := files.New(e, files.Options{Spool: spool.New(spool.Options{Sink: place, Tag: tag}), Sink: bucket, Formats: kinds.Standard().Formats, Installation: tag, Sharing: b.Records.Sharing(), OrphanAge: 1})
 	if err != nil {
 		return 0, err
 	}
@@ -261,20 +264,22 @@ func (r verdict) files(ctx context.Context) {
 		return
 	}
 	defer rows.Close()
-	success := 0
+	success, found := 0, map[string]bool{}
 	for rows.Next() {
 		var id, count int
 		var file string
-		if err := rows.Scan(&id, &file, &count); err != nil || count != rowsOf(id) {
-			r.violated("record %d has %d rows, not %d %v", id, count, rowsOf(id), err)
+		if err := rows.Scan(&id, &file, &count); err != nil || count != rowsOf(r.asks(id)) {
+			r.violated("record %d has %d rows, not %d %v", id, count, rowsOf(r.asks(id)), err)
 		}
 		success++
 		r.compare(id, file)
+		r.made(id, file)
 		for _, name := range []string{file, file + ".manifest.json"} {
-			if _, ok := there[name]; !ok {
+			if _, ok := there[name]; !ok && (!r.shares() || !found[name]) {
 				r.violated("%s of record %d is not in the sink, or another record has it, too", name, id)
 			}
 			delete(there, name)
+			found[name] = true
 		}
 	}
 	for name := range there {

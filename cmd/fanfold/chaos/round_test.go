@@ -97,8 +97,9 @@ records: {database: db}
 sink: gs://%s/exports
 spool: {url: %s, above: %s}
 limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
+http: {owner_column: owner}
 reports:
-%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(inParts(r.seed, stormReport)))
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(inParts(r.seed, stormReport))+r.once())
 }
 
 // violated records that a guarantee was broken.
@@ -178,6 +179,7 @@ func (r *round) start(ctx context.Context) (stop func()) {
 // historyStatements make the database record every change of a record, in order and in the same
 // transaction.
 var historyStatements = []string{
+	addOwners,
 	`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
 	`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW
 		IF NOT (OLD.status <=> NEW.status AND OLD.attempt <=> NEW.attempt AND OLD.file <=> NEW.file) THEN
@@ -216,9 +218,9 @@ func (r *round) migrate(ctx context.Context) {
 	}
 	rows := make([]string, r.jobs)
 	for i := range rows {
-		rows[i] = fmt.Sprintf(`(%d, 'storm', '{"job": %d, "rows": %d}')`, i+1, i+1, rowsOf(i+1))
+		rows[i] = r.row(i + 1)
 	}
-	if _, err := r.db.ExecContext(ctx, "INSERT INTO file_download_record (id, report, parameters) VALUES "+strings.Join(rows, ",")); err != nil {
+	if _, err := r.db.ExecContext(ctx, "INSERT INTO file_download_record (id, report, parameters, owner) VALUES "+strings.Join(rows, ",")); err != nil {
 		r.t.Fatal(err)
 	}
 }

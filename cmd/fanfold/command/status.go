@@ -40,6 +40,9 @@ func newStatus(f *flags) *cobra.Command {
 // jobRows returns the rows of a job in a table.
 func jobRows(v inspect.Job) []table.Row {
 	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
+	if v.SharedWith != "" {
+		rows = append(rows, table.Row{"shared with", v.SharedWith})
+	}
 	if v.File != "" {
 		rows = append(rows, table.Row{"file", v.File})
 	}

@@ -70,6 +70,7 @@ func (r Roles) run(
 	}
 	f, err := files.New(e, files.Options{
 		Sink: to, Spool: large, Formats: kinds.Standard().Formats, Installation: r.files.Tag(),
+		Sharing: p.Records.Sharing(),
 	})
 	if err != nil {
 		r.Fatal(err)
@@ -123,7 +124,7 @@ func (r Roles) Sweep() {
 	}
 	f, err := files.New(e, files.Options{
 		Sink: r.files.Sink(), Spool: large, Formats: kinds.Standard().Formats, Installation: r.files.Tag(),
-		Deletions: p.Records.Deletions(), OrphanAge: 1,
+		Deletions: p.Records.Deletions(), Sharing: p.Records.Sharing(), OrphanAge: 1,
 	})
 	if err != nil {
 		r.Fatal(err)

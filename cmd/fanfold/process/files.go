@@ -56,7 +56,11 @@ func (p *Process) Object(ctx context.Context, id, file string) (web.File, error)
 			p.Config.Sink.URL)
 	}
 	made, _ := files.Parse(name, p.kinds.Formats.Endings())
-	return web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}, nil
+	found := web.File{Sink: from, Name: name, Made: made, ContentType: p.kinds.Formats.ContentType(made.Ending)}
+	if made.ID != id && made.ID != "" {
+		found.Shared, err = p.Records.Sharing().Shares(ctx, file, id)
+	}
+	return found, err
 }
 
 // Size returns the size of a record's file in bytes if it is on this machine, otherwise nil: to ask

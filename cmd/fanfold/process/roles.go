@@ -95,6 +95,14 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if err := p.Records.Check(ctx); err != nil {
 		return "", fmt.Errorf("%w; create the table with fanfold migrate, or see fanfold doctor", err)
 	}
+	for _, r := range p.Config.Reports {
+		if r.Once == nil {
+			continue
+		}
+		if err := p.Records.CheckSharing(ctx); err != nil {
+			return "", fmt.Errorf("report %s has once: %w", r.Name, err)
+		}
+	}
 	opened, err := makePlace(ctx, p, p.Config.Sink)
 	if err != nil {
 		return "", err
@@ -175,6 +183,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 	}
 	f, err := files.New(e, files.Options{
 		Sink: p.files, Spool: p.spool, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
+		Sharing: p.Records.Sharing(),
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+)
+
+// Once lets equal jobs of a report share one run and its file.
+type Once struct {
+	// How long a finished file is shared with later jobs. Jobs that wait while it is made get it in any case. A file
+	// of a PARTIAL job is not shared with later jobs
+	Window time.Duration `yaml:"window" default:"5m" min:"0s" max:"168h"`
+	// What must be equal. Without `owner`, people share files with each other. `owner` is the value of
+	// `http.owner_column`; a record without an owner shares with none
+	Per []string `yaml:"per" min:"1" unset:"[report, parameters, owner]"`
+}
+
+// PerOwner is the value of Per that keeps the files of different people apart.
+const PerOwner = "owner"
+
+// ByOwner reports whether only jobs of one owner share.
+func (o *Once) ByOwner() bool { return slices.Contains(o.Per, PerOwner) }
+
+// Digest returns 32 hexadecimal digits that are the same for all jobs of a report that share one run: those with the
+// same definition, the same parameters as Canonical returns them, and, if only jobs of one owner share, the same
+// owner. It is empty if the job shares with none.
+func (o *Once) Digest(report, definition string, parameters []byte, owner string) string {
+	switch {
+	case o == nil, o.ByOwner() && owner == "":
+		return ""
+	case !o.ByOwner():
+		owner = ""
+	}
+	sum := sha256.New()
+	for _, text := range []string{report, definition, owner} {
+		sum.Write([]byte(text + "\x00"))
+	}
+	sum.Write(parameters)
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
