@@ -92,6 +92,9 @@ func (m *memory) Cancel(_ context.Context, run engine.Run, reason string) (bool,
 	return m.finish(run, report.Cancelled, reason)
 }
 
+// Note does nothing: nobody reads the texts.
+func (m *memory) Note(context.Context, []engine.Run, string) error { return nil }
+
 func (m *memory) finish(run engine.Run, status report.Status, file string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
