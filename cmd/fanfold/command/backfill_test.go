@@ -28,8 +28,8 @@ const daily = `
           SELECT :day AS day, :tag AS tag, SLEEP(COALESCE((SELECT MAX(seconds) FROM holds WHERE day = :day), 0)) AS s,
           (SELECT 1 FROM broken WHERE day = :day UNION SELECT 2 FROM broken WHERE day = :day) AS b
   ranges:
-    parameters: {from: date, to: date, paid: {type: date, default: today}}
-    listeners: {one: {database: db, query: "SELECT :from AS first, :to AS last, :paid AS paid"}}
+    parameters: {who: string, from: date, to: date, paid: {type: date, default: today}}
+    listeners: {one: {database: db, query: "SELECT :who AS who, :from AS first, :to AS last, :paid AS paid"}}
 `
 
 // days makes the tables of the report daily.
@@ -169,6 +169,17 @@ func TestBackfillGoesOn(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	s.Jobs.Idle()
+	// Of several records of a day, one with a file counts, whether it is older or newer.
+	for id, updated := range map[string]string{"5": "NOW() + INTERVAL 1 HOUR", "6": "NOW() - INTERVAL 1 DAY"} {
+		s.Records.Exec(`INSERT INTO file_download_record (report, parameters, status, updated_at)
+			SELECT report, parameters, 'FAILED', `+updated+` FROM file_download_record WHERE id = ?`, id)
+	}
+	v := s.fill(exitOK, append(args[1:], "--retry-failed")...)
+	for id, day := range map[string]string{"5": "2024-01-05", "6": "2024-01-06"} {
+		if v[day].Status != report.Success || v[day].ID != id {
+			t.Errorf("%s: %+v", day, v[day])
+		}
+	}
 }
 
 // TestBackfillsAtOnce: two backfills of the same range create one record for every day.
@@ -199,12 +210,20 @@ func TestBackfillPeriods(t *testing.T) {
 	s.days()
 	s.Serve(s.File)
 	for _, c := range []struct{ as, unit, days, want string }{
-		{"from,to", "--each-month", "2024-01-15..2024-02-29", `{"from":"2024-01-15","to":"2024-01-31"} {"from":"2024-02-01","to":"2024-02-29"}`},
-		{"from,to", "--each-week", "2024-03-02..2024-03-10", `{"from":"2024-03-02","to":"2024-03-03"} {"from":"2024-03-04","to":"2024-03-10"}`},
+		{"from,to", "--each-month", "2024-01-15..2024-02-29", `{"from":"2024-01-15","to":"2024-01-31","who":"it's"} {"from":"2024-02-01","to":"2024-02-29","who":"it's"}`},
+		{"from,to", "--each-week", "2024-03-02..2024-03-10", `{"from":"2024-03-02","to":"2024-03-03","who":"it's"} {"from":"2024-03-04","to":"2024-03-10","who":"it's"}`},
 	} {
 		var got []string
-		for _, v := range s.fill(exitOK, "ranges", c.unit, c.days, "--as", c.as) {
+		args := []string{"ranges", c.unit, c.days, "--as", c.as, "--param"}
+		for _, v := range s.fill(exitOK, append(args, "who=it's")...) {
 			got = append(got, s.parameters(v.ID))
+		}
+		for who, existed := range map[string]bool{"it's": true, "x": false} {
+			for _, v := range s.fill(exitOK, append(args, "who="+who)...) {
+				if v.Existed != existed {
+					t.Errorf("who=%s: %+v", who, v)
+				}
+			}
 		}
 		for _, one := range strings.Fields(c.want) {
 			if len(got) != 2 || !strings.Contains(strings.Join(got, " "), one) {
@@ -215,7 +234,7 @@ func TestBackfillPeriods(t *testing.T) {
 	before := s.Records.Number("SELECT COUNT(*) FROM file_download_record")
 	for args, part := range map[string]string{
 		"ranges --each-day 2024-01-01..2024-01-02":                                   "it has from, to, paid. Name them with --as FIRST or --as FIRST,LAST",
-		"ranges --each-day 2024-01-01..2024-01-02 --as paid":                         "parameter from (date) is missing: give --param from=VALUE",
+		"ranges --each-day 2024-01-01..2024-01-02 --as paid --param who=x":           "parameter from (date) is missing: give --param from=VALUE",
 		"daily --each-day 2024-01-01":                                                "--each-day: 2024-01-01 is not a range",
 		"daily --each-day 2024-01-01..2024-01-02 --each-week 2024-01-01..2024-01-02": "--each-day and --each-week: give one of them",
 		"daily --each-day 2024-01-01..2024-01-02 --param day=2024-01-01":             "--param day: the period sets it",
