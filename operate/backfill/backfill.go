@@ -2,7 +2,9 @@ package backfill
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -46,10 +48,11 @@ type Watcher interface {
 	Began(r *Run, how string) error
 }
 
-// batch is how many periods one statement looks for.
-const batch = 500
+// batch is how many periods one statement looks for. It bounds the records in memory, which may have other
+// parameters.
+const batch = 100
 
-// Find looks for the records of all periods, in one SELECT per 500 periods. If a period has several, one with a
+// Find looks for the records of all periods, in one SELECT per 100 periods. If a period has several, one with a
 // file counts, or else one that has not ended, or else the last one that failed. The records of other people and
 // services count, too.
 func (b *Backfill) Find(ctx context.Context) error {
@@ -95,19 +98,33 @@ func rank(s report.Status) int {
 	return 2
 }
 
-// constants returns the values of text parameters that all runs share and every record must have, so that the
-// database does not send the records of others.
+// constants returns texts of parameters that all runs share and every record that matches them has, so that the
+// database does not send the records of others. A record that lacks a parameter has its default.
 func (b *Backfill) constants(of *Run) map[string][]string {
 	fields, _ := report.ParameterFields(of.Parameters) // they were checked
 	values, _ := b.Report.Check(fields, time.Now())
 	same := map[string][]string{}
 	for _, p := range b.Report.Parameters {
-		text, isText := values[p.Name].(string)
-		if isText && p.Type == report.ParamString && p.Default == nil && !slices.Contains(b.Dates, p.Name) {
-			same[p.Name] = []string{text}
+		value := values[p.Name]
+		if slices.Contains(b.Dates, p.Name) || p.Default != nil && isDefault(p, value) {
+			continue
+		}
+		switch v := value.(type) {
+		case string:
+			if p.Type == report.ParamString {
+				same[p.Name] = []string{v}
+			}
+		case int64, uint64:
+			same[p.Name] = []string{fmt.Sprint(v)} // databases write 7 and "7" as this text
 		}
 	}
 	return same
+}
+
+// isDefault tells whether a value is the default of a parameter.
+func isDefault(p report.Parameter, value any) bool {
+	bound, wrong := p.Bind(json.RawMessage(*p.Default), "")
+	return wrong != nil || fmt.Sprint(bound) == fmt.Sprint(value)
 }
 
 // Go creates the missing records, as many at a time as may run, and waits until all jobs have ended, also those

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fanfold/fanfold/cmd/fanfold/installation"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
@@ -79,6 +81,28 @@ func TestFormOf(t *testing.T) {
 	} {
 		if got, ok := formOf(r, []byte(raw), time.Now()); ok != (want != "") || ok && got != want {
 			t.Errorf("%s: %s %v", raw, got, ok)
+		}
+	}
+}
+
+// TestConstants are those that every record with equal parameters has as texts.
+func TestConstants(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{Parameters: []report.Parameter{
+		{Name: "day", Type: report.ParamDate}, {Name: "n", Type: report.ParamInteger}, {Name: "s", Type: report.ParamString},
+		{Name: "m", Type: report.ParamInteger, Default: new("7")}, {Name: "d", Type: report.ParamString, Default: new(`"\u0061"`)},
+		{Name: "f", Type: report.ParamDecimal}, {Name: "b", Type: report.ParamBoolean}, {Name: "l", Type: report.ParamString, List: true},
+		{Name: "paid", Type: report.ParamDate},
+	}}
+	const rest = `, "f": "1.50", "b": true, "l": ["x"], "paid": "today", "day": "2024-01-01"}`
+	for raw, want := range map[string]map[string][]string{
+		`{"n": 1, "s": "7"` + rest:                            {"n": {"1"}, "s": {"7"}},
+		`{"n": "-01", "s": "é\n", "m": "07", "d": "a"` + rest: {"n": {"-1"}, "s": {"é\n"}},
+		`{"n": 1, "s": "", "m": 8, "d": "b"` + rest:           {"n": {"1"}, "s": {""}, "m": {"8"}, "d": {"b"}},
+	} {
+		b := &Backfill{Report: r, Dates: []string{"day"}}
+		if diff := cmp.Diff(want, b.constants(&Run{Parameters: []byte(raw)})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", raw, diff)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (b *backfillFlags) add(c *cobra.Command) {
 		c.Flags().StringVar(&b.ranges[i], each(of), "", "run REPORT for every "+string(of)+
 			" of the range `FIRST..LAST`, such as 2024-01-01..2024-03-31 or today-30d..yesterday")
 	}
-	c.Flags().StringArrayVar(&b.parameters, "param", nil, "with --each-…: a parameter of every record, as NAME=VALUE; repeat for every parameter")
+	c.Flags().StringArrayVar(&b.parameters, "param", nil, "with --each-…: a parameter of every record, as `NAME=VALUE`; repeat for every parameter")
 	c.Flags().StringSliceVar(&b.as, "as", nil,
 		"with --each-…: `PARAMETER` for the first day of a period, or two, FIRST,LAST, for its first and last day")
 	c.Flags().IntVar(&b.running, "running", 4, "with --each-…: maximum number of its jobs that have not ended")
