@@ -94,6 +94,8 @@ type Filter struct {
 	Since      time.Duration     // changed at most this long ago, by the database's clock; 0: any time
 	Until      time.Duration     // changed at least this long ago
 	Parameters map[string]string // name → value: strings as they are, anything else as JSON
+	// AnyOf are parameters that have one of these values, which are strings.
+	AnyOf map[string][]string
 }
 
 // List returns at most limit records, the most recently changed first. The server stops when ctx's
@@ -125,19 +127,14 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 	if of.Until > 0 {
 		and("{updated} <= {ago}", min(of.Until, ancient).Microseconds())
 	}
+	if _, ok := s.columns["parameters"]; !ok && len(of.Parameters)+len(of.AnyOf) > 0 {
+		return nil, errors.New("the table has no column for parameters")
+	}
 	for name, value := range of.Parameters {
-		if _, ok := s.columns["parameters"]; !ok {
-			return nil, errors.New("the table has no column for parameters")
-		}
 		if !storable(name) || !storable(value) {
 			return nil, nil
 		}
-		found, err := s.kind.Parameter(ctx, s.db.DB, l.parameters)
-		if err != nil {
-			return nil, err
-		}
-		found += " IN ({bytes}"
-		values := []any{s.kind.Member(name), value}
+		values := []string{value}
 		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
 			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
 			form, err := s.formOf(ctx, value)
@@ -145,10 +142,17 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 				return nil, fmt.Errorf("parameter %q: %w", name, err)
 			}
 			if form.Valid {
-				found, values = found+", {bytes}", append(values, form.String)
+				values = append(values, form.String)
 			}
 		}
-		and(found+")", values...)
+		if err := s.anyOf(ctx, l, and, name, values); err != nil {
+			return nil, err
+		}
+	}
+	for name, values := range of.AnyOf {
+		if err := s.anyOf(ctx, l, and, name, values); err != nil {
+			return nil, err
+		}
 	}
 	query := s.selection(l) + " WHERE " + where + "{filter} ORDER BY {updated} DESC, {id} DESC LIMIT " +
 		strconv.Itoa(max(0, limit))
@@ -156,6 +160,21 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		query = s.kind.Within(query, max(time.Until(end), time.Millisecond))
 	}
 	return s.records(ctx, query, args...)
+}
+
+// anyOf adds the condition that a parameter has one of these texts.
+func (s reader) anyOf(ctx context.Context, l *layout, and func(condition string, values ...any), name string,
+	values []string) error {
+	found, err := s.kind.Parameter(ctx, s.db.DB, l.parameters)
+	if err != nil {
+		return err
+	}
+	args := []any{s.kind.Member(name)}
+	for _, value := range values {
+		args = append(args, value)
+	}
+	and(found+" IN ("+strings.TrimSuffix(strings.Repeat("{bytes}, ", len(values)), ", ")+")", args...)
+	return nil
 }
 
 // storable tells whether JSON of a database can contain a text.

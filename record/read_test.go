@@ -199,6 +199,8 @@ func TestListFilters(t *testing.T) {
 			"4 5":       {Until: 25 * time.Hour},
 			"2 3":       {Since: 25 * time.Hour, Until: 5 * time.Hour, Status: report.Pending},
 			"  ":        {Status: report.Failed},
+			" 2 3":      {AnyOf: map[string][]string{"tag": {"it's", "none", "VIP"}}},
+			"  2":       {AnyOf: map[string][]string{"tag": {"it's", "VIP"}}, Report: "funds"},
 		} {
 			list, err := s.List(t.Context(), f, 10)
 			var ids []string

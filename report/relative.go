@@ -93,6 +93,25 @@ func (p Parameter) compute(value any, now time.Time, zone string) (any, *Mistake
 	return value, nil
 }
 
+// Day returns the day, as its midnight in UTC, that a text means as the value of a date, such as 2024-06-01 or
+// today-30d, at a time in a time zone; an empty zone is UTC.
+func Day(text string, now time.Time, zone string) (time.Time, *Mistake) {
+	p := Parameter{Type: ParamDate}
+	value, wrong := p.Bind(EncodeBound(text), zone)
+	if wrong == nil {
+		value, wrong = p.compute(value, now, zone)
+	}
+	if wrong != nil {
+		return time.Time{}, wrong
+	}
+	date, _ := value.(string) // Bind returns no other value of a date
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return time.Time{}, &Mistake{"not a date", "Give " + p.wanted()}
+	}
+	return day, nil
+}
+
 // location returns a time zone whose name was checked; an empty name is UTC.
 func location(name string) *time.Location {
 	zone, err := time.LoadLocation(name)

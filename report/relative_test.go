@@ -135,3 +135,26 @@ func TestRelativeDefault(t *testing.T) {
 		t.Errorf("%s (%v), want %s", got, err, want)
 	}
 }
+
+// TestDay: a day is that of the zone.
+func TestDay(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2024-02-29": "2024-02-29", "today": "2024-03-02", "today-2d": "2024-02-29", "month-1": "2024-02-01",
+		"2023-02-29": "", "now": "", "": "", "yesterday": "", "2024-2-1": "",
+	} {
+		day, wrong := Day(text, friday.Add(3*time.Hour), "Pacific/Auckland")
+		if want == "" && wrong == nil || want != "" && (wrong != nil || !day.Equal(date(t, want))) {
+			t.Errorf("%q: %v %v", text, day, wrong)
+		}
+	}
+}
+
+func date(t *testing.T, text string) time.Time {
+	t.Helper()
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return day
+}

@@ -32,9 +32,17 @@ const justPushed = 5 * time.Second
 // follow starts after the current last events in the partitions of ids.
 func follow(ctx context.Context, in *inspect.Inspector, ids []string) (*follower, error) {
 	f := &follower{map[*scripts.Scripts]string{}, map[*scripts.Scripts]string{}, map[string]string{}}
+	return f, f.add(ctx, in, ids)
+}
+
+// add follows more ids.
+func (f *follower) add(ctx context.Context, in *inspect.Inspector, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	now, err := in.Scripts.First().Now(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, id := range ids {
 		s := in.Scripts.Of(id)
@@ -42,11 +50,13 @@ func follow(ctx context.Context, in *inspect.Inspector, ids []string) (*follower
 			continue
 		}
 		f.quarantines[s] = strconv.FormatInt(now.Add(-justPushed).UnixMilli(), 10)
-		if f.last[s], err = s.Entries.Last(ctx, s.Keys.Events); err != nil {
-			return nil, fmt.Errorf("events: %w", err)
+		last, err := s.Entries.Last(ctx, s.Keys.Events)
+		if err != nil {
+			return fmt.Errorf("events: %w", err)
 		}
+		f.last[s] = last
 	}
-	return f, nil
+	return nil
 }
 
 // quarantined notes the ids that were quarantined since the last call.

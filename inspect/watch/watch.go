@@ -35,6 +35,13 @@ const (
 // Jobs shows jobs until their records are final, and returns their last states. It also ends a job
 // whose id is quarantined meanwhile: its state has the reason as Error and is not final.
 func Jobs(ctx context.Context, in *inspect.Inspector, ids []string, show Watcher) ([]inspect.Job, error) {
+	return More(ctx, in, ids, show, func(context.Context, int) ([]string, error) { return nil, nil })
+}
+
+// More is Jobs for jobs that are not all known yet: whenever some have been shown, more returns the ids that come
+// next, and gets the number of jobs that have not ended. It ends when all have ended and there are no more.
+func More(ctx context.Context, in *inspect.Inspector, ids []string, show Watcher,
+	more func(ctx context.Context, open int) ([]string, error)) ([]inspect.Job, error) {
 	follow, err := follow(ctx, in, ids)
 	if err != nil {
 		return nil, err
@@ -82,7 +89,17 @@ func Jobs(ctx context.Context, in *inspect.Inspector, ids []string, show Watcher
 				ended[id] = v
 			}
 		}
-		if len(ended) == len(ours) {
+		next, err := more(ctx, len(ours)-len(ended))
+		if err != nil {
+			return nil, err
+		}
+		if err := follow.add(ctx, in, next); err != nil {
+			return nil, err
+		}
+		for _, id := range next {
+			ours[id] = true
+		}
+		if ids = append(ids[:len(ids):len(ids)], next...); len(ended) == len(ours) {
 			break
 		}
 		if err := follow.quarantined(ctx, ids); err != nil {

@@ -1,6 +1,9 @@
 package watch
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,5 +63,34 @@ func TestWatch(t *testing.T) {
 	}
 	if len(s.events) != 1 || s.events[0].ID != first || s.events[0].Name != "ignored" || s.events[0].Fields["reason"] != "test" || time.Since(s.events[0].At) > time.Minute {
 		t.Errorf("%+v", s.events)
+	}
+}
+
+// TestMore: ids can come while others are watched, also if none are at first.
+func TestMore(t *testing.T) {
+	t.Parallel()
+	b := installation.New(t, "")
+	in := inspect.New(inspect.Options{Scripts: b.Scripts, Records: b.Records})
+	ctx, rest := t.Context(), []string{b.Insert(), b.Insert(), b.Insert()}
+	s := &seen{act: func(v inspect.Job) {
+		if v.Status == report.Pending {
+			_, err := b.DB.ExecContext(ctx, "UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", v.ID)
+			b.OK(err)
+		}
+	}}
+	var opens []int
+	jobs, err := More(ctx, in, nil, s, func(_ context.Context, open int) (ids []string, err error) {
+		opens = append(opens, open)
+		if open == 0 && len(rest) > 0 {
+			ids, rest = rest[:1], rest[1:]
+		}
+		return ids, nil
+	})
+	b.OK(err)
+	if len(jobs) != 3 || jobs[0].Status != report.Failed || jobs[2].Status != report.Failed || slices.Max(opens) != 1 {
+		t.Errorf("%+v, open %v", jobs, opens)
+	}
+	if _, err := More(ctx, in, nil, s, func(context.Context, int) ([]string, error) { return nil, errors.ErrUnsupported }); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
 	}
 }

@@ -27,7 +27,6 @@ const (
 
 // completions maps a command to the function that finds values for its arguments.
 var completions = map[string]func(context.Context, *backend) ([]string, error){
-	"submit": records(report.Pending),
 	"watch":  records(report.Processing, report.Pending),
 	"cancel": records(report.Processing, report.Pending),
 	"adopt":  records(report.Processing),

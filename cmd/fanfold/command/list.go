@@ -114,7 +114,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil,
-		"only records with this parameter, as NAME=VALUE; several must all match")
+		"only records with this parameter, as `NAME=VALUE`; several must all match")
 	c.Flags().StringVar(&reason, "why", "", "only records that wait for this reason: no-worker, retry-waiting, …")
 	offer(c, "why", whyKinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")

@@ -20,7 +20,9 @@ The job gets the next attempt. The file of the last attempt is deleted when the 
 attempt ends, even if that one fails or is cancelled.
 
 Retry handles every id separately. It refuses an id if the job runs, or if the record or
-the report does not exist. The exit code is the highest of all ids.
+the report does not exist. The exit code is the highest of all ids. With --wait, it shows
+the progress of every listener until the jobs end; the exit code is 4 if a job failed or an
+id was quarantined.
 
 With --all, retry runs the dead jobs whose records are FAILED, in every partition the
 oldest first. It runs each job once, even if the job fails again meanwhile. --since and

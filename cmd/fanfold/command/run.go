@@ -81,9 +81,9 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 			return nil
 		}),
 	}
-	c.Flags().StringArrayVar(&given, "param", nil, "a parameter, as NAME=VALUE; repeat for every parameter")
+	c.Flags().StringArrayVar(&given, "param", nil, "a parameter, as `NAME=VALUE`; repeat for every parameter")
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the job to end")
-	c.Flags().StringVar(&file, "file", "", "wait, and copy the job's file to this path; - is standard output")
+	c.Flags().StringVar(&file, "file", "", "wait, and copy the job's file to `FILE`; - is standard output")
 	f.completeParam(c)
 	return c
 }

@@ -2,12 +2,15 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/inspect"
@@ -69,6 +72,18 @@ func (s *stack) schedules(n int) (listed []inspect.Timer) {
 	return listed
 }
 
+// announced waits until the schedules in a key are announced again and again.
+func (s *stack) announced(key string) {
+	s.Helper()
+	seen, changes := "", 0
+	s.Eventually("the schedules are announced", func() bool {
+		if now := s.Redis.HGet(s.Context(), key, "slow").Val(); now != seen {
+			seen, changes = now, changes+1
+		}
+		return changes > 3
+	})
+}
+
 // day is the day a week ago in the time zone of the guides.
 func (s *stack) day() string {
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -113,14 +128,7 @@ func TestScheduleFromConfigurationToRecord(t *testing.T) {
 	}
 	stop()
 	stop = s.Serve(s.File)
-	seen, changes := "", 0
-	s.Eventually("it is announced again and again", func() bool {
-		now := s.Redis.HGet(t.Context(), "{"+s.Partitions.First().Keys.Prefix+"0}:schedules", "slow").Val()
-		if now != seen {
-			seen, changes = now, changes+1
-		}
-		return changes > 3
-	})
+	s.announced("{" + s.Partitions.First().Keys.Prefix + "0}:schedules")
 	s.must("timer ls", "paused")
 	stop()
 	// Its time is another one: it is set anew.
@@ -148,4 +156,93 @@ func TestSchedulesOutliveRedis(t *testing.T) {
 	s.Records.InSnapshot(3) // so it has what was paused before, too
 	s.Server.FlushAll()
 	s.Eventually("both are as before", func() bool { return cmp.Equal(s.schedules(2), before) })
+}
+
+// TestSchedulesMissedWhileEverythingWasDown: no process and no Redis ran at the time of two schedules. One runs once,
+// late, and the other waits for its next time: in a Redis that has kept its data, in one that got it back from the
+// snapshot, and in one where schedulers have set the schedules anew before they got it back.
+func TestSchedulesMissedWhileEverythingWasDown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ lost, schedulersFirst bool }{
+		"kept": {}, "lost": {lost: true}, "set anew": {lost: true, schedulersFirst: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStackAlone(t, nil, strings.TrimRight(e2e.Slow, "\n")+`
+    schedule:
+      - {cron: 0 9 1 1 *, parameters: {seconds: 0.25}}
+      - {cron: 0 9 1 7 *, parameters: {seconds: 0.5}, catch_up: skip}
+`)
+			timers := s.Partitions.First().Keys.Timers
+			stop := s.Serve(s.File)
+			next := s.schedules(2)
+			s.Records.InSnapshot(2)
+			stop()
+			// Both were due two hours ago, and the snapshot has that.
+			engine := s.process("-c", s.File, "serve", "--roles", "engine")
+			later := float64(time.Now().Add(24 * time.Hour).UnixMilli())
+			members := []redis.Z{{Member: "marker", Score: later}}
+			for _, v := range next {
+				members = append(members, redis.Z{Member: v.Name, Score: float64(time.Now().Add(-2 * time.Hour).UnixMilli())})
+			}
+			if err := s.Redis.ZAdd(t.Context(), timers, members...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			s.Records.InSnapshot(3)
+			_ = engine.Process.Signal(os.Interrupt)
+			_ = engine.Wait()
+			if c.lost {
+				s.Server.FlushAll()
+			}
+			s.Server.Stop()
+			if err := s.Server.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := s.Redis.ZCard(t.Context(), timers).Val(); n > 0 == c.lost {
+				t.Fatalf("Redis has %d timers", n)
+			}
+
+			if c.schedulersFirst {
+				s.process("-c", s.File, "serve", "--roles", "scheduler")
+				s.schedules(2)
+			}
+			stop = s.Serve(s.File)
+			isNext := func() bool {
+				for _, v := range next {
+					if score, err := s.Redis.ZScore(t.Context(), timers, v.Name).Result(); err != nil || int64(score) != v.Due.UnixMilli() {
+						return false
+					}
+				}
+				return s.Redis.ZScore(t.Context(), timers, "marker").Val() == later
+			}
+			s.Eventually("it is made up for", func() bool {
+				return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") > 0
+			})
+			s.Eventually("both have their next time", isNext)
+			outcomes := map[string][]string{}
+			for _, e := range s.Redis.XRange(t.Context(), s.Partitions.First().Keys.Events, "-", "+").Val() {
+				if e.Values["event"] == "timer" {
+					timer := fmt.Sprint(e.Values["timer"])
+					outcomes[timer] = append(outcomes[timer], fmt.Sprint(e.Values["outcome"]))
+				}
+			}
+			want := map[string][]string{next[0].Name: {"fired", "done"}, next[1].Name: {"skipped"}}
+			if next[0].Cron != "0 9 1 1 *" {
+				want = map[string][]string{next[1].Name: {"fired", "done"}, next[0].Name: {"skipped"}}
+			}
+			if diff := cmp.Diff(want, outcomes); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			// Another restart makes up for nothing.
+			stop()
+			s.Serve(s.File)
+			s.announced(s.Partitions.First().Keys.Schedules)
+			if !isNext() {
+				t.Error("another restart has changed the timers")
+			}
+			if n, got := s.Records.Number("SELECT COUNT(*) FROM file_download_record"), s.parameters("1"); n != 1 || got != `{"seconds":"0.25"}` {
+				t.Errorf("%d records, the first with %s", n, got)
+			}
+		})
+	}
 }

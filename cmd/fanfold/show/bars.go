@@ -42,6 +42,16 @@ type Bars struct {
 
 // NewBars draws jobs on a terminal until Close. The number of jobs decides whether each has a bar.
 func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
+	b := newBars(terminal, width, colours)
+	if jobs > MaxBars {
+		b.many = b.total(words.Count(jobs, "job"), jobs)
+		b.many.show(working, "0 have ended")
+	}
+	return b
+}
+
+// newBars returns Bars without a bar.
+func newBars(terminal io.Writer, width int, colours bool) *Bars {
 	style := progress.StyleDefault
 	style.Chars.Indeterminate = progress.IndeterminateIndicatorMovingBackAndForth("<=>", drawEvery)
 	style.Chars.Finished, style.Chars.Unfinished = "=", "."
@@ -61,16 +71,18 @@ func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
 	b.writer.SetTrackerPosition(progress.PositionRight)
 	b.writer.SetUpdateFrequency(drawEvery)
 	b.writer.SetSortBy(progress.SortByIndex)
-	if jobs > MaxBars {
-		b.many = b.bar("", words.Count(jobs, "job"), 0)
-		b.many.UpdateTotal(int64(jobs))
-		b.many.show(working, "0 have ended")
-	}
 	go func() {
 		defer close(b.drawn)
 		b.writer.Render()
 	}()
 	return b
+}
+
+// total adds a bar that shows which part of something has ended.
+func (b *Bars) total(name string, of int) *bar {
+	line := b.bar("", name, 0)
+	line.UpdateTotal(int64(of))
+	return line
 }
 
 // Close draws the bars a last time and stops.

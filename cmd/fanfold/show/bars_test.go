@@ -90,6 +90,22 @@ func TestBarsOfManyJobs(t *testing.T) {
 	}
 }
 
+// TestTotal is one bar with lines above it.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	var out written
+	b := NewTotal(&out, 100, "31 days", 31, false)
+	b.Set(7, "7 done, 24 left")
+	b.Say("2024-01-03 has\x1b[2J failed")
+	b.Close()
+	if got := drawn(&out, 1)[0]; !inOrder(got, "31 days", "[====", "....]", "7 done, 24 left, ") {
+		t.Errorf("%q", got)
+	}
+	if !strings.Contains(out.String(), "2024-01-03 has [2J failed") {
+		t.Errorf("%q", out.String())
+	}
+}
+
 // TestBarsAndPauses: a pause is a line above the bars.
 func TestBarsAndPauses(t *testing.T) {
 	t.Parallel()
