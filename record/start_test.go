@@ -159,7 +159,7 @@ func TestDeadlocks(t *testing.T) {
 		}
 		defer competitor.Rollback()
 		// The server ends the smaller one of two transactions in a deadlock.
-		for _, statement := range []string{of(k, "DO 1", "SET LOCAL lock_timeout = 0"), "INSERT INTO weight SELECT seq FROM seq_1_to_5000", "UPDATE file_download_record SET file = 'x' WHERE id > 50"} {
+		for _, statement := range []string{of(k, "DO 1", "SELECT set_config('lock_timeout', '0', true), set_config('deadlock_timeout', '1min', true)"), "INSERT INTO weight SELECT seq FROM seq_1_to_5000", "UPDATE file_download_record SET file = 'x' WHERE id > 50"} {
 			if _, err := competitor.Exec(text(t, k, statement)); err != nil {
 				t.Fatal(err)
 			}
