@@ -3,11 +3,9 @@ package scripts
 import (
 	"context"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// Last returns the text that was last stored for a source with SetHealth. If there is none, one caller has the lease to
+// Last returns the text that was last stored for a source with Set. If there is none, one caller has the lease to
 // measure the source, and the others get an empty text.
 func (s Health) Last(ctx context.Context, source string, lease time.Duration) (text string, measure bool, err error) {
 	outcome, more, err := s.list(ctx, call(ctx, "health", []string{s.shared.Health(source)}, lease.Milliseconds()))
@@ -20,7 +18,8 @@ func (s Health) Last(ctx context.Context, source string, lease time.Duration) (t
 
 // Set stores what was measured of a source, for all processes and a time.
 func (s Health) Set(ctx context.Context, source, text string, d time.Duration) error {
-	return s.send(ctx, redis.NewStatusCmd(ctx, "set", s.shared.Health(source), text, "px", d.Milliseconds()))
+	_, err := s.outcome(ctx, call(ctx, "measured", []string{s.shared.Health(source)}, text, d.Milliseconds()))
+	return err
 }
 
 // keptPause is how long the end of a pause is known. If no call succeeds in that time, the source counts as one

@@ -110,7 +110,7 @@ func (m *measuring) lag(ctx context.Context) (time.Duration, error) {
 	if err := rows.Err(); err != nil || channels > 0 {
 		return longest, m.lacks(err, privilege)
 	}
-	return 0, listeners.NoReplica
+	return 0, listeners.ErrNoReplica
 }
 
 // numbers returns the first two numbers of the version; 0: there is none.

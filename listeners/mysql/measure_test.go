@@ -140,7 +140,7 @@ func TestLag(t *testing.T) {
 	}
 
 	primary := opened(t, testmain.SharedDatabase(t).DSN(""), 1)
-	if _, err := primary.Measure(t.Context(), limits); !errors.Is(err, listeners.NoReplica) {
+	if _, err := primary.Measure(t.Context(), limits); !errors.Is(err, listeners.ErrNoReplica) {
 		t.Errorf("of a primary: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func (s *Source) Measure(ctx context.Context, limits report.Protect) (h report.H
 		})
 	}
 	if limits.ReplicaLag > 0 && row[4] == "" {
-		return h, listeners.NoReplica
+		return h, listeners.ErrNoReplica
 	}
 	var numbers [3]int64
 	for i, text := range row[2:] {

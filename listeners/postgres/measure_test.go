@@ -88,7 +88,7 @@ func TestMeasures(t *testing.T) {
 		h, err := source.Measure(t.Context(), others)
 		return fmt.Sprint(h.StatementP95 >= 300*time.Millisecond, err)
 	}, "true <nil>")
-	if _, err := source.Measure(t.Context(), report.Protect{ReplicaLag: time.Minute}); !errors.Is(err, listeners.NoReplica) {
+	if _, err := source.Measure(t.Context(), report.Protect{ReplicaLag: time.Minute}); !errors.Is(err, listeners.ErrNoReplica) {
 		t.Errorf("of a primary: %v", err)
 	}
 }

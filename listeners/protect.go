@@ -1,0 +1,249 @@
+package listeners
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
+)
+
+// Measured is a Connection whose server says how busy it is.
+type Measured interface {
+	// Measure asks the server for the measures that have a limit, without waiting for a query. An error has a
+	// *report.Mistake if an operator can correct it: it matches fault.Denied if the account lacks a privilege, and is
+	// ErrNoReplica if only a replica has the measure.
+	Measure(ctx context.Context, limits report.Protect) (report.Health, error)
+}
+
+// ErrNoReplica is the error of a server that is asked for the lag of a replica and is none.
+var ErrNoReplica error = &report.Mistake{
+	Message: "the server is not a replica, and protect.replica_lag limits how far one is behind",
+	Remedy:  "Write the DSN of the replica, or remove replica_lag",
+}
+
+const (
+	// measureEvery is how long all processes use what one has measured.
+	measureEvery = time.Second
+	// measureTime is the timeout of a measurement. A server that does not answer in it counts as busy, at most for
+	// maxUnanswered.
+	measureTime   = 2 * time.Second
+	maxUnanswered = time.Minute
+	// busyPoll is how often a task asks again that waits for a database, or for the process that measures it.
+	busyPoll = 200 * time.Millisecond
+)
+
+// Guards keep queries from databases that are busy. All Runners of a process share them. They are safe for concurrent
+// use.
+type Guards struct {
+	log *slog.Logger
+	of  map[string]*guard // by source
+}
+
+// NewGuards returns the Guards of the sources that have limits. A source that is not Measured has none.
+func NewGuards(sources map[string]Source, limits map[string]report.Protect, log *slog.Logger) *Guards {
+	g := &Guards{log: log, of: map[string]*guard{}}
+	if log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	for name, of := range limits {
+		if server, ok := sources[name].(Measured); ok && of.Given() {
+			g.of[name] = &guard{source: name, limits: of, server: server, log: g.log}
+		}
+	}
+	return g
+}
+
+// guard keeps queries from one database.
+type guard struct {
+	source string
+	limits report.Protect
+	server Measured
+	log    *slog.Logger
+
+	mu         sync.Mutex
+	unanswered time.Time // since when the server has not answered; zero: it has
+	said       bool      // the log says that it is not measured
+}
+
+// measurement is what all processes know of a source.
+type measurement struct {
+	report.Health
+	Unanswered bool `json:"unanswered,omitempty"` // the server did not say how busy it is, and counts as busy
+	Unknown    bool `json:"unknown,omitempty"`    // it counts as not busy
+}
+
+// busy is why no query begins.
+type busy struct {
+	reason string // a measure, or one of the others below
+	text   string
+}
+
+// The reasons that are no measure.
+const (
+	reasonUnanswered = "unanswered" // the server does not say how busy it is
+	reasonRefused    = "refused"    // the API refuses calls
+)
+
+// ask returns why no query begins now; nil: one may. If another process measures the server, known is false.
+func (g *guard) ask(ctx context.Context, health scripts.Health) (why *busy, known bool, err error) {
+	text, mine, err := health.Last(ctx, g.source, measureTime+measureEvery)
+	if err != nil || !mine && text == "" {
+		return nil, false, err
+	}
+	var m measurement
+	if !mine {
+		if json.Unmarshal([]byte(text), &m) != nil {
+			return nil, true, nil // of a newer version
+		}
+		return g.judge(m), true, nil
+	}
+	if m, err = g.measure(ctx); err != nil {
+		return nil, false, err
+	}
+	stored, err := json.Marshal(m)
+	if err == nil {
+		err = health.Set(ctx, g.source, string(stored), measureEvery)
+	}
+	return g.judge(m), true, err
+}
+
+// judge returns why no query begins; nil: one may.
+func (g *guard) judge(m measurement) *busy {
+	if m.Unanswered {
+		return &busy{reasonUnanswered, fmt.Sprintf("the database %s is busy: it did not say within %s how busy it is", g.source,
+			measureTime)}
+	}
+	reading, above := g.limits.Busy(m.Health)
+	if m.Unknown || !above {
+		return nil
+	}
+	return &busy{string(reading.Measure), fmt.Sprintf("the database %s is busy: %s, and protect.%s is %s", g.source,
+		reading.Text, reading.Measure, reading.Limit)}
+}
+
+// measure measures the server. Its error is that of ctx.
+func (g *guard) measure(ctx context.Context) (m measurement, err error) {
+	limited, cancel := context.WithTimeout(ctx, measureTime)
+	defer cancel()
+	m.Health, err = g.server.Measure(limited, g.limits)
+	late := limited.Err() != nil
+	if ctx.Err() != nil {
+		return m, context.Cause(ctx)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		if g.said {
+			g.log.Info("it is measured again how busy a database is", "source", g.source)
+		}
+		g.unanswered, g.said = time.Time{}, false
+		return m, nil
+	}
+	if late && g.unanswered.IsZero() {
+		g.unanswered = time.Now()
+	}
+	if late && time.Since(g.unanswered) < maxUnanswered {
+		return measurement{Unanswered: true}, nil
+	}
+	if !g.said {
+		g.said = true
+		g.log.Warn("cannot measure how busy a database is: its queries begin as if it were not", "source", g.source,
+			"err", err)
+	}
+	return measurement{Unknown: true}, nil
+}
+
+// busy returns why no query of the task begins now; nil: one may. It waits for a process that measures the server.
+func (t *task) busy(ctx context.Context, g *guard) (*busy, error) {
+	for {
+		known := false
+		why, err := step.Insist(ctx, t.log, "read how busy a source is", func() (why *busy, err error) {
+			why, known, err = g.ask(ctx, t.o.Scripts.Health)
+			return why, err
+		}, step.UnlessFull)
+		switch {
+		case err != nil:
+			return nil, away(err)
+		case known:
+			return why, nil
+		}
+		if err := step.Wait(ctx, busyPoll/8+rand.N(busyPoll/8)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// guard returns that of the task's source; nil: its source has no limits.
+func (t *task) guard() *guard {
+	if t.o.Guards == nil {
+		return nil
+	}
+	return t.o.Guards.of[t.Listener.Source]
+}
+
+// waitForHealth waits while the database is too busy for another query. After slotPatience, it returns a wait.
+func (t *task) waitForHealth(ctx context.Context) error {
+	g := t.guard()
+	if g == nil {
+		return nil
+	}
+	for end := time.Now().Add(slotPatience); ; {
+		back := t.slot.lend()
+		why, err := t.busy(ctx, g)
+		if back(); err != nil || why == nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return t.waitsFor(why, slotPatience)
+		}
+		if err := step.Wait(ctx, busyPoll/2+rand.N(busyPoll)); err != nil {
+			return err
+		}
+	}
+}
+
+// waitsFor counts a wait, and returns it as an error.
+func (t *task) waitsFor(why *busy, after time.Duration) error {
+	t.metrics.busy.WithLabelValues(t.Listener.Source, why.reason).Inc()
+	return wait{after + rand.N(slotPatience), why.text, job.BlameBusy}
+}
+
+// errBusy is whose fault it is if the server ends a transaction in a pause between two parts.
+const errBusy fault.Kind = "the database was busy"
+
+// rest waits between two parts while the database is too busy for another query. The transactions stay open, because
+// they see the rows of one moment. After PatienceLater, it returns a wait.
+func (d *divided) rest(ctx context.Context) error {
+	g := d.guard()
+	if g == nil {
+		return nil
+	}
+	why, err := d.busy(ctx, g)
+	if err != nil || why == nil {
+		return err
+	}
+	d.metrics.busy.WithLabelValues(g.source, why.reason).Inc()
+	d.log.Info("reading in parts pauses", "job", d.ID, "listener", d.Listener.Name, "because", why.text)
+	defer d.pause(&place{errBusy, "the database " + g.source, "busy", slow})()
+	for end := time.Now().Add(PatienceLater); why != nil; {
+		if time.Now().After(end) {
+			return d.waitsFor(why, slotPatience)
+		}
+		if err := step.Wait(ctx, busyPoll+rand.N(busyPoll)); err != nil {
+			return err
+		}
+		if why, err = d.busy(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
