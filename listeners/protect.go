@@ -56,7 +56,8 @@ func NewGuards(sources map[string]Source, limits map[string]report.Protect, log 
 	}
 	for name, of := range limits {
 		if server, ok := sources[name].(Measured); ok && of.Given() {
-			g.of[name] = &guard{source: name, limits: of, server: server, log: g.log}
+			g.of[name] = &guard{source: name, limits: of, server: server, log: g.log, timeout: measureTime,
+				every: measureEvery}
 		}
 	}
 	return g
@@ -64,10 +65,11 @@ func NewGuards(sources map[string]Source, limits map[string]report.Protect, log 
 
 // guard keeps queries from one database.
 type guard struct {
-	source string
-	limits report.Protect
-	server Measured
-	log    *slog.Logger
+	source         string
+	limits         report.Protect
+	server         Measured
+	log            *slog.Logger
+	timeout, every time.Duration // measureTime and measureEvery
 
 	mu         sync.Mutex
 	unanswered time.Time // since when the server has not answered; zero: it has
@@ -95,7 +97,7 @@ const (
 
 // ask returns why no query begins now; nil: one may. If another process measures the server, known is false.
 func (g *guard) ask(ctx context.Context, health scripts.Health) (why *busy, known bool, err error) {
-	text, mine, err := health.Last(ctx, g.source, measureTime+measureEvery)
+	text, mine, err := health.Last(ctx, g.source, g.timeout+time.Second)
 	if err != nil || !mine && text == "" {
 		return nil, false, err
 	}
@@ -111,7 +113,7 @@ func (g *guard) ask(ctx context.Context, health scripts.Health) (why *busy, know
 	}
 	stored, err := json.Marshal(m)
 	if err == nil {
-		err = health.Set(ctx, g.source, string(stored), measureEvery)
+		err = health.Set(ctx, g.source, string(stored), g.every)
 	}
 	return g.judge(m), true, err
 }
@@ -120,7 +122,7 @@ func (g *guard) ask(ctx context.Context, health scripts.Health) (why *busy, know
 func (g *guard) judge(m measurement) *busy {
 	if m.Unanswered {
 		return &busy{reasonUnanswered, fmt.Sprintf("the database %s is busy: it did not say within %s how busy it is", g.source,
-			measureTime)}
+			g.timeout)}
 	}
 	reading, above := g.limits.Busy(m.Health)
 	if m.Unknown || !above {
@@ -132,7 +134,7 @@ func (g *guard) judge(m measurement) *busy {
 
 // measure measures the server. Its error is that of ctx.
 func (g *guard) measure(ctx context.Context) (m measurement, err error) {
-	limited, cancel := context.WithTimeout(ctx, measureTime)
+	limited, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	m.Health, err = g.server.Measure(limited, g.limits)
 	late := limited.Err() != nil
