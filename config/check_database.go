@@ -31,7 +31,7 @@ func (k *checker) checkDatabase(d *databaseFields) {
 	}
 	d.Kind = of.Name
 	addPassword(s, d, of.DSN)
-	k.checkProtect(d, of)
+	checkProtect(k, d, of)
 	dsn := s.First("dsn", "dsn_file").Hidden()
 	if of.DSN.Warn != nil {
 		if useless := of.DSN.Warn(d.DSN.Reveal()); useless != nil {
@@ -77,13 +77,14 @@ func addPassword(s decode.Section, d *databaseFields, of *kind.DSN) {
 }
 
 // checkProtect validates the limits of how busy a database may be, and its replica.
-func (k *checker) checkProtect(d *databaseFields, of kind.Source) {
+func checkProtect(k *checker, d *databaseFields, of kind.Source) {
 	s, limits := k.Of(d), k.Of(&d.Protect)
 	replica := s.First("replica", "replica_file").Hidden()
 	switch {
 	case limits.Given() && !of.DSN.Measured:
 		limits.Problem("a "+of.Noun+" of kind "+of.Name+" does not say how busy it is", "Remove it")
-	case limits.Given() && limits.Readable() && !d.Protect.Given() && !limits.Wrong("threads_running", "replica_lag", "statement_p95"):
+	case limits.Readable() && !d.Protect.Given() &&
+		len(limits.Present("threads_running", "replica_lag", "statement_p95")) == 0:
 		limits.Problem("no limit", "Add threads_running, replica_lag or statement_p95, or remove protect")
 	}
 	if !replica.Given() || s.Wrong("replica", "replica_file") {

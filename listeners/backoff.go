@@ -39,22 +39,18 @@ func (b *Backoff) Wait(ctx context.Context, patience, trial time.Duration) error
 		}
 		says := &busy{reasonRefused, "the API " + t.Listener.Source + " is busy: it has answered " + why}
 		if time.Now().Add(after).After(end) {
-			return t.waitsFor(says, after)
+			return says.puts(t, after)
 		}
 		if !waited {
-			t.metrics.busy.WithLabelValues(t.Listener.Source, says.reason).Inc()
+			says.count(t)
 			waited = true
 		}
-		if err := t.sleep(ctx, after+rand.N(busyPoll)); err != nil {
+		resume := t.clock.Pause()
+		err = step.Wait(ctx, after+rand.N(busyPoll))
+		if resume(); err != nil {
 			return err
 		}
 	}
-}
-
-// sleep waits outside the time limit of the task.
-func (t *task) sleep(ctx context.Context, d time.Duration) error {
-	defer t.clock.Pause()()
-	return step.Wait(ctx, d)
 }
 
 // Refused says that the source wants no calls for a time. Why is what it has answered.
@@ -70,7 +66,9 @@ func (b *Backoff) Called(ctx context.Context, succeeded bool) {
 	switch {
 	case b == nil || !b.trial:
 	case succeeded:
-		b.tell(ctx, func(ctx context.Context) error { return b.task.o.Scripts.Health.Called(ctx, b.task.Listener.Source) })
+		b.tell(ctx, func(ctx context.Context) error {
+			return b.task.o.Scripts.Health.Called(ctx, b.task.Listener.Source)
+		})
 	default:
 		b.Refused(ctx, 0, "nothing")
 	}

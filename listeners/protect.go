@@ -164,8 +164,8 @@ func (g *guard) measure(ctx context.Context) (m measurement, err error) {
 	return measurement{Unknown: true}, nil
 }
 
-// busy returns why no query of the task begins now; nil: one may. It waits for a process that measures the server.
-func (t *task) busy(ctx context.Context, g *guard) (*busy, error) {
+// busy returns why no query of a task begins now; nil: one may. It waits for a process that measures the server.
+func (g *guard) busy(ctx context.Context, t *task) (*busy, error) {
 	for {
 		known := false
 		why, err := step.Insist(ctx, t.log, "read how busy a source is", func() (why *busy, err error) {
@@ -184,28 +184,28 @@ func (t *task) busy(ctx context.Context, g *guard) (*busy, error) {
 	}
 }
 
-// guard returns that of the task's source; nil: its source has no limits.
-func (t *task) guard() *guard {
+// guardOf returns the guard of a task's source; nil: its source has no limits.
+func guardOf(t *task) *guard {
 	if t.o.Guards == nil {
 		return nil
 	}
 	return t.o.Guards.of[t.Listener.Source]
 }
 
-// waitForHealth waits while the database is too busy for another query. After slotPatience, it returns a wait.
-func (t *task) waitForHealth(ctx context.Context) error {
-	g := t.guard()
+// wait waits while the database is too busy for another query. After slotPatience, it returns a wait. A nil guard does
+// nothing.
+func (g *guard) wait(ctx context.Context, t *task) error {
 	if g == nil {
 		return nil
 	}
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
-		why, err := t.busy(ctx, g)
+		why, err := g.busy(ctx, t)
 		if back(); err != nil || why == nil {
 			return err
 		}
 		if time.Now().After(end) {
-			return t.waitsFor(why, slotPatience)
+			return why.puts(t, slotPatience)
 		}
 		if err := step.Wait(ctx, busyPoll/2+rand.N(busyPoll)); err != nil {
 			return err
@@ -213,11 +213,13 @@ func (t *task) waitForHealth(ctx context.Context) error {
 	}
 }
 
-// waitsFor counts a wait, and returns it as an error.
-func (t *task) waitsFor(why *busy, after time.Duration) error {
-	t.metrics.busy.WithLabelValues(t.Listener.Source, why.reason).Inc()
-	return wait{after + rand.N(slotPatience), why.text, job.BlameBusy}
+// puts puts a task off: it counts that, and returns a wait.
+func (b *busy) puts(t *task, after time.Duration) error {
+	b.count(t)
+	return wait{after + rand.N(slotPatience), b.text, job.BlameBusy}
 }
+
+func (b *busy) count(t *task) { t.metrics.busy.WithLabelValues(t.Listener.Source, b.reason).Inc() }
 
 // errBusy is whose fault it is if the server ends a transaction in a pause between two parts.
 const errBusy fault.Kind = "the database was busy"
@@ -225,25 +227,25 @@ const errBusy fault.Kind = "the database was busy"
 // rest waits between two parts while the database is too busy for another query. The transactions stay open, because
 // they see the rows of one moment. After PatienceLater, it returns a wait.
 func (d *divided) rest(ctx context.Context) error {
-	g := d.guard()
+	g := guardOf(d.task)
 	if g == nil {
 		return nil
 	}
-	why, err := d.busy(ctx, g)
+	defer d.pause(&place{errBusy, "the database " + g.source, "busy", slow})()
+	why, err := g.busy(ctx, d.task)
 	if err != nil || why == nil {
 		return err
 	}
-	d.metrics.busy.WithLabelValues(g.source, why.reason).Inc()
+	why.count(d.task)
 	d.log.Info("reading in parts pauses", "job", d.ID, "listener", d.Listener.Name, "because", why.text)
-	defer d.pause(&place{errBusy, "the database " + g.source, "busy", slow})()
 	for end := time.Now().Add(PatienceLater); why != nil; {
 		if time.Now().After(end) {
-			return d.waitsFor(why, slotPatience)
+			return why.puts(d.task, slotPatience)
 		}
 		if err := step.Wait(ctx, busyPoll+rand.N(busyPoll)); err != nil {
 			return err
 		}
-		if why, err = d.busy(ctx, g); err != nil {
+		if why, err = g.busy(ctx, d.task); err != nil {
 			return err
 		}
 	}

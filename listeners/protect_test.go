@@ -107,7 +107,7 @@ func TestOneProcessMeasures(t *testing.T) {
 		task := &task{Runner: runner, Task: Task{Listener: &report.Listener{Source: "db"}}}
 		all.Go(func() {
 			for time.Since(began) < measureEvery/2 {
-				if why, err := task.busy(t.Context(), task.guard()); err != nil || why == nil || why.reason != "threads_running" {
+				if why, err := guardOf(task).busy(t.Context(), task); err != nil || why == nil || why.reason != "threads_running" {
 					t.Errorf("%+v %v", why, err)
 				}
 			}
@@ -124,7 +124,9 @@ func TestADatabaseThatIsNotMeasured(t *testing.T) {
 	t.Parallel()
 	b, s, run := protected(t)
 	log := &testmain.Log{}
-	s.says(func(context.Context) (report.Health, error) { return report.Health{}, errors.New("its account lacks PROCESS") })
+	s.says(func(context.Context) (report.Health, error) {
+		return report.Health{}, errors.New("its account lacks PROCESS")
+	})
 	run("c", slog.New(slog.NewTextHandler(log, nil)), nil)
 	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	guard := NewGuards(map[string]Source{"db": s}, forty, slog.New(slog.NewTextHandler(log, nil))).of["db"]

@@ -45,7 +45,7 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		}
 		defer connection.leave()
 	}
-	if err := t.waitForHealth(ctx); err != nil {
+	if err := guardOf(t).wait(ctx, t); err != nil {
 		return err
 	}
 	release, err := t.takeSlot(ctx)

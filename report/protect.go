@@ -54,7 +54,8 @@ func (p Protect) Read(h Health) (all []Reading) {
 		if h.ThreadsRunning == 1 {
 			text = "1 thread runs"
 		}
-		all = append(all, Reading{ThreadsRunning, text, fmt.Sprint(p.ThreadsRunning), h.ThreadsRunning > p.ThreadsRunning})
+		above := h.ThreadsRunning > p.ThreadsRunning
+		all = append(all, Reading{ThreadsRunning, text, fmt.Sprint(p.ThreadsRunning), above})
 	}
 	if p.ReplicaLag > 0 {
 		text := "the replica is " + ShortDuration(h.ReplicaLag.Truncate(time.Millisecond)) + " behind"

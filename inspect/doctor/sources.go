@@ -122,7 +122,7 @@ func checkProtect(ctx context.Context, d *doctor, name string, db Database) Find
 		return Findings{{Check: check, Result: Fail, Detail: mistake.Message, Hint: mistake.Remedy}}
 	}
 	if err != nil {
-		return Findings{newFinding(check, Fail, "", err, "until it can be measured, its queries begin as if it were not busy")}
+		return Findings{newFinding(check, Fail, "", err, "its queries begin as if it were not busy")}
 	}
 	var texts []string
 	finding := pass(check, "")

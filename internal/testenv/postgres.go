@@ -163,8 +163,9 @@ func (p *Postgres) copies(ctx context.Context, primary *Postgres) error {
 	if err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, program, "--pgdata="+p.data(), "--host=127.0.0.1", "--port="+strconv.Itoa(primary.port),
-		"--username=postgres", "--no-password", "--checkpoint=fast", "--no-sync", "--write-recovery-conf")
+	c := exec.CommandContext(ctx, program, "--pgdata="+p.data(), "--host=127.0.0.1",
+		"--port="+strconv.Itoa(primary.port), "--username=postgres", "--no-password",
+		"--checkpoint=fast", "--no-sync", "--write-recovery-conf")
 	c.Dir, c.SysProcAttr = p.Dir, p.attributes()
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("testenv: %s: %w: %s", program, err, out)
