@@ -95,41 +95,60 @@ const (
 	reasonRefused    = "refused"    // the API refuses calls
 )
 
-// ask returns why no query begins now; nil: one may. If another process measures the server, known is false.
-func (g *guard) ask(ctx context.Context, health scripts.Health) (why *busy, known bool, err error) {
-	text, mine, err := health.Last(ctx, g.source, g.timeout+time.Second)
-	if err != nil || !mine && text == "" {
+// ask returns why no query begins now; nil: one may. Begins says that one then does, which counts until the next
+// measurement. If another process measures the server, known is false.
+func (g *guard) ask(ctx context.Context, health scripts.Health, begins bool) (why *busy, known bool, err error) {
+	last, mine, err := health.Last(ctx, g.source, g.timeout+time.Second, begins)
+	if err != nil || !mine && last.Text == "" {
 		return nil, false, err
 	}
 	var m measurement
 	if !mine {
-		if json.Unmarshal([]byte(text), &m) != nil {
+		if json.Unmarshal([]byte(last.Text), &m) != nil {
 			return nil, true, nil // of a newer version
 		}
-		return g.judge(m), true, nil
+		return g.judge(m, last.Full && begins), true, nil
 	}
 	if m, err = g.measure(ctx); err != nil {
 		return nil, false, err
 	}
+	why = g.judge(m, false)
 	stored, err := json.Marshal(m)
 	if err == nil {
-		err = health.Set(ctx, g.source, string(stored), g.every)
+		err = health.Set(ctx, g.source, string(stored), g.every, g.room(m, begins && why == nil))
 	}
-	return g.judge(m), true, err
+	return why, true, err
 }
 
-// judge returns why no query begins; nil: one may.
-func (g *guard) judge(m measurement) *busy {
-	if m.Unanswered {
-		return &busy{reasonUnanswered, fmt.Sprintf("the database %s is busy: it did not say within %s how busy it is", g.source,
-			g.timeout)}
-	}
-	reading, above := g.limits.Busy(m.Health)
-	if m.Unknown || !above {
+// room returns how many queries may begin before the next measurement, besides one that begins; nil: any number.
+func (g *guard) room(m measurement, begins bool) *int {
+	room, limited := g.limits.Room(m.Health)
+	if !limited || m.Unknown {
 		return nil
 	}
-	return &busy{string(reading.Measure), fmt.Sprintf("the database %s is busy: %s, and protect.%s is %s", g.source,
-		reading.Text, reading.Measure, reading.Limit)}
+	if begins {
+		room--
+	}
+	return &room
+}
+
+// judge returns why no query begins; nil: one may. Full says that as many have begun as have room.
+func (g *guard) judge(m measurement, full bool) *busy {
+	if m.Unanswered {
+		return &busy{reasonUnanswered, fmt.Sprintf("the database %s is busy: it did not say within %s how busy it is",
+			g.source, g.timeout)}
+	}
+	reading, above := g.limits.Busy(m.Health)
+	switch {
+	case m.Unknown:
+	case above:
+		return &busy{string(reading.Measure), fmt.Sprintf("the database %s is busy: %s, and protect.%s is %s", g.source,
+			reading.Text, reading.Measure, reading.Limit)}
+	case full:
+		return &busy{string(report.ThreadsRunning), fmt.Sprintf("the database %s is busy: with the queries that have "+
+			"just begun, as many threads run as protect.threads_running allows", g.source)}
+	}
+	return nil
 }
 
 // measure measures the server. Its error is that of ctx.
@@ -164,12 +183,13 @@ func (g *guard) measure(ctx context.Context) (m measurement, err error) {
 	return measurement{Unknown: true}, nil
 }
 
-// busy returns why no query of a task begins now; nil: one may. It waits for a process that measures the server.
-func (g *guard) busy(ctx context.Context, t *task) (*busy, error) {
+// busy returns why no query of a task begins now; nil: one may. Begins is as in ask. It waits for a process that
+// measures the server.
+func (g *guard) busy(ctx context.Context, t *task, begins bool) (*busy, error) {
 	for {
 		known := false
 		why, err := step.Insist(ctx, t.log, "read how busy a source is", func() (why *busy, err error) {
-			why, known, err = g.ask(ctx, t.o.Scripts.Health)
+			why, known, err = g.ask(ctx, t.o.Scripts.Health, begins)
 			return why, err
 		}, step.UnlessFull)
 		switch {
@@ -200,7 +220,7 @@ func (g *guard) wait(ctx context.Context, t *task) error {
 	}
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
-		why, err := g.busy(ctx, t)
+		why, err := g.busy(ctx, t, true)
 		if back(); err != nil || why == nil {
 			return err
 		}
@@ -232,7 +252,7 @@ func (d *divided) rest(ctx context.Context) error {
 		return nil
 	}
 	defer d.pause(&place{errBusy, "the database " + g.source, "busy", slow})()
-	why, err := g.busy(ctx, d.task)
+	why, err := g.busy(ctx, d.task, false)
 	if err != nil || why == nil {
 		return err
 	}
@@ -245,7 +265,7 @@ func (d *divided) rest(ctx context.Context) error {
 		if err := step.Wait(ctx, busyPoll+rand.N(busyPoll)); err != nil {
 			return err
 		}
-		if why, err = g.busy(ctx, d.task); err != nil {
+		if why, err = g.busy(ctx, d.task, false); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func TestOneProcessMeasures(t *testing.T) {
 		task := &task{Runner: runner, Task: Task{Listener: &report.Listener{Source: "db"}}}
 		all.Go(func() {
 			for time.Since(began) < measureEvery/2 {
-				if why, err := guardOf(task).busy(t.Context(), task); err != nil || why == nil || why.reason != "threads_running" {
+				if why, err := guardOf(task).busy(t.Context(), task, true); err != nil || why == nil || why.reason != "threads_running" {
 					t.Errorf("%+v %v", why, err)
 				}
 			}
@@ -116,6 +116,43 @@ func TestOneProcessMeasures(t *testing.T) {
 	all.Wait()
 	if asked := s.asked.Load(); time.Since(began) < measureEvery && asked != 1 {
 		t.Errorf("the server was asked %d times", asked)
+	}
+}
+
+// TestQueriesThatBeginTogether: before the next measurement, no more begin than have room, in any process.
+func TestQueriesThatBeginTogether(t *testing.T) {
+	t.Parallel()
+	b, s, _ := protected(t)
+	s.runs(36)
+	var begun atomic.Int64
+	var all sync.WaitGroup
+	for range 20 { // processes
+		o := b.runner.o
+		o.Guards = NewGuards(map[string]Source{"db": s}, forty, nil)
+		o.Guards.of["db"].every = time.Hour
+		runner, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := &task{Runner: runner, Task: Task{Listener: &report.Listener{Source: "db"}}}
+		all.Go(func() {
+			why, err := guardOf(task).busy(t.Context(), task, true)
+			switch {
+			case err != nil:
+				t.Error(err)
+			case why == nil:
+				begun.Add(1)
+			case !strings.Contains(why.text, "with the queries that have just begun"):
+				t.Error(why.text)
+			}
+			if why, err := guardOf(task).busy(t.Context(), task, false); why != nil || err != nil { // the next part
+				t.Errorf("%+v %v", why, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := begun.Load(); n != 5 { // 41 are above the limit
+		t.Errorf("%d queries have begun", n)
 	}
 }
 
@@ -131,7 +168,7 @@ func TestADatabaseThatIsNotMeasured(t *testing.T) {
 	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	guard := NewGuards(map[string]Source{"db": s}, forty, slog.New(slog.NewTextHandler(log, nil))).of["db"]
 	for range 3 {
-		if m, err := guard.measure(t.Context()); err != nil || guard.judge(m) != nil {
+		if m, err := guard.measure(t.Context()); err != nil || guard.judge(m, false) != nil {
 			t.Errorf("%+v %v", m, err)
 		}
 	}
@@ -155,11 +192,11 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 	guard := NewGuards(map[string]Source{"db": server}, forty, nil).of["db"]
 	guard.timeout = time.Millisecond
 	m, err := guard.measure(t.Context())
-	if why := guard.judge(m); err != nil || why == nil || why.text != "the database db is busy: it did not say within 1ms how busy it is" {
+	if why := guard.judge(m, false); err != nil || why == nil || why.text != "the database db is busy: it did not say within 1ms how busy it is" {
 		t.Errorf("%+v %v", why, err)
 	}
 	guard.unanswered = time.Now().Add(-maxUnanswered)
-	if m, err = guard.measure(t.Context()); err != nil || guard.judge(m) != nil {
+	if m, err = guard.measure(t.Context()); err != nil || guard.judge(m, false) != nil {
 		t.Errorf("after a minute: %+v %v", m, err)
 	}
 	stopped, stop := context.WithCancel(t.Context())

@@ -82,6 +82,11 @@ func (p Protect) Busy(h Health) (Reading, bool) {
 	return all[i], true
 }
 
+// Room returns how many queries may begin before threads_running is above its limit, at least 0; false: it has none.
+func (p Protect) Room(h Health) (room int, limited bool) {
+	return max(0, p.ThreadsRunning+1-h.ThreadsRunning), p.ThreadsRunning > 0
+}
+
 // Given reports whether p limits anything.
 func (p Protect) Given() bool { return p != Protect{} }
 

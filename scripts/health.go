@@ -2,23 +2,44 @@ package scripts
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
-// Last returns the text that was last stored for a source with Set. If there is none, one caller has the lease to
-// measure the source, and the others get an empty text.
-func (s Health) Last(ctx context.Context, source string, lease time.Duration) (text string, measure bool, err error) {
-	outcome, more, err := s.list(ctx, call(ctx, "health", []string{s.shared.Health(source)}, lease.Milliseconds()))
-	if err != nil || outcome == OK {
-		return "", err == nil, err
-	}
-	text, _ = more[0].(string)
-	return text, false, nil
+// Measured is what was last measured of a source.
+type Measured struct {
+	Text string // as given to Set; empty: another process measures the source
+	Full bool   // as many queries have begun since as Set allows
 }
 
-// Set stores what was measured of a source, for all processes and a time.
-func (s Health) Set(ctx context.Context, source, text string, d time.Duration) error {
-	_, err := s.outcome(ctx, call(ctx, "measured", []string{s.shared.Health(source)}, text, d.Milliseconds()))
+// Last returns what was last stored for a source with Set. Begins says that a query begins unless it is full. If
+// nothing is stored, one caller has the lease to measure the source.
+func (s Health) Last(ctx context.Context, source string, lease time.Duration, begins bool) (
+	last Measured, measure bool, err error,
+) {
+	begin := 0
+	if begins {
+		begin = 1
+	}
+	outcome, more, err := s.list(ctx,
+		call(ctx, "health", []string{s.shared.Health(source)}, lease.Milliseconds(), begin))
+	if err != nil || outcome == OK {
+		return last, err == nil, err
+	}
+	last.Text, _ = more[0].(string)
+	room, _ := more[1].(int64)
+	last.Full = room == 0
+	return last, false, nil
+}
+
+// Set stores what was measured of a source, for all processes and a time. Room is how many queries may begin in it;
+// nil: any number.
+func (s Health) Set(ctx context.Context, source, text string, d time.Duration, room *int) error {
+	limit := ""
+	if room != nil {
+		limit = strconv.Itoa(*room)
+	}
+	_, err := s.outcome(ctx, call(ctx, "measured", []string{s.shared.Health(source)}, text, d.Milliseconds(), limit))
 	return err
 }
 

@@ -12,17 +12,17 @@ func TestHealth(t *testing.T) {
 	ctx := t.Context()
 	last := func(what, want string, measures bool) {
 		t.Helper()
-		if got, mine, err := s.Health.Last(ctx, "db", time.Hour); got != want || mine != measures || err != nil {
-			t.Errorf("%s: %q %t %v", what, got, mine, err)
+		if got, mine, err := s.Health.Last(ctx, "db", time.Hour, true); got.Text != want || got.Full || mine != measures || err != nil {
+			t.Errorf("%s: %+v %t %v", what, got, mine, err)
 		}
 	}
 	last("at first", "", true)
 	last("while it is measured", "", false)
-	if err := s.Health.Set(ctx, "db", "57", time.Hour); err != nil {
+	if err := s.Health.Set(ctx, "db", "57", time.Hour, nil); err != nil {
 		t.Fatal(err)
 	}
 	last("then", "57", false)
-	if _, mine, err := s.Health.Last(ctx, "other", time.Hour); !mine || err != nil {
+	if _, mine, err := s.Health.Last(ctx, "other", time.Hour, true); !mine || err != nil {
 		t.Errorf("another source: %t %v", mine, err)
 	}
 	client.PExpire(ctx, s.Keys.Health("db"), -1)
@@ -32,6 +32,35 @@ func TestHealth(t *testing.T) {
 	if ttl := client.PTTL(ctx, s.Keys.Health("db")).Val(); ttl <= 0 || ttl > time.Hour {
 		t.Errorf("its key lives for %v", ttl)
 	}
+}
+
+// TestRoom: before the next measurement, no more queries begin than have room, in all processes together.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	full := func(what string, begins, want bool) {
+		t.Helper()
+		if got, _, err := s.Health.Last(ctx, "db", time.Hour, begins); got.Text != "38" || got.Full != want || err != nil {
+			t.Errorf("%s: %+v %v", what, got, err)
+		}
+	}
+	two := 2
+	if err := s.Health.Set(ctx, "db", "38", time.Hour, &two); err != nil {
+		t.Fatal(err)
+	}
+	full("who only reads", false, false)
+	full("the first", true, false)
+	full("the second", true, false)
+	full("the third", true, true)
+	full("who only reads, then", false, true)
+	if ttl := client.PTTL(ctx, s.Keys.Health("db")).Val(); ttl <= 0 || ttl > time.Hour {
+		t.Errorf("its key lives for %v", ttl)
+	}
+	if err := s.Health.Set(ctx, "db", "38", time.Hour, nil); err != nil {
+		t.Fatal(err)
+	}
+	full("without a limit", true, false)
 }
 
 // TestBackOff: nobody calls a source in its pause. Then one call at a time is tried until one succeeds.

@@ -155,7 +155,8 @@ func (d *doctor) checkTimeZone(name, zone string) Finding {
 	return Finding{
 		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; report %s shows datetimes in a time zone", detail, shown),
 		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its %s columns were written, such as "+
-			"Europe/Berlin or UTC. %s columns need none", report.DatabaseOf(name), of.Datetime, cmp.Or(of.Instant, "Other")),
+			"Europe/Berlin or UTC. %s columns need none", report.DatabaseOf(name), of.Datetime,
+			cmp.Or(of.Instant, "Other")),
 	}
 }
 
