@@ -121,6 +121,7 @@ var parts = []part{
 	{"join", "a job that joins two tables: time, memory, PING meanwhile", false, join},
 	{"together", "how late small jobs are beside a join", false, together},
 	{"clicks", "1,000 equal jobs, with once and without", false, equalClicks},
+	{"protect", "how late the queries of a database's own users are beside ten reports", false, protects},
 	{"folds", "joins, groups and orders of a million rows, beside DuckDB", false, folds},
 	{"formats", "files of a million rows in every format", false, formatFiles},
 	{"lateness", "how late delayed ids, timeouts and timers are, with events and without", false, lateness},

@@ -48,8 +48,10 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		d := f.Databases[i].Database
 		of, _ := k.kinds.Sources.Of(d.Kind)
 		c.Databases[d.Name] = d
-		c.Sources[d.Name] = report.Source{Words: of.Words, TimeZone: d.TimeZone, MaxTasks: d.MaxConnections,
-			Timed: true, Bound: d.Bound}
+		for _, s := range d.Servers() {
+			c.Sources[s.Name] = report.Source{Words: of.Words, TimeZone: s.TimeZone, MaxTasks: s.MaxConnections,
+				Timed: true, Protect: s.Protect, Bound: s.Bound}
+		}
 	}
 	for i := range f.APIs {
 		a := &f.APIs[i]

@@ -31,6 +31,7 @@ func (k *checker) checkDatabase(d *databaseFields) {
 	}
 	d.Kind = of.Name
 	addPassword(s, d, of.DSN)
+	checkProtect(k, d, of)
 	dsn := s.First("dsn", "dsn_file").Hidden()
 	if of.DSN.Warn != nil {
 		if useless := of.DSN.Warn(d.DSN.Reveal()); useless != nil {
@@ -69,6 +70,36 @@ func addPassword(s decode.Section, d *databaseFields, of *kind.DSN) {
 		dsn.Problem("both the DSN and password_file set a password", remedy+", or remove password_file")
 	default:
 		d.DSN = report.Secret(of.AddPassword(d.DSN.Reveal(), string(d.PasswordFile)))
+		if user, password := of.Account(d.Replica.Reveal()); user != "" && !password {
+			d.Replica = report.Secret(of.AddPassword(d.Replica.Reveal(), string(d.PasswordFile)))
+		}
+	}
+}
+
+// checkProtect validates the limits of how busy a database may be, and its replica.
+func checkProtect(k *checker, d *databaseFields, of kind.Source) {
+	s, limits := k.Of(d), k.Of(&d.Protect)
+	replica := s.First("replica", "replica_file").Hidden()
+	switch {
+	case limits.Given() && !of.DSN.Measured:
+		limits.Problem("a "+of.Noun+" of kind "+of.Name+" does not say how busy it is", "Remove it")
+	case limits.Readable() && !d.Protect.Given() &&
+		len(limits.Present("threads_running", "replica_lag", "statement_p95")) == 0:
+		limits.Problem("no limit", "Add threads_running, replica_lag or statement_p95, or remove protect")
+	}
+	if !replica.Given() || s.Wrong("replica", "replica_file") {
+		return
+	}
+	switch as, ok := k.kinds.Sources.OfDSN(d.Replica.Reveal()); {
+	case !of.DSN.Measured:
+		replica.Problem("a "+of.Noun+" of kind "+of.Name+" has no replica", "Remove it")
+	case ok && as.Name != of.Name:
+		replica.Problem("the replica is of kind "+as.Name+", and the database of kind "+of.Name,
+			"Write the DSN of a replica of the database: "+of.DSN.Form)
+	case d.Replica == d.DSN:
+		replica.Problem("it has the DSN of the database", "Write the DSN of the replica, or remove it")
+	case d.Protect.ReplicaLag == 0 && !limits.Wrong("replica_lag"):
+		replica.Problem("nothing limits how far the replica may be behind", "Add protect: {replica_lag: 30s}")
 	}
 }
 
@@ -88,7 +119,7 @@ func checkTasks(c *Config, at decode.Setting) {
 	}
 	if name != "" && c.Limits.Tasks > most {
 		at.Warn(fmt.Sprintf("a listener runs at most %d tasks at once, because each needs a connection: "+
-			"databases.%s.max_connections is %d", most, name, most),
+			"databases.%s.max_connections is %d", most, report.DatabaseOf(name), most),
 			fmt.Sprintf("Raise max_connections to %d, or remove tasks, which is then as many", c.Limits.Tasks))
 	}
 }

@@ -20,7 +20,7 @@ var tables = map[string]reflect.Type{
 	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
 	"listeners": reflect.TypeFor[listenerFields](), "http columns": reflect.TypeFor[http.Field](),
 	"request": reflect.TypeFor[http.Request](), "submit": reflect.TypeFor[http.Submit](), "poll": reflect.TypeFor[http.Poll](), "result": reflect.TypeFor[http.Result](),
-	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "sink": reflect.TypeFor[report.Sink](), "spool": reflect.TypeFor[report.Spool](), "divide": reflect.TypeFor[report.Divide](), "file": reflect.TypeFor[report.File](), "columns": reflect.TypeFor[report.FileColumn](),
+	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "sink": reflect.TypeFor[report.Sink](), "spool": reflect.TypeFor[report.Spool](), "divide": reflect.TypeFor[report.Divide](), "protect": reflect.TypeFor[report.Protect](), "file": reflect.TypeFor[report.File](), "columns": reflect.TypeFor[report.FileColumn](),
 	"notify": reflect.TypeFor[report.Notify](), "timers": reflect.TypeFor[report.Timer](), "schedule": reflect.TypeFor[scheduleFields](),
 }
 

@@ -60,7 +60,7 @@ type tlsFields struct {
 
 type databaseFields struct {
 	report.Database
-	// File that holds the password, for a `dsn` without one
+	// File that holds the password, for a `dsn` without one, and for a `replica` without one
 	PasswordFile decode.Content `yaml:"password_file"`
 	databaseTLS
 }

@@ -52,6 +52,17 @@ func (c *Config) Bounds() map[string]report.Bound {
 	return all
 }
 
+// Protections returns the limits of how busy the databases may be, by name of the source.
+func (c *Config) Protections() map[string]report.Protect {
+	all := map[string]report.Protect{}
+	for name, s := range c.Sources {
+		if s.Protect.Given() {
+			all[name] = s.Protect
+		}
+	}
+	return all
+}
+
 // Load reads and validates a configuration file. name is used only in messages. The error
 // is of type decode.Problems, has all problems of the file and contains no secret.
 // docs/reference/configuration.md describes the fields.

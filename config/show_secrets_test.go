@@ -61,7 +61,7 @@ timers:
 	"sentinel": `redis:
   sentinel: {master: m, addresses: ["h:1"], password: s3ntinel-Zq7}
   password: "{variable}"
-databases: {main: {dsn_file: s3ntinel-Zq7.dsn}}
+databases: {main: {dsn_file: s3ntinel-Zq7.dsn, replica: "app:{variable}@tcp(r:3306)/x", protect: {replica_lag: 30s}}}
 records: {database: main}
 sink: {url: s3://reports, access_key: s3ntinel-Zq7, secret_key: "{variable}"}
 spool: {url: s3://spool, access_key: s3ntinel-Zq7, secret_key: "{variable}"}

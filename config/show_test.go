@@ -124,6 +124,8 @@ func withSecrets(shown []byte) []byte {
 			}
 		case "dsn":
 			secret = "root@tcp(secret:3306)/x"
+		case "replica":
+			secret = "root@tcp(beside:3306)/x"
 		case "file", "password_file":
 			secret = "fund.password"
 		case "secret":

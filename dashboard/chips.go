@@ -21,6 +21,7 @@ var stateOf = map[why.Kind]string{
 	why.KindPaused:        "paused",
 	why.KindNoSlot:        "wait",
 	why.KindRateLimited:   "wait",
+	why.KindSourceBusy:    "wait",
 	why.KindWaiting:       "wait",
 	why.KindRetryWaiting:  "retry",
 	why.KindSinkFails:     "retry",
@@ -45,6 +46,8 @@ func chipOfStep(s why.Step, now time.Time) (state, text string) {
 		text = "waits for a slot"
 	case why.KindRateLimited:
 		text = "waits for the rate limit"
+	case why.KindSourceBusy:
+		text = "waits for its source"
 	case why.KindWaiting:
 		text = "next poll in " + words.Countdown(s.Next.Sub(now))
 	case why.KindRetryWaiting, why.KindSinkFails, why.KindSpoolFails:

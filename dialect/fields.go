@@ -20,6 +20,9 @@ type Fields struct {
 	// Read the rows in ranges of a column, on several connections: see [Parts](../guides/spool.md#parts)
 	Divide *report.Divide `yaml:"divide" json:"-"`
 
+	// The server that it reads: the database, or its [replica](../guides/protect-sources.md#3-read-from-a-replica)
+	ReadFrom report.ReadFrom `yaml:"read_from" enum:"primary,replica" default:"primary" why:"Write primary or replica" json:"-"`
+
 	Query Query `json:"-"` // Text, parsed
 }
 
@@ -28,6 +31,7 @@ type Fields struct {
 func (d *Dialect) Read(l *kind.Listener) {
 	f, at := l.Own.(*Fields), l.Get("query")
 	l.Columns = f.Columns
+	readFrom(l, f)
 	if !l.Has("query") {
 		return
 	}
@@ -64,6 +68,19 @@ func (d *Dialect) Read(l *kind.Listener) {
 				"Replace * by the names of the columns and give every expression an alias, "+
 					"or add columns: [...] with the names in order")
 		}
+	}
+}
+
+// readFrom sets the source of a listener that reads a replica.
+func readFrom(l *kind.Listener, f *Fields) {
+	d, known := l.Connection.(report.Database)
+	switch {
+	case !known || f.ReadFrom != report.FromReplica:
+	case d.Replica == "":
+		l.Get("read_from").Problem("database "+d.Name+" has no replica",
+			"Add replica to databases."+d.Name+", with the DSN of the replica, and protect: {replica_lag: 30s}")
+	default:
+		l.Source = report.ReplicaOf(d.Name)
 	}
 }
 

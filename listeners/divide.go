@@ -195,10 +195,15 @@ func (d *divided) read(ctx context.Context) error {
 	for connection := range d.division.Connections() {
 		group.Go(func() error {
 			defer count(d.task, 0, -1)
-			for {
+			for first := true; ; first = false {
 				number, ok := d.next()
 				if !ok {
 					return nil
+				}
+				if !first {
+					if err := d.rest(ctx); err != nil {
+						return err
+					}
 				}
 				if err := d.readPart(ctx, connection, number); err != nil {
 					return err

@@ -456,7 +456,7 @@ func TestPausesTogether(t *testing.T) {
 	t.Parallel()
 	task := &task{clock: ask.NewPatience(t.Context(), time.Hour, errLate)}
 	defer task.clock.Stop()
-	at := place{errSpool, "the spool", time.Millisecond}
+	at := place{errSpool, "the spool", "away", time.Millisecond}
 	began := time.Now()
 	one, other := task.pause(&at), task.pause(&at)
 	<-time.After(50 * time.Millisecond)

@@ -20,6 +20,7 @@ const (
 type metrics struct {
 	tasks     *prometheus.CounterVec   // by listener and outcome
 	seconds   *prometheus.HistogramVec // by listener
+	busy      *prometheus.CounterVec   // by source and reason
 	preempted prometheus.Counter
 }
 
@@ -36,6 +37,10 @@ func newMetrics(to prometheus.Registerer) *metrics {
 			Help:    "How long a try of a task took, with storing its rows, however it ended.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 60, 180, 600, 1800},
 		}, []string{"listener"}),
+		busy: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "fanfold_source_busy_total",
+			Help: "Tasks that were put off here and pauses between parts because a source was busy, by source and reason: threads_running, replica_lag, statement_p95, unanswered or refused.",
+		}, []string{"source", "reason"}),
 		preempted: with.NewCounter(prometheus.CounterOpts{
 			Name: "fanfold_jobs_preempted_total",
 			Help: "Jobs that were stopped here because Redis was full, so that an older job could go on. They start again later.",

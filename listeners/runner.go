@@ -20,8 +20,8 @@ import (
 	"github.com/fanfold/fanfold/trace"
 )
 
-// Options configures a Runner. All fields except Partitions, Only, Bounds, Slots, Spool, Log, Metrics and Trace are
-// required.
+// Options configures a Runner. All fields except Partitions, Only, Bounds, Guards, Slots, Spool, Log, Metrics and
+// Trace are required.
 type Options struct {
 	Redis   redis.UniversalClient // for blocking reads: one connection for some hundred listeners
 	Scripts *scripts.Scripts
@@ -32,6 +32,7 @@ type Options struct {
 	Only     func(listener string) bool
 	Sources  map[string]Source       // by report.Listener.Source
 	Bounds   map[string]report.Bound // by report.Listener.Source; a missing one is unlimited
+	Guards   *Guards                 // shared by the Runners of this process; nil: no database is protected
 	Limits   report.Limits
 	Slots    *Slots                // shared by the Runners of this process; nil: not shared
 	Spool    *spool.Spool          // where large datasets lie; nil: in Redis

@@ -54,6 +54,8 @@ type Task struct {
 	// more query or request. Call WaitForRate before each. If the wait would exceed the patience,
 	// it returns a Wait, which Read returns unchanged. nil: no limit.
 	RateLimit func(ctx context.Context, patience time.Duration) error
+	// Backoff is for a source that may refuse calls for a while. nil: the tasks do not wait for one another.
+	Backoff *Backoff
 	// bound, as report.Report.Decode returns them: string, int64, uint64, bool, nil, time.Time, or []any of these
 	Parameters map[string]any
 	// Values opens a column of an earlier stage, and iterates over its values. Every value is the

@@ -45,6 +45,9 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		}
 		defer connection.leave()
 	}
+	if err := guardOf(t).wait(ctx, t); err != nil {
+		return err
+	}
 	release, err := t.takeSlot(ctx)
 	if err != nil {
 		return err
@@ -63,6 +66,7 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	}()
 	out := writerOf(t, o.flush, &o.place)
 	t.Begin, t.Remember, t.Values = t.begin, t.remember, t.values
+	t.Backoff = &Backoff{task: t}
 	if r.o.Bounds[t.Listener.Source].Rate.Count > 0 {
 		t.RateLimit = t.waitForRate
 	}
@@ -83,8 +87,8 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		errors.As(err, new(wait)):
 	case t.pauses.away > 0 && !errors.Is(err, errLeft):
 		// The query stood still meanwhile, and the server may have ended it.
-		return Outage(t.pauses.at.kind.New("%s was away for %s while the query ran: %w", t.pauses.at.name,
-			t.pauses.away.Round(time.Second), err))
+		return Outage(t.pauses.at.kind.New("%s was %s for %s while the query ran: %w", t.pauses.at.name,
+			t.pauses.at.state, t.pauses.away.Round(time.Second), err))
 	case t.clock.Over():
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate,
 			t.Listener.Timeout)
@@ -124,17 +128,18 @@ func (t *task) begin() {
 // slow is the duration of a Redis call from which Redis counts as away.
 const slow = time.Second
 
-// place is where data lies.
+// place is where data lies, or what a task waits for.
 type place struct {
-	kind fault.Kind
-	name string
-	slow time.Duration // duration of a call from which the place counts as away
+	kind  fault.Kind
+	name  string
+	state string        // that makes the task wait
+	slow  time.Duration // duration of a call from which the place is in that state
 }
 
 // A segment is large. Servers wait longer for the reader of a query: MySQL for 60 seconds (net_write_timeout).
 var (
-	inRedis = place{errRedis, "Redis", slow}
-	inSpool = place{errSpool, "the spool", 15 * time.Second}
+	inRedis = place{errRedis, "Redis", "away", slow}
+	inSpool = place{errSpool, "the spool", "away", 15 * time.Second}
 )
 
 // pauses are those of a task, in which it waits for Redis or the spool. The parts of a divided one pause each for
@@ -144,7 +149,7 @@ type pauses struct {
 	parts int           // that are read now; 0: the task is not divided
 	now   int           // pauses that have begun and not ended
 	end   func()        // of the pause of the task; nil: there is none
-	away  time.Duration // total time that Redis or the spool was away
+	away  time.Duration // total time that Redis or the spool was away, or the database busy
 	at    place         // the last of them
 	till  time.Time     // the end of that
 }

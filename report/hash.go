@@ -12,9 +12,9 @@ import (
 // Hash returns 12 hexadecimal digits that change whenever the result of the report can
 // change: with its parameters, listeners, queries, join and file. Timeouts, the
 // place in the file and the order of the parameters do not change it. Of a database only
-// the name and time zone count, so moving it to another host does not change the hash. The JSON tags of
-// Join, File and the fields of the kinds decide what of them counts. config/hash_test.go holds what does not change a
-// hash, with the table in docs/reference/configuration.md.
+// the name and time zone count, so moving it to another host, or reading its replica, does not change the hash. The
+// JSON tags of Join, File and the fields of the kinds decide what of them counts. config/hash_test.go holds what does
+// not change a hash, with the table in docs/reference/configuration.md.
 func (r *Report) Hash() string {
 	type listener struct {
 		Name, Kind, Source string
@@ -41,7 +41,7 @@ func (r *Report) Hash() string {
 	for _, s := range r.Stages {
 		var listeners []listener
 		for _, l := range s.Listeners {
-			listeners = append(listeners, listener{l.Name, l.Kind, l.Source, l.Own, l.Columns, l.Optional,
+			listeners = append(listeners, listener{l.Name, l.Kind, DatabaseOf(l.Source), l.Own, l.Columns, l.Optional,
 				l.Values, l.Types, l.Zone})
 		}
 		definition.Stages = append(definition.Stages, listeners)

@@ -18,6 +18,11 @@ type Database struct {
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
 	// Zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
+	// Data source name of a replica, for listeners with `read_from: replica`. Its connections, `parallel`, `rate` and
+	// `protect` are its own: as many, and as the limits of the database. Needs `protect.replica_lag`
+	Replica Secret `yaml:"replica" file:"replica_file" form:"dsn"`
+	// How busy the server may be when a query begins: see [Protect](../guides/protect-sources.md)
+	Protect Protect `yaml:"protect" unset:"no limits"`
 	// TLS encrypts the connections, unless it is None.
 	TLS TLS
 	Bound
@@ -29,6 +34,7 @@ type Source struct {
 	TimeZone string // of its datetimes, as configured; empty: none is configured
 	MaxTasks int    // that one process runs at once; 0: no limit
 	Timed    bool   // a try of a listener ends at its timeout at the latest
+	Protect  Protect
 	Bound
 }
 

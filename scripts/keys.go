@@ -156,6 +156,12 @@ func (k *Keys) Rate(source string) string { return k.Prefix + "rate:" + source }
 // Slots is the sorted set of the tasks that have a slot of a source.
 func (k *Keys) Slots(source string) string { return k.Prefix + "parallel:" + source }
 
+// Health is the hash with what was last measured of a source.
+func (k *Keys) Health(source string) string { return k.Prefix + "health:" + source }
+
+// Pause is the hash with the time until which nobody calls a source, because it is busy.
+func (k *Keys) Pause(source string) string { return k.Prefix + "busy:" + source }
+
 // Canary is the string with a TTL whose expiry proves that a subscriber receives events.
 func (k *Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
 
@@ -191,6 +197,8 @@ func (k *Keys) Type(key string) string {
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
 		strings.HasPrefix(key, k.Canary("")):
 		return "string"
+	case strings.HasPrefix(key, k.Health("")), strings.HasPrefix(key, k.Pause("")):
+		return "hash"
 	}
 	return ""
 }

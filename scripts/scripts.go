@@ -48,6 +48,7 @@ type Scripts struct {
 	Entries     Entries
 	Gate        Gate
 	Limits      Limits
+	Health      Health
 	Sets        Sets
 	Memory      Memory
 	Clock       Clock
@@ -76,6 +77,8 @@ type (
 	Gate struct{ *conn }
 	// Limits counts what a source or a report may have at once: calls, slots and running jobs.
 	Limits struct{ *conn }
+	// Health knows how busy the sources are, for all processes together.
+	Health struct{ *conn }
 	// Sets reads and changes members of the sorted sets: delayed, deadlines, timers, pauses and others.
 	Sets struct{ *conn }
 	// Memory tells how full Redis is, and lets the jobs that compete for it run one after another.
@@ -142,8 +145,8 @@ func New(o Options) *Scripts {
 	c.completes = group.New(maxCompletions, Tasks{c}.completeAll)
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
 		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
-	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Sets{c},
-		Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c}}
+	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
+		Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

@@ -39,6 +39,8 @@ type DSN struct {
 	Account func(dsn string) (user string, password bool)
 	// AddPassword adds the password to a name that has a user and no password.
 	AddPassword func(dsn, password string) string
+	// Measured: its servers say how busy they are, and can have replicas.
+	Measured bool
 	// SetsTLS reports whether a name says itself how to use TLS; nil: there is no TLS.
 	SetsTLS func(dsn string) bool
 }

@@ -95,11 +95,45 @@ func checkDatabase(ctx context.Context, d *doctor, name string, db Database) (fs
 	fs = Findings{newFinding(d.title(name), Fail, version, err, hint)}
 	if err == nil {
 		fs = append(fs, checkSkew("clock of "+d.title(name), clock, nil), d.checkTimeZone(name, zone))
+		fs = append(fs, checkProtect(ctx, d, name, db)...)
 	}
 	if failed, ok := errors.AsType[*net.OpError](err); ok {
 		unreached = failed.Error()
 	}
 	return fs, unreached
+}
+
+// Measured is a Database whose server says how busy it is.
+type Measured interface {
+	// Measure asks the server for the measures that have a limit. An error that an operator can correct has a
+	// *report.Mistake.
+	Measure(ctx context.Context, limits report.Protect) (report.Health, error)
+}
+
+// checkProtect shows how busy a database with limits is now.
+func checkProtect(ctx context.Context, d *doctor, name string, db Database) Findings {
+	limits, check := d.Settings[name].Protect, "protection of "+d.title(name)
+	server, ok := db.(Measured)
+	if !ok || !limits.Given() {
+		return nil
+	}
+	health, err := server.Measure(ctx, limits)
+	if mistake, ok := errors.AsType[*report.Mistake](err); ok {
+		return Findings{{Check: check, Result: Fail, Detail: mistake.Message, Hint: mistake.Remedy}}
+	}
+	if err != nil {
+		return Findings{newFinding(check, Fail, "", err, "its queries begin as if it were not busy")}
+	}
+	var texts []string
+	finding := pass(check, "")
+	for _, r := range limits.Read(health) {
+		texts = append(texts, fmt.Sprintf("%s (%s: %s)", r.Text, r.Measure, r.Limit))
+		if r.Above {
+			finding.Result, finding.Hint = Warn, "no query of a listener begins while a measure is above its limit"
+		}
+	}
+	finding.Detail = strings.Join(texts, ", ")
+	return Findings{finding}
 }
 
 // checkTimeZone shows how the times of a database are read. It warns if the zone of its datetime
@@ -121,7 +155,8 @@ func (d *doctor) checkTimeZone(name, zone string) Finding {
 	return Finding{
 		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; report %s shows datetimes in a time zone", detail, shown),
 		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its %s columns were written, such as "+
-			"Europe/Berlin or UTC. %s columns need none", name, of.Datetime, cmp.Or(of.Instant, "Other")),
+			"Europe/Berlin or UTC. %s columns need none", report.DatabaseOf(name), of.Datetime,
+			cmp.Or(of.Instant, "Other")),
 	}
 }
 

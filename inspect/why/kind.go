@@ -23,6 +23,7 @@ const (
 	KindNoSlot        Kind = "no-slot"        // other tasks have all slots of its source, or of a process
 	KindRateLimited   Kind = "rate-limited"   // the rate limit of its source is used up
 	KindShared        Kind = "shared"         // an equal job makes its file
+	KindSourceBusy    Kind = "source-busy"    // its source is too busy for another query, or refuses calls
 	KindQueued        Kind = "queued"         // others are ahead of it
 	KindWaiting       Kind = "waiting"        // for an external party, such as a vendor's job
 	KindRunning       Kind = "running"        // a worker has it

@@ -41,6 +41,8 @@ var ofStep = table[*step]{
 		"blames-spool":   func(s *step) bool { return s.Blame == job.BlameSpool },
 		"blames-slots":   func(s *step) bool { return s.Blame == job.BlameSlots },
 		"blames-rate":    func(s *step) bool { return s.Blame == job.BlameRate },
+		"blames-busy":    func(s *step) bool { return s.Blame == job.BlameBusy },
+		"protected":      func(s *step) bool { return s.source.Protect.Given() },
 		"blames-tasks":   func(s *step) bool { return s.Blame == job.BlameTasks },
 
 		// Its stream.
@@ -84,7 +86,7 @@ var ofStep = table[*step]{
 		"entries-before":  func(s *step) string { return integer(s.queue.Entry.Ahead) },
 
 		"source":       func(s *step) string { return s.source.Noun + " " + s.listener.Source },
-		"section":      func(s *step) string { return s.source.Section + "." + s.listener.Source },
+		"section":      func(s *step) string { return s.source.Section + "." + report.DatabaseOf(s.listener.Source) },
 		"work":         (*step).work,
 		"source-error": func(s *step) string { return text(s.away()) },
 		"slots":        func(s *step) string { return strconv.Itoa(s.source.Parallel) },

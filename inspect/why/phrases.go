@@ -5,6 +5,7 @@ var phrases = map[string]rules{
 	"failed": {{says: "it failed and is tried again {next}{try}: {error}"}},
 	"tried":  {{when: "error", says: "; the last try failed: {error}"}},
 	"before": {
+		{when: "for-other blames-busy", says: "; {waits}"},
 		{when: "for-other", says: "; it waits for {waits}"},
 		{says: "{tried}"},
 	},
@@ -103,6 +104,10 @@ var phrases = map[string]rules{
 				"and limits.tasks if it is set",
 		},
 		{says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"},
+	},
+	"less-load": {
+		{when: "protected", says: "wait, find out what keeps {source} busy, or raise the limit in {section}.protect if it can take more"},
+		{says: "wait, or set {section}.rate to what {source} can take"},
 	},
 	"hold": {{says: "fanfold pause listener {name}, so that no more tries are used, in every report that has it"}},
 	"correct": {

@@ -34,6 +34,7 @@ var made = map[string][]string{
 		"at-limit unread blames-tasks", "at-limit comes blames-tasks",
 	},
 	"rateless":   {"at-limit unread blames-rate", "at-limit comes blames-rate"},
+	"sourceless": {"for-other blames-busy unread", "for-other blames-busy comes"},
 	"at-limit":   {"for-other !has-slot"},
 	"unattended": {"alone-in unread", "alone-in unseen", "alone-in absent"},
 
@@ -133,6 +134,12 @@ var stepRules = rules{
 		when: "rateless", kind: KindRateLimited, severity: 60,
 		says: "it waits for {waits}{then}",
 		do:   []string{"wait, or raise {section}.rate if {source} can take more"},
+		at:   "poll", then: "{attempt}",
+	},
+	{
+		when: "sourceless", kind: KindSourceBusy, severity: 65,
+		says: "{waits}{then}",
+		do:   []string{"{less-load}"},
 		at:   "poll", then: "{attempt}",
 	},
 	{

@@ -16,7 +16,7 @@ import (
 )
 
 // PostgresProgram is the environment variable that names a program to run instead of the installed
-// postgres. It has its initdb in the same folder.
+// postgres. It has its initdb and pg_basebackup in the same folder.
 const PostgresProgram = "FANFOLD_TEST_POSTGRES"
 
 // Postgres is a private PostgreSQL server. Everyone on this machine can connect as the superuser postgres,
@@ -128,6 +128,48 @@ func (p *Postgres) Start(ctx context.Context, extra ...string) error {
 		return err
 	}
 	p.proc = proc
+	return nil
+}
+
+// Standby starts a server that replicates from this one, which needs -cwal_level=replica and -cmax_wal_senders=4.
+func (p *Postgres) Standby(ctx context.Context) (*Postgres, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Postgres{Addr: "127.0.0.1:" + strconv.Itoa(port), port: port, user: p.user}
+	if s.Dir, err = os.MkdirTemp("", "fanfold-postgres-"); err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	if err := s.copies(ctx, p); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if err := s.Start(ctx, "-cwal_level=replica", "-cmax_wal_senders=4", "-chot_standby=on"); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// copies copies the data folder of a primary, with what makes it that of a standby.
+func (p *Postgres) copies(ctx context.Context, primary *Postgres) error {
+	if p.user != nil {
+		if err := os.Chown(p.Dir, int(p.user.Uid), int(p.user.Gid)); err != nil {
+			return fmt.Errorf("testenv: %w", err)
+		}
+	}
+	program, err := find("pg_basebackup")
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, program, "--pgdata="+p.data(), "--host=127.0.0.1",
+		"--port="+strconv.Itoa(primary.port), "--username=postgres", "--no-password",
+		"--checkpoint=fast", "--no-sync", "--write-recovery-conf")
+	c.Dir, c.SysProcAttr = p.Dir, p.attributes()
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("testenv: %s: %w: %s", program, err, out)
+	}
 	return nil
 }
 

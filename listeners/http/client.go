@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
@@ -28,6 +29,9 @@ type request struct {
 	// alone uses a new connection. On an idle one that the API has closed it would not be known
 	// whether the API got the request.
 	alone bool
+	// pause is for how long nobody calls the API if it refuses this request and does not say how long; 0: as after an
+	// outage
+	pause time.Duration
 }
 
 // target makes a URL below that of the API.
@@ -165,8 +169,9 @@ func (s *Source) Reach(ctx context.Context) error {
 const shortAnswer = 1 << 20
 
 // short sends a request and reads its answer into memory. An empty answer is null.
-func (s *Source) short(ctx context.Context, asked request) (document any, header http.Header, err error) {
-	a, err := s.do(ctx, asked)
+func (r *reader) short(ctx context.Context, asked request) (document any, header http.Header, err error) {
+	s := r.source
+	a, err := r.do(ctx, asked)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -177,10 +177,10 @@ func (js *jobs) status(ctx context.Context, p part) (status string, document any
 	if err != nil {
 		return "", nil, nil, err
 	}
-	if err := js.waitForRate(ctx); err != nil {
+	if err := js.waitForTurn(ctx); err != nil {
 		return "", nil, nil, err
 	}
-	document, header, err = js.source.short(ctx, asked)
+	document, header, err = js.short(ctx, asked)
 	if err != nil {
 		return "", nil, nil, patient(err)
 	}

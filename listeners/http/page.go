@@ -19,6 +19,8 @@ import (
 const (
 	// pauseInPlace is the maximum delay after which a later page is requested again in the same try.
 	pauseInPlace = time.Minute
+	// shortPause is the minimum.
+	shortPause = time.Second
 	// pauses is the maximum number of such delays in a row.
 	pauses = 10
 )
@@ -146,8 +148,11 @@ func with(u *url.URL, name, value string) *url.URL {
 
 // page reads one page. If the API is busy, it requests a later page again after a short delay.
 func (r *reader) page(ctx context.Context, asked request, number int) (page, error) {
+	if number > 0 {
+		asked.pause = shortPause
+	}
 	for paused := 0; ; paused++ {
-		if err := r.waitForRate(ctx); err != nil {
+		if err := r.waitForTurn(ctx); err != nil {
 			return page{}, err
 		}
 		p, err := r.once(ctx, asked)
@@ -158,7 +163,7 @@ func (r *reader) page(ctx context.Context, asked request, number int) (page, err
 		if number == 0 || f.After > pauseInPlace || paused == pauses {
 			return p, wait(f, err)
 		}
-		if step.Wait(ctx, max(f.After, time.Second)) != nil {
+		if step.Wait(ctx, max(f.After, shortPause)) != nil {
 			return p, context.Cause(ctx)
 		}
 	}
@@ -167,7 +172,7 @@ func (r *reader) page(ctx context.Context, asked request, number int) (page, err
 // once requests a page and reads it.
 func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	result := r.fields.Result
-	answer, err := r.source.do(ctx, asked)
+	answer, err := r.do(ctx, asked)
 	if err != nil {
 		return page{}, err
 	}

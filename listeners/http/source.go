@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
@@ -131,16 +133,34 @@ func (r *reader) parts(ctx context.Context) iter.Seq2[part, error] {
 	}
 }
 
-// waitForRate waits for the rate limit before a request. Before the first request the patience is
-// short, because a new try loses nothing yet.
-func (r *reader) waitForRate(ctx context.Context) error {
+// waitForTurn waits for the end of a pause that the API has asked for, and for the rate limit, before a request.
+// Before the first request the patience is short, because a new try loses nothing yet.
+func (r *reader) waitForTurn(ctx context.Context) error {
 	patience := listeners.PatienceFirst
 	if r.asked {
 		patience = listeners.PatienceLater
 	}
 	r.asked = true
 	defer r.time.Pause()()
+	if err := r.task.Backoff.Wait(ctx, patience, r.source.api.Timeout+trialMargin); err != nil {
+		return err
+	}
 	return r.task.WaitForRate(ctx, patience)
+}
+
+// trialMargin is how much longer than a request the first one after a pause may take, with its wait for the rate limit.
+const trialMargin = 10 * time.Second
+
+// do is Source.do, and lets all processes know whether the API takes calls.
+func (r *reader) do(ctx context.Context, asked request) (*ask.Answer, error) {
+	answer, err := r.source.do(ctx, asked)
+	switch f := ask.As(err); {
+	case f != nil && f.Kind == ask.Busy:
+		r.task.Backoff.Refused(ctx, cmp.Or(f.After, asked.pause, r.task.Listener.Retry.Outage()), f.Error())
+	default:
+		r.task.Backoff.Called(ctx, err == nil || f != nil && f.Kind == ask.Refused)
+	}
+	return answer, err
 }
 
 // request fills in a request for a part.

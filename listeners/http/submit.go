@@ -50,7 +50,7 @@ func (js *jobs) submit(ctx context.Context, p part) error {
 	if !again {
 		js.asked = false // a new try keeps the jobs of the batches before
 	}
-	if err := js.waitForRate(ctx); err != nil {
+	if err := js.waitForTurn(ctx); err != nil {
 		return err // before the memo says that a request was sent
 	}
 	if !j.Asked {
@@ -60,7 +60,7 @@ func (js *jobs) submit(ctx context.Context, p part) error {
 		}
 	}
 	asked.alone = true
-	document, _, err := js.source.short(ctx, asked)
+	document, _, err := js.short(ctx, asked)
 	switch f := ask.As(err); {
 	case err == nil:
 	case again && js.keyed() && f != nil && f.Code == http.StatusConflict:
@@ -151,12 +151,12 @@ func (js *jobs) lookUp(ctx context.Context, p part) (id string, err error) {
 	look := js.fields.Submit.Unknown.LookUp
 	asked, err := js.request(look.Request, p)
 	if err == nil {
-		err = js.waitForRate(ctx)
+		err = js.waitForTurn(ctx)
 	}
 	if err != nil {
 		return "", err
 	}
-	document, _, err := js.source.short(ctx, asked)
+	document, _, err := js.short(ctx, asked)
 	if f := ask.As(err); f != nil && f.Code == http.StatusNotFound {
 		return "", nil
 	}

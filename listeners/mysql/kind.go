@@ -19,6 +19,7 @@ var Kind = listeners.Kind{
 		DSN: &kind.DSN{
 			Form: "user@tcp(host:port)/schema", Full: "user:password@tcp(host:port)/schema",
 			Check: badDSN, Warn: warnDSN, Account: account, AddPassword: addPassword, SetsTLS: setsTLS,
+			Measured: true,
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.MySQL.Read,

@@ -15,9 +15,10 @@ import (
 // Source runs the queries of listeners on one database. It is safe for concurrent use. Tasks
 // beyond the size of the pool wait: see listeners.Slots.
 type Source struct {
-	db    *sql.DB // queries
-	kills *sql.DB // KILL QUERY only, because a query may use every connection of db
-	calls *sql.DB // short statements that must not wait for queries
+	db     *sql.DB // queries
+	kills  *sql.DB // KILL QUERY only, because a query may use every connection of db
+	calls  *sql.DB // short statements that must not wait for queries
+	health *sql.DB // how busy the server is
 
 	collations aged.Cache[string, []string]
 }
@@ -40,6 +41,7 @@ func Open(d report.Database) (*Source, error) {
 		{&s.db, d.MaxConnections, 0},
 		{&s.kills, killConnections, shortTimeout},
 		{&s.calls, 1, shortTimeout},
+		{&s.health, 1, shortTimeout},
 	} {
 		db, err := mysqldb.Connect(d, pool.size, pool.patience)
 		if err != nil {
@@ -62,7 +64,7 @@ func over(db, kills, calls *sql.DB) *Source {
 
 // Close closes all connections. The caller waits for the last Read before.
 func (s *Source) Close() error {
-	for _, db := range []*sql.DB{s.db, s.kills, s.calls} {
+	for _, db := range []*sql.DB{s.db, s.kills, s.calls, s.health} {
 		if db != nil {
 			_ = db.Close()
 		}

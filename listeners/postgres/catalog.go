@@ -149,28 +149,28 @@ func (s *session) collate(ctx context.Context, text string, args int, columns []
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // ask runs a short query outside of a task, and returns its rows as texts.
-func (s *Source) ask(ctx context.Context, query string) (all [][]string, err error) {
-	conn, err := s.reach(ctx)
+func (p *pool) ask(ctx context.Context, query string) (all [][]string, err error) {
+	conn, err := p.reach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { s.calls.release(conn, err) }()
+	defer func() { p.release(conn, err) }()
 	return texts(conn.ExecParams(ctx, query, nil, nil, nil, nil).Read())
 }
 
-// reach takes the connection for short queries.
-func (s *Source) reach(ctx context.Context) (*pgconn.PgConn, error) {
+// reach takes a connection for short queries.
+func (p *pool) reach(ctx context.Context) (*pgconn.PgConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	for {
-		conn, reused, err := s.calls.take(ctx)
+		conn, reused, err := p.take(ctx)
 		if err != nil || !reused {
 			return conn, err
 		}
 		if err = conn.Ping(ctx); err == nil {
 			return conn, nil
 		}
-		s.calls.drop(conn)
+		p.drop(conn)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("no answer: %w", ctx.Err())
 		}

@@ -19,7 +19,7 @@ var Kind = listeners.Kind{
 		DSN: &kind.DSN{
 			Schemes: schemes, Form: "postgres://user@host:port/database",
 			Full: "postgres://user:password@host:port/database", Check: badDSN, Account: account,
-			AddPassword: addPassword, SetsTLS: setsTLS,
+			AddPassword: addPassword, SetsTLS: setsTLS, Measured: true,
 		},
 		Fields: func() any { return new(dialect.Fields) },
 		Read:   dialect.Postgres.Read,

@@ -36,7 +36,7 @@ const tablesQuery = `SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.
 
 // Tables returns the tables and views of the database, for fanfold init.
 func (s *Source) Tables(ctx context.Context) (all []kind.Table, err error) {
-	found, err := s.ask(ctx, tablesQuery+fmt.Sprint(maxColumns))
+	found, err := s.calls.ask(ctx, tablesQuery+fmt.Sprint(maxColumns))
 	for _, row := range found {
 		name, text := row[1], quoted(row[1])
 		if schema := row[0]; schema != "" {
@@ -55,7 +55,7 @@ func (s *Source) Tables(ctx context.Context) (all []kind.Table, err error) {
 
 // Newest returns the latest value of a column, for fanfold init.
 func (s *Source) Newest(ctx context.Context, t kind.Table, column string) (string, error) {
-	found, err := s.ask(ctx, "SELECT COALESCE(to_char(max("+quoted(column)+"), 'YYYY-MM-DD'), '') FROM "+t.Text)
+	found, err := s.calls.ask(ctx, "SELECT COALESCE(to_char(max("+quoted(column)+"), 'YYYY-MM-DD'), '') FROM "+t.Text)
 	if err != nil || len(found) == 0 {
 		return "", explainInit(err)
 	}

@@ -19,6 +19,7 @@ import (
 type Source struct {
 	queries *pool
 	calls   *pool // short statements that must not wait for queries
+	health  *pool // how busy the server is
 	catalog catalog
 }
 
@@ -30,19 +31,22 @@ func Open(d report.Database) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{queries: newPool(config, max(1, d.MaxConnections)), calls: newPool(config, 1)}, nil
+	return &Source{
+		queries: newPool(config, max(1, d.MaxConnections)), calls: newPool(config, 1), health: newPool(config, 1),
+	}, nil
 }
 
 // Close closes all connections. The caller waits for the last Read before.
 func (s *Source) Close() error {
 	s.queries.close()
 	s.calls.close()
+	s.health.close()
 	return nil
 }
 
 // Reach implements listeners.Connection.
 func (s *Source) Reach(ctx context.Context) error {
-	conn, err := s.reach(ctx)
+	conn, err := s.calls.reach(ctx)
 	if err == nil {
 		s.calls.release(conn, nil)
 	}
@@ -51,7 +55,7 @@ func (s *Source) Reach(ctx context.Context) error {
 
 // Server asks the server for its version, clock and time zone.
 func (s *Source) Server(ctx context.Context) (version string, clock time.Time, zone string, err error) {
-	found, err := s.ask(ctx, "SELECT current_setting('server_version'), "+
+	found, err := s.calls.ask(ctx, "SELECT current_setting('server_version'), "+
 		"(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('TimeZone')")
 	if err != nil || len(found) == 0 {
 		return "", time.Time{}, "", login(err)

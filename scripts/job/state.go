@@ -150,6 +150,7 @@ const (
 	BlameReport  Blame = "report" // what the report's definition or its data demand
 	BlameSlots   Blame = "slots"  // the tasks that have all slots of a source: this one waits for them
 	BlameRate    Blame = "rate"   // the rate limit of a source: this task waits for it
+	BlameBusy    Blame = "busy"   // the load of a source: this task waits until that is less
 	BlameTasks   Blame = "tasks"  // the tasks that a process may run at once
 )
 

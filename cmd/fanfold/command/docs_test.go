@@ -128,7 +128,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 			return []byte(strings.Repeat("p", 32) + "\n"), nil
 		},
 	}
-	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md", "docs/guides/existing-table.md", "docs/guides/cluster.md", "docs/guides/celery-chord.md", "docs/guides/timers.md", "docs/guides/notifications.md", "docs/guides/s3.md", "docs/guides/spool.md"} {
+	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md", "docs/guides/existing-table.md", "docs/guides/cluster.md", "docs/guides/celery-chord.md", "docs/guides/timers.md", "docs/guides/notifications.md", "docs/guides/s3.md", "docs/guides/spool.md", "docs/guides/protect-sources.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if strings.HasPrefix(block, "redis:\n") { // these fields alone
 				_, rest, _ := strings.Cut(fenced(t, "docs/reference/configuration.md", "yaml")[0], "\n")

@@ -66,6 +66,12 @@ var whyCases = map[why.Kind]whyCase{
 		w.set("bounded:waits", "the rate limit of bounded: 1 in 1h0m0s", "bounded:blame", "rate")
 		w.live("task:bounded")
 	}, says: "It waits for bounded: it waits for the rate limit of bounded: 1 in T; the next poll is in T"},
+	why.KindSourceBusy: {report: "bounded", so: func(w *whyPlace) {
+		w.runs("RUN", "bounded")
+		w.tries("bounded", "", "")
+		w.set("bounded:waits", "the database bounded is busy: 57 threads run, and protect.threads_running is 40", "bounded:blame", "busy")
+		w.live("task:bounded")
+	}, says: "It waits for bounded: the database bounded is busy: 57 threads run, and protect.threads_running is 40; the next poll is in T"},
 	why.KindQueued: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")

@@ -146,12 +146,14 @@ func newPartitions(c *config.Config, client, blocking redis.UniversalClient) (of
 
 // connectSources makes the databases and the APIs.
 func connectSources(p *Process) (err error) {
-	for name, d := range p.Config.Databases {
-		of, _ := p.kinds.Sources.Of(d.Kind)
-		if p.sources[name], err = of.OpenDatabase(d); err != nil {
-			return fmt.Errorf("databases.%s: %w", name, err)
+	for _, database := range p.Config.Databases {
+		of, _ := p.kinds.Sources.Of(database.Kind)
+		for _, d := range database.Servers() {
+			if p.sources[d.Name], err = of.OpenDatabase(d); err != nil {
+				return fmt.Errorf("databases.%s: %w", d.Name, err)
+			}
+			p.closers.add(p.sources[d.Name])
 		}
-		p.closers.add(p.sources[name])
 	}
 	for name, api := range p.Config.APIs {
 		of, _ := p.kinds.Sources.Of(api.Kind)

@@ -211,11 +211,12 @@ func buildListeners(ctx context.Context, p *Process, log *slog.Logger) (func(par
 		sources[name] = s
 	}
 	slots := listeners.NewSlots(p.Config.Limits, limits)
+	guards := listeners.NewGuards(sources, p.Config.Protections(), log)
 	return func(of partition) (Runner, error) {
 		r, err := listeners.New(listeners.Options{
 			Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Reports: p.Config.Reports,
-			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Limits: of.limits, Slots: slots,
-			Spool: large, Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
+			Only: p.only, Sources: sources, Bounds: p.Config.Bounds(), Guards: guards, Limits: of.limits,
+			Slots: slots, Spool: large, Consumer: of.consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 		})
 		p.listeners = append(p.listeners, r)
 		return r, err
