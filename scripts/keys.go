@@ -141,9 +141,6 @@ func (k *Keys) Running(report string) string { return k.Prefix + "running:" + re
 // Group is the hash of jobs that share a run: its leader, and its last file.
 func (k *Keys) Group(digest string) string { return k.Prefix + "once:" + digest }
 
-// GroupWaiting is the sorted set of the ids that wait for the leader of a group: id → since when.
-func (k *Keys) GroupWaiting(digest string) string { return k.Group(digest) + ":waiting" }
-
 // Timer is the string with a TTL that a service sets for a timer.
 func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 

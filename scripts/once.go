@@ -82,8 +82,11 @@ func (s Once) Ask(ctx context.Context, questions []Question) ([]Answer, error) {
 	return answers, nil
 }
 
+// waitingIn is the sorted set of the ids that wait for the leader of a group: id → since when.
+func waitingIn(k *Keys, digest string) string { return k.Group(digest) + ":waiting" }
+
 func (s Once) keys(digest string) []string {
-	return []string{s.shared.Once, s.shared.Group(digest), s.shared.GroupWaiting(digest)}
+	return []string{s.shared.Once, s.shared.Group(digest), waitingIn(s.shared, digest)}
 }
 
 // OnceEnd is the end of a job, or of the wait of an id.
@@ -202,7 +205,7 @@ func (s Once) Waiting(ctx context.Context, ids []string) (map[string]bool, error
 	for i, digest := range digests {
 		if digest != "" {
 			of = append(of, ids[i])
-			cmds = append(cmds, redis.NewFloatCmd(ctx, "zscore", s.shared.GroupWaiting(digest), ids[i]))
+			cmds = append(cmds, redis.NewFloatCmd(ctx, "zscore", waitingIn(s.shared, digest), ids[i]))
 		}
 	}
 	if err := s.do(ctx, cmds...); err != nil {
@@ -251,7 +254,7 @@ func (s Once) groups(ctx context.Context, digests []string, max int) ([]OnceGrou
 	for _, digest := range digests {
 		cmds = append(cmds,
 			redis.NewSliceCmd(ctx, "hmget", s.shared.Group(digest), "leader", "since"),
-			redis.NewStringSliceCmd(ctx, "zrange", s.shared.GroupWaiting(digest), 0, max-1))
+			redis.NewStringSliceCmd(ctx, "zrange", waitingIn(s.shared, digest), 0, max-1))
 	}
 	if err := s.send(ctx, cmds...); err != nil {
 		return nil, err
