@@ -32,6 +32,7 @@ type Options struct {
 type Engine struct {
 	Options
 	finished *prometheus.CounterVec // jobs by report and status
+	reused   *prometheus.CounterVec // datasets by report and listener
 }
 
 // New returns an Engine. It does no I/O.
@@ -45,7 +46,7 @@ func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{o, newFinished(o.Metrics)}, nil
+	return &Engine{o, newFinished(o.Metrics), newReused(o.Metrics)}, nil
 }
 
 // Notifies tells whether the end of a job must be reported to a service. A report that is not in

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
@@ -22,6 +25,10 @@ import (
 func spooling(t *testing.T, records *read) (f *Files, root string) {
 	t.Helper()
 	f, _ = swept(t, records)
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	keys := testmain.Name(t)
+	f.Partitions = scripts.Partitions{scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: keys + ":", Hash: keys + "-"}})}
 	root = t.TempDir()
 	place, err := dir.New(root)
 	if err != nil {
@@ -80,7 +87,7 @@ func TestSegmentsOfAJobThatHasEnded(t *testing.T) {
 		put(t, root, "r/1-1-abc234=l.a=0-W=0.zst", 0)
 		put(t, root, "r/1-3-abc234=l.a=0-W=0.zst", 0)
 		put(t, root, "r/1-1-1-abc234=l.a=0-W=0.zst", 0) // of the id 1-1
-		f.SweepAttempts(t.Context(), &state, state.Attempt-1)
+		f.SweepAttempts(t.Context(), &state, state.Attempt-1, "SUCCESS")
 		want := []string{"r/1-1-1-abc234=l.a=0-W=0.zst", "r/1-3-abc234=l.a=0-W=0.zst"}
 		if diff := cmp.Diff(want, list(t, root)); diff != "" {
 			t.Errorf("%s: the spool (-want +got):\n%s", name, diff)
@@ -106,7 +113,7 @@ func TestManySegmentsOfAJobThatHasEnded(t *testing.T) {
 	for n := range 300 {
 		put(t, root, fmt.Sprintf("r/1-1-abc234=l.a=0-W=%d.zst", n), 0)
 	}
-	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0)
+	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0, "SUCCESS")
 	if left := list(t, root); len(left) > 0 {
 		t.Errorf("%d segments are left", len(left))
 	}

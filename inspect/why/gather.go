@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/engine/trigger"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -128,6 +129,11 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 	ended := f.Record != nil && f.Record.Status.Final()
 	if f.Record != nil && !ended && f.Report != nil {
 		if err := g.types(ctx, s, f); err != nil {
+			return err
+		}
+	}
+	if f.Record != nil && (f.Record.Status == report.Failed || f.Record.Status == report.Cancelled) {
+		if f.Kept, err = g.Jobs.Kept(ctx, *f.Record, job.AnyAge); err != nil {
 			return err
 		}
 	}
