@@ -13,8 +13,8 @@
 --       parameters (JSON), 15 digest of the parameters, 16 entry of the stream jobs
 --       (empty: none), 17 traceparent (empty: not traced), 18 when it was pushed and by which span,
 --       19 max bytes of a job that is not large, 20… listeners of stage 1
--- Returns {outcome}: 4 started with datasets; -10 what was kept does not exist any more, and nothing
---       has changed; else what start.lua returns
+-- Returns {outcome}: 4 started with datasets; -10 some of that is not kept any more, and nothing has
+--       changed; else what start.lua returns
 -- Cost  O(listeners), and O(chunks and columns) of what is not reused
 local hash, kept, reused, of, id, attempt, parameters = KEYS[10], KEYS[12], ARGV[1], ARGV[6], ARGV[12], ARGV[13], ARGV[14]
 
@@ -23,8 +23,13 @@ if outcome == 1 and ARGV[7] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[7] then
 if outcome == 1 then
   local j, open, names, streams = text('HGET', kept, 'job') and read(kept), {}, {unpack(ARGV, 20)}, {}
   if not j or j.attempt ~= ARGV[2] then return {-10} end
-  local function reuses(listener) return string.find(',' .. reused .. ',', ',' .. listener .. ',', 1, true) end
-  for listener in string.gmatch(redis.call('HGET', kept, 'listeners'), '[^,]+') do
+  local have = redis.call('HGET', kept, 'listeners')
+  local function has(names, listener) return string.find(',' .. names .. ',', ',' .. listener .. ',', 1, true) end
+  local function reuses(listener) return has(reused, listener) end
+  for listener in string.gmatch(reused, '[^,]+') do
+    if not has(have, listener) then return {-10} end
+  end
+  for listener in string.gmatch(have, '[^,]+') do
     if not reuses(listener) then forget(kept, j, listener, true) end
   end
   for _, listener in ipairs(names) do
@@ -32,7 +37,7 @@ if outcome == 1 then
   end
   local deadline = now() + tonumber(ARGV[3])
   local expires = int(math.max(deadline + tonumber(ARGV[4]), now() + 600000))
-  announce(KEYS[2], ARGV[5], id, attempt, string.match(of, '^(.*)/'), 'reused', reused)
+  announce(KEYS[2], ARGV[5], id, attempt, string.match(of, '^(.*)/'), unpack(reused ~= '' and {'reused', reused} or {}))
   -- Sent first: if that fails, the job is not started.
   if #open == 0 then
     redis.call('XADD', KEYS[tonumber(j.bytes) > tonumber(ARGV[19]) and 9 or 8], '*', 'id', id, 'attempt', attempt,
