@@ -58,7 +58,7 @@ func (r *Report) ListenerHash(l *Listener) string {
 		Parameters []Parameter
 		TimeZone   string
 		Listener   hashed
-		Divide     Divide
+		Divide     *Divide
 		From       *Ref
 		Needs      []string
 	}{
@@ -68,8 +68,9 @@ func (r *Report) ListenerHash(l *Listener) string {
 		},
 	}
 	if l.Divide != nil {
-		definition.Divide = *l.Divide
-		definition.Divide.Line = 0
+		divide := *l.Divide
+		divide.Line = 0
+		definition.Divide = &divide
 	}
 	_, stage, _ := r.Listener(l.Name)
 	for _, name := range l.Needs() {

@@ -95,6 +95,73 @@ func TestSegmentsOfAJobThatHasEnded(t *testing.T) {
 	}
 }
 
+// TestSweepOfKeptSegments: what is kept of a job, or reused by its running attempt, stays, however old it is; when that
+// has expired, it goes.
+func TestSweepOfKeptSegments(t *testing.T) {
+	t.Parallel()
+	records := &read{all: sweepRecords}
+	f, root := spooling(t, records)
+	s := f.Partitions.First()
+	hash := func(key, id string, attempt int) {
+		url := f.o.Spool.URL(spool.Name{Report: "r", ID: id, Attempt: 1, Listener: "l.a", Writer: "W"})
+		if err := testmain.SharedRedis(t).Client().HSet(t.Context(), key, "listeners", "l.a,l.b",
+			"job", fmt.Sprintf("%d FAILING 1 0 0 1/2 0 | 0 0 r/d/0", attempt), "l.a:found", "at=1 ms=1 chunks=1 rows=1 bytes=0 columns=[]",
+			"l.a:at", url+" 1,1,9,00000000", "l.a:kept", "1 99999999999999").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash(s.Keys.Kept("1"), "1", 3) // has ended with attempt 3
+	hash(s.Keys.Job("2"), "2", 2)  // attempt 2 runs
+	stays := []string{"r/1-1-abc234=l.a=0-W=0.zst", "r/2-1-abc234=l.a=0-W=0.zst"}
+	goes := []string{"r/1-1-abc234=l.a=0-W=1.zst", "r/1-1-abc234=l.b=0-W=0.zst", "r/2-1-abc234=l.a=0-V=0.zst"}
+	for _, name := range append(goes, stays...) {
+		put(t, root, name, 2*time.Hour)
+	}
+	left := func(when string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, list(t, root)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != len(goes) {
+		t.Errorf("Sweep = %d, %v", deleted, err)
+	}
+	left("after a sweep", stays...)
+	f.SweepJob(t.Context(), "r", "1", 3) // its next attempt could not start
+	f.SweepAttempts(t.Context(), &job.State{ID: "2", Report: "r", Attempt: 1, Spooled: 9}, 0, "SUPERSEDED")
+	left("after the end of earlier attempts", stays...)
+	f.SweepAttempts(t.Context(), &job.State{ID: "2", Report: "r", Attempt: 2, Spooled: 9}, 1, "SUCCESS")
+	left("after the end of the attempt that has reused it", stays[0])
+	client := testmain.SharedRedis(t).Client()
+	client.Del(t.Context(), s.Keys.Kept("1"))
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != 1 {
+		t.Errorf("Sweep = %d, %v", deleted, err)
+	}
+	left("after it has expired")
+}
+
+// TestSegmentsThatTheEndKeeps: a job that fails keeps those that its done listeners list, and no other.
+func TestSegmentsThatTheEndKeeps(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string][]string{
+		"FAILED": {"r/1-1-abc234=l.a=0-W=0.zst"}, "CANCELLED": {"r/1-1-abc234=l.a=0-W=0.zst"}, "SUCCESS": nil, "DELETED": nil,
+	} {
+		f, root := spooling(t, &read{})
+		url := f.o.Spool.URL(spool.Name{Report: "r", ID: "1", Attempt: 1, Listener: "l.a", Writer: "W"})
+		state := &job.State{
+			ID: "1", Report: "r", Attempt: 1, Spooled: 7, Keep: job.Keep{For: time.Hour},
+			Tasks: map[string]job.TaskState{"l.a": {Done: true, At: url + " 1,1,9,00000000"}, "l.b": {At: strings.ReplaceAll(url, "l.a", "l.b") + " 1,1,9,00000000"}},
+		}
+		for _, name := range []string{"r/1-1-abc234=l.a=0-W=0.zst", "r/1-1-abc234=l.a=1-W=0.zst", "r/1-1-abc234=l.b=0-W=0.zst"} {
+			put(t, root, name, 0)
+		}
+		f.SweepAttempts(t.Context(), state, 0, status)
+		if diff := cmp.Diff(want, list(t, root)); diff != "" {
+			t.Errorf("%s: the spool (-want +got):\n%s", status, diff)
+		}
+	}
+}
+
 // asBucket is a sink that needs as long as a bucket to delete an object.
 type asBucket struct{ sink.Sink }
 

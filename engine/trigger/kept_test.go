@@ -1,6 +1,8 @@
 package trigger_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -317,4 +319,51 @@ func TestKeptDatasetsExpire(t *testing.T) {
 	if plan != "" {
 		t.Errorf("%q", plan)
 	}
+}
+
+// TestRetryFromTheSpool: segments stay with what is kept, and go with the job that has reused them.
+func TestRetryFromTheSpool(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	b := newBench(t, "spool: {url: file://"+folder+", above: 1KB}")
+	b.Records.Exec("DELETE FROM a")
+	b.Records.Exec("INSERT INTO a SELECT seq, REPEAT('x', 50) FROM seq_1_to_500")
+	b.Records.Exec("UPDATE a SET v = 'old' WHERE k = 1")
+	segments := func() int {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(folder, "*", "*.zst"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	stop := b.Serve(b.File)
+	id := b.failed("kept", "")
+	if n := segments(); n != 1 {
+		t.Fatalf("the spool has %d segments", n)
+	}
+	b.renew("a", "b")
+	b.retry(id, job.AnyAge) // fails again
+	stop()                  // nothing but what is kept remains of the processes
+	if n := segments(); n != 1 {
+		t.Fatalf("the spool has %d segments", n)
+	}
+	b.Roles.Sweep()
+	b.make("c")
+	b.Serve(b.File)
+	_, v := b.retry(id, job.AnyAge)
+	b.is(v, "old,old,old")
+	if n := segments(); n != 0 {
+		t.Errorf("%d segments are left", n)
+	}
+	b.Records.Exec("DROP TABLE c")
+	id = b.failed("kept", "")
+	found, _ := filepath.Glob(filepath.Join(folder, "*", "*.zst"))
+	if len(found) != 1 || os.Remove(found[0]) != nil { // it is lost: a is read anew
+		t.Fatal(found)
+	}
+	b.make("c")
+	b.Records.Exec("UPDATE b SET v = 'newer'")
+	_, v = b.retry(id, job.AnyAge)
+	b.is(v, "new,new,old")
 }
