@@ -104,6 +104,11 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, err := p.s.Folds.Reopen(ctx, Reopen{Message{jobID, w.number(1)}, w.at(2), at, w.at(4), p.duration(w.at(3))})
 		return outcome.String(), err
 	},
+	"spoil": func(p *player, ctx context.Context, w words) (string, error) { // attempt listener
+		at := p.client.HGet(ctx, p.s.Keys.Job(jobID), w.at(2)+":at").Val()
+		outcome, err := p.s.Folds.Spoil(ctx, Reopen{Message: Message{jobID, w.number(1)}, Listener: w.at(2), At: at})
+		return outcome.String(), err
+	},
 	"repair": func(p *player, ctx context.Context, _ words) (string, error) {
 		outcome, err := p.s.Clock.Repair(ctx, jobID)
 		return outcome.String(), err

@@ -366,4 +366,19 @@ func TestRetryFromTheSpool(t *testing.T) {
 	b.Records.Exec("UPDATE b SET v = 'newer'")
 	_, v = b.retry(id, job.AnyAge)
 	b.is(v, "new,new,old")
+
+	// If another listener has used its values, the job fails, and the next attempt reads both.
+	b.Records.Exec("DROP TABLE c")
+	id = b.failed("stages", "")
+	found, _ = filepath.Glob(filepath.Join(folder, "stages", "*=a=*.zst"))
+	if len(found) != 1 || os.Remove(found[0]) != nil {
+		t.Fatal(found)
+	}
+	b.make("c")
+	if _, v = b.retry(id, job.AnyAge); v.Status != report.Failed || !strings.Contains(v.Error, "listener b may have used its values") {
+		t.Fatalf("%s: %s", v.Status, v.Error)
+	}
+	b.Records.Exec("UPDATE b SET v = 'newest'")
+	_, v = b.retry(id, job.AnyAge)
+	b.is(v, "new,newest,old")
 }

@@ -134,7 +134,7 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	if t.Done = done; !done {
 		t.progress()
 		text = p.fields[listener+":part"]
-	} else if t.Owner == "" {
+	} else if t.Owner == "" && t.Reused == 0 {
 		t.Tries++
 	}
 	p.found(text, &t)
