@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // job answers with the state of a job.
@@ -103,10 +105,26 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, outcome{id, done})
 }
 
+// withinOf returns the maximum age of the datasets that a retry reuses.
+func withinOf(r *http.Request) (time.Duration, error) {
+	within, err := job.ParseAge(r.URL.Query().Get(job.FresherThan))
+	if err != nil {
+		return 0, problem{
+			Status: http.StatusUnprocessableEntity, Code: "input", Detail: job.FresherThan + ": " + err.Error(),
+			Remedy: "Send " + job.FresherThan + "=10m in the query, or leave it out",
+		}
+	}
+	return within, nil
+}
+
 // retry runs a job again.
 func (a *API) retry(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if err := a.o.Operate.Jobs.Retry(r.Context(), id); err != nil {
+	within, err := withinOf(r)
+	if err != nil {
+		return err
+	}
+	if _, err := a.o.Operate.Jobs.Retry(r.Context(), id, within); err != nil {
 		return err
 	}
 	return answer(w, http.StatusAccepted, a.created(r.Context(), id, true))

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // refreshTimeout is how long the answer to a change waits for a sample that shows it.
@@ -79,7 +80,12 @@ func (c changes) retry(ctx context.Context, r *http.Request) (outcome, error) {
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	return outcome{"Job " + id + " was pushed again.", "/jobs/" + id}, c.operate.Jobs.Retry(ctx, id)
+	plan, err := c.operate.Jobs.Retry(ctx, id, job.AnyAge)
+	text := "Job " + id + " was pushed again."
+	if plan != "" {
+		text = "Job " + id + " was pushed again: it " + plan + "."
+	}
+	return outcome{text, "/jobs/" + id}, err
 }
 
 // hurry makes the waiting steps of a job due now, or the id of a job that was pushed for later.

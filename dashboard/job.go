@@ -54,7 +54,7 @@ func (p jobPage) Note(l inspect.Listener) string {
 			return s.Says
 		}
 	}
-	return l.Why
+	return cmp.Or(l.Why, l.Origin(time.Now()))
 }
 
 // jobPages makes the pages of running jobs and of one job.

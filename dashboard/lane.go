@@ -64,6 +64,8 @@ func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 		drawn.Parts = append(drawn.Parts, s)
 	}
 	switch {
+	case l.Reused > 0:
+		drawn.Text = l.Origin(now)
 	case l.Ended != nil && l.Began != nil:
 		began := later(begin, *l.Began)
 		add("wait", begin, began, true)

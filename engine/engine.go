@@ -33,6 +33,7 @@ type Engine struct {
 	Options
 	finished *prometheus.CounterVec // jobs by report and status
 	shared   *prometheus.CounterVec // jobs that got the file of another, by report
+	reused   *prometheus.CounterVec // datasets by report and listener
 }
 
 // New returns an Engine. It does no I/O.
@@ -46,7 +47,7 @@ func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{o, newFinished(o.Metrics), newShared(o.Metrics)}, nil
+	return &Engine{o, newFinished(o.Metrics), newShared(o.Metrics), newReused(o.Metrics)}, nil
 }
 
 // Notifies tells whether the end of a job must be reported to a service. A report that is not in

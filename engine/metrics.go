@@ -14,6 +14,19 @@ func newFinished(to prometheus.Registerer) *prometheus.CounterVec {
 	}, []string{"report", "status"})
 }
 
+// newReused registers the counter of datasets that attempts reuse.
+func newReused(to prometheus.Registerer) *prometheus.CounterVec {
+	return promauto.With(to).NewCounterVec(prometheus.CounterOpts{
+		Name: "fanfold_datasets_reused_total",
+		Help: "Datasets of earlier attempts with which this process has started jobs, by report and listener.",
+	}, []string{"report", "listener"})
+}
+
+// CountReused counts a dataset that a job reuses.
+func (e *Engine) CountReused(report, listener string) {
+	e.reused.WithLabelValues(report, listener).Inc()
+}
+
 // CountEnd counts a job that has ended.
 func (e *Engine) CountEnd(report, status string) { e.finished.WithLabelValues(report, status).Inc() }
 

@@ -38,6 +38,7 @@ type Job struct {
 	Paused     []string   `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
 	Listeners  []Listener `json:"listeners,omitempty"`
 	FanIn      *Listener  `json:"fan_in,omitempty"` // once the job waits for it
+	Kept       *Kept      `json:"kept,omitempty"`   // for the next attempt of a job that ended without a file
 
 	Parameters json.RawMessage `json:"parameters,omitempty"` // of the record, if they are JSON
 	Changed    *time.Time      `json:"changed,omitempty"`    // when the record was changed last
@@ -86,6 +87,8 @@ type Listener struct {
 	Read  int64  `json:"parts_read,omitempty"` // of Parts; while it is read
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
+	// Reused is the attempt that has read its dataset; 0: this one
+	Reused int64 `json:"reused_from,omitempty"`
 
 	Next *time.Time `json:"next,omitempty"` // end of its wait
 	Why  string     `json:"why,omitempty"`  // what it waits for, or the error of its last try
@@ -140,7 +143,7 @@ func (l *Listener) is(p Part) {
 	case p.Policy != "":
 		l.State = "omitted"
 	case p.Done:
-		l.State = "done"
+		l.State, l.Reused = "done", p.Reused
 	case p.Owner != "":
 		l.State = "running"
 	}

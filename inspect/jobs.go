@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Jobs are the records and the states of their jobs.
@@ -26,6 +27,11 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 	state, err := j.State(ctx, id)
 	if err != nil {
 		return v, err
+	}
+	if r.Status == report.Failed || r.Status == report.Cancelled {
+		if v.Kept, err = j.Kept(ctx, r, job.AnyAge); err != nil {
+			return v, err
+		}
 	}
 	if !r.Status.Final() {
 		found, err := j.o.Scripts.Of(id).Gate.Paused(ctx)

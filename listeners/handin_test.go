@@ -364,7 +364,7 @@ func TestSegmentsOfAZombie(t *testing.T) {
 		!strings.HasSuffix(got[0], ": another worker has the task") {
 		t.Errorf("%q", got)
 	}
-	if err := h.spool.Drop(t.Context(), "r", "1", 1); err != nil {
+	if err := h.spool.Drop(t.Context(), "r", "1", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(h.root, "r", "*")); err != nil || len(left) > 0 {

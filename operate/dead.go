@@ -22,6 +22,8 @@ type Sweep struct {
 	Match  func(inspect.DeadJob) bool // which ones; nil: all
 	Limit  int                        // maximum number of jobs; 0: all
 	DryRun bool                       // change nothing, only count
+	// FresherThan bounds what the jobs reuse, see job.FresherThan; empty: as their reports say.
+	FresherThan string
 	// Each is called after every page with the result so far; nil: not called.
 	Each func(Swept)
 }
@@ -38,7 +40,9 @@ type Swept struct {
 // Retry runs dead jobs again whose records are still FAILED, the oldest of every partition first. A job
 // that fails again meanwhile is not retried twice. On an error, Swept says what was done before it.
 func (d Dead) Retry(ctx context.Context, s Sweep) (Swept, error) {
-	return d.sweep(ctx, s, d.unableToRetry, d.retryPage)
+	return d.sweep(ctx, s, d.unableToRetry, func(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
+		return d.retryPage(ctx, page, s.FresherThan)
+	})
 }
 
 // Discard removes jobs from the list, whatever the status of their records, and does not change the
@@ -122,7 +126,7 @@ func (d Dead) unableToRetry(j inspect.DeadJob) string {
 }
 
 // retryPage runs dead jobs again, with a few statements and one round trip for all.
-func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
+func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob, fresherThan string) ([]bool, error) {
 	runs := make([]engine.Run, len(page))
 	for i, j := range page {
 		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}
@@ -137,7 +141,8 @@ func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, er
 			again = append(again, j.ID)
 		}
 	}
-	if err := scripts.DeadJobs(d.in.Scripts).PushAgain(ctx, trace.Parent(ctx), again...); err != nil {
+	with := scripts.PushFields{Traceparent: trace.Parent(ctx), FresherThan: fresherThan}
+	if err := scripts.DeadJobs(d.in.Scripts).PushAgain(ctx, with, again...); err != nil {
 		return nil, fmt.Errorf("push: %w", err)
 	}
 	return done, nil

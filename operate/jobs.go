@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
@@ -12,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/trace"
 )
 
@@ -112,9 +114,12 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 }
 
 // Push appends ids to the streams of jobs. A repeated push has no effect.
-func (j Jobs) Push(ctx context.Context, ids ...string) error {
+func (j Jobs) Push(ctx context.Context, ids ...string) error { return j.push(ctx, "", ids...) }
+
+func (j Jobs) push(ctx context.Context, fresherThan string, ids ...string) error {
+	with := scripts.PushFields{Traceparent: trace.Parent(ctx), FresherThan: fresherThan}
 	for page := range slices.Chunk(ids, pageSize) {
-		if err := scripts.Pushes(j.in.Scripts).Append(ctx, trace.Parent(ctx), page...); err != nil {
+		if err := scripts.Pushes(j.in.Scripts).Append(ctx, with, page...); err != nil {
 			return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have "+
 				"no effect", err)
 		}
@@ -122,23 +127,33 @@ func (j Jobs) Push(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt.
-func (j Jobs) Retry(ctx context.Context, id string) error {
+// Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt, which reuses the
+// datasets that are kept and no older than within; job.AnyAge: as its report says. It returns what that attempt is
+// expected to reuse, for people; empty: nothing is kept.
+func (j Jobs) Retry(ctx context.Context, id string, within time.Duration) (plan string, err error) {
 	r, err := j.in.Jobs.Record(ctx, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if j.in.Config.Reports[r.Report] == nil {
-		return fault.Refused.New("record %s: not run again: report %q is not in the configuration", id, r.Report)
+		return "", fault.Refused.New("record %s: not run again: report %q is not in the configuration", id, r.Report)
+	}
+	kept, err := j.in.Jobs.Kept(ctx, r, within)
+	if err != nil {
+		return "", err
 	}
 	// A PENDING record may not have been pushed; a second push has no effect.
 	if r, err := j.in.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
-		return j.stillRunning(ctx, id, err)
+		return "", j.stillRunning(ctx, id, err)
 	}
 	if _, err := scripts.DeadJobs(j.in.Scripts).Remove(ctx, id); err != nil {
-		return err
+		return "", err
 	}
-	return j.Push(ctx, id)
+	fresherThan := ""
+	if within != job.AnyAge {
+		fresherThan = within.String()
+	}
+	return kept.Plan(), j.push(ctx, fresherThan, id)
 }
 
 // stillRunning adds the remedy to the error of a record whose job still runs.

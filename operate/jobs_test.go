@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestPush appends each id to the stream of its own partition.
@@ -40,12 +41,16 @@ func TestRetry(t *testing.T) {
 	b.kill(failed)
 	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", running)
 	b.exec("UPDATE file_download_record SET status = 'FAILED', report = 'gone' WHERE id = ?", gone)
-	b.ok(b.Jobs.Retry(t.Context(), failed))
+	retry := func(id string) error {
+		_, err := b.Jobs.Retry(t.Context(), id, job.AnyAge)
+		return err
+	}
+	b.ok(retry(failed))
 	if r, err := b.inspect.Jobs.Record(t.Context(), failed); err != nil || r.Status != report.Pending {
 		t.Errorf("%+v %v", r, err)
 	}
-	b.refused(b.Jobs.Retry(t.Context(), running), fault.Refused)
-	b.refused(b.Jobs.Retry(t.Context(), gone), fault.Refused)
+	b.refused(retry(running), fault.Refused)
+	b.refused(retry(gone), fault.Refused)
 	if dead, pushed := b.dead(), b.pushed(); len(dead) != 0 || pushed != 1 {
 		t.Errorf("%q are dead, %d are pushed", dead, pushed)
 	}

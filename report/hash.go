@@ -16,36 +16,81 @@ import (
 // JSON tags of Join, File and the fields of the kinds decide what of them counts. config/hash_test.go holds what does
 // not change a hash, with the table in docs/reference/configuration.md.
 func (r *Report) Hash() string {
-	type listener struct {
-		Name, Kind, Source string
-		Own                any `json:",omitempty"`
-		Columns            []string
-		Optional           bool              `json:",omitempty"`
-		Values             map[string]string `json:",omitempty"`
-		Types              []Kind            `json:",omitempty"`
-		Zone               string            `json:",omitempty"`
-	}
 	definition := struct {
 		Name       string
 		Parameters []Parameter
 		TimeZone   string `json:",omitempty"`
-		Stages     [][]listener
+		Stages     [][]hashed
 		Fold       string `json:",omitempty"`
 		Join       Join
 		File       File
-	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Fold: r.Fold, Join: r.Join, File: r.File}
+	}{Name: r.Name, Parameters: r.sorted(), Fold: r.Fold, Join: r.Join, File: r.File}
 	if r.TimeZone != "UTC" { // which is the default
 		definition.TimeZone = r.TimeZone
 	}
-	slices.SortFunc(definition.Parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range r.Stages {
-		var listeners []listener
+		var listeners []hashed
 		for _, l := range s.Listeners {
-			listeners = append(listeners, listener{l.Name, l.Kind, DatabaseOf(l.Source), l.Own, l.Columns, l.Optional,
+			listeners = append(listeners, hashed{l.Name, l.Kind, DatabaseOf(l.Source), l.Own, l.Columns, l.Optional,
 				l.Values, l.Types, l.Zone})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}
+	return hashOf(definition)
+}
+
+// hashed is what counts of a listener.
+type hashed struct {
+	Name, Kind, Source string
+	Own                any `json:",omitempty"`
+	Columns            []string
+	Optional           bool              `json:",omitempty"`
+	Values             map[string]string `json:",omitempty"`
+	Types              []Kind            `json:",omitempty"`
+	Zone               string            `json:",omitempty"`
+}
+
+// ListenerHash returns 12 hexadecimal digits that change whenever the rows of a listener can change for the same
+// values of the parameters: with its own part of the definition, the declared parameters, and the listeners that must
+// be done before it.
+func (r *Report) ListenerHash(l *Listener) string {
+	definition := struct {
+		Parameters []Parameter
+		TimeZone   string
+		Listener   hashed
+		Divide     *Divide
+		From       *Ref
+		Needs      []string
+	}{
+		Parameters: r.sorted(), TimeZone: r.TimeZone, From: l.From,
+		Listener: hashed{
+			Name: l.Name, Kind: l.Kind, Source: DatabaseOf(l.Source), Own: l.Own, Columns: l.Columns,
+			Types: l.Types, Zone: l.Zone,
+		},
+	}
+	if l.Divide != nil {
+		divide := *l.Divide
+		divide.Line = 0
+		definition.Divide = &divide
+	}
+	_, stage, _ := r.Listener(l.Name)
+	for _, name := range l.Needs() {
+		if before, earlier, ok := r.Listener(name); ok && earlier < stage {
+			name += " " + r.ListenerHash(before)
+		}
+		definition.Needs = append(definition.Needs, name)
+	}
+	return hashOf(definition)
+}
+
+// sorted returns the parameters in the order of their names.
+func (r *Report) sorted() []Parameter {
+	parameters := slices.Clone(r.Parameters)
+	slices.SortFunc(parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
+	return parameters
+}
+
+func hashOf(definition any) string {
 	text, err := json.Marshal(definition)
 	if err != nil {
 		panic(fmt.Sprintf("encode a definition: %v", err)) // plain values only: it cannot fail

@@ -25,6 +25,9 @@ type Report struct {
 	Retry Retry `yaml:"retry"`
 	// Values that a record passes, by name: a type, or these fields
 	Parameters []Parameter `yaml:"parameters"`
+	// How long the datasets of listeners that are done are kept when a job ends as FAILED or CANCELLED: the next
+	// attempt reads only the others. See [Read only what is missing](../guides/retry.md)
+	Keep time.Duration `yaml:"keep" min:"1s" max:"168h" unset:"nothing is kept"`
 	// Zone of [relative dates](#relative-dates) in parameters
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
 	// One SELECT over the listeners, which are its tables: see [Fold](#fold)

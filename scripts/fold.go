@@ -207,16 +207,21 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 		n := to - from
 		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
 			ends[from].claim(job.StepFanIn).stream(), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders)
-		args := append(make([]any, 0, 4+8*n), n, TombstoneTTL.Milliseconds(), s.events, Group)
+		args := append(make([]any, 0, 4+9*n), n, TombstoneTTL.Milliseconds(), s.events, Group)
+		var kept []string
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
-			firing := ""
+			firing, key := "", ""
+			if e.Keep.After(e.Status) {
+				kept = append(kept, s.Keys.Kept(e.ID))
+				key = strconv.Itoa(7 + 2*n + len(kept))
+			}
 			if e.Notify {
 				firing = job.EndOf(e.ID, e.Attempt)
 			}
-			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing)
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing, key)
 		}
-		return call(ctx, "settle", keys, args...)
+		return call(ctx, "settle", append(keys, kept...), args...)
 	})
 }
 

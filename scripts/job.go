@@ -32,7 +32,14 @@ type Start struct {
 	Parameters []byte // JSON object
 	Entry      string // of the stream of jobs, which is acknowledged; empty: none
 	Trace      job.Trace
+	Reuse      *Reuse // nil: it reads everything
 	Plan
+}
+
+// Reuse is what an attempt takes from an earlier one. What else was kept of that is removed.
+type Reuse struct {
+	Attempt   int64    // see Kept
+	Listeners []string // of all stages; those whose columns they use must be among them
 }
 
 // Plan is what the jobs of one definition have in common.
@@ -41,12 +48,13 @@ type Plan struct {
 	Definition string // hash
 	Timeout    time.Duration
 	Listeners  string // of stage 1, with commas
+	Keep       string // see job.Keep
 	// Waits moves the deadline by the time for which a listener that the job waits for is
 	// paused.
 	Waits bool
 }
 
-// Start starts attempts: OK, Already if the same one has a state or has ended, Another if
+// Start starts attempts: OK, Reusing if it takes something from an earlier one, Already if the same one has a state or has ended, Another if
 // that is one of other parameters, of another report or definition, or of a later attempt,
 // Broken, or Gone if Redis has another epoch (empty: any) than was read before the
 // attempt was started for the first time: a call before this one, whose answer was lost,
@@ -57,6 +65,9 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 	of := map[Plan][]int{}
 	var plans []Plan
 	for i, j := range jobs {
+		if j.Reuse != nil {
+			continue
+		}
 		if of[j.Plan] == nil {
 			plans = append(plans, j.Plan)
 		}
@@ -64,14 +75,19 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 	}
 	var cmds []redis.Cmder
 	var batches [][]int
+	for i, j := range jobs {
+		if j.Reuse != nil {
+			cmds, batches = append(cmds, s.startKept(ctx, epoch, j)), append(batches, []int{i})
+		}
+	}
 	for _, p := range plans {
 		listeners := strings.Split(p.Listeners, ",")
 		for batch := range slices.Chunk(of[p], batchJobs) {
 			keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events,
 				s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
-			args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners),
+			args := append(make([]any, 0, 11+len(listeners)+7*len(batch)), len(batch), len(listeners),
 				p.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch,
-				asFlag(p.Waits), Group, maxInline)
+				asFlag(p.Waits), Group, maxInline, p.Keep)
 			for _, l := range listeners {
 				keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 			}
@@ -94,6 +110,18 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 		failed = cmp.Or(failed, err)
 		for i, o := range outcomes {
 			all[batch[i]] = o
+		}
+	}
+	for i, o := range all {
+		if o == NotKept && failed == nil { // it expired meanwhile
+			j := jobs[i]
+			j.Reuse = nil
+			outcomes, err := s.Start(ctx, epoch, j)
+			if all[i], failed = Busy, err; err == nil {
+				all[i] = outcomes[0]
+			}
+		} else if o == NotKept {
+			all[i] = Busy
 		}
 	}
 	return all, failed

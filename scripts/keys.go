@@ -127,6 +127,9 @@ func (k *Keys) Job(id string) string { return k.Hash + id }
 // Ended is the tombstone of a job: a string that says for a minute how it ended.
 func (k *Keys) Ended(id string) string { return k.Hash + id + ":ended" }
 
+// Kept is the hash of the datasets that a job has left which ended without a file.
+func (k *Keys) Kept(id string) string { return k.Hash + id + ":kept" }
+
 // Task is the stream of a listener's work.
 func (k *Keys) Task(listener string) string { return k.Prefix + "task:" + listener }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,19 +56,22 @@ func newScript(name, source string) *script {
 	return &script{name: name, source: source, sha: hash(source), plain: plain, plainSHA: hash(plain)}
 }
 
-// withUsed puts the file before a source that its first line names, as in "-- Uses  job". A script that
-// uses another one, such as count.lua, is that script with another first line.
+// withUsed puts the files before a source that its first line names, as in "-- Uses  receipts, keep". A script
+// that uses another one, such as count.lua, is that script with another first line.
 func withUsed(source string) string {
 	first, _, _ := strings.Cut(source, "\n")
 	uses, ok := strings.CutPrefix(first, "-- Uses  ")
 	if !ok {
 		return source
 	}
-	used := mustRead(uses)
-	if header, body, _ := strings.Cut(used, "\n"); strings.HasPrefix(header, "#!lua") {
-		used = body
+	for _, name := range slices.Backward(strings.Split(uses, ", ")) {
+		used := mustRead(name)
+		if header, body, _ := strings.Cut(used, "\n"); strings.HasPrefix(header, "#!lua") {
+			used = body
+		}
+		source = withUsed(used) + source
 	}
-	return withUsed(used) + source
+	return source
 }
 
 // Names returns the names of all scripts by the SHA-1 with which Redis knows them.

@@ -14,23 +14,25 @@ type Outcome int64
 
 // The outcomes. What they mean for a message is in the package documentation.
 const (
-	OK      Outcome = 1  // done
-	Already Outcome = 2  // done before; for Complete: the barrier is reached
-	ToFail  Outcome = 3  // claimed in order to fail the job
-	Busy    Outcome = 0  // another worker has the entry
-	Gone    Outcome = -1 // nothing is left to be done for the entry
-	Unknown Outcome = -2 // this process does not know the job's definition
-	TooMuch Outcome = -3 // the job's data would have more bytes than it may
-	TooFar  Outcome = -4 // too many chunks before this one are missing
-	Another Outcome = -5 // another job of this id has this attempt or a later one
-	Broken  Outcome = -6 // the key of the job is not what it should be
-	Missing Outcome = -7 // a chunk was not stored, so a call before this one was lost
-	Late    Outcome = -8 // the deadline has passed
-	Large   Outcome = -9 // the job is sent on to the stream of large jobs
+	OK      Outcome = 1   // done
+	Already Outcome = 2   // done before; for Complete: the barrier is reached
+	ToFail  Outcome = 3   // claimed in order to fail the job
+	Reusing Outcome = 4   // started with datasets of an earlier attempt
+	Busy    Outcome = 0   // another worker has the entry
+	Gone    Outcome = -1  // nothing is left to be done for the entry
+	Unknown Outcome = -2  // this process does not know the job's definition
+	TooMuch Outcome = -3  // the job's data would have more bytes than it may
+	TooFar  Outcome = -4  // too many chunks before this one are missing
+	Another Outcome = -5  // another job of this id has this attempt or a later one
+	Broken  Outcome = -6  // the key of the job is not what it should be
+	Missing Outcome = -7  // a chunk was not stored, so a call before this one was lost
+	Late    Outcome = -8  // the deadline has passed
+	Large   Outcome = -9  // the job is sent on to the stream of large jobs
+	NotKept Outcome = -10 // no datasets are kept of the attempt any more
 )
 
 var outcomes = map[Outcome]string{
-	OK: "ok", Already: "already", ToFail: "to fail", Late: "late", Large: "sent on as a large job", Busy: "busy",
+	OK: "ok", Already: "already", ToFail: "to fail", Reusing: "reusing", NotKept: "not kept", Late: "late", Large: "sent on as a large job", Busy: "busy",
 	Gone:    "gone",
 	Unknown: "unknown definition", Another: "another job of this id", TooMuch: "too much data", Broken: "broken key",
 	Missing: "a chunk is missing", TooFar: "too many chunks before it are missing",

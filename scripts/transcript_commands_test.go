@@ -23,9 +23,20 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 	"push": func(p *player, ctx context.Context, _ words) (string, error) {
 		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Keys.Jobs, Values: []string{"id", jobID}}).Err()
 	},
-	"start": func(p *player, ctx context.Context, w words) (string, error) { // attempt listeners [timeout=] [parameters=] [report=] [definition=] [by=]
+	"start": func(p *player, ctx context.Context, w words) (string, error) { // attempt listeners [timeout=] [parameters=] [report=] [definition=] [by=] [keep=listeners, for an hour] [reuse=listeners from=attempt]
 		start := Start{ID: jobID, Attempt: w.number(1), Parameters: []byte(w.option("parameters", "{}"))}
 		start.Plan = Plan{Report: w.option("report", "r"), Definition: w.option("definition", "d1"), Timeout: p.duration(w.option("timeout", "1h")), Listeners: w.at(2)}
+		if names, ok := w.options["keep"]; ok {
+			keep := job.Keep{For: time.Hour, Definitions: map[string]string{}}
+			for name := range strings.SplitSeq(names, ",") {
+				keep.Definitions[name] = "0a"
+			}
+			start.Keep = keep.String()
+		}
+		if from, ok := w.options["from"]; ok {
+			n, _ := strconv.ParseInt(from, 10, 64)
+			start.Reuse = &Reuse{Attempt: n, Listeners: strings.FieldsFunc(w.option("reuse", ""), func(r rune) bool { return r == ',' })}
+		}
 		if by, ok := w.options["by"]; ok {
 			start.Entry = p.hands[by].entry.ID
 		}
@@ -93,6 +104,11 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		outcome, err := p.s.Folds.Reopen(ctx, Reopen{Message{jobID, w.number(1)}, w.at(2), at, w.at(4), p.duration(w.at(3))})
 		return outcome.String(), err
 	},
+	"spoil": func(p *player, ctx context.Context, w words) (string, error) { // attempt listener
+		at := p.client.HGet(ctx, p.s.Keys.Job(jobID), w.at(2)+":at").Val()
+		outcome, err := p.s.Folds.Spoil(ctx, Reopen{Message: Message{jobID, w.number(1)}, Listener: w.at(2), At: at})
+		return outcome.String(), err
+	},
 	"repair": func(p *player, ctx context.Context, _ words) (string, error) {
 		outcome, err := p.s.Clock.Repair(ctx, jobID)
 		return outcome.String(), err
@@ -114,6 +130,12 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		p.client.Del(ctx, p.key(w.at(1)))
 		return "done", p.client.SetBit(ctx, p.key(w.at(1)), 1, 1).Err()
 	},
+	"kept-until": func(p *player, ctx context.Context, w words) (string, error) { // listener seconds: until when its dataset is kept
+		key := p.s.Keys.Kept(jobID)
+		attempt, _, _ := strings.Cut(p.client.HGet(ctx, key, w.at(1)+":kept").Val(), " ")
+		until := time.Now().Add(time.Duration(w.number(2)) * time.Second).UnixMilli()
+		return "done", p.client.HSet(ctx, key, w.at(1)+":kept", fmt.Sprint(attempt, " ", until)).Err()
+	},
 	"fall-silent": func(p *player, ctx context.Context, w words) (string, error) { // listener: the lease of its owner ends
 		return "done", p.client.HSet(ctx, p.s.Keys.Job(jobID), w.at(1)+":lease", 1).Err()
 	},
@@ -126,6 +148,8 @@ func (p *player) key(name string) string {
 		return p.s.Keys.Job(jobID)
 	case "tombstone":
 		return p.s.Keys.Ended(jobID)
+	case "kept":
+		return p.s.Keys.Kept(jobID)
 	case "delayed":
 		return p.s.Keys.Delayed
 	case "deadlines":

@@ -257,31 +257,7 @@ func (p *player) everything() (all []line) {
 			entries = append(entries, p.entries(stream)...)
 		}
 	}
-	hash := p.client.HGetAll(ctx, p.s.Keys.Job(jobID)).Val()
-	fields := slices.Sorted(maps.Keys(hash))
-	slices.SortStableFunc(fields, func(a, b string) int { // the state comes first
-		return strings.Compare(strings.TrimPrefix("~"+a, "~job"), strings.TrimPrefix("~"+b, "~job"))
-	})
-	for _, field := range fields {
-		value := hash[field]
-		if slices.ContainsFunc(times, func(t string) bool { return strings.HasSuffix(field, t) }) {
-			value = "T"
-		}
-		if strings.HasSuffix(field, ":writer") {
-			value = "W" // it is random
-		}
-		if words := strings.Split(value, " "); field == "job" && len(words) == 11 {
-			words[4], words[8], words[9] = "T", "T", "T"
-			value = strings.Join(words, " ")
-		}
-		if at, found, ok := strings.Cut(value, " "); strings.HasSuffix(field, ":found") && ok && strings.HasPrefix(at, "at=") {
-			value = "at=T " + found
-		}
-		if step, ok := strings.CutSuffix(field, ":entry"); ok {
-			value = either(either(p.labels[p.key(step)+value], p.labels[p.s.Keys.FanInLarge+value]), value)
-		}
-		all = append(all, line{field, value, "hash"})
-	}
+	all = append(all, p.hash(p.s.Keys.Job(jobID))...)
 	ttl := func(key, name, of string) {
 		if left := p.client.PTTL(ctx, key).Val(); left == -1 {
 			all = append(all, line{name, "none", of})
@@ -290,6 +266,10 @@ func (p *player) everything() (all []line) {
 		}
 	}
 	ttl(p.s.Keys.Job(jobID), "ttl", "hash")
+	for _, l := range p.hash(p.s.Keys.Kept(jobID)) {
+		add("kept "+l.name, l.value)
+	}
+	ttl(p.s.Keys.Kept(jobID), "kept for", "")
 	if ended, err := p.client.Get(ctx, p.s.Keys.Ended(jobID)).Result(); err == nil {
 		add("ended", ended)
 		ttl(p.s.Keys.Ended(jobID), "ended ttl", "")
@@ -309,6 +289,40 @@ func (p *player) everything() (all []line) {
 		add("delayed "+member, "")
 	}
 	return append(all, entries...)
+}
+
+// hash lists the fields of a job's hash.
+func (p *player) hash(key string) (all []line) {
+	ctx := p.t.Context()
+	hash := p.client.HGetAll(ctx, key).Val()
+	fields := slices.Sorted(maps.Keys(hash))
+	slices.SortStableFunc(fields, func(a, b string) int { // the state comes first
+		return strings.Compare(strings.TrimPrefix("~"+a, "~job"), strings.TrimPrefix("~"+b, "~job"))
+	})
+	for _, field := range fields {
+		value := hash[field]
+		if slices.ContainsFunc(times, func(t string) bool { return strings.HasSuffix(field, t) }) {
+			value = "T"
+		}
+		if attempt, _, ok := strings.Cut(value, " "); ok && strings.HasSuffix(field, ":kept") {
+			value = attempt + " T"
+		}
+		if strings.HasSuffix(field, ":writer") {
+			value = "W" // it is random
+		}
+		if words := strings.Split(value, " "); field == "job" && len(words) == 11 {
+			words[4], words[8], words[9] = "T", "T", "T"
+			value = strings.Join(words, " ")
+		}
+		if at, found, ok := strings.Cut(value, " "); strings.HasSuffix(field, ":found") && ok && strings.HasPrefix(at, "at=") {
+			value = "at=T " + found
+		}
+		if step, ok := strings.CutSuffix(field, ":entry"); ok {
+			value = either(either(p.labels[p.key(step)+value], p.labels[p.s.Keys.FanInLarge+value]), value)
+		}
+		all = append(all, line{field, value, "hash"})
+	}
+	return all
 }
 
 // entries lists those of a stream, and which worker has each of them how often.

@@ -56,9 +56,11 @@ type ManifestListener struct {
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	// its reading began: of a database, the moment that its rows are of
-	AsOf       time.Time        `json:"as_of,omitzero"`
-	DoneAt     time.Time        `json:"done_at,omitzero"` // it was done, or given up
-	DurationMS int64            `json:"duration_ms"`      // from one to the other
+	AsOf       time.Time `json:"as_of,omitzero"`
+	DoneAt     time.Time `json:"done_at,omitzero"` // it was done, or given up
+	DurationMS int64     `json:"duration_ms"`      // from one to the other
+	// ReusedFrom is the attempt that has read it, if that is an earlier one.
+	ReusedFrom int64            `json:"reused_from,omitempty"`
 	Columns    []dataset.Column `json:"columns"`
 
 	// Parts is in how many ranges the rows were read; 0: at once. Snapshot is the server's name for the moment that all

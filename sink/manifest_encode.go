@@ -62,6 +62,9 @@ func (l *ManifestListener) encode(o *encoder) {
 		o.time("done_at", l.DoneAt)
 	}
 	o.integer("duration_ms", l.DurationMS)
+	if l.ReusedFrom != 0 {
+		o.integer("reused_from", l.ReusedFrom)
+	}
 	if l.Parts != 0 {
 		o.integer("parts", l.Parts)
 		o.text("snapshot", l.Snapshot)

@@ -33,7 +33,7 @@ func TestManifestBytes(t *testing.T) {
 			{Label: "Note", Listener: "plt_fund.vs_withdraw", Column: "note", Type: report.KindText, Escaped: 3},
 		},
 		Listeners: []sink.ManifestListener{{
-			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 2, Tries: 1, DurationMS: 15,
+			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 2, Tries: 1, DurationMS: 15, ReusedFrom: 1,
 			AsOf: time.Date(2024, 3, 4, 5, 6, 6, 885_000_000, time.FixedZone("", 2*60*60)), DoneAt: time.Date(2024, 3, 4, 3, 6, 6, 900_000_000, time.UTC),
 			Columns: []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "note", Kind: report.KindText}},
 		}, {

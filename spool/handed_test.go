@@ -158,7 +158,7 @@ func TestWhatDropDeletes(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if err := spool.New(spool.Options{Sink: place, Tag: "abc234"}).Drop(t.Context(), "r", "1", 2); err != nil {
+		if err := spool.New(spool.Options{Sink: place, Tag: "abc234"}).Drop(t.Context(), "r", "1", 2, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(path); (err == nil) != stays {

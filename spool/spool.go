@@ -67,19 +67,34 @@ func (d Damaged) Error() string { return fmt.Sprintf("segment %s of the spool %s
 // maxDrops is how many segments of a job Drop deletes at the same time: a bucket needs some 50 ms for each.
 const maxDrops = 16
 
-// Drop deletes the segments of a job's attempts up to last, and what interrupted writes left of them.
-func (s *Spool) Drop(ctx context.Context, report, id string, last int64) error {
+// Drop deletes the segments of a job's attempts up to last, and what interrupted writes left of them. Objects that are
+// held stay.
+func (s *Spool) Drop(ctx context.Context, report, id string, last int64, held map[string]bool) error {
 	drops, ctx := errgroup.WithContext(ctx)
 	drops.SetLimit(maxDrops)
 	for listed, err := range s.o.Sink.List(ctx, report+"/"+id+"-") {
 		if err != nil {
 			return errors.Join(drops.Wait(), err)
 		}
-		if n, ours := s.Ours(listed); ours && n.ID == id && n.Attempt <= last {
+		if n, ours := s.Ours(listed); ours && n.ID == id && n.Attempt <= last && !held[listed.Object] {
 			drops.Go(func() error { return s.o.Sink.Remove(ctx, listed.Name) })
 		}
 	}
 	return drops.Wait()
+}
+
+// Objects returns the objects that tickets list, by their names in the sink.
+func (s *Spool) Objects(tickets []string) map[string]bool {
+	objects := map[string]bool{}
+	for _, text := range tickets {
+		ticket, _ := ParseTicket(text) // nothing reads one that is not valid
+		for url := range ticket.Segments() {
+			if name, ours := s.o.Sink.Name(url); ours {
+				objects[name] = true
+			}
+		}
+	}
+	return objects
 }
 
 // Ours returns whose segment an object is; false if it is none of this installation.

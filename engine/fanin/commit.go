@@ -64,7 +64,7 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 	case !changed:
 		return f.finishForeign(ctx, w, true)
 	}
-	f.files.SweepAttempts(ctx, w.State, w.Attempt)
+	f.files.SweepAttempts(ctx, w.State, w.Attempt, string(status))
 	f.Log.Info("job finished", "job", w.ID, "attempt", w.Attempt, "report", w.Report, "status", status,
 		"rows", w.file.Rows, "bytes", committed.Bytes)
 	w.end = scripts.End{Status: string(status), Detail: url}

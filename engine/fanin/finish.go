@@ -76,7 +76,7 @@ func (f *finisher) finishFailed(ctx context.Context, w *work) step.Result {
 			return resultOf(err)
 		}
 	}
-	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
+	f.files.SweepAttempts(ctx, w.State, w.Attempt-1, string(status))
 	w.end = scripts.End{Status: string(status), Detail: w.Reason}
 	return step.Result{}
 }
@@ -94,7 +94,7 @@ func (f *finisher) finishForeign(ctx context.Context, w *work, committed bool) s
 			return resultOf(err)
 		}
 	}
-	f.files.SweepAttempts(ctx, w.State, w.Attempt-1)
+	f.files.SweepAttempts(ctx, w.State, w.Attempt-1, found.end.Status)
 	if !found.pointed { // otherwise an earlier worker died after it changed the record
 		f.Log.Warn("the record was changed by others", "job", w.ID, "attempt", w.Attempt, "outcome", found.end.Status)
 	}

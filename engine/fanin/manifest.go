@@ -28,7 +28,7 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 			given := sink.ManifestListener{
 				Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries,
 				DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds(),
-				Omitted: task.Policy, Error: task.Failed,
+				Omitted: task.Policy, Error: task.Failed, ReusedFrom: task.Reused,
 			}
 			if given.Parts = task.Parts; task.Parts > 0 {
 				given.Snapshot = cmp.Or(task.Snapshot, string(report.SnapshotApproximate))

@@ -2,24 +2,61 @@ package files
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/spool"
 )
 
-// dropSegments deletes the segments of a job that has ended, and of its earlier attempts. If it fails, the daily sweep
-// does it.
-func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64) {
+// dropSegments deletes the segments of a job that has ended, and of its earlier attempts, except for those that are kept
+// and those of these tickets. If it fails, the daily sweep does it.
+func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64, tickets []string) {
 	if f.o.Spool == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, sweepJobTime)
 	defer cancel()
-	if err := f.o.Spool.Drop(ctx, report, id, last); err != nil {
+	held, err := f.held(ctx, []string{id}, last)
+	if err == nil {
+		maps.Copy(held, f.o.Spool.Objects(tickets))
+		err = f.o.Spool.Drop(ctx, report, id, last, held)
+	}
+	if err != nil {
 		f.Log.Warn("could not delete segments of the spool; the daily sweep will", "job", id, "err", err)
 	}
+}
+
+// held returns the segments of jobs that are kept, or that running jobs reuse, except for those of an attempt that ends.
+func (f sweeper) held(ctx context.Context, ids []string, ends int64) (map[string]bool, error) {
+	of := map[*scripts.Scripts][]string{}
+	for _, id := range ids {
+		s := f.Partitions.Of(id)
+		of[s] = append(of[s], id)
+	}
+	var all []string
+	for s, ids := range of {
+		tickets, err := s.Jobs.Tickets(ctx, ids, ends)
+		if err != nil {
+			return nil, fmt.Errorf("segments that are kept: %w", err)
+		}
+		all = append(all, tickets...)
+	}
+	return f.o.Spool.Objects(all), nil
+}
+
+// ticketsOf returns the tickets of the datasets that the end of a job keeps.
+func ticketsOf(state *job.State) (tickets []string) {
+	for _, t := range state.Tasks {
+		if t.Done && t.At != "" {
+			tickets = append(tickets, t.At)
+		}
+	}
+	return tickets
 }
 
 // mayHaveSegments tells whether a job may have written segments. A try may have, whose rows are part of no dataset, and
@@ -56,10 +93,21 @@ func (f sweeper) sweepSegmentPage(ctx context.Context, page []segment) (deleted 
 	if err != nil {
 		return 0, err
 	}
-	for _, s := range page {
+	page = slices.DeleteFunc(page, func(s segment) bool {
 		r := records[s.of.ID]
-		if r.ID == s.of.ID && (r.Attempt < s.of.Attempt || r.Attempt == s.of.Attempt && !r.Status.Final()) {
-			continue // its job runs, or its row is from a backup
+		return r.ID == s.of.ID && (r.Attempt < s.of.Attempt || r.Attempt == s.of.Attempt && !r.Status.Final())
+	}) // otherwise its job runs, or its row is from a backup
+	ids := map[string]bool{}
+	for _, s := range page {
+		ids[s.of.ID] = true
+	}
+	held, err := f.held(ctx, slices.Collect(maps.Keys(ids)), 0)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range page {
+		if held[s.Object] {
+			continue
 		}
 		if err := f.o.Spool.Sink().Remove(ctx, s.Name); err != nil {
 			return deleted, err

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
@@ -22,6 +25,10 @@ import (
 func spooling(t *testing.T, records *read) (f *Files, root string) {
 	t.Helper()
 	f, _ = swept(t, records)
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	keys := testmain.Name(t)
+	f.Partitions = scripts.Partitions{scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: keys + ":", Hash: keys + "-"}})}
 	root = t.TempDir()
 	place, err := dir.New(root)
 	if err != nil {
@@ -80,10 +87,77 @@ func TestSegmentsOfAJobThatHasEnded(t *testing.T) {
 		put(t, root, "r/1-1-abc234=l.a=0-W=0.zst", 0)
 		put(t, root, "r/1-3-abc234=l.a=0-W=0.zst", 0)
 		put(t, root, "r/1-1-1-abc234=l.a=0-W=0.zst", 0) // of the id 1-1
-		f.SweepAttempts(t.Context(), &state, state.Attempt-1)
+		f.SweepAttempts(t.Context(), &state, state.Attempt-1, "SUCCESS")
 		want := []string{"r/1-1-1-abc234=l.a=0-W=0.zst", "r/1-3-abc234=l.a=0-W=0.zst"}
 		if diff := cmp.Diff(want, list(t, root)); diff != "" {
 			t.Errorf("%s: the spool (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestSweepOfKeptSegments: what is kept of a job, or reused by its running attempt, stays, however old it is; when that
+// has expired, it goes.
+func TestSweepOfKeptSegments(t *testing.T) {
+	t.Parallel()
+	records := &read{all: sweepRecords}
+	f, root := spooling(t, records)
+	s := f.Partitions.First()
+	hash := func(key, id string, attempt int) {
+		url := f.o.Spool.URL(spool.Name{Report: "r", ID: id, Attempt: 1, Listener: "l.a", Writer: "W"})
+		if err := testmain.SharedRedis(t).Client().HSet(t.Context(), key, "listeners", "l.a,l.b",
+			"job", fmt.Sprintf("%d FAILING 1 0 0 1/2 0 | 0 0 r/d/0", attempt), "l.a:found", "at=1 ms=1 chunks=1 rows=1 bytes=0 columns=[]",
+			"l.a:at", url+" 1,1,9,00000000", "l.a:kept", "1 99999999999999").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash(s.Keys.Kept("1"), "1", 3) // has ended with attempt 3
+	hash(s.Keys.Job("2"), "2", 2)  // attempt 2 runs
+	stays := []string{"r/1-1-abc234=l.a=0-W=0.zst", "r/2-1-abc234=l.a=0-W=0.zst"}
+	goes := []string{"r/1-1-abc234=l.a=0-W=1.zst", "r/1-1-abc234=l.b=0-W=0.zst", "r/2-1-abc234=l.a=0-V=0.zst"}
+	for _, name := range append(goes, stays...) {
+		put(t, root, name, 2*time.Hour)
+	}
+	left := func(when string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, list(t, root)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != len(goes) {
+		t.Errorf("Sweep = %d, %v", deleted, err)
+	}
+	left("after a sweep", stays...)
+	f.SweepJob(t.Context(), "r", "1", 3) // its next attempt could not start
+	f.SweepAttempts(t.Context(), &job.State{ID: "2", Report: "r", Attempt: 1, Spooled: 9}, 0, "SUPERSEDED")
+	left("after the end of earlier attempts", stays...)
+	f.SweepAttempts(t.Context(), &job.State{ID: "2", Report: "r", Attempt: 2, Spooled: 9}, 1, "SUCCESS")
+	left("after the end of the attempt that has reused it", stays[0])
+	client := testmain.SharedRedis(t).Client()
+	client.Del(t.Context(), s.Keys.Kept("1"))
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != 1 {
+		t.Errorf("Sweep = %d, %v", deleted, err)
+	}
+	left("after it has expired")
+}
+
+// TestSegmentsThatTheEndKeeps: a job that fails keeps those that its done listeners list, and no other.
+func TestSegmentsThatTheEndKeeps(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string][]string{
+		"FAILED": {"r/1-1-abc234=l.a=0-W=0.zst"}, "CANCELLED": {"r/1-1-abc234=l.a=0-W=0.zst"}, "SUCCESS": nil, "DELETED": nil,
+	} {
+		f, root := spooling(t, &read{})
+		url := f.o.Spool.URL(spool.Name{Report: "r", ID: "1", Attempt: 1, Listener: "l.a", Writer: "W"})
+		state := &job.State{
+			ID: "1", Report: "r", Attempt: 1, Spooled: 7, Keep: job.Keep{For: time.Hour},
+			Tasks: map[string]job.TaskState{"l.a": {Done: true, At: url + " 1,1,9,00000000"}, "l.b": {At: strings.ReplaceAll(url, "l.a", "l.b") + " 1,1,9,00000000"}},
+		}
+		for _, name := range []string{"r/1-1-abc234=l.a=0-W=0.zst", "r/1-1-abc234=l.a=1-W=0.zst", "r/1-1-abc234=l.b=0-W=0.zst"} {
+			put(t, root, name, 0)
+		}
+		f.SweepAttempts(t.Context(), state, 0, status)
+		if diff := cmp.Diff(want, list(t, root)); diff != "" {
+			t.Errorf("%s: the spool (-want +got):\n%s", status, diff)
 		}
 	}
 }
@@ -106,7 +180,7 @@ func TestManySegmentsOfAJobThatHasEnded(t *testing.T) {
 	for n := range 300 {
 		put(t, root, fmt.Sprintf("r/1-1-abc234=l.a=0-W=%d.zst", n), 0)
 	}
-	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0)
+	f.SweepAttempts(t.Context(), &job.State{ID: "1", Report: "r", Attempt: 1, Spooled: 7}, 0, "SUCCESS")
 	if left := list(t, root); len(left) > 0 {
 		t.Errorf("%d segments are left", len(left))
 	}

@@ -89,7 +89,7 @@ func (f *Files) Sweep(ctx context.Context) (deleted int, err error) {
 // SweepJob deletes the leftovers of a job whose record is final: files and segments of its attempts up to last,
 // and those of interrupted writes. If it fails, the daily sweep does it.
 func (f *Files) SweepJob(ctx context.Context, report, id string, last int64) {
-	sweeper{f}.dropSegments(ctx, report, id, last)
+	sweeper{f}.dropSegments(ctx, report, id, last, nil)
 	sweeper{f}.sweepFiles(ctx, report, id, last)
 }
 
@@ -106,11 +106,16 @@ func (f sweeper) sweepFiles(ctx context.Context, report, id string, last int64) 
 }
 
 // SweepAttempts is SweepJob for a job that has ended and may have left something: it is not its record's first
-// attempt, or had several workers. Its own segments go, too; last is that of the files.
-func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64) {
+// attempt, or had several workers. Its own segments go, too, unless its end with this status keeps them; last is that of
+// the files.
+func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64, status string) {
 	again := state.Attempt > 1 || state.Fence > 1
 	if again || mayHaveSegments(state) {
-		sweeper{f}.dropSegments(ctx, state.Report, state.ID, state.Attempt)
+		var kept []string
+		if state.Keep.After(status) {
+			kept = ticketsOf(state)
+		}
+		sweeper{f}.dropSegments(ctx, state.Report, state.ID, state.Attempt, kept)
 	}
 	if again {
 		sweeper{f}.sweepFiles(ctx, state.Report, state.ID, last)

@@ -176,17 +176,17 @@ func TestSweepJob(t *testing.T) {
 	for _, name := range append(goes, stays...) {
 		put(t, root, name, 0)
 	}
-	f.SweepAttempts(t.Context(), &job.State{ID: "1", Attempt: 1, Fence: 1, Report: "r"}, 2)
+	f.SweepAttempts(t.Context(), &job.State{ID: "1", Attempt: 1, Fence: 1, Report: "r"}, 2, "FAILED")
 	if records.reads > 0 {
 		t.Error("a first attempt with one worker leaves nothing")
 	}
 	state := &job.State{ID: "1", Attempt: 3, Fence: 1, Report: "r"}
-	f.SweepAttempts(t.Context(), state, 2)
+	f.SweepAttempts(t.Context(), state, 2, "FAILED")
 	if n := len(list(t, root)); n != len(stays)+len(goes) || records.reads != 1 {
 		t.Errorf("%d files are left after %d reads", n, records.reads)
 	}
 	records.fail = nil
-	f.SweepAttempts(t.Context(), state, 2)
+	f.SweepAttempts(t.Context(), state, 2, "FAILED")
 	if diff := cmp.Diff(stays, list(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -29,9 +29,11 @@ type push struct {
 	report  *report.Report
 	paused  bool // its report is paused
 
-	parameters []byte     // of the run to start
-	digest     string     // of the jobs with which it may share a run; empty: none
-	run        engine.Run // the run to start
+	digest     string         // of the jobs with which it may share a run; empty: none
+	within     time.Duration  // maximum age of what it reuses
+	parameters []byte         // of the run to start
+	reuse      *scripts.Reuse // what the run takes from an earlier attempt; nil: nothing is kept
+	run        engine.Run     // the run to start
 	traced     job.Trace
 	began      time.Time // when its entry was read
 }

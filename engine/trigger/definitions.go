@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
 )
 
@@ -185,7 +186,7 @@ func Adopt(
 // planOf returns the plan with which jobs of a report start.
 func planOf(r *report.Report, hash string) scripts.Plan {
 	return scripts.Plan{
-		Report: r.Name, Definition: hash, Timeout: r.Timeout,
+		Report: r.Name, Definition: hash, Timeout: r.Timeout, Keep: job.KeepOf(r).String(),
 		Listeners: strings.Join(r.Stages[0].Names(), ","), Waits: r.DeadlineWaits,
 	}
 }

@@ -87,6 +87,7 @@ func (in intake) pushes(items []*item, began time.Time) []*push {
 	byID := map[string]*push{}
 	for _, i := range items {
 		id, ok := i.Fields["id"]
+		within, err := job.ParseAge(i.Fields[job.FresherThan])
 		switch p := byID[id]; {
 		case i.done:
 		case i.Deliveries > maxDeliveries:
@@ -95,11 +96,15 @@ func (in intake) pushes(items []*item, began time.Time) []*push {
 			i.ends(step.Unusable, errors.New("the field id is missing: XADD "+in.Scripts.Keys.Jobs+" '*' id 1111"))
 		case !report.ValidID(id):
 			i.ends(step.Unusable, errors.New("the id does not match ^"+report.IDForm+"$"))
+		case err != nil:
+			i.ends(step.Unusable, fmt.Errorf("%s: %w", job.FresherThan, err))
 		case p != nil:
-			p.items = append(p.items, i)
+			p.items, p.within = append(p.items, i), min(p.within, within)
 		default:
 			polls, _ := strconv.ParseInt(i.Fields["polls"], 10, 64)
-			p := &push{items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], began: began}
+			p := &push{
+				items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], within: within, began: began,
+			}
 			byID[id] = p
 			pushes = append(pushes, p)
 		}

@@ -36,7 +36,7 @@ func (t *Trigger) StartLost(
 			continue
 		}
 		// An unknown report is not polled again: the next pass is soon enough.
-		p := &push{id: r.ID, polls: int64(len(report.RecordPolls))}
+		p := &push{id: r.ID, polls: int64(len(report.RecordPolls)), within: job.AnyAge}
 		pushes, places = append(pushes, p), append(places, BeforeStart(p.id)...)
 	}
 	if len(pushes) == 0 {

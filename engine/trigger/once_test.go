@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // shared is a report that jobs of everybody share.
@@ -167,7 +168,7 @@ func TestARetryAsksAnew(t *testing.T) {
 	}
 	retry := func(id string) inspect.Job {
 		t.Helper()
-		if err := s.Operate.Jobs.Retry(t.Context(), id); err != nil {
+		if _, err := s.Operate.Jobs.Retry(t.Context(), id, job.AnyAge); err != nil {
 			t.Fatal(err)
 		}
 		return s.Jobs.Wait(id)[0]

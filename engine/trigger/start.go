@@ -91,12 +91,16 @@ func (t *Trigger) pollTwice(ctx context.Context, pushes []*push) {
 func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (n int) {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
+	if t.findKept(ctx, pushes) != nil {
+		return 0
+	}
 	for len(pushes) > 0 {
 		starts := make([]scripts.Start, len(pushes))
 		for i, p := range pushes {
 			p.beginTrace(t.Trace)
 			starts[i] = scripts.Start{
 				ID: p.id, Attempt: p.run.Attempt, Parameters: p.parameters, Trace: p.traced, Plan: t.planOf(p),
+				Reuse: p.reuse,
 			}
 			if len(p.items) > 0 {
 				starts[i].Entry = p.items[0].ID
@@ -115,7 +119,12 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 			case outcomes[i] == scripts.Busy:
 				p.ends(step.Result{Kind: step.Elsewhere, Err: err})
 			case notStarted == nil:
-				if n++; outcomes[i] == scripts.OK { // otherwise an earlier call began its trace
+				if outcomes[i] == scripts.Reusing {
+					for _, l := range p.reuse.Listeners {
+						t.CountReused(p.record.Report, l)
+					}
+				}
+				if n++; outcomes[i] != scripts.Already { // otherwise an earlier call began its trace
 					t.Trace.Trigger(p.job(), p.began, "")
 				}
 				p.ends(step.Result{Kind: step.Void})
@@ -150,7 +159,7 @@ var (
 // startError returns why a job did not start; nil if it did.
 func startError(outcome scripts.Outcome, key string) error {
 	switch outcome {
-	case scripts.OK, scripts.Already:
+	case scripts.OK, scripts.Reusing, scripts.Already:
 		return nil
 	case scripts.Gone:
 		return errForgotten

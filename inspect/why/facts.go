@@ -40,6 +40,8 @@ type facts struct {
 	Paused    scripts.Pauses              // listeners and reports, with the start of the pause
 	Dead      time.Time                   // when it was listed as dead; zero: it is not listed
 
+	Kept *inspect.Kept // what its job has left for the next attempt; nil: nothing
+
 	Quarantined     *inspect.Quarantined // nil: not in the searched part of the quarantine
 	QuarantineWhole bool                 // the whole quarantine was searched
 }

@@ -137,6 +137,11 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 			return err
 		}
 	}
+	if f.Record != nil && (f.Record.Status == report.Failed || f.Record.Status == report.Cancelled) {
+		if f.Kept, err = g.Jobs.Kept(ctx, *f.Record, job.AnyAge); err != nil {
+			return err
+		}
+	}
 	if at, ok, err := score(ctx, s, s.Keys.Dead, f.ID); err != nil {
 		return err
 	} else if ok {

@@ -38,6 +38,7 @@ var ofJob = table[*diagnosis]{
 		"record-error":  func(d *diagnosis) bool { return d.record.Error != "" },
 		"in-grace":      func(d *diagnosis) bool { return d.record.Age < d.Limits.RecoverAfter },
 		"dead":          func(d *diagnosis) bool { return !d.Dead.IsZero() },
+		"kept":          func(d *diagnosis) bool { return d.Kept.Offer() != "" },
 		"report":        func(d *diagnosis) bool { return d.Report != nil },
 		"report-paused": func(d *diagnosis) bool { return d.Record != nil && !d.paused().IsZero() },
 
@@ -97,6 +98,7 @@ var ofJob = table[*diagnosis]{
 		"record-attempt": func(d *diagnosis) string { return integer(d.record.Attempt) },
 		"record-age":     func(d *diagnosis) string { return words.Short(d.record.Age) },
 		"file":           func(d *diagnosis) string { return d.record.File },
+		"kept":           func(d *diagnosis) string { return d.Kept.Offer() },
 		"dead-since":     func(d *diagnosis) string { return words.Stamp(d.Dead) },
 		"report":         func(d *diagnosis) string { return d.record.Report },
 		"report-quoted":  func(d *diagnosis) string { return strconv.Quote(d.record.Report) },

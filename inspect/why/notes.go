@@ -31,6 +31,7 @@ var notes = []rules{
 				"many others are ahead of it.",
 		},
 	},
+	{{when: "=ended kept", says: "{kept}."}},
 	{
 		{
 			when: "=ended dead",

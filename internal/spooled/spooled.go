@@ -84,28 +84,35 @@ func Reopen(
 	of *report.Report, reader string, l Lost,
 ) step.Result {
 	lost, _, _ := of.Listener(l.Listener)
-	permanent := step.Result{Kind: step.Permanent, Blame: job.BlameSpool}
+	reopen := scripts.Reopen{Message: m, Listener: l.Listener, At: l.Task.At, Error: l.Damaged.Error()}
+	permanent := func(err error) step.Result {
+		if _, failed := step.Insist(ctx, log, "note that a dataset is lost", func() (scripts.Outcome, error) {
+			return s.Folds.Spoil(ctx, reopen)
+		}); failed != nil {
+			return step.Result{Kind: step.Elsewhere, Err: failed}
+		}
+		return step.Result{Kind: step.Permanent, Blame: job.BlameSpool, Err: err}
+	}
 	for _, other := range of.Listeners() {
 		if other.From != nil && other.From.Listener == l.Listener && other.Name != reader {
-			permanent.Err = fmt.Errorf("listener %s: %w: listener %s may have used its values: retry the job",
-				l.Listener, l.Damaged, other.Name)
-			return permanent
+			return permanent(fmt.Errorf("listener %s: %w: listener %s may have used its values: retry the job",
+				l.Listener, l.Damaged, other.Name))
 		}
 	}
 	v := step.Decide(step.Result{Kind: step.Retry, Err: l.Damaged, Blame: job.BlameSpool}, l.Task.Tries, lost.Retry)
 	if v.Act != step.Requeue && !lost.Optional {
-		permanent.Err = fmt.Errorf("listener %s: %w", l.Listener, v.Err)
-		return permanent
+		return permanent(fmt.Errorf("listener %s: %w", l.Listener, v.Err))
+	}
+	if l.Task.Reused == 0 { // otherwise no try has failed
+		reopen.Delay = v.Again.Delay
 	}
 	outcome, err := step.Insist(ctx, log, "reopen listener", func() (scripts.Outcome, error) {
-		return s.Folds.Reopen(ctx, scripts.Reopen{
-			Message: m, Listener: l.Listener, At: l.Task.At, Error: l.Damaged.Error(), Delay: v.Again.Delay,
-		})
+		return s.Folds.Reopen(ctx, reopen)
 	}, step.UnlessFull)
 	if err != nil || outcome != scripts.OK {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	log.Warn("a dataset in the spool is lost: its task is queued again", "job", m.ID, "attempt", m.Attempt,
-		"listener", l.Listener, "in", v.Again.Delay, "err", l.Damaged)
+		"listener", l.Listener, "in", reopen.Delay, "err", l.Damaged)
 	return step.Result{Kind: step.Void}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Run is a period with its record.
@@ -162,8 +163,8 @@ func (b *Backfill) Go(ctx context.Context) error {
 		return ids, nil
 	}
 	ended, err := watch.More(ctx, b.Inspect, open, b.Show, next)
-	for _, job := range ended {
-		byID[job.ID].Job = job
+	for _, j := range ended {
+		byID[j.ID].Job = j
 	}
 	return err
 }
@@ -171,7 +172,7 @@ func (b *Backfill) Go(ctx context.Context) error {
 // begin creates the record of a run, or retries it.
 func (b *Backfill) begin(ctx context.Context, r *Run) error {
 	if r.Exists {
-		err := b.Jobs.Retry(ctx, r.Job.ID)
+		_, err := b.Jobs.Retry(ctx, r.Job.ID, job.AnyAge)
 		if errors.Is(err, fault.Refused) {
 			var now engine.Record
 			if now, err = b.Inspect.Jobs.Record(ctx, r.Job.ID); err == nil && now.Status.Final() {

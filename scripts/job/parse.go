@@ -22,7 +22,7 @@ func Parse(id string, fields map[string]string) (*State, error) {
 	state.Reason, state.Blame = fields["reason"], Blame(fields["blame"])
 	state.Outcome, state.Remove = fields["outcome"], fields["remove"] != ""
 	state.Spooled = p.number("spooled")
-	state.Trace = Trace{fields["traceparent"], fields["pushed"]}
+	state.Trace, state.Keep = Trace{fields["traceparent"], fields["pushed"]}, ParseKeep(fields["keep"])
 	for i, stage := range strings.Split(fields["listeners"], ";") {
 		for listener := range strings.SplitSeq(stage, ",") {
 			generation, isOpen := open[listener]
@@ -120,6 +120,10 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	if p.fields[listener+":total"] != "" {
 		t.Total = p.number(listener + ":total")
 	}
+	if kept := p.fields[listener+":kept"]; kept != "" {
+		attempt, until, _ := strings.Cut(kept, " ")
+		t.Reused, t.KeptUntil = p.parse("kept", attempt), time.UnixMilli(p.parse("kept", until))
+	}
 	if memo := p.fields[listener+":memo"]; memo != "" {
 		t.Memo = []byte(memo)
 	}
@@ -130,7 +134,7 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	if t.Done = done; !done {
 		t.progress()
 		text = p.fields[listener+":part"]
-	} else if t.Owner == "" {
+	} else if t.Owner == "" && t.Reused == 0 {
 		t.Tries++
 	}
 	p.found(text, &t)

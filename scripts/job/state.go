@@ -46,6 +46,7 @@ type State struct {
 	Remove     bool     // it fails, and its file may exist
 	File       string   // what it made, once it has ended
 	Trace      Trace
+	Keep       Keep
 	Tasks      map[string]TaskState
 }
 
@@ -90,6 +91,8 @@ type TaskState struct {
 	Memo       []byte          // see scripts.Task.Remember; nil: none
 	Failed     string          // why it was given up, if its job goes on without it; it is Done then
 	Policy     string          // of its listener, if it was given up
+	Reused     int64           // the attempt that has read it, if an end has kept it; 0: this one
+	KeptUntil  time.Time       // until when it may be reused; zero: the job's end decides
 }
 
 // ReasonOf is the reason of a job that a listener fails.

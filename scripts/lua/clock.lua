@@ -22,18 +22,20 @@ local function text(...)
   return reply or nil
 end
 
--- send appends a message to n streams, KEYS[from] and those after it, or to none of them
--- if one fails.
-local function send(from, n, ...)
+-- send_to appends a message to streams, or to none of them if one fails.
+local function send_to(streams, ...)
   local sent = {}
-  for i = 1, n do
-    sent[i] = redis.pcall('XADD', KEYS[from + i - 1], '*', ...)
+  for i, stream in ipairs(streams) do
+    sent[i] = redis.pcall('XADD', stream, '*', ...)
     if type(sent[i]) == 'table' then
-      for k = 1, i - 1 do redis.call('XDEL', KEYS[from + k - 1], sent[k]) end
+      for k = 1, i - 1 do redis.call('XDEL', streams[k], sent[k]) end
       error(sent[i])
     end
   end
 end
+
+-- send appends a message to n streams, KEYS[from] and those after it, or to none of them.
+local function send(from, n, ...) send_to({unpack(KEYS, from, from + n - 1)}, ...) end
 
 -- wake_by moves the end of the wake key to a deadline (a text), if it ends later or does
 -- not exist.

@@ -11,13 +11,14 @@ local function drop_ticket(hash, listener, ticket)
   redis.call('HDEL', hash, listener .. ':at', listener .. ':at_generation')
 end
 
--- drop removes the chunks that an unfinished task has stored, or its ticket, and subtracts their bytes.
+-- drop removes the chunks that a task has stored, or its ticket, and subtracts their bytes.
 local function drop(hash, j, listener)
-  local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last', listener .. ':at')
+  local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last', listener .. ':at',
+    listener .. ':found')
   redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':total', listener .. ':writer')
   if have[3] then return drop_ticket(hash, listener, have[3]) end
-  if not have[1] then return end
-  local chunks, bytes, columns = string.match(have[1], '^chunks=(%d+) rows=%d+ bytes=(%d+) columns=(.*)$')
+  local chunks, bytes, columns = string.match(have[1] or have[4] or '', 'chunks=(%d+) rows=%d+ bytes=(%d+) columns=(.*)$')
+  if not chunks then return end
   local last, fields = tonumber(have[2] or chunks), {}
   local function remove(field)
     if field then fields[#fields + 1] = field end

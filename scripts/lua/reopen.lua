@@ -16,9 +16,12 @@ local id, attempt, listener, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5]
 local j = read(hash)
 if not j or j.attempt ~= attempt or j.status == 'FAILING' then return -1 end
 if j.status == 'PUBLISHING' then return 0 end
-local have = redis.call('HMGET', hash, listener .. ':found', listener .. ':at', listener .. ':at_generation', listener .. ':tries')
+local have = redis.call('HMGET', hash, listener .. ':found', listener .. ':at', listener .. ':at_generation', listener .. ':tries',
+  listener .. ':kept')
 -- Another reader has opened it before. It may even be done again, with other segments.
 if not have[1] or have[2] ~= ARGV[4] then return 2 end
+-- The try that read it was one of an earlier attempt, if it is reused.
+local counts = have[5] and 0 or 1
 local due, step = int(now() + delay), id .. '/' .. attempt .. '/'
 -- Sent first: if that fails, nothing has changed.
 if delay > 0 then
@@ -32,13 +35,13 @@ drop_ticket(hash, listener, have[2])
 j.open = j.open .. listener .. '#' .. int(have[3] + 1) .. '|'
 j.status, j.done, j.fence = 'RUN', int(j.done - 1), int(j.fence + 1)
 redis.call('HSET', hash, 'job', line(j), 'queryDoneCount', j.done, listener .. ':generation', have[3],
-  listener .. ':tries', int((have[4] or 0) + 1), listener .. ':error', ARGV[6], listener .. ':blame', ARGV[7],
+  listener .. ':tries', int((have[4] or 0) + counts), listener .. ':error', ARGV[6], listener .. ':blame', ARGV[7],
   listener .. ':next', due)
 redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')
-for _, field in ipairs({'found', 'owner', 'last_owner', 'entry', 'lease', 'waits'}) do
+for _, field in ipairs({'found', 'kept', 'owner', 'last_owner', 'entry', 'lease', 'waits'}) do
   redis.call('HDEL', hash, listener .. ':' .. field)
 end
 redis.call('PEXPIRE', hash, delay + ARGV[9], 'GT')
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'retry',
-  'step', listener, 'counts', 1, 'next', due, 'error', ARGV[6])
+  'step', listener, 'counts', counts, 'next', due, 'error', ARGV[6])
 return 1

@@ -1,20 +1,23 @@
 #!lua flags=allow-oom
--- Uses  receipts
--- Ends attempts whose records are final: removes the hash and the deadline, leaves a
--- tombstone for a while, sends the receipts that services asked for, and acknowledges the entry.
+-- Uses  receipts, keep
+-- Ends attempts whose records are final: removes the hash, or keeps the datasets in it for the
+-- next attempt, removes the deadline, leaves a tombstone for a while, sends the receipts that
+-- services asked for, and acknowledges the entry.
 -- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to, 7
---       contenders; then of every job: its hash, its tombstone
+--       contenders; then of every job: its hash, its tombstone; then keys for the hashes that are kept
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
---       entry (empty: none), summary of its tasks, the firing that reports the end (empty: none)
+--       entry (empty: none), summary of its tasks, the firing that reports the end (empty: none),
+--       number of its key for what is kept (empty: nothing is)
 -- Returns for every job 1 settled, now or before; 0 another worker has the entry, or the job
 --       is not claimed; -1 gone; -6 the key is not a job
--- Cost  O(jobs * log n); the data is freed in the background
+-- Cost  O(jobs * log n), and O(chunks and columns) of what is not kept of a job; the data is freed
+--       in the background
 local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
 local replies = call('EXISTS', KEYS[6]) == 1
 for i = 1, jobs do
-  local a, hash, tombstone = 8 * i - 3, KEYS[6 + 2 * i], KEYS[7 + 2 * i]
+  local a, hash, tombstone = 9 * i - 4, KEYS[6 + 2 * i], KEYS[7 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local outcome, state, broken = -1, text('HGET', hash, 'job')
   local was, is, its, deadline, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) (%d+) .* (%d+) (%S+)$')
@@ -40,7 +43,7 @@ for i = 1, jobs do
     call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
     call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
       'status', status, 'report', report, 'ms', int(now() - started), 'tasks', ARGV[a + 6], file and 'file' or 'reason', detail)
-    gone[#gone + 1] = hash
+    if ARGV[a + 8] == '' or not keep(hash, KEYS[tonumber(ARGV[a + 8])]) then gone[#gone + 1] = hash end
     ended[#ended + 1] = id
     if status == 'FAILED' then
       failed[#failed + 1] = int(now())
@@ -52,8 +55,8 @@ for i = 1, jobs do
   if entry ~= '' and (outcome == 1 or outcome == -1) then done[#done + 1] = entry end
   out[i] = outcome
 end
-if #gone > 0 then
-  call('UNLINK', unpack(gone))
+if #gone > 0 then call('UNLINK', unpack(gone)) end
+if #ended > 0 then
   call('ZREM', KEYS[1], unpack(ended))
   call('ZREM', KEYS[7], unpack(ended))
 end

@@ -88,7 +88,7 @@ func servesAsSpool(t *testing.T, p Place) {
 	spooled(t, other, spoolName)
 	put(t, p, name, contents)
 	all := len(p.List(t))
-	if err := s.Drop(t.Context(), "withdrawals", "1111", 1); err != nil {
+	if err := s.Drop(t.Context(), "withdrawals", "1111", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left := p.List(t); len(left) != all-3 || slices.ContainsFunc(left, func(n string) bool {

@@ -2,15 +2,20 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func newRetry(f *flags) *cobra.Command {
-	var wait bool
+	var wait, fresh bool
+	var fresher string
 	sweep := deadSweep{past: "pushed again"}
 	c := &cobra.Command{
 		Use:   "retry ID…|--all",
@@ -18,6 +23,11 @@ func newRetry(f *flags) *cobra.Command {
 		Long: `Retry sets a SUCCESS, PARTIAL, FAILED or CANCELLED record to PENDING and pushes its id.
 The job gets the next attempt. The file of the last attempt is deleted when the new
 attempt ends, even if that one fails or is cancelled.
+
+If the report has keep, the datasets of listeners that were done are kept when a job
+ends as FAILED or CANCELLED. The next attempt reuses them, and reads only what is
+missing, or changed in the definition or the parameters. Retry says what that is.
+--fresher-than 10m also reads anew what is older; --fresh reads everything anew.
 
 Retry handles every id separately. It refuses an id if the job runs, or if the record or
 the report does not exist. The exit code is the highest of all ids. With --wait, it shows
@@ -34,19 +44,30 @@ records.`,
 			if err := sweep.check(ids); err != nil {
 				return err
 			}
+			if fresh {
+				fresher = "0"
+			}
+			within, err := job.ParseAge(fresher)
+			if err != nil {
+				return fault.Input.New("--fresher-than: %w", err)
+			}
 			if sweep.all && wait {
 				return fault.Input.New("--wait requires ids")
 			}
 			if sweep.all {
-				return sweep.run(f, c, b.Operate.Dead.Retry)
+				return sweep.run(f, c, func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
+					s.FresherThan = fresher
+					return b.Operate.Dead.Retry(ctx, s)
+				})
 			}
 			var pushed []string
 			done, refused := forEach(ids, func(id string) (string, error) {
-				if err := b.Operate.Jobs.Retry(c.Context(), id); err != nil {
+				plan, err := b.Operate.Jobs.Retry(c.Context(), id, within)
+				if err != nil {
 					return "", err
 				}
 				pushed = append(pushed, id)
-				return "pushed", nil
+				return strings.TrimSuffix("pushed: "+plan, ": "), nil
 			})
 			if !wait {
 				return cmp.Or(f.printOutcomes(c, done), refused)
@@ -54,10 +75,13 @@ records.`,
 			if len(pushed) == 0 {
 				return refused
 			}
-			_, err := f.waitFor(c, b, pushed)
+			_, err = f.waitFor(c, b, pushed)
 			return errors.Join(refused, err)
 		}),
 	}
+	c.Flags().StringVar(&fresher, "fresher-than", "", "maximum age of the datasets that are reused, such as 10m; 0: none is")
+	c.Flags().BoolVar(&fresh, "fresh", false, "reuse no dataset of an earlier attempt")
+	c.MarkFlagsMutuallyExclusive("fresher-than", "fresh")
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
 	sweep.flags(c, "run all dead jobs again")
 	return c

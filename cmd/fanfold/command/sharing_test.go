@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // shareSink makes the stack use the sink of another one.
@@ -199,7 +200,8 @@ func TestRetryAgainstCancel(t *testing.T) {
 		group.Go(func() error {
 			defer close(retried)
 			<-start
-			return retrying.Operate.Jobs.Retry(t.Context(), id)
+			_, err := retrying.Operate.Jobs.Retry(t.Context(), id, job.AnyAge)
+			return err
 		})
 		group.Go(func() error {
 			close(start)

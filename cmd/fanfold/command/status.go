@@ -97,6 +97,9 @@ func jobRows(v inspect.Job) []table.Row {
 	if v.FanIn != nil {
 		rows = append(rows, table.Row{"fan-in", stepText(*v.FanIn, false)})
 	}
+	if kept := v.Kept.Offer(); kept != "" {
+		rows = append(rows, table.Row{"kept", kept})
+	}
 	return rows
 }
 
@@ -108,6 +111,9 @@ func stepText(l inspect.Listener, reads bool) string {
 		if data := l.Where(); data != "" {
 			text += " (" + data + ")"
 		}
+	}
+	if origin := l.Origin(time.Now()); origin != "" {
+		return text + ", " + origin
 	}
 	if l.Tries > 0 {
 		text += fmt.Sprintf(", try %d", l.Tries)

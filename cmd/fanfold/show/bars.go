@@ -231,7 +231,7 @@ func (b *bar) showListener(l inspect.Listener) {
 	case l.State == "running":
 		state = working
 	case l.State == "done":
-		state = done
+		state, text = done, text+suffix(", ", l.Origin(time.Now()))
 	case l.State == "waiting" && l.Next != nil:
 		text += ", waits until " + l.Next.Local().Format(time.TimeOnly) + suffix(": ", printable(l.Why))
 	case l.State == "waiting" && l.Rows == 0:

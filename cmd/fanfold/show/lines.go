@@ -104,6 +104,11 @@ func (l *Lines) showListener(now time.Time, id string, v inspect.Listener) error
 	switch {
 	case v.State == "waiting" && v.Next != nil:
 		text = "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
+	case v.Reused > 0:
+		text += ", " + words.Count(v.Rows, "row") + ", " + v.Origin(now)
+		if l.told[key] != "" {
+			return nil // its age has changed
+		}
 	case v.State == "running" || v.State == "done" || v.Rows > 0:
 		text += ", " + words.Count(v.Rows, "row") + suffix(", ", tried(v))
 	default:

@@ -1,0 +1,130 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Keep says what is kept of a job that ends without a file: the datasets of the listeners that are done.
+type Keep struct {
+	For         time.Duration     // from its end; 0: nothing is kept
+	Definitions map[string]string // of the listeners of all stages, by name: report.Report.ListenerHash
+}
+
+// String returns the field `keep` of the job's hash, which ParseKeep reads; empty: nothing is kept.
+func (k Keep) String() string {
+	if k.For <= 0 {
+		return ""
+	}
+	text := strconv.FormatInt(k.For.Milliseconds(), 10)
+	for _, listener := range slices.Sorted(maps.Keys(k.Definitions)) {
+		text += " " + listener + "=" + k.Definitions[listener]
+	}
+	return text
+}
+
+// After tells whether something is kept of a job that ends with a status.
+func (k Keep) After(status string) bool {
+	return k.For > 0 && (status == string(report.Failed) || status == string(report.Cancelled))
+}
+
+// ParseKeep reads the field `keep` of a job's hash.
+func ParseKeep(text string) (k Keep) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return k
+	}
+	ms, _ := strconv.ParseInt(words[0], 10, 64)
+	k = Keep{time.Duration(ms) * time.Millisecond, map[string]string{}}
+	for _, word := range words[1:] {
+		name, hash, _ := strings.Cut(word, "=")
+		k.Definitions[name] = hash
+	}
+	return k
+}
+
+// KeepOf returns what the end of a job of a report keeps.
+func KeepOf(r *report.Report) Keep {
+	if r.Keep == 0 {
+		return Keep{}
+	}
+	keep := Keep{For: r.Keep, Definitions: map[string]string{}}
+	for _, l := range r.Listeners() {
+		keep.Definitions[l.Name] = r.ListenerHash(l)
+	}
+	return keep
+}
+
+// FresherThan is the field of a push that bounds the age of datasets that its job reuses, such as 10m. With 0 the job
+// reuses none.
+const FresherThan = "fresher_than"
+
+// AnyAge is the bound of a push without FresherThan.
+const AnyAge time.Duration = math.MaxInt64
+
+// ParseAge reads a maximum age of datasets, such as 10m; empty: AnyAge.
+func ParseAge(text string) (time.Duration, error) {
+	if text == "" {
+		return AnyAge, nil
+	}
+	within, err := time.ParseDuration(text)
+	if err != nil || within < 0 {
+		return 0, fmt.Errorf("%.100q is not a duration such as 10m, or 0 to read everything anew", text)
+	}
+	return within, nil
+}
+
+// Reading is how an attempt gets the dataset of a listener.
+type Reading struct {
+	Listener string
+	Reused   int64     // the attempt that has read it; 0: it is read anew
+	At       time.Time // when it was read; zero: it was not
+	Why      string    // it is read anew
+}
+
+// Readings returns how the next attempt of a job gets its datasets, in the order of the report: what an earlier
+// attempt has left (nil: nothing), for the same parameters and no older than within, by Redis's clock.
+func Readings(
+	r *report.Report, kept *State, parameters []byte, within time.Duration, now time.Time,
+) []Reading {
+	var all []Reading
+	anew := map[string]bool{}
+	for _, l := range r.Listeners() {
+		reading := Reading{Listener: l.Name}
+		var task TaskState
+		if kept != nil && kept.Report == r.Name {
+			task = kept.Tasks[l.Name]
+		}
+		if task.Done {
+			reading.At = task.DoneAt.Add(-task.Took)
+		}
+		uses := slices.IndexFunc(l.Needs(), func(name string) bool { return anew[name] })
+		switch {
+		case r.Keep == 0 || !task.Done || !now.Before(task.KeptUntil):
+			reading.Why = "no dataset of it is kept"
+		case within <= 0:
+			reading.Why = "everything is to be read anew"
+		case kept.Keep.Definitions[l.Name] != r.ListenerHash(l):
+			reading.Why = "its definition has changed"
+		case !bytes.Equal(kept.Parameters, parameters):
+			reading.Why = "the parameters have changed"
+		case now.Sub(reading.At) > within:
+			reading.Why = "it is older than " + report.ShortDuration(within)
+		case uses >= 0:
+			reading.Why = "it uses " + l.Needs()[uses]
+		default:
+			reading.Reused = task.Reused
+		}
+		anew[l.Name] = reading.Reused == 0
+		all = append(all, reading)
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package scripts
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// Kept returns the states that jobs have left with the datasets that are kept of them; nil: nothing is. Their
+// listeners are those that have one, and their attempt is the one that has ended.
+func (s Jobs) Kept(ctx context.Context, ids ...string) ([]*job.State, error) {
+	cmds := make([]redis.Cmder, len(ids))
+	for i, id := range ids {
+		cmds[i] = call(ctx, "state", []string{s.Keys.Kept(id), s.Keys.Kept(id)})
+	}
+	if err := s.do(ctx, cmds...); err != nil {
+		return nil, err
+	}
+	kept := make([]*job.State, len(ids))
+	for i, id := range ids {
+		// A key that another program has written is none.
+		if state, err := stateOf(id, cmds[i].(*redis.Cmd)); err == nil && !state.Ended() {
+			kept[i] = state
+		}
+	}
+	return kept, nil
+}
+
+// Tickets returns the tickets of the segments that are kept of jobs, or that running jobs reuse; except for those of an
+// attempt that ends.
+func (s Jobs) Tickets(ctx context.Context, ids []string, ends int64) ([]string, error) {
+	cmds := make([]redis.Cmder, 2*len(ids))
+	for i, id := range ids {
+		cmds[2*i] = s.stateCall(ctx, id)
+		cmds[2*i+1] = call(ctx, "state", []string{s.Keys.Kept(id), s.Keys.Kept(id)})
+	}
+	if err := s.send(ctx, cmds...); err != nil {
+		return nil, err
+	}
+	var tickets []string
+	for i, c := range cmds {
+		state, err := stateOf(ids[i/2], c.(*redis.Cmd))
+		if err != nil || state.Ended() || i%2 == 0 && state.Attempt == ends {
+			continue
+		}
+		for _, t := range state.Tasks {
+			if t.Reused > 0 && t.At != "" {
+				tickets = append(tickets, t.At)
+			}
+		}
+	}
+	return tickets, nil
+}
+
+// startKept is the command that starts an attempt which reuses datasets.
+func (s Jobs) startKept(ctx context.Context, epoch string, j Start) *redis.Cmd {
+	keys := []string{s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo,
+		s.Keys.Finished, s.Keys.FanIn, s.Keys.FanInLarge, s.Keys.Job(j.ID), s.Keys.Ended(j.ID), s.Keys.Kept(j.ID)}
+	args := []any{strings.Join(j.Reuse.Listeners, ","), j.Reuse.Attempt, j.Timeout.Milliseconds(),
+		Margin.Milliseconds(), s.events, j.Report + "/" + j.Definition, epoch, asFlag(j.Waits), Group, maxInline, j.Keep,
+		j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent, j.Trace.Pushed, s.small}
+	for l := range strings.SplitSeq(j.Listeners, ",") {
+		if !slices.Contains(j.Reuse.Listeners, l) {
+			keys = append(keys, s.Keys.Task(l))
+		}
+		args = append(args, l)
+	}
+	return call(ctx, "start_kept", keys, args...)
+}
