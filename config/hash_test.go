@@ -19,7 +19,7 @@ const (
 	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
-	rowOthers     = "`label`, `notify`, `on_change`, `deadline_during_pause`, `running`, `schedule`, `strict_timeout`"
+	rowOthers     = "`label`, `notify`, `on_change`, `deadline_during_pause`, `running`, `keep`, `schedule`, `strict_timeout`"
 	rowAround     = "`limits`, `redis_keys`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
@@ -91,6 +91,7 @@ func TestHash(t *testing.T) {
 		{rowFile, "what a file may have", "    file:\n", "    file:\n      max_rows: 10\n"},
 		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
+		{rowOthers, "what is kept", "timeout: 2h", "timeout: 2h\n    keep: 1h"},
 		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: runs"},
 		{rowDefault, "a deadline that waits, as without", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: waits"},
 		{rowOthers, "a schedule", "timeout: 2h", "timeout: 2h\n    schedule: [{every: 1d, parameters: {since: today}}]"},
