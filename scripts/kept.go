@@ -56,6 +56,23 @@ func (s Kept) Tickets(ctx context.Context, ids []string, ends int64) ([]string, 
 	return tickets, nil
 }
 
+// maxFreed is how many jobs Free looks at.
+const maxFreed = 1000
+
+// Free deletes what is kept of the jobs that failed last, so that running ones have the memory, and returns of how
+// many jobs. Their segments in the spool are swept later. What is kept of cancelled jobs stays until it expires.
+func (s Kept) Free(ctx context.Context) (int64, error) {
+	ids, err := s.rdb.ZRevRange(ctx, s.Keys.Dead, 0, maxFreed-1).Result()
+	if err != nil || len(ids) == 0 {
+		return 0, asError("dead jobs", err)
+	}
+	for i, id := range ids {
+		ids[i] = s.Keys.Kept(id)
+	}
+	n, err := s.rdb.Unlink(ctx, ids...).Result()
+	return n, asError("delete what is kept", err)
+}
+
 // startKept is the command that starts an attempt which reuses datasets.
 func startKept(ctx context.Context, s *conn, epoch string, j Start) *redis.Cmd {
 	keys := []string{s.Keys.Deadlines, s.Keys.Events, s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo,
