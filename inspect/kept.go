@@ -35,11 +35,11 @@ func (j Jobs) Kept(ctx context.Context, r engine.Record, within time.Duration) (
 		return nil, nil
 	}
 	s := j.o.Scripts.Of(r.ID)
-	states, err := s.Jobs.Kept(ctx, r.ID)
+	states, err := s.Kept.Read(ctx, r.ID)
 	if err != nil || states[0] == nil {
 		return nil, err
 	}
-	now, err := s.Jobs.Now(ctx)
+	now, err := s.Kept.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,8 @@ func (j Jobs) Kept(ctx context.Context, r engine.Record, within time.Duration) (
 		if !reading.At.IsZero() {
 			l.AsOf = &reading.At
 		}
-		if until := states[0].Tasks[l.Name].KeptUntil; l.Reused > 0 && (kept.Until.IsZero() || until.Before(kept.Until)) {
+		until := states[0].Tasks[l.Name].KeptUntil
+		if l.Reused > 0 && (kept.Until.IsZero() || until.Before(kept.Until)) {
 			kept.Until = until
 		}
 		kept.Listeners = append(kept.Listeners, l)

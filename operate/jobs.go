@@ -114,12 +114,14 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 }
 
 // Push appends ids to the streams of jobs. A repeated push has no effect.
-func (j Jobs) Push(ctx context.Context, ids ...string) error { return j.push(ctx, "", ids...) }
+func (j Jobs) Push(ctx context.Context, ids ...string) error {
+	return push(ctx, j.in.Scripts, "", ids...)
+}
 
-func (j Jobs) push(ctx context.Context, fresherThan string, ids ...string) error {
+func push(ctx context.Context, to scripts.Partitions, fresherThan string, ids ...string) error {
 	with := scripts.PushFields{Traceparent: trace.Parent(ctx), FresherThan: fresherThan}
 	for page := range slices.Chunk(ids, pageSize) {
-		if err := scripts.Pushes(j.in.Scripts).Append(ctx, with, page...); err != nil {
+		if err := scripts.Pushes(to).Append(ctx, with, page...); err != nil {
 			return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again; repeated ids have "+
 				"no effect", err)
 		}
@@ -127,9 +129,9 @@ func (j Jobs) push(ctx context.Context, fresherThan string, ids ...string) error
 	return nil
 }
 
-// Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt, which reuses the
-// datasets that are kept and no older than within; job.AnyAge: as its report says. It returns what that attempt is
-// expected to reuse, for people; empty: nothing is kept.
+// Retry sets a record with a final status to PENDING, and pushes its id. The job gets the next attempt, which reuses
+// the datasets that are kept and no older than within; job.AnyAge: as its report says. It returns what that attempt
+// is expected to reuse, for people; empty: nothing is kept.
 func (j Jobs) Retry(ctx context.Context, id string, within time.Duration) (plan string, err error) {
 	r, err := j.in.Jobs.Record(ctx, id)
 	if err != nil {
@@ -153,7 +155,7 @@ func (j Jobs) Retry(ctx context.Context, id string, within time.Duration) (plan 
 	if within != job.AnyAge {
 		fresherThan = within.String()
 	}
-	return kept.Plan(), j.push(ctx, fresherThan, id)
+	return kept.Plan(), push(ctx, j.in.Scripts, fresherThan, id)
 }
 
 // stillRunning adds the remedy to the error of a record whose job still runs.

@@ -24,7 +24,7 @@ func (r *Report) Hash() string {
 		Fold       string `json:",omitempty"`
 		Join       Join
 		File       File
-	}{Name: r.Name, Parameters: r.sorted(), Fold: r.Fold, Join: r.Join, File: r.File}
+	}{Name: r.Name, Parameters: sorted(r.Parameters), Fold: r.Fold, Join: r.Join, File: r.File}
 	if r.TimeZone != "UTC" { // which is the default
 		definition.TimeZone = r.TimeZone
 	}
@@ -53,7 +53,7 @@ type hashed struct {
 // ListenerHash returns 12 hexadecimal digits that change whenever the rows of a listener can change for the same
 // values of the parameters: with its own part of the definition, the declared parameters, and the listeners that must
 // be done before it.
-func (r *Report) ListenerHash(l *Listener) string {
+func ListenerHash(r *Report, l *Listener) string {
 	definition := struct {
 		Parameters []Parameter
 		TimeZone   string
@@ -62,7 +62,7 @@ func (r *Report) ListenerHash(l *Listener) string {
 		From       *Ref
 		Needs      []string
 	}{
-		Parameters: r.sorted(), TimeZone: r.TimeZone, From: l.From,
+		Parameters: sorted(r.Parameters), TimeZone: r.TimeZone, From: l.From,
 		Listener: hashed{
 			Name: l.Name, Kind: l.Kind, Source: DatabaseOf(l.Source), Own: l.Own, Columns: l.Columns,
 			Types: l.Types, Zone: l.Zone,
@@ -76,16 +76,16 @@ func (r *Report) ListenerHash(l *Listener) string {
 	_, stage, _ := r.Listener(l.Name)
 	for _, name := range l.Needs() {
 		if before, earlier, ok := r.Listener(name); ok && earlier < stage {
-			name += " " + r.ListenerHash(before)
+			name += " " + ListenerHash(r, before)
 		}
 		definition.Needs = append(definition.Needs, name)
 	}
 	return hashOf(definition)
 }
 
-// sorted returns the parameters in the order of their names.
-func (r *Report) sorted() []Parameter {
-	parameters := slices.Clone(r.Parameters)
+// sorted returns parameters in the order of their names.
+func sorted(parameters []Parameter) []Parameter {
+	parameters = slices.Clone(parameters)
 	slices.SortFunc(parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
 	return parameters
 }

@@ -18,7 +18,7 @@ func TestHashOfEveryField(t *testing.T) {
 func TestListenerHashOfEveryField(t *testing.T) {
 	t.Parallel()
 	everyField(t, func(l *Listener) string {
-		return (&Report{Stages: []Stage{{Listeners: []Listener{*l}}}}).ListenerHash(l)
+		return ListenerHash(&Report{Stages: []Stage{{Listeners: []Listener{*l}}}}, l)
 	}, "Label", "File", "Line", "Timeout", "Retry", "Silence", "Overall", "Optional", "Values")
 }
 
@@ -35,7 +35,7 @@ func TestListenerHashOfItsSources(t *testing.T) {
 			},
 		}
 		change(r)
-		return r.ListenerHash(&r.Stages[2].Listeners[0])
+		return ListenerHash(r, &r.Stages[2].Listeners[0])
 	}
 	same := hash(func(*Report) {})
 	for name, change := range map[string]func(*Report){

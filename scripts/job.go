@@ -38,7 +38,7 @@ type Start struct {
 
 // Reuse is what an attempt takes from an earlier one. What else was kept of that is removed.
 type Reuse struct {
-	Attempt   int64    // see Kept
+	Attempt   int64    // of what Kept.Read returns
 	Listeners []string // of all stages; those whose columns they use must be among them
 }
 
@@ -54,7 +54,8 @@ type Plan struct {
 	Waits bool
 }
 
-// Start starts attempts: OK, Reusing if it takes something from an earlier one, Already if the same one has a state or has ended, Another if
+// Start starts attempts: OK, Reusing if it takes something from an earlier one,
+// Already if the same one has a state or has ended, Another if
 // that is one of other parameters, of another report or definition, or of a later attempt,
 // Broken, or Gone if Redis has another epoch (empty: any) than was read before the
 // attempt was started for the first time: a call before this one, whose answer was lost,
@@ -77,7 +78,7 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 	var batches [][]int
 	for i, j := range jobs {
 		if j.Reuse != nil {
-			cmds, batches = append(cmds, s.startKept(ctx, epoch, j)), append(batches, []int{i})
+			cmds, batches = append(cmds, startKept(ctx, s.conn, epoch, j)), append(batches, []int{i})
 		}
 	}
 	for _, p := range plans {

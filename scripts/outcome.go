@@ -32,7 +32,8 @@ const (
 )
 
 var outcomes = map[Outcome]string{
-	OK: "ok", Already: "already", ToFail: "to fail", Reusing: "reusing", NotKept: "not kept", Late: "late", Large: "sent on as a large job", Busy: "busy",
+	OK: "ok", Already: "already", ToFail: "to fail", Reusing: "reusing", NotKept: "not kept",
+	Late: "late", Large: "sent on as a large job", Busy: "busy",
 	Gone:    "gone",
 	Unknown: "unknown definition", Another: "another job of this id", TooMuch: "too much data", Broken: "broken key",
 	Missing: "a chunk is missing", TooFar: "too many chunks before it are missing",

@@ -58,6 +58,7 @@ type Scripts struct {
 	Definitions Definitions
 	Epoch       Epoch
 	Once        Once
+	Kept        Kept
 }
 
 type (
@@ -95,6 +96,8 @@ type (
 	Definitions struct{ *conn }
 	// Epoch tells whether Redis has lost its memory, and brings back what it had.
 	Epoch struct{ *conn }
+	// Kept reads what jobs that ended without a file have left for their next attempts.
+	Kept struct{ *conn }
 )
 
 // conn runs scripts on one Redis.
@@ -146,7 +149,7 @@ func New(o Options) *Scripts {
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
 		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
-		Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c}}
+		Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c}, Kept{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

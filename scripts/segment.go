@@ -57,17 +57,17 @@ type Reopen struct {
 	Delay    time.Duration // until it runs again; 0: at once
 }
 
-// Spoil says that the dataset of a listener is lost, so that it is not kept if the job fails: OK, or Gone if the listener
-// has another one by now.
+// Spoil says that the dataset of a listener is lost, so that it is not kept if the job fails: OK, or Gone if the
+// listener has another one by now.
 func (s Folds) Spoil(ctx context.Context, r Reopen) (Outcome, error) {
 	return s.outcome(ctx, call(ctx, "spoil", []string{s.Keys.Job(r.ID)}, r.Attempt, r.Listener, r.At))
 }
 
-// Reopen opens a listener that is done for another try, which counts, unless an earlier attempt has read it: OK, Already if it was opened before, Busy if
-// the job is PUBLISHING, or Gone if it is FAILING or has ended. After OK, claims of the job are void and its RUN waits
-// for the listener; after OK and Gone, the caller acknowledges the entry that it works on in fan-in. After Already
-// it does not: another worker may have claimed the job with that entry since. One whose tries are used up should
-// fail its job instead, unless it is optional: then its worker omits it.
+// Reopen opens a listener that is done for another try, which counts unless an earlier attempt has read its dataset:
+// OK, Already if it was opened before, Busy if the job is PUBLISHING, or Gone if it is FAILING or has ended. After OK,
+// claims of the job are void and its RUN waits for the listener; after OK and Gone, the caller acknowledges the entry
+// that it works on in fan-in. After Already it does not: another worker may have claimed the job with that entry
+// since. One whose tries are used up should fail its job instead, unless it is optional: then its worker omits it.
 func (s Folds) Reopen(ctx context.Context, r Reopen) (Outcome, error) {
 	keys := []string{s.Keys.Job(r.ID), s.Keys.Delayed, s.Keys.Events, s.Keys.Task(r.Listener)}
 	return s.outcome(ctx, call(ctx, "reopen", keys, r.ID, r.Attempt, r.Listener, r.At, r.Delay.Milliseconds(),

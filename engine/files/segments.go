@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/spool"
 )
 
-// dropSegments deletes the segments of a job that has ended, and of its earlier attempts, except for those that are kept
-// and those of these tickets. If it fails, the daily sweep does it.
+// dropSegments deletes the segments of a job that has ended, and of its earlier attempts, except for those that are
+// kept and those of these tickets. If it fails, the daily sweep does it.
 func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64, tickets []string) {
 	if f.o.Spool == nil {
 		return
@@ -31,7 +31,8 @@ func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64
 	}
 }
 
-// held returns the segments of jobs that are kept, or that running jobs reuse, except for those of an attempt that ends.
+// held returns the segments of jobs that are kept, or that running jobs reuse, except for those of an attempt that
+// ends.
 func (f sweeper) held(ctx context.Context, ids []string, ends int64) (map[string]bool, error) {
 	of := map[*scripts.Scripts][]string{}
 	for _, id := range ids {
@@ -40,7 +41,7 @@ func (f sweeper) held(ctx context.Context, ids []string, ends int64) (map[string
 	}
 	var all []string
 	for s, ids := range of {
-		tickets, err := s.Jobs.Tickets(ctx, ids, ends)
+		tickets, err := s.Kept.Tickets(ctx, ids, ends)
 		if err != nil {
 			return nil, fmt.Errorf("segments that are kept: %w", err)
 		}

@@ -106,8 +106,8 @@ func (f sweeper) sweepFiles(ctx context.Context, report, id string, last int64) 
 }
 
 // SweepAttempts is SweepJob for a job that has ended and may have left something: it is not its record's first
-// attempt, or had several workers. Its own segments go, too, unless its end with this status keeps them; last is that of
-// the files.
+// attempt, or had several workers. Its own segments go, too, unless its end with this status keeps them; last is that
+// of the files.
 func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64, status string) {
 	again := state.Attempt > 1 || state.Fence > 1
 	if again || mayHaveSegments(state) {

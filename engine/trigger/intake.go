@@ -103,7 +103,8 @@ func (in intake) pushes(items []*item, began time.Time) []*push {
 		default:
 			polls, _ := strconv.ParseInt(i.Fields["polls"], 10, 64)
 			p := &push{
-				items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], within: within, began: began,
+				items: []*item{i}, id: id, polls: max(polls, 0), trace: i.Fields[trace.Field], within: within,
+				began: began,
 			}
 			byID[id] = p
 			pushes = append(pushes, p)

@@ -45,6 +45,13 @@ func (a *admission) pollMemory(ctx context.Context) error {
 		return err
 	}
 	a.polled.Store(now)
+	if usage.Percent() > a.Limits.RedisMemoryPercent {
+		if n, err := a.Scripts.Kept.Free(ctx); err != nil {
+			return err
+		} else if n > 0 {
+			a.Log.Warn("deleted datasets that were kept for retries: Redis is nearly full", "jobs", n)
+		}
+	}
 	if full := usage.Percent() > a.Limits.RedisMemoryPercent; full != a.full.Swap(full) {
 		a.Log.Warn("memory of Redis crossed limits.redis_memory_percent",
 			"percent", usage.Percent(), "limit", a.Limits.RedisMemoryPercent, "starting jobs", !full)

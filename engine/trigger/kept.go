@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
 )
 
 // findKept finds what the jobs that start can reuse.
-func (t *Trigger) findKept(ctx context.Context, pushes []*push) error {
+func findKept(ctx context.Context, t *engine.Engine, pushes []*push) error {
 	var of []*push
 	var ids []string
 	for _, p := range pushes {
@@ -22,11 +23,11 @@ func (t *Trigger) findKept(ctx context.Context, pushes []*push) error {
 		return nil
 	}
 	return step.Ensure(ctx, t.Log, "find datasets that are kept", func() error {
-		all, err := t.Scripts.Jobs.Kept(ctx, ids...)
+		all, err := t.Scripts.Kept.Read(ctx, ids...)
 		if err != nil || !slices.ContainsFunc(all, func(s *job.State) bool { return s != nil }) {
 			return err
 		}
-		now, err := t.Scripts.Jobs.Now(ctx)
+		now, err := t.Scripts.Kept.Now(ctx)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (t *Trigger) pollTwice(ctx context.Context, pushes []*push) {
 func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (n int) {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
-	if t.findKept(ctx, pushes) != nil {
+	if findKept(ctx, t.Engine, pushes) != nil {
 		return 0
 	}
 	for len(pushes) > 0 {

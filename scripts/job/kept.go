@@ -16,7 +16,7 @@ import (
 // Keep says what is kept of a job that ends without a file: the datasets of the listeners that are done.
 type Keep struct {
 	For         time.Duration     // from its end; 0: nothing is kept
-	Definitions map[string]string // of the listeners of all stages, by name: report.Report.ListenerHash
+	Definitions map[string]string // of the listeners of all stages, by name: report.ListenerHash
 }
 
 // String returns the field `keep` of the job's hash, which ParseKeep reads; empty: nothing is kept.
@@ -58,7 +58,7 @@ func KeepOf(r *report.Report) Keep {
 	}
 	keep := Keep{For: r.Keep, Definitions: map[string]string{}}
 	for _, l := range r.Listeners() {
-		keep.Definitions[l.Name] = r.ListenerHash(l)
+		keep.Definitions[l.Name] = report.ListenerHash(r, l)
 	}
 	return keep
 }
@@ -112,7 +112,7 @@ func Readings(
 			reading.Why = "no dataset of it is kept"
 		case within <= 0:
 			reading.Why = "everything is to be read anew"
-		case kept.Keep.Definitions[l.Name] != r.ListenerHash(l):
+		case kept.Keep.Definitions[l.Name] != report.ListenerHash(r, l):
 			reading.Why = "its definition has changed"
 		case !bytes.Equal(kept.Parameters, parameters):
 			reading.Why = "the parameters have changed"

@@ -58,7 +58,11 @@ func (r verdict) judge(ctx context.Context) {
 	if len(failed) == 0 {
 		return
 	}
-	// Jobs failed only because of the faults: a retry succeeds now.
+	// Jobs failed only because of the faults and the gate: a retry succeeds now.
+	if _, err := r.db.ExecContext(ctx, "DELETE FROM shut"); err != nil {
+		r.violated("open the gate: %v", err)
+	}
+	r.totals.add("jobs of which datasets are kept", len(r.kept(ctx, failed)))
 	for _, id := range failed {
 		if out, err := r.fanfold("retry", id); err != nil {
 			r.violated("fanfold retry %s: %v %s", id, err, out)
@@ -72,7 +76,33 @@ func (r verdict) judge(ctx context.Context) {
 	if again := r.failures(ctx); len(again) > 0 {
 		r.violated("%d records FAILED again after the storm: %v", len(again), again)
 	}
+	if kept := r.kept(ctx, failed); len(kept) > 0 {
+		r.violated("datasets of ended jobs are still kept: %v", kept)
+	}
+	r.reused(ctx)
 	r.files(ctx)
+}
+
+// kept returns the jobs of which datasets are kept.
+func (r verdict) kept(ctx context.Context, ids []string) (kept []string) {
+	for _, id := range ids {
+		p := r.redis.partitions.Of(id)
+		if r.redis.client.Exists(ctx, p.Keys.Kept(id)).Val() > 0 {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// reused counts the attempts that have reused datasets.
+func (r verdict) reused(ctx context.Context) {
+	for _, p := range r.redis.partitions {
+		for _, m := range r.redis.client.XRange(ctx, p.Keys.Events, "-", "+").Val() {
+			if m.Values["event"] == "started" && m.Values["reused"] != nil {
+				r.totals.add("attempts that reused datasets", 1)
+			}
+		}
+	}
 }
 
 func (r *round) fanfold(args ...string) ([]byte, error) {

@@ -251,7 +251,7 @@ func (c *chaosRedis) left(ctx context.Context) (texts []string) {
 			plain := c.plain(key)
 			lasts := slices.Contains(lasting, plain) || strings.HasPrefix(plain, "fanfold:task:")
 			switch ttl := master.PTTL(ctx, key).Val(); {
-			case strings.HasPrefix(plain, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended"):
+			case strings.HasPrefix(plain, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended") && !strings.HasSuffix(key, ":kept"):
 				say("the data %s is left of a job that has ended", key)
 			case ttl == -1 && !lasts:
 				say("%s is left without a TTL", key)

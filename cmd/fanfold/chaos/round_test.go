@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,12 +57,13 @@ type round struct {
 const stormReport = `
   storm:
     timeout: 10m
+    keep: 15m
     retry: {retries: 8, delay: 200ms}
     parameters: {job: integer, rows: integer}
     listeners:
       src.a: {database: db, timeout: 4s, @a query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
       src.b: {database: db, timeout: 4s, @b query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
-      src.c: {database: db, timeout: 4s, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
+      src.c: {database: db, timeout: 4s, query: "SELECT seq AS k, seq + (SELECT gate(:job)) AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
     join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
 `
 
@@ -176,6 +178,18 @@ func (r *round) start(ctx context.Context) (stop func()) {
 	}
 }
 
+// gateStatements make a function that fails for some jobs as long as a row is in shut. What the others listeners of such
+// a job have found is kept for its next attempt.
+var gateStatements = []string{
+	"CREATE TABLE shut (id INT)", "INSERT INTO shut VALUES (1)",
+	`CREATE FUNCTION gate(job BIGINT) RETURNS BIGINT READS SQL DATA BEGIN
+		IF job % 20 = 3 AND EXISTS (SELECT 1 FROM shut) THEN
+			SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the gate is shut';
+		END IF;
+		RETURN 7;
+	END`,
+}
+
 // historyStatements make the database record every change of a record, in order and in the same
 // transaction.
 var historyStatements = []string{
@@ -211,7 +225,7 @@ func (r *round) migrate(ctx context.Context) {
 		r.t.Fatal(err)
 	}
 	r.redis.client, r.redis.partitions = r.direct.Redis, r.direct.Partitions
-	for _, statement := range historyStatements {
+	for _, statement := range slices.Concat(historyStatements, gateStatements) {
 		if _, err := r.db.ExecContext(ctx, statement); err != nil {
 			r.t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
 	"github.com/fanfold/fanfold/sink/gcs"
+	"github.com/fanfold/fanfold/spool"
 )
 
 // inDirectory tells whether the spool of a round is a directory. The other rounds have it in the bad bucket.
@@ -232,11 +235,41 @@ func (r verdict) segments(ctx context.Context) {
 	if err != nil {
 		r.violated("list of the spool: %v", err)
 	}
+	held := r.held(ctx)
 	for _, name := range left {
+		if slices.ContainsFunc(held, func(object string) bool { return strings.HasSuffix(name, object) }) {
+			r.totals.add("segments that are kept", 1)
+			continue
+		}
 		if strings.Contains(name, "fanfold-check-") { // of a process that died while it tested the spool at its start
 			r.totals.add("objects of tried spools", 1)
 			continue
 		}
 		r.violated("%s is left in the spool", name)
 	}
+}
+
+// held returns the segments that are kept of failed jobs, by their names in the spool.
+func (r verdict) held(ctx context.Context) (objects []string) {
+	place, err := r.spool.open(ctx)
+	if err != nil {
+		r.violated("open the spool: %v", err)
+		return nil
+	}
+	defer place.Close()
+	large := spool.New(spool.Options{Sink: place})
+	for _, p := range r.redis.partitions {
+		var ids []string
+		for id := 1; id <= r.jobs; id++ {
+			if id := strconv.Itoa(id); r.redis.partitions.Of(id) == p {
+				ids = append(ids, id)
+			}
+		}
+		tickets, err := p.Kept.Tickets(ctx, ids, 0)
+		if err != nil {
+			r.violated("segments that are kept: %v", err)
+		}
+		objects = slices.AppendSeq(objects, maps.Keys(large.Objects(tickets)))
+	}
+	return objects
 }
