@@ -154,6 +154,7 @@ func (l *Listener) is(p Part) {
 	case !p.Taken.IsZero() && p.Owner != "":
 		l.Began = &p.Taken
 	}
+	l.Why = p.Pause
 	if !p.Done && !p.Next.IsZero() {
 		l.Next, l.Why, l.Waits = &p.Next, cmp.Or(p.Waits, p.Error), p.Waits != ""
 	}

@@ -2,11 +2,11 @@ package listeners
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/step"
 )
 
@@ -37,7 +37,7 @@ func (b *Backoff) Wait(ctx context.Context, patience, trial time.Duration) error
 		if b.trial = alone; after == 0 {
 			return nil
 		}
-		says := &busy{reasonRefused, "the API " + t.Listener.Source + " is busy: it has answered " + why}
+		says := &busy{reasonRefused, "the API " + t.Listener.Source + " is busy: its last answer is " + why}
 		if time.Now().Add(after).After(end) {
 			return says.puts(t, after)
 		}
@@ -55,34 +55,37 @@ func (b *Backoff) Wait(ctx context.Context, patience, trial time.Duration) error
 
 // Refused says that the source wants no calls for a time. Why is what it has answered.
 func (b *Backoff) Refused(ctx context.Context, d time.Duration, why string) {
-	b.tell(ctx, func(ctx context.Context) error {
-		_, err := b.task.o.Scripts.Health.BackOff(ctx, b.task.Listener.Source, d, report.Shorten(why))
+	b.tell(ctx, func(ctx context.Context, of scripts.Health, source string) error {
+		_, err := of.BackOff(ctx, source, d, report.Shorten(why))
 		return err
 	})
 }
 
-// Called says how a call has ended that was not refused: whether the source takes calls again.
-func (b *Backoff) Called(ctx context.Context, succeeded bool) {
-	switch {
-	case b == nil || !b.trial:
-	case succeeded:
-		b.tell(ctx, func(ctx context.Context) error {
-			return b.task.o.Scripts.Health.Called(ctx, b.task.Listener.Source)
-		})
-	default:
-		b.Refused(ctx, 0, "nothing")
+// Failed says that a call has another answer than a refusal, or none: if it was tried alone, the next one is. Why is
+// what the source has answered; empty: nothing.
+func (b *Backoff) Failed(ctx context.Context, why string) {
+	if b != nil && b.trial {
+		b.Refused(ctx, 0, why)
+	}
+}
+
+// Succeeded says that the source takes calls.
+func (b *Backoff) Succeeded(ctx context.Context) {
+	if b != nil && b.trial {
+		b.tell(ctx, func(ctx context.Context, of scripts.Health, source string) error { return of.Called(ctx, source) })
 	}
 }
 
 // tell tells the other processes something. If Redis is away, they do not hear of it, and the source refuses them, too.
-func (b *Backoff) tell(ctx context.Context, what func(context.Context) error) {
+func (b *Backoff) tell(ctx context.Context, what func(context.Context, scripts.Health, string) error) {
 	if b == nil {
 		return
 	}
 	b.trial = false
 	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
 	defer cancel()
-	if err := what(quick); err != nil && !errors.Is(err, context.Canceled) {
-		b.task.log.Warn("cannot share whether a source takes calls", "source", b.task.Listener.Source, "err", err)
+	source := b.task.Listener.Source
+	if err := what(quick, b.task.o.Scripts.Health, source); err != nil {
+		b.task.log.Warn("cannot share whether a source takes calls", "source", source, "err", err)
 	}
 }

@@ -65,6 +65,7 @@ type parts struct {
 	Rows     int64            `json:"rows,omitempty"`     // of what was read, which the state shows
 	Bytes    int64            `json:"bytes,omitempty"`    // of the segments of what was read
 	Read     []string         `json:"read"`               // of each range: its runs of the ticket, noRows, or empty
+	Pause    string           `json:"pause,omitempty"`    // why no part begins now; empty: parts begin
 	// Void: a try that finds it starts anew. The dataset was complete, and its segments were lost, or they have
 	// different columns.
 	Void bool `json:"void,omitempty"`
@@ -122,6 +123,7 @@ type divided struct {
 	mu sync.Mutex
 	parts
 	begun []bool // parts that a connection reads or has read
+	rests int    // connections that pause
 
 	bytes atomic.Int64 // of all segments
 }
@@ -183,7 +185,7 @@ func (d *divided) resumes() bool {
 			return false
 		}
 	}
-	d.parts = p
+	d.parts, d.Pause = p, ""
 	return true
 }
 

@@ -11,9 +11,12 @@
 // A failed task is requeued. The error of its Source decides whether it used a try: see Permanent,
 // Outage and Wait in source.go. After the last try the job fails, or continues without the
 // listener if it is Optional. A task stores what its next try needs in a memo (memo.go). Work
-// that it started elsewhere can be cancelled (Canceler, cancel.go). Redis has the slots and rate
-// limits of a source, which all processes share (bound.go). slots.go limits the tasks of a listener
-// in one process, over all partitions. memory.go decides which job goes on in a full Redis.
+// that it started elsewhere can be cancelled (Canceler, cancel.go).
+//
+// Redis has the slots and rate limits of a source, which all processes share (bound.go). No query
+// begins on a database that is too busy (Guards, protect.go), and no process calls an API that refuses
+// calls (Backoff, backoff.go). slots.go limits the tasks of a listener in one process, over all
+// partitions. memory.go decides which job goes on in a full Redis.
 //
 // A service reads the stream of an external listener and sends replies to fanfold:reply (reply.go).
 // The same scripts apply them, with the worker of the service as the owner (external.go, worker.go, and
@@ -22,5 +25,5 @@
 // requests.
 //
 // To add a kind of data source, implement Source and run the tests of listeners/listenertest over
-// it. listeners/mysql is the model. A Divider is optional.
+// it. listeners/mysql is the model. Divider and Measured are optional.
 package listeners

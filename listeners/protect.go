@@ -258,6 +258,9 @@ func (d *divided) rest(ctx context.Context) error {
 	}
 	why.count(d.task)
 	d.log.Info("reading in parts pauses", "job", d.ID, "listener", d.Listener.Name, "because", why.text)
+	if err := d.tellPause(ctx, 1, why.text); err != nil {
+		return err
+	}
 	for end := time.Now().Add(PatienceLater); why != nil; {
 		if time.Now().After(end) {
 			return why.puts(d.task, slotPatience)
@@ -269,5 +272,18 @@ func (d *divided) rest(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return d.tellPause(ctx, -1, "")
+}
+
+// tellPause counts a connection that pauses, or goes on. The memo says why the first one pauses, until all go on.
+func (d *divided) tellPause(ctx context.Context, more int, why string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.rests
+	d.rests += more
+	if before > 0 && d.rests > 0 {
+		return nil
+	}
+	d.Pause = why
+	return d.remember(ctx)
 }

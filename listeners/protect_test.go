@@ -226,10 +226,12 @@ func TestPartsPause(t *testing.T) {
 	})
 	run()
 	b.until("it pauses", func(*job.State) bool { return len(log.Lines("reading in parts pauses")) > 0 })
+	b.until("everybody sees why", func(s *job.State) bool { return strings.Contains(s.Tasks["a"].Pause, "57 threads run") })
 	if got := d.parts(); !slices.Equal(got, starts[:2]) {
 		t.Errorf("before the pause, it has read %d", got)
 	}
 	busy.runs(1)
+	b.until("it goes on", func(s *job.State) bool { return s.Tasks["a"].Pause == "" })
 	state := b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
 	b.isWhole(s, state.Tasks["a"])
 	if got := d.parts(); !slices.Equal(got, starts[2:]) || state.Tasks["a"].Tries != 1 || state.Tasks["a"].Snapshot != "log 7" {

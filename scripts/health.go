@@ -47,7 +47,8 @@ func (s Health) Set(ctx context.Context, source, text string, d time.Duration, r
 // without a pause.
 const keptPause = 10 * time.Minute
 
-// BackOff keeps all processes from calling a source for a time. It is false if a longer pause is set.
+// BackOff keeps all processes from calling a source for a time. An empty why is that of the last pause. It is false if
+// a longer pause is set.
 func (s Health) BackOff(ctx context.Context, source string, d time.Duration, why string) (bool, error) {
 	outcome, err := s.outcome(ctx, call(ctx, "back_off", []string{s.shared.Pause(source)}, d.Milliseconds(), why,
 		keptPause.Milliseconds()))

@@ -104,6 +104,9 @@ func TestBackOff(t *testing.T) {
 	may("after that was refused", true, 0, 0, "")
 	client.HSet(ctx, s.Keys.Pause("api"), "trial", time.Now().Add(-time.Second).UnixMilli())
 	may("after one without a result", true, 0, 0, "")
+	pause(0, "", true) // it failed
+	may("after one that failed", true, 0, 0, "")
+	may("while the next is tried", false, time.Millisecond, time.Second, "429")
 	if err := s.Health.Called(ctx, "api"); err != nil {
 		t.Fatal(err)
 	}

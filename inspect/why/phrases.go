@@ -51,7 +51,8 @@ var phrases = map[string]rules{
 	},
 	"took":      {{says: "worker {owner} took it{taken-ago}{try} and is dead"}},
 	"taken-ago": {{when: "taken", says: " {taken} ago"}},
-	"works":     {{says: "{does}{try}, with worker {owner}{rows-so-far}"}},
+	"works":     {{says: "{does}{try}, with worker {owner}{rows-so-far}{pauses}"}},
+	"pauses":    {{when: "pause", says: "; it pauses before the next part: {pause}"}},
 	"does": {
 		{when: "work", says: "{work} {taken}"},
 		{says: "it has been running for {taken}"},

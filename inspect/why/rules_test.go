@@ -280,6 +280,11 @@ var ofJobs = map[string]meaning{
 	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query has been running"},
 	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query has been running for 1m0s (try 1 of 3), with worker w/1"},
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
+	"a pause between parts": {querying(owned("a", time.Second), func(f *facts) {
+		f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead, f.of("a").Pause = 7, 8, 3, "the database da is busy"
+	}), KindBarrier,
+		"; 3 of 8 parts and 7 rows so far; it pauses before the next part: the database da is busy"},
+	"too busy": {querying(waits("a", time.Second), blames(job.BlameBusy)), KindSourceBusy, "API vendor: job 5 is queued; the next poll is in 1s"},
 	"parts so far": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead = 7, 8, 3 }), KindBarrier,
 		"; 3 of 8 parts and 7 rows so far"},
 	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -16,7 +17,7 @@ import (
 )
 
 // PostgresProgram is the environment variable that names a program to run instead of the installed
-// postgres. It has its initdb and pg_basebackup in the same folder.
+// postgres. It has its initdb in the same folder.
 const PostgresProgram = "FANFOLD_TEST_POSTGRES"
 
 // Postgres is a private PostgreSQL server. Everyone on this machine can connect as the superuser postgres,
@@ -131,7 +132,7 @@ func (p *Postgres) Start(ctx context.Context, extra ...string) error {
 	return nil
 }
 
-// Standby starts a server that replicates from this one, which needs -cwal_level=replica and -cmax_wal_senders=4.
+// Standby restarts the server as one that others replicate from, and starts such a server, with a copy of its files.
 func (p *Postgres) Standby(ctx context.Context) (*Postgres, error) {
 	port, err := freePort()
 	if err != nil {
@@ -141,36 +142,37 @@ func (p *Postgres) Standby(ctx context.Context) (*Postgres, error) {
 	if s.Dir, err = os.MkdirTemp("", "fanfold-postgres-"); err != nil {
 		return nil, fmt.Errorf("testenv: %w", err)
 	}
-	if err := s.copies(ctx, p); err != nil {
+	p.Stop()
+	replicates := []string{"-cwal_level=replica", "-cmax_wal_senders=4"}
+	if err := errors.Join(s.copies(p), p.Start(ctx, replicates...)); err != nil {
 		s.Close()
 		return nil, err
 	}
-	if err := s.Start(ctx, "-cwal_level=replica", "-cmax_wal_senders=4", "-chot_standby=on"); err != nil {
+	from := "-cprimary_conninfo=host=127.0.0.1 user=postgres sslmode=disable port=" + strconv.Itoa(p.port)
+	if err := s.Start(ctx, append(replicates, "-chot_standby=on", from)...); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// copies copies the data folder of a primary, with what makes it that of a standby.
-func (p *Postgres) copies(ctx context.Context, primary *Postgres) error {
-	if p.user != nil {
-		if err := os.Chown(p.Dir, int(p.user.Uid), int(p.user.Gid)); err != nil {
-			return fmt.Errorf("testenv: %w", err)
+// copies copies the files of a server that is stopped, with what makes them those of a standby.
+func (p *Postgres) copies(from *Postgres) error {
+	if err := os.CopyFS(p.data(), os.DirFS(from.data())); err != nil {
+		return fmt.Errorf("testenv: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(p.data(), "standby.signal"), nil, 0o600); err != nil {
+		return fmt.Errorf("testenv: %w", err)
+	}
+	if err := os.Chmod(p.data(), 0o700); err != nil {
+		return fmt.Errorf("testenv: %w", err)
+	}
+	return filepath.WalkDir(p.Dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || p.user == nil {
+			return err
 		}
-	}
-	program, err := find("pg_basebackup")
-	if err != nil {
-		return err
-	}
-	c := exec.CommandContext(ctx, program, "--pgdata="+p.data(), "--host=127.0.0.1",
-		"--port="+strconv.Itoa(primary.port), "--username=postgres", "--no-password",
-		"--checkpoint=fast", "--no-sync", "--write-recovery-conf")
-	c.Dir, c.SysProcAttr = p.Dir, p.attributes()
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("testenv: %s: %w: %s", program, err, out)
-	}
-	return nil
+		return os.Chown(path, int(p.user.Uid), int(p.user.Gid))
+	})
 }
 
 // DSN returns the URL of a database, as the superuser and over TCP. A new server has the database postgres.

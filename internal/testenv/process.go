@@ -112,7 +112,6 @@ var packages = map[string]string{
 	"epmd":               "rabbitmq-server",
 	"postgres":           "postgresql",
 	"initdb":             "postgresql",
-	"pg_basebackup":      "postgresql",
 }
 
 // RedisProgram is the environment variable that names a program to run instead of redis-server,
@@ -131,7 +130,7 @@ func find(name string) (string, error) {
 		return exec.LookPath(filepath.Join(filepath.Dir(database), name))
 	case name == "postgres" && postgres != "":
 		return exec.LookPath(postgres)
-	case (name == "initdb" || name == "pg_basebackup") && postgres != "":
+	case name == "initdb" && postgres != "":
 		return exec.LookPath(filepath.Join(filepath.Dir(postgres), name))
 	}
 	if path, err := exec.LookPath(name); err == nil {

@@ -22,5 +22,6 @@
 //	other 4xx, a redirect                 permanent
 //
 // After 429 or 503, a page in the middle of a result is requested again without a new try if the
-// delay is short. A new try would read all pages before it again.
+// delay is short. A new try would read all pages before it again. Until the delay is over, no process
+// calls the API; then one call at a time is tried, until one succeeds (listeners.Backoff).
 package http

@@ -145,7 +145,11 @@ func (r *reader) waitForTurn(ctx context.Context) error {
 	if err := r.task.Backoff.Wait(ctx, patience, r.source.api.Timeout+trialMargin); err != nil {
 		return err
 	}
-	return r.task.WaitForRate(ctx, patience)
+	err := r.task.WaitForRate(ctx, patience)
+	if err != nil {
+		r.task.Backoff.Failed(ctx, "")
+	}
+	return err
 }
 
 // trialMargin is how much longer than a request the first one after a pause may take, with its wait for the rate limit.
@@ -155,10 +159,14 @@ const trialMargin = 10 * time.Second
 func (r *reader) do(ctx context.Context, asked request) (*ask.Answer, error) {
 	answer, err := r.source.do(ctx, asked)
 	switch f := ask.As(err); {
+	case err == nil, f != nil && (f.Kind == ask.Refused || f.Kind == ask.Moved):
+		r.task.Backoff.Succeeded(ctx)
 	case f != nil && f.Kind == ask.Busy:
 		r.task.Backoff.Refused(ctx, cmp.Or(f.After, asked.pause, r.task.Listener.Retry.Outage()), f.Error())
+	case f != nil && f.Code != 0:
+		r.task.Backoff.Failed(ctx, f.Error())
 	default:
-		r.task.Backoff.Called(ctx, err == nil || f != nil && f.Kind == ask.Refused)
+		r.task.Backoff.Failed(ctx, "")
 	}
 	return answer, err
 }

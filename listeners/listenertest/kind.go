@@ -45,6 +45,9 @@ func TestKind(t *testing.T, k listeners.Kind, names Names) {
 			t.Errorf("%s cannot be opened, but has no mistake: %v", name, err)
 			continue
 		}
+		if _, ok := opened.(listeners.Measured); ok != k.DSN.Measured {
+			t.Errorf("it is listeners.Measured: %t, and its DSN says %t", ok, k.DSN.Measured)
+		}
 		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}

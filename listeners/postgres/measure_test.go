@@ -97,7 +97,7 @@ func TestMeasures(t *testing.T) {
 // one that replays nothing is behind without limit.
 func TestLag(t *testing.T) {
 	t.Parallel()
-	primary := started(t, "-cwal_level=replica", "-cmax_wal_senders=4")
+	primary := started(t, "-cwal_level=replica")
 	standby, err := primary.Standby(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -149,13 +149,14 @@ func (t *TaskState) progress() {
 			Read   []string `json:"read"`
 			Rows   int64    `json:"rows"`
 			Bytes  int64    `json:"bytes"`
+			Pause  string   `json:"pause"`
 			Void   bool     `json:"void"`
 		} `json:"memo"`
 	}
 	if json.Unmarshal(t.Memo, &m) != nil || m.Memo.Void || len(m.Memo.Bounds) == 0 {
 		return // it is the source's, or its segments are listed
 	}
-	t.Rows, t.Parts, t.PartsBytes = m.Memo.Rows, int64(len(m.Memo.Read)), m.Memo.Bytes
+	t.Rows, t.Parts, t.PartsBytes, t.Pause = m.Memo.Rows, int64(len(m.Memo.Read)), m.Memo.Bytes, m.Memo.Pause
 	for _, read := range m.Memo.Read {
 		if read != "" {
 			t.PartsRead++

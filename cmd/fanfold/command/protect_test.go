@@ -126,6 +126,38 @@ func TestAReplicaThatIsBehind(t *testing.T) {
 	}
 }
 
+// TestPartsOfABusyDatabase: a reader in parts pauses before its next part while more threads run than may, and then reads
+// all rows once.
+func TestPartsOfABusyDatabase(t *testing.T) {
+	t.Parallel()
+	server, db := aside(t)
+	execute(t, db, "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)", "USE shop; "+server.SQL("INSERT INTO t SELECT seq FROM seq_1_to_80000"))
+	s := newStack(t, `
+  shop:
+    retry: 0
+    listeners:
+      goods: {database: shop, query: "SELECT id, SLEEP(IF(id % 10000 = 1, 0.3, 0)) AS s FROM t", divide: {by: id, parts: 8, snapshot: approximate}}
+`, fmt.Sprintf(`databases: {db: {dsn: "{dsn}"}, shop: {dsn: "%s", max_connections: 2, protect: {threads_running: 3}}}
+spool: file://%s`, server.DSN("shop"), t.TempDir()))
+	s.Serve(s.File)
+	id := s.Records.Insert("shop", "")
+	s.Jobs.Push(id)
+	s.Eventually("a part is read", func() bool {
+		state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
+		return err == nil && state.Tasks["goods"].PartsRead > 0
+	})
+	stop := sleeping(t, db, 5)
+	paused := s.because(id, why.KindRunning, "it pauses before the next part: the database shop is busy: ", " threads run, and protect.threads_running is 3")
+	if out, _ := s.fanfold("status", id, "-o", "json"); !strings.Contains(out, `"why": "the database shop is busy: `) {
+		t.Errorf("%s %s", paused.Summary, out)
+	}
+	stop()
+	job := s.Jobs.Wait(id)[0]
+	if rows := strings.Count(s.Files.Content(job), "\n"); rows != 80_001 || len(job.Listeners) != 1 || job.Attempt != 1 {
+		t.Errorf("%d lines: %+v", rows, job)
+	}
+}
+
 // TestDoctorOfLimits: doctor refuses limits that the account or the server cannot have, with what to do.
 func TestDoctorOfLimits(t *testing.T) {
 	t.Parallel()
