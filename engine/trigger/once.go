@@ -38,7 +38,7 @@ func (o once) take(ctx context.Context, pushes []*push) (run []*push) {
 	return append(run, pushes...)
 }
 
-// onceRounds is how often jobs ask again whose file was deleted meanwhile.
+// onceRounds is how often jobs ask again whose file was deleted, or whose parameters have changed.
 const onceRounds = 3
 
 // ask is one round of take. It returns the pushes that run, and those that ask again.
@@ -47,13 +47,14 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 	var questions []scripts.Question
 	for _, p := range pushes {
 		r := p.report
-		if p.digest = r.Once.Digest(r.Name, r.Hash(), p.parameters, p.record.Owner); p.digest != "" &&
-			files.CanShare(o.files) {
-			asked = append(asked, p)
-			questions = append(questions, scripts.Question{ID: p.id, Digest: p.digest, Window: p.report.Once.Window,
-				Again: p.record.Attempt > 0})
-		} else {
+		if r.Once == nil || !files.CanShare(o.files) {
 			run = append(run, p)
+		} else if p.digest = r.Once.Digest(r.Name, r.Hash(), p.parameters, p.record.Owner); p.digest == "" {
+			run = append(run, p)
+		} else {
+			asked = append(asked, p)
+			questions = append(questions, scripts.Question{ID: p.id, Digest: p.digest, Window: r.Once.Window,
+				Again: p.record.Attempt > 0})
 		}
 	}
 	if len(asked) == 0 {
@@ -66,6 +67,7 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 		o.Log.Warn("could not find out whether equal jobs run; jobs run alone", "jobs", len(asked), "err", err)
 		return pushes, nil
 	}
+	var moved []engine.OnceEnd
 	waits, shares := map[string][]*push{}, map[engine.Run][]*push{} // by leader, by maker
 	for i, p := range asked {
 		switch a := answers[i]; a.Kind {
@@ -74,6 +76,8 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 		case scripts.Shares:
 			maker := engine.Run{ID: a.Maker, Attempt: a.Attempt}
 			shares[maker] = append(shares[maker], p)
+		case scripts.Moves:
+			moved, again = append(moved, endOfWait(p)), append(again, p)
 		case scripts.Leads:
 			o.takeOver(ctx, p)
 			run = append(run, p)
@@ -81,6 +85,7 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 			run = append(run, p)
 		}
 	}
+	o.EndOnce(ctx, moved...)
 	for leader, pushes := range waits {
 		o.wait(ctx, leader, pushes)
 	}
@@ -182,7 +187,7 @@ func (o once) share(ctx context.Context, maker engine.Run, pushes []*push) (agai
 	_ = group.Wait()
 	var ends []engine.OnceEnd
 	for _, p := range pushes {
-		ends = append(ends, engine.OnceEnd{OnceEnd: scripts.OnceEnd{ID: p.id}, Report: p.record.Report})
+		ends = append(ends, endOfWait(p))
 	}
 	o.EndOnce(ctx, ends...)
 	return nil
@@ -253,11 +258,18 @@ func (o once) pollAgain(ctx context.Context, p *push) step.Result {
 	}))
 }
 
-// leave takes a push out of its group that does not start, such as because its record has ended.
+// leave takes a push out of its group that does not start, such as because its record has ended or does not exist.
 func (o once) leave(ctx context.Context, p *push) {
-	if p.record != nil {
-		o.EndOnce(ctx, engine.EndOf(p.record.Report, p.id, p.record.Attempt, p.record.Status))
+	if p.record == nil {
+		o.EndOnce(ctx, engine.OnceEnd{Of: &job.State{ID: p.id}})
+		return
 	}
+	o.EndOnce(ctx, o.EndOfRecord(p.id, *p.record))
+}
+
+// endOfWait is the end of a wait whose job did not run.
+func endOfWait(p *push) engine.OnceEnd {
+	return engine.OnceEnd{Of: &job.State{ID: p.id, Report: p.record.Report}}
 }
 
 // waiting adds to all those of the pushes whose PENDING records wait for another job.
@@ -376,11 +388,8 @@ func (o once) endLeaders(ctx context.Context, s *scripts.Scripts, ids []string) 
 			if r.ID == id && !r.Status.Final() {
 				continue // it is about to start, or the rebuild starts it
 			}
-			end := engine.EndOf(r.Report, id, r.Attempt, r.Status).OnceEnd
-			if of := o.Reports[r.Report]; of != nil && of.Once != nil {
-				end.Window = of.Once.Window
-			}
-			ends = append(ends, end)
+			window, _ := o.OnceWindow(r.Report)
+			ends = append(ends, o.EndOfRecord(id, r).Within(window))
 		}
 		if err := scripts.EndOnce(ctx, o.Partitions, ends...); err != nil {
 			return err

@@ -18,19 +18,28 @@ func TestGroupsThatNobodyEnds(t *testing.T) {
 	all := map[string]engine.Record{}
 	shares := oneListener()
 	shares.Once = &report.Once{Window: time.Minute}
+	shares.Parameters = []report.Parameter{{Name: "group", Type: report.ParamString}}
 	e := newTrigger(engine.Options{
 		Scripts: s, Partitions: scripts.Partitions{s}, Records: lostRecords{all: all},
 		Reports: map[string]*report.Report{"r": shares},
 	})
-	record := func(id string, status report.Status) {
-		all[id] = engine.Record{ID: id, Report: "r", Status: status, Attempt: 1}
+	record := func(id string, status report.Status, group string) {
+		all[id] = engine.Record{ID: id, Report: "r", Status: status, Attempt: 1, Parameters: []byte(`{"group": "` + group + `"}`)}
+	}
+	digestOf := func(group string) string {
+		parameters, err := shares.Canonical([]byte(`{"group": "`+group+`"}`), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shares.Once.Digest("r", shares.Hash(), parameters, "")
 	}
 	// Of every group, the first leads and the others wait.
 	groups := map[string][]string{
 		"runs": {"run", "w1"}, "pending": {"pen", "w2"}, "succeeded": {"suc", "w3", "w4"}, "failed": {"fai", "w5", "w6"},
-		"deleted": {"del", "w7"}, "left": {"lef", "w8", "w9"},
+		"deleted": {"del", "w7"}, "left": {"lef", "w8", "w9"}, "changed": {"cha", "wa", "wb"},
 	}
-	for digest, ids := range groups {
+	for group, ids := range groups {
+		digest := digestOf(group)
 		for _, id := range ids {
 			if _, err := s.Once.Ask(t.Context(), []scripts.Question{{ID: id, Digest: digest, Window: time.Minute}}); err != nil {
 				t.Fatal(err)
@@ -39,12 +48,13 @@ func TestGroupsThatNobodyEnds(t *testing.T) {
 		client.HSet(t.Context(), s.Keys.Group(digest), "since", time.Now().Add(-time.Minute).UnixMilli())
 	}
 	running(t, s, "run", time.Hour)
-	record("run", report.Processing)
-	record("pen", report.Pending)
-	record("suc", report.Success)
-	record("fai", report.Failed)
-	record("lef", report.Pending)
-	client.HDel(t.Context(), s.Keys.Group("left"), "leader", "since")
+	record("run", report.Processing, "runs")
+	record("pen", report.Pending, "pending")
+	record("suc", report.Success, "succeeded")
+	record("fai", report.Failed, "failed")
+	record("lef", report.Pending, "left")
+	record("cha", report.Success, "other") // which is the content of its file
+	client.HDel(t.Context(), s.Keys.Group(digestOf("left")), "leader", "since")
 	pushed := func() (ids []string) {
 		for _, m := range client.XRange(t.Context(), s.Keys.Jobs, "-", "+").Val() {
 			id, _ := m.Values["id"].(string)
@@ -56,22 +66,22 @@ func TestGroupsThatNobodyEnds(t *testing.T) {
 	}
 	ctx := context.WithoutCancel(t.Context())
 	left, err := e.once.sweepGroups(ctx, nil)
-	if got, want := pushed(), []string{"w3", "w4", "w5", "w7"}; err != nil || !slices.Equal(got, want) || !left["left"] {
+	if got, want := pushed(), []string{"w3", "w4", "w5", "w7", "wa"}; err != nil || !slices.Equal(got, want) || !left[digestOf("left")] {
 		t.Errorf("pushed %q, want %q; %v %v", got, want, left, err)
 	}
 	// Those that waited in a group without a leader during two sweeps are pushed.
-	if _, err := e.once.sweepGroups(ctx, map[string]bool{"left": true}); err != nil {
+	if _, err := e.once.sweepGroups(ctx, map[string]bool{digestOf("left"): true}); err != nil {
 		t.Error(err)
 	}
 	if got, want := pushed(), []string{"w8", "w9"}; !slices.Equal(got, want) {
 		t.Errorf("pushed %q, want %q", got, want)
 	}
 	for id, want := range map[string]scripts.AnswerKind{"w3": scripts.Shares, "w5": scripts.Leads, "w6": scripts.Waits,
-		"w7": scripts.Leads, "w8": scripts.Leads, "w1": scripts.Waits} {
+		"w7": scripts.Leads, "w8": scripts.Leads, "w1": scripts.Waits, "wa": scripts.Leads, "wb": scripts.Waits} {
 		digest := ""
-		for d, ids := range groups {
+		for group, ids := range groups {
 			if slices.Contains(ids, id) {
-				digest = d
+				digest = digestOf(group)
 			}
 		}
 		answers, err := s.Once.Ask(t.Context(), []scripts.Question{{ID: id, Digest: digest, Window: time.Minute}})
