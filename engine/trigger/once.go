@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -283,7 +284,18 @@ func (o once) waiting(ctx context.Context, pushes []*push, all map[string]bool) 
 	if len(ids) == 0 {
 		return nil
 	}
-	waits, err := o.Partitions.First().Once.Waiting(ctx, ids)
+	short, cancel := context.WithTimeout(ctx, engine.SlotsTime)
+	defer cancel()
+	waits, err := o.Partitions.First().Once.Waiting(short, ids)
+	if err != nil && o.Scripts != o.Partitions.First() {
+		// The jobs of this partition do not wait until the first one is back. A later pass finds these.
+		o.Log.Warn("could not find out which records wait for others; they are left alone", "records", len(ids),
+			"err", err)
+		for _, id := range ids {
+			all[id] = true
+		}
+		return nil
+	}
 	maps.Copy(all, waits)
 	return err
 }
@@ -296,7 +308,21 @@ const (
 	onceGrace = 10 * time.Second
 	// oncePage is the maximum number of ids of a group that one sweep pushes.
 	oncePage = 500
+	// onceLeaders is the maximum number of leaders whose records one sweep may read: many can wait for slots.
+	onceLeaders = 1000
 )
+
+// leaderless is a group without a leader.
+type leaderless struct {
+	since, due time.Time // when a sweep found it, and when it pushes the same ids again
+	pushed     []string
+}
+
+// waits reports whether a sweep need not push the ids of a group: they were pushed, and may be in a long queue. The
+// pauses between two pushes of the same ids double, so that copies do not fill the queue.
+func (l *leaderless) waits(g scripts.OnceGroup, now time.Time) bool {
+	return len(g.Waits) > 0 && slices.Contains(l.pushed, g.Waits[0]) && now.Before(l.due)
+}
 
 // sweep finds groups whose leader has ended without telling them, or that have none, until ctx ends. The first
 // partition does it for all.
@@ -308,7 +334,7 @@ func (o once) sweep(ctx context.Context) error {
 	if !uses || o.Scripts != o.Partitions.First() {
 		return nil
 	}
-	left := map[string]bool{} // groups without a leader in the last sweep
+	left := map[string]*leaderless{} // by digest
 	const what = "find jobs that wait for one that has ended"
 	return step.Every(ctx, o.Log, onceEvery, what, func(ctx context.Context) error {
 		ok, err := o.Scripts.TryLock(ctx, "once", onceEvery*9/10)
@@ -321,7 +347,7 @@ func (o once) sweep(ctx context.Context) error {
 }
 
 // sweepGroups sweeps once. It returns the groups without a leader; those that had none before are released.
-func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[string]bool, error) {
+func (o once) sweepGroups(ctx context.Context, before map[string]*leaderless) (map[string]*leaderless, error) {
 	groups, err := o.Scripts.Once.All(ctx, oncePage)
 	if err != nil {
 		return before, err
@@ -330,20 +356,33 @@ func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[stri
 	if err != nil {
 		return before, err
 	}
-	left := map[string]bool{}
-	leaders := map[*scripts.Scripts][]string{}
+	left := map[string]*leaderless{}
+	var led []scripts.OnceGroup
 	for _, g := range groups {
+		l := before[g.Digest]
 		switch {
-		case g.Leader != "" && now.Sub(g.Since) >= onceGrace:
-			leaders[o.Partitions.Of(g.Leader)] = append(leaders[o.Partitions.Of(g.Leader)], g.Leader)
 		case g.Leader != "":
-		case before[g.Digest]:
+			if now.Sub(g.Since) >= onceGrace {
+				led = append(led, g)
+			}
+			continue
+		case l == nil:
+			l = &leaderless{since: now, due: now, pushed: g.Waits}
+		case !l.waits(g, now):
 			if err := o.release(ctx, g); err != nil {
 				return before, err
 			}
-		default:
-			left[g.Digest] = true
+			l.pushed, l.due = g.Waits, now.Add(now.Sub(l.since))
 		}
+		left[g.Digest] = l
+	}
+	// Those for which others wait come first.
+	rand.Shuffle(len(led), func(i, j int) { led[i], led[j] = led[j], led[i] })
+	slices.SortStableFunc(led, func(a, b scripts.OnceGroup) int { return min(len(b.Waits), 1) - min(len(a.Waits), 1) })
+	leaders := map[*scripts.Scripts][]string{}
+	for _, g := range led[:min(len(led), onceLeaders)] {
+		s := o.Partitions.Of(g.Leader)
+		leaders[s] = append(leaders[s], g.Leader)
 	}
 	for s, ids := range leaders {
 		if err := o.endLeaders(ctx, s, ids); err != nil {

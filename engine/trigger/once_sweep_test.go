@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -66,16 +68,34 @@ func TestGroupsThatNobodyEnds(t *testing.T) {
 	}
 	ctx := context.WithoutCancel(t.Context())
 	left, err := e.once.sweepGroups(ctx, nil)
-	if got, want := pushed(), []string{"w3", "w4", "w5", "w7", "wa"}; err != nil || !slices.Equal(got, want) || !left[digestOf("left")] {
+	if got, want := pushed(), []string{"w3", "w4", "w5", "w7", "wa"}; err != nil || !slices.Equal(got, want) || left[digestOf("left")] == nil {
 		t.Errorf("pushed %q, want %q; %v %v", got, want, left, err)
 	}
 	// Those that waited in a group without a leader during two sweeps are pushed.
-	if _, err := e.once.sweepGroups(ctx, map[string]bool{digestOf("left"): true}); err != nil {
-		t.Error(err)
+	sweep := func(when string, want ...string) {
+		t.Helper()
+		if left, err = e.once.sweepGroups(ctx, left); err != nil {
+			t.Error(err)
+		}
+		got := slices.DeleteFunc(pushed(), func(id string) bool { return !slices.Contains(groups["left"], id) })
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: pushed %q, want %q", when, got, want)
+		}
 	}
-	if got, want := pushed(), []string{"w8", "w9"}; !slices.Equal(got, want) {
-		t.Errorf("pushed %q, want %q", got, want)
+	only := digestOf("left")
+	left = map[string]*leaderless{only: left[only]}
+	sweep("the second", "w8", "w9")
+	// They may be in a long queue: it does not fill with them.
+	left[only].since, left[only].due = time.Now().Add(-time.Hour), time.Now().Add(time.Minute)
+	sweep("soon after a push")
+	sweep("again")
+	left[only].due = time.Now().Add(-time.Second)
+	sweep("long after it", "w8", "w9")
+	if pause := time.Until(left[only].due); pause < 59*time.Minute {
+		t.Errorf("the next push is in %s", pause)
 	}
+	left[only].pushed = []string{"w7", "w6"} // an earlier page of the group
+	sweep("the next page", "w8", "w9")
 	for id, want := range map[string]scripts.AnswerKind{"w3": scripts.Shares, "w5": scripts.Leads, "w6": scripts.Waits,
 		"w7": scripts.Leads, "w8": scripts.Leads, "w1": scripts.Waits, "wa": scripts.Leads, "wb": scripts.Waits} {
 		digest := ""
@@ -97,5 +117,34 @@ func TestGroupsThatNobodyEnds(t *testing.T) {
 		{id: "w2", report: e.Reports["r"], record: &engine.Record{Status: report.Processing}},
 	}, waits); err != nil || len(waits) != 1 || !waits["w1"] {
 		t.Errorf("%v %v", waits, err)
+	}
+}
+
+// TestLostWithoutTheFirstPartition: the rebuild of a partition does not wait for the one that has the groups.
+func TestLostWithoutTheFirstPartition(t *testing.T) {
+	t.Parallel()
+	s, _ := newScripts(t)
+	gone := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+	t.Cleanup(func() { _ = gone.Close() })
+	away := scripts.New(scripts.Options{Redis: gone})
+	shares, alone := oneListener(), oneListener()
+	shares.Once, alone.Name = &report.Once{}, "alone"
+	records := []engine.Record{
+		{ID: "1", Report: "r", Status: report.Pending, Age: time.Hour},
+		{ID: "2", Report: "alone", Status: report.Pending, Age: time.Hour},
+	}
+	e := newTrigger(engine.Options{
+		Scripts: s, Partitions: scripts.Partitions{away, s}, Limits: report.Limits{RunningJobs: 100, RecoverAfter: time.Minute},
+		Reports: map[string]*report.Report{"r": shares, "alone": alone},
+		Records: lostRecords{all: map[string]engine.Record{"1": records[0], "2": records[1]}},
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.Epoch.Write(ctx, "epoch"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := e.StartLost(ctx, records, "epoch", func(context.Context) error { return nil })
+	if err != nil || l.Started != 1 || len(l.Left) != 0 {
+		t.Errorf("%+v %v", l, err)
 	}
 }
