@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,11 +64,17 @@ func (h Sharing) insert(ctx context.Context, file string, ids ...string) error {
 
 // Sharers implements files.Sharing.
 func (h Sharing) Sharers(ctx context.Context, of []string) (map[string][]string, error) {
+	return h.sharers(ctx, of, "")
+}
+
+// sharers is Sharers for all rows that meet a condition, too.
+func (h Sharing) sharers(ctx context.Context, of []string, condition string, more ...any) (map[string][]string, error) {
 	byKey, args := map[string]string{}, []any{sharedYoung.Microseconds(), h.s.names.Name}
 	for _, file := range of {
 		key := h.key(file)
 		byKey[string(key)], args = file, append(args, key)
 	}
+	args = append(args, more...)
 	type row struct {
 		key   []byte
 		id    string
@@ -78,7 +83,7 @@ func (h Sharing) Sharers(ctx context.Context, of []string) (map[string][]string,
 	rows, err := collect(ctx, h.s.db, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.key, &r.id, &r.young)
 	}, h.s.sql("SELECT file, id, made > {ago} FROM {shared} WHERE records = ? AND file IN ("+marks(len(of))+
-		") ORDER BY made, id"), args...)
+		")"+condition+" ORDER BY made, id"), args...)
 	switch {
 	case h.s.kind.Is(err, NoTable):
 		return nil, nil // so none is shared
@@ -124,8 +129,8 @@ func (h Sharing) Unshare(ctx context.Context, of []string) error {
 
 // Shares implements files.Sharing.
 func (h Sharing) Shares(ctx context.Context, file, id string) (bool, error) {
-	sharers, err := h.Sharers(ctx, []string{file})
-	return slices.Contains(sharers[file], id), err
+	sharers, err := h.sharers(ctx, []string{file}, " AND id = ?", id) // others can be thousands
+	return len(sharers[file]) > 0, err
 }
 
 // CheckSharing checks that files can be shared: the table exists. The error says what to do.
