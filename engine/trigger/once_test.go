@@ -269,3 +269,34 @@ func TestTheQuestionOfALeaderChanges(t *testing.T) {
 	}
 	s.Jobs.Idle()
 }
+
+// TestReceiptsOfThoseThatShare: in four partitions, each push gets one final receipt, with the file that the record
+// shares. Only that of the job that ran gets `accepted`.
+func TestReceiptsOfThoseThatShare(t *testing.T) {
+	t.Parallel()
+	s := e2e.New(t, shared)
+	s.File = s.Divided("four.yaml", 4, shared)
+	s.Use(s.File)
+	s.Serve(s.File)
+	ids := insert(s, 12, e2e.WhoParameters("a", 0.5))
+	s.Receipts.Push("replies:my", ids[:8]...)
+	s.Jobs.Wait(ids[:8]...)
+	s.Receipts.Push("replies:my", ids[8:]...)
+	file := s.Jobs.Wait(ids...)[0].File
+	events := map[string]int{}
+	finals := map[any]int{}
+	for _, one := range s.Receipts.Wait("replies:my", len(ids)) {
+		event := fmt.Sprint(one["event"])
+		if events[event]++; event != "finished" {
+			continue
+		}
+		if finals[one["id"]]++; one["file"] != file || one["status"] != "SUCCESS" {
+			t.Errorf("%v", one)
+		}
+	}
+	if len(finals) != len(ids) || events["finished"] != len(ids) || events["accepted"] != 1 || len(events) != 2 {
+		t.Errorf("%v %v", events, finals)
+	}
+	s.Redis.Del(t.Context(), "replies:my")
+	s.Jobs.Idle()
+}
