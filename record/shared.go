@@ -85,11 +85,12 @@ func (h Sharing) sharers(ctx context.Context, of []string, condition string, mor
 	}, h.s.sql("SELECT file, id, made > {ago} FROM {shared} WHERE records = ? AND file IN ("+marks(len(of))+
 		")"+condition+" ORDER BY made, id"), args...)
 	switch {
-	case h.s.kind.Is(err, NoTable):
+	case h.absent(err):
 		return nil, nil // so none is shared
 	case err != nil:
 		return nil, fmt.Errorf("who shares files: %w", err)
-	case len(rows) == 0:
+	}
+	if h.s.shared.Store(true); len(rows) == 0 {
 		return nil, nil
 	}
 	ids := make([]string, len(rows))
@@ -118,13 +119,16 @@ func (h Sharing) Unshare(ctx context.Context, of []string) error {
 	}
 	_, err := h.s.db.ExecContext(ctx, h.s.sql("DELETE FROM {shared} WHERE records = ? AND file IN ("+
 		marks(len(of))+")"), args...)
-	if h.s.kind.Is(err, NoTable) {
+	if err == nil || h.absent(err) {
 		return nil
 	}
-	if err != nil {
-		return h.s.tableError("unshare files", err)
-	}
-	return nil
+	return h.s.tableError("unshare files", err)
+}
+
+// absent reports whether an error says that the table does not exist, or that there is no grant for it, as after an
+// upgrade. A table that could be read before is not absent: its files must not be deleted.
+func (h Sharing) absent(err error) bool {
+	return h.s.kind.Is(err, NoTable|Denied) && !h.s.shared.Load()
 }
 
 // Shares implements files.Sharing.
@@ -140,5 +144,6 @@ func (s *Store) CheckSharing(ctx context.Context) error {
 		return fmt.Errorf("%w: table %s: %w: create it with fanfold migrate", recovery.ErrNoTables,
 			s.beside(sharedTable), err)
 	}
+	s.shared.Store(true)
 	return nil
 }
