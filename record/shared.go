@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,11 +64,17 @@ func (h Sharing) insert(ctx context.Context, file string, ids ...string) error {
 
 // Sharers implements files.Sharing.
 func (h Sharing) Sharers(ctx context.Context, of []string) (map[string][]string, error) {
+	return h.sharers(ctx, of, "")
+}
+
+// sharers is Sharers for all rows that meet a condition, too.
+func (h Sharing) sharers(ctx context.Context, of []string, condition string, more ...any) (map[string][]string, error) {
 	byKey, args := map[string]string{}, []any{sharedYoung.Microseconds(), h.s.names.Name}
 	for _, file := range of {
 		key := h.key(file)
 		byKey[string(key)], args = file, append(args, key)
 	}
+	args = append(args, more...)
 	type row struct {
 		key   []byte
 		id    string
@@ -78,13 +83,14 @@ func (h Sharing) Sharers(ctx context.Context, of []string) (map[string][]string,
 	rows, err := collect(ctx, h.s.db, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.key, &r.id, &r.young)
 	}, h.s.sql("SELECT file, id, made > {ago} FROM {shared} WHERE records = ? AND file IN ("+marks(len(of))+
-		") ORDER BY made, id"), args...)
+		")"+condition+" ORDER BY made, id"), args...)
 	switch {
-	case h.s.kind.Is(err, NoTable):
+	case h.absent(err):
 		return nil, nil // so none is shared
 	case err != nil:
 		return nil, fmt.Errorf("who shares files: %w", err)
-	case len(rows) == 0:
+	}
+	if h.s.shared.Store(true); len(rows) == 0 {
 		return nil, nil
 	}
 	ids := make([]string, len(rows))
@@ -113,19 +119,22 @@ func (h Sharing) Unshare(ctx context.Context, of []string) error {
 	}
 	_, err := h.s.db.ExecContext(ctx, h.s.sql("DELETE FROM {shared} WHERE records = ? AND file IN ("+
 		marks(len(of))+")"), args...)
-	if h.s.kind.Is(err, NoTable) {
+	if err == nil || h.absent(err) {
 		return nil
 	}
-	if err != nil {
-		return h.s.tableError("unshare files", err)
-	}
-	return nil
+	return h.s.tableError("unshare files", err)
+}
+
+// absent reports whether an error says that the table does not exist, or that there is no grant for it, as after an
+// upgrade. A table that could be read before is not absent: its files must not be deleted.
+func (h Sharing) absent(err error) bool {
+	return h.s.kind.Is(err, NoTable|Denied) && !h.s.shared.Load()
 }
 
 // Shares implements files.Sharing.
 func (h Sharing) Shares(ctx context.Context, file, id string) (bool, error) {
-	sharers, err := h.Sharers(ctx, []string{file})
-	return slices.Contains(sharers[file], id), err
+	sharers, err := h.sharers(ctx, []string{file}, " AND id = ?", id) // others can be thousands
+	return len(sharers[file]) > 0, err
 }
 
 // CheckSharing checks that files can be shared: the table exists. The error says what to do.
@@ -135,5 +144,6 @@ func (s *Store) CheckSharing(ctx context.Context) error {
 		return fmt.Errorf("%w: table %s: %w: create it with fanfold migrate", recovery.ErrNoTables,
 			s.beside(sharedTable), err)
 	}
+	s.shared.Store(true)
 	return nil
 }

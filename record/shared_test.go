@@ -117,3 +117,38 @@ func TestOwnersOfRecords(t *testing.T) {
 		t.Error("a name of a column has a space")
 	}
 }
+
+// TestSharersWithoutAGrant: an account that never could read the table has shared nothing. Later, the grant may have
+// been revoked by mistake, and files that others share are not deleted.
+func TestSharersWithoutAGrant(t *testing.T) {
+	each(t, func(t *testing.T, k *Kind) {
+		schema, admin := pool(t, k)
+		if _, err := Migrate(t.Context(), admin, ""); err != nil {
+			t.Fatal(err)
+		}
+		beside(t, admin)
+		s := store(t, connect(t, k, account(t, admin, schema, "SELECT ON file_download_record")), report.Records{})
+		h := s.Sharing()
+		if found, err := h.Sharers(t.Context(), []string{"f"}); err != nil || found != nil {
+			t.Errorf("without a grant: %v %v", found, err)
+		}
+		if err := h.Unshare(t.Context(), []string{"f"}); err != nil {
+			t.Errorf("without a grant: %v", err)
+		}
+		if got, err := h.Shares(t.Context(), "f", "1"); err != nil || got {
+			t.Errorf("without a grant: %v %v", got, err)
+		}
+		if err := s.CheckSharing(t.Context()); !errors.Is(err, recovery.ErrNoTables) {
+			t.Errorf("without a grant: %v", err)
+		}
+		all := store(t, connect(t, k, account(t, admin, schema, "SELECT ON file_download_record", "SELECT ON fanfold_shared")), report.Records{})
+		h = all.Sharing()
+		if _, err := h.Sharers(t.Context(), []string{"f"}); err != nil {
+			t.Error(err)
+		}
+		run(t, admin, "ALTER TABLE fanfold_shared RENAME TO fanfold_hidden")
+		if found, err := h.Sharers(t.Context(), []string{"f"}); err == nil {
+			t.Errorf("after the table was lost: %v", found)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/group"
@@ -63,6 +64,8 @@ type mapping struct {
 
 	mu     sync.Mutex
 	layout *layout // nil until it is read
+
+	shared atomic.Bool // the table of Sharing could be read once
 }
 
 var _ engine.Records = (*Store)(nil)

@@ -23,20 +23,27 @@ const PerOwner = "owner"
 // ByOwner reports whether only jobs of one owner share.
 func (o *Once) ByOwner() bool { return slices.Contains(o.Per, PerOwner) }
 
-// Digest returns 32 hexadecimal digits that are the same for all jobs of a report that share one run: those with the
-// same definition, the same parameters as Canonical returns them, and, if only jobs of one owner share, the same
-// owner. It is empty if the job shares with none.
+// Digest returns a text that is the same for all jobs of a report that share one run: the Content of their file, and,
+// if only jobs of one owner share, a hyphen and 32 hexadecimal digits for the owner. It is empty if the job shares with
+// none.
 func (o *Once) Digest(report, definition string, parameters []byte, owner string) string {
 	switch {
 	case o == nil, o.ByOwner() && owner == "":
 		return ""
-	case !o.ByOwner():
-		owner = ""
+	case o.ByOwner():
+		return Content(report, definition, parameters) + "-" + sum([]byte(owner))
 	}
-	sum := sha256.New()
-	for _, text := range []string{report, definition, owner} {
-		sum.Write([]byte(text + "\x00"))
-	}
-	sum.Write(parameters)
-	return hex.EncodeToString(sum.Sum(nil)[:16])
+	return Content(report, definition, parameters)
+}
+
+// Content returns 32 hexadecimal digits that are the same for files of the same report, definition and parameters, as
+// Canonical returns them.
+func Content(report, definition string, parameters []byte) string {
+	return sum(slices.Concat([]byte(report+"\x00"+definition+"\x00"), parameters))
+}
+
+// sum returns 32 hexadecimal digits of a text.
+func sum(text []byte) string {
+	all := sha256.Sum256(text)
+	return hex.EncodeToString(all[:16])
 }

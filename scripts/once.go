@@ -42,6 +42,7 @@ const (
 	Leads                    // it runs, and others may wait for it
 	Shares                   // it may have the file of an attempt
 	Alone                    // it runs, and nobody waits for it
+	Moves                    // it is in the group of another digest: EndOnce takes it out, and it asks again
 )
 
 // Ask asks for ids, and returns an answer for each, in their order. It may be repeated.
@@ -95,6 +96,9 @@ type OnceEnd struct {
 	Attempt int64         // that has made a file; 0: none
 	Whole   bool          // nothing is missing in the file
 	Window  time.Duration // in which a file that is complete is shared
+	// Content is that of the file (see report.Once). A group gets no file with another content: the parameters of a
+	// leader may have changed. Empty: any.
+	Content string
 }
 
 // maxReleased is the maximum number of ids that one call pushes. A sweep pushes the others.
@@ -118,14 +122,14 @@ func EndOnce(ctx context.Context, p Partitions, ends ...OnceEnd) error {
 			continue
 		}
 		attempt, whole := "", ""
-		if e.Attempt > 0 {
+		if e.Attempt > 0 && strings.HasPrefix(digests[i], e.Content) {
 			attempt = strconv.FormatInt(e.Attempt, 10)
 		}
 		if e.Whole {
 			whole = "1"
 		}
 		cmds = append(cmds, call(ctx, "once_end", s.keys(digests[i]), e.ID, attempt, whole, e.Window.Milliseconds(),
-			maxReleased))
+			maxReleased, digests[i]))
 	}
 	failed := s.send(ctx, cmds...)
 	for _, c := range cmds {

@@ -17,15 +17,17 @@ import (
 // asker is a record of TestOnceModel.
 type asker struct {
 	id, digest string
-	status     string // new, waiting, running, alone, success, failed
+	asked      string // the digest with which it asked last
+	status     string // new, waiting, queued (it leads, and has not started), running, alone, success, failed
 	ran        bool   // it has an attempt
 	maker      string // whose file it has
+	made       string // the digest with which its last job ran
 }
 
 func (a *asker) final() bool { return a.status == "success" || a.status == "failed" }
 
 // TestOnceModel lets records of several owners and parameters ask in any order, run, end with and without telling,
-// be cancelled and retried. Nobody gets the file of another digest, of a job that failed, or of one that ended before
+// be cancelled and retried. Their parameters change before they run, and some run without asking again. Nobody gets the file of another digest, of a job that failed, or of one that ended before
 // it was retried; only one job leads a group; and however a run ends, sweeps and pushes bring every record to its end.
 func TestOnceModel(t *testing.T) {
 	t.Parallel()
@@ -42,15 +44,19 @@ func TestOnceModel(t *testing.T) {
 				client.Del(t.Context(), keys...)
 			}
 		}()
+		digests := []string{"x-ann", "x-bob", "y-ann", "y-bob"} // a parameter and an owner
 		window := rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(rt, "window")
 		askers := map[string]*asker{}
 		for i := range rapid.IntRange(2, 8).Draw(rt, "records") {
 			id := fmt.Sprint(i)
-			owner := rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "owner")
-			askers[id] = &asker{id: id, status: "new", digest: owner + rapid.SampledFrom([]string{"-x", "-y"}).Draw(rt, "parameters")}
+			askers[id] = &asker{id: id, status: "new", digest: rapid.SampledFrom(digests).Draw(rt, "digest")}
 		}
 		ids := slices.Sorted(maps.Keys(askers))
 		attempts := map[string]int64{}
+		start := func(a *asker) {
+			a.status, a.ran, a.made = "running", true, a.digest
+			attempts[a.id]++
+		}
 		var ask func(a *asker)
 		ask = func(a *asker) {
 			if a.final() || a.status == "running" || a.status == "alone" {
@@ -62,39 +68,43 @@ func TestOnceModel(t *testing.T) {
 			}
 			switch got := answers[0]; got.Kind {
 			case Waits:
-				if a.status = "waiting"; askers[got.Leader].digest != a.digest || a.ran {
+				if a.status, a.asked = "waiting", a.digest; askers[got.Leader].asked != a.digest || a.ran {
 					rt.Fatalf("%+v waits for %+v", a, askers[got.Leader])
 				}
 			case Leads:
 				for _, other := range askers {
-					if other != a && other.digest == a.digest && other.status == "running" {
+					if other != a && other.asked == a.digest && (other.status == "running" || other.status == "queued") {
 						rt.Fatalf("%+v and %+v lead", a, other)
 					}
 				}
-				a.status, a.ran = "running", true
-				attempts[a.id]++
+				if a.asked, a.status = a.digest, "queued"; rapid.Bool().Draw(rt, "starts") {
+					start(a)
+				}
 			case Alone:
 				if !a.ran {
 					rt.Fatalf("%+v runs alone", a)
 				}
-				a.status = "alone"
+				a.status, a.asked, a.made = "alone", "", a.digest
 				attempts[a.id]++
+			case Moves:
+				tell(t, all, OnceEnd{ID: a.id, Window: window})
+				ask(a)
 			case Shares:
 				m := askers[got.Maker]
-				if m.digest == a.digest && (m.status != "success" || got.Attempt != attempts[m.id]) { // it was retried
+				if m.made == a.digest && (m.status != "success" || got.Attempt != attempts[m.id]) { // it was retried
 					if err := s.Once.Forget(t.Context(), a.digest); err != nil {
 						rt.Fatal(err)
 					}
 					ask(a)
 					return
 				}
-				if m.digest != a.digest || m.status != "success" || got.Attempt != attempts[m.id] || m.maker != m.id || a.ran {
+				if m.made != a.digest || m.status != "success" || got.Attempt != attempts[m.id] || m.maker != m.id || a.ran {
 					rt.Fatalf("%+v gets the file of attempt %d of %+v", a, got.Attempt, m)
 				}
 				if window == 0 && a.status != "waiting" {
 					rt.Fatalf("%+v gets a file that is too old", a)
 				}
-				a.status, a.maker, a.ran = "success", m.id, true
+				a.status, a.maker, a.ran, a.made = "success", m.id, true, ""
 				attempts[a.id]++
 				if rapid.Bool().Draw(rt, "tells") {
 					tell(t, all, OnceEnd{ID: a.id, Window: window})
@@ -110,7 +120,7 @@ func TestOnceModel(t *testing.T) {
 		end := func(a *asker, ok, tells bool) {
 			e := OnceEnd{ID: a.id, Whole: true, Window: window}
 			if a.status = "failed"; ok {
-				a.status, a.maker, e.Attempt = "success", a.id, attempts[a.id]
+				a.status, a.maker, e.Attempt, e.Content = "success", a.id, attempts[a.id], a.made
 			}
 			if tells {
 				tell(t, all, e)
@@ -130,7 +140,7 @@ func TestOnceModel(t *testing.T) {
 				case a.final():
 					e := OnceEnd{ID: a.id, Whole: true, Window: window}
 					if a.status == "success" && a.maker == a.id {
-						e.Attempt = attempts[a.id]
+						e.Attempt, e.Content = attempts[a.id], a.made
 					}
 					tell(t, all, e)
 				}
@@ -147,8 +157,18 @@ func TestOnceModel(t *testing.T) {
 				}
 			},
 			"cancel": func(rt *rapid.T) {
-				if a := pick(rt); a.status == "waiting" || a.status == "running" {
+				if a := pick(rt); a.status == "waiting" || a.status == "queued" || a.status == "running" {
 					end(a, false, rapid.Bool().Draw(rt, "tells"))
+				}
+			},
+			"changes": func(rt *rapid.T) {
+				if a := pick(rt); a.status != "running" && a.status != "alone" && !a.final() {
+					a.digest = rapid.SampledFrom(digests).Draw(rt, "digest")
+				}
+			},
+			"starts": func(rt *rapid.T) { // without asking again, because Redis does not answer
+				if a := pick(rt); a.status == "queued" {
+					start(a)
 				}
 			},
 			"retry": func(rt *rapid.T) {
@@ -159,7 +179,7 @@ func TestOnceModel(t *testing.T) {
 		})
 		for range 4 * len(askers) {
 			for _, id := range ids {
-				if a := askers[id]; a.status == "new" {
+				if a := askers[id]; a.status == "new" || a.status == "queued" {
 					ask(a)
 				} else if a.status == "running" || a.status == "alone" {
 					end(a, true, true)
@@ -195,5 +215,33 @@ func tell(t *testing.T, all Partitions, e OnceEnd) {
 	t.Helper()
 	if err := EndOnce(t.Context(), all, e); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAGroupGetsNoOtherFile: the parameters of a leader changed, and its job ran without asking again, because Redis
+// did not answer. Those that wait do not get its file.
+func TestAGroupGetsNoOtherFile(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	name := testmain.Name(t)
+	s := New(Options{Redis: client, Keys: report.Keys{Prefix: name + ":", Hash: name + "-"}})
+	for content, want := range map[string]AnswerKind{"x": Shares, "y": Leads} {
+		leader, waits := "leads-"+content, "waits-"+content
+		ask := func(id string) AnswerKind {
+			t.Helper()
+			answers, err := s.Once.Ask(t.Context(), []Question{{ID: id, Digest: "x-" + leader, Window: time.Minute}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answers[0].Kind
+		}
+		if first, second := ask(leader), ask(waits); first != Leads || second != Waits {
+			t.Errorf("%d %d", first, second)
+		}
+		tell(t, Partitions{s}, OnceEnd{ID: leader, Attempt: 1, Whole: true, Window: time.Minute, Content: content})
+		if got := ask(waits); got != want {
+			t.Errorf("after a file of %s: %d, not %d", content, got, want)
+		}
 	}
 }

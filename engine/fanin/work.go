@@ -182,7 +182,7 @@ func (f *FanIn) settle(ctx context.Context, jobs []*work) {
 			w.result = step.Result{Kind: step.Elsewhere}
 		case outcomes[i] == scripts.OK:
 			ended[w.Report] = append(ended[w.Report], w.ID)
-			shared = append(shared, engine.EndOf(w.Report, w.ID, w.Attempt, report.Status(w.end.Status)))
+			shared = append(shared, engine.OnceEnd{Of: w.State, Status: report.Status(w.end.Status)})
 			f.count(w)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (o once) take(ctx context.Context, pushes []*push) (run []*push) {
 	return append(run, pushes...)
 }
 
-// onceRounds is how often jobs ask again whose file was deleted meanwhile.
+// onceRounds is how often jobs ask again whose file was deleted, or whose parameters have changed.
 const onceRounds = 3
 
 // ask is one round of take. It returns the pushes that run, and those that ask again.
@@ -47,13 +48,14 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 	var questions []scripts.Question
 	for _, p := range pushes {
 		r := p.report
-		if p.digest = r.Once.Digest(r.Name, r.Hash(), p.parameters, p.record.Owner); p.digest != "" &&
-			files.CanShare(o.files) {
-			asked = append(asked, p)
-			questions = append(questions, scripts.Question{ID: p.id, Digest: p.digest, Window: p.report.Once.Window,
-				Again: p.record.Attempt > 0})
-		} else {
+		if r.Once == nil || !files.CanShare(o.files) {
 			run = append(run, p)
+		} else if p.digest = r.Once.Digest(r.Name, r.Hash(), p.parameters, p.record.Owner); p.digest == "" {
+			run = append(run, p)
+		} else {
+			asked = append(asked, p)
+			questions = append(questions, scripts.Question{ID: p.id, Digest: p.digest, Window: r.Once.Window,
+				Again: p.record.Attempt > 0})
 		}
 	}
 	if len(asked) == 0 {
@@ -66,6 +68,7 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 		o.Log.Warn("could not find out whether equal jobs run; jobs run alone", "jobs", len(asked), "err", err)
 		return pushes, nil
 	}
+	var moved []engine.OnceEnd
 	waits, shares := map[string][]*push{}, map[engine.Run][]*push{} // by leader, by maker
 	for i, p := range asked {
 		switch a := answers[i]; a.Kind {
@@ -74,6 +77,8 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 		case scripts.Shares:
 			maker := engine.Run{ID: a.Maker, Attempt: a.Attempt}
 			shares[maker] = append(shares[maker], p)
+		case scripts.Moves:
+			moved, again = append(moved, endOfWait(p)), append(again, p)
 		case scripts.Leads:
 			o.takeOver(ctx, p)
 			run = append(run, p)
@@ -81,6 +86,7 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 			run = append(run, p)
 		}
 	}
+	o.EndOnce(ctx, moved...)
 	for leader, pushes := range waits {
 		o.wait(ctx, leader, pushes)
 	}
@@ -182,7 +188,7 @@ func (o once) share(ctx context.Context, maker engine.Run, pushes []*push) (agai
 	_ = group.Wait()
 	var ends []engine.OnceEnd
 	for _, p := range pushes {
-		ends = append(ends, engine.OnceEnd{OnceEnd: scripts.OnceEnd{ID: p.id}, Report: p.record.Report})
+		ends = append(ends, endOfWait(p))
 	}
 	o.EndOnce(ctx, ends...)
 	return nil
@@ -253,11 +259,18 @@ func (o once) pollAgain(ctx context.Context, p *push) step.Result {
 	}))
 }
 
-// leave takes a push out of its group that does not start, such as because its record has ended.
+// leave takes a push out of its group that does not start, such as because its record has ended or does not exist.
 func (o once) leave(ctx context.Context, p *push) {
-	if p.record != nil {
-		o.EndOnce(ctx, engine.EndOf(p.record.Report, p.id, p.record.Attempt, p.record.Status))
+	if p.record == nil {
+		o.EndOnce(ctx, engine.OnceEnd{Of: &job.State{ID: p.id}})
+		return
 	}
+	o.EndOnce(ctx, o.EndOfRecord(p.id, *p.record))
+}
+
+// endOfWait is the end of a wait whose job did not run.
+func endOfWait(p *push) engine.OnceEnd {
+	return engine.OnceEnd{Of: &job.State{ID: p.id, Report: p.record.Report}}
 }
 
 // waiting adds to all those of the pushes whose PENDING records wait for another job.
@@ -271,7 +284,18 @@ func (o once) waiting(ctx context.Context, pushes []*push, all map[string]bool) 
 	if len(ids) == 0 {
 		return nil
 	}
-	waits, err := o.Partitions.First().Once.Waiting(ctx, ids)
+	short, cancel := context.WithTimeout(ctx, engine.SlotsTime)
+	defer cancel()
+	waits, err := o.Partitions.First().Once.Waiting(short, ids)
+	if err != nil && o.Scripts != o.Partitions.First() {
+		// The jobs of this partition do not wait until the first one is back. A later pass finds these.
+		o.Log.Warn("could not find out which records wait for others; they are left alone", "records", len(ids),
+			"err", err)
+		for _, id := range ids {
+			all[id] = true
+		}
+		return nil
+	}
 	maps.Copy(all, waits)
 	return err
 }
@@ -284,7 +308,21 @@ const (
 	onceGrace = 10 * time.Second
 	// oncePage is the maximum number of ids of a group that one sweep pushes.
 	oncePage = 500
+	// onceLeaders is the maximum number of leaders whose records one sweep may read: many can wait for slots.
+	onceLeaders = 1000
 )
+
+// leaderless is a group without a leader.
+type leaderless struct {
+	since, due time.Time // when a sweep found it, and when it pushes the same ids again
+	pushed     []string
+}
+
+// waits reports whether a sweep need not push the ids of a group: they were pushed, and may be in a long queue. The
+// pauses between two pushes of the same ids double, so that copies do not fill the queue.
+func (l *leaderless) waits(g scripts.OnceGroup, now time.Time) bool {
+	return len(g.Waits) > 0 && slices.Contains(l.pushed, g.Waits[0]) && now.Before(l.due)
+}
 
 // sweep finds groups whose leader has ended without telling them, or that have none, until ctx ends. The first
 // partition does it for all.
@@ -296,7 +334,7 @@ func (o once) sweep(ctx context.Context) error {
 	if !uses || o.Scripts != o.Partitions.First() {
 		return nil
 	}
-	left := map[string]bool{} // groups without a leader in the last sweep
+	left := map[string]*leaderless{} // by digest
 	const what = "find jobs that wait for one that has ended"
 	return step.Every(ctx, o.Log, onceEvery, what, func(ctx context.Context) error {
 		ok, err := o.Scripts.TryLock(ctx, "once", onceEvery*9/10)
@@ -309,7 +347,7 @@ func (o once) sweep(ctx context.Context) error {
 }
 
 // sweepGroups sweeps once. It returns the groups without a leader; those that had none before are released.
-func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[string]bool, error) {
+func (o once) sweepGroups(ctx context.Context, before map[string]*leaderless) (map[string]*leaderless, error) {
 	groups, err := o.Scripts.Once.All(ctx, oncePage)
 	if err != nil {
 		return before, err
@@ -318,20 +356,33 @@ func (o once) sweepGroups(ctx context.Context, before map[string]bool) (map[stri
 	if err != nil {
 		return before, err
 	}
-	left := map[string]bool{}
-	leaders := map[*scripts.Scripts][]string{}
+	left := map[string]*leaderless{}
+	var led []scripts.OnceGroup
 	for _, g := range groups {
+		l := before[g.Digest]
 		switch {
-		case g.Leader != "" && now.Sub(g.Since) >= onceGrace:
-			leaders[o.Partitions.Of(g.Leader)] = append(leaders[o.Partitions.Of(g.Leader)], g.Leader)
 		case g.Leader != "":
-		case before[g.Digest]:
+			if now.Sub(g.Since) >= onceGrace {
+				led = append(led, g)
+			}
+			continue
+		case l == nil:
+			l = &leaderless{since: now, due: now, pushed: g.Waits}
+		case !l.waits(g, now):
 			if err := o.release(ctx, g); err != nil {
 				return before, err
 			}
-		default:
-			left[g.Digest] = true
+			l.pushed, l.due = g.Waits, now.Add(now.Sub(l.since))
 		}
+		left[g.Digest] = l
+	}
+	// Those for which others wait come first.
+	rand.Shuffle(len(led), func(i, j int) { led[i], led[j] = led[j], led[i] })
+	slices.SortStableFunc(led, func(a, b scripts.OnceGroup) int { return min(len(b.Waits), 1) - min(len(a.Waits), 1) })
+	leaders := map[*scripts.Scripts][]string{}
+	for _, g := range led[:min(len(led), onceLeaders)] {
+		s := o.Partitions.Of(g.Leader)
+		leaders[s] = append(leaders[s], g.Leader)
 	}
 	for s, ids := range leaders {
 		if err := o.endLeaders(ctx, s, ids); err != nil {
@@ -376,11 +427,8 @@ func (o once) endLeaders(ctx context.Context, s *scripts.Scripts, ids []string) 
 			if r.ID == id && !r.Status.Final() {
 				continue // it is about to start, or the rebuild starts it
 			}
-			end := engine.EndOf(r.Report, id, r.Attempt, r.Status).OnceEnd
-			if of := o.Reports[r.Report]; of != nil && of.Once != nil {
-				end.Window = of.Once.Window
-			}
-			ends = append(ends, end)
+			window, _ := o.OnceWindow(r.Report)
+			ends = append(ends, o.EndOfRecord(id, r).Within(window))
 		}
 		if err := scripts.EndOnce(ctx, o.Partitions, ends...); err != nil {
 			return err

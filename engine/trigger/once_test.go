@@ -244,3 +244,60 @@ func TestAFileThatIsGoneIsMadeAgain(t *testing.T) {
 	}
 	s.Jobs.Idle()
 }
+
+// TestTheQuestionOfALeaderChanges: a service changes the parameters of the record for which others wait, before its
+// job starts. They neither wait forever nor get its file.
+func TestTheQuestionOfALeaderChanges(t *testing.T) {
+	t.Parallel()
+	s := e2e.New(t, shared+"    running: 1\n", "limits: {lease: 1s}")
+	s.Serve(s.File)
+	first := s.Records.Insert("who", e2e.WhoParameters("first", 1.5))
+	s.Jobs.Push(first)
+	s.States.Taken(first)
+	ids := insert(s, 4, e2e.WhoParameters("a", 0))
+	s.Jobs.Push(ids[0])
+	s.Eventually("one waits for the limit", func() bool { return len(s.Jobs.Events("limited")) == 1 })
+	s.Jobs.Push(ids[1:]...)
+	s.Eventually("three wait for it", func() bool { return len(s.Jobs.Events("shares")) == 3 })
+	s.Records.Exec("UPDATE file_download_record SET parameters = ? WHERE id = ?", e2e.WhoParameters("b", 0), ids[0])
+	for i, v := range s.Jobs.Wait(ids...) {
+		if got, want := s.Files.Content(v), []string{"b", "a", "a", "a"}[i]; got != e2e.WhoFile(want) {
+			t.Errorf("%+v: %q", v, got)
+		}
+	}
+	if n := runs(s); n != 3 {
+		t.Errorf("%d runs of three questions", n)
+	}
+	s.Jobs.Idle()
+}
+
+// TestReceiptsOfThoseThatShare: in four partitions, each push gets one final receipt, with the file that the record
+// shares. Only that of the job that ran gets `accepted`.
+func TestReceiptsOfThoseThatShare(t *testing.T) {
+	t.Parallel()
+	s := e2e.New(t, shared)
+	s.File = s.Divided("four.yaml", 4, shared)
+	s.Use(s.File)
+	s.Serve(s.File)
+	ids := insert(s, 12, e2e.WhoParameters("a", 0.5))
+	s.Receipts.Push("replies:my", ids[:8]...)
+	s.Jobs.Wait(ids[:8]...)
+	s.Receipts.Push("replies:my", ids[8:]...)
+	file := s.Jobs.Wait(ids...)[0].File
+	events := map[string]int{}
+	finals := map[any]int{}
+	for _, one := range s.Receipts.Wait("replies:my", len(ids)) {
+		event := fmt.Sprint(one["event"])
+		if events[event]++; event != "finished" {
+			continue
+		}
+		if finals[one["id"]]++; one["file"] != file || one["status"] != "SUCCESS" {
+			t.Errorf("%v", one)
+		}
+	}
+	if len(finals) != len(ids) || events["finished"] != len(ids) || events["accepted"] != 1 || len(events) != 2 {
+		t.Errorf("%v %v", events, finals)
+	}
+	s.Redis.Del(t.Context(), "replies:my")
+	s.Jobs.Idle()
+}
