@@ -64,8 +64,10 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 		if err := s.Memory.RemoveContender(ctx, id); err != nil {
 			return "", err
 		}
-		_, err = s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id)
-		return outcome, err
+		if _, err = s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id); err != nil {
+			return "", err
+		}
+		return outcome, s.Lanes.Remove(ctx, id)
 	}
 	return "", notCancelled(id, "it keeps changing")
 }

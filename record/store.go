@@ -98,6 +98,13 @@ func New(db *DB, options report.Records) (*Store, error) {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
 	}
+	for word, column := range map[string]string{"lane": options.LaneColumn, "owner": options.OwnerColumn} {
+		text := "NULL"
+		if column != "" {
+			text = s.kind.Text(s.kind.Quote(column))
+		}
+		quoted = append(quoted, "{"+word+" text}", text)
+	}
 	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
 	finish := finisher{reader: read}

@@ -14,6 +14,8 @@ type Records struct {
 	Statuses map[string]string `yaml:"statuses"`
 	// Partial is set if jobs of a report can end as PARTIAL.
 	Partial bool
+	// LaneColumn and OwnerColumn are columns that name the lane and the owner of a record; empty: not read.
+	LaneColumn, OwnerColumn string
 	// ParameterBytes is the maximum size of a record's parameters; 0 means no limit.
 	ParameterBytes int64
 }

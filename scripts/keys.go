@@ -78,6 +78,15 @@ type Keys struct {
 	Processes string
 	// Version is the string with the version of the state in this partition (see package stored).
 	Version string
+	// Lanes is the hash of the ids that wait for a turn or have a slot, with lanes: id → which of these, since
+	// when, order, stride, class, lane and ask.
+	Lanes string
+	// LaneTags is the sorted set of the queues that are not in the rotation: class and lane → tag.
+	LaneTags string
+	// LaneAsks is the sorted set of the waiting ids of reports of which a person's newest one counts.
+	LaneAsks string
+	// Next is the stream of the ids that have had their turn.
+	Next string
 }
 
 // NewKeys returns the keys with these prefixes.
@@ -115,6 +124,10 @@ func NewKeys(k report.Keys) *Keys {
 		Definitions:  p + "definitions",
 		Processes:    p + "processes",
 		Version:      p + "version",
+		Lanes:        p + "lanes",
+		LaneTags:     p + "lanes:tags",
+		LaneAsks:     p + "lanes:asks",
+		Next:         p + "next",
 	}
 }
 
@@ -134,6 +147,15 @@ func (k *Keys) Waiting(report string) string { return k.Prefix + "waiting:" + re
 // Running is the sorted set of the running jobs of a report with a limit of them: id → when its slot
 // expires.
 func (k *Keys) Running(report string) string { return k.Prefix + "running:" + report }
+
+// ClassWaiting is the sorted set of the ids of a class that wait for a turn, with score 0: lane, order and id.
+func (k *Keys) ClassWaiting(class string) string { return k.Lanes + ":waiting:" + class }
+
+// ClassRunning is the sorted set of the ids of a class that have a slot, with score 0: lane and id.
+func (k *Keys) ClassRunning(class string) string { return k.Lanes + ":running:" + class }
+
+// ClassTurns is the sorted set of the queues of a class that may have a turn: lane → tag.
+func (k *Keys) ClassTurns(class string) string { return k.Lanes + ":turns:" + class }
 
 // Timer is the string with a TTL that a service sets for a timer.
 func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
@@ -160,12 +182,12 @@ func (k *Keys) Type(key string) string {
 		return "hash"
 	}
 	switch key {
-	case k.Jobs, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
+	case k.Jobs, k.Next, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
 		return "stream"
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
-		k.WaitingFired, k.Definitions, k.Processes:
+		k.WaitingFired, k.Definitions, k.Processes, k.LaneTags, k.LaneAsks:
 		return "zset"
-	case k.TimerAnchors, k.Schedules, k.ReplyTo:
+	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Lanes:
 		return "hash"
 	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full:
 		return "string"
@@ -174,7 +196,8 @@ func (k *Keys) Type(key string) string {
 	case strings.HasPrefix(key, k.Task("")):
 		return "stream"
 	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")),
-		strings.HasPrefix(key, k.Running("")):
+		strings.HasPrefix(key, k.Running("")), strings.HasPrefix(key, k.ClassWaiting("")),
+		strings.HasPrefix(key, k.ClassRunning("")), strings.HasPrefix(key, k.ClassTurns("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
 		strings.HasPrefix(key, k.Canary("")):
@@ -186,9 +209,10 @@ func (k *Keys) Type(key string) string {
 // HoldsWork tells whether a key holds work that is due later or entries for people, which no record has.
 func (k *Keys) HoldsWork(key string) bool {
 	switch key {
-	case k.Jobs, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished, k.ReplyTo,
-		k.WaitingFired, k.Dead, k.Quarantined:
+	case k.Jobs, k.Next, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished,
+		k.ReplyTo, k.WaitingFired, k.Dead, k.Quarantined:
 		return true
 	}
-	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))
+	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.ClassWaiting("")) ||
+		strings.HasPrefix(key, k.Timer(""))
 }

@@ -55,6 +55,9 @@ func (t *Trigger) StartLost(
 		if queued, err = t.slots.queued(ctx, pushes); err != nil {
 			return err
 		}
+		if err = (lanes{t}).parked(ctx, pushes, queued); err != nil {
+			return err
+		}
 		room, err = t.admission.free(ctx)
 		return err
 	}); err != nil {
