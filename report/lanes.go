@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Lanes give tenants and classes of jobs fair turns.
@@ -152,4 +154,12 @@ func LaneName(value string) string {
 
 func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// LaneText returns what people read for the name of a lane.
+func LaneText(name string) string {
+	if text, err := url.PathUnescape(name); err == nil && !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	return name
 }

@@ -103,3 +103,99 @@ func TestLanesTakeTurns(t *testing.T) {
 		t.Errorf("%+v %v", p, err)
 	}
 }
+
+// TestLanesAreFair: behind 10,000 ids of one lane, the first job of another lane is the next one that starts.
+func TestLanesAreFair(t *testing.T) {
+	t.Parallel()
+	for _, limits := range []report.Lanes{
+		{RunningJobs: 10},
+		{RunningJobs: 10, Running: 10},
+		{RunningJobs: 1000, Classes: []report.Class{{Name: "bulk", Running: 10, Weight: 1}}},
+	} {
+		s, client := newLanes(t, limits)
+		r := &report.Report{Class: "bulk"}
+		admitted(t, s, seekers("acme", 1, 10_000, r)...)
+		for i := 1; i <= 3; i++ {
+			leave(t, s, fmt.Sprintf("acme%d", i))
+		}
+		next(t, s, client)
+		for _, lane := range []string{"before", "other"} { // names before and after the one of the long queue
+			if n := admitted(t, s, seekers(lane, 1, 1, r)...); n != 0 {
+				t.Fatalf("%d were admitted", n)
+			}
+			leave(t, s, fmt.Sprintf("acme%d", len(lane)))
+			if ids := next(t, s, client); !slices.Equal(ids, []string{lane + "1"}) {
+				t.Errorf("%+v: %v started before the first job of %s", limits, ids, lane)
+			}
+		}
+	}
+}
+
+// TestLanesOfManyTenants: lanes that are full cost the others nothing, however many there are.
+func TestLanesOfManyTenants(t *testing.T) {
+	t.Parallel()
+	s, client := newLanes(t, report.Lanes{RunningJobs: 100_000, Running: 1})
+	const lanes = 3000
+	var all []Seeker
+	for i := range lanes {
+		all = append(all, seekers(fmt.Sprintf("t%d.", i), 1, 2, nil)...)
+	}
+	if n := admitted(t, s, all...); n != lanes {
+		t.Fatalf("%d were admitted", n)
+	}
+	if n := client.ZCard(t.Context(), s.Keys.ClassTurns(report.NoLane)).Val(); n != 0 {
+		t.Errorf("%d lanes are in the rotation, and all are full", n)
+	}
+	leave(t, s, "t7.1", "t2999.1")
+	ids := next(t, s, client)
+	if slices.Sort(ids); !slices.Equal(ids, []string{"t2999.2", "t7.2"}) {
+		t.Errorf("%v have had their turns", ids)
+	}
+	queues, err := s.Lanes.Queues(t.Context(), 5)
+	if err != nil || len(queues) != 5 {
+		t.Errorf("%+v %v", queues, err)
+	}
+}
+
+// TestNewestOnly: of the ids of one person and report that wait, only the newest may, in whatever order they come.
+func TestNewestOnly(t *testing.T) {
+	t.Parallel()
+	s, _ := newLanes(t, report.Lanes{RunningJobs: 1})
+	r := &report.Report{Name: "r", NewestOnly: true}
+	ask := func(id, owner string, age time.Duration) []string {
+		t.Helper()
+		a, err := s.Lanes.Admit(t.Context(), []Seeker{{ID: id, Owner: owner, Age: age, Report: r}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Replaced
+	}
+	for _, c := range []struct {
+		id, owner string
+		age       time.Duration
+		replaced  []string
+	}{
+		{"9", "p", time.Hour, nil}, // it runs
+		{"10", "p", time.Minute, nil},
+		{"11", "q", time.Minute, nil},
+		{"12", "", time.Minute, nil},
+		{"13", "", time.Minute, nil},
+		{"14", "p", 59_900 * time.Millisecond, []string{"10"}},
+		{"10", "p", time.Minute, []string{"10"}},
+		{"9", "p", time.Hour, []string{"10"}}, // again, after a crash
+	} {
+		if got := ask(c.id, c.owner, c.age); !slices.Equal(got, c.replaced) {
+			t.Errorf("%s of %s replaces %v, want %v", c.id, c.owner, got, c.replaced)
+		}
+	}
+	if err := s.Lanes.Remove(t.Context(), "10"); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask("15", "p", time.Second); !slices.Equal(got, []string{"14"}) {
+		t.Errorf("15 replaces %v", got)
+	}
+	// Within a second, the number decides.
+	if got := ask("2", "p", 500*time.Millisecond); !slices.Equal(got, []string{"14", "2"}) {
+		t.Errorf("2 replaces %v", got)
+	}
+}

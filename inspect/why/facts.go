@@ -30,6 +30,7 @@ type facts struct {
 	Memory    int               // percent of what Redis may use
 	Contender bool              // it competes for a full Redis
 	Limited   bool              // it waits until a job of its report ends
+	Place     *scripts.Place    // in the queue of its lane; nil: it does not wait there
 	Jobs      queue
 	Queues    map[string]queue            // by open step
 	Away      map[string]error            // of the sources of open listeners; nil: the source answers
