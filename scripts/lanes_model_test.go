@@ -26,6 +26,8 @@ type laneModel struct {
 	waits map[string]Seeker
 	slots map[string]Seeker // with or without a job
 	jobs  map[string]bool   // ids with a running job
+
+	crashed string // id that is to be read again
 }
 
 // TestLanesModel: whatever happens in whatever order, no id is lost or has two turns, no limit is exceeded, and
@@ -119,6 +121,10 @@ func (m *laneModel) repeat(t *rapid.T) {
 func (m *laneModel) turns() {
 	for _, e := range m.client.XRange(m.t.Context(), m.s.Keys.Next, "-", "+").Val() {
 		id := e.Values["id"].(string)
+		if id == m.crashed {
+			m.crashed = ""
+			continue
+		}
 		k, waits := m.waits[id]
 		if !waits {
 			m.t.Fatalf("%s has had a turn and did not wait", id)
@@ -167,12 +173,15 @@ func (m *laneModel) crash(t *rapid.T) {
 	entry := strings.Fields(m.client.HGet(m.t.Context(), m.s.Keys.Lanes, id).Val())
 	entry[1] = fmt.Sprint(time.Now().Add(-2 * slotAge).UnixMilli())
 	m.client.HSet(m.t.Context(), m.s.Keys.Lanes, id, strings.Join(entry, " "))
+	m.crashed = id
 	m.sweep()
 	if _, has := m.client.HGet(m.t.Context(), m.s.Keys.Lanes, id).Result(); has == nil {
 		m.t.Fatalf("%s still has its slot", id)
 	}
 	delete(m.slots, id)
-	m.turns()
+	if m.turns(); m.crashed != "" {
+		m.t.Fatalf("%s is not read again", id)
+	}
 }
 
 func (m *laneModel) sweep() {

@@ -18,6 +18,8 @@ for i = a + 4, #ARGV do
   elseif c and is == 'R' and ARGV[a + 1] == '0' and at - from >= tonumber(ARGV[a + 2]) then
     local state, broken = text('HGET', KEYS[5 + 3 * count + i - a - 3], 'job')
     if not state and not broken then
+      -- A job that had none for long has ended, or its entry is lost: it is read again.
+      if ARGV[a + 2] ~= '0' then redis.call('XADD', KEYS[4], '*', 'id', id) end
       redis.call('HDEL', lanes, id)
       redis.call('ZREM', c.running, lane .. ' ' .. id)
       c.slots, slots, held[lane], freed[lane] = c.slots - 1, slots - 1, nil, true
