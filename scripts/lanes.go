@@ -20,6 +20,8 @@ type Seeker struct {
 	Lane  string        // value that names the lane
 	Age   time.Duration // of the request: the oldest ids of a lane start first
 	Owner string        // whose newest request counts; empty: all of them do
+	// Attempt is that of the record, for the event.
+	Attempt int64
 	*report.Report
 }
 
@@ -82,19 +84,15 @@ func (s Lanes) On() bool { return s.lanes != nil }
 // Admit gives ids slots, or parks them until their lane has its turn. An id that has its slot keeps it. An id
 // that gets its turn later is appended to the stream Next.
 func (s Lanes) Admit(ctx context.Context, all []Seeker) (a Admission, err error) {
-	now, err := s.Now(ctx)
-	if err != nil {
-		return a, err
-	}
 	var cmds []redis.Cmder
 	for batch := range slices.Chunk(all, batchJobs) {
-		var args []any
+		args := []any{s.events}
 		for _, k := range batch {
 			class := s.lanes.of.Of(k.Report)
-			args = append(args, k.ID, class.Name, report.LaneName(k.Lane), orderOf(now.Add(-k.Age)),
-				s.lanes.of.Stride(class, k.Lane), askOf(k))
+			args = append(args, k.ID, class.Name, report.LaneName(k.Lane), k.Age.Milliseconds(),
+				s.lanes.of.Stride(class, k.Lane), askOf(k), k.Attempt, nameOfReport(k.Report))
 		}
-		cmds = append(cmds, s.lanes.call(ctx, "admit", nil, args...))
+		cmds = append(cmds, s.lanes.call(ctx, "admit", []string{s.Keys.Events}, args...))
 	}
 	if err := s.send(ctx, cmds...); err != nil {
 		return a, err
@@ -117,8 +115,12 @@ func (s Lanes) Admit(ctx context.Context, all []Seeker) (a Admission, err error)
 	return a, nil
 }
 
-// orderOf is the time of a request as a text whose order is that of times.
-func orderOf(at time.Time) string { return fmt.Sprintf("%013d", max(0, at.UnixMilli())) }
+func nameOfReport(r *report.Report) string {
+	if r == nil {
+		return ""
+	}
+	return r.Name
+}
 
 // askOf identifies the requests of which the newest counts.
 func askOf(k Seeker) string {

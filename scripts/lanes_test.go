@@ -199,3 +199,18 @@ func TestNewestOnly(t *testing.T) {
 		t.Errorf("2 replaces %v", got)
 	}
 }
+
+// BenchmarkParked tells how many bytes of Redis an id takes that waits for its turn.
+func BenchmarkParked(b *testing.B) {
+	s, client := newLanes(b, report.Lanes{RunningJobs: 1})
+	for b.Loop() {
+	}
+	const ids = 20_000
+	admitted(b, s, seekers("tenant-4711-", 1, ids, nil)...)
+	var bytes int64
+	for _, key := range []string{s.Keys.Lanes, s.Keys.ClassWaiting(report.NoLane)} {
+		bytes += client.MemoryUsage(b.Context(), key, 0).Val()
+	}
+	b.ReportMetric(float64(bytes)/ids, "B/id")
+	client.Del(b.Context(), s.Keys.Lanes, s.Keys.ClassWaiting(report.NoLane))
+}

@@ -14,6 +14,18 @@ import (
 // lanes gives jobs of lanes and classes fair turns: see lanes.lua.
 type lanes struct{ *Trigger }
 
+// laneBatches is how many batches a process reads at once while ids are parked: what waits in the stream of pushed ids
+// has no lane yet, and to park an id is little work.
+const laneBatches = 5
+
+// slots is how many pushed ids are handled at once.
+func (l lanes) slots() int {
+	if l.Scripts.Lanes.On() {
+		return laneBatches * batch
+	}
+	return batch
+}
+
 // turns reads the ids that have had their turn. They have a stream of their own, so that they do not wait behind
 // those that are pushed.
 func (l lanes) turns(ctx context.Context) error {
@@ -37,7 +49,7 @@ func (l lanes) admit(ctx context.Context, pushes []*push) (free []*push) {
 	for i, p := range pushes {
 		seekers[i] = scripts.Seeker{
 			ID: p.id, Lane: l.Limits.Lanes.Value(p.parameters, p.record.Lane), Age: p.record.Age,
-			Owner: p.record.Owner, Report: p.report,
+			Owner: p.record.Owner, Attempt: p.record.Attempt, Report: p.report,
 		}
 	}
 	a, err := step.Insist(ctx, l.Log, "admit jobs", func() (scripts.Admission, error) {
@@ -49,18 +61,15 @@ func (l lanes) admit(ctx context.Context, pushes []*push) (free []*push) {
 	if l.replace(ctx, a.Replaced) != nil {
 		return nil // the entries of the newer ones are delivered again
 	}
+	if jobs := l.Scripts.Keys.Jobs; slices.ContainsFunc(pushes, func(p *push) bool { return p.acknowledgedByStart(jobs) }) {
+		l.admission.parks.Store(slices.Contains(a.Admitted, false))
+	}
 	for i, p := range pushes {
 		if a.Admitted[i] {
 			free = append(free, p)
-			continue
-		}
-		if slices.Contains(a.Replaced, p.id) {
+		} else {
 			p.ends(step.Result{Kind: step.Void})
-			continue
 		}
-		p.ends(ensured(step.Ensure(ctx, l.Log, "note that an id waits", func() error {
-			return l.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "parked", "report", p.record.Report)
-		})))
 	}
 	return free
 }

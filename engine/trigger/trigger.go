@@ -46,7 +46,7 @@ func New(e *engine.Engine, f *files.Files) *Trigger {
 func (t *Trigger) Run(ctx context.Context) error {
 	pushes := step.New(step.Options{
 		Redis: t.Redis, Stream: t.Scripts.Keys.Jobs, Scripts: t.Scripts, Consumer: t.Consumer,
-		Slots: batch, Batch: true, MinIdle: t.Limits.Lease, Log: t.Log,
+		Slots: lanes{t}.slots(), Batch: true, MinIdle: t.Limits.Lease, Log: t.Log,
 		Admit: t.admission.free, Handle: t.handle, KeepAlive: true,
 		Patience: t.Limits.ShutdownTimeout,
 	})

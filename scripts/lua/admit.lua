@@ -2,20 +2,22 @@
 -- Uses  lanes_serve
 -- Gives ids slots, or parks them until their lane has its turn. An id that has its slot keeps it. Of
 -- the ids of one ask, such as those of one person for one report, only the newest may wait.
--- KEYS  see lanes.lua
--- ARGV  as in lanes.lua; then of every id: id, class, lane, order (ms, 13 digits), stride, ask (-: none)
+-- KEYS  as in lanes.lua; then events
+-- ARGV  as in lanes.lua; then the cap of the events; then of every id: id, class, lane, age of the
+--       request (ms), stride, ask (-: none), attempt, report
 -- Returns for every id 1 it has a slot; 0 it waits; then the ids that wait although there is a newer
 --       one of the same ask
 -- Cost  O(ids * (classes + log n))
-local out, mine, idle = {}, {}, nil
-local first, ids = 3 + 2 * count, (#ARGV - 3 - 2 * count) / 6
+local out, mine, parked, idle = {}, {}, {}, nil
+local first, ids = 4 + 2 * count, (#ARGV - 4 - 2 * count) / 8
 for i = 1, ids do
-  local a = first + 6 * i - 5
-  local id, c, lane, order, ask = ARGV[a], classes[ARGV[a + 1]], ARGV[a + 2], ARGV[a + 3], ARGV[a + 5]
+  local a = first + 8 * i - 7
+  local id, c, lane, ask = ARGV[a], classes[ARGV[a + 1]], ARGV[a + 2], ARGV[a + 5]
   local is = parse(id)
   out[i] = is == 'R' and 1 or 0
   if is == 'W' then mine[id] = i end
   if not is then
+    local order = string.format('%013d', math.max(0, now() - ARGV[a + 3])) -- texts in the order of times
     local rest = order .. ' ' .. ARGV[a + 4] .. ' ' .. c.name .. ' ' .. lane .. ' ' .. ask
     if idle == nil then idle = not next_turn() end
     if idle and is_open(c) and has_room(lane) then
@@ -26,7 +28,7 @@ for i = 1, ids do
       redis.call('ZADD', c.waiting, 0, lane .. ' ' .. order .. ' ' .. id)
       if ask ~= '-' then redis.call('ZADD', asks, 0, ask .. ' ' .. order .. ' ' .. id) end
       enter(c, lane, slots_of(lane) > 0 and ARGV[a + 4] or 0)
-      mine[id], idle = i, nil
+      mine[id], parked[i], idle = i, true, nil
     end
   end
 end
@@ -40,7 +42,12 @@ local function is_newer(order, id, than, other)
 end
 
 for i = 1, ids do
-  local id, ask = ARGV[first + 6 * i - 5], ARGV[first + 6 * i]
+  local a = first + 8 * i - 7
+  if parked[i] and out[i] == 0 then
+    redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', ARGV[first], '*', 'id', ARGV[a], 'attempt', ARGV[a + 6], 'event', 'parked',
+      'report', ARGV[a + 7])
+  end
+  local id, ask = ARGV[a], ARGV[a + 5]
   local _, _, order = parse(id)
   local members = ask ~= '-' and ids_of(asks, ask, 100) or {}
   local newest, its = id, order
