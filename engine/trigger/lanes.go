@@ -61,7 +61,8 @@ func (l lanes) admit(ctx context.Context, pushes []*push) (free []*push) {
 	if l.replace(ctx, a.Replaced) != nil {
 		return nil // the entries of the newer ones are delivered again
 	}
-	if jobs := l.Scripts.Keys.Jobs; slices.ContainsFunc(pushes, func(p *push) bool { return p.acknowledgedByStart(jobs) }) {
+	pushed := func(p *push) bool { return p.acknowledgedByStart(l.Scripts.Keys.Jobs) }
+	if slices.ContainsFunc(pushes, pushed) {
 		l.admission.parks.Store(slices.Contains(a.Admitted, false))
 	}
 	for i, p := range pushes {

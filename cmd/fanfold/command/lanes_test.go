@@ -131,3 +131,33 @@ func TestLanesSurvive(t *testing.T) {
 		return len(s.Redis.Keys(t.Context(), keys.Lanes+"*").Val()) == 0
 	})
 }
+
+// TestLanesInPartitions: every partition has its share of the limits, and all jobs end.
+func TestLanesInPartitions(t *testing.T) {
+	t.Parallel()
+	const jobs = 40
+	s := newStack(t, e2e.Crowd)
+	s.File = s.Divided("four.yaml", 4, e2e.Crowd, "limits: {running_jobs: 8}", "lanes: {by: job, running: 4}")
+	s.Use(s.File)
+	s.Serve(s.File)
+	ids := s.crowd.insert(jobs)
+	s.Jobs.Push(ids...)
+	s.Jobs.Wait(ids...)
+	s.Jobs.Idle()
+	s.crowd.check(jobs)
+	for i, p := range s.Partitions {
+		now, most := 0, 0
+		for _, e := range s.Redis.XRange(t.Context(), p.Keys.Events, "-", "+").Val() {
+			switch e.Values["event"] {
+			case "started":
+				now++
+			case "finished":
+				now--
+			}
+			most = max(most, now)
+		}
+		if most == 0 || most > 2 {
+			t.Errorf("%d jobs ran at once in partition %d", most, i)
+		}
+	}
+}
