@@ -104,6 +104,47 @@ func TestLanesTakeTurns(t *testing.T) {
 	}
 }
 
+// TestLanesSaveNoTurns: a lane that comes late, or again and again with one id, has its share and not more.
+func TestLanesSaveNoTurns(t *testing.T) {
+	t.Parallel()
+	s, client := newLanes(t, report.Lanes{RunningJobs: 1})
+	admitted(t, s, seekers("a", 1, 200, nil)...)
+	running := "a1"
+	turn := func() string {
+		t.Helper()
+		leave(t, s, running)
+		ids := next(t, s, client)
+		if len(ids) != 1 {
+			t.Fatalf("%v have had a turn", ids)
+		}
+		running = ids[0]
+		return running[:1]
+	}
+	for range 50 {
+		turn()
+	}
+	admitted(t, s, seekers("b", 1, 100, nil)...)
+	count := map[string]int{}
+	for range 40 {
+		count[turn()]++
+	}
+	if count["a"] < 19 || count["b"] < 19 {
+		t.Errorf("of two lanes with ids, one came later: %v", count)
+	}
+	clear(count)
+	for i := range 30 {
+		count[turn()]++                            // no job of the lane runs
+		admitted(t, s, seekers("0", i, i, nil)...) // its name is before those of the others
+		for lane := ""; lane != "0"; {
+			lane = turn()
+			count[lane]++
+		}
+	}
+	if count["a"] < 25 || count["b"] < 25 {
+		t.Errorf("a lane came again and again with one id: %v", count)
+	}
+}
+
 // TestLanesAreFair: behind 10,000 ids of one lane, the first job of another lane is the next one that starts.
 func TestLanesAreFair(t *testing.T) {
 	t.Parallel()
