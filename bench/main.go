@@ -128,6 +128,7 @@ var parts = []part{
 	{"waiting", "what an engine takes without jobs, with 100,000 things waiting", false, idleEngine},
 	{"processes", "jobs per second of 1, 2 and 4 processes", false, processes},
 	{"backlog", "jobs per second while 1,000 to 100,000 ids wait", false, backlog},
+	{"lanes", "jobs per second with lanes and without, and how late another lane's first job is", false, fairness},
 	{"masters", "jobs per second and CPU on 1 and on 3 masters, of 1, 2, 4 and 8 processes", false, masters},
 	{"partitions", "what an engine takes without jobs, in 1, 8 and 32 partitions", false, idleDivided},
 	{"dashboard", "the dashboard: 10,000 jobs, 50 browsers", false, dashboards},

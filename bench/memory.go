@@ -41,7 +41,8 @@ func newMemory(apart bool) *memory {
 func (m *memory) get(id string) engine.Record {
 	r, ok := m.records[id]
 	if !ok {
-		r = engine.Record{ID: id, Report: "bench", Status: report.Pending}
+		lane, _, _ := strings.Cut(id, "-")
+		r = engine.Record{ID: id, Report: "bench", Status: report.Pending, Lane: lane}
 	}
 	return r
 }

@@ -59,6 +59,8 @@ type fanfoldOptions struct {
 	keys      report.Keys // zero: the default ones
 	consumer  string      // empty: there is one process
 	apart     bool        // records in memory are those of this process alone
+	running   int         // maximum of running jobs; 0: 1000
+	lanes     bool        // jobs take turns; their lane is the column of the records
 }
 
 func startFanfold(_ context.Context, s servers, listeners int) (peer, error) {
@@ -88,13 +90,19 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 	if f.client, err = redisdb.Connect(at, 10*runtime.GOMAXPROCS(0)+4*len(all), 0); err != nil {
 		return f, err
 	}
-	if f.blocking, err = redisdb.Connect(at, 13*len(all), redisdb.BlockingTimeout); err != nil {
+	if f.blocking, err = redisdb.Connect(at, 14*len(all), redisdb.BlockingTimeout); err != nil {
 		return f, err
 	}
-	for _, keys := range all {
-		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: keys, Shared: all[0]}))
+	limits := report.Limits{RunningJobs: cmp.Or(o.running, 1000), Tasks: 64, LargeFiles: 128, RebuildPerSecond: 500, RecoverAfter: time.Minute, Lease: 10 * time.Second}
+	if o.lanes {
+		limits.Lanes = &report.Lanes{By: report.LaneBy{Column: "lane"}}
 	}
-	limits := report.Limits{RunningJobs: 1000, Tasks: 64, LargeFiles: 128, RebuildPerSecond: 500, RecoverAfter: time.Minute, Lease: 10 * time.Second}.Share(len(all))
+	limits = limits.Share(len(all))
+	for _, keys := range all {
+		f.partitions = append(f.partitions, scripts.New(scripts.Options{
+			Redis: f.client, Keys: keys, Shared: all[0], Lanes: limits.Lanes,
+		}))
+	}
 	f.slots = listeners.NewSlots(limits, nil)
 	for _, s := range f.partitions {
 		if err := f.add(s, o, map[string]*report.Report{rep.Name: rep}, limits); err != nil {

@@ -70,6 +70,7 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 		c.Reports[r.Name] = r
 	}
 	k.checkPartial()
+	checkLanes(k)
 	checkTasks(c, k.Of(&f.Limits).Get("tasks"))
 	for i := range f.Timers {
 		k.checkTimer(i)

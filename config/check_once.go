@@ -34,7 +34,7 @@ func checkOnce(k *checker, o *report.Once) {
 	if !o.ByOwner() || s.Wrong("per") {
 		return
 	}
-	if k.config.Records.Owner = k.config.HTTP.OwnerColumn; k.config.Records.Owner == "" {
+	if k.config.Records.OwnerColumn = k.config.HTTP.OwnerColumn; k.config.Records.OwnerColumn == "" {
 		s.Problem("once shares only between jobs of one owner, and no column of the records has the owner",
 			"Add http: {owner_column: COLUMN}, or let people share with once: {per: [report, parameters]}")
 	}

@@ -29,6 +29,8 @@ type file struct {
 	Spool report.Spool `yaml:"spool" unset:"none: in Redis"`
 	// Limits of concurrency, memory and time
 	Limits report.Limits `yaml:"limits"`
+	// Fair turns of tenants and classes of jobs: see [Lanes](../guides/lanes.md)
+	Lanes *report.Lanes `yaml:"lanes" unset:"jobs start in the order of their ids in the stream"`
 	// Prefixes of the names in Redis
 	Keys report.Keys `yaml:"redis_keys"`
 	// Server of metrics, probes and profiles: its `host:port`, or these fields. See [Admin](#admin)

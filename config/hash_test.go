@@ -19,7 +19,7 @@ const (
 	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
-	rowOthers     = "`label`, `notify`, `once`, `keep`, `on_change`, `deadline_during_pause`, `running`, `schedule`, `strict_timeout`"
+	rowOthers     = "`label`, `notify`, `once`, `keep`, `on_change`, `deadline_during_pause`, `running`, `class`, `newest_only`, `schedule`, `strict_timeout`"
 	rowAround     = "`limits`, `redis_keys`, `protect`, `read_from`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )

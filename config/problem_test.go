@@ -51,6 +51,10 @@ var badFiles = []struct {
 	name  string
 	edits []string
 }{
+	{"lanes that do not fit", []string{"limits:", "lanes: {by: sinse, weights: {acme: 0}, classes: {Bulk: 1, bulk: {weight: 2000}}}\nlimits:", "timeout: 2h", "class: bluk"}},
+	{"a class that does not exist", []string{"limits:", "lanes: {by: sinse, classes: {bulk: {running: 5}}}\nlimits:", "timeout: 2h", "class: bluk\n    newest_only: true"}},
+	{"lanes by two names", []string{"limits:", "lanes: {by: {parameter: since, column: tenant}}\nlimits:"}},
+	{"a class without lanes", []string{"timeout: 2h", "class: bulk\n    newest_only: true"}},
 	{"not YAML", []string{"records: {", "records: [}"}},
 	{"an alias without anchor does not show what could be a secret", []string{"redis://127.0.0.1:6379/0", "*" + canary}},
 	{"not UTF-8", []string{"shop.users, type", "shop\xff, type"}},

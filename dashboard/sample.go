@@ -32,6 +32,7 @@ type sample struct {
 	Delayed     []inspect.Delayed            // ids that are due later
 	Timers      []inspect.Timer
 	Pauses      []inspect.Pause
+	Lanes       []inspect.Lane // those with the most jobs
 	Dead        []inspect.DeadJob
 	Quarantined []inspect.Quarantined // newest first
 	Figures     inspect.Sums          // of found
@@ -55,6 +56,7 @@ func (s *sample) DeadCut() bool { return len(s.Dead) >= maxDead }
 // lists are the functions that read the lists of a sample from Redis.
 var lists = []func(context.Context, *inspect.Inspector, *sample) error{
 	readSlots, readRunning, readDelayed, readTimers, readPauses,
+	readLanes,
 }
 
 // keep returns a function that stores a value unless it comes with an error.
@@ -110,4 +112,12 @@ func readTimers(ctx context.Context, in *inspect.Inspector, to *sample) error {
 // readPauses reads what is paused.
 func readPauses(ctx context.Context, in *inspect.Inspector, to *sample) error {
 	return keep(&to.Pauses)(in.Pauses.List(ctx))
+}
+
+// maxLanes is the maximum number of lanes in a sample.
+const maxLanes = 50
+
+// readLanes reads the lanes with the most jobs.
+func readLanes(ctx context.Context, in *inspect.Inspector, to *sample) error {
+	return keep(&to.Lanes)(in.Lanes.List(ctx, maxLanes))
 }

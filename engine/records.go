@@ -23,7 +23,8 @@ type Record struct {
 	Age        time.Duration // since the last change of the row, by the database's clock
 	Rows       *int64        // of the file; nil: no file, or unknown
 	Created    time.Duration // since the row was inserted, like Age; 0: unknown
-	Owner      string        // empty: none, or the configuration has no column for it
+	Lane       string        // value of the column that names the lane; empty: none, or there is no such column
+	Owner      string        // value of http.owner_column, if a report needs it; empty: none
 }
 
 // ErrNoRecord is returned if a required record does not exist.

@@ -21,8 +21,8 @@ type Figures struct{ o *Options }
 type Figure struct {
 	Name  string  `json:"name"` // of the metric, without fanfold_
 	Help  string  `json:"-"`
-	Label string  `json:"label,omitempty"` // listener, report or empty
-	Of    string  `json:"of,omitempty"`    // name of the listener or report
+	Label string  `json:"label,omitempty"` // listener, report, class or empty
+	Of    string  `json:"of,omitempty"`    // name of the listener, report or class
 	Part  string  `json:"partition,omitempty"`
 	Value float64 `json:"value"` // a number, or seconds
 }
@@ -100,6 +100,11 @@ func (f Figures) keys(k *scripts.Keys) (streams, sets []string) {
 	for name := range f.o.Config.Reports {
 		sets = append(sets, k.Waiting(name))
 	}
+	if of := f.o.Config.Limits.Lanes; of != nil {
+		for _, c := range of.All() {
+			sets = append(sets, k.ClassWaiting(c.Name), k.ClassRunning(c.Name))
+		}
+	}
 	return streams, sets
 }
 
@@ -173,6 +178,7 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 		m.Label, m.Of = "report", name
 		all = append(all, m)
 	}
+	all = append(all, laneFigures(f.o.Config.Limits.Lanes, k)...)
 	readers := f.o.Config.Readers(k)
 	for _, stream := range slices.Sorted(maps.Keys(readers)) {
 		by := readers[stream]

@@ -39,6 +39,7 @@ type Inspector struct {
 	Timers     Timers
 	Figures    Figures
 	Slots      Slots
+	Lanes      Lanes
 	Events     Events
 	Servers    Servers
 }
@@ -55,6 +56,7 @@ func New(o Options) *Inspector {
 		Timers:     Timers{&o},
 		Figures:    Figures{&o},
 		Slots:      Slots{&o},
+		Lanes:      Lanes{&o},
 		Events:     Events{&o},
 		Servers:    Servers{&o},
 	}

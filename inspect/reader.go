@@ -24,6 +24,9 @@ const (
 func (c Config) Readers(k *scripts.Keys) map[string]Reader {
 	ours := Reader{Silence: c.Limits.Lease}
 	all := map[string]Reader{k.Jobs: ours, k.FanIn: ours, k.FanInLarge: ours, k.Fired: ours, k.Finished: ours}
+	if c.Limits.Lanes != nil {
+		all[k.Next] = ours
+	}
 	for _, r := range c.Reports {
 		for _, l := range r.Listeners() {
 			key := k.Task(l.Name)

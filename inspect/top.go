@@ -9,7 +9,7 @@ import (
 type Top struct {
 	At          time.Time `json:"at"`
 	Running     float64   `json:"running"`     // jobs
-	Waiting     float64   `json:"waiting"`     // pushed ids, also of paused and limited reports
+	Waiting     float64   `json:"waiting"`     // pushed ids, also of paused and limited reports, and of lanes
 	Delayed     float64   `json:"delayed"`     // ids and retries that are due later
 	Dead        float64   `json:"dead"`        // jobs
 	Quarantined float64   `json:"quarantined"` // entries
@@ -17,8 +17,12 @@ type Top struct {
 	Late        float64   `json:"late"`        // seconds by which the oldest deadline, delayed id or timer is overdue
 	Paused      []string  `json:"paused"`      // report/<name>, listener/<name>
 	Listeners   []Load    `json:"listeners"`
-	Jobs        []Running `json:"jobs"` // the next deadline first
+	Lanes       []Lane    `json:"lanes,omitempty"` // those with the most jobs
+	Jobs        []Running `json:"jobs"`            // the next deadline first
 }
+
+// topLanes is the maximum number of lanes.
+const topLanes = 10
 
 // Top reads the figures, and the running jobs up to a maximum.
 func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top, error) {
@@ -44,6 +48,14 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 	}
 	for name := range in.Options.Config.Reports {
 		t.Waiting += f.Of("jobs_parked", name)
+	}
+	if of := in.Options.Config.Limits.Lanes; of != nil {
+		for _, c := range of.All() {
+			t.Waiting += f.Of("lanes_waiting", c.Name)
+		}
+		if t.Lanes, err = in.Lanes.List(ctx, topLanes); err != nil {
+			return t, err
+		}
 	}
 	for _, name := range []string{"timeout", "delayed", "timers"} {
 		t.Late = max(t.Late, f.Of(name+"_overdue_seconds", ""))

@@ -71,7 +71,7 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			// If it fails, such as because the first partition does not answer, a sweep does it.
 			_ = scripts.EndOnce(ctx, j.in.Scripts, scripts.OnceEnd{ID: id, Window: of.Once.Window})
 		}
-		return outcome, nil
+		return outcome, s.Lanes.Remove(ctx, id)
 	}
 	return "", notCancelled(id, "it keeps changing")
 }

@@ -109,7 +109,7 @@ func (s reader) selection(l *layout) string {
 	}
 	return "SELECT " + l.idText() + ", COALESCE({report text}, ''), " + s.parameters() +
 		", {status text}, COALESCE({attempt}, 0), COALESCE({file text}, ''), {error text}, " + s.kind.Age("{updated}") +
-		", CAST({rows} AS {integer}), " + created + ", COALESCE({owner text}, '') FROM {table}"
+		", CAST({rows} AS {integer}), " + created + ", {lane text}, {owner text} FROM {table}"
 }
 
 // idText returns the expression of an id. It has the order of the column.
@@ -122,13 +122,14 @@ func (l *layout) idText() string {
 
 func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
 	var r engine.Record
-	var status, reason sql.NullString
+	var status, reason, lane, owner sql.NullString
 	var age, made, created sql.NullInt64
 	var length int64
 	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made,
-		&created, &r.Owner); err != nil {
+		&created, &lane, &owner); err != nil {
 		return r, err
 	}
+	r.Lane, r.Owner = lane.String, owner.String
 	if length > s.maxBytes {
 		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameter_bytes is %d: raise it, or put long lists into a "+
 			"table that the queries read", length, s.maxBytes)

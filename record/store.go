@@ -102,14 +102,16 @@ func New(db *DB, options report.Records) (*Store, error) {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
 	}
-	owner := "NULL"
-	if options.Owner != "" {
-		if !identifier.MatchString(options.Owner) {
-			return nil, fmt.Errorf("invalid column name %q", options.Owner)
+	for word, column := range map[string]string{"lane": options.LaneColumn, "owner": options.OwnerColumn} {
+		text := "NULL"
+		if column != "" {
+			if !identifier.MatchString(column) {
+				return nil, fmt.Errorf("invalid column name %q", column)
+			}
+			text = s.kind.Text(s.kind.Quote(column))
 		}
-		owner = s.kind.Text(s.kind.Quote(options.Owner))
+		quoted = append(quoted, "{"+word+" text}", text)
 	}
-	quoted = append(quoted, "{owner text}", owner)
 	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
 	finish := finisher{reader: read}

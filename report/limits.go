@@ -8,7 +8,7 @@ import (
 // Limits are the limits of an installation. A new one that all partitions have together is divided in Share.
 type Limits struct {
 	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each
-	// process that starts jobs at the same moment can exceed it by up to 100
+	// process that starts jobs at the same moment can exceed it by up to 100, unless there are `lanes`
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
 	// Maximum number of tasks of one listener at once in one process. All listeners of a database together run at
 	// most its `max_connections`, whatever this limit is; the other tasks wait without using a try. More may run for a
@@ -39,6 +39,9 @@ type Limits struct {
 	RebuildPerSecond int `yaml:"rebuild_per_second" default:"500" min:"1" max:"1000000"`
 	// Maximum size of a record's parameters. Larger ones are not read, and the record becomes FAILED
 	ParameterBytes int64 `yaml:"parameter_bytes" unit:"bytes" default:"64KB" min:"1KB" max:"1MB"`
+
+	// Lanes are those of the installation; nil: jobs have no lanes.
+	Lanes *Lanes
 }
 
 // tasksOfAPI is the default of Limits.Tasks for a listener whose source has no connections.
@@ -59,7 +62,7 @@ func (l Limits) TasksOf(connections int) int {
 // Share returns the limits of one partition in a process, at least 1 each. The limit of tasks is
 // shared by all partitions.
 func (l Limits) Share(partitions int) Limits {
-	l.RunningJobs = max(1, l.RunningJobs/partitions)
+	l.RunningJobs, l.Lanes = max(1, l.RunningJobs/partitions), l.Lanes.share(l.RunningJobs, partitions)
 	l.LargeFiles, l.RebuildPerSecond = max(1, l.LargeFiles/partitions), max(1, l.RebuildPerSecond/partitions)
 	return l
 }

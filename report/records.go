@@ -14,8 +14,8 @@ type Records struct {
 	Statuses map[string]string `yaml:"statuses"`
 	// Partial is set if jobs of a report can end as PARTIAL.
 	Partial bool
-	// Owner is the column with the owner of a record; empty: no report needs it.
-	Owner string
+	// LaneColumn and OwnerColumn are columns that name the lane and the owner of a record; empty: not read.
+	LaneColumn, OwnerColumn string
 	// ParameterBytes is the maximum size of a record's parameters; 0 means no limit.
 	ParameterBytes int64
 }

@@ -19,6 +19,11 @@ type Report struct {
 	// Maximum number of running jobs of the report, in all processes together; the ids of others wait, and start
 	// in their order
 	Running int `yaml:"running" min:"1" max:"1000000" unset:"unlimited"`
+	// One of the `classes` of `lanes`
+	Class string `yaml:"class" unset:"none"`
+	// `true`: a new request replaces an older one of the same person for the same report that still waits for its
+	// turn; the older record becomes CANCELLED. Needs `lanes` and `http.owner_column`
+	NewestOnly bool `yaml:"newest_only" default:"false"`
 	// Deadline of a job: time from its start until its file is committed. See [Timeouts](#timeouts)
 	Timeout time.Duration `yaml:"timeout" unset:"computed"`
 	// Retries of making the file. Its fields are also the defaults of the listeners' `retry`

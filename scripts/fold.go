@@ -201,8 +201,12 @@ type End struct {
 }
 
 // Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken
-// for every job.
+// for every job. With lanes, their slots are taken back in the same round trip.
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
+	ids := make([]string, len(ends))
+	for i, e := range ends {
+		ids[i] = e.ID
+	}
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
 		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
@@ -222,7 +226,7 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing, key)
 		}
 		return call(ctx, "settle", append(keys, kept...), args...)
-	})
+	}, s.lanes.left(ctx, ids...)...)
 }
 
 // HandBack leaves a job to a process that has its definition, after a second, and

@@ -10,6 +10,8 @@ import (
 // a method for one of many.
 type Keys struct {
 	report.Keys
+	sourceKeys
+	turnKeys
 
 	// Wake is the string with a TTL that ends at the next deadline.
 	Wake string
@@ -82,11 +84,29 @@ type Keys struct {
 	Version string
 }
 
+// sourceKeys names the keys of sources, in the first partition.
+type sourceKeys struct{ prefix string }
+
+// turnKeys names the keys of lanes and their turns.
+type turnKeys struct {
+	// Lanes is the hash of the ids that wait for a turn or have a slot, with lanes: id → which of these, since
+	// when, order, stride, class, lane and ask.
+	Lanes string
+	// LaneTags is the sorted set of the queues that are not in the rotation: class and lane → tag.
+	LaneTags string
+	// LaneAsks is the sorted set of the waiting ids of reports of which a person's newest one counts.
+	LaneAsks string
+	// Next is the stream of the ids that have had their turn.
+	Next string
+}
+
 // NewKeys returns the keys with these prefixes.
 func NewKeys(k report.Keys) *Keys {
 	p := k.Prefix
 	return &Keys{
-		Keys: k,
+		Keys: k, sourceKeys: sourceKeys{p}, turnKeys: turnKeys{
+			Lanes: p + "lanes", LaneTags: p + "lanes:tags", LaneAsks: p + "lanes:asks", Next: p + "next",
+		},
 
 		Wake:         p + "wake",
 		Jobs:         p + "jobs",
@@ -144,6 +164,15 @@ func (k *Keys) Running(report string) string { return k.Prefix + "running:" + re
 // Group is the hash of jobs that share a run: its leader, and its last file.
 func (k *Keys) Group(digest string) string { return k.Prefix + "once:" + digest }
 
+// ClassWaiting is the sorted set of the ids of a class that wait for a turn, with score 0: lane, order and id.
+func (k turnKeys) ClassWaiting(class string) string { return k.Lanes + ":waiting:" + class }
+
+// ClassRunning is the sorted set of the ids of a class that have a slot, with score 0: lane and id.
+func (k turnKeys) ClassRunning(class string) string { return k.Lanes + ":running:" + class }
+
+// ClassTurns is the sorted set of the queues of a class that may have a turn: lane → tag.
+func (k turnKeys) ClassTurns(class string) string { return k.Lanes + ":turns:" + class }
+
 // Timer is the string with a TTL that a service sets for a timer.
 func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 
@@ -151,16 +180,16 @@ func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 func (k *Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
 
 // Rate is the string that says when the next call of a source with a rate limit is.
-func (k *Keys) Rate(source string) string { return k.Prefix + "rate:" + source }
+func (k sourceKeys) Rate(source string) string { return k.prefix + "rate:" + source }
 
 // Slots is the sorted set of the tasks that have a slot of a source.
-func (k *Keys) Slots(source string) string { return k.Prefix + "parallel:" + source }
+func (k sourceKeys) Slots(source string) string { return k.prefix + "parallel:" + source }
 
 // Health is the hash with what was last measured of a source.
-func (k *Keys) Health(source string) string { return k.Prefix + "health:" + source }
+func (k sourceKeys) Health(source string) string { return k.prefix + "health:" + source }
 
 // Pause is the hash with the time until which nobody calls a source, because it is busy.
-func (k *Keys) Pause(source string) string { return k.Prefix + "busy:" + source }
+func (k sourceKeys) Pause(source string) string { return k.prefix + "busy:" + source }
 
 // Canary is the string with a TTL whose expiry proves that a subscriber receives events.
 func (k *Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
@@ -175,12 +204,12 @@ func (k *Keys) Type(key string) string {
 		return "hash"
 	}
 	switch key {
-	case k.Jobs, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
+	case k.Jobs, k.Next, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
 		return "stream"
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
-		k.WaitingFired, k.Definitions, k.Processes:
+		k.WaitingFired, k.Definitions, k.Processes, k.LaneTags, k.LaneAsks:
 		return "zset"
-	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once:
+	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once, k.Lanes:
 		return "hash"
 	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full:
 		return "string"
@@ -192,7 +221,8 @@ func (k *Keys) Type(key string) string {
 		return "hash"
 	case strings.HasPrefix(key, k.Group("")), strings.HasPrefix(key, k.Waiting("")),
 		strings.HasPrefix(key, k.Slots("")),
-		strings.HasPrefix(key, k.Running("")):
+		strings.HasPrefix(key, k.Running("")), strings.HasPrefix(key, k.ClassWaiting("")),
+		strings.HasPrefix(key, k.ClassRunning("")), strings.HasPrefix(key, k.ClassTurns("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
 		strings.HasPrefix(key, k.Canary("")):
@@ -206,9 +236,10 @@ func (k *Keys) Type(key string) string {
 // HoldsWork tells whether a key holds work that is due later or entries for people, which no record has.
 func (k *Keys) HoldsWork(key string) bool {
 	switch key {
-	case k.Jobs, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished, k.ReplyTo,
-		k.WaitingFired, k.Dead, k.Quarantined:
+	case k.Jobs, k.Next, k.Delayed, k.PausedSet, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished,
+		k.ReplyTo, k.WaitingFired, k.Dead, k.Quarantined:
 		return true
 	}
-	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))
+	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.ClassWaiting("")) ||
+		strings.HasPrefix(key, k.Timer(""))
 }

@@ -181,13 +181,16 @@ func (s Memory) Preempt(ctx context.Context, c, older Contender) (Outcome, error
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
-		outcome,
-			err := s.outcome(ctx, call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(),
+		preempt := call(ctx, "preempt", keys, c.ID, c.Attempt, older.ID, older.Since.UnixMilli(),
 			minPreempted.Milliseconds(),
 			maxPreempted.Milliseconds(), TombstoneTTL.Milliseconds(), contended.Milliseconds(),
-			contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners))
-		if err != nil || outcome != otherStage {
-			return outcome, err
+			contendersKept.Milliseconds(), s.events, s.Keys.Cancelled, listeners)
+		if err := s.do(ctx, append([]redis.Cmder{preempt}, s.lanes.left(ctx, c.ID)...)...); err != nil {
+			return 0, err
+		}
+		n, err := preempt.Int64()
+		if outcome := Outcome(n); err != nil || outcome != otherStage {
+			return outcome, asError(nameOf(preempt), err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,8 @@ type Options struct {
 	Compress bool
 	// Timeout bounds one round trip; 0 means 10 s.
 	Timeout time.Duration
+	// Lanes has the limits of lanes and classes in this partition; nil: jobs have no lanes.
+	Lanes *report.Lanes
 }
 
 // Scripts runs Fanfold's Lua scripts, by what they are about. It is safe for concurrent use.
@@ -49,6 +52,7 @@ type Scripts struct {
 	Gate        Gate
 	Limits      Limits
 	Health      Health
+	Lanes       Lanes
 	Sets        Sets
 	Memory      Memory
 	Clock       Clock
@@ -80,6 +84,8 @@ type (
 	Limits struct{ *conn }
 	// Health knows how busy the sources are, for all processes together.
 	Health struct{ *conn }
+	// Lanes gives jobs of lanes and classes fair turns.
+	Lanes struct{ *conn }
 	// Sets reads and changes members of the sorted sets: delayed, deadlines, timers, pauses and others.
 	Sets struct{ *conn }
 	// Memory tells how full Redis is, and lets the jobs that compete for it run one after another.
@@ -113,6 +119,7 @@ type conn struct {
 	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
 	paused    aged.Cache[struct{}, Pauses]
+	lanes     *laneKeys    // nil: jobs have no lanes
 	plain     *atomic.Bool // the server refuses the first line of scripts
 }
 
@@ -142,6 +149,7 @@ func New(o Options) *Scripts {
 	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, blocking: o.Blocking,
 		events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, spool: o.SpoolBytes, small: MaxSmall,
 		timeout: o.Timeout, plain: &atomic.Bool{}}
+	c.lanes = newLaneKeys(c.Keys, o.Lanes)
 	if o.Compress {
 		c.small /= expansion
 	}
@@ -149,7 +157,7 @@ func New(o Options) *Scripts {
 	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
 		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
-		Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c}, Kept{c}}
+		Lanes{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c}, Kept{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do
@@ -235,13 +243,15 @@ func (s *conn) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
 const batchJobs = 64
 
 // batches runs a script for n jobs in one round trip, at most batchJobs with every call. If
-// one call fails, the others have had their effect.
-func (s *conn) batches(ctx context.Context, n int, batch func(from, to int) *redis.Cmd) ([]Outcome, error) {
+// one call fails, the others have had their effect. The commands after them run in the same round trip; their
+// errors are ignored.
+func (s *conn) batches(ctx context.Context, n int, batch func(from, to int) *redis.Cmd,
+	after ...redis.Cmder) ([]Outcome, error) {
 	var cmds []redis.Cmder
 	for from := 0; from < n; from += batchJobs {
 		cmds = append(cmds, batch(from, min(from+batchJobs, n)))
 	}
-	if err := s.do(ctx, cmds...); err != nil {
+	if err := s.do(ctx, append(slices.Clip(cmds), after...)...); err != nil {
 		return nil, err
 	}
 	all := make([]Outcome, 0, n)

@@ -49,6 +49,12 @@ func (q *queues) position(ctx context.Context, s *scripts.Scripts, id string) (a
 			return at, nil
 		}
 	}
+	if place, err := s.Lanes.Place(ctx, id); err != nil || place != nil {
+		if place != nil {
+			at.Before, at.Exact, at.Known = int(place.Before), true, true
+		}
+		return at, err
+	}
 	head, err := q.heads.Get(ctx, s.Keys.Jobs)
 	if err != nil {
 		return at, err

@@ -89,8 +89,14 @@ func (m *mover) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.lanes(ctx, waiting); err != nil {
+		return err
+	}
 	for _, key := range waiting {
-		report := strings.TrimPrefix(key, k.Waiting(""))
+		report, ok := strings.CutPrefix(key, k.Waiting(""))
+		if !ok {
+			continue
+		}
 		if err := m.set(ctx, key, of(func(k *scripts.Keys) string { return k.Waiting(report) })); err != nil {
 			return err
 		}
@@ -111,6 +117,10 @@ func (m *mover) move(ctx context.Context) error {
 			id, _ := e.Values["id"].(string)
 			return m.to.Of(id).Keys.Jobs
 		}),
+		m.stream(ctx, k.Next, func(e redis.XMessage) string {
+			id, _ := e.Values["id"].(string)
+			return m.to.Of(id).Keys.Jobs
+		}),
 		m.stream(ctx, k.Fired, func(e redis.XMessage) string { return named(e).Keys.Fired }),
 		m.stream(ctx, k.Finished, func(e redis.XMessage) string { return named(e).Keys.Finished }),
 		m.stream(ctx, k.Quarantined, func(redis.XMessage) string { return home.Quarantined }),
@@ -119,7 +129,7 @@ func (m *mover) move(ctx context.Context) error {
 }
 
 // adopt synchronizes the set of timers with the keys that services have set, like a scheduler. It
-// returns the sets of ids of paused reports, and the names of the timers that have a key.
+// returns the sets of ids of paused reports and of classes, and the names of the timers that have a key.
 func (m *mover) adopt(ctx context.Context) (waiting, timers []string, err error) {
 	k := m.from.Keys
 	keys, err := known(ctx, m.source, k)
@@ -130,7 +140,7 @@ func (m *mover) adopt(ctx context.Context) (waiting, timers []string, err error)
 	for _, key := range keys {
 		if name, ok := strings.CutPrefix(key, k.Timer("")); ok {
 			timers, events = append(timers, name), append(events, scripts.TimerEvent{Name: name, Event: "scan"})
-		} else if strings.HasPrefix(key, k.Waiting("")) {
+		} else if strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.ClassWaiting("")) {
 			waiting = append(waiting, key)
 		}
 	}
@@ -140,6 +150,42 @@ func (m *mover) adopt(ctx context.Context) (waiting, timers []string, err error)
 		}
 	}
 	return waiting, timers, nil
+}
+
+// lanes pushes the ids that wait for a turn, so that they are parked in their new partition.
+func (m *mover) lanes(ctx context.Context, keys []string) error {
+	k := m.from.Keys
+	for _, key := range keys {
+		if !strings.HasPrefix(key, k.ClassWaiting("")) {
+			continue
+		}
+		for page, err := range m.from.Sets.Scan(ctx, key) {
+			if err != nil {
+				return err
+			}
+			var ids []string
+			var members []any
+			if _, err := m.target.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for _, one := range page {
+					id := one.Name[strings.LastIndexByte(one.Name, ' ')+1:]
+					p.XAdd(ctx, &redis.XAddArgs{Stream: m.to.Of(id).Keys.Jobs, Values: []string{"id", id}})
+					ids, members = append(ids, id), append(members, one.Name)
+					m.moved++
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				continue
+			}
+			if err := cmp.Or(m.source.ZRem(ctx, key, members...).Err(),
+				m.source.HDel(ctx, k.Lanes, ids...).Err()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // timerKeys moves the keys of timers, which services change and delete. Their values do not matter.

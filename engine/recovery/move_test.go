@@ -64,6 +64,8 @@ func TestMove(t *testing.T) {
 		}
 		b.client.ZAdd(ctx, k.WaitingFired, redis.Z{Score: due, Member: name + " 1 0 3"})
 		b.client.ZAdd(ctx, k.Waiting("paused"), redis.Z{Score: due, Member: name})
+		b.client.ZAdd(ctx, k.ClassWaiting("-"), redis.Z{Member: "acme 1763773822000 " + name})
+		b.client.HSet(ctx, k.Lanes, name, "W 1 1763773822000 1 - acme -")
 		b.client.HSet(ctx, k.ReplyTo, name, "replies:my/1-0")
 		b.client.Do(ctx, "set", k.Timer(name), "x", "pxat", at) // no scheduler has seen it
 	}
@@ -97,6 +99,15 @@ func TestMove(t *testing.T) {
 				if score, err := b.client.ZScore(ctx, key, member).Result(); err != nil || score != due {
 					t.Errorf("%d partitions: %s in %s: %.0f %v", n, member, key, score, err)
 				}
+			}
+			parked := 0
+			for _, e := range b.client.XRange(ctx, k.Jobs, "-", "+").Val() {
+				if e.Values["id"] == name {
+					parked++
+				}
+			}
+			if parked != 1 || b.client.Exists(ctx, k.Lanes, k.ClassWaiting("-")).Val() > 0 {
+				t.Errorf("%d partitions: %s, which waited in a lane, is pushed %d times", n, name, parked)
 			}
 			if push := b.client.HGet(ctx, k.ReplyTo, name).Val(); push != "replies:my/1-0" {
 				t.Errorf("%d partitions: receipts of %s go to %q", n, name, push)

@@ -17,15 +17,22 @@ type admission struct {
 	*engine.Engine
 	full   atomic.Bool  // Redis is nearly full
 	made   time.Time    // when the admission was created
+	parks  atomic.Bool  // with lanes: ids of the last batch were parked
 	polled atomic.Int64 // last poll of Redis's memory, as time since made; 0: never
 }
 
 // free returns how many jobs may still be started. It is none while Redis is nearly full, because
 // running jobs need the rest to end. Several processes may see the same number: the limit can be
-// exceeded by one batch per process.
+// exceeded by one batch per process. With lanes every id is read, and Admit of package scripts keeps the limit.
 func (a *admission) free(ctx context.Context) (int, error) {
 	if err := a.pollMemory(ctx); err != nil || a.full.Load() {
 		return 0, err
+	}
+	if a.Scripts.Lanes.On() {
+		if a.parks.Load() {
+			return laneBatches * batch, nil
+		}
+		return batch, nil
 	}
 	running, err := a.Scripts.Jobs.Running(ctx)
 	return a.Limits.RunningJobs - int(running), err
@@ -102,10 +109,11 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 	return free
 }
 
-// queue keeps an id until a running job of its report ends.
+// queue keeps an id until a running job of its report ends. With lanes, it gives its slot there back.
 func (s slots) queue(ctx context.Context, p *push) step.Result {
 	return ensured(step.Ensure(ctx, s.Log, "queue an id", func() error {
-		if err := s.Scripts.Gate.Queue(ctx, p.report.Name, p.id); err != nil {
+		if err := errors.Join(s.Scripts.Gate.Queue(ctx, p.report.Name, p.id),
+			s.Scripts.Lanes.Leave(ctx, p.id)); err != nil {
 			return err
 		}
 		return s.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "limited", "report", p.report.Name)

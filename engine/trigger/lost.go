@@ -58,6 +58,9 @@ func (t *Trigger) StartLost(
 		if err = t.once.waiting(ctx, pushes, queued); err != nil {
 			return err
 		}
+		if err = (lanes{t}).parked(ctx, pushes, queued); err != nil {
+			return err
+		}
 		room, err = t.admission.free(ctx)
 		return err
 	}); err != nil {

@@ -23,7 +23,8 @@ func (t *Trigger) start(ctx context.Context, pushes []*push, epoch string) (n in
 	for _, p := range pushes {
 		p.ends(step.Result{Kind: step.Elsewhere})
 	}
-	if pushes = t.slots.take(ctx, t.once.take(ctx, pushes)); len(pushes) == 0 {
+	pushes = lanes{t}.admit(ctx, t.once.take(ctx, pushes))
+	if pushes = t.slots.take(ctx, pushes); len(pushes) == 0 {
 		return 0
 	}
 	started, err := t.startRecords(ctx, pushes)
@@ -102,7 +103,7 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 				ID: p.id, Attempt: p.run.Attempt, Parameters: p.parameters, Trace: p.traced, Plan: t.planOf(p),
 				Reuse: p.reuse,
 			}
-			if len(p.items) > 0 {
+			if p.acknowledgedByStart(t.Scripts.Keys.Jobs) {
 				starts[i].Entry = p.items[0].ID
 			}
 		}
@@ -128,8 +129,8 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 					t.Trace.Trigger(p.job(), p.began, "")
 				}
 				p.ends(step.Result{Kind: step.Void})
-				if len(p.items) > 0 {
-					p.items[0].ends(step.Done, nil) // acknowledged by the script
+				if p.acknowledgedByStart(t.Scripts.Keys.Jobs) {
+					p.items[0].ends(step.Done, nil)
 				}
 			case errors.Is(notStarted, scripts.ErrBroken):
 				p.ends(t.carryOut(ctx, p, decision{act: actQuarantine, why: notStarted.Error()}))
@@ -147,6 +148,12 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 		pushes = again
 	}
 	return n
+}
+
+// acknowledgedByStart tells whether the script that starts the job acknowledges its first entry: one of the stream
+// of pushed ids.
+func (p *push) acknowledgedByStart(jobs string) bool {
+	return len(p.items) > 0 && p.items[0].Stream == jobs
 }
 
 var (
@@ -228,9 +235,9 @@ func (p *push) job() trace.Job {
 	return trace.Job{ID: p.id, Attempt: p.run.Attempt, Report: p.record.Report, Trace: p.traced}
 }
 
-// traceUnstarted sends the spans of a job that failed before it could start.
-func (p *push) traceUnstarted(tracer *trace.Tracer, why string) {
+// traceUnstarted sends the spans of a job that ended before it could start.
+func (p *push) traceUnstarted(tracer *trace.Tracer, status report.Status, why string) {
 	p.beginTrace(tracer)
 	tracer.Trigger(p.job(), p.began, why)
-	tracer.End(p.job(), string(report.Failed), why)
+	tracer.End(p.job(), string(status), why)
 }

@@ -48,12 +48,14 @@ func New(e *engine.Engine, f *files.Files) *Trigger {
 func (t *Trigger) Run(ctx context.Context) error {
 	pushes := step.New(step.Options{
 		Redis: t.Redis, Stream: t.Scripts.Keys.Jobs, Scripts: t.Scripts, Consumer: t.Consumer,
-		Slots: batch, Batch: true, MinIdle: t.Limits.Lease, Log: t.Log,
+		Slots: lanes{t}.slots(), Batch: true, MinIdle: t.Limits.Lease, Log: t.Log,
 		Admit: t.admission.free, Handle: t.handle, KeepAlive: true,
 		Patience: t.Limits.ShutdownTimeout,
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pushes.Run(ctx) })
+	group.Go(func() error { return lanes{t}.turns(ctx) })
+	group.Go(func() error { return lanes{t}.sweep(ctx) })
 	group.Go(func() error { return t.slots.release(ctx) })
 	group.Go(func() error { return t.once.sweep(ctx) })
 	group.Go(func() error { return findOrphans(ctx, t.Engine) })
@@ -117,7 +119,8 @@ func (t *Trigger) handlePushes(ctx context.Context, pushes []*push) {
 }
 
 // carryOut carries out a decision that does not start the job.
-func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result {
+func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) (r step.Result) {
+	defer func() { r = lanes{t}.notStarted(ctx, p, d, r) }()
 	if d.act == actQuarantine || d.act == actIgnore && p.record.Status.Final() {
 		if err := step.Ensure(ctx, t.Log, "refuse a push", func() error {
 			return t.Scripts.Receipts.Refuse(ctx, p.id, d.why)
@@ -132,7 +135,7 @@ func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) step.Result
 	case d.act == actQuarantine && len(p.items) > 0:
 		return step.Result{Kind: step.Unusable, Err: errors.New(d.why)}
 	case d.act == actFail:
-		return t.failUnstarted(ctx, p, d.why)
+		return t.endUnstarted(ctx, p, report.Failed, d.why)
 	}
 	return ensured(step.Ensure(ctx, t.Log, "handle a pushed id", func() error {
 		switch d.act {
@@ -178,23 +181,32 @@ func (t *Trigger) discard(ctx context.Context, p *push) error {
 	return err
 }
 
-// failUnstarted fails a record whose job cannot start, or whose state was overwritten. The job is
-// listed and the scheduler is told before the record changes: after a crash in between nothing else
-// would do so. Each step is repeated on its own, so that an outage of MySQL does not repeat the
-// notification. The service is told what the record says once it is final.
-func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.Result {
+// endUnstarted makes a record without a job FAILED or CANCELLED. A failed job is listed, and the scheduler is
+// told, before the record changes: after a crash in between nothing else would do so. Each step is repeated on
+// its own, so that an outage of MySQL does not repeat the notification. The service is told what the record
+// says once it is final.
+func (t *Trigger) endUnstarted(ctx context.Context, p *push, status report.Status, why string) step.Result {
 	s, attempt, changed := t.Scripts, p.record.Attempt, false
+	end := t.Records.Fail
+	if status == report.Cancelled {
+		end = t.Records.Cancel
+	}
 	for _, effect := range []struct {
 		what string
 		do   func() error
 	}{
-		{"list a failed record", func() error { return s.Jobs.ListDead(ctx, p.id) }},
-		{"report a failed record", func() error {
+		{"list a failed record", func() error {
+			if status != report.Failed {
+				return nil
+			}
+			return s.Jobs.ListDead(ctx, p.id)
+		}},
+		{"report the end of a record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, t.Notifies(p.record.Report))
 		}},
-		{"fail a record", func() (err error) {
-			if changed, err = t.Records.Fail(ctx, engine.Run{ID: p.id, Attempt: attempt, Pending: true}, why); changed {
-				t.failedUnstarted(ctx, p, why)
+		{"end a record", func() (err error) {
+			if changed, err = end(ctx, engine.Run{ID: p.id, Attempt: attempt, Pending: true}, why); changed {
+				t.endedUnstarted(ctx, p, status, why)
 			}
 			return err
 		}},
@@ -204,11 +216,11 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 			}
 			return s.Memory.RemoveContender(ctx, p.id)
 		}},
-		{"note that a record failed", func() error {
+		{"note that a record ended", func() error {
 			if !changed {
 				return nil
 			}
-			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(report.Failed), "reason", why)
+			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(status), "reason", why)
 		}},
 		{"remove what is not a state", func() error { return t.discard(ctx, p) }},
 	} {
@@ -219,13 +231,17 @@ func (t *Trigger) failUnstarted(ctx context.Context, p *push, why string) step.R
 	return step.Result{Kind: step.Void}
 }
 
-// failedUnstarted does what follows a failed record and no later delivery repeats.
-func (t *Trigger) failedUnstarted(ctx context.Context, p *push, why string) {
+// endedUnstarted does what follows a record that has ended and no later delivery repeats.
+func (t *Trigger) endedUnstarted(ctx context.Context, p *push, status report.Status, why string) {
 	attempt := p.record.Attempt
-	p.traceUnstarted(t.Trace, why)
+	p.traceUnstarted(t.Trace, status, why)
 	if attempt > 0 {
 		t.files.SweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried, or its job ran
 	}
-	t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
-	t.CountEnd(p.record.Report, string(report.Failed))
+	if status == report.Failed {
+		t.Log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
+	} else {
+		t.Log.Info("job cancelled", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
+	}
+	t.CountEnd(p.record.Report, string(status))
 }

@@ -146,9 +146,14 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 			return nil, err
 		}
 	}
+	lanes, err := s.Lanes.Entries(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	var left []engine.Record
 	for i, r := range records {
 		_, isParked := parked[r.Report][r.ID]
+		isParked = isParked || lanes[r.ID].Waits
 		isDelayed := slices.ContainsFunc(trigger.BeforeStart(r.ID), func(member string) bool {
 			_, ok := delayed[member]
 			return ok

@@ -131,6 +131,9 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 			return err
 		}
 	}
+	if f.Place, err = s.Lanes.Place(ctx, f.ID); err != nil {
+		return err
+	}
 	ended := f.Record != nil && f.Record.Status.Final()
 	if f.Record != nil && !ended && f.Report != nil {
 		if err := g.types(ctx, s, f); err != nil {
@@ -149,6 +152,12 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 	}
 	if f.Jobs, err = g.queue(ctx, s, s.Keys.Jobs, f.ID, 0); err != nil || ended {
 		return err
+	}
+	if s.Lanes.On() && f.Jobs.Entry == nil {
+		if next, err := g.queue(ctx, s, s.Keys.Next, f.ID, 0); err != nil || next.Entry != nil {
+			f.Jobs = next
+			return err
+		}
 	}
 	f.Quarantined, f.QuarantineWhole, err = g.Quarantine.Search(ctx, f.ID)
 	return err

@@ -110,6 +110,27 @@ var jobRules = rules{
 		do:   []string{"wait, or raise the field running of the report"},
 	},
 	{
+		when: "parked lane-full", kind: KindNoRoom,
+		says: "It waits for a turn of lane {lane}, place {lane-place} of {lane-queue}: {lane-running} of its " +
+			"{lane-limit} jobs run.",
+		more: []string{"Its deadline is set when it starts."},
+		do:   []string{"wait, or raise lanes.running"},
+	},
+	{
+		when: "parked class-full", kind: KindNoRoom,
+		says: "It waits for a turn of lane {lane}, place {lane-place} of {lane-queue}: {class-running} of the " +
+			"{class-limit} jobs of class {class} run.",
+		more: []string{"Its deadline is set when it starts."},
+		do:   []string{"wait, or raise lanes.classes.{class}.running"},
+	},
+	{
+		when: "parked", kind: KindNoRoom,
+		says: "It waits for a turn of lane {lane}, place {lane-place} of {lane-queue}: {lanes-running} of {jobs-max} " +
+			"jobs run, and lanes take turns.",
+		more: []string{"Its deadline is set when it starts."},
+		do:   []string{"wait, or raise limits.running_jobs"},
+	},
+	{
 		when: "push push-of-id contender !pending", kind: KindRedisFull,
 		says: "Redis was full, and the job made room for an older one; it starts again after the jobs that " +
 			"competed before it.",

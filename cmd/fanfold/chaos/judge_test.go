@@ -138,6 +138,9 @@ func (r verdict) drained(ctx context.Context) {
 			found = append(found, fmt.Sprintf("ids share a run: %v", ids))
 		}
 		for _, p := range r.redis.partitions {
+			if of, err := rdb.HGetAll(ctx, p.Keys.Lanes).Result(); err != nil || len(of) > 0 {
+				found = append(found, fmt.Sprintf("%v in %s %v", of, p.Keys.Lanes, err))
+			}
 			for _, z := range []string{p.Keys.Deadlines, p.Keys.Delayed} {
 				members, err := rdb.ZRange(ctx, z, 0, 9).Result()
 				if err != nil || len(members) > 0 {
@@ -164,8 +167,9 @@ func (r verdict) drained(ctx context.Context) {
 	r.keys(ctx)
 }
 
-// drainTime is the maximum time for the rest of the work after the last record is final.
-const drainTime = time.Minute
+// drainTime is the maximum time for the rest of the work after the last record is final. A slot of a lane that a
+// crash has left comes back after a minute.
+const drainTime = 100 * time.Second
 
 func (r verdict) keys(ctx context.Context) {
 	for _, text := range r.redis.left(ctx) {

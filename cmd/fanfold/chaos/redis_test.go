@@ -200,7 +200,7 @@ func (c *chaosRedis) flush(ctx context.Context, key string) error {
 // streams returns the streams of all partitions.
 func (c *chaosRedis) streams() (all []string) {
 	for _, p := range c.partitions {
-		all = append(all, p.Keys.Jobs, p.Keys.FanIn, p.Keys.FanInLarge)
+		all = append(all, p.Keys.Jobs, p.Keys.Next, p.Keys.FanIn, p.Keys.FanInLarge)
 		for _, listener := range []string{"src.a", "src.b", "src.c"} {
 			all = append(all, p.Keys.Task(listener))
 		}
@@ -232,7 +232,7 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 
 // lasting are the documented keys without a TTL or with a long one (docs/reference/keys.md).
 var lasting = []string{
-	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
+	"fanfold:jobs", "fanfold:next", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:installation", "fanfold:version", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",
 	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
 }

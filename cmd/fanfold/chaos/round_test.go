@@ -100,8 +100,29 @@ sink: gs://%s/exports
 spool: {url: %s, above: %s}
 limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
 http: {owner_column: owner}
+%s
 reports:
-%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, r.mariadb.SQL(inParts(r.seed, stormReport))+r.once())
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, lanesOf(r.seed),
+		r.mariadb.SQL(inParts(r.seed, classOf(r.seed, stormReport)))+r.once())
+}
+
+// inLanes reports whether the jobs of a round have lanes: in every third one.
+func inLanes(seed uint64) bool { return seed%3 == 1 }
+
+// lanesOf returns the lanes of the configuration of a round.
+func lanesOf(seed uint64) string {
+	if !inLanes(seed) {
+		return ""
+	}
+	return "lanes: {by: rows, running: 3, weights: {1: 2}, classes: {storms: {running: 100, weight: 2}}}"
+}
+
+// classOf adds the class of its report in a round with lanes.
+func classOf(seed uint64, text string) string {
+	if !inLanes(seed) {
+		return text
+	}
+	return strings.Replace(text, "timeout: 10m\n", "timeout: 10m\n    class: storms\n", 1)
 }
 
 // violated records that a guarantee was broken.
@@ -114,6 +135,9 @@ func (r *round) violated(format string, args ...any) {
 // run starts everything, runs the storm and judges the result.
 func (r *round) run(ctx context.Context) {
 	list := schedule(r.seed, r.kinds, relays(r.kind), r.storm)
+	if inLanes(r.seed) {
+		r.totals.add("rounds with lanes", 1)
+	}
 	r.t.Logf("seed %d, redis %s, %d jobs, %d faults in %s: %s\n  %s", r.seed, r.kind, r.jobs, len(list), r.storm, strings.Join(r.kinds, ","), scheduleText(list))
 	stop := r.start(ctx)
 	defer stop()

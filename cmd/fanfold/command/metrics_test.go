@@ -241,7 +241,7 @@ var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*?<!-- end -->`)
 // -update, the test writes it), and checks that every metric in the documentation exists.
 func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, e2e.Slow, "traces: {url: 'http://127.0.0.1:1'}")
+	s := newStack(t, e2e.Slow, "traces: {url: 'http://127.0.0.1:1'}\nlanes: {running: 1}")
 	d := described{metrics: map[string]string{}}
 	if err := s.RegisterMetrics(d); err != nil {
 		t.Fatal(err)

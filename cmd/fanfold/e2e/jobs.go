@@ -177,7 +177,7 @@ func (j Jobs) Idle() {
 	var streams, others []string
 	for _, p := range j.p.Partitions {
 		k := p.Keys
-		streams = append(streams, k.Jobs, k.FanIn, k.FanInLarge)
+		streams = append(streams, k.Jobs, k.Next, k.FanIn, k.FanInLarge)
 		others = append(others, k.Events, k.Quarantined, k.Dead, k.Delayed, k.Epoch, k.Snapshot, k.Fired, k.Finished,
 			k.WaitingFired, k.Reply, k.PausedSet, k.RecentTimers, k.Installation, k.Version)
 	}
@@ -197,7 +197,7 @@ func (j Jobs) Idle() {
 			}
 		}
 		for _, p := range j.p.Partitions {
-			left += j.p.Redis.ZCard(ctx, p.Keys.Deadlines).Val()
+			left += j.p.Redis.ZCard(ctx, p.Keys.Deadlines).Val() + j.p.Redis.HLen(ctx, p.Keys.Lanes).Val()
 		}
 		return left == 0
 	})

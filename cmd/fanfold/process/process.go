@@ -119,7 +119,7 @@ func connectRedis(p *Process) (err error) {
 		return err
 	}
 	p.closers.add(p.Redis)
-	waiting := 13 // blocking reads of the trigger, fan-in, timers, ends and replies, and some spare connections
+	waiting := 14 // blocking reads of the trigger, turns, fan-in, timers, ends and replies, and some spare connections
 	waiting += len(p.Config.ListenerNames())/step.MaxShared + 1
 	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*waiting, redisdb.BlockingTimeout); err != nil {
 		return err
@@ -139,6 +139,7 @@ func newPartitions(c *config.Config, client, blocking redis.UniversalClient) (of
 		of = append(of, scripts.New(scripts.Options{
 			Redis: client, Blocking: blocking, Keys: keys, Shared: all[0],
 			JobBytes: c.Limits.JobBytes, SpoolBytes: c.Limits.SpoolBytes, Compress: c.Limits.Compress,
+			Lanes: c.Limits.Share(len(all)).Lanes,
 		}))
 	}
 	return of

@@ -48,6 +48,9 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	}
 	header := table.Row{"listener", "workers", "tasks", "in work", "unread", "oldest", ""}
 	lines = append(append(lines, ""), tableLines(header, rows, width, paint, colours)...)
+	if len(t.Lanes) > 0 {
+		lines = append(append(lines, ""), laneLines(t, width)...)
+	}
 	rows, header = nil, table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
 	spools := slices.ContainsFunc(t.Jobs, func(j inspect.Running) bool { return j.Spooled > 0 })
 	if spools {
@@ -71,6 +74,22 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return lines
+}
+
+// laneLines returns the lines of the table of lanes.
+func laneLines(t inspect.Top, width int) []string {
+	var rows []table.Row
+	for _, l := range t.Lanes {
+		row := table.Row{l.Class, l.Lane, l.Waiting, l.Running, "none", ""}
+		if l.Limit > 0 {
+			row[4] = l.Limit
+		}
+		if l.Oldest != nil {
+			row[5] = age(*l.Oldest, t.At)
+		}
+		rows = append(rows, row)
+	}
+	return tableLines(table.Row{"class", "lane", "waiting", "running", "limit", "oldest"}, rows, width, nil, false)
 }
 
 // tableLines returns the lines of a table whose cells have one line each.

@@ -1,0 +1,51 @@
+-- Uses  lanes
+-- serve gives turns, at most max: the first id of the queue gets a slot. It is appended to the
+-- stream next, unless the caller has its entry: then mine[id] is its number, and out gets a 1 there.
+-- It returns the number of turns.
+local function serve(max, mine, out)
+  local turns = 0
+  while turns < max do
+    local c, lane, tag = next_turn()
+    if not c then break end
+    local members = ids_of(c.waiting, lane, 2)
+    local id = string.match(members[1] or '', '(%S+)$')
+    turns = turns + 1
+    if id then
+      local since, stride, ask = string.match(redis.call('HGET', lanes, id) or '', '^W %S+ (%S+) (%S+) %S+ %S+ (%S+)$')
+      since, stride, ask = since or at, stride or '1', ask or '-'
+      -- Appended first: if that fails, it still waits.
+      if mine[id] then out[mine[id]] = 1 else redis.call('XADD', KEYS[4], '*', 'id', id) end
+      redis.call('ZREM', c.waiting, members[1])
+      if ask ~= '-' then redis.call('ZREM', asks, ask .. ' ' .. since .. ' ' .. id) end
+      turn = math.max(turn, tag)
+      redis.call('HSET', lanes, ':turn', int(turn))
+      local following = int(turn + stride)
+      if members[2] then redis.call('ZADD', c.turns, following, lane) else withdraw(c, lane, following) end
+      hold(c, id, lane, since .. ' ' .. stride .. ' ' .. c.name .. ' ' .. lane .. ' ' .. ask)
+    else
+      redis.call('ZREM', c.turns, lane)
+    end
+  end
+  redis.call('ZREMRANGEBYSCORE', tags, '-inf', int(turn))
+  for i = 1, count do
+    if redis.call('ZCARD', classes[i].waiting) > 0 then return turns end
+  end
+  redis.call('DEL', tags)
+  redis.call('HDEL', lanes, ':turn')
+  return turns
+end
+
+-- drop removes an id that waits.
+local function drop(c, id, lane, since, ask)
+  redis.call('HDEL', lanes, id)
+  redis.call('ZREM', c.waiting, lane .. ' ' .. since .. ' ' .. id)
+  if ask ~= '-' then redis.call('ZREM', asks, ask .. ' ' .. since .. ' ' .. id) end
+  local tag = not ids_of(c.waiting, lane, 1)[1] and redis.call('ZSCORE', c.turns, lane)
+  if tag then withdraw(c, lane, tag) end
+end
+
+-- parse reads what an id has: R (it has a slot) or W (it waits), since when, its order, its stride,
+-- its class, its lane and its ask.
+local function parse(id)
+  return string.match(redis.call('HGET', lanes, id) or '', '^(%u) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+end
