@@ -11,8 +11,8 @@ import (
 
 // OnceEnd is the end of a job, or of the wait of a record.
 type OnceEnd struct {
-	// Of are the ID and Report of the job, and of one that made a file also Attempt, Definition and Parameters. An empty
-	// Report is an unknown one.
+	// Of are the ID and Report of the job, and of one that made a file also Attempt, Definition and Parameters. An
+	// empty Report is an unknown one.
 	Of     *job.State
 	Status report.Status // empty: no job has ended
 }

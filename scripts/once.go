@@ -41,7 +41,7 @@ const (
 	Waits  AnswerKind = iota // it waits until the leader has ended
 	Leads                    // it runs, and others may wait for it
 	Shares                   // it may have the file of an attempt
-	Alone                    // it runs, and nobody waits for it
+	Alone                    // it runs, and no other waits for it
 	Moves                    // it is in the group of another digest: EndOnce takes it out, and it asks again
 )
 

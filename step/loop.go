@@ -120,7 +120,6 @@ func Insist[T any](ctx context.Context, log *slog.Logger, what string, f func() 
 }
 
 // Ensure is Insist for an effect without a value.
-// Ensure is Insist for an effect without a value.
 func Ensure(ctx context.Context, log *slog.Logger, what string, f func() error, options ...Option) error {
 	_, err := Insist(ctx, log, what, func() (struct{}, error) { return struct{}{}, f() }, options...)
 	return err

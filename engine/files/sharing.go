@@ -13,9 +13,8 @@ import (
 // Sharing knows which records have the file of another record's job. A file is deleted only if no record
 // points to it: neither the one in its name, nor one of these. All methods are safe for concurrent use.
 type Sharing interface {
-	// Share notes that records will point to a file. It may be repeated. A caller that then sees the maker of
-	// the file still point to it may let them point to it within an hour: from then on, whoever deletes the
-	// file sees the note.
+	// Share notes that records will point to a file. It may be repeated. If the maker of the file still points to it
+	// afterwards, the records may point to it within an hour: a sweep that would delete the file sees the note.
 	Share(ctx context.Context, file string, ids []string) error
 	// Sharers returns the records that share these files: those that point to them, and for an hour those
 	// of Share.

@@ -154,7 +154,7 @@ func (o once) share(ctx context.Context, maker engine.Run, pushes []*push) (agai
 			}
 			return nil
 		}
-		// Read again: from now on, whoever deletes the file sees that it is shared.
+		// Read again: from now on, a sweep that would delete the file sees that it is shared.
 		made, err = o.madeBy(ctx, maker)
 	}
 	if err != nil {
