@@ -33,6 +33,7 @@ type Job struct {
 	Definition string `json:"-"`
 	// SharedWith is the id of the job whose file the record has, or for which it waits (once); empty: none.
 	SharedWith string     `json:"shared_with,omitempty"`
+	Turn       *Turn      `json:"turn,omitempty"`   // that it waits for, with lanes; only Get sets it
 	Waits      string     `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
 	Waiting    string     `json:"-"`                // the kind of that verdict
 	Paused     []string   `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
@@ -71,6 +72,15 @@ func OfRecord(r engine.Record) Job {
 		v.SharedWith = maker
 	}
 	return v
+}
+
+// Turn is the place of a record in the queue of its lane.
+type Turn struct {
+	Class   string `json:"class"`
+	Lane    string `json:"lane"`    // see report.LaneName
+	Before  int64  `json:"before"`  // ids of the queue that start first
+	Queue   int64  `json:"queue"`   // ids that wait in the queue
+	Running int64  `json:"running"` // jobs of the lane that run
 }
 
 // Listener is the state of a listener in a job.

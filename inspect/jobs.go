@@ -44,6 +44,13 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		if v.SharedWith, err = j.Leader(ctx, r); err != nil {
 			return v, err
 		}
+		at, err := j.o.Scripts.Of(id).Lanes.Place(ctx, id)
+		if err != nil {
+			return v, err
+		}
+		if at != nil {
+			v.Turn = &Turn{at.Class, at.Lane, at.Before, at.Queue, at.Running}
+		}
 	}
 	if state == nil || state.Attempt != r.Attempt {
 		return v, nil

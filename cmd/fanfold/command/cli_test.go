@@ -79,7 +79,7 @@ func TestExitCodes(t *testing.T) {
 		{exitFailure, []string{"submit", stranger}, `report "no-such-report" is not in the configuration`},
 		{exitOK, []string{"migrate", "-c", mapped}, "all tables are up to date"},
 		{exitUsage, []string{"status", "a/b"}, "is not an id"},
-		{exitUsage, []string{"submit"}, "ID is missing"},
+		{exitUsage, []string{"submit"}, "ID…|REPORT is missing"},
 		{exitUsage, []string{"submit", "no id", "--wait"}, "no id"},
 		{exitUsage, []string{"frobnicate"}, "unknown command"},
 		{exitUsage, []string{"list", "--limit", "many"}, "many"},

@@ -69,6 +69,7 @@ sink: file:///nowhere
           backoff: fixed
         database: db
         query: "SELECT id, country FROM users WHERE id IN (:orders.user_id)"
+        read_from: primary
       orders:
         kind: mysql
         timeout: 5m
@@ -80,6 +81,8 @@ sink: file:///nowhere
         query: |-
           -- $${no} variable
           SELECT id, user_id, amount FROM orders
+        read_from: primary
+    newest_only: false
     timeout: 1h38m
     retry:
       retries: 6

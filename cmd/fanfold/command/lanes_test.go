@@ -67,6 +67,10 @@ func TestLanes(t *testing.T) {
 	s.because(acme[7], why.KindNoRoom, " of 6: 2 of its 2 jobs run.")
 	s.because(other[2], why.KindNoRoom, " of 2: 3 of the 3 jobs of class bulk run.")
 	s.must("top --once", "acme")
+	s.must("status "+acme[7], " in lane acme of class bulk; 2 of the lane run")
+	if v, err := s.Inspect.Jobs.Get(t.Context(), acme[7]); err != nil || v.Turn == nil || v.Turn.Lane != "acme" || v.Turn.Queue != 6 {
+		t.Errorf("%+v %v", v.Turn, err)
+	}
 	// A person's newer request replaces the one that waits.
 	s.Records.Exec("UPDATE file_download_record SET person = 'p' WHERE id = " + acme[7])
 	s.Jobs.Push(acme[7])

@@ -40,6 +40,10 @@ func newStatus(f *flags) *cobra.Command {
 // jobRows returns the rows of a job in a table.
 func jobRows(v inspect.Job) []table.Row {
 	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
+	if t := v.Turn; t != nil {
+		rows = append(rows, table.Row{"turn", fmt.Sprintf("%d of %d in lane %s of class %s; %d of the lane run",
+			t.Before+1, t.Queue, t.Lane, t.Class, t.Running)})
+	}
 	if v.SharedWith != "" {
 		rows = append(rows, table.Row{"shared with", v.SharedWith})
 	}

@@ -72,6 +72,10 @@ var whyCases = map[why.Kind]whyCase{
 		w.set("bounded:waits", "the database bounded is busy: 57 threads run, and protect.threads_running is 40", "bounded:blame", "busy")
 		w.live("task:bounded")
 	}, says: "It waits for bounded: the database bounded is busy: 57 threads run, and protect.threads_running is 40; the next poll is in T"},
+	why.KindShared: {report: "shared", record: "PENDING", so: func(w *whyPlace) {
+		w.do("HSET", w.k.Once, w.id, "0f")
+		w.do("HSET", w.k.Group("0f"), "leader", "7")
+	}, says: "It waits for the file of job 7, which has the same report and parameters (once)."},
 	why.KindQueued: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")
@@ -221,7 +225,8 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
   two: {listeners: {a: {database: db, query: "SELECT 1 AS k"}, b: {database: db, query: "SELECT 1 AS k"}}, join: {key: k}}
   gone: ` + fmt.Sprintf(one, "gone") + `
   bounded: ` + fmt.Sprintf(one, "bounded") + `
-  locked: ` + fmt.Sprintf(one, "locked")
+  locked: ` + fmt.Sprintf(one, "locked") + `
+  shared: {once: {per: [report, parameters]}, listeners: {shared: {database: db, query: "SELECT 1 AS k"}}}`
 	_, address, _ := strings.Cut(testmain.SharedDatabase(t).DSN("x"), "@")
 	limits := "limits: {lease: 1h, recover_after: 1h, running_jobs: 3}\n"
 	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, bounded: {dsn: "{dsn}", parallel: 1, rate: 1/h}, locked: {dsn: "nobody:wrong@` + address + `"}}`
