@@ -85,14 +85,15 @@ type typed struct {
 	name string
 }
 
-// results returns the types of the mapped columns, as a SELECT has them.
+// results returns the types of the mapped columns, as a SELECT has them. It fails if the columns of the lane or the
+// owner cannot be read.
 func (s *mapping) results(ctx context.Context) (map[string]typed, error) {
 	var names, list []string
 	for name, column := range s.columns {
 		names, list = append(names, name), append(list, column)
 	}
 	rows, err := s.db.QueryContext(ctx, s.sql("SELECT "+strings.Join(list, ", ")+
-		" FROM {table} WHERE 1 = 1{filter} LIMIT 0"))
+		", {lane text}, {owner text} FROM {table} WHERE 1 = 1{filter} LIMIT 0"))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}

@@ -121,6 +121,11 @@ func TestCheckRefuses(t *testing.T) {
 			{"nothing", good, func(*report.Records) {}, ""},
 			{"a missing table", good, func(o *report.Records) { o.Table = "missing" }, "missing"},
 			{"a missing column", strings.Replace(good, "file TEXT", "f TEXT", 1), func(*report.Records) {}, "file"},
+			{"a missing column of the owner", good, func(o *report.Records) { o.OwnerColumn = "person" }, "person"},
+			{"a missing column of the lane", good, func(o *report.Records) { o.LaneColumn = "tenant" }, "tenant"},
+			{"columns of the owner and the lane", good + ", person INT, tenant TEXT", func(o *report.Records) {
+				o.OwnerColumn, o.LaneColumn = "person", "tenant"
+			}, ""},
 			{"a decimal id", strings.Replace(good, "id INT", "id DECIMAL(9)", 1), func(*report.Records) {}, of(k, "DECIMAL", "NUMERIC")},
 			{"an updated that is no time", strings.Replace(good, "DATETIME", "BIGINT", 1), func(*report.Records) {}, of(k, "BIGINT", "bigint")},
 			{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*report.Records) {}, "does not fit"},

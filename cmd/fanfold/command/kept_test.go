@@ -46,7 +46,7 @@ func TestRetryOfAKeptJob(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, keptYAML)
 	s.Serve(s.File)
-	id := s.Jobs.Run("kept", "").ID
+	id, other := s.Jobs.Run("kept", "").ID, s.Jobs.Run("kept", "").ID
 	const offer = "1 of 2 datasets is kept until "
 	for _, command := range []string{"why", "status"} {
 		if out, _ := s.fanfold(command, id); !strings.Contains(out, offer) || !strings.Contains(out, "; fanfold retry "+id+" reads only two") {
@@ -60,6 +60,13 @@ func TestRetryOfAKeptJob(t *testing.T) {
 	}
 	v := s.Jobs.Wait(id)[0]
 	s.Files.Content(v)
+	if out, code := s.fanfold("retry", other, "--wait"); code != 0 || !strings.Contains(out, other+" reuses one (attempt 1, ") {
+		t.Errorf("retry --wait says %q", out)
+	}
+	if out, code := s.fanfold("retry", id, "--fresh", "--fresher-than", "1h"); code == 0 ||
+		!strings.Contains(out, "--fresh and --fresher-than: give one of them") {
+		t.Errorf("retry says %q", out)
+	}
 	if out, code := s.fanfold("retry", id, "--fresh"); code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "pushed") {
 		t.Errorf("retry says %q", out)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,10 @@ records.`,
 			if err := sweep.check(ids); err != nil {
 				return err
 			}
-			if fresh {
+			switch {
+			case fresh && fresher != "":
+				return fault.Input.New("--fresh and --fresher-than: give one of them")
+			case fresh:
 				fresher = "0"
 			}
 			within, err := job.ParseAge(fresher)
@@ -66,7 +70,9 @@ records.`,
 				if err != nil {
 					return "", err
 				}
-				pushed = append(pushed, id)
+				if pushed = append(pushed, id); wait && plan != "" {
+					fmt.Fprintln(c.ErrOrStderr(), id, plan)
+				}
 				return strings.TrimSuffix("pushed: "+plan, ": "), nil
 			})
 			if !wait {
@@ -81,7 +87,6 @@ records.`,
 	}
 	c.Flags().StringVar(&fresher, "fresher-than", "", "maximum age of the datasets that are reused, such as 10m; 0: none is")
 	c.Flags().BoolVar(&fresh, "fresh", false, "reuse no dataset of an earlier attempt")
-	c.MarkFlagsMutuallyExclusive("fresher-than", "fresh")
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
 	sweep.flags(c, "run all dead jobs again")
 	return c
