@@ -112,7 +112,7 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 // queue keeps an id until a running job of its report ends. With lanes, it gives its slot there back.
 func (s slots) queue(ctx context.Context, p *push) step.Result {
 	return ensured(step.Ensure(ctx, s.Log, "queue an id", func() error {
-		if err := errors.Join(s.Scripts.Gate.Queue(ctx, p.report.Name, p.id),
+		if err := errors.Join(forgetKept(ctx, s.Engine, p), s.Scripts.Gate.Queue(ctx, p.report.Name, p.id),
 			s.Scripts.Lanes.Leave(ctx, p.id)); err != nil {
 			return err
 		}
