@@ -89,6 +89,30 @@ func Needed(r *report.Report) map[string][]string {
 	return q.Needed()
 }
 
+// Stored returns the columns of every listener that are stored, because the fold, the file or a query of a later stage
+// uses them; all of a listener that is missing. The service of an external listener can read any column of the stages
+// before its own, and a listener that nothing else uses is one for such a service: these are stored as a whole. It also
+// returns the listeners whose rows services may read.
+func Stored(r *report.Report) (columns map[string][]string, services map[string]bool) {
+	columns, services = Needed(r), map[string]bool{}
+	lastExternal := 0 // stage
+	for stage, l := range r.Listeners() {
+		if l.From != nil && !slices.Contains(columns[l.From.Listener], l.From.Column) {
+			columns[l.From.Listener] = append(columns[l.From.Listener], l.From.Column)
+		}
+		if l.Kind == report.External {
+			lastExternal = stage
+		}
+	}
+	for stage, l := range r.Listeners() {
+		if stage < lastExternal {
+			delete(columns, l.Name)
+			services[l.Name] = true
+		}
+	}
+	return columns, services
+}
+
 // names is a dataset without rows whose columns have the types that are known.
 type names []dataset.Column
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -48,7 +49,8 @@ func (j Jobs) Kept(ctx context.Context, r engine.Record, within time.Duration) (
 		return nil, nil // its next attempt fails before it starts
 	}
 	kept := &Kept{ID: r.ID, Now: now}
-	for _, reading := range job.Readings(definition, states[0], parameters, within, now) {
+	stored, _ := fold.Stored(definition)
+	for _, reading := range job.Readings(definition, stored, states[0], parameters, within, now) {
 		l := KeptListener{Name: reading.Listener, Reused: reading.Reused, Why: reading.Why}
 		if !reading.At.IsZero() {
 			l.AsOf = &reading.At

@@ -121,27 +121,10 @@ type stored struct {
 	services map[string]bool     // listeners whose rows services may read: they lie in Redis, however many they are
 }
 
-// storedOf returns the columns that the fold, the file or a query of a later stage uses. The service of an external
-// listener can read any column of the stages before its own, and a listener that nothing else uses is one for such a
-// service: these are stored as a whole.
+// storedOf returns how the datasets of a report are stored, see fold.Stored.
 func storedOf(r *report.Report) stored {
-	s := stored{fold.Needed(r), map[string]bool{}}
-	lastExternal := 0 // stage
-	for stage, l := range r.Listeners() {
-		if l.From != nil && !slices.Contains(s.columns[l.From.Listener], l.From.Column) {
-			s.columns[l.From.Listener] = append(s.columns[l.From.Listener], l.From.Column)
-		}
-		if l.Kind == report.External {
-			lastExternal = stage
-		}
-	}
-	for stage, l := range r.Listeners() {
-		if stage < lastExternal {
-			delete(s.columns, l.Name)
-			s.services[l.Name] = true
-		}
-	}
-	return s
+	columns, services := fold.Stored(r)
+	return stored{columns, services}
 }
 
 // keeps returns which columns of a listener are stored.

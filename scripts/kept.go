@@ -56,6 +56,15 @@ func (s Kept) Tickets(ctx context.Context, ids []string, ends int64) ([]string, 
 	return tickets, nil
 }
 
+// Remove deletes what is kept of jobs. Their segments in the spool are swept later.
+func (s Kept) Remove(ctx context.Context, ids ...string) error {
+	keys := []any{"unlink"}
+	for _, id := range ids {
+		keys = append(keys, s.Keys.Kept(id))
+	}
+	return s.send(ctx, redis.NewIntCmd(ctx, keys...))
+}
+
 // maxFreed is how many jobs Free looks at.
 const maxFreed = 1000
 

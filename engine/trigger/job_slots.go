@@ -112,7 +112,7 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 // queue keeps an id until a running job of its report ends. With lanes, it gives its slot there back.
 func (s slots) queue(ctx context.Context, p *push) step.Result {
 	return ensured(step.Ensure(ctx, s.Log, "queue an id", func() error {
-		if err := errors.Join(s.Scripts.Gate.Queue(ctx, p.report.Name, p.id),
+		if err := errors.Join(forgetKept(ctx, s.Engine, p), s.Scripts.Gate.Queue(ctx, p.report.Name, p.id),
 			s.Scripts.Lanes.Leave(ctx, p.id)); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (s slots) releaseResumed(ctx context.Context, waiting map[string]bool) (fai
 }
 
 // releaseQueued gives the free slots of a report to the ids that have waited longest, and pushes
-// them.
+// them. With lanes it only pushes them.
 func (s slots) releaseQueued(ctx context.Context, r *report.Report) error {
 	free, err := s.Partitions.FreeJobSlots(ctx, r.Name, r.Running, slotLease(r))
 	if err != nil || free <= 0 {
@@ -190,6 +190,11 @@ func (s slots) releaseQueued(ctx context.Context, r *report.Report) error {
 	}
 	ids, err := s.Scripts.Gate.Waiting(ctx, r.Name, free)
 	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if s.Scripts.Lanes.On() {
+		// They can be parked. Each takes its slot when it has its turn, so that it does not keep it from others before.
+		_, err = s.Scripts.Gate.Release(ctx, r.Name, ids)
 		return err
 	}
 	taken, err := s.Scripts.Limits.TakeJobSlots(ctx, r.Name, r.Running, slotLease(r), ids)

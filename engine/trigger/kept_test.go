@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -31,6 +32,16 @@ const keptYAML = `
     parameters: {n: {type: integer, default: 1}}
     listeners:
       a: {database: db, query: "SELECT k, v FROM a WHERE :n > 0"}
+      b: {database: db, query: "SELECT k, v FROM b"}
+      c: {database: db, query: "SELECT k, v FROM c", after: [a, b]}
+    join: {key: k}
+    file: {columns: [k, a.v, {column: b.v, label: b}, {column: c.v, label: c}]}
+  equal:
+    keep: 1h
+    once: {window: 1h, per: [report, parameters]}
+    retry: 0
+    listeners:
+      a: {database: db, query: "SELECT k, v FROM a"}
       b: {database: db, query: "SELECT k, v FROM b"}
       c: {database: db, query: "SELECT k, v FROM c", after: [a, b]}
     join: {key: k}
@@ -230,6 +241,63 @@ func TestRetryWithAChangedDefinition(t *testing.T) {
 	if !strings.Contains(plan, "b (its definition has changed)") {
 		t.Errorf("%q", plan)
 	}
+}
+
+// TestRetryWithAnotherColumn reads a listener anew of which the file uses a column that nothing has used before.
+func TestRetryWithAnotherColumn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	b.Use(b.Write("before.yaml", strings.ReplaceAll(keptYAML, "columns: [k, a.v, ", "columns: [k, ")))
+	stop := b.Serve(b.File)
+	id := b.failed("kept", "")
+	stop()
+	b.renew("a", "b")
+	b.make("c")
+	b.Use(b.Write("after.yaml", keptYAML))
+	b.Serve(b.File)
+	plan, v := b.retry(id, job.AnyAge)
+	b.is(v, "new,old,old")
+	if !strings.Contains(plan, "a (its column v was not stored)") {
+		t.Errorf("%q", plan)
+	}
+}
+
+// TestAReuseIsNotShared: an equal job does not get a file whose rows an earlier attempt has read.
+func TestAReuseIsNotShared(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	b.Serve(b.File)
+	id := b.failed("equal", "")
+	b.renew("a", "b")
+	b.make("c")
+	_, v := b.retry(id, job.AnyAge)
+	b.is(v, "old,old,old")
+	b.is(b.Jobs.Run("equal", ""), "new,new,old")
+}
+
+// TestABoundOnTheAgeIsKept although the id waits for a turn of its lane.
+func TestABoundOnTheAgeIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "lanes: {running: 1}")
+	b.Serve(b.File)
+	id := b.failed("kept", "")
+	b.renew("a", "b")
+	b.make("c")
+	of := b.Partitions.First()
+	if _, err := of.Lanes.Admit(t.Context(), []scripts.Seeker{{ID: "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Operate.Jobs.Retry(t.Context(), id, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.Eventually("it waits", func() bool {
+		return b.Jobs.Events("parked")[id] == 1 && b.Redis.XPending(t.Context(), of.Keys.Jobs, scripts.Group).Val().Count == 0
+	})
+	if err := of.Lanes.Leave(t.Context(), "other"); err != nil {
+		t.Fatal(err)
+	}
+	b.is(b.Jobs.Wait(id)[0], "new,new,old")
+	b.Jobs.Idle()
 }
 
 // TestRetryOfALaterStage: datasets of both stages are reused, and what uses a column of another listener only together

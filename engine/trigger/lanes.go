@@ -69,7 +69,7 @@ func (l lanes) admit(ctx context.Context, pushes []*push) (free []*push) {
 		if a.Admitted[i] {
 			free = append(free, p)
 		} else {
-			p.ends(step.Result{Kind: step.Void})
+			p.ends(ensured(step.Ensure(ctx, l.Log, "park an id", func() error { return forgetKept(ctx, l.Engine, p) })))
 		}
 	}
 	return free
@@ -116,8 +116,18 @@ func (l lanes) replace(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
+	// Read after the records: one that still waits has not started, and what runs, runs on.
+	found, err := step.Insist(ctx, l.Log, "read replaced ids", func() (map[string]scripts.LaneEntry, error) {
+		return l.Scripts.Lanes.Entries(ctx, ids...)
+	})
+	if err != nil {
+		return err
+	}
 	for _, id := range ids {
 		r, ok := records[id]
+		if !found[id].Waits {
+			continue
+		}
 		if ok && r.ID == id && !r.Status.Final() {
 			p := &push{id: id, record: &r, began: time.Now()}
 			if err := l.endUnstarted(ctx, p, report.Cancelled, whyReplaced).Err; err != nil {

@@ -29,6 +29,11 @@ type once struct {
 // wait for one are kept in Redis; they get their results. If the partition with the groups does not answer,
 // all run.
 func (o once) take(ctx context.Context, pushes []*push) (run []*push) {
+	if findKept(ctx, o.Engine, slices.DeleteFunc(slices.Clone(pushes), func(p *push) bool {
+		return p.report.Once == nil
+	})) != nil {
+		return nil
+	}
 	for range onceRounds {
 		some, gone := o.ask(ctx, pushes)
 		if run = append(run, some...); len(gone) == 0 {
@@ -45,11 +50,14 @@ const onceRounds = 3
 // ask is one round of take. It returns the pushes that run, and those that ask again.
 func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 	var asked []*push
+	var alone []engine.OnceEnd
 	var questions []scripts.Question
 	for _, p := range pushes {
 		r := p.report
 		if r.Once == nil || !files.CanShare(o.files) {
 			run = append(run, p)
+		} else if p.reuses() { // rows that are too old for others
+			alone, run = append(alone, endOfWait(p)), append(run, p)
 		} else if p.digest = r.Once.Digest(r.Name, r.Hash(), p.parameters, p.record.Owner); p.digest == "" {
 			run = append(run, p)
 		} else {
@@ -58,6 +66,7 @@ func (o once) ask(ctx context.Context, pushes []*push) (run, again []*push) {
 				Again: p.record.Attempt > 0})
 		}
 	}
+	o.EndOnce(ctx, alone...)
 	if len(asked) == 0 {
 		return pushes, nil
 	}

@@ -138,6 +138,11 @@ func (t *Trigger) carryOut(ctx context.Context, p *push, d decision) (r step.Res
 		return t.endUnstarted(ctx, p, report.Failed, d.why)
 	}
 	return ensured(step.Ensure(ctx, t.Log, "handle a pushed id", func() error {
+		if d.act == actPollLater || d.act == actPark {
+			if err := forgetKept(ctx, t.Engine, p); err != nil {
+				return err
+			}
+		}
 		switch d.act {
 		case actPollLater:
 			return t.Scripts.Clock.Delay(ctx, d.member.String(), d.pause)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -91,9 +92,10 @@ type Reading struct {
 }
 
 // Readings returns how the next attempt of a job gets its datasets, in the order of the report: what an earlier
-// attempt has left (nil: nothing), for the same parameters and no older than within, by Redis's clock.
+// attempt has left (nil: nothing), for the same parameters and no older than within, by Redis's clock. Stored are the
+// columns that the attempt uses, by listener; all of one that is missing.
 func Readings(
-	r *report.Report, kept *State, parameters []byte, within time.Duration, now time.Time,
+	r *report.Report, stored map[string][]string, kept *State, parameters []byte, within time.Duration, now time.Time,
 ) []Reading {
 	var all []Reading
 	anew := map[string]bool{}
@@ -107,6 +109,10 @@ func Readings(
 			reading.At = task.DoneAt.Add(-task.Took)
 		}
 		uses := slices.IndexFunc(l.Needs(), func(name string) bool { return anew[name] })
+		lacks := ""
+		if task.Done && kept.Definition != r.Hash() {
+			lacks = lacking(l, stored, task)
+		}
 		switch {
 		case r.Keep == 0 || !task.Done || !now.Before(task.KeptUntil):
 			reading.Why = "no dataset of it is kept"
@@ -114,6 +120,8 @@ func Readings(
 			reading.Why = "everything is to be read anew"
 		case kept.Keep.Definitions[l.Name] != report.ListenerHash(r, l):
 			reading.Why = "its definition has changed"
+		case lacks != "":
+			reading.Why = "its column " + lacks + " was not stored"
 		case !bytes.Equal(kept.Parameters, parameters):
 			reading.Why = "the parameters have changed"
 		case now.Sub(reading.At) > within:
@@ -127,4 +135,20 @@ func Readings(
 		all = append(all, reading)
 	}
 	return all
+}
+
+// lacking returns a column of a listener that is to be stored, and that its dataset does not have; empty: it has all.
+func lacking(l *report.Listener, stored map[string][]string, task TaskState) string {
+	var have []struct{ Name string }
+	_ = json.Unmarshal(task.Columns, &have) // of what cannot be read, it has none
+	names, some := stored[l.Name]
+	if !some {
+		names = l.Columns
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(have, func(c struct{ Name string }) bool { return c.Name == name }) {
+			return name
+		}
+	}
+	return ""
 }
