@@ -5,7 +5,9 @@
 // Scripts are named for what they hold: Jobs, Tasks, Folds, Streams, Entries, Sets, Hashes, Timers and
 // others. Servers are the servers that have the keys.
 // Task and Fold are one task and one job as a worker has them; claim.go is what they share. DeadJobs,
-// DelayedSets and Pushes change several partitions in one round trip. keys.go names the keys.
+// DelayedSets and Pushes change several partitions in one round trip.
+// Once (equal jobs) and Health (busy sources) are in the first partition; Lanes (fair turns) and Kept
+// (datasets for retries) are in that of their jobs. keys.go names the keys.
 //
 // Other packages call Redis through this one; a test lists the exceptions. No other package writes to
 // a job's hash. Package job parses what the scripts write, and does not need Redis. The events that they append
@@ -35,8 +37,9 @@
 // A RUN job of a full Redis can be PREEMPTED for an older one (memory.go): its attempt ends, and its
 // record, which stays PROCESSING, starts the next one later.
 //
-// After the end the hash is removed, and a tombstone (Ended) tells for a minute how the
-// attempt ended. Start refuses that attempt and every earlier one meanwhile.
+// After the end the hash is removed, or its datasets are kept for a retry (kept.go).
+// A tombstone (Ended) tells for a minute how the attempt ended.
+// Start refuses that attempt and every earlier one meanwhile.
 //
 // # What fences what
 //

@@ -9,6 +9,9 @@
 // in Redis. The fan-in and the operators' Cancel give it back. Paused of package inspect counts the ids that
 // wait for one, and the packages doctor and why explain it.
 //
+// Before a job starts, once.go lets equal jobs share one run, and once_sweep.go finds those that nobody told of its
+// end; lanes.go lets ids wait for the turn of their lane; kept.go finds what a retry can reuse of an earlier attempt.
+//
 // lost.go starts jobs that Redis has lost, for package recovery, and definitions.go restarts jobs
 // whose definition no process has.
 package trigger
