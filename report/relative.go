@@ -112,6 +112,9 @@ func Day(text string, now time.Time, zone string) (time.Time, *Mistake) {
 	return day, nil
 }
 
+// Location returns the time zone of the report.
+func (r *Report) Location() *time.Location { return location(r.TimeZone) }
+
 // location returns a time zone whose name was checked; an empty name is UTC.
 func location(name string) *time.Location {
 	zone, err := time.LoadLocation(name)
