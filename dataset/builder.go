@@ -112,12 +112,6 @@ func (b *Builder) Text(col int, v []byte) {
 	c.text = appendString(c.text, v, plain)
 }
 
-// JSON gives the column the JSON of a scalar, as Chunk.Cell returns it.
-func (b *Builder) JSON(col int, v []byte) {
-	c := b.columns[col].next()
-	c.text = append(c.text, v...)
-}
-
 // AppendString appends UTF-8 text as a JSON string.
 func AppendString(dst, text []byte) []byte { return appendString(dst, text, plainASCII(text)) }
 

@@ -66,9 +66,9 @@ func (r *Runner) copyNewest(ctx context.Context, t *task, why error) (from strin
 			return "", errNoFallback
 		}
 		if err = t.script(ctx, 0, func() (scripts.Outcome, error) {
-			return t.own.FallBack(ctx, newest.task.ReadAt(), why.Error())
+			return r.o.Scripts.Fallbacks.Begin(ctx, t.own, newest.task.ReadAt(), why.Error())
 		}); err == nil {
-			err = t.copy(ctx, newest)
+			err = newest.copyTo(ctx, t)
 		}
 		if from = newest.From; !errors.Is(err, scripts.ErrNoChunk) {
 			return from, err
@@ -100,8 +100,8 @@ func (r *Runner) newest(ctx context.Context, t *task) (*fallback, error) {
 	return newest, nil
 }
 
-// copy stores a copy of an older dataset as that of the task, and completes the task.
-func (t *task) copy(ctx context.Context, from *fallback) error {
+// copyTo stores an older dataset as that of a task, and completes the task.
+func (from *fallback) copyTo(ctx context.Context, t *task) error {
 	var columns []dataset.Column
 	if err := json.Unmarshal(from.task.Columns, &columns); err != nil {
 		return Permanent(fmt.Errorf("columns of %s: %w", t.Listener.Name, err))
@@ -127,8 +127,12 @@ func (t *task) copy(ctx context.Context, from *fallback) error {
 	err := out.Columns(columns)
 	for number := int64(0); number < from.task.Chunks && err == nil; number++ {
 		var chunk *dataset.Chunk
-		if chunk, err = t.chunk(ctx, store, number, columns...); err == nil {
-			err = copyRows(chunk, out)
+		if chunk, err = t.chunk(ctx, store, number, columns...); err != nil {
+			break
+		}
+		for row := 0; row < chunk.Rows() && err == nil; row++ {
+			chunk.CopyRow(row, out.Builder())
+			err = out.EndRow()
 		}
 	}
 	if err == nil {
@@ -136,16 +140,4 @@ func (t *task) copy(ctx context.Context, from *fallback) error {
 	}
 	out.Stop()
 	return err
-}
-
-func copyRows(from *dataset.Chunk, out *Writer) error {
-	for row := range from.Rows() {
-		for column := range from.Columns() {
-			out.Builder().JSON(column, from.Cell(column, row))
-		}
-		if err := out.EndRow(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

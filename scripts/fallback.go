@@ -119,10 +119,9 @@ func (s Fallbacks) Free(ctx context.Context) (int64, error) {
 	return n, asError("delete fallbacks", err)
 }
 
-// FallBack prepares a task to store a dataset that an earlier job has read at a time, because its own tries have
+// Begin prepares a task to store a dataset that an earlier job has read at a time, because its own tries have
 // failed: OK, Busy or Gone. What it had stored is removed. Append and Complete follow, as in a try.
-func (t *Task) FallBack(ctx context.Context, at time.Time, why string) (Outcome, error) {
-	s := t.s
+func (s Fallbacks) Begin(ctx context.Context, t *Task, at time.Time, why string) (Outcome, error) {
 	outcome, more, err := s.list(ctx, call(ctx, "fall_back", []string{s.Keys.Job(t.ID), s.Keys.Events},
 		t.ID, t.Attempt, t.Listener, t.Generation, at.UnixMilli(), why, s.events))
 	if err == nil && outcome == OK && len(more) == 1 {

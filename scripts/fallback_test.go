@@ -101,10 +101,10 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallBack: what the tries have stored is removed, a repeated call gets the same generation, other workers are
+// TestBeginOfAFallback: what the tries have stored is removed, a repeated call gets the same generation, other workers are
 // refused, and a task that is taken over is not marked. What a job has used of an earlier one keeps its age, and is
 // not kept for the next attempt.
-func TestFallBack(t *testing.T) {
+func TestBeginOfAFallback(t *testing.T) {
 	t.Parallel()
 	s, _ := newScripts(t)
 	ctx, at := t.Context(), time.Now().Add(-30*time.Minute).Truncate(time.Millisecond)
@@ -114,11 +114,11 @@ func TestFallBack(t *testing.T) {
 	}
 	late, again := *task, *task
 	for _, task := range []*Task{task, &again} {
-		if outcome, err := task.FallBack(ctx, at, "broken"); err != nil || outcome != OK || task.Generation != 1 {
+		if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK || task.Generation != 1 {
 			t.Fatalf("%v, %d, %v", outcome, task.Generation, err)
 		}
 	}
-	if outcome, err := late.FallBack(ctx, at, "other"); err != nil || outcome != Busy {
+	if outcome, err := s.Fallbacks.Begin(ctx, &late, at, "other"); err != nil || outcome != Busy {
 		t.Errorf("an earlier worker: %v, %v", outcome, err)
 	}
 	if outcome, err := late.Append(ctx, chunkOf(1, "2")); err != nil || outcome != Busy {
@@ -137,7 +137,7 @@ func TestFallBack(t *testing.T) {
 
 	// The next one fails: nothing of an earlier job is kept for its next attempt.
 	task = startedWithFallback(t, s, "2")
-	if outcome, err := task.FallBack(ctx, at, "broken"); err != nil || outcome != OK {
+	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	completed(t, task, "7", 0)
@@ -147,7 +147,7 @@ func TestFallBack(t *testing.T) {
 	}
 
 	task = startedWithFallback(t, s, "3")
-	if outcome, err := task.FallBack(ctx, at, "broken"); err != nil || outcome != OK {
+	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	take := Take{Owner: "other", Known: []string{task.Definition}, Redelivered: true}
@@ -158,7 +158,7 @@ func TestFallBack(t *testing.T) {
 	if state, err := s.Jobs.Read(ctx, "3"); err != nil || !state.Tasks["a"].StaleAt.IsZero() {
 		t.Errorf("%+v, %v", state.Tasks["a"], err)
 	}
-	if outcome, err := task.FallBack(ctx, at, "broken"); err != nil || outcome != Gone {
+	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != Gone {
 		t.Errorf("a task that is done: %v, %v", outcome, err)
 	}
 }

@@ -49,7 +49,7 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 		}
 		url = f.files.URL(w.report, w.State)
 	}
-	status, missing := report.Success, missingOf(w.State, w.report.Location())
+	status, missing := report.Success, missingOf(w.State, report.Location(w.report.TimeZone))
 	if missing != "" {
 		status = report.Partial
 	}

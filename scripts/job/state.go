@@ -45,7 +45,7 @@ type State struct {
 	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not
 	Remove     bool     // it fails, and its file may exist
 	File       string   // what it made, once it has ended
-	From       string   // the job and attempt that have left this for other jobs, as id/attempt; empty: it is no such state
+	From       string   // id/attempt of the job that has left this for others; empty: it is no such state
 	Trace      Trace
 	Keep       Keep
 	Tasks      map[string]TaskState
