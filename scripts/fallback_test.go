@@ -13,10 +13,11 @@ var fallbackOf = job.Keep{
 	For: time.Hour, Definitions: map[string]string{"a": "0", "b": "0"}, Stale: map[string]time.Duration{"a": time.Hour},
 }.String()
 
-// startedWithFallback starts a job of listeners a and b, and returns the task of a.
-func startedWithFallback(t *testing.T, s *Scripts, id string) *Task {
+// startedWithFallback starts an attempt of a job of listeners a and b, and returns the task of a.
+func startedWithFallback(t *testing.T, s *Scripts, id string, number int64) *Task {
 	t.Helper()
 	start := attempt(id, time.Hour, "a,b")
+	start.Attempt = number
 	start.Keep = fallbackOf
 	if outcomes, err := s.Jobs.Start(t.Context(), "", start); err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
@@ -55,7 +56,7 @@ func TestFallback(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	first := startedWithFallback(t, s, "1")
+	first := startedWithFallback(t, s, "1", 1)
 	report, parameters := first.Report, first.Parameters
 	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); found != nil || err != nil {
 		t.Errorf("before the first job: %v, %v", found, err)
@@ -78,7 +79,7 @@ func TestFallback(t *testing.T) {
 		t.Errorf("of other parameters: %v, %v", found, err)
 	}
 
-	completed(t, startedWithFallback(t, s, "2"), "8", 0)
+	completed(t, startedWithFallback(t, s, "2", 1), "8", 0)
 	endAs(t, s, "PARTIAL")
 	if client.Exists(ctx, s.Keys.Good("1")).Val() != 0 || client.ZCard(ctx, s.Keys.Fallbacks).Val() != 1 {
 		t.Error("what the first job has left is not replaced")
@@ -86,11 +87,21 @@ func TestFallback(t *testing.T) {
 	if _, err := found.Stored("a").Get(ctx, []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
 		t.Errorf("a replaced dataset: %v", err)
 	}
+	second, _, err := s.Fallbacks.Read(ctx, report, parameters)
+	if err != nil || second.From != "2/1" {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	again := startedWithFallback(t, s, "2", 2)
+	completed(t, again, "9", 0)
+	endAs(t, s, "SUCCESS")
+	if fields, err := second.Stored("a").Get(ctx, []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
+		t.Errorf("a dataset that the next attempt has replaced: %s, %v", fields, err)
+	}
 
-	// A job that fails leaves nothing for others, and one that is repeated replaces its own.
-	completed(t, startedWithFallback(t, s, "3"), "9", 0)
+	// A job that fails leaves nothing for others.
+	completed(t, startedWithFallback(t, s, "3", 1), "9", 0)
 	endAs(t, s, "FAILED")
-	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); err != nil || found == nil || found.From != "2/1" {
+	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); err != nil || found == nil || found.From != "2/2" {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	if n, err := s.Fallbacks.Free(ctx); n != 1 || err != nil {
@@ -108,7 +119,7 @@ func TestBeginOfAFallback(t *testing.T) {
 	t.Parallel()
 	s, _ := newScripts(t)
 	ctx, at := t.Context(), time.Now().Add(-30*time.Minute).Truncate(time.Millisecond)
-	task := startedWithFallback(t, s, "1")
+	task := startedWithFallback(t, s, "1", 1)
 	if outcome, err := task.Append(ctx, chunkOf(0, "1")); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
@@ -126,7 +137,7 @@ func TestBeginOfAFallback(t *testing.T) {
 	}
 	completed(t, task, "7", 0)
 	state, err := s.Jobs.Read(ctx, "1")
-	if a := state.Tasks["a"]; err != nil || !a.StaleAt.Equal(at) || !a.ReadAt().Equal(at) || a.Failed != "broken" || a.Rows != 1 || state.Omitted() != nil {
+	if a := state.Tasks["a"]; err != nil || !a.StaleAt.Equal(at) || !a.ReadAt().Equal(at) || a.Failed != "broken" || a.Rows != 1 || state.Bytes != a.Bytes || state.Omitted() != nil {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	endAs(t, s, "PARTIAL")
@@ -136,7 +147,7 @@ func TestBeginOfAFallback(t *testing.T) {
 	}
 
 	// The next one fails: nothing of an earlier job is kept for its next attempt.
-	task = startedWithFallback(t, s, "2")
+	task = startedWithFallback(t, s, "2", 1)
 	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
@@ -146,7 +157,7 @@ func TestBeginOfAFallback(t *testing.T) {
 		t.Errorf("%+v, %v", kept[0], err)
 	}
 
-	task = startedWithFallback(t, s, "3")
+	task = startedWithFallback(t, s, "3", 1)
 	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
