@@ -90,13 +90,13 @@ func checkStatuses(s decode.Section, statuses map[string]string) {
 func (k *checker) checkPartial() {
 	c := k.config
 	for _, name := range sortedKeys(c.Reports) {
-		if !c.Reports[name].CanOmit() {
+		if !c.Reports[name].CanBePartial() {
 			continue
 		}
 		c.Records.Partial = true
 		if _, ok := c.Records.Statuses[string(report.Partial)]; !ok && len(c.Records.Statuses) > 0 {
-			k.Of(&k.f.Records).Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, but a job of report %s can end as PARTIAL: one of its listeners is optional", name),
-				"Add PARTIAL: VALUE, or make all listeners required")
+			k.Of(&k.f.Records).Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, but a job of report %s can end as PARTIAL: one of its listeners may fail", name),
+				"Add PARTIAL: VALUE, or remove optional and on_failure from its listeners")
 		}
 		return
 	}

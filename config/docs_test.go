@@ -17,7 +17,7 @@ import (
 var tables = map[string]reflect.Type{
 	"configuration": reflect.TypeFor[file](), "redis": reflect.TypeFor[redisFields](), "sentinel": reflect.TypeFor[report.Sentinel](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
 	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "redis keys": reflect.TypeFor[report.Keys](), "admin": reflect.TypeFor[report.Admin](), "http": reflect.TypeFor[report.Site](), "traces": reflect.TypeFor[tracesFields](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
-	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
+	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](), "on_failure": reflect.TypeFor[report.OnFailure](),
 	"listeners": reflect.TypeFor[listenerFields](), "http columns": reflect.TypeFor[http.Field](),
 	"request": reflect.TypeFor[http.Request](), "submit": reflect.TypeFor[http.Submit](), "poll": reflect.TypeFor[http.Poll](), "result": reflect.TypeFor[http.Result](),
 	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "sink": reflect.TypeFor[report.Sink](), "spool": reflect.TypeFor[report.Spool](), "divide": reflect.TypeFor[report.Divide](), "protect": reflect.TypeFor[report.Protect](), "file": reflect.TypeFor[report.File](), "columns": reflect.TypeFor[report.FileColumn](),

@@ -19,7 +19,7 @@ const (
 	rowLimits     = "`parameters`: `description`, `options`, `minimum`, `maximum`, `pattern`"
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
-	rowOthers     = "`label`, `notify`, `once`, `keep`, `on_change`, `deadline_during_pause`, `running`, `class`, `newest_only`, `schedule`, `strict_timeout`"
+	rowOthers     = "`label`, `notify`, `once`, `keep`, `on_failure`, `on_change`, `deadline_during_pause`, `running`, `class`, `newest_only`, `schedule`, `strict_timeout`"
 	rowAround     = "`limits`, `redis_keys`, `protect`, `read_from`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
@@ -93,6 +93,7 @@ func TestHash(t *testing.T) {
 		{rowOthers, "a label of the report", "timeout: 2h", "timeout: 2h\n    label: Orders"},
 		{rowOthers, "equal jobs", "timeout: 2h", "timeout: 2h\n    once: {per: [report, parameters]}"},
 		{rowOthers, "what a change does", "timeout: 2h", "timeout: 2h\n    on_change: wait"},
+		{rowOthers, "older rows", "shop.items: {database", "shop.items: {on_failure: {stale: 1h}, database"},
 		{rowOthers, "what is kept", "timeout: 2h", "timeout: 2h\n    keep: 1h"},
 		{rowOthers, "the deadline during a pause", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: runs"},
 		{rowDefault, "a deadline that waits, as without", "timeout: 2h", "timeout: 2h\n    deadline_during_pause: waits"},

@@ -54,7 +54,7 @@ func (p jobPage) Note(l inspect.Listener) string {
 			return s.Says
 		}
 	}
-	return cmp.Or(l.Why, l.Origin(time.Now()))
+	return cmp.Or(l.Origin(time.Now()), l.Why)
 }
 
 // jobPages makes the pages of running jobs and of one job.

@@ -64,7 +64,7 @@ func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
 		drawn.Parts = append(drawn.Parts, s)
 	}
 	switch {
-	case l.Reused > 0:
+	case l.Origin(now) != "":
 		drawn.Text = l.Origin(now)
 	case l.Ended != nil && l.Began != nil:
 		began := later(begin, *l.Began)

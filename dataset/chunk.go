@@ -100,6 +100,14 @@ func (c *Chunk) Cell(column, row int) []byte {
 	return c.texts[column][c.starts[i] : c.starts[i+1]-1]
 }
 
+// CopyRow gives every column of a Builder, which has those of the chunk, the value in a row.
+func (c *Chunk) CopyRow(row int, to *Builder) {
+	for i := range c.columns {
+		column := to.columns[i].next()
+		column.text = append(column.text, c.Cell(i, row)...)
+	}
+}
+
 // ErrUneven matches the error of an array that has more or fewer values than the first one.
 var ErrUneven = errors.New("the array ends")
 

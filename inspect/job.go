@@ -99,6 +99,8 @@ type Listener struct {
 	Owner string `json:"owner,omitempty"`
 	// Reused is the attempt that has read its dataset; 0: this one
 	Reused int64 `json:"reused_from,omitempty"`
+	// AsOf is when an earlier job has read the rows that it has instead of its own, because of Why
+	AsOf *time.Time `json:"as_of,omitempty"`
 
 	Next *time.Time `json:"next,omitempty"` // end of its wait
 	Why  string     `json:"why,omitempty"`  // what it waits for, or the error of its last try
@@ -165,6 +167,9 @@ func (l *Listener) is(p Part) {
 		l.Began = &p.Taken
 	}
 	l.Why = p.Pause
+	if !p.StaleAt.IsZero() {
+		l.AsOf, l.Why = &p.StaleAt, p.Failed
+	}
 	if !p.Done && !p.Next.IsZero() {
 		l.Next, l.Why, l.Waits = &p.Next, cmp.Or(p.Waits, p.Error), p.Waits != ""
 	}

@@ -113,8 +113,11 @@ func (k *Kept) Offer() string {
 	return kept + "; fanfold retry " + k.ID + " reads only " + strings.Join(anew, ", ")
 }
 
-// Origin says which earlier attempt has read the dataset, and when; empty: this one has.
+// Origin says which earlier attempt or job has read the dataset, and when; empty: this one has.
 func (l Listener) Origin(now time.Time) string {
+	if l.AsOf != nil {
+		return "data of an earlier job, read " + words.Span(now.Sub(*l.AsOf)) + " ago, because " + l.Why
+	}
 	if l.Reused == 0 || l.Began == nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ const (
 	taskWaits   = "waits"   // for somebody else: it comes again, and no try was used
 	taskFailed  = "failed"  // and its job with it
 	taskOmitted = "omitted" // given up, and its job goes on without it
+	taskStale   = "stale"   // given up, and its job has older data of its listener
 	taskLeft    = "left"    // lost to another worker, or handed back at a stop
 )
 
@@ -30,7 +31,7 @@ func newMetrics(to prometheus.Registerer) *metrics {
 	return &metrics{
 		tasks: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "fanfold_tasks_total",
-			Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed, omitted or left.",
+			Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed, omitted, stale or left.",
 		}, []string{"listener", "outcome"}),
 		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "fanfold_query_duration_seconds",

@@ -86,7 +86,7 @@ func TestReadingTheSpoolTakesNoTime(t *testing.T) {
 	}
 	task := &task{clock: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
 	defer task.clock.Stop()
-	chunk, err := task.chunk(task.clock.Context(), store, "c", 0)
+	chunk, err := task.chunk(task.clock.Context(), store, 0, dataset.Column{Name: "c"})
 	if err != nil || string(chunk.Cell(0, 0)) != "7" {
 		t.Errorf("%v %v", chunk, err)
 	}

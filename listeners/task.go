@@ -218,9 +218,21 @@ func blame(err error) job.Blame {
 	return job.BlameSource
 }
 
-// End requeues a task, or gives it up: its job fails, or continues without its listener.
+// End requeues a task, or gives it up: its job uses older data of its listener, continues without it, or fails.
 func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 	log := r.log.With("job", t.ID, "attempt", t.Attempt, "listener", t.Listener.Name)
+	if v.Act == step.GiveUp && t.Listener.OnFailure.Stale > 0 {
+		switch result := r.fallBack(ctx, t, v.Err); result.Kind {
+		case step.Done, step.Void, step.Elsewhere:
+			return result
+		case step.Permanent: // the listener has failed
+		default:
+			v = step.Decide(result, t.own.Tries, t.Listener.Retry)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = step.Lasting(ctx)
+		defer cancel()
+	}
 	outcome, what := taskRetry, "requeue task"
 	script := func() (scripts.Outcome, error) { return t.own.Requeue(ctx, v.Again) }
 	switch {

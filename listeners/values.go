@@ -111,7 +111,7 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	}
 	return columns[at], func(yield func([]byte, error) bool) {
 		for number := range from.Chunks {
-			chunk, err := t.chunk(ctx, store, column, number)
+			chunk, err := t.chunk(ctx, store, number, dataset.Column{Name: column})
 			if lost, ok := errors.AsType[spooled.Lost](spooled.LostOf(listener, from, err)); ok {
 				err = t.reopen(ctx, lost)
 			}
@@ -128,9 +128,15 @@ func (t *task) values(ctx context.Context, listener, column string) (dataset.Col
 	}, nil
 }
 
-// chunk reads a chunk of a column.
-func (t *task) chunk(ctx context.Context, store dataset.Store, column string, number int64) (*dataset.Chunk, error) {
-	get := func() ([][]byte, error) { return store.Get(ctx, []string{column}, number) }
+// chunk reads a chunk of some columns.
+func (t *task) chunk(
+	ctx context.Context, store dataset.Store, number int64, columns ...dataset.Column,
+) (*dataset.Chunk, error) {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	get := func() ([][]byte, error) { return store.Get(ctx, names, number) }
 	var fields [][]byte
 	var err error
 	if _, spooled := store.(*spool.Reader); !spooled {
@@ -145,7 +151,7 @@ func (t *task) chunk(ctx context.Context, store dataset.Store, column string, nu
 	if err != nil {
 		return nil, err
 	}
-	chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: column}}, fields)
+	chunk, err := dataset.DecodeChunk(columns, fields)
 	if err != nil {
 		return nil, Permanent(err)
 	}

@@ -11,7 +11,7 @@ func TestHashOfEveryField(t *testing.T) {
 	t.Parallel()
 	everyField(t, func(l *Listener) string {
 		return (&Report{Stages: []Stage{{Listeners: []Listener{*l}}}}).Hash()
-	}, "Label", "File", "Line", "Timeout", "Retry", "From", "After", "Silence", "Overall", "Divide")
+	}, "Label", "File", "Line", "Timeout", "Retry", "OnFailure", "From", "After", "Silence", "Overall", "Divide")
 }
 
 // TestListenerHashOfEveryField does the same for the hash of a listener. What a file has without it is not part of it.
@@ -19,7 +19,7 @@ func TestListenerHashOfEveryField(t *testing.T) {
 	t.Parallel()
 	everyField(t, func(l *Listener) string {
 		return ListenerHash(&Report{Stages: []Stage{{Listeners: []Listener{*l}}}}, l)
-	}, "Label", "File", "Line", "Timeout", "Retry", "Silence", "Overall", "Optional", "Values")
+	}, "Label", "File", "Line", "Timeout", "Retry", "OnFailure", "Silence", "Overall", "Optional", "Values")
 }
 
 // TestListenerHashOfItsSources: the listeners whose columns a listener uses are part of its hash, and the parameters.

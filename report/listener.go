@@ -18,6 +18,8 @@ type Listener struct {
 	Timeout time.Duration `yaml:"timeout" default:"5m"`
 	// Retries of its task
 	Retry Retry `yaml:"retry" unset:"the report's, field by field"`
+	// What a job uses instead of its rows: see [When a listener fails](#when-a-listener-fails)
+	OnFailure OnFailure `yaml:"on_failure"`
 
 	Divide  *Divide       // nil: its rows are read at once
 	Source  string        // name of the Database or API that it reads
@@ -35,6 +37,16 @@ type Listener struct {
 	Optional bool
 	Values   map[string]string // of an omitted listener: column → JSON of the value in every row; null for the others
 }
+
+// OnFailure says what a job uses instead of the rows of a listener that fails for good.
+type OnFailure struct {
+	// Maximum age of the rows that an earlier job with a file has read, with the same definition of the listener and
+	// the same parameters
+	Stale time.Duration `yaml:"stale" min:"1m" max:"720h" unset:"such rows are not used"`
+}
+
+// CanFail reports whether a job of the report may continue if the listener fails for good, and end as PARTIAL.
+func (l *Listener) CanFail() bool { return l.Optional || l.OnFailure.Stale > 0 }
 
 // Needs returns the listeners that must be done before it starts.
 func (l *Listener) Needs() []string {

@@ -56,7 +56,7 @@ func compareDatetimes(a, b any, zone string) int {
 	}
 	wall := func(value any) time.Time {
 		if at, ok := value.(time.Time); ok {
-			return AsWall(at.In(location(zone)))
+			return AsWall(at.In(Location(zone)))
 		}
 		at, _ := time.Parse(time.DateTime, fmt.Sprint(value)) // it has this form
 		return at

@@ -71,7 +71,7 @@ func (v Relative) of(t ParameterType, now time.Time, zone *time.Location) any {
 func (p Parameter) compute(value any, now time.Time, zone string) (any, *Mistake) {
 	switch v := value.(type) {
 	case Relative:
-		computed := v.of(p.Type, now, location(zone))
+		computed := v.of(p.Type, now, Location(zone))
 		if wrong := p.limit(computed, zone); wrong != nil {
 			return nil, &Mistake{string(EncodeBound(computed)) + ", which is " + wrong.Message, wrong.Remedy}
 		}
@@ -112,8 +112,8 @@ func Day(text string, now time.Time, zone string) (time.Time, *Mistake) {
 	return day, nil
 }
 
-// location returns a time zone whose name was checked; an empty name is UTC.
-func location(name string) *time.Location {
+// Location returns a time zone whose name was checked; an empty name is UTC.
+func Location(name string) *time.Location {
 	zone, err := time.LoadLocation(name)
 	if err != nil {
 		return time.UTC

@@ -70,12 +70,15 @@ func (s Stage) Names() []string {
 	return names
 }
 
-// CanOmit reports whether a job of the report can continue without one of its listeners,
-// and end as PARTIAL.
-func (r *Report) CanOmit() bool {
-	return slices.ContainsFunc(r.Stages, func(s Stage) bool {
-		return slices.ContainsFunc(s.Listeners, func(l Listener) bool { return l.Optional })
-	})
+// CanBePartial reports whether a job of the report may continue although one of its listeners fails, and end as
+// PARTIAL.
+func (r *Report) CanBePartial() bool {
+	for _, l := range r.Listeners() {
+		if l.CanFail() {
+			return true
+		}
+	}
+	return false
 }
 
 // Listeners iterates over the listeners, with the numbers of their stages from 1.

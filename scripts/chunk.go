@@ -112,18 +112,21 @@ var ErrNoChunk error = final("chunk not found")
 // Chunks are those of one dataset in the hash of its job. It is a dataset.Store, and safe for concurrent use.
 type Chunks struct {
 	folds    Folds
-	id       string
+	key      string // of the hash
 	listener string
 	data     map[string]string // all fields of the job; nil: each chunk is read from Redis
+	from     string            // what the field `from` of the hash must say; empty: any
 }
 
 // Stored returns the dataset of a listener that lies in Redis.
 func (s Folds) Stored(id, listener string) Chunks {
-	return Chunks{folds: s, id: id, listener: listener}
+	return Chunks{folds: s, key: s.Keys.Job(id), listener: listener}
 }
 
 // Stored returns the dataset of a listener that lies in Redis; Open has read those of a small job.
-func (f *Fold) Stored(listener string) Chunks { return Chunks{Folds{f.s}, f.ID, listener, f.data} }
+func (f *Fold) Stored(listener string) Chunks {
+	return Chunks{folds: Folds{f.s}, key: f.s.Keys.Job(f.ID), listener: listener, data: f.data}
+}
 
 // Get returns some columns of a chunk: for every column a JSON array or a zstd frame of one, which must not be
 // changed. It returns ErrNoChunk if one of them does not exist.
@@ -139,7 +142,7 @@ func (c Chunks) Get(ctx context.Context, columns []string, chunk int64) ([][]byt
 		}
 	}
 	if c.data == nil {
-		args := []any{"hmget", c.folds.Keys.Job(c.id)}
+		args := []any{"hmget", c.key, "from"}
 		for _, name := range names {
 			args = append(args, name)
 		}
@@ -148,13 +151,15 @@ func (c Chunks) Get(ctx context.Context, columns []string, chunk int64) ([][]byt
 		if err := c.folds.rdb.Process(ctx, cmd); err != nil {
 			return nil, fmt.Errorf("chunk %d of %s: %w", chunk, c.listener, err)
 		}
-		texts = cmd.Val()
+		if texts = cmd.Val()[1:]; c.from != "" && cmd.Val()[0] != c.from {
+			return nil, fmt.Errorf("%w: %s was replaced", ErrNoChunk, c.key)
+		}
 	}
 	fields := make([][]byte, len(columns))
 	for i, v := range texts {
 		text, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, names[i], c.id)
+			return nil, fmt.Errorf("%w: %s of %s", ErrNoChunk, names[i], c.key)
 		}
 		fields[i] = bytesOf(text)
 	}

@@ -203,22 +203,30 @@ type End struct {
 // Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken
 // for every job. With lanes, their slots are taken back in the same round trip.
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
+	before, err := Fallbacks{s.conn}.before(ctx, ends)
+	if err != nil {
+		return nil, err
+	}
 	ids := make([]string, len(ends))
 	for i, e := range ends {
 		ids[i] = e.ID
 	}
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 7+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
-			ends[from].claim(job.StepFanIn).stream(), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders)
+		keys := append(make([]string, 0, 8+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
+			ends[from].claim(job.StepFanIn).stream(), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders,
+			s.Keys.Fallbacks)
 		args := append(make([]any, 0, 4+9*n), n, TombstoneTTL.Milliseconds(), s.events, Group)
 		var kept []string
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
-			firing, key := "", ""
-			if e.Keep.After(e.Status) {
-				kept = append(kept, s.Keys.Kept(e.ID))
-				key = strconv.Itoa(7 + 2*n + len(kept))
+			firing, key, next := "", "", strconv.Itoa(9+2*n+len(kept))
+			switch {
+			case e.Keep.After(e.Status):
+				key, kept = next, append(kept, s.Keys.Kept(e.ID))
+			case e.Keep.Good(e.Status):
+				fallback := s.Keys.Fallback(e.Report, digest(e.Parameters))
+				key, kept = next, append(kept, s.Keys.Good(e.ID), fallback, s.Keys.Good(before[fallback]))
 			}
 			if e.Notify {
 				firing = job.EndOf(e.ID, e.Attempt)

@@ -80,6 +80,9 @@ type Keys struct {
 	Processes string
 	// Once is the hash of the ids that share a run with others, or may: id → digest of its group.
 	Once string
+	// Fallbacks is the sorted set of the jobs that have left datasets for later ones: id → when the last one
+	// expires.
+	Fallbacks string
 	// Version is the string with the version of the state in this partition (see package stored).
 	Version string
 }
@@ -137,6 +140,7 @@ func NewKeys(k report.Keys) *Keys {
 		Definitions:  p + "definitions",
 		Processes:    p + "processes",
 		Once:         p + "once",
+		Fallbacks:    p + "fallbacks",
 		Version:      p + "version",
 	}
 }
@@ -149,6 +153,15 @@ func (k *Keys) Ended(id string) string { return k.Hash + id + ":ended" }
 
 // Kept is the hash of the datasets that a job has left which ended without a file.
 func (k *Keys) Kept(id string) string { return k.Hash + id + ":kept" }
+
+// Good is the hash of the datasets that a job with a file has left for later jobs.
+func (k *Keys) Good(id string) string { return k.Hash + id + ":good" }
+
+// Fallback is the string with the id of the last job that has left datasets of a report for parameters of this
+// digest.
+func (k *Keys) Fallback(report, digest string) string {
+	return k.Prefix + "fallback:" + report + "/" + digest
+}
 
 // Task is the stream of a listener's work.
 func (k *Keys) Task(listener string) string { return k.Prefix + "task:" + listener }
@@ -207,7 +220,7 @@ func (k *Keys) Type(key string) string {
 	case k.Jobs, k.Next, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
 		return "stream"
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
-		k.WaitingFired, k.Definitions, k.Processes, k.LaneTags, k.LaneAsks:
+		k.WaitingFired, k.Definitions, k.Processes, k.LaneTags, k.LaneAsks, k.Fallbacks:
 		return "zset"
 	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once, k.Lanes:
 		return "hash"
@@ -225,7 +238,7 @@ func (k *Keys) Type(key string) string {
 		strings.HasPrefix(key, k.ClassRunning("")), strings.HasPrefix(key, k.ClassTurns("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
-		strings.HasPrefix(key, k.Canary("")):
+		strings.HasPrefix(key, k.Canary("")), strings.HasPrefix(key, k.Prefix+"fallback:"):
 		return "string"
 	case strings.HasPrefix(key, k.Health("")), strings.HasPrefix(key, k.Pause("")):
 		return "hash"

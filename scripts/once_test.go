@@ -180,7 +180,9 @@ func TestOnceModel(t *testing.T) {
 		for range 4 * len(askers) {
 			for _, id := range ids {
 				if a := askers[id]; a.status == "new" || a.status == "queued" {
-					ask(a)
+					if ask(a); a.status == "queued" {
+						start(a)
+					}
 				} else if a.status == "running" || a.status == "alone" {
 					end(a, true, true)
 				}

@@ -63,6 +63,7 @@ type Scripts struct {
 	Epoch       Epoch
 	Once        Once
 	Kept        Kept
+	Fallbacks   Fallbacks
 }
 
 type (
@@ -104,6 +105,8 @@ type (
 	Epoch struct{ *conn }
 	// Kept reads what jobs that ended without a file have left for their next attempts.
 	Kept struct{ *conn }
+	// Fallbacks has the last good datasets of listeners, for jobs that cannot read them.
+	Fallbacks struct{ *conn }
 )
 
 // conn runs scripts on one Redis.
@@ -158,7 +161,7 @@ func New(o Options) *Scripts {
 		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
 		Lanes{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c},
-		Kept{c}}
+		Kept{c}, Fallbacks{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

@@ -75,7 +75,9 @@ type ManifestListener struct {
 
 	// Omitted is "empty" or "values" if the file was made without it: what its columns have.
 	Omitted string `json:"omitted,omitempty"`
-	Error   string `json:"error,omitempty"` // why it was
+	// Stale is true if the rows are those of an earlier job, because this one could not read them.
+	Stale bool   `json:"stale,omitempty"`
+	Error string `json:"error,omitempty"` // why it was omitted, or is stale
 }
 
 // ManifestStep says what a step of the fold did: see fold.Step.

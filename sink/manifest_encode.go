@@ -71,6 +71,10 @@ func (l *ManifestListener) encode(o *encoder) {
 	}
 	o.list("columns", len(l.Columns), func(i int) { encodeColumn(o, l.Columns[i]) })
 	o.optional("omitted", l.Omitted)
+	if l.Stale {
+		o.key("stale")
+		o.out = append(o.out, "true"...)
+	}
 	o.optional("error", l.Error)
 }
 

@@ -3,11 +3,14 @@ package fanin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -39,20 +42,20 @@ func (f *finisher) commit(ctx context.Context, w *work) step.Result {
 
 // succeed gives the record the committed file. Then it removes the files of earlier attempts.
 func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committed) step.Result {
-	url, run, omitted := "", engine.Run{ID: w.ID, Attempt: w.Attempt}, w.Omitted()
+	url, run := "", engine.Run{ID: w.ID, Attempt: w.Attempt}
 	if !w.file.skipped() {
 		if err := f.writeManifest(ctx, w, committed); err != nil {
 			return resultOf(err)
 		}
 		url = f.files.URL(w.report, w.State)
 	}
-	status := report.Success
-	if len(omitted) > 0 {
+	status, missing := report.Success, missingOf(w.State, report.Location(w.report.TimeZone))
+	if missing != "" {
 		status = report.Partial
 	}
 	changed, err := onRecord(ctx, f, w.State, "finish record", func() (bool, error) {
 		if status == report.Partial {
-			return f.Records.SucceedPartly(ctx, run, url, w.file.Rows, withoutThese(omitted))
+			return f.Records.SucceedPartly(ctx, run, url, w.file.Rows, missing)
 		}
 		return f.Records.Succeed(ctx, run, url, w.file.Rows)
 	})
@@ -71,11 +74,18 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 	return step.Result{}
 }
 
-// withoutThese says which listeners a job omitted, and why.
-func withoutThese(omitted map[string]string) string {
+// missingOf says which listeners of a job have failed, why, and what its file has instead of their rows, in the order
+// of their names.
+func missingOf(state *job.State, zone *time.Location) string {
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(omitted)) {
-		all = append(all, "without listener "+name+": "+omitted[name])
+	for _, name := range slices.Sorted(maps.Keys(state.Tasks)) {
+		switch t := state.Tasks[name]; {
+		case t.Policy != "":
+			all = append(all, "without listener "+name+": "+t.Failed)
+		case !t.StaleAt.IsZero():
+			all = append(all, fmt.Sprintf("listener %s: data of %s (%s old), because %s", name,
+				t.StaleAt.In(zone).Format("2006-01-02 15:04 MST"), words.Span(t.DoneAt.Sub(t.StaleAt)), t.Failed))
+		}
 	}
 	return strings.Join(all, "; ")
 }

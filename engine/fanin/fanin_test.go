@@ -305,7 +305,7 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	}
 	f.ends("late", report.Failed, "deadline passed while the file was being made")
 	f.ends("cancelled", report.Cancelled, "by hand")
-	f.ends("without-data", report.Failed, "a.v of job without-data")
+	f.ends("without-data", report.Failed, "-without-data")
 	until(t, "the unknown one is handed back", func() bool {
 		return slices.Equal(f.client.ZRange(ctx, f.s.Keys.Delayed, 0, -1).Val(), []string{"unknown/1/" + job.StepFanIn})
 	})

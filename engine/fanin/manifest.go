@@ -40,7 +40,7 @@ func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Co
 				if given.Columns, err = f.columns.parse(task.Columns); err != nil {
 					return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 				}
-				given.AsOf = task.DoneAt.Add(-task.Took)
+				given.AsOf, given.Stale = task.ReadAt(), !task.StaleAt.IsZero()
 			}
 			if at := slices.IndexFunc(made.matches, func(m fold.Match) bool { return m.Listener == l.Name }); at >= 0 &&
 				task.Policy == "" {

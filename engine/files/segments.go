@@ -31,8 +31,8 @@ func (f sweeper) dropSegments(ctx context.Context, report, id string, last int64
 	}
 }
 
-// held returns the segments of jobs that are kept, or that running jobs reuse, except for those of an attempt that
-// ends.
+// held returns the segments of jobs that are kept for them or for later jobs, or that running jobs reuse, except for
+// those of an attempt that ends.
 func (f sweeper) held(ctx context.Context, ids []string, ends int64) (map[string]bool, error) {
 	of := map[*scripts.Scripts][]string{}
 	for _, id := range ids {
@@ -45,15 +45,19 @@ func (f sweeper) held(ctx context.Context, ids []string, ends int64) (map[string
 		if err != nil {
 			return nil, fmt.Errorf("segments that are kept: %w", err)
 		}
-		all = append(all, tickets...)
+		left, err := s.Fallbacks.Tickets(ctx, ids)
+		if err != nil {
+			return nil, fmt.Errorf("segments that later jobs may use: %w", err)
+		}
+		all = append(append(all, tickets...), left...)
 	}
 	return f.o.Spool.Objects(all), nil
 }
 
 // ticketsOf returns the tickets of the datasets that the end of a job keeps.
-func ticketsOf(state *job.State) (tickets []string) {
-	for _, t := range state.Tasks {
-		if t.Done && t.At != "" {
+func ticketsOf(state *job.State, status string) (tickets []string) {
+	for name, t := range state.Tasks {
+		if t.Done && t.At != "" && state.Keep.Keeps(name, status) {
 			tickets = append(tickets, t.At)
 		}
 	}

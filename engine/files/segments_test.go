@@ -112,7 +112,8 @@ func TestSweepOfKeptSegments(t *testing.T) {
 	}
 	hash(s.Keys.Kept("1"), "1", 3) // has ended with attempt 3
 	hash(s.Keys.Job("2"), "2", 2)  // attempt 2 runs
-	stays := []string{"r/1-1-abc234=l.a=0-W=0.zst", "r/2-1-abc234=l.a=0-W=0.zst"}
+	hash(s.Keys.Good("9"), "9", 1) // later jobs may use it, although its record is deleted
+	stays := []string{"r/1-1-abc234=l.a=0-W=0.zst", "r/2-1-abc234=l.a=0-W=0.zst", "r/9-1-abc234=l.a=0-W=0.zst"}
 	goes := []string{"r/1-1-abc234=l.a=0-W=1.zst", "r/1-1-abc234=l.b=0-W=0.zst", "r/2-1-abc234=l.a=0-V=0.zst"}
 	for _, name := range append(goes, stays...) {
 		put(t, root, name, 2*time.Hour)
@@ -131,10 +132,11 @@ func TestSweepOfKeptSegments(t *testing.T) {
 	f.SweepAttempts(t.Context(), &job.State{ID: "2", Report: "r", Attempt: 1, Spooled: 9}, 0, "SUPERSEDED")
 	left("after the end of earlier attempts", stays...)
 	f.SweepAttempts(t.Context(), &job.State{ID: "2", Report: "r", Attempt: 2, Spooled: 9}, 1, "SUCCESS")
-	left("after the end of the attempt that has reused it", stays[0])
+	f.SweepAttempts(t.Context(), &job.State{ID: "9", Report: "r", Attempt: 2, Spooled: 9}, 1, "FAILED")
+	left("after the end of the attempt that has reused it", stays[0], stays[2])
 	client := testmain.SharedRedis(t).Client()
-	client.Del(t.Context(), s.Keys.Kept("1"))
-	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != 1 {
+	client.Del(t.Context(), s.Keys.Kept("1"), s.Keys.Good("9"))
+	if deleted, err := f.Sweep(t.Context()); err != nil || deleted != 2 {
 		t.Errorf("Sweep = %d, %v", deleted, err)
 	}
 	left("after it has expired")

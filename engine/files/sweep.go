@@ -111,11 +111,7 @@ func (f sweeper) sweepFiles(ctx context.Context, report, id string, last int64) 
 func (f *Files) SweepAttempts(ctx context.Context, state *job.State, last int64, status string) {
 	again := state.Attempt > 1 || state.Fence > 1
 	if again || mayHaveSegments(state) {
-		var kept []string
-		if state.Keep.After(status) {
-			kept = ticketsOf(state)
-		}
-		sweeper{f}.dropSegments(ctx, state.Report, state.ID, state.Attempt, kept)
+		sweeper{f}.dropSegments(ctx, state.Report, state.ID, state.Attempt, ticketsOf(state, status))
 	}
 	if again {
 		sweeper{f}.sweepFiles(ctx, state.Report, state.ID, last)

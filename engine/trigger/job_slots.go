@@ -53,10 +53,16 @@ func (a *admission) pollMemory(ctx context.Context) error {
 	}
 	a.polled.Store(now)
 	if usage.Percent() > a.Limits.RedisMemoryPercent {
-		if n, err := a.Scripts.Kept.Free(ctx); err != nil {
+		kept, err := a.Scripts.Kept.Free(ctx)
+		if err != nil {
 			return err
-		} else if n > 0 {
-			a.Log.Warn("deleted datasets that were kept for retries: Redis is nearly full", "jobs", n)
+		}
+		left, err := a.Scripts.Fallbacks.Free(ctx)
+		if err != nil {
+			return err
+		}
+		if n := kept + left; n > 0 {
+			a.Log.Warn("deleted datasets that were kept for other jobs and retries: Redis is nearly full", "jobs", n)
 		}
 	}
 	if full := usage.Percent() > a.Limits.RedisMemoryPercent; full != a.full.Swap(full) {

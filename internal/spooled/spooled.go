@@ -76,9 +76,9 @@ func LostOf(listener string, task job.TaskState, err error) error {
 
 // Reopen makes the listener of a lost dataset run again, as if its try had failed, and returns how the try of the
 // reader ends: Void; Elsewhere if the job has changed, such as by another reader, which may have claimed the job with
-// the same entry; or Permanent if the listener has no try left and is not optional, or another listener than the reader
-// has used its values, because the file would have rows of two readings. An optional listener without a try left runs
-// again at once: its worker finds that its tries are used up, and omits it.
+// the same entry; or Permanent if the listener has no try left and its job cannot continue, or another listener than
+// the reader has used its values, because the file would have rows of two readings. A listener without a try left
+// whose job can continue runs again at once: its worker finds that its tries are used up, and ends the task.
 func Reopen(
 	ctx context.Context, log *slog.Logger, s *scripts.Scripts, m scripts.Message,
 	of *report.Report, reader string, l Lost,
@@ -100,7 +100,7 @@ func Reopen(
 		}
 	}
 	v := step.Decide(step.Result{Kind: step.Retry, Err: l.Damaged, Blame: job.BlameSpool}, l.Task.Tries, lost.Retry)
-	if v.Act != step.Requeue && !lost.Optional {
+	if v.Act != step.Requeue && !lost.CanFail() {
 		return permanent(fmt.Errorf("listener %s: %w", l.Listener, v.Err))
 	}
 	if l.Task.Reused == 0 { // otherwise no try has failed

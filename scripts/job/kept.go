@@ -14,27 +14,39 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Keep says what is kept of a job that ends without a file: the datasets of the listeners that are done.
+// Keep says which datasets stay in Redis or the spool after the end of a job.
 type Keep struct {
-	For         time.Duration     // from its end; 0: nothing is kept
-	Definitions map[string]string // of the listeners of all stages, by name: report.ListenerHash
+	For         time.Duration            // of a job that ends without a file, from its end; 0: none
+	Definitions map[string]string        // of the listeners of all stages, by name: report.ListenerHash
+	Stale       map[string]time.Duration // of a job with a file: the max age of the datasets that stay, by listener
 }
 
-// String returns the field `keep` of the job's hash, which ParseKeep reads; empty: nothing is kept.
+// String returns the field `keep` of the job's hash, which ParseKeep reads; empty: none stays.
 func (k Keep) String() string {
-	if k.For <= 0 {
+	if k.For <= 0 && len(k.Stale) == 0 {
 		return ""
 	}
 	text := strconv.FormatInt(k.For.Milliseconds(), 10)
 	for _, listener := range slices.Sorted(maps.Keys(k.Definitions)) {
 		text += " " + listener + "=" + k.Definitions[listener]
+		if age := k.Stale[listener]; age > 0 {
+			text += ":" + strconv.FormatInt(age.Milliseconds(), 10)
+		}
 	}
 	return text
 }
 
-// After tells whether something is kept of a job that ends with a status.
+// After tells whether datasets stay for the next attempt of a job that ends with a status.
 func (k Keep) After(status string) bool {
 	return k.For > 0 && (status == string(report.Failed) || status == string(report.Cancelled))
+}
+
+// Good tells whether datasets stay for later jobs, which may fall back to them.
+func (k Keep) Good(status string) bool { return len(k.Stale) > 0 && report.Status(status).HasFile() }
+
+// Keeps tells whether the dataset of a listener that is done stays after the end of a job with a status.
+func (k Keep) Keeps(listener, status string) bool {
+	return k.After(status) || k.Good(status) && k.Stale[listener] > 0
 }
 
 // ParseKeep reads the field `keep` of a job's hash.
@@ -43,23 +55,30 @@ func ParseKeep(text string) (k Keep) {
 	if len(words) == 0 {
 		return k
 	}
-	ms, _ := strconv.ParseInt(words[0], 10, 64)
-	k = Keep{time.Duration(ms) * time.Millisecond, map[string]string{}}
+	k = Keep{For: millis(words[0]), Definitions: map[string]string{}, Stale: map[string]time.Duration{}}
 	for _, word := range words[1:] {
 		name, hash, _ := strings.Cut(word, "=")
-		k.Definitions[name] = hash
+		hash, age, stale := strings.Cut(hash, ":")
+		if k.Definitions[name] = hash; stale {
+			k.Stale[name] = millis(age)
+		}
 	}
 	return k
 }
 
+func millis(text string) time.Duration {
+	ms, _ := strconv.ParseInt(text, 10, 64)
+	return time.Duration(ms) * time.Millisecond
+}
+
 // KeepOf returns what the end of a job of a report keeps.
 func KeepOf(r *report.Report) Keep {
-	if r.Keep == 0 {
-		return Keep{}
-	}
-	keep := Keep{For: r.Keep, Definitions: map[string]string{}}
+	keep := Keep{For: r.Keep, Definitions: map[string]string{}, Stale: map[string]time.Duration{}}
 	for _, l := range r.Listeners() {
 		keep.Definitions[l.Name] = report.ListenerHash(r, l)
+		if l.OnFailure.Stale > 0 {
+			keep.Stale[l.Name] = l.OnFailure.Stale
+		}
 	}
 	return keep
 }
@@ -106,7 +125,7 @@ func Readings(
 			task = kept.Tasks[l.Name]
 		}
 		if task.Done {
-			reading.At = task.DoneAt.Add(-task.Took)
+			reading.At = task.ReadAt()
 		}
 		uses := slices.IndexFunc(l.Needs(), func(name string) bool { return anew[name] })
 		lacks := ""

@@ -21,7 +21,7 @@ func Parse(id string, fields map[string]string) (*State, error) {
 	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
 	state.Reason, state.Blame = fields["reason"], Blame(fields["blame"])
 	state.Outcome, state.Remove = fields["outcome"], fields["remove"] != ""
-	state.Spooled = p.number("spooled")
+	state.Spooled, state.From = p.number("spooled"), fields["from"]
 	state.Trace, state.Keep = Trace{fields["traceparent"], fields["pushed"]}, ParseKeep(fields["keep"])
 	for i, stage := range strings.Split(fields["listeners"], ";") {
 		for listener := range strings.SplitSeq(stage, ",") {
@@ -138,6 +138,9 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 		t.Tries++
 	}
 	p.found(text, &t)
+	if at, why, stale := strings.Cut(p.fields[listener+":stale"], " "); stale && done {
+		t.StaleAt, t.Failed = time.UnixMilli(p.parse("stale", at)), why
+	}
 	return t
 }
 

@@ -45,6 +45,7 @@ type State struct {
 	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not
 	Remove     bool     // it fails, and its file may exist
 	File       string   // what it made, once it has ended
+	From       string   // id/attempt of the job that has left this for others; empty: it is no such state
 	Trace      Trace
 	Keep       Keep
 	Tasks      map[string]TaskState
@@ -90,8 +91,9 @@ type TaskState struct {
 	Columns    json.RawMessage // as given to scripts.Task.Append; nil until the first chunk
 	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
 	Memo       []byte          // see scripts.Task.Remember; nil: none
-	Failed     string          // why it was given up, if its job goes on without it; it is Done then
-	Policy     string          // of its listener, if it was given up
+	Failed     string          // why it was given up, if its job goes on; it is Done then
+	Policy     string          // of its listener, if the job goes on without its data
+	StaleAt    time.Time       // when its dataset was read, by an earlier job; zero: by this one, or it has none
 	Reused     int64           // the attempt that has read it, if an end has kept it; 0: this one
 	KeptUntil  time.Time       // until when it may be reused; zero: the job's end decides
 }
@@ -104,7 +106,15 @@ func (s *State) FailedBy(listener string) bool {
 	return strings.HasPrefix(s.Reason, ReasonOf(listener, ""))
 }
 
-// Omitted returns why the job has gone on without some of its listeners, by listener; nil if
+// ReadAt returns when the dataset of a task that is done was read.
+func (t TaskState) ReadAt() time.Time {
+	if !t.StaleAt.IsZero() {
+		return t.StaleAt
+	}
+	return t.DoneAt.Add(-t.Took)
+}
+
+// Omitted returns why the job has gone on without the data of some of its listeners, by listener; nil if
 // it has all of them.
 func (s *State) Omitted() map[string]string {
 	var omitted map[string]string

@@ -23,6 +23,7 @@ if not g or j.status ~= 'RUN' then
 end
 if g ~= token then return replaced(hash, listener, stream, ARGV[8], entry) end
 drop(hash, j, listener)
+redis.call('HDEL', hash, listener .. ':stale')
 j.open, j.done = string.sub(j.open, 1, from) .. string.sub(j.open, to + 1), int(j.done + 1)
 local ready = j.open == '|'
 if ready then

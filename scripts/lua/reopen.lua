@@ -38,7 +38,7 @@ redis.call('HSET', hash, 'job', line(j), 'queryDoneCount', j.done, listener .. '
   listener .. ':tries', int((have[4] or 0) + counts), listener .. ':error', ARGV[6], listener .. ':blame', ARGV[7],
   listener .. ':next', due)
 redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')
-for _, field in ipairs({'found', 'kept', 'owner', 'last_owner', 'entry', 'lease', 'waits'}) do
+for _, field in ipairs({'found', 'kept', 'stale', 'owner', 'last_owner', 'entry', 'lease', 'waits'}) do
   redis.call('HDEL', hash, listener .. ':' .. field)
 end
 redis.call('PEXPIRE', hash, delay + ARGV[9], 'GT')

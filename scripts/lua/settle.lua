@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
 -- Uses  receipts, keep
 -- Ends attempts whose records are final: removes the hash, or keeps the datasets in it for the
--- next attempt, removes the deadline, leaves a tombstone for a while, sends the receipts that
+-- next attempt or for later jobs, removes the deadline, leaves a tombstone for a while, sends the receipts that
 -- services asked for, and acknowledges the entry.
 -- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to, 7
---       contenders; then of every job: its hash, its tombstone; then keys for the hashes that are kept
+--       contenders, 8 fallbacks; then of every job: its hash, its tombstone; then for every
+--       job that keeps something the key for its hash, and if it has a file, its fallback, and the
+--       hash of the id in that
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none), summary of its tasks, the firing that reports the end (empty: none),
@@ -17,7 +19,7 @@ local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
 local replies = call('EXISTS', KEYS[6]) == 1
 for i = 1, jobs do
-  local a, hash, tombstone = 9 * i - 4, KEYS[6 + 2 * i], KEYS[7 + 2 * i]
+  local a, hash, tombstone = 9 * i - 4, KEYS[7 + 2 * i], KEYS[8 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local outcome, state, broken = -1, text('HGET', hash, 'job')
   local was, is, its, deadline, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) (%d+) .* (%d+) (%S+)$')
@@ -43,7 +45,10 @@ for i = 1, jobs do
     call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
     call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
       'status', status, 'report', report, 'ms', int(now() - started), 'tasks', ARGV[a + 6], file and 'file' or 'reason', detail)
-    if ARGV[a + 8] == '' or not keep(hash, KEYS[tonumber(ARGV[a + 8])]) then gone[#gone + 1] = hash end
+    local k = tonumber(ARGV[a + 8])
+    local till = k and keep(hash, KEYS[k], file and id .. '/' .. attempt)
+    if not till then gone[#gone + 1] = hash end
+    if till and file then offer(KEYS[8], KEYS[k + 1], KEYS[k + 2], id, till) end
     ended[#ended + 1] = id
     if status == 'FAILED' then
       failed[#failed + 1] = int(now())

@@ -104,7 +104,7 @@ func (l *Lines) showListener(now time.Time, id string, v inspect.Listener) error
 	switch {
 	case v.State == "waiting" && v.Next != nil:
 		text = "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
-	case v.Reused > 0:
+	case v.Origin(now) != "":
 		text += ", " + words.Count(v.Rows, "row") + ", " + v.Origin(now)
 		if l.told[key] != "" {
 			return nil // its age has changed

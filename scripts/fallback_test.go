@@ -1,0 +1,175 @@
+package scripts
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// fallbackOf is what jobs of listeners a and b leave if they have a file: the datasets of a.
+var fallbackOf = job.Keep{
+	For: time.Hour, Definitions: map[string]string{"a": "0", "b": "0"}, Stale: map[string]time.Duration{"a": time.Hour},
+}.String()
+
+// startedWithFallback starts an attempt of a job of listeners a and b, and returns the task of a.
+func startedWithFallback(t *testing.T, s *Scripts, id string, number int64) *Task {
+	t.Helper()
+	start := attempt(id, time.Hour, "a,b")
+	start.Attempt = number
+	start.Keep = fallbackOf
+	if outcomes, err := s.Jobs.Start(t.Context(), "", start); err != nil || outcomes[0] != OK {
+		t.Fatal(outcomes, err)
+	}
+	return firstTask(t, s, "a", "w")
+}
+
+// endAs completes b and ends a job whose task of a is done.
+func endAs(t *testing.T, s *Scripts, status string) {
+	t.Helper()
+	ctx, b := t.Context(), firstTask(t, s, "b", "w")
+	if outcome, err := b.Complete(ctx, chunkOf(0, "1"), 0); err != nil || outcome != Already && outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	entry, _, _ := read(t, s, s.Keys.FanIn, "w")
+	m, _ := entry.Message()
+	_, fold, err := s.Folds.Claim(ctx, Claim{Message: m, Worker: "w", Known: []string{"d"}, Entry: entry})
+	if err != nil || fold == nil {
+		t.Fatal(fold, err)
+	}
+	if outcomes, err := s.Folds.Settle(ctx, End{Fold: fold, Status: status, Detail: "x"}); err != nil || outcomes[0] != OK {
+		t.Fatal(outcomes, err)
+	}
+}
+
+func completed(t *testing.T, task *Task, value string, took time.Duration) {
+	t.Helper()
+	if outcome, err := task.Complete(t.Context(), chunkOf(0, value), took); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+}
+
+// TestFallback: a job with a file leaves the datasets with a max age, in place of those of the job before. Who reads
+// those while they are replaced is told so.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	first := startedWithFallback(t, s, "1", 1)
+	report, parameters := first.Report, first.Parameters
+	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); found != nil || err != nil {
+		t.Errorf("before the first job: %v, %v", found, err)
+	}
+	completed(t, first, "7", 10*time.Minute)
+	endAs(t, s, "SUCCESS")
+	found, now, err := s.Fallbacks.Read(ctx, report, parameters)
+	if err != nil || found == nil || found.From != "1/1" || len(found.Tasks) != 1 || !found.Tasks["a"].Done {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	left := found.Tasks["a"].KeptUntil.Sub(now)
+	ttl := client.PTTL(ctx, s.Keys.Good("1")).Val()
+	if left > 50*time.Minute || left < 49*time.Minute || ttl > 50*time.Minute || ttl < 49*time.Minute {
+		t.Errorf("it was read 10 minutes ago: it is left for %s, and expires in %s", left, ttl)
+	}
+	if fields, err := found.Stored("a").Get(ctx, []string{"c"}, 0); err != nil || string(fields[0]) != "[7]" {
+		t.Errorf("%q, %v", fields, err)
+	}
+	if found, _, err := s.Fallbacks.Read(ctx, report, []byte(`{"other":1}`)); found != nil || err != nil {
+		t.Errorf("of other parameters: %v, %v", found, err)
+	}
+
+	completed(t, startedWithFallback(t, s, "2", 1), "8", 0)
+	endAs(t, s, "PARTIAL")
+	if client.Exists(ctx, s.Keys.Good("1")).Val() != 0 || client.ZCard(ctx, s.Keys.Fallbacks).Val() != 1 {
+		t.Error("what the first job has left is not replaced")
+	}
+	if _, err := found.Stored("a").Get(ctx, []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
+		t.Errorf("a replaced dataset: %v", err)
+	}
+	second, _, err := s.Fallbacks.Read(ctx, report, parameters)
+	if err != nil || second.From != "2/1" {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	again := startedWithFallback(t, s, "2", 2)
+	completed(t, again, "9", 0)
+	endAs(t, s, "SUCCESS")
+	if fields, err := second.Stored("a").Get(ctx, []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
+		t.Errorf("a dataset that the next attempt has replaced: %s, %v", fields, err)
+	}
+
+	// A job that fails leaves nothing for others.
+	completed(t, startedWithFallback(t, s, "3", 1), "9", 0)
+	endAs(t, s, "FAILED")
+	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); err != nil || found == nil || found.From != "2/2" {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if n, err := s.Fallbacks.Free(ctx); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); found != nil || err != nil {
+		t.Errorf("after Free: %v, %v", found, err)
+	}
+}
+
+// TestBeginOfAFallback: what the tries have stored is removed, a repeated call gets the same generation, other workers are
+// refused, and a task that is taken over is not marked. What a job has used of an earlier one keeps its age, and is
+// not kept for the next attempt.
+func TestBeginOfAFallback(t *testing.T) {
+	t.Parallel()
+	s, _ := newScripts(t)
+	ctx, at := t.Context(), time.Now().Add(-30*time.Minute).Truncate(time.Millisecond)
+	task := startedWithFallback(t, s, "1", 1)
+	if outcome, err := task.Append(ctx, chunkOf(0, "1")); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	late, again := *task, *task
+	for _, task := range []*Task{task, &again} {
+		if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK || task.Generation != 1 {
+			t.Fatalf("%v, %d, %v", outcome, task.Generation, err)
+		}
+	}
+	if outcome, err := s.Fallbacks.Begin(ctx, &late, at, "other"); err != nil || outcome != Busy {
+		t.Errorf("an earlier worker: %v, %v", outcome, err)
+	}
+	if outcome, err := late.Append(ctx, chunkOf(1, "2")); err != nil || outcome != Busy {
+		t.Errorf("an earlier worker appends: %v, %v", outcome, err)
+	}
+	completed(t, task, "7", 0)
+	state, err := s.Jobs.Read(ctx, "1")
+	if a := state.Tasks["a"]; err != nil || !a.StaleAt.Equal(at) || !a.ReadAt().Equal(at) || a.Failed != "broken" || a.Rows != 1 || state.Bytes != a.Bytes || state.Omitted() != nil {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	endAs(t, s, "PARTIAL")
+	found, now, err := s.Fallbacks.Read(ctx, task.Report, task.Parameters)
+	if err != nil || found == nil || !found.Tasks["a"].ReadAt().Equal(at) || found.Tasks["a"].KeptUntil.Sub(now) > 30*time.Minute {
+		t.Errorf("%+v, %v", found, err)
+	}
+
+	// The next one fails: nothing of an earlier job is kept for its next attempt.
+	task = startedWithFallback(t, s, "2", 1)
+	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	completed(t, task, "7", 0)
+	endAs(t, s, "FAILED")
+	if kept, err := s.Kept.Read(ctx, "2"); err != nil || kept[0] == nil || len(kept[0].Tasks) != 1 || !kept[0].Tasks["b"].Done {
+		t.Errorf("%+v, %v", kept[0], err)
+	}
+
+	task = startedWithFallback(t, s, "3", 1)
+	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	take := Take{Owner: "other", Known: []string{task.Definition}, Redelivered: true}
+	if outcome, err := task.Take(ctx, take); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	completed(t, task, "9", 0)
+	if state, err := s.Jobs.Read(ctx, "3"); err != nil || !state.Tasks["a"].StaleAt.IsZero() {
+		t.Errorf("%+v, %v", state.Tasks["a"], err)
+	}
+	if outcome, err := s.Fallbacks.Begin(ctx, task, at, "broken"); err != nil || outcome != Gone {
+		t.Errorf("a task that is done: %v, %v", outcome, err)
+	}
+}
