@@ -30,6 +30,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/sink/dir"
+	"github.com/fanfold/fanfold/step"
 )
 
 // fanfold is all roles in one process, through the same scripts as a real report:
@@ -61,6 +62,8 @@ type fanfoldOptions struct {
 	apart     bool        // records in memory are those of this process alone
 	running   int         // maximum of running jobs; 0: 1000
 	lanes     bool        // jobs take turns; their lane is the column of the records
+
+	takes time.Duration // of every task
 }
 
 func startFanfold(_ context.Context, s servers, listeners int) (peer, error) {
@@ -72,7 +75,7 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f = &fanfold{files: newMemory(o.apart), source: &numbers{}}
+	f = &fanfold{files: newMemory(o.apart), source: &numbers{takes: o.takes}}
 	defer func() {
 		if err != nil {
 			f.close()
@@ -214,11 +217,17 @@ reports:
 // numbers is a source that gives one column of 100 numbers.
 type numbers struct {
 	started func(id string)
+	takes   time.Duration
 }
 
-func (n *numbers) Read(_ context.Context, task listeners.Task, out *listeners.Writer) error {
+func (n *numbers) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
 	if n.started != nil {
 		n.started(task.ID)
+	}
+	if n.takes > 0 {
+		if err := step.Wait(ctx, n.takes); err != nil {
+			return err
+		}
 	}
 	if err := out.Columns([]dataset.Column{{Name: "k", Kind: report.KindInteger}}); err != nil {
 		return err

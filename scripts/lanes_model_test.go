@@ -153,11 +153,11 @@ func (m *laneModel) leave(ids ...string) {
 	m.turns()
 }
 
-// end ends a job, or gives a slot back that has none.
+// end ends a job, or gives a slot back that has none. A call can contain an id twice.
 func (m *laneModel) end(t *rapid.T) {
 	id := one(t, m.slots)
 	m.gone(id)
-	m.leave(id)
+	m.leave(id, id)
 }
 
 func (m *laneModel) gone(id string) {

@@ -107,7 +107,15 @@ func TestLanesTakeTurns(t *testing.T) {
 // TestLanesSaveNoTurns: a lane that comes late, or again and again with one id, has its share and not more.
 func TestLanesSaveNoTurns(t *testing.T) {
 	t.Parallel()
-	s, client := newLanes(t, report.Lanes{RunningJobs: 1})
+	for _, running := range []int{0, 1, 2} {
+		t.Run(fmt.Sprint("running ", running), func(t *testing.T) {
+			saveNoTurns(t, report.Lanes{RunningJobs: 1, Running: running})
+		})
+	}
+}
+
+func saveNoTurns(t *testing.T, of report.Lanes) {
+	s, client := newLanes(t, of)
 	admitted(t, s, seekers("a", 1, 200, nil)...)
 	running := "a1"
 	turn := func() string {
@@ -142,6 +150,32 @@ func TestLanesSaveNoTurns(t *testing.T) {
 	}
 	if count["a"] < 25 || count["b"] < 25 {
 		t.Errorf("a lane came again and again with one id: %v", count)
+	}
+}
+
+// TestATurnThatFails: if the stream of turns takes no more entries, those that it has taken have their turns, and the
+// others still wait.
+func TestATurnThatFails(t *testing.T) {
+	t.Parallel()
+	s, client := newLanes(t, report.Lanes{RunningJobs: 2})
+	admitted(t, s, seekers("a", 1, 4, nil)...)
+	client.XAdd(t.Context(), &redis.XAddArgs{Stream: s.Keys.Next, ID: "1-1", Values: []string{"id", "0"}})
+	next(t, s, client)
+	if err := client.Do(t.Context(), "XSETID", s.Keys.Next, "18446744073709551615-18446744073709551614").Err(); err != nil {
+		t.Fatal(err) // from here on, there is one id
+	}
+	if err := s.Lanes.Leave(t.Context(), "a1", "a2"); err == nil {
+		t.Fatal("both have their turns")
+	}
+	found, err := s.Lanes.Entries(t.Context(), "a1", "a2", "a3", "a4")
+	if ids := next(t, s, client); err != nil || !slices.Equal(ids, []string{"a3"}) || len(found) != 2 || found["a3"].Waits ||
+		!found["a4"].Waits {
+		t.Fatal(ids, found, err)
+	}
+	client.Del(t.Context(), s.Keys.Next)
+	leave(t, s, "a3")
+	if ids := next(t, s, client); !slices.Equal(ids, []string{"a4"}) {
+		t.Errorf("%v have had their turns", ids)
 	}
 }
 

@@ -17,7 +17,6 @@ type admission struct {
 	*engine.Engine
 	full   atomic.Bool  // Redis is nearly full
 	made   time.Time    // when the admission was created
-	parks  atomic.Bool  // with lanes: ids of the last batch were parked
 	polled atomic.Int64 // last poll of Redis's memory, as time since made; 0: never
 }
 
@@ -29,10 +28,7 @@ func (a *admission) free(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if a.Scripts.Lanes.On() {
-		if a.parks.Load() {
-			return laneBatches * batch, nil
-		}
-		return batch, nil
+		return laneSlots, nil
 	}
 	running, err := a.Scripts.Jobs.Running(ctx)
 	return a.Limits.RunningJobs - int(running), err

@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -14,14 +13,14 @@ import (
 // lanes gives jobs of lanes and classes fair turns: see lanes.lua.
 type lanes struct{ *Trigger }
 
-// laneBatches is how many batches a process reads at once while ids are parked: what waits in the stream of pushed ids
-// has no lane yet, and to park an id is little work.
-const laneBatches = 5
+// laneSlots is how many pushed ids are handled at once: more than without lanes, because what is unread has no lane
+// yet. If ids were read only as fast as jobs start, none would be parked, and a burst would be one queue.
+const laneSlots = 5 * batch
 
 // slots is how many pushed ids are handled at once.
 func (l lanes) slots() int {
 	if l.Scripts.Lanes.On() {
-		return laneBatches * batch
+		return laneSlots
 	}
 	return batch
 }
@@ -60,10 +59,6 @@ func (l lanes) admit(ctx context.Context, pushes []*push) (free []*push) {
 	}
 	if l.replace(ctx, a.Replaced) != nil {
 		return nil // the entries of the newer ones are delivered again
-	}
-	pushed := func(p *push) bool { return p.acknowledgedByStart(l.Scripts.Keys.Jobs) }
-	if slices.ContainsFunc(pushes, pushed) {
-		l.admission.parks.Store(slices.Contains(a.Admitted, false))
 	}
 	for i, p := range pushes {
 		if a.Admitted[i] {

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -84,6 +85,46 @@ func TestWhatRunsIsNotReplaced(t *testing.T) {
 	found, err := e.Scripts.Lanes.Entries(t.Context(), "runs", "waits")
 	if err != nil || len(found) != 1 || found["runs"].Waits {
 		t.Errorf("%v %v", found, err)
+	}
+}
+
+// stuck are records that do not start.
+type stuck struct{ lostRecords }
+
+func (stuck) Start(ctx context.Context, _ []engine.Run) ([]bool, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestABurstIsReadBeforeItStarts: an id that is pushed behind a burst gets its place before those start that have slots.
+func TestABurstIsReadBeforeItStarts(t *testing.T) {
+	t.Parallel()
+	r := oneListener()
+	all := map[string]engine.Record{}
+	e := newLaned(t, 3*batch/2, r, stuck{lostRecords{all: all}})
+	e.Limits.Lease = time.Minute
+	for i := range 3 * batch {
+		id := strconv.Itoa(i)
+		all[id] = engine.Record{ID: id, Report: r.Name, Status: report.Pending}
+		if err := e.Scripts.Streams.Push(t.Context(), map[string]string{"id": id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	for deadline, waits := time.Now().Add(20*time.Second), false; !waits; {
+		found, err := e.Scripts.Lanes.Entries(t.Context(), strconv.Itoa(3*batch-1))
+		if err != nil || time.Now().After(deadline) {
+			t.Fatal("the last id is not read ", err)
+		}
+		for _, f := range found {
+			waits = f.Waits
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

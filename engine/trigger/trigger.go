@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/step"
 )
 
-// batch is the maximum number of ids per read: one query and one update in MySQL, one round trip to
+// batch is the maximum number of ids per read without lanes: one query and one update in MySQL, one round trip to
 // Redis.
 const batch = 100
 

@@ -9,11 +9,12 @@
 --       one of the same ask
 -- Cost  O(ids * (classes + log n))
 local out, mine, parked, idle = {}, {}, {}, nil
-local first, ids = 4 + 2 * count, (#ARGV - 4 - 2 * count) / 8
+local first, ids, names = 4 + 2 * count, (#ARGV - 4 - 2 * count) / 8, {}
+for i = 1, ids do names[i] = ARGV[first + 8 * i - 7] end
+local entries = redis.call('HMGET', lanes, unpack(names))
 for i = 1, ids do
   local a = first + 8 * i - 7
-  local id, c, lane, ask = ARGV[a], classes[ARGV[a + 1]], ARGV[a + 2], ARGV[a + 5]
-  local is = parse(id)
+  local id, c, lane, ask, is = ARGV[a], classes[ARGV[a + 1]], ARGV[a + 2], ARGV[a + 5], parse(entries[i])
   out[i] = is == 'R' and 1 or 0
   if is == 'W' then mine[id] = i end
   if not is then
@@ -24,14 +25,15 @@ for i = 1, ids do
       hold(c, id, lane, rest)
       out[i] = 1
     else
-      redis.call('HSET', lanes, id, 'W ' .. at .. ' ' .. rest)
-      redis.call('ZADD', c.waiting, 0, lane .. ' ' .. order .. ' ' .. id)
-      if ask ~= '-' then redis.call('ZADD', asks, 0, ask .. ' ' .. order .. ' ' .. id) end
+      put(id, 'W ' .. at .. ' ' .. rest)
+      add(c.waiting, lane .. ' ' .. order .. ' ' .. id)
+      if ask ~= '-' then add(asks, ask .. ' ' .. order .. ' ' .. id) end
       enter(c, lane, slots_of(lane) > 0 and ARGV[a + 4] or 0)
       mine[id], parked[i], idle = i, true, nil
     end
   end
 end
+write()
 if next(mine) then serve(ids, mine, out) end
 
 -- is_newer compares two asks. The times of rows can have whole seconds, so that numbers decide then.
@@ -48,8 +50,8 @@ for i = 1, ids do
       'report', ARGV[a + 7])
   end
   local id, ask = ARGV[a], ARGV[a + 5]
-  local _, _, order = parse(id)
   local members = ask ~= '-' and ids_of(asks, ask, 100) or {}
+  local _, _, order = parse(members[1] and redis.call('HGET', lanes, id))
   local newest, its = id, order
   for _, member in ipairs(members) do
     local o, other = string.match(member, '(%S+) (%S+)$')

@@ -16,6 +16,20 @@ end
 local started, turn = redis.call('ZCARD', KEYS[5]), tonumber(redis.call('HGET', lanes, ':turn') or 0)
 local at = int(now())
 
+-- put sets a field of lanes, and add adds a member to a set, when write is called: many at once take less
+-- time.
+local fields, added = {}, {}
+local function put(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+local function add(set, member)
+  local members = added[set] or {}
+  members[#members + 1], members[#members + 2], added[set] = 0, member, members
+end
+local function write()
+  if #fields > 0 then redis.call('HSET', lanes, unpack(fields)) end
+  for set, members in pairs(added) do redis.call('ZADD', set, unpack(members)) end
+  fields, added = {}, {}
+end
+
 -- ids_of returns the first members of a lane in a set.
 local function ids_of(set, lane, max)
   return redis.call('ZRANGEBYLEX', set, '[' .. lane .. ' ', '(' .. lane .. '!', 'LIMIT', 0, max)
@@ -24,6 +38,7 @@ end
 -- slots_of returns how many slots a lane has.
 local function slots_of(lane)
   if not held[lane] then
+    write()
     held[lane] = 0
     for i = 1, count do
       held[lane] = held[lane] + redis.call('ZLEXCOUNT', classes[i].running, '[' .. lane .. ' ', '(' .. lane .. '!')
@@ -55,8 +70,8 @@ end
 
 -- hold gives an id a slot.
 local function hold(c, id, lane, rest)
-  redis.call('HSET', lanes, id, 'R ' .. at .. ' ' .. rest)
-  redis.call('ZADD', c.running, 0, lane .. ' ' .. id)
+  put(id, 'R ' .. at .. ' ' .. rest)
+  add(c.running, lane .. ' ' .. id)
   c.slots, slots, held[lane] = c.slots + 1, slots + 1, held[lane] and held[lane] + 1
   for i = 1, has_room(lane) and 0 or count do
     local tag = redis.call('ZSCORE', classes[i].turns, lane)

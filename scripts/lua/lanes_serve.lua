@@ -1,4 +1,13 @@
 -- Uses  lanes
+-- append appends an id that has its turn to next. If that fails, it still waits, and those before it have their slots.
+local function append(id)
+  local entry = redis.pcall('XADD', KEYS[4], '*', 'id', id)
+  if type(entry) == 'table' then
+    write()
+    error(entry)
+  end
+end
+
 -- serve gives turns, at most max: the first id of the queue gets a slot. It is appended to the
 -- stream next, unless the caller has its entry: then mine[id] is its number, and out gets a 1 there.
 -- It returns the number of turns.
@@ -13,12 +22,10 @@ local function serve(max, mine, out)
     if id then
       local since, stride, ask = string.match(redis.call('HGET', lanes, id) or '', '^W %S+ (%S+) (%S+) %S+ %S+ (%S+)$')
       since, stride, ask = since or at, stride or '1', ask or '-'
-      -- Appended first: if that fails, it still waits.
-      if mine[id] then out[mine[id]] = 1 else redis.call('XADD', KEYS[4], '*', 'id', id) end
+      if mine[id] then out[mine[id]] = 1 else append(id) end
       redis.call('ZREM', c.waiting, members[1])
       if ask ~= '-' then redis.call('ZREM', asks, ask .. ' ' .. since .. ' ' .. id) end
       turn = math.max(turn, tag)
-      redis.call('HSET', lanes, ':turn', int(turn))
       local following = int(turn + stride)
       if members[2] then redis.call('ZADD', c.turns, following, lane) else withdraw(c, lane, following) end
       hold(c, id, lane, since .. ' ' .. stride .. ' ' .. c.name .. ' ' .. lane .. ' ' .. ask)
@@ -26,6 +33,8 @@ local function serve(max, mine, out)
       redis.call('ZREM', c.turns, lane)
     end
   end
+  if turns > 0 then put(':turn', int(turn)) end
+  write()
   redis.call('ZREMRANGEBYSCORE', tags, '-inf', int(turn))
   for i = 1, count do
     if redis.call('ZCARD', classes[i].waiting) > 0 then return turns end
@@ -44,8 +53,6 @@ local function drop(c, id, lane, since, ask)
   if tag then withdraw(c, lane, tag) end
 end
 
--- parse reads what an id has: R (it has a slot) or W (it waits), since when, its order, its stride,
--- its class, its lane and its ask.
-local function parse(id)
-  return string.match(redis.call('HGET', lanes, id) or '', '^(%u) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
-end
+-- parse reads the entry of an id in lanes: R (it has a slot) or W (it waits), since when, its order,
+-- its stride, its class, its lane and its ask.
+local function parse(entry) return string.match(entry or '', '^(%u) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$') end

@@ -23,7 +23,7 @@ for i = 1, tonumber(ARGV[a + 3]) do
     from = '(' .. lane .. '!'
   else
     local order, id = string.match(member, '(%S+) (%S+)$')
-    local _, _, _, _, _, _, ask = parse(id)
+    local _, _, _, _, _, _, ask = parse(redis.call('HGET', lanes, id))
     redis.call('XADD', KEYS[4], '*', 'id', id) -- first: if that fails, it still waits
     drop(c, id, lane, order, ask or '-')
   end
