@@ -112,6 +112,35 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// TestLostAnswerOfAFallback: a worker that does not know its new generation does not acknowledge its entry, which no
+// other one would bring again. After its lease, another worker takes the task over.
+func TestLostAnswerOfAFallback(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(task *Task) (Outcome, error){
+		"renew":   func(task *Task) (Outcome, error) { return task.Renew(t.Context()) },
+		"requeue": func(task *Task) (Outcome, error) { return task.Requeue(t.Context(), Requeue{}) },
+		"omit":    func(task *Task) (Outcome, error) { return task.Omit(t.Context(), "empty", "broken") },
+		"fail":    func(task *Task) (Outcome, error) { return task.Fail(t.Context(), "broken", job.BlameSource) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, client := newScripts(t)
+			ctx := t.Context()
+			task := startedWithFallback(t, s, "1", 1)
+			before := *task
+			if outcome, err := s.Fallbacks.Begin(ctx, task, time.Now(), "broken"); err != nil || outcome != OK {
+				t.Fatal(outcome, err)
+			}
+			if outcome, err := end(&before); err != nil || outcome != Busy {
+				t.Errorf("%v, %v", outcome, err)
+			}
+			if left := client.XPending(ctx, s.Keys.Task("a"), Group).Val(); left.Count != 1 {
+				t.Errorf("%+v", left)
+			}
+		})
+	}
+}
+
 // TestBeginOfAFallback: what the tries have stored is removed, a repeated call gets the same generation, other workers are
 // refused, and a task that is taken over is not marked. What a job has used of an earlier one keeps its age, and is
 // not kept for the next attempt.
