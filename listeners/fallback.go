@@ -103,8 +103,8 @@ func (r *Runner) newest(ctx context.Context, t *task) (*fallback, error) {
 	return newest, nil
 }
 
-// begin prepares a task for copyTo. Meanwhile its lease is not renewed: while the answer is on its way, Redis refuses the
-// generation that the task has here.
+// begin prepares a task for copyTo. Meanwhile its lease is not renewed: while the answer is on its way, Redis refuses
+// the generation that the task has here.
 func (from *fallback) begin(ctx context.Context, t *task, why error) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()

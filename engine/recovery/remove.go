@@ -50,8 +50,8 @@ func known(ctx context.Context, client redis.UniversalClient, k *scripts.Keys) (
 	}), keys.Err()
 }
 
-// remove removes the running jobs of a partition, what jobs have left for later ones, and its keys. Keys with work stay if the work
-// stays in this partition, and must be empty otherwise. Hashes of ended jobs expire.
+// remove removes the running jobs of a partition, what jobs have left for later ones, and its keys. Keys with work
+// stay if the work stays in this partition, and must be empty otherwise. Other hashes of ended jobs expire.
 func remove(ctx context.Context, client redis.UniversalClient, k *scripts.Keys, stays bool) error {
 	if err := cmp.Or(removeHashes(ctx, client, k.Deadlines, k.Job),
 		removeHashes(ctx, client, k.Fallbacks, k.Good)); err != nil {
