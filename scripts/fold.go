@@ -232,7 +232,8 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 			if e.Notify {
 				firing = job.EndOf(e.ID, e.Attempt)
 			}
-			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing, key, replaced)
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing, key,
+				replaced)
 		}
 		return call(ctx, "settle", append(keys, kept...), args...)
 	}, s.lanes.left(ctx, ids...)...)
