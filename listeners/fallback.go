@@ -24,6 +24,11 @@ type fallback struct {
 // fallBack completes a task whose tries have failed with the last good dataset of its listener. Its result is Permanent
 // if there is none that the listener may use, and else how the try to copy it ended.
 func (r *Runner) fallBack(ctx context.Context, t *task, why error) step.Result {
+	if t.own.Lease > 0 { // that of an external task, which no reader renews
+		var stop func()
+		ctx, stop = step.Renew(ctx, t.own.Lease, t.Renew)
+		defer stop()
+	}
 	if t.clock != nil {
 		t.clock.Stop()
 	}
@@ -65,9 +70,7 @@ func (r *Runner) copyNewest(ctx context.Context, t *task, why error) (from strin
 		if newest == nil {
 			return "", errNoFallback
 		}
-		if err = t.script(ctx, 0, func() (scripts.Outcome, error) {
-			return r.o.Scripts.Fallbacks.Begin(ctx, t.own, newest.task.ReadAt(), why.Error())
-		}); err == nil {
+		if err = newest.begin(ctx, t, why); err == nil {
 			err = newest.copyTo(ctx, t)
 		}
 		if from = newest.From; !errors.Is(err, scripts.ErrNoChunk) {
@@ -98,6 +101,16 @@ func (r *Runner) newest(ctx context.Context, t *task) (*fallback, error) {
 		}
 	}
 	return newest, nil
+}
+
+// begin prepares a task for copyTo. Meanwhile its lease is not renewed: while the answer is on its way, Redis refuses
+// the generation that the task has here.
+func (from *fallback) begin(ctx context.Context, t *task, why error) error {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.script(ctx, 0, func() (scripts.Outcome, error) {
+		return t.o.Scripts.Fallbacks.Begin(ctx, t.own, from.task.ReadAt(), why.Error())
+	})
 }
 
 // copyTo stores an older dataset as that of a task, and completes the task.

@@ -1,12 +1,19 @@
 package listeners
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // leaves ends a job with a file and one row of listener a, for later jobs.
@@ -30,6 +37,86 @@ func (o *outside) leaves(id string) {
 	}
 	if outcomes, err := o.s.Folds.Settle(ctx, scripts.End{Fold: fold, Status: "SUCCESS"}); err != nil || outcomes[0] != scripts.OK {
 		o.t.Fatal(outcomes, err)
+	}
+}
+
+// slowCopy is a hook after which older rows are read only once the lease of the task that copies them was renewed.
+type slowCopy struct {
+	redis.Hook
+	o *outside
+}
+
+func (s slowCopy) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (s slowCopy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (s slowCopy) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); args[0] == "hmget" && args[1] == s.o.s.Keys.Good("0") {
+			lease := func() string { return s.o.client.HGet(ctx, s.o.s.Keys.Job("1"), "a:lease").Val() }
+			for began := lease(); lease() == began; {
+				if err := step.Wait(ctx, 10*time.Millisecond); err != nil {
+					return err
+				}
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestSilentWorkerFallsBack: a process that copies the rows for a worker which has fallen silent keeps its task, however
+// long that takes.
+func TestSilentWorkerFallsBack(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, func(o *outside) {
+		o.listener.OnFailure.Stale, o.listener.Silence, o.listener.Retry = time.Hour, 50*time.Millisecond, report.Retry{}
+		o.client = testmain.SharedRedis(t).Client()
+		o.client.AddHook(slowCopy{o: o})
+	})
+	o.leaves("0")
+	o.reads("w")
+	state := o.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
+	if a := state.Tasks["a"]; a.StaleAt.IsZero() || a.Owner != "f0/silent/1" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// raising is a hook that calls during once, between a command and its answer.
+type raising struct {
+	redis.Hook
+	during func()
+}
+
+func (r raising) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (r raising) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (r raising) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		r.during()
+		return err
+	}
+}
+
+// TestRenewalWhileATaskFallsBack: it waits for the new generation, because Redis refuses the one before.
+func TestRenewalWhileATaskFallsBack(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, minutely, report.Limits{RecoverAfter: time.Minute}, nil)
+	task, renewed := b.claimed(), make(chan bool)
+	b.client.AddHook(raising{during: sync.OnceFunc(func() {
+		if task.lock.TryLock() {
+			t.Error("a renewal does not wait")
+			task.lock.Unlock()
+		}
+		go func() {
+			kept, err := task.Renew(t.Context())
+			renewed <- kept && err == nil
+		}()
+	})})
+	from := &fallback{task: job.TaskState{StaleAt: time.Now()}}
+	if err := from.begin(t.Context(), task, errLate); err != nil || !<-renewed || task.own.Generation != 1 {
+		t.Errorf("%v, generation %d", err, task.own.Generation)
 	}
 }
 

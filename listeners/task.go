@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -29,6 +30,7 @@ type tasks struct {
 type task struct {
 	Task               // as its source sees it
 	own  *scripts.Task // as Redis sees it
+	lock sync.Mutex    // of the generation of own, which renewals read while fallBack raises it
 	*Runner
 	stored stored
 
@@ -101,6 +103,8 @@ func (r *tasks) paused(ctx context.Context) (bool, error) {
 func (t *task) Job() string { return t.ID }
 
 func (t *task) Renew(ctx context.Context) (bool, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	kept, err := t.own.Renew(ctx)
 	return kept == scripts.OK, err
 }

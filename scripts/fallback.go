@@ -123,7 +123,7 @@ func (s Fallbacks) Free(ctx context.Context) (int64, error) {
 // failed: OK, Busy or Gone. What it had stored is removed. Append and Complete follow, as in a try.
 func (s Fallbacks) Begin(ctx context.Context, t *Task, at time.Time, why string) (Outcome, error) {
 	outcome, more, err := s.list(ctx, call(ctx, "fall_back", []string{s.Keys.Job(t.ID), s.Keys.Events},
-		t.ID, t.Attempt, t.Listener, t.Generation, at.UnixMilli(), why, s.events))
+		t.ID, t.Attempt, t.Listener, t.Generation, at.UnixMilli(), why, s.events, t.Entry.ID))
 	if err == nil && outcome == OK && len(more) == 1 {
 		t.Generation, _ = more[0].(int64)
 		t.writer, t.Service = "", ""

@@ -2,6 +2,9 @@ package scripts
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +17,14 @@ var fallbackOf = job.Keep{
 }.String()
 
 // startedWithFallback starts an attempt of a job of listeners a and b, and returns the task of a.
-func startedWithFallback(t *testing.T, s *Scripts, id string, number int64) *Task {
+func startedWithFallback(t *testing.T, s *Scripts, id string, number int64, parameters ...string) *Task {
 	t.Helper()
 	start := attempt(id, time.Hour, "a,b")
 	start.Attempt = number
 	start.Keep = fallbackOf
+	for _, p := range parameters {
+		start.Parameters = []byte(p)
+	}
 	if outcomes, err := s.Jobs.Start(t.Context(), "", start); err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
 	}
@@ -27,6 +33,12 @@ func startedWithFallback(t *testing.T, s *Scripts, id string, number int64) *Tas
 
 // endAs completes b and ends a job whose task of a is done.
 func endAs(t *testing.T, s *Scripts, status string) {
+	t.Helper()
+	settled(t, s, End{Fold: claimedFold(t, s), Status: status, Detail: "x"})
+}
+
+// claimedFold completes b of the job whose task of a is done, and claims the job.
+func claimedFold(t *testing.T, s *Scripts) *Fold {
 	t.Helper()
 	ctx, b := t.Context(), firstTask(t, s, "b", "w")
 	if outcome, err := b.Complete(ctx, chunkOf(0, "1"), 0); err != nil || outcome != Already && outcome != OK {
@@ -38,7 +50,13 @@ func endAs(t *testing.T, s *Scripts, status string) {
 	if err != nil || fold == nil {
 		t.Fatal(fold, err)
 	}
-	if outcomes, err := s.Folds.Settle(ctx, End{Fold: fold, Status: status, Detail: "x"}); err != nil || outcomes[0] != OK {
+	return fold
+}
+
+func settled(t *testing.T, s *Scripts, ends ...End) {
+	t.Helper()
+	outcomes, err := s.Folds.Settle(t.Context(), ends...)
+	if err != nil || slices.ContainsFunc(outcomes, func(o Outcome) bool { return o != OK }) {
 		t.Fatal(outcomes, err)
 	}
 }
@@ -109,6 +127,89 @@ func TestFallback(t *testing.T) {
 	}
 	if found, _, err := s.Fallbacks.Read(ctx, report, parameters); found != nil || err != nil {
 		t.Errorf("after Free: %v, %v", found, err)
+	}
+}
+
+// TestFallbacksOfABatch: of jobs with the same parameters that end together, one leaves its datasets, in place of those
+// of a job before. Jobs that fail, keep nothing, or have other parameters do not change that.
+func TestFallbacksOfABatch(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	completed(t, startedWithFallback(t, s, "0", 1), "0", 0)
+	endAs(t, s, "SUCCESS")
+	var ends []End
+	for i, c := range []struct{ status, parameters string }{
+		{"FAILED", "{}"}, {"SUCCESS", "{}"}, {"PARTIAL", "{}"}, {"SUCCESS", `{"p":1}`}, {"SUCCESS", "{}"},
+	} {
+		id := fmt.Sprint(i + 1)
+		completed(t, startedWithFallback(t, s, id, 1, c.parameters), id, 0)
+		ends = append(ends, End{Fold: claimedFold(t, s), Status: c.status, Detail: "x"})
+	}
+	settled(t, s, ends...)
+	var left []string
+	for _, key := range client.Keys(ctx, s.Keys.Hash+"*").Val() {
+		if !strings.HasSuffix(key, ":ended") {
+			left = append(left, strings.TrimPrefix(key, s.Keys.Hash))
+		}
+	}
+	slices.Sort(left)
+	members := client.ZRange(ctx, s.Keys.Fallbacks, 0, -1).Val()
+	slices.Sort(members)
+	if !slices.Equal(left, []string{"1:kept", "2:good", "4:good"}) || !slices.Equal(members, []string{"2", "4"}) {
+		t.Errorf("%q, %q", left, members)
+	}
+	for parameters, from := range map[string]string{"{}": "2/1", `{"p":1}`: "4/1"} {
+		if found, _, err := s.Fallbacks.Read(ctx, "r", []byte(parameters)); err != nil || found == nil || found.From != from {
+			t.Errorf("%s: %+v, %v", parameters, found, err)
+		}
+	}
+}
+
+// TestFallbackOfChangedParameters: a job that runs again with other parameters no longer counts as the last one with
+// those before, so the next one with them leaves its datasets in their place.
+func TestFallbackOfChangedParameters(t *testing.T) {
+	t.Parallel()
+	s, _ := newScripts(t)
+	completed(t, startedWithFallback(t, s, "1", 1), "1", 0)
+	endAs(t, s, "SUCCESS")
+	completed(t, startedWithFallback(t, s, "1", 2, `{"p":1}`), "1", 0)
+	endAs(t, s, "SUCCESS")
+	completed(t, startedWithFallback(t, s, "2", 1), "2", 0)
+	endAs(t, s, "SUCCESS")
+	for parameters, from := range map[string]string{"{}": "2/1", `{"p":1}`: "1/2"} {
+		if found, _, err := s.Fallbacks.Read(t.Context(), "r", []byte(parameters)); err != nil || found == nil || found.From != from {
+			t.Errorf("%s: %+v, %v", parameters, found, err)
+		}
+	}
+}
+
+// TestLostAnswerOfAFallback: a worker that does not know its new generation does not acknowledge its entry, which no
+// other one would bring again. After its lease, another worker takes the task over.
+func TestLostAnswerOfAFallback(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(task *Task) (Outcome, error){
+		"renew":   func(task *Task) (Outcome, error) { return task.Renew(t.Context()) },
+		"requeue": func(task *Task) (Outcome, error) { return task.Requeue(t.Context(), Requeue{}) },
+		"omit":    func(task *Task) (Outcome, error) { return task.Omit(t.Context(), "empty", "broken") },
+		"fail":    func(task *Task) (Outcome, error) { return task.Fail(t.Context(), "broken", job.BlameSource) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, client := newScripts(t)
+			ctx := t.Context()
+			task := startedWithFallback(t, s, "1", 1)
+			before := *task
+			if outcome, err := s.Fallbacks.Begin(ctx, task, time.Now(), "broken"); err != nil || outcome != OK {
+				t.Fatal(outcome, err)
+			}
+			if outcome, err := end(&before); err != nil || outcome != Busy {
+				t.Errorf("%v, %v", outcome, err)
+			}
+			if left := client.XPending(ctx, s.Keys.Task("a"), Group).Val(); left.Count != 1 {
+				t.Errorf("%+v", left)
+			}
+		})
 	}
 }
 

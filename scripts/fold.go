@@ -216,22 +216,24 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 		keys := append(make([]string, 0, 8+2*n), s.Keys.Deadlines, s.Keys.Dead, s.Keys.Events,
 			ends[from].claim(job.StepFanIn).stream(), s.Keys.Finished, s.Keys.ReplyTo, s.Keys.Contenders,
 			s.Keys.Fallbacks)
-		args := append(make([]any, 0, 4+9*n), n, TombstoneTTL.Milliseconds(), s.events, Group)
+		args := append(make([]any, 0, 4+10*n), n, TombstoneTTL.Milliseconds(), s.events, Group)
 		var kept []string
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
-			firing, key, next := "", "", strconv.Itoa(9+2*n+len(kept))
+			firing, key, replaced, next := "", "", "", strconv.Itoa(9+2*n+len(kept))
 			switch {
 			case e.Keep.After(e.Status):
 				key, kept = next, append(kept, s.Keys.Kept(e.ID))
 			case e.Keep.Good(e.Status):
 				fallback := s.Keys.Fallback(e.Report, digest(e.Parameters))
-				key, kept = next, append(kept, s.Keys.Good(e.ID), fallback, s.Keys.Good(before[fallback]))
+				replaced = before[fallback]
+				key, kept = next, append(kept, s.Keys.Good(e.ID), fallback, s.Keys.Good(replaced))
 			}
 			if e.Notify {
 				firing = job.EndOf(e.ID, e.Attempt)
 			}
-			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing, key)
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing, key,
+				replaced)
 		}
 		return call(ctx, "settle", append(keys, kept...), args...)
 	}, s.lanes.left(ctx, ids...)...)

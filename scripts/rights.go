@@ -19,7 +19,7 @@ var ErrRights = errors.New("the Redis user lacks rights")
 const needed = `multi; exec; discard; ping; time; info memory; client info
 eval x 0; evalsha x 0; script load x; publish x x; subscribe x; psubscribe x
 exists KEY; type KEY; unlink KEY; del KEY; pttl KEY; persist KEY; pexpire KEY 1; pexpireat KEY 1; pexpiretime KEY
-rename KEY KEY; scan 0; get KEY; getrange KEY 0 0; set KEY x; setbit KEY 0 0
+rename KEY KEY; scan 0; get KEY; mget KEY; getrange KEY 0 0; set KEY x; setbit KEY 0 0
 hget KEY x; hmget KEY x; hgetall KEY; hexists KEY x; hlen KEY; hset KEY x x; hsetnx KEY x x; hdel KEY x; hscan KEY 0
 zadd KEY 0 x; zrem KEY x; zscore KEY x; zmscore KEY x; zcard KEY; zcount KEY 0 0; zscan KEY 0; zrange KEY 0 0
 zrangebyscore KEY 0 0; zrangebylex KEY - +; zlexcount KEY - +; zrevrange KEY 0 0; zremrangebyscore KEY 0 0

@@ -197,8 +197,8 @@ func title(reports map[string]*report.Report, name string) string {
 
 // result is a file in words.
 type result struct {
-	Rows, Size, Checksum, Created string // empty: unknown
-	Missing                       []string
+	Rows, Size, Checksum, Created string   // empty: unknown
+	Missing, Older                []string // listeners
 }
 
 // done describes a record with a file.
@@ -223,15 +223,22 @@ func (v *view) done(f facts, of *report.Report) {
 		for _, l := range m.Listeners {
 			if l.Omitted != "" {
 				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))
+			} else if l.Stale {
+				v.Result.Older = append(v.Result.Older, label(of, l.Name)+" (of "+stamp(l.AsOf)+")")
 			}
 		}
 	}
 	if f.Status == report.Partial {
 		v.Class, v.Title, v.Help = "warn", "Ready, but not complete", true
-		v.Says = []string{"Some data was not available, and the file was created without it."}
 		if missing := v.Result.Missing; len(missing) > 0 {
 			without := "The file was created without: " + strings.Join(missing, ", ") + "."
-			v.Says = []string{without + " Their columns are empty, or have a fixed value."}
+			v.Says = append(v.Says, without+" Their columns are empty, or have a fixed value.")
+		}
+		if older := v.Result.Older; len(older) > 0 {
+			v.Says = append(v.Says, "The file has older data: "+strings.Join(older, ", ")+".")
+		}
+		if v.Says == nil {
+			v.Says = []string{"Some data was not available: the file was created without it, or with older data."}
 		}
 	}
 }

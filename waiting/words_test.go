@@ -53,6 +53,9 @@ func TestWords(t *testing.T) {
 	made := &sink.Manifest{Rows: 41_000, Bytes: 1_234_567, CRC32C: "0000beef", CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600)), Listeners: []sink.ManifestListener{
 		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", Omitted: "empty", Error: "SELECT secret"},
 	}}
+	older := &sink.Manifest{Rows: 7, CreatedAt: made.CreatedAt, Listeners: []sink.ManifestListener{
+		{Name: "user.some_tags", Stale: true, Error: "SELECT secret", AsOf: time.Date(2024, 3, 4, 0, 0, 0, 0, time.FixedZone("", 3600))},
+	}}
 	empty := ended(report.Success, nil)
 	empty.File, empty.Rows = "", new(int64)
 	released := ended(report.Success, nil)
@@ -91,8 +94,9 @@ func TestWords(t *testing.T) {
 		},
 		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC": ended(report.Success, made),
 		"Ready:": ended(report.Success, nil),
-		"Ready, but not complete: Some data was not available, and the file was created without it.     (help)":                                                                   ended(report.Partial, nil),
+		"Ready, but not complete: Some data was not available: the file was created without it, or with older data.     (help)":                                                   ended(report.Partial, nil),
 		"Ready, but not complete: The file was created without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),
+		"Ready, but not complete: The file has older data: some tags (of 3 March 2024, 23:00 UTC). 7 0 bytes  4 March 2024, 04:06 UTC (help)":                                     ended(report.Partial, older),
 	} {
 		got := text(describe(f, reports))
 		if got != want {

@@ -73,6 +73,8 @@ func TestMove(t *testing.T) {
 	b.client.ZAdd(ctx, all.First().Keys.PausedTimers, redis.Z{Score: due - 1000, Member: names[1]})
 	b.client.ZAdd(ctx, all.First().Keys.Deadlines, redis.Z{Score: due, Member: "7"})
 	b.client.HSet(ctx, all.First().Keys.Job("7"), "job", "x")
+	b.client.ZAdd(ctx, all.First().Keys.Fallbacks, redis.Z{Score: due, Member: "8"})
+	b.client.HSet(ctx, all.First().Keys.Good("8"), "job", "x")
 	for _, n := range []int{4, 7, 2, 1} {
 		to := b.divided(n)
 		if _, err := Move(ctx, all, to, b.client, b.client); err != nil {
@@ -121,7 +123,7 @@ func TestMove(t *testing.T) {
 			of[s.Keys.Prefix] = true
 		}
 		for _, s := range all {
-			if left := b.left(s.Keys.Prefix); !of[s.Keys.Prefix] && len(left) > 0 || b.client.Exists(ctx, s.Keys.Job("7"), s.Keys.Installation).Val() > 0 {
+			if left := b.left(s.Keys.Prefix); !of[s.Keys.Prefix] && len(left) > 0 || b.client.Exists(ctx, s.Keys.Job("7"), s.Keys.Good("8"), s.Keys.Installation).Val() > 0 {
 				t.Errorf("left: %q", left)
 			}
 		}

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,28 +50,12 @@ func known(ctx context.Context, client redis.UniversalClient, k *scripts.Keys) (
 	}), keys.Err()
 }
 
-// remove removes the running jobs of a partition and its keys. Keys with work stay if the work
-// stays in this partition, and must be empty otherwise. Hashes of ended jobs expire.
+// remove removes the running jobs of a partition, what jobs have left for later ones, and its keys. Keys with work
+// stay if the work stays in this partition, and must be empty otherwise. Other hashes of ended jobs expire.
 func remove(ctx context.Context, client redis.UniversalClient, k *scripts.Keys, stays bool) error {
-	for {
-		ids, err := client.ZRange(ctx, k.Deadlines, 0, scanPage-1).Result()
-		if err != nil {
-			return err
-		}
-		if len(ids) == 0 {
-			break
-		}
-		if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, id := range ids {
-				p.Unlink(ctx, k.Job(id))
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := client.ZRem(ctx, k.Deadlines, ids).Err(); err != nil {
-			return err
-		}
+	if err := cmp.Or(removeHashes(ctx, client, k.Deadlines, k.Job),
+		removeHashes(ctx, client, k.Fallbacks, k.Good)); err != nil {
+		return err
 	}
 	keys, err := known(ctx, client, k)
 	if err != nil {
@@ -88,6 +73,27 @@ func remove(ctx context.Context, client redis.UniversalClient, k *scripts.Keys, 
 		}
 	}
 	return nil
+}
+
+// removeHashes removes the members of a sorted set, and their hashes before them.
+func removeHashes(ctx context.Context, client redis.UniversalClient, set string, hash func(id string) string) error {
+	for {
+		ids, err := client.ZRange(ctx, set, 0, scanPage-1).Result()
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, id := range ids {
+				p.Unlink(ctx, hash(id))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := client.ZRem(ctx, set, ids).Err(); err != nil {
+			return err
+		}
+	}
 }
 
 // removeEmpty removes a key that holds no more work.

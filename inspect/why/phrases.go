@@ -157,7 +157,7 @@ var phrases = map[string]rules{
 	"retry": {{says: "fanfold retry {id} runs it again"}},
 	"without": {
 		{when: "record-error", says: "{record-error}"},
-		{says: "without the data of some listeners"},
+		{says: "some listeners have failed"},
 	},
 	"why-failed": {
 		{when: "record-error", says: "{record-error}"},

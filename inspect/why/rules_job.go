@@ -33,7 +33,7 @@ var jobRules = rules{
 	{
 		when: "partial", kind: KindEnded,
 		says: "It is done in part: {file}",
-		more: []string{"The file is {without}."},
+		more: []string{"The file is not complete: {without}."},
 		do:   []string{"fanfold retry {id} makes the file again"},
 	},
 	{

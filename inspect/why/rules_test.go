@@ -211,7 +211,7 @@ var beforeTheStart = map[string]meaning{
 	"a state that is none":     {recorded(report.Processing, func(f *facts) { f.JobErr = inspect.ErrBrokenState }), KindBrokenState, "delete it if it is not Fanfold's"},
 
 	"success":                  {recorded(report.Success, func(f *facts) { f.Record.File = "file:///x" }), KindEnded, "It is done: file:///x"},
-	"partial":                  {recorded(report.Partial), KindEnded, "The file is without the data of some listeners."},
+	"partial":                  {recorded(report.Partial), KindEnded, "The file is not complete: some listeners have failed."},
 	"failed":                   {recorded(report.Failed, func(f *facts) { f.Record.Error, f.Dead = "no disk", now }), KindEnded, "It has failed: no disk"},
 	"failed, wrong parameters": {recorded(report.Failed, func(f *facts) { f.Record.Parameters = []byte(`{"user": 1}`) }), KindEnded, "correct the parameters of the record; then fanfold retry 1 runs it again"},
 	"failed, listed":           {recorded(report.Failed, func(f *facts) { f.Dead = now }), KindEnded, "fanfold dead discard 1"},

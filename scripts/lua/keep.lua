@@ -13,10 +13,10 @@ end
 
 -- keep moves the hash of a job that has ended to another key, until the last of its datasets expires, and
 -- returns when that is; false if it has none. The field `keep` of the hash says for how long, and names the
--- listeners of all stages. If the job has a file, good says which one it is: only datasets of listeners with a max age stay, until
--- they have it. Without one, a dataset that the job itself has reused expires when it would have, and one of
--- an earlier job does not stay.
-local function keep(hash, kept, good)
+-- listeners of all stages. If the job has a file, good says which one it is, and fallback is its key: only
+-- datasets of listeners with a max age stay, until they have it. Without one, a dataset that the job itself
+-- has reused expires when it would have, and one of an earlier job does not stay.
+local function keep(hash, kept, good, fallback)
   local j, names, last = read(hash), {}, 0
   local ms, listeners = string.match(redis.call('HGET', hash, 'keep') or '', '^(%d+)(.*)$')
   for listener, max_age in string.gmatch(listeners or '', ' (%S+)=%x+:?(%d*)') do
@@ -41,20 +41,19 @@ local function keep(hash, kept, good)
     'queryDoneCount', 'queryTarget', 'waits', 'began', 'extended', 'reason', 'outcome', 'remove', 'blame', 'progress',
     'traceparent', 'pushed')
   redis.call('HSET', hash, 'job', line(j), 'listeners', table.concat(names, ','))
-  if good then redis.call('HSET', hash, 'from', good) end
+  if good then redis.call('HSET', hash, 'from', good, 'fallback', fallback) end
   redis.call('UNLINK', kept)
   redis.call('RENAME', hash, kept)
   redis.call('PEXPIREAT', kept, int(last))
   return int(last)
 end
 
--- offer leaves what a job has kept to later jobs with its report and parameters, in place of what the job before has
--- left.
-local function offer(fallbacks, fallback, before, id, till)
-  local old = redis.call('GET', fallback)
-  if old and old ~= id and string.match(redis.call('HGET', before, 'from') or '', '^(.*)/') == old then
-    redis.call('UNLINK', before)
-    redis.call('ZREM', fallbacks, old)
+-- offer leaves what a job has kept to later jobs with its report and parameters, in place of what the id before has
+-- left, if anything: that may have run again since, with other parameters.
+local function offer(fallbacks, fallback, left, before, id, till)
+  if before ~= id and text('HGET', left, 'fallback') == fallback then
+    redis.call('UNLINK', left)
+    redis.call('ZREM', fallbacks, before)
   end
   redis.call('SET', fallback, id)
   redis.call('PEXPIREAT', fallback, till)

@@ -6,11 +6,11 @@
 -- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to, 7
 --       contenders, 8 fallbacks; then of every job: its hash, its tombstone; then for every
 --       job that keeps something the key for its hash, and if it has a file, its fallback, and the
---       hash of the id in that
+--       hash that the id in that had left
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none), summary of its tasks, the firing that reports the end (empty: none),
---       number of its key for what is kept (empty: nothing is)
+--       number of its key for what is kept (empty: nothing is), the id in its fallback
 -- Returns for every job 1 settled, now or before; 0 another worker has the entry, or the job
 --       is not claimed; -1 gone; -6 the key is not a job
 -- Cost  O(jobs * log n), and O(chunks and columns) of what is not kept of a job; the data is freed
@@ -19,7 +19,7 @@ local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
 local replies = call('EXISTS', KEYS[6]) == 1
 for i = 1, jobs do
-  local a, hash, tombstone = 9 * i - 4, KEYS[7 + 2 * i], KEYS[8 + 2 * i]
+  local a, hash, tombstone = 10 * i - 5, KEYS[7 + 2 * i], KEYS[8 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local outcome, state, broken = -1, text('HGET', hash, 'job')
   local was, is, its, deadline, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) (%d+) .* (%d+) (%S+)$')
@@ -45,10 +45,12 @@ for i = 1, jobs do
     call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
     call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
       'status', status, 'report', report, 'ms', int(now() - started), 'tasks', ARGV[a + 6], file and 'file' or 'reason', detail)
-    local k = tonumber(ARGV[a + 8])
-    local till = k and keep(hash, KEYS[k], file and id .. '/' .. attempt)
+    local k, before = tonumber(ARGV[a + 8]), ARGV[a + 9]
+    -- If an equal job has left its datasets meanwhile, in this call or another, this one leaves none.
+    if k and file and (text('GET', KEYS[k + 1]) or '') ~= before then k = nil end
+    local till = k and keep(hash, KEYS[k], file and id .. '/' .. attempt, KEYS[k + 1])
     if not till then gone[#gone + 1] = hash end
-    if till and file then offer(KEYS[8], KEYS[k + 1], KEYS[k + 2], id, till) end
+    if till and file then offer(KEYS[8], KEYS[k + 1], KEYS[k + 2], before, id, till) end
     ended[#ended + 1] = id
     if status == 'FAILED' then
       failed[#failed + 1] = int(now())

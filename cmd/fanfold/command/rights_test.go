@@ -28,8 +28,15 @@ func (s *stack) limitUser(rules string) (config string) {
 	where := s.Where
 	defer func() { s.Where = where }()
 	s.Where = func(int) string { return `{url: "redis://app:secret@` + s.Server.Addr + `/0"}` }
-	return s.Write("limited.yaml", e2e.Slow)
+	return s.Write("limited.yaml", e2e.Slow+leavesYAML)
 }
+
+// leavesYAML is a report whose jobs leave their rows for later ones.
+const leavesYAML = `
+  leaves:
+    retry: 0
+    listeners: {one: {database: db, query: "SELECT 1 AS k", on_failure: {stale: 1h}}}
+`
 
 func anySlice(all []string) (given []any) {
 	for _, one := range all {
@@ -99,6 +106,12 @@ func TestRightsOfTheGuide(t *testing.T) {
 	if v := s.Jobs.Run("slow", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
+	for range 2 { // the second one replaces what the first one has left
+		if v := s.Jobs.Run("leaves", ""); v.Status != report.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.Jobs.Idle()
 	cancelled, delayed, replied := s.Records.Insert("slow", `{"seconds": 30}`), s.Records.Insert("slow", ""), s.Records.Insert("slow", "")
 	s.Jobs.Push(cancelled)
 	s.Receipts.Push("replies:my", replied)
