@@ -176,3 +176,13 @@ func failure(ctx context.Context) error {
 	}
 	return context.Cause(ctx)
 }
+
+// protectTargets: the queries of a database's own users wait less beside reports if it is protected.
+func protectTargets() (all []target) {
+	for _, of := range []string{", p99", ", longest"} {
+		what := "200 point queries/s of others on a database with ten reports: wait" + of
+		all = append(all, target{what, "without protect", "", "<= 1", over(whatOwn+of, guarded, whatOwn+of, unprotected)})
+	}
+	took := "ten reports on a database with 200 point queries/s: time, with protect"
+	return append(all, target{took, "without protect", "", "", over(whatReports, guarded, whatReports, unprotected)})
+}

@@ -87,7 +87,7 @@ var targets = slices.Concat([]target{
 	{"four processes: jobs/s", "one process", "", "", over(whatProcesses, inProcesses(4), whatProcesses, inProcesses(1))},
 	{"backlog of 100,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(100_000), whatBacklog, ofBacklog(10_000))},
 	{"backlog of 1,000,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(largeBacklog), whatBacklog, ofBacklog(10_000))},
-}, togetherTargets(), foldTargets(), clickTargets(), laneTargets())
+}, togetherTargets(), foldTargets(), clickTargets(), laneTargets(), protectTargets())
 
 // foldTargets compare every fold with DuckDB, and its memory with its budget.
 func foldTargets() (all []target) {
