@@ -156,7 +156,7 @@ func (l *Listener) is(p Part) {
 		l.State = "omitted"
 	case p.Done:
 		l.State, l.Reused = "done", p.Reused
-	case p.Owner != "":
+	case p.Owner != "" && (p.Pause == "" || p.Rows > 0):
 		l.State = "running"
 	}
 	switch {

@@ -221,6 +221,9 @@ func (g *guard) wait(ctx context.Context, t *task) error {
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
 		why, err := g.busy(ctx, t, true)
+		if err == nil && why != nil {
+			err = say(ctx, t, why.text, job.BlameBusy)
+		}
 		if back(); err != nil || why == nil {
 			return err
 		}
@@ -275,7 +278,7 @@ func (d *divided) rest(ctx context.Context) error {
 	return d.tellPause(ctx, -1, "")
 }
 
-// tellPause counts a connection that pauses, or goes on. The memo says why the first one pauses, until all go on.
+// tellPause counts a connection that pauses, or goes on. People see why the first one pauses, until all go on.
 func (d *divided) tellPause(ctx context.Context, more int, why string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -284,6 +287,5 @@ func (d *divided) tellPause(ctx context.Context, more int, why string) error {
 	if before > 0 && d.rests > 0 {
 		return nil
 	}
-	d.Pause = why
-	return d.remember(ctx)
+	return say(ctx, d.task, why, job.BlameBusy)
 }
