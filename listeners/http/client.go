@@ -132,7 +132,7 @@ func patient(err error) error {
 // wait returns a Wait until the time that the API names, or else an Outage.
 func wait(f *ask.Failure, err error) error {
 	if f.After > 0 {
-		return listeners.Wait(f.After, err.Error())
+		return listeners.Busy(f.After, err.Error())
 	}
 	return listeners.Outage(err)
 }
