@@ -213,6 +213,25 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestADatabaseThatDidNotAnswerLongAgo gets as much time to answer as any, if no task has asked since.
+func TestADatabaseThatDidNotAnswerLongAgo(t *testing.T) {
+	t.Parallel()
+	b, s, _ := protected(t)
+	s.says(func(ctx context.Context) (report.Health, error) {
+		<-ctx.Done()
+		return report.Health{}, ctx.Err()
+	})
+	guard := NewGuards(map[string]Source{"db": s}, forty, nil).of["db"]
+	guard.timeout = time.Millisecond
+	for ago, busy := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
+		b.client.Del(t.Context(), b.s.Keys.Health("db"))
+		guard.asked, guard.unanswered = time.Now().Add(-ago), time.Now().Add(-2*time.Hour)
+		if why, known, err := guard.ask(t.Context(), b.s.Health, true); err != nil || !known || (why != nil) != busy {
+			t.Errorf("after %s without a task: %+v %v %v", ago, why, known, err)
+		}
+	}
+}
+
 // TestPartsPause: a reader in parts pauses while the database is busy, keeps its transactions, and goes on.
 func TestPartsPause(t *testing.T) {
 	t.Parallel()
