@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
 
 // TestGroupsOfAReportThatSharesNoMore: those that wait are pushed, and nothing stays in Redis.
@@ -54,6 +56,25 @@ func TestGroupsOfAReportThatSharesNoMore(t *testing.T) {
 	}
 	if keys := client.Keys(ctx, s.Keys.Once+"*").Val(); len(keys) > 0 {
 		t.Errorf("%q stay", keys)
+	}
+}
+
+// refusing records take no note.
+type refusing struct{ engine.Records }
+
+func (refusing) Note(context.Context, []engine.Run, string) error { return errors.New("a constraint") }
+
+// TestATableThatRefusesTheNote for which job records wait does not hold up their batch.
+func TestATableThatRefusesTheNote(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	e := newTrigger(engine.Options{Scripts: s, Partitions: scripts.Partitions{s}, Records: refusing{}})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	i := &item{}
+	e.once.wait(ctx, "leader", []*push{{id: "1", record: &engine.Record{ID: "1"}, items: []*item{i}}})
+	if n := client.XLen(t.Context(), s.Keys.Events).Val(); i.result.Kind != step.Void || n != 1 {
+		t.Errorf("%+v, %d events", i.result, n)
 	}
 }
 

@@ -72,24 +72,6 @@ func TestEqualJobsRunOnce(t *testing.T) {
 	s.Jobs.Idle()
 }
 
-// TestATableThatRefusesTheNote for which job a record waits: the record waits, and gets the file.
-func TestATableThatRefusesTheNote(t *testing.T) {
-	t.Parallel()
-	s := e2e.New(t, shared)
-	s.Records.Exec("ALTER TABLE file_download_record ADD CONSTRAINT CHECK (error NOT LIKE 'waiting for %')")
-	s.Serve(s.File)
-	leader, other := s.Records.Insert("who", e2e.WhoParameters("a", 1)), s.Records.Insert("who", e2e.WhoParameters("a", 1))
-	s.Jobs.Push(leader, other)
-	for _, v := range s.Jobs.Wait(leader, other) {
-		if v.Status != report.Success {
-			t.Errorf("%+v", v)
-		}
-	}
-	if n := runs(s); n != 1 {
-		t.Errorf("%d runs", n)
-	}
-}
-
 func TestPeopleShareOnlyIfTheReportSaysSo(t *testing.T) {
 	t.Parallel()
 	s := e2e.New(t, e2e.Who+"    once: {}\n", "http: {owner_column: owner}")
