@@ -86,7 +86,9 @@ func (b beside) click(ctx context.Context, p product, name string, r *results) (
 	}()
 	ids := make([]string, clicks)
 	for i := range ids {
-		if err := b.db.QueryRowContext(ctx, "INSERT INTO big.file_download_record (report) VALUES (?) RETURNING id", clickName(name)).Scan(&ids[i]); err != nil {
+		inserted := b.db.QueryRowContext(ctx,
+			"INSERT INTO big.file_download_record (report) VALUES (?) RETURNING id", clickName(name))
+		if err := inserted.Scan(&ids[i]); err != nil {
 			return err
 		}
 	}
@@ -131,9 +133,11 @@ func (b beside) click(ctx context.Context, p product, name string, r *results) (
 
 // clickTargets: a question that is asked many times is answered once.
 func clickTargets() []target {
+	reads, took := whatClicks+", reads of each source", whatClicks+", until all have their file"
+	cpu := whatClicks + ", CPU of the process"
 	return []target{
-		{"1,000 equal jobs with once: reads of each source", "", "reads", "<= 1", of(whatClicks+", reads of each source", withShared)},
-		{"1,000 equal jobs with once: time", "each for itself", "", "", over(whatClicks+", until all have their file", withShared, whatClicks+", until all have their file", withoutIt)},
-		{"1,000 equal jobs with once: CPU of the process", "each for itself", "", "", over(whatClicks+", CPU of the process", withShared, whatClicks+", CPU of the process", withoutIt)},
+		{"1,000 equal jobs with once: reads of each source", "", "reads", "<= 1", of(reads, withShared)},
+		{"1,000 equal jobs with once: time", "each for itself", "", "", over(took, withShared, took, withoutIt)},
+		{"1,000 equal jobs with once: CPU of the process", "each for itself", "", "", over(cpu, withShared, cpu, withoutIt)},
 	}
 }

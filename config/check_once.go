@@ -11,10 +11,10 @@ var onceParts = []string{"report", "parameters", report.PerOwner}
 
 // checkOnce proves that equal jobs of a report can be told apart from others.
 func checkOnce(k *checker, o *report.Once) {
-	if o == nil {
+	s := k.Of(o)
+	if o == nil || !s.Readable() {
 		return
 	}
-	s := k.Of(o)
 	if !s.Has("per") {
 		o.Per = onceParts
 	}

@@ -53,6 +53,7 @@ var badFiles = []struct {
 }{
 	{"lanes that do not fit", []string{"limits:", "lanes: {by: sinse, weights: {acme: 0}, classes: {Bulk: 1, bulk: {weight: 2000}}}\nlimits:", "timeout: 2h", "class: bluk"}},
 	{"a class that does not exist", []string{"limits:", "lanes: {by: sinse, classes: {bulk: {running: 5}}}\nlimits:", "timeout: 2h", "class: bluk\n    newest_only: true"}},
+	{"equal jobs that are no mapping", []string{"timeout: 2h", "timeout: 2h\n    once: true"}},
 	{"lanes by two names", []string{"limits:", "lanes: {by: {parameter: since, column: tenant}}\nlimits:"}},
 	{"a class without lanes", []string{"timeout: 2h", "class: bulk\n    newest_only: true"}},
 	{"not YAML", []string{"records: {", "records: [}"}},

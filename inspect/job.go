@@ -33,6 +33,7 @@ type Job struct {
 	Definition string `json:"-"`
 	// SharedWith is the id of the job whose file the record has, or for which it waits (once); empty: none.
 	SharedWith string     `json:"shared_with,omitempty"`
+	Unread     string     `json:"unread,omitempty"` // what could not be read, and why; empty: nothing
 	Turn       *Turn      `json:"turn,omitempty"`   // that it waits for, with lanes; only Get sets it
 	Waits      string     `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
 	Waiting    string     `json:"-"`                // the kind of that verdict
@@ -156,7 +157,7 @@ func (l *Listener) is(p Part) {
 		l.State = "omitted"
 	case p.Done:
 		l.State, l.Reused = "done", p.Reused
-	case p.Owner != "":
+	case p.Owner != "" && (p.Pause == "" || p.Rows > 0):
 		l.State = "running"
 	}
 	switch {

@@ -35,6 +35,19 @@ func TestWhereDataLies(t *testing.T) {
 	}
 }
 
+// TestAListenerWhoseQueryWaits in its process does not run, unless it has rows and pauses between parts.
+func TestAListenerWhoseQueryWaits(t *testing.T) {
+	t.Parallel()
+	for pause, of := range map[string]map[int64]string{"": {0: "running"}, "db is busy": {0: "waiting", 7: "running"}} {
+		for rows, want := range of {
+			var l Listener
+			if l.is(Part{"a", job.TaskState{Owner: "w", Rows: rows, Pause: pause}}); l.State != want || l.Why != pause {
+				t.Errorf("%d rows, %q: %+v", rows, pause, l)
+			}
+		}
+	}
+}
+
 // TestTriesOfAListenerThatFailed: the process that gives it up, because its workers fell silent, is no try.
 func TestTriesOfAListenerThatFailed(t *testing.T) {
 	t.Parallel()

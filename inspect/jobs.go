@@ -42,7 +42,7 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 	}
 	if v.Status == report.Pending {
 		if v.SharedWith, err = j.Leader(ctx, r); err != nil {
-			return v, err
+			v.Unread = "whether an equal job makes its file: " + err.Error()
 		}
 		at, err := j.o.Scripts.Of(id).Lanes.Place(ctx, id)
 		if err != nil {
@@ -75,11 +75,14 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 	return v, nil
 }
 
-// Leader returns the job for whose file a PENDING record waits; empty: none.
+// Leader returns the job for whose file a PENDING record waits; empty: none. The first partition knows it, which may be
+// on another server than the job.
 func (j Jobs) Leader(ctx context.Context, r engine.Record) (string, error) {
 	if of := j.o.Config.Reports[r.Report]; of == nil || of.Once == nil {
 		return "", nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, engine.SlotsTime)
+	defer cancel()
 	g, ok, err := j.o.Scripts.First().Once.GroupOf(ctx, r.ID, 1)
 	if err != nil || !ok || g.Leader == r.ID {
 		return "", err

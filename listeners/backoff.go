@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/step"
 )
 
@@ -35,7 +36,7 @@ func (b *Backoff) Wait(ctx context.Context, patience, trial time.Duration) error
 			return err
 		}
 		if b.trial = alone; after == 0 {
-			return nil
+			return say(ctx, t, "", "")
 		}
 		says := &busy{reasonRefused, "the API " + t.Listener.Source + " is busy: its last answer is " + why}
 		if time.Now().Add(after).After(end) {
@@ -46,7 +47,10 @@ func (b *Backoff) Wait(ctx context.Context, patience, trial time.Duration) error
 			waited = true
 		}
 		resume := t.clock.Pause()
-		err = step.Wait(ctx, after+rand.N(busyPoll))
+		err = sayFor(ctx, t, after, says.text, job.BlameBusy)
+		if err == nil {
+			err = step.Wait(ctx, after+rand.N(busyPoll))
+		}
 		if resume(); err != nil {
 			return err
 		}

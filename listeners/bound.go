@@ -30,6 +30,7 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 	}
 	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Listener.Name, Worker: t.o.Consumer,
 		Entry: t.own.Entry.ID}
+	what := fmt.Sprintf("one of the %d slots of %s", slots, source)
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
 		held, err := step.Insist(ctx, t.log, "take slot",
@@ -41,8 +42,10 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 			break
 		}
 		if time.Now().After(end) {
-			return nil, wait{slotPatience + rand.N(slotPatience),
-				fmt.Sprintf("one of the %d slots of %s", slots, source), job.BlameSlots}
+			return nil, wait{slotPatience + rand.N(slotPatience), what, job.BlameSlots}
+		}
+		if err := say(ctx, t, what, job.BlameSlots); err != nil {
+			return nil, err
 		}
 		if err := step.Wait(ctx, slotPoll/2+rand.N(slotPoll)); err != nil {
 			return nil, err
@@ -73,10 +76,16 @@ func (t *task) waitForRate(ctx context.Context, patience time.Duration) error {
 	if err != nil {
 		return err
 	}
+	what := fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per)
 	if !mine {
-		return wait{after + rand.N(after/8+1),
-			fmt.Sprintf("the rate limit of %s: %d in %s", source, rate.Count, rate.Per), job.BlameRate}
+		return wait{after + rand.N(after/8+1), what, job.BlameRate}
 	}
 	defer t.clock.Pause()()
-	return step.Wait(ctx, after)
+	if err := sayFor(ctx, t, after, what, job.BlameRate); err != nil {
+		return err
+	}
+	if err := step.Wait(ctx, after); err != nil {
+		return err
+	}
+	return say(ctx, t, "", "")
 }

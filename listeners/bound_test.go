@@ -2,6 +2,7 @@ package listeners
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -40,6 +41,9 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	waits := func(what string, blame job.Blame) {
 		t.Helper()
 		b.comes()
+		if blame == job.BlameSlots {
+			b.until("it waits in its process", func(s *job.State) bool { return s.Tasks["a"].Pause == what })
+		}
 		state := b.until(what, func(s *job.State) bool { return s.Tasks["a"].Waits == what && s.Tasks["a"].Owner == "" })
 		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" || task.Blame != blame {
 			t.Errorf("%+v", task)
@@ -58,6 +62,31 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	b.until("its place is given back", func(*job.State) bool { return b.client.ZCard(ctx, b.s.Keys.Slots("db")).Val() == 0 })
 	stop()
+}
+
+// TestALongWaitIsShown while a query waits for its rate limit or for an API, and is gone when the process stops.
+func TestALongWaitIsShown(t *testing.T) {
+	t.Parallel()
+	for what, waits := range map[string]func(context.Context, Task) error{
+		"the rate limit of db: 1 in 1m0s": func(ctx context.Context, task Task) error {
+			return errors.Join(task.WaitForRate(ctx, 0), task.WaitForRate(ctx, PatienceLater))
+		},
+		"the API db is busy: its last answer is 429": func(ctx context.Context, task Task) error {
+			task.Backoff.Refused(ctx, time.Minute, "429")
+			return task.Backoff.Wait(ctx, PatienceLater, time.Minute)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			b := prepare(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer, task Task) error { return waits(ctx, task) })
+			stop := b.run("c", func(o *Options) {
+				o.Bounds = map[string]report.Bound{"db": {Rate: report.Rate{Count: 1, Per: time.Minute}}}
+			})
+			b.until("it waits", func(s *job.State) bool { return s.Tasks["a"].Pause == what })
+			stop()
+			b.until("it is handed back", func(s *job.State) bool { return s.Tasks["a"].Pause == "" })
+		})
+	}
 }
 
 // TestWaitingForATurnTakesNoTime of those that the listener's timeout gives a task.

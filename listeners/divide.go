@@ -65,7 +65,6 @@ type parts struct {
 	Rows     int64            `json:"rows,omitempty"`     // of what was read, which the state shows
 	Bytes    int64            `json:"bytes,omitempty"`    // of the segments of what was read
 	Read     []string         `json:"read"`               // of each range: its runs of the ticket, noRows, or empty
-	Pause    string           `json:"pause,omitempty"`    // why no part begins now; empty: parts begin
 	// Void: a try that finds it starts anew. The dataset was complete, and its segments were lost, or they have
 	// different columns.
 	Void bool `json:"void,omitempty"`
@@ -185,7 +184,7 @@ func (d *divided) resumes() bool {
 			return false
 		}
 	}
-	d.parts, d.Pause = p, ""
+	d.parts = p
 	return true
 }
 

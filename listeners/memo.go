@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/step"
 )
 
 // memo is a stored memo of a source, with the definition of its job.
@@ -25,12 +28,40 @@ func (t *task) remember(ctx context.Context, text []byte) error {
 		return Permanent(fmt.Errorf("the memo has %d bytes, more than the maximum of %d", len(whole), scripts.MaxMemo))
 	}
 	outcome, err := callRedis(ctx, t, "remember", func() (scripts.Outcome, error) { return t.own.Remember(ctx, whole) })
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case outcome == scripts.Busy:
+	}
+	return lost(outcome)
+}
+
+// say lets people see what the query of a task waits for, until it begins or goes on: then what is empty.
+func say(ctx context.Context, t *task, what string, blame job.Blame) error {
+	if what == t.said {
+		return nil
+	}
+	outcome, err := step.Insist(ctx, t.log, "say what a query waits for",
+		func() (scripts.Outcome, error) { return t.o.Scripts.Tasks.Pause(ctx, t.own, what, blame) }, step.UnlessFull)
+	if err != nil {
+		return away(err)
+	}
+	t.said = what
+	return lost(outcome)
+}
+
+// sayFor is say for a wait whose duration is known. A short one would end before people see it.
+func sayFor(ctx context.Context, t *task, d time.Duration, what string, blame job.Blame) error {
+	if d <= PatienceFirst {
+		return nil
+	}
+	return say(ctx, t, what, blame)
+}
+
+// lost returns the error of a task that is no longer this worker's; nil: it is.
+func lost(outcome scripts.Outcome) error {
+	switch outcome {
+	case scripts.Busy:
 		return ErrTaken
-	case outcome == scripts.Gone:
+	case scripts.Gone:
 		return ErrEnded
 	}
 	return nil

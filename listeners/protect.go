@@ -37,6 +37,8 @@ const (
 	// maxUnanswered.
 	measureTime   = 2 * time.Second
 	maxUnanswered = time.Minute
+	// idle is how long nobody asks here until it is forgotten that a server did not answer.
+	idle = 10 * time.Minute
 	// busyPoll is how often a task asks again that waits for a database, or for the process that measures it.
 	busyPoll = 200 * time.Millisecond
 )
@@ -72,6 +74,7 @@ type guard struct {
 	timeout, every time.Duration // measureTime and measureEvery
 
 	mu         sync.Mutex
+	asked      time.Time // when a task last asked
 	unanswered time.Time // since when the server has not answered; zero: it has
 	said       bool      // the log says that it is not measured
 }
@@ -98,6 +101,12 @@ const (
 // ask returns why no query begins now; nil: one may. Begins says that one then does, which counts until the next
 // measurement. If another process measures the server, known is false.
 func (g *guard) ask(ctx context.Context, health scripts.Health, begins bool) (why *busy, known bool, err error) {
+	g.mu.Lock()
+	if time.Since(g.asked) > idle {
+		g.unanswered = time.Time{}
+	}
+	g.asked = time.Now()
+	g.mu.Unlock()
 	last, mine, err := health.Last(ctx, g.source, g.timeout+time.Second, begins)
 	if err != nil || !mine && last.Text == "" {
 		return nil, false, err
@@ -221,6 +230,9 @@ func (g *guard) wait(ctx context.Context, t *task) error {
 	for end := time.Now().Add(slotPatience); ; {
 		back := t.slot.lend()
 		why, err := g.busy(ctx, t, true)
+		if err == nil && why != nil {
+			err = say(ctx, t, why.text, job.BlameBusy)
+		}
 		if back(); err != nil || why == nil {
 			return err
 		}
@@ -275,7 +287,7 @@ func (d *divided) rest(ctx context.Context) error {
 	return d.tellPause(ctx, -1, "")
 }
 
-// tellPause counts a connection that pauses, or goes on. The memo says why the first one pauses, until all go on.
+// tellPause counts a connection that pauses, or goes on. People see why the first one pauses, until all go on.
 func (d *divided) tellPause(ctx context.Context, more int, why string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -284,6 +296,5 @@ func (d *divided) tellPause(ctx context.Context, more int, why string) error {
 	if before > 0 && d.rests > 0 {
 		return nil
 	}
-	d.Pause = why
-	return d.remember(ctx)
+	return say(ctx, d.task, why, job.BlameBusy)
 }

@@ -51,7 +51,12 @@ var forty = map[string]report.Protect{"db": {ThreadsRunning: 40}}
 // protected prepares a task of a database of which at most 40 threads may run, and returns how to run it.
 func protected(t *testing.T) (b *bundle, s *server, run func(consumer string, log *slog.Logger, metrics prometheus.Registerer) (stop func())) {
 	t.Helper()
-	b = prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
+	b = prepare(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
+		if state, err := b.s.Jobs.Read(ctx, "1"); err != nil || state.Tasks["a"].Pause != "" {
+			t.Errorf("the query runs, and the state says: %+v %v", state, err)
+		}
+		return one(out)
+	})
 	s = &server{Source: b.source}
 	s.runs(57)
 	return b, s, func(consumer string, log *slog.Logger, metrics prometheus.Registerer) (stop func()) {
@@ -69,7 +74,8 @@ func TestABusyDatabase(t *testing.T) {
 	metrics := prometheus.NewRegistry()
 	run("c", nil, metrics)
 	const why = "the database db is busy: 57 threads run, and protect.threads_running is 40"
-	state := b.until("it waits", func(s *job.State) bool { return s.Tasks["a"].Waits == why })
+	b.until("it waits in its process", func(s *job.State) bool { return s.Tasks["a"].Pause == why })
+	state := b.until("it waits", func(s *job.State) bool { return s.Tasks["a"].Pause == "" && s.Tasks["a"].Waits == why })
 	if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" || task.Blame != job.BlameBusy || task.Next.IsZero() {
 		t.Errorf("%+v", task)
 	}
@@ -83,8 +89,9 @@ fanfold_source_busy_total{reason="threads_running",source="db"} 1
 `), "fanfold_source_busy_total"); err != nil {
 		t.Error(err)
 	}
-	s.runs(40) // which the limit allows
 	b.comes()
+	b.until("it waits in its process again", func(s *job.State) bool { return s.Tasks["a"].Pause == why })
+	s.runs(40) // which the limit allows
 	state = b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	if tries := b.source.tries.Load(); tries != 1 || state.Tasks["a"].Tries != 1 {
 		t.Errorf("%d queries, and the state says: %+v", tries, state.Tasks["a"])
@@ -203,6 +210,25 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 	stop()
 	if _, err := guard.measure(stopped); !errors.Is(err, context.Canceled) {
 		t.Errorf("of a process that stops: %v", err)
+	}
+}
+
+// TestADatabaseThatDidNotAnswerLongAgo gets as much time to answer as any, if no task has asked since.
+func TestADatabaseThatDidNotAnswerLongAgo(t *testing.T) {
+	t.Parallel()
+	b, s, _ := protected(t)
+	s.says(func(ctx context.Context) (report.Health, error) {
+		<-ctx.Done()
+		return report.Health{}, ctx.Err()
+	})
+	guard := NewGuards(map[string]Source{"db": s}, forty, nil).of["db"]
+	guard.timeout = time.Millisecond
+	for ago, busy := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
+		b.client.Del(t.Context(), b.s.Keys.Health("db"))
+		guard.asked, guard.unanswered = time.Now().Add(-ago), time.Now().Add(-2*time.Hour)
+		if why, known, err := guard.ask(t.Context(), b.s.Health, true); err != nil || !known || (why != nil) != busy {
+			t.Errorf("after %s without a task: %+v %v %v", ago, why, known, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package listeners
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -77,7 +78,7 @@ func (s *share) free() int {
 	return max(1, cap(s.taken)-int(others))
 }
 
-// take waits for a slot until stop is closed, ctx ends, or the patience (0: unlimited) is over.
+// take waits for a slot until stop is closed, ctx ends, or the patience is over.
 func (s *share) take(ctx context.Context, stop <-chan struct{}, patience time.Duration) (err error) {
 	s.want(1)
 	defer func() {
@@ -95,22 +96,31 @@ func (s *share) take(ctx context.Context, stop <-chan struct{}, patience time.Du
 		return nil
 	default:
 	}
-	var late <-chan time.Time
-	if patience > 0 {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		late = timer.C
-	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
 	select {
 	case s.taken <- struct{}{}:
 		return nil
 	case <-stop:
 		return step.ErrStopping
-	case <-late:
+	case <-late.C:
 		return wait{0, s.what, job.BlameTasks}
 	case <-ctx.Done():
 		return away(context.Cause(ctx))
 	}
+}
+
+// takeShare takes a slot of a process for a task. People see that it waits.
+func (r *tasks) takeShare(ctx context.Context, t *task, s *share) error {
+	err := s.take(ctx, r.stop, 0)
+	var full wait
+	if !errors.As(err, &full) {
+		return err
+	}
+	if err := say(ctx, t, full.what, full.blame); err != nil {
+		return err
+	}
+	return s.take(ctx, r.stop, slotPatience)
 }
 
 func (s *share) leave() {

@@ -128,7 +128,10 @@ func TestATaskWithoutASlot(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 	start(t, b.s, "3", "{}", plan(b.runner.o.Reports["r"]))
-	b.until("one more waits", func(*job.State) bool { return slots.listener("a", "db").wanted.Load() == 2 })
+	b.until("one more waits", func(*job.State) bool {
+		state, err := b.s.Jobs.Read(t.Context(), "3")
+		return slots.listener("a", "db").wanted.Load() == 2 && err == nil && state.Tasks["a"].Pause == "one of the 1 slots of a process"
+	})
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -96,6 +96,9 @@ func Login(err error) error { return fault.Login.Of(err) }
 // People see what it waits for. Store what the next Read needs with Remember before.
 func Wait(d time.Duration, what string) error { return wait{d, what, job.BlameSource} }
 
+// Busy returns the Wait of a task whose source refuses calls for d.
+func Busy(d time.Duration, what string) error { return wait{d, what, job.BlameBusy} }
+
 type wait struct {
 	time  time.Duration
 	what  string

@@ -38,6 +38,7 @@ type task struct {
 	clock      *ask.Patience
 	began      time.Time // the query
 	pauses     pauses
+	said       string             // what it waits for, as people see it
 	chunks     int64              // stored, or being stored
 	rows       int64              // of them, and of those in the spool
 	compressor dataset.Compressor // of chunks

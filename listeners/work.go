@@ -33,14 +33,14 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	if t.Parameters, err = t.Report.Decode(t.own.Parameters); err != nil {
 		return Permanent(errReport.Of(err))
 	}
-	if err := r.share.take(ctx, r.stop, slotPatience); err != nil {
+	if err := r.takeShare(ctx, t, r.share); err != nil {
 		return err
 	}
 	t.slot = taskSlot{r.share, true}
 	defer t.slot.leave()
 	if connection := r.connections[t.Listener.Source]; connection != nil {
 		// Unlike the slot, it is held while Redis is away, as the connection is.
-		if err := connection.take(ctx, r.stop, slotPatience); err != nil {
+		if err := r.takeShare(ctx, t, connection); err != nil {
 			return err
 		}
 		defer connection.leave()
@@ -53,6 +53,9 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		return err
 	}
 	defer release()
+	if err := say(ctx, t, "", ""); err != nil {
+		return err
+	}
 	processors.Small()
 	t.began = time.Now()
 	t.clock = ask.NewPatience(ctx, t.limit(), errLate)

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,25 +34,20 @@ func (s Kept) Read(ctx context.Context, ids ...string) ([]*job.State, error) {
 // Tickets returns the tickets of the segments that are kept of jobs, or that running jobs reuse, except for those of
 // an attempt that ends.
 func (s Kept) Tickets(ctx context.Context, ids []string, ends int64) ([]string, error) {
-	cmds := make([]redis.Cmder, 2*len(ids))
+	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
-		cmds[2*i] = Jobs{s.conn}.stateCall(ctx, id)
-		cmds[2*i+1] = call(ctx, "state", []string{s.Keys.Kept(id), s.Keys.Kept(id)})
+		cmds[i] = call(ctx, "tickets", []string{s.Keys.Job(id), s.Keys.Kept(id)}, ends)
 	}
 	if err := s.send(ctx, cmds...); err != nil {
 		return nil, err
 	}
 	var tickets []string
-	for i, c := range cmds {
-		state, err := stateOf(ids[i/2], c.(*redis.Cmd))
-		if err != nil || state.Ended() || i%2 == 0 && state.Attempt == ends {
-			continue
+	for _, c := range cmds {
+		of, err := c.(*redis.Cmd).StringSlice()
+		if err != nil {
+			return nil, fmt.Errorf("tickets: %w: %w", ErrReply, err)
 		}
-		for _, t := range state.Tasks {
-			if t.Reused > 0 && t.At != "" {
-				tickets = append(tickets, t.At)
-			}
-		}
+		tickets = append(tickets, of...)
 	}
 	return tickets, nil
 }

@@ -1,11 +1,46 @@
 package scripts
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/scripts/job"
 )
+
+// TestTicketsOfAJobThatEndsAndStarts are found at any moment, while its hash moves between both keys.
+func TestTicketsOfAJobThatEndsAndStarts(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	hash, kept := s.Keys.Job("1"), s.Keys.Kept("1")
+	client.HSet(ctx, hash, "job", "3 RUN 1 0 1 0/2 0 |b| 1 1 r/d/x", "listeners", "a,b;c", "a:at", "file", "a:kept", "1 9", "c:at", "own")
+	for ends, n := range map[int64]int{0: 1, 2: 1, 3: 0} {
+		if got, err := s.Kept.Tickets(ctx, []string{"1", "2"}, ends); err != nil || len(got) != n {
+			t.Errorf("if attempt %d ends: %q %v", ends, got, err)
+		}
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for from, to := hash, kept; ; from, to = to, from {
+			select {
+			case <-stop:
+				return
+			default:
+				client.Rename(ctx, from, to)
+			}
+		}
+	}()
+	ids := slices.Repeat([]string{"1"}, 500)
+	for range 20 {
+		if got, err := s.Kept.Tickets(ctx, ids, 0); err != nil || len(got) != len(ids) {
+			t.Errorf("%d of %d tickets: %v", len(got), len(ids), err)
+		}
+	}
+	close(stop)
+	<-done
+}
 
 // TestFreeKept: a full Redis deletes what is kept of failed jobs, and nothing else of them.
 func TestFreeKept(t *testing.T) {

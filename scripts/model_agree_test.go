@@ -62,6 +62,7 @@ func (m *machine) expected() map[string]string {
 		set(is.blamed, name+":blame", "T")
 		set(is.waits != "", name+":waits", is.waits)
 		set(is.memo != "", name+":memo", is.memo)
+		set(is.pause != "", name+":pause", "busy "+is.pause)
 		set(is.taken, name+":taken", "T")
 		set(is.leased, name+":lease", "T")
 		set(is.writer != nil, name+":writer", "T")
@@ -239,11 +240,15 @@ func (m *machine) agreeState(t *rapid.T) {
 		if waited := is.stage == j.stage || !is.done; slices.Contains(state.Listeners, name) != waited {
 			t.Fatalf("read %v as listeners of stage %d, %s is %+v", state.Listeners, j.stage, name, is)
 		}
+		waits, pause := is.waits, ""
+		if !is.done && is.pause != "" {
+			waits, pause = is.pause, is.pause
+		}
 		if is.owner != "" || is.done {
 			tries++ // with the one that runs, or the last
 		}
 		if task.Owner != is.owner || task.Tries != tries || task.Done != is.done || task.Chunks != is.chunks || task.At != is.ticket || task.Stage != is.stage || task.LastOwner != is.left ||
-			!is.done && task.Generation != is.generation || string(task.Memo) != is.memo || task.Waits != is.waits || (task.Policy != "") != is.omitted || task.Next.IsZero() == is.waiting {
+			!is.done && task.Generation != is.generation || string(task.Memo) != is.memo || task.Waits != waits || task.Pause != pause || (task.Policy != "") != is.omitted || task.Next.IsZero() == is.waiting {
 			t.Fatalf("read %s %+v, the model has %+v", name, task, is)
 		}
 	}

@@ -58,6 +58,7 @@ func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
 		m.drop(is)
 		is.generation++
 		is.owner, is.entry, is.taken, is.leased, is.waiting = h.worker+"/take", h.e.id, true, h.task.Lease > 0, false
+		is.pause = ""
 	}
 	m.check(t, got, err, want)
 	if want == OK && (task.Generation != is.generation || task.Tries != is.tries+1 || string(task.Memo) != is.memo || string(task.Parameters) != m.job.parameters) {
@@ -324,7 +325,10 @@ func (m *machine) keepTask(t *rapid.T, h *mHand) Outcome {
 
 func (m *machine) remember(t *rapid.T) {
 	h := m.drawHand(t, ofTask)
-	memo := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "memo")
+	memo, pause := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "memo"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "pause")
+	if got, err := m.s.Tasks.Pause(t.Context(), h.task, pause, job.BlameBusy); err != nil {
+		m.check(t, got, err, OK)
+	}
 	got, err := h.task.Remember(t.Context(), []byte(memo))
 	is := m.openTask(h)
 	switch {
@@ -334,7 +338,7 @@ func (m *machine) remember(t *rapid.T) {
 		m.check(t, got, err, Busy)
 	default:
 		m.check(t, got, err, OK)
-		is.memo = memo
+		is.memo, is.pause = memo, pause
 	}
 }
 
@@ -348,7 +352,7 @@ func (m *machine) drawAgain(t *rapid.T) Requeue {
 // giveUp notes that a step is given up, and sends it again.
 func (m *machine) giveUp(h *mHand, is *mStep, token int64, step string, a Requeue) {
 	is.gaveUp, is.left, is.waiting, is.tried = token+1, is.owner, true, true
-	is.owner, is.entry, is.leased = "", "", false
+	is.owner, is.entry, is.leased, is.pause = "", "", false, ""
 	switch {
 	case a.Waits:
 		is.waits, is.blamed = a.Error, a.Blame != ""

@@ -97,7 +97,7 @@ type mStep struct {
 	leased, taken      bool
 	generation, chunks int64
 	writer             *mHand
-	memo               string
+	memo, pause        string
 	stage              int64
 	done, omitted      bool
 	ticket             string // what lists its segments; empty: its dataset lies in Redis

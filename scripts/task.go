@@ -187,6 +187,20 @@ func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {
 	if len(memo) > MaxMemo {
 		return 0, fmt.Errorf("a memo of %d bytes; the maximum is %d", len(memo), MaxMemo)
 	}
+	return setOf(ctx, t, "memo", memo)
+}
+
+// Pause stores what the query of a task waits for before it begins or goes on, and whose limit that is, until the
+// try ends; empty: nothing. It answers like Remember.
+func (Tasks) Pause(ctx context.Context, t *Task, what string, blame job.Blame) (Outcome, error) {
+	if what != "" {
+		what = string(blame) + " " + what
+	}
+	return setOf(ctx, t, "pause", what)
+}
+
+// setOf stores a field of a task.
+func setOf(ctx context.Context, t *Task, field string, value any) (Outcome, error) {
 	return t.s.outcome(ctx, call(ctx, "remember", []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener,
-		t.Generation, memo))
+		t.Generation, field, value))
 }

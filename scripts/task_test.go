@@ -204,6 +204,7 @@ func TestBrokenKeys(t *testing.T) {
 			"fail":     func() error { _, err := task.Fail(ctx, "x", job.BlameSource); return err },
 			"omit":     func() error { _, err := task.Omit(ctx, "optional", "x"); return err },
 			"remember": func() error { _, err := task.Remember(ctx, []byte("x")); return err },
+			"pause":    func() error { _, err := s.Tasks.Pause(ctx, task, "x", job.BlameBusy); return err },
 			"claim": func() error {
 				_, _, err := s.Folds.Claim(ctx, Claim{Message: Message{"ready", 1}, Worker: "w"})
 				return err

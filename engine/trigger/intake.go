@@ -51,7 +51,10 @@ func (in intake) noteReplies(ctx context.Context, items []*item) {
 		case !report.ValidID(id):
 		case i.Deliveries > maxDeliveries: // noted when it was delivered first, and quarantined now
 			if err := step.Ensure(ctx, in.Log, "refuse a push", func() error {
-				return in.Scripts.Receipts.Refuse(ctx, id, poison)
+				if err := in.Scripts.Receipts.Refuse(ctx, id, poison); err != nil {
+					return err
+				}
+				return in.Scripts.Lanes.Leave(ctx, id)
 			}); err != nil && !errors.Is(err, scripts.ErrBroken) {
 				i.ends(step.Elsewhere, err)
 			}

@@ -118,11 +118,19 @@ func (o once) takeOver(ctx context.Context, p *push) {
 	for _, id := range g.Waits {
 		runs = append(runs, engine.Run{ID: id}) // one that ran before does not wait
 	}
-	if err == nil {
-		err = o.Records.Note(short, runs, waitsFor+p.id)
-	}
 	if err != nil {
 		o.Log.Debug("records name a job that has ended as the one that they wait for", "now", p.id, "err", err)
+		return
+	}
+	o.note(ctx, p.id, runs)
+}
+
+// note tells people that records wait for a job. They wait without it, too.
+func (o once) note(ctx context.Context, leader string, runs []engine.Run) {
+	short, cancel := context.WithTimeout(ctx, engine.SlotsTime)
+	defer cancel()
+	if err := o.Records.Note(short, runs, waitsFor+leader); err != nil {
+		o.Log.Warn("could not note in records for which job they wait", "leader", leader, "jobs", len(runs), "err", err)
 	}
 }
 
@@ -132,9 +140,8 @@ func (o once) wait(ctx context.Context, leader string, pushes []*push) {
 	for i, p := range pushes {
 		runs[i] = engine.Run{ID: p.id, Attempt: p.record.Attempt}
 	}
-	result := ensured(step.Ensure(ctx, o.Log, "note that records wait", func() error {
-		return o.Records.Note(ctx, runs, waitsFor+leader)
-	}))
+	o.note(ctx, leader, runs)
+	result := step.Result{Kind: step.Void}
 	for _, p := range pushes {
 		if result.Kind == step.Void {
 			result = ensured(step.Ensure(ctx, o.Log, "note that a record waits", func() error {

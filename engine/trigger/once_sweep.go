@@ -36,13 +36,9 @@ func (l *leaderless) waits(g scripts.OnceGroup, now time.Time) bool {
 }
 
 // sweep finds groups whose leader has ended without telling them, or that have none, until ctx ends. The first
-// partition does it for all.
+// partition does it for all, also if no report shares any more: then those that wait must not for ever.
 func (o once) sweep(ctx context.Context) error {
-	uses := false
-	for _, r := range o.Reports {
-		uses = uses || r.Once != nil
-	}
-	if !uses || o.Scripts != o.Partitions.First() {
+	if o.Scripts != o.Partitions.First() {
 		return nil
 	}
 	left := map[string]*leaderless{} // by digest
@@ -103,13 +99,25 @@ func (o once) sweepGroups(ctx context.Context, before map[string]*leaderless) (m
 	return left, nil
 }
 
-// release pushes the ids of a group without a leader. If none waits, a lost write has left its ids behind.
+// release pushes the ids of a group without a leader. If none waits, a lost write has left its ids behind. Those whose
+// report does not share any more leave the group.
 func (o once) release(ctx context.Context, g scripts.OnceGroup) error {
+	left := g.IDs
 	if len(g.Waits) > 0 {
-		return scripts.ReleaseOnce(ctx, o.Partitions, g)
+		if err := scripts.ReleaseOnce(ctx, o.Partitions, g); err != nil {
+			return err
+		}
+		records, err := o.Records.Read(ctx, g.Waits)
+		if err != nil {
+			return err
+		}
+		left = slices.DeleteFunc(slices.Clone(g.Waits), func(id string) bool {
+			_, shares := o.OnceWindow(records[id].Report)
+			return shares
+		})
 	}
 	var ends []scripts.OnceEnd
-	for _, id := range g.IDs {
+	for _, id := range left {
 		ends = append(ends, scripts.OnceEnd{ID: id})
 	}
 	return scripts.EndOnce(ctx, o.Partitions, ends...)

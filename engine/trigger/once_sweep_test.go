@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -12,7 +13,70 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/step"
 )
+
+// TestGroupsOfAReportThatSharesNoMore: those that wait are pushed, and nothing stays in Redis.
+func TestGroupsOfAReportThatSharesNoMore(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	e := newTrigger(engine.Options{
+		Scripts: s, Partitions: scripts.Partitions{s}, Reports: map[string]*report.Report{"r": oneListener()},
+		Records: lostRecords{all: map[string]engine.Record{
+			"leader": {ID: "leader", Report: "r", Status: report.Failed, Attempt: 1},
+			"w1":     {ID: "w1", Report: "r", Status: report.Pending}, "w2": {ID: "w2", Report: "r", Status: report.Pending},
+		}},
+	})
+	ctx := t.Context()
+	for _, id := range []string{"leader", "w1", "w2"} {
+		if _, err := s.Once.Ask(ctx, []scripts.Question{{ID: id, Digest: "0f"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.HSet(ctx, s.Keys.Group("0f"), "since", time.Now().Add(-time.Minute).UnixMilli())
+	sweeping, stop := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() { done <- e.once.sweep(sweeping) }()
+	if err := client.XRead(ctx, &redis.XReadArgs{Streams: []string{s.Keys.Jobs, "0"}, Block: 30 * time.Second}).Err(); err != nil {
+		t.Errorf("no sweep ends the leader: %v", err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	var left map[string]*leaderless
+	var err error
+	for range 2 {
+		if left, err = e.once.sweepGroups(ctx, left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := client.XLen(ctx, s.Keys.Jobs).Val(); n != 3 { // the next leader, and later all
+		t.Errorf("%d pushes", n)
+	}
+	if keys := client.Keys(ctx, s.Keys.Once+"*").Val(); len(keys) > 0 {
+		t.Errorf("%q stay", keys)
+	}
+}
+
+// refusing records take no note.
+type refusing struct{ engine.Records }
+
+func (refusing) Note(context.Context, []engine.Run, string) error { return errors.New("a constraint") }
+
+// TestATableThatRefusesTheNote for which job records wait does not hold up their batch.
+func TestATableThatRefusesTheNote(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	e := newTrigger(engine.Options{Scripts: s, Partitions: scripts.Partitions{s}, Records: refusing{}})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	i := &item{}
+	e.once.wait(ctx, "leader", []*push{{id: "1", record: &engine.Record{ID: "1"}, items: []*item{i}}})
+	if n := client.XLen(t.Context(), s.Keys.Events).Val(); i.result.Kind != step.Void || n != 1 {
+		t.Errorf("%+v, %d events", i.result, n)
+	}
+}
 
 // TestGroupsThatNobodyEnds: whoever ends a job can die before it tells the others.
 func TestGroupsThatNobodyEnds(t *testing.T) {

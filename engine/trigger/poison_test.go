@@ -10,6 +10,24 @@ import (
 	"github.com/fanfold/fanfold/step"
 )
 
+// TestAPoisonousTurnGivesItsSlotBack at once.
+func TestAPoisonousTurnGivesItsSlotBack(t *testing.T) {
+	t.Parallel()
+	r := oneListener()
+	e := newLaned(t, 1, r, lostRecords{})
+	if n := seek(t, e, r, "7", "8"); n != 1 {
+		t.Fatalf("%d have slots", n)
+	}
+	entry := scripts.Entry{ID: "5-0", Fields: map[string]string{"id": "7"}, Deliveries: maxDeliveries + 1}
+	if results := e.handle(t.Context(), []step.Entry{{Entry: entry}}); results[0].Kind != step.Unusable {
+		t.Errorf("%+v", results)
+	}
+	found, err := e.Scripts.Lanes.Entries(t.Context(), "7", "8")
+	if err != nil || len(found) != 1 || found["8"].Lane == "" || found["8"].Waits {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
 // TestAPoisonousPushIsRefused: it was noted when it was delivered first, and stays noted no longer than that.
 func TestAPoisonousPushIsRefused(t *testing.T) {
 	t.Parallel()

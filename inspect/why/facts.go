@@ -31,6 +31,7 @@ type facts struct {
 	Contender bool              // it competes for a full Redis
 	Limited   bool              // it waits until a job of its report ends
 	Leader    string            // it waits for the file of this job; empty: for none
+	LeaderErr error             // it is not known whether it waits for one
 	Place     *scripts.Place    // in the queue of its lane; nil: it does not wait there
 	Jobs      queue
 	Queues    map[string]queue            // by open step

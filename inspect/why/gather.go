@@ -127,9 +127,7 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 		}
 	}
 	if f.Record != nil && f.Record.Status == report.Pending {
-		if f.Leader, err = g.Jobs.Leader(ctx, *f.Record); err != nil {
-			return err
-		}
+		f.Leader, f.LeaderErr = g.Jobs.Leader(ctx, *f.Record)
 	}
 	if f.Place, err = s.Lanes.Place(ctx, f.ID); err != nil {
 		return err

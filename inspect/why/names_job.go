@@ -69,6 +69,7 @@ var ofJob = table[*diagnosis]{
 		"contender":       func(d *diagnosis) bool { return d.Contender },
 		"limited":         func(d *diagnosis) bool { return d.Limited },
 		"shares":          func(d *diagnosis) bool { return d.Leader != "" },
+		"leader-unknown":  func(d *diagnosis) bool { return d.LeaderErr != nil },
 		"parked":          func(d *diagnosis) bool { return d.Place != nil },
 		"lane-full":       laneFull,
 		"class-full":      classFull,
@@ -106,6 +107,7 @@ var ofJob = table[*diagnosis]{
 		"report":         func(d *diagnosis) string { return d.record.Report },
 		"report-quoted":  func(d *diagnosis) string { return strconv.Quote(d.record.Report) },
 		"leader":         func(d *diagnosis) string { return d.Leader },
+		"leader-error":   func(d *diagnosis) string { return text(d.LeaderErr) },
 		"report-limit":   func(d *diagnosis) string { return strconv.Itoa(d.report.Running) },
 		"report-paused":  func(d *diagnosis) string { return words.Stamp(d.paused()) },
 

@@ -10,6 +10,7 @@ var notes = []rules{
 		{when: "runs", says: "The record was deleted: the job continues to its end and leaves no file."},
 		{when: "!=no-record", says: "There is no such record: its transaction may not have been committed yet."},
 	},
+	{{when: "leader-unknown", says: "Whether an equal job makes its file cannot be read: {leader-error}."}},
 	{{when: "=polling record !report", says: "Its report {report-quoted} is not in this configuration."}},
 	{
 		{

@@ -30,13 +30,12 @@ var made = map[string][]string{
 	"works-on": {"leased !rows"},                      // it is read, and no row has come yet
 	"slotless": { // it waits for a slot
 		"slots-full !has-slot works-on", "slots-full !has-slot unread", "slots-full unseen",
-		"at-limit works-on blames-slots", "at-limit unread blames-slots", "at-limit comes blames-slots",
-		"at-limit unread blames-tasks", "at-limit comes blames-tasks",
+		"for-other !has-slot before-query blames-slots", "for-other before-query blames-tasks",
 	},
-	"rateless":   {"at-limit unread blames-rate", "at-limit comes blames-rate"},
-	"sourceless": {"for-other blames-busy unread", "for-other blames-busy comes"},
-	"at-limit":   {"for-other !has-slot"},
-	"unattended": {"alone-in unread", "alone-in unseen", "alone-in absent"},
+	"rateless":     {"for-other before-query blames-rate"},
+	"sourceless":   {"for-other before-query blames-busy"},
+	"before-query": {"works-on pause", "unread", "comes"}, // the query of its listener does not run
+	"unattended":   {"alone-in unread", "alone-in unseen", "alone-in absent"},
 
 	"try-helps":       {"definition", "failing"}, // some process can do the step
 	"deadline-counts": {"runs !committed", "=superseded !committed"},

@@ -275,6 +275,19 @@ func inJobs(trigger string, idle time.Duration) change {
 	return func(f *facts) { f.Jobs.Entry = &entry{Consumer: trigger, Idle: idle} }
 }
 
+// waited says what the listener a waited for in its last try.
+func waited(blame job.Blame) change {
+	return func(f *facts) { f.of("a").Waits, f.of("a").Blame = "its limit", blame }
+}
+
+// held says what the listener a waits for in its process.
+func held(blame job.Blame) change {
+	return func(f *facts) {
+		waited(blame)(f)
+		f.of("a").Pause = f.of("a").Waits
+	}
+}
+
 // ofJobs are meanings of jobs that run.
 var ofJobs = map[string]meaning{
 	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query has been running"},
@@ -284,7 +297,12 @@ var ofJobs = map[string]meaning{
 		f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead, f.of("a").Pause = 7, 8, 3, "the database da is busy"
 	}), KindBarrier,
 		"; 3 of 8 parts and 7 rows so far; it pauses before the next part: the database da is busy"},
-	"too busy": {querying(waits("a", time.Second), blames(job.BlameBusy)), KindSourceBusy, "API vendor: job 5 is queued; the next poll is in 1s"},
+	"its query waits for the source": {querying(owned("a", time.Second), held(job.BlameBusy)), KindSourceBusy, "It waits for a: its limit"},
+	"its query waits for the rate":   {querying(owned("a", time.Second), held(job.BlameRate)), KindRateLimited, "it waits for its limit"},
+	"its query waits for a slot":     {querying(owned("a", time.Second), held(job.BlameSlots)), KindNoSlot, "it waits for its limit"},
+	"its query waits in a process":   {querying(owned("a", time.Second), held(job.BlameTasks)), KindNoSlot, "it waits for its limit"},
+	"its query waited, and runs":     {querying(owned("a", time.Second), waited(job.BlameBusy)), KindBarrier, "its query has been running"},
+	"too busy":                       {querying(waits("a", time.Second), blames(job.BlameBusy)), KindSourceBusy, "API vendor: job 5 is queued; the next poll is in 1s"},
 	"parts so far": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead = 7, 8, 3 }), KindBarrier,
 		"; 3 of 8 parts and 7 rows so far"},
 	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},

@@ -164,6 +164,24 @@ func TestBody(t *testing.T) {
 	}
 }
 
+// TestSwitchedProtocols: an answer that makes the connection another protocol is an error, which does not wait for the
+// end of the connection.
+func TestSwitchedProtocols(t *testing.T) {
+	t.Parallel()
+	_, err := asked(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	}, nil)
+	if f := As(err); f == nil || f.Code != http.StatusSwitchingProtocols || f.Kind != Refused {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestPatience: the time limit can be paused.
 func TestPatience(t *testing.T) {
 	t.Parallel()

@@ -122,6 +122,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	}
 	a.Header, a.URL = response.Header, response.Request.URL
 	a.Body = &limited{from: response.Body, left: r.MaxBytes, max: r.MaxBytes}
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		a.Body = http.NoBody // the body is the connection: reading it has no time limit
+	}
 	a.close = func() {
 		limit.Stop()
 		_ = response.Body.Close()

@@ -131,10 +131,13 @@ func patient(err error) error {
 
 // wait returns a Wait until the time that the API names, or else an Outage.
 func wait(f *ask.Failure, err error) error {
-	if f.After > 0 {
-		return listeners.Wait(f.After, err.Error())
+	switch {
+	case f.After == 0:
+		return listeners.Outage(err)
+	case f.Kind == ask.Busy:
+		return listeners.Busy(f.After, err.Error())
 	}
-	return listeners.Outage(err)
+	return listeners.Wait(f.After, err.Error()) // it works on an earlier request
 }
 
 // excerpt cuts a text of an API to one short line without secrets.

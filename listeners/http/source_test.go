@@ -315,7 +315,8 @@ func TestStatuses(t *testing.T) {
 			fmt.Fprint(w, "no Bearer "+secret+" here\n")
 		}, Result{}, "$.v")
 		err := b.fails(c.words, c.permanent)
-		if errors.Is(err, listeners.ErrOutage) != c.outage || strings.HasPrefix(err.Error(), "waits for") != c.wait {
+		busy := listeners.Busy(7*time.Second, strings.TrimPrefix(err.Error(), "waits for "))
+		if errors.Is(err, listeners.ErrOutage) != c.outage || (err == busy) != c.wait {
 			t.Errorf("%d: %v", code, err)
 		}
 	}

@@ -45,18 +45,6 @@ func (b *bundle) sleeps(t *testing.T, server *testenv.Database, user string) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-// measure waits until a measure has a text.
-func measure(t *testing.T, source *Source, limits report.Protect, want string) {
-	t.Helper()
-	listenertest.Becomes(t, "what is measured", func() string {
-		h, err := source.Measure(t.Context(), limits)
-		if err != nil {
-			return err.Error()
-		}
-		return limits.Read(h)[0].Text
-	}, want)
-}
-
 // TestThreadsThatRun: sleeping connections do not count, and neither does the one that measures.
 func TestThreadsThatRun(t *testing.T) {
 	t.Parallel()
@@ -66,11 +54,11 @@ func TestThreadsThatRun(t *testing.T) {
 	if server.MySQL {
 		idle = 1 // its event scheduler
 	}
-	measure(t, source, limits, map[int]string{0: "0 threads run", 1: "1 thread runs"}[idle])
+	listenertest.Measures(t, source, limits, map[int]string{0: "0 threads run", 1: "1 thread runs"}[idle])
 	for range 3 {
 		b.sleeps(t, server, "root")
 	}
-	measure(t, source, limits, fmt.Sprintf("%d threads run", 3+idle))
+	listenertest.Measures(t, source, limits, fmt.Sprintf("%d threads run", 3+idle))
 	h, err := source.Measure(t.Context(), limits)
 	if of, busy := limits.Busy(h); err != nil || !busy || of.Measure != report.ThreadsRunning {
 		t.Errorf("%+v %v", of, err)
@@ -90,12 +78,7 @@ func TestStatementsOfOthers(t *testing.T) {
 	}
 	b.exec(t, "GRANT PROCESS ON *.* TO app@'%'")
 	b.sleeps(t, server, "app")
-	measure(t, source, limits, "the statements of others run for 0s (p95)")
-	b.sleeps(t, server, "other")
-	listenertest.Becomes(t, "a statement of another user", func() string {
-		h, err := source.Measure(t.Context(), limits)
-		return fmt.Sprint(h.StatementP95 >= 300*time.Millisecond, err)
-	}, "true <nil>")
+	listenertest.MeasuresOthers(t, source, func() { b.sleeps(t, server, "other") })
 }
 
 // replicated returns a server that is a replica of another one, and what it is asked with.
@@ -118,9 +101,9 @@ func TestLag(t *testing.T) {
 	t.Parallel()
 	replica, b := replicated(t)
 	source, limits := opened(t, replica.DSN(""), 1), report.Protect{ReplicaLag: time.Minute}
-	measure(t, source, limits, "the replica is 0s behind")
+	listenertest.Measures(t, source, limits, "the replica is 0s behind")
 	b.exec(t, "STOP REPLICA")
-	measure(t, source, limits, "replication is stopped")
+	listenertest.Measures(t, source, limits, "replication is stopped")
 	if _, busy := limits.Busy(report.Health{ReplicaLag: report.Stopped}); !busy {
 		t.Error("a replica that is stopped counts as one that is not behind")
 	}

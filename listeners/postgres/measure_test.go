@@ -49,18 +49,6 @@ func sleeps(t *testing.T, server *testenv.Postgres, user string) {
 	t.Cleanup(func() { cancel(); <-done; <-conn.CleanupDone() })
 }
 
-// measure waits until a measure has a text.
-func measure(t *testing.T, source *Source, limits report.Protect, want string) {
-	t.Helper()
-	listenertest.Becomes(t, "what is measured", func() string {
-		h, err := source.Measure(t.Context(), limits)
-		if err != nil {
-			return err.Error()
-		}
-		return limits.Read(h)[0].Text
-	}, want)
-}
-
 // TestMeasures: statements that run, and those of other users, for an account that may see them.
 func TestMeasures(t *testing.T) {
 	t.Parallel()
@@ -80,14 +68,8 @@ func TestMeasures(t *testing.T) {
 	run("GRANT pg_monitor TO app")
 	sleeps(t, server, "app")
 	sleeps(t, server, "app")
-	measure(t, source, report.Protect{ThreadsRunning: 1}, "2 threads run")
-	others := report.Protect{StatementP95: time.Second}
-	measure(t, source, others, "the statements of others run for 0s (p95)")
-	sleeps(t, server, "other")
-	listenertest.Becomes(t, "a statement of another user", func() string {
-		h, err := source.Measure(t.Context(), others)
-		return fmt.Sprint(h.StatementP95 >= 300*time.Millisecond, err)
-	}, "true <nil>")
+	listenertest.Measures(t, source, report.Protect{ThreadsRunning: 1}, "2 threads run")
+	listenertest.MeasuresOthers(t, source, func() { sleeps(t, server, "other") })
 	if _, err := source.Measure(t.Context(), report.Protect{ReplicaLag: time.Minute}); !errors.Is(err, listeners.ErrNoReplica) {
 		t.Errorf("of a primary: %v", err)
 	}
@@ -104,15 +86,15 @@ func TestLag(t *testing.T) {
 	}
 	t.Cleanup(standby.Close)
 	source, limits := open(t, standby.DSN("postgres")), report.Protect{ReplicaLag: time.Minute}
-	measure(t, source, limits, "the replica is 0s behind")
+	listenertest.Measures(t, source, limits, "the replica is 0s behind")
 	if err := standby.Exec(t.Context(), "postgres", "SELECT pg_wal_replay_pause()"); err != nil {
 		t.Fatal(err)
 	}
-	measure(t, source, limits, "replication is stopped")
+	listenertest.Measures(t, source, limits, "replication is stopped")
 	if err := standby.Exec(t.Context(), "postgres", "SELECT pg_wal_replay_resume()"); err != nil {
 		t.Fatal(err)
 	}
-	measure(t, source, limits, "the replica is 0s behind")
+	listenertest.Measures(t, source, limits, "the replica is 0s behind")
 	if err := primary.Exec(t.Context(), "postgres", "CREATE TABLE t ()"); err != nil {
 		t.Fatal(err)
 	}

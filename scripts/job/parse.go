@@ -133,6 +133,9 @@ func (p *parser) task(listener string, stage, generation int64) TaskState {
 	text, done := p.fields[listener+":found"]
 	if t.Done = done; !done {
 		t.progress()
+		if blame, what, ok := strings.Cut(p.fields[listener+":pause"], " "); ok {
+			t.Pause, t.Waits, t.Blame = what, what, Blame(blame)
+		}
 		text = p.fields[listener+":part"]
 	} else if t.Owner == "" && t.Reused == 0 {
 		t.Tries++
@@ -152,14 +155,13 @@ func (t *TaskState) progress() {
 			Read   []string `json:"read"`
 			Rows   int64    `json:"rows"`
 			Bytes  int64    `json:"bytes"`
-			Pause  string   `json:"pause"`
 			Void   bool     `json:"void"`
 		} `json:"memo"`
 	}
 	if json.Unmarshal(t.Memo, &m) != nil || m.Memo.Void || len(m.Memo.Bounds) == 0 {
 		return // it is the source's, or its segments are listed
 	}
-	t.Rows, t.Parts, t.PartsBytes, t.Pause = m.Memo.Rows, int64(len(m.Memo.Read)), m.Memo.Bytes, m.Memo.Pause
+	t.Rows, t.Parts, t.PartsBytes = m.Memo.Rows, int64(len(m.Memo.Read)), m.Memo.Bytes
 	for _, read := range m.Memo.Read {
 		if read != "" {
 			t.PartsRead++

@@ -86,10 +86,10 @@ type TaskState struct {
 	Parts      int64           // in which it is read; 0: at once
 	PartsRead  int64           // of Parts, until their segments are listed
 	PartsBytes int64           // of the segments of PartsRead
-	Pause      string          // why no further part is read now; empty: parts are read
+	Pause      string          // what its query waits for now, which Waits says, too; empty: for nothing
 	Snapshot   string          // that all parts are of; empty: of moments close together
 	Columns    json.RawMessage // as given to scripts.Task.Append; nil until the first chunk
-	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
+	Waits      string          // what it waits for without a failure, such as a job elsewhere; see Next, and Pause
 	Memo       []byte          // see scripts.Task.Remember; nil: none
 	Failed     string          // why it was given up, if its job goes on; it is Done then
 	Policy     string          // of its listener, if the job goes on without its data

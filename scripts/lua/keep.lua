@@ -8,7 +8,7 @@ local function forget(hash, j, listener, whole)
     redis.call('HDEL', hash, listener .. ':found', listener .. ':kept', listener .. ':stale')
   end
   for _, field in ipairs({'owner', 'entry', 'lease', 'taken', 'tries', 'error', 'blame', 'next', 'waits', 'memo',
-    'last_owner', 'generation'}) do redis.call('HDEL', hash, listener .. ':' .. field) end
+    'last_owner', 'generation', 'pause'}) do redis.call('HDEL', hash, listener .. ':' .. field) end
 end
 
 -- keep moves the hash of a job that has ended to another key, until the last of its datasets expires, and

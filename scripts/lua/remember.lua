@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Stores the memo of a task, if the task still has this generation: what a later try,
--- maybe in another process, must know.
+-- Stores a field of a task, if the task still has this generation: its memo, which a later
+-- try must know, maybe in another process, or what its query waits for.
 -- KEYS  1 hash
--- ARGV  1 attempt, 2 listener, 3 generation, 4 memo
+-- ARGV  1 attempt, 2 listener, 3 generation, 4 memo or pause, 5 its value (empty: none)
 -- Returns 1 stored; 0 another generation; -1 gone: the job ends, or the task is done
 -- Cost  O(bytes)
 local j = read(KEYS[1])
@@ -11,5 +11,6 @@ if not j or j.attempt ~= ARGV[1] or j.status ~= 'RUN' then return -1 end
 local g = generation(j, ARGV[2])
 if not g then return -1 end
 if g ~= ARGV[3] then return 0 end
-redis.call('HSET', KEYS[1], ARGV[2] .. ':memo', ARGV[4])
+local field = ARGV[2] .. ':' .. ARGV[4]
+if ARGV[5] == '' then redis.call('HDEL', KEYS[1], field) else redis.call('HSET', KEYS[1], field, ARGV[5]) end
 return 1

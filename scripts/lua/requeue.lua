@@ -35,9 +35,10 @@ if fold then
 else
   raise(j, name)
 end
-local due, waits, old = int(now() + delay), counts == 'wait', {name .. ':owner', name .. ':lease', name .. ':entry'}
+local due, waits, old = int(now() + delay), counts == 'wait', {}
 local set = {'job', line(j), name .. ':generation', token, name .. ':next', due,
   name .. ':tries', int((have[1] or 0) + (counts == '1' and 1 or 0))}
+for _, field in ipairs({':owner', ':lease', ':entry', ':pause'}) do old[#old + 1] = name .. field end
 -- note sets a field, or removes it if the value is empty.
 local function note(field, value)
   if not value or value == '' then

@@ -16,7 +16,7 @@ local names = {'job', 'parameters', 'listeners', 'waits', 'began', 'extended', '
 for _, field in ipairs({'owner', 'entry', 'tries', 'error', 'blame', 'next'}) do names[#names + 1] = '@fanin:' .. field end
 for listener in string.gmatch(listeners, '[^,;]+') do
   for _, field in ipairs({'found', 'owner', 'entry', 'lease', 'taken', 'tries', 'error', 'blame', 'next', 'waits', 'memo',
-    'last_owner', 'part', 'last', 'total', 'at', 'kept', 'stale'}) do names[#names + 1] = listener .. ':' .. field end
+    'last_owner', 'pause', 'part', 'last', 'total', 'at', 'kept', 'stale'}) do names[#names + 1] = listener .. ':' .. field end
 end
 local found = {}
 for from = 1, #names, 1000 do

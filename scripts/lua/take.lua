@@ -47,6 +47,6 @@ drop(hash, j, listener)
 g = raise(j, listener)
 redis.call('HSET', hash, 'job', line(j), listener .. ':owner', owner, listener .. ':entry', ARGV[5],
   listener .. ':taken', int(now()))
-redis.call('HDEL', hash, listener .. ':next', listener .. ':lease', listener .. ':stale')
+redis.call('HDEL', hash, listener .. ':next', listener .. ':lease', listener .. ':stale', listener .. ':pause')
 if ends then redis.call('HSET', hash, listener .. ':lease', ends) end
 return answer()

@@ -105,6 +105,10 @@ func (b *backfillFlags) run(f *flags, c *cobra.Command, on *backend, args []stri
 	if fill.Dates, err = backfill.Dates(r, b.as); err != nil {
 		return err
 	}
+	if len(fill.Dates) == 1 && len(b.as) == 0 && of != backfill.Day {
+		c.PrintErrf("warning: %s is the only date of %s and gets the first day of every %s; --each-day runs it for all days\n",
+			fill.Dates[0], r.Name, of)
+	}
 	periods, err := backfill.Range(days, of, time.Now(), r.TimeZone)
 	if err != nil {
 		return fmt.Errorf("--%s: %w", each(of), err)

@@ -257,6 +257,29 @@ func TestBackfillPeriods(t *testing.T) {
 	}
 }
 
+// TestBackfillOfTheWrongDays: submit names the flag that a report needs, and says if only first days are read.
+func TestBackfillOfTheWrongDays(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, daily)
+	for args, want := range map[string]string{
+		"daily":  "daily is a report: fanfold run daily runs it, and --each-day FIRST..LAST for every day of a range\n",
+		"ranges": "ranges is a report: fanfold run ranges runs it\n",
+	} {
+		if out, code := s.fanfold("submit", args); code == exitOK || !strings.HasSuffix(out, want) {
+			t.Errorf("%s: %d %s", args, code, out)
+		}
+	}
+	for args, warns := range map[string]bool{
+		"daily --each-week": true, "daily --each-month": true, "daily --each-day": false,
+		"daily --as day --each-month": false, "ranges --param who=x --as from,to --each-month": false,
+	} {
+		_, out, code := s.runApart(append([]string{"submit"}, strings.Fields(args+" 2024-01-01..2024-01-31 --dry-run")...)...)
+		if code != exitOK || strings.Contains(out, "warning: day is the only date of daily and gets the first day of every ") != warns {
+			t.Errorf("%s: %d %q", args, code, out)
+		}
+	}
+}
+
 // TestBackfillWithoutColumns: a table that cannot have the periods is refused with the remedy.
 func TestBackfillWithoutColumns(t *testing.T) {
 	t.Parallel()

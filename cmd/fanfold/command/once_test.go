@@ -58,6 +58,16 @@ func TestOnceIsShownEverywhere(t *testing.T) {
 	if code != http.StatusOK || text != e2e.WhoFile("a") || header.Get("ETag") == "" {
 		t.Errorf("%d %q %v", code, text, header)
 	}
+	// The groups cannot be read, as while the first partition is away: everybody still says what they know.
+	pending := w.Records.Insert("who", e2e.WhoParameters("c", 0))
+	w.Redis.Set(t.Context(), w.Partitions.First().Keys.Once, "not a hash", 0)
+	if out, _ := w.fanfold("status", pending); !strings.Contains(out, "PENDING") || !strings.Contains(out, "whether an equal job makes its file: ") {
+		t.Error(out)
+	}
+	if out, _ := w.fanfold("why", pending); !strings.Contains(out, "its id was not pushed") || !strings.Contains(out, "Whether an equal job makes its file cannot be read: ") {
+		t.Error(out)
+	}
+	w.Redis.Del(t.Context(), w.Partitions.First().Keys.Once)
 	// Somebody lets a record point to a file that it does not share.
 	stranger := w.Records.Insert("who", e2e.WhoParameters("b", 0))
 	w.Records.Exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = (SELECT file FROM (SELECT file FROM file_download_record WHERE id = ?) AS f) WHERE id = ?", leader, stranger)

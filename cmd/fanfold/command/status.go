@@ -47,6 +47,9 @@ func jobRows(v inspect.Job) []table.Row {
 	if v.SharedWith != "" {
 		rows = append(rows, table.Row{"shared with", v.SharedWith})
 	}
+	if v.Unread != "" {
+		rows = append(rows, table.Row{"not read", v.Unread})
+	}
 	if v.File != "" {
 		rows = append(rows, table.Row{"file", v.File})
 	}

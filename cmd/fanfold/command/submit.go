@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/operate/backfill"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/trace"
 )
@@ -60,7 +61,7 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 			return err
 		}
 		if err := b.Operate.Jobs.Check(c.Context(), ids); err != nil {
-			return fmt.Errorf("nothing was pushed: %w", err)
+			return fmt.Errorf("nothing was pushed: %w%s", err, hintOfReport(b.Config.Reports[ids[0]]))
 		}
 		if due.given() {
 			return delay(f, c, b, ids, due)
@@ -90,6 +91,18 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 	fill.add(c)
 	f.completeParam(c)
 	return c
+}
+
+// hintOfReport says how to run a report whose name is given as an id; empty for nil.
+func hintOfReport(r *report.Report) string {
+	if r == nil {
+		return ""
+	}
+	hint := "\n" + r.Name + " is a report: fanfold run " + r.Name + " runs it"
+	if _, err := backfill.Dates(r, nil); err == nil {
+		hint += ", and --each-day FIRST..LAST for every day of a range"
+	}
+	return hint
 }
 
 // warnUnserved prints a warning if no running process has the definition of a PENDING record's report.
