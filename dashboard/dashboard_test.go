@@ -14,10 +14,8 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/why"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestCharts: lines stay in their box, also without data.
@@ -324,45 +322,6 @@ func TestRowsAgree(t *testing.T) {
 	r.explain(reason{time.Now(), why.Verdict{Attempt: 2, Stage: 1}})
 	if diff := cmp.Diff(want, r.Chips); diff != "" {
 		t.Error("a reason of another attempt:", diff)
-	}
-}
-
-// TestLanes: all lanes have one scale and stay in their pictures.
-func TestLanes(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	at := func(ago int) *time.Time { a := now.Add(-time.Duration(ago) * time.Second); return &a }
-	v := inspect.Job{Status: report.Processing, Started: at(100), Stage: 2, Listeners: []inspect.Listener{
-		{Name: "quick", Stage: 1, State: "done", Began: at(95), Ended: at(90)},
-		{Name: "slow", Stage: 1, State: "done", Began: at(100), Ended: at(40)},
-		{Name: "runs", Stage: 2, State: "running", Began: at(30)},
-		{Name: "comes", Stage: 2, State: "waiting", Next: at(-60)},
-		{Name: "open", Stage: 2, State: "waiting"},
-		{Name: "polls", Stage: 2, State: "waiting", Next: at(-60), Waits: true},
-		{Name: "moved", Stage: 2, State: "waiting", Next: at(3), Waits: true},
-		{Name: "not yet", Stage: 3, State: "waiting"},
-	}}
-	want := map[string][]segment{
-		"quick": {{"wait", 0, 4, 5, 2}, {"done", 5, 0, 5, 10}},
-		"slow":  {{"done", 0, 0, 60, 10}},
-		"runs":  {{"wait", 60, 4, 10, 2}, {"work", 70, 0, 30, 10}},
-		"comes": {{"retry", 60, 4, 40, 2}},
-		"open":  {{"wait", 60, 4, 40, 2}},
-		"polls": {{"wait", 60, 4, 40, 2}},
-		"moved": {{"wait", 60, 4, 40, 2}},
-	}
-	got := lanes(v, now)
-	if len(got) != len(want) {
-		t.Errorf("%v", got)
-	}
-	for name, parts := range want {
-		if diff := cmp.Diff(parts, got[name].Parts, cmpopts.EquateApprox(0, 1e-6)); diff != "" || got[name].Text == "" {
-			t.Errorf("%s: %q %s", name, got[name].Text, diff)
-		}
-	}
-	v.Status = report.Success
-	if lanes(v, now) != nil {
-		t.Error("lanes of a job that has ended")
 	}
 }
 

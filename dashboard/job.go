@@ -20,9 +20,9 @@ import (
 // jobPage is the content of the page of a job.
 type jobPage struct {
 	inspect.Job
-	Why   why.Verdict
-	Lanes map[string]lane // by listener, while the job runs
-	Plan  *picture        // with what the job found; nil: it is not known
+	Why      why.Verdict
+	Timeline *timeline // of its steps; nil: it is not known
+	Plan     *picture  // with what the job found; nil: it is not known
 }
 
 // ErrorOnce returns the error of the record, unless Why says it.
@@ -115,7 +115,11 @@ func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
 	if failed == nil && verdict.Kind != why.KindNoRecord {
 		err = nil // the verdict says that a server does not answer or the record is not committed yet
 	}
-	return jobPage{v, verdict, lanes(v, time.Now()), p.plan(ctx, v)}, cmp.Or(err, failed)
+	m := p.madeFrom(ctx, v)
+	if m != nil {
+		v.AddManifest(*m)
+	}
+	return jobPage{v, verdict, newTimeline(v, time.Now()), p.plan(v, m)}, cmp.Or(err, failed)
 }
 
 // madeFile is the file of a record.
@@ -126,7 +130,7 @@ const (
 	maxManifestAge = 10 * time.Minute
 	// maxManifests is the maximum number of cached manifests.
 	maxManifests = 100
-	// manifestTimeout is how long a page waits for a manifest. Then it does not show the plan.
+	// manifestTimeout is how long a page waits for a manifest. Then it shows neither the plan nor the steps.
 	manifestTimeout = 2 * time.Second
 )
 
@@ -142,8 +146,22 @@ func (p *jobPages) manifest(ctx context.Context, of madeFile) (sink.Manifest, er
 	return sink.ReadManifest(ctx, at.Sink, at.Name)
 }
 
+// madeFrom returns what the file of a job was made from; nil: it has none, or its manifest cannot be read.
+func (p *jobPages) madeFrom(ctx context.Context, v inspect.Job) *sink.Manifest {
+	if !v.Status.HasFile() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, manifestTimeout)
+	defer cancel()
+	m, err := p.manifests.Get(ctx, madeFile{v.ID, v.File})
+	if err != nil {
+		return nil // its file may be deleted, or the sink does not answer
+	}
+	return &m
+}
+
 // plan returns the plan of a job that runs or has a file; nil: what it found is not known.
-func (p *jobPages) plan(ctx context.Context, v inspect.Job) *picture {
+func (p *jobPages) plan(v inspect.Job, m *sink.Manifest) *picture {
 	r := p.o.Inspect.Config.Reports[v.Report]
 	if r == nil {
 		return nil
@@ -153,15 +171,9 @@ func (p *jobPages) plan(ctx context.Context, v inspect.Job) *picture {
 		return nil // the configuration is valid
 	}
 	switch {
-	case v.Status.HasFile():
-		ctx, cancel := context.WithTimeout(ctx, manifestTimeout)
-		defer cancel()
-		m, err := p.manifests.Get(ctx, madeFile{v.ID, v.File})
-		if err != nil {
-			return nil // its file may be deleted, or the sink does not answer
-		}
-		of.AddManifest(m)
-	case v.Job != "" && !v.Orphan:
+	case m != nil:
+		of.AddManifest(*m)
+	case v.Job != "" && !v.Status.HasFile() && !v.Orphan:
 		of.AddJob(v, func(l inspect.Listener) string { return l.State })
 		if of.Other != "" {
 			return nil

@@ -36,6 +36,8 @@ type ManifestJob struct {
 	Record  string `json:"record"`
 	Attempt int64  `json:"attempt"`
 	Report  string `json:"report"`
+	// StartedAt is when the attempt began, like the times of listeners.
+	StartedAt time.Time `json:"started_at,omitzero"`
 }
 
 // ManifestColumn says where a column of the object comes from.

@@ -21,6 +21,9 @@ func (m Manifest) encode() ([]byte, error) {
 	o.text("record", m.Job.Record)
 	o.integer("attempt", m.Job.Attempt)
 	o.text("report", m.Job.Report)
+	if !m.Job.StartedAt.IsZero() {
+		o.time("started_at", m.Job.StartedAt)
+	}
 	o.end('}')
 	o.text("definition", m.Definition)
 	o.raw("parameters", m.Parameters)

@@ -373,6 +373,11 @@ func TestDashboard(t *testing.T) {
 	if rows := eval[string](oncall, "[...document.querySelectorAll('.plan .rows')].map(e => e.textContent).join()"); rows != "1,1,1" {
 		t.Errorf("the arrows have the rows %s", rows)
 	}
+	// Redis knows its steps no more: the timeline is that of the manifest.
+	if bars := eval[int](oncall, "document.querySelectorAll('.timeline rect.done').length"); bars < 1 {
+		t.Errorf("the timeline has %d bars", bars)
+	}
+	oncall.sees("waited 0s, took")
 	oncall.check("job-done")
 
 	// A group of dead jobs runs again after its table was created.

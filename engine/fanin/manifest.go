@@ -17,7 +17,9 @@ import (
 func (f *finisher) writeManifest(ctx context.Context, w *work, committed sink.Committed) error {
 	r, state, made := w.report, w.State, w.file
 	manifest := sink.Manifest{
-		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
+		Job: sink.ManifestJob{
+			Record: state.ID, Attempt: state.Attempt, Report: state.Report, StartedAt: state.Started,
+		},
 		Definition: state.Definition, Parameters: state.Parameters,
 		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
 		File: f.files.URL(r, state), CreatedAt: time.Now(), TimeZone: r.File.TimeZone,
