@@ -38,7 +38,7 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 			v := d.view(ctx, r, "")
 			if form, ok := errors.AsType[*wrongForm](err); ok {
 				v.Page, v.Title, v.Static = "reports", "Reports", true
-				v.Content = d.lists.definitions(v.sample, form)
+				v.Content = d.lists.definitions(r, v.sample, form)
 				d.write(w, http.StatusBadRequest, d.reportsPage, v)
 				return
 			}

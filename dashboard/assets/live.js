@@ -77,12 +77,12 @@ function replace (part, next) {
     const same = open.id && next.querySelector('#' + CSS.escape(open.id))
     if (same) same.open = true
   }
-  const scrolled = [...part.querySelectorAll('.scroll')].map(s => s.scrollLeft)
+  const scrolled = [...part.querySelectorAll('.scroll')].map(s => [s.scrollLeft, s.scrollTop])
   const active = part.contains(document.activeElement) ? document.activeElement : null
   const place = active ? [...part.querySelectorAll(focusable)].indexOf(active) : -1
   const name = e => e.tagName + (e.id || e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent)
   part.replaceWith(document.adoptNode(next))
-  next.querySelectorAll('.scroll').forEach((s, i) => { s.scrollLeft = scrolled[i] ?? 0 })
+  next.querySelectorAll('.scroll').forEach((s, i) => { [s.scrollLeft, s.scrollTop] = scrolled[i] ?? [0, 0] })
   if (!active) return
   const all = [...next.querySelectorAll(focusable)]
   const same = all.filter(e => name(e) === name(active))
