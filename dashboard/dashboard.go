@@ -47,6 +47,7 @@ type Dashboard struct {
 	dead        *deadPages
 	errorPage   *template.Template
 	reportsPage *template.Template
+	searchPage  *template.Template
 	handler     http.Handler
 	streams     web.Streams // of live updates
 	messages    messages
@@ -67,7 +68,7 @@ func New(o Options) *Dashboard {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams}}
-	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
+	d.errorPage, d.reportsPage, d.searchPage = d.template("error"), d.template("reports"), d.template("search")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
 	d.lists = listPages{o, d.sampler, picturesOf(o.Inspect.Config.Reports)}
@@ -96,6 +97,7 @@ func New(o Options) *Dashboard {
 	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
 	mux.Handle("POST /due/delayed", d.change(changes.delayed))
 	mux.Handle("POST /due/timers", d.change(changes.timer))
+	mux.HandleFunc("GET /search", d.search)
 	mux.HandleFunc("GET /live", d.live)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, d.view(r.Context(), r, ""), "Not found", errNotFound)

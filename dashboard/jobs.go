@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,11 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/words"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -24,8 +21,7 @@ type jobs struct {
 	View, Query string
 	Views       []countedView
 	Table       table
-	Other       *jobPage // the job with the id that was asked for, which does not run; nil: none
-	Param, Cut  bool     // it is filtered by a parameter; only the records changed last were searched
+	Param, Cut  bool // it is filtered by a parameter; only the records changed last were searched
 }
 
 type countedView struct {
@@ -113,16 +109,6 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 			if w.name == v.View {
 				rows = append(rows, one)
 			}
-		}
-	}
-	runs := slices.ContainsFunc(s.Jobs, func(j inspect.Running) bool { return j.ID == v.Query })
-	if report.ValidID(v.Query) && p.o.Inspect.Config.Reports[v.Query] == nil && !runs {
-		// It is queued, delayed or has ended.
-		switch other, err := p.contents.Get(ctx, v.Query); {
-		case err == nil:
-			v.Other = &other
-		case !errors.Is(err, engine.ErrNoRecord):
-			return "Jobs", nil, err
 		}
 	}
 	v.Table = p.running().of(r, rows)

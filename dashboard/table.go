@@ -14,7 +14,7 @@ import (
 )
 
 // listing defines a table: its columns, and what its rows R are. The state of a table is in the address of its page:
-// sort, page, size and columns, each after the prefix of the table.
+// sort, page, size and only, each after the prefix of the table.
 type listing[R any] struct {
 	name    string // of its element in the page
 	label   string // says what the rows are
@@ -60,6 +60,8 @@ type table struct {
 	Name, Label     string
 	Heads           []head
 	Rows            []tableRow
+	Only            string // the key of the only row that it shows; empty: it shows all
+	All             string // path of the page with all rows
 	From, To, Total int    // the first and the last row that it shows, and how many it has
 	Previous, Next  string // paths of the neighbouring pages; empty: none
 }
@@ -83,7 +85,11 @@ const defaultSize, maxSize = 100, 200
 func (l listing[R]) of(r *http.Request, rows []R) table {
 	q := r.URL.Query()
 	get := func(name string) string { return q.Get(l.prefix + name) }
-	t := table{Name: l.name, Label: l.label, Total: len(rows)}
+	t := table{Name: l.name, Label: l.label, Only: get("only"), All: l.path}
+	if t.Only != "" {
+		rows = slices.DeleteFunc(rows, func(one R) bool { return l.key(one) != t.Only })
+	}
+	t.Total = len(rows)
 	columns := l.chosen(r)
 	by, down := strings.CutPrefix(get("sort"), "-")
 	for _, c := range columns {

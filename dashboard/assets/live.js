@@ -1,4 +1,4 @@
-// Keeps a page up to date: when the server sends a new sample number, this script fetches the page and
+// Moves the focus to the search with "/", and keeps a page up to date: when the server sends a new sample number, this script fetches the page and
 // replaces its parts with data-live. A part with a selection or with changed fields of a form is held: it
 // is not replaced, and the page says since when. While updates are paused, nothing is replaced.
 'use strict'
@@ -151,6 +151,13 @@ async function heal () {
   } catch {} // the server does not answer either
   busy = false
 }
+
+document.addEventListener('keydown', event => {
+  const typing = event.target.closest('input:not([type=checkbox]), textarea, select')
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
+  event.preventDefault()
+  document.getElementById('search').focus()
+})
 
 if (!root.hasAttribute('data-static')) {
   follow(() => {

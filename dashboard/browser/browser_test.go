@@ -381,8 +381,11 @@ func TestDashboard(t *testing.T) {
 	}
 	oncall.goTo("/dead")
 	oncall.sees("3 ×")
-	oncall.click("summary")
 	oncall.check("dead")
+	oncall.click("#groups tbody th a")
+	oncall.sees("All groups")
+	oncall.check("dead-group")
+	oncall.goTo("/dead")
 	s.exec("CREATE TABLE company.payments (k INT)")
 	oncall.click("button[value='/dead/retry']")
 	oncall.sees("Each job starts its next attempt")
@@ -401,6 +404,23 @@ func TestDashboard(t *testing.T) {
 	watching.goTo("/jobs")
 	watching.sees("It waits for plt_fund.vs_withdraw: its query has been running for")
 	watching.check("jobs")
+
+	// The keyboard sorts a table, and searches.
+	watching.do(chromedp.Focus(chromedp.CSS("thead a[href*='-data']")), chromedp.KeyEvent("\r"))
+	watching.sees("Data")
+	if sorted := eval[string](watching, "location.search + document.querySelector('[aria-sort]').getAttribute('aria-sort')"); sorted != "?sort=-datadescending" {
+		t.Errorf("the table is sorted by %s", sorted)
+	}
+	if at := eval[string](watching, "getComputedStyle(document.querySelector('thead th')).position"); at != "sticky" {
+		t.Errorf("the head is %s", at)
+	}
+	watching.do(chromedp.KeyEvent("/"), chromedp.KeyEvent("tagged\r"))
+	watching.sees("What was found")
+	watching.check("search")
+	watching.do(chromedp.KeyEvent("/"), chromedp.KeyEvent("plt_user.tags\r"))
+	watching.sees("Only plt_user.tags")
+	watching.goTo("/jobs")
+	watching.sees("It waits for plt_fund.vs_withdraw: its query has been running for")
 	if text := oncall.text(); strings.Contains(text, "vs_withdraw") {
 		t.Errorf("a page whose updates are paused was updated: %s", text)
 	}

@@ -107,11 +107,19 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.Redis.ZAdd(t.Context(), s.Partitions.Of(done).Keys.Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
 	has("/dead", "1 ×", "a &lt;b&gt;tale&lt;/b&gt; of 17 rows")
 	// Any id is found, and what cannot be a filter is refused.
-	has("/jobs?q="+done, `<a href="/jobs/`+done+`">`, "It has failed", "FAILED")
-	has("/jobs?q=77", `<a href="/jobs/77">`, ">delayed</span>")
-	if _, text := page("/jobs?q=999999"); !strings.Contains(text, "No job is in this view.") {
-		t.Error(text)
+	has("/search?q="+done, "<h1>Job "+done+"</h1>", "It has failed", "FAILED")
+	has("/search?q="+running, "<h1>Job "+running+"</h1>", "PROCESSING")
+	has("/search?q=77", "<h1>Job 77</h1>", ">delayed</strong>")
+	has("/search?q=slow", "<h1>Reports</h1>", "Only slow", "/reports#r-slow")
+	has("/search?q=broken", "<h1>Listeners</h1>", "Only broken")
+	has("/search?q=beep-1", "<h1>Due later</h1>", "Only beep-1")
+	has("/search?q=seconds%3D300", `<a href="/jobs?q=seconds%3D300">`, ">1 job</td>", `<a href="/records?param=seconds%3D300">`)
+	has("/search?q=TALE", "dead jobs", `<a href="/dead?group=`, "1 × slow")
+	has("/search?q=be", "beep-1", "timer")
+	for _, none := range []string{"999999", "no such text", "a/b", ""} {
+		has("/search?q="+url.QueryEscape(none), "<h1>Search</h1>", `<p class="none">`)
 	}
+	has("/jobs?q="+done, "No job is in this view.", `<a href="/search?q=`+done+`">`)
 	has("/records?id="+done, ">"+done+"</a>")
 	has("/records?id=999999", "No records match.")
 	for path, says := range map[string]string{
