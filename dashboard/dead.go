@@ -29,12 +29,13 @@ type deadPages struct {
 // dead is the content of the page of dead jobs.
 type dead struct {
 	Since, Until string // the filter, by the time of failure
+	Midnight     string // the start of today
+	Noon         string // of today; empty: it is not noon yet
 	Wrong        string // what is wrong with it; empty: nothing
 	Key          string // of the group whose jobs are shown; empty: the groups are
 	What         string // the report and the reason of the group
 	Table        table
 	Total        int // length of the list in Redis
-	Sweeps       []sweep
 }
 
 // group has the dead jobs of a report whose reasons differ only in numbers.
@@ -58,9 +59,15 @@ func (v dead) refused() bool { return v.Wrong != "" }
 func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string, any, error) {
 	v := dead{
 		Since: r.FormValue("since"), Until: r.FormValue("until"), Key: r.FormValue("group"),
-		Total: int(s.Figures.Of("jobs_dead", "")), Sweeps: d.sweeps.list(),
+		Total: int(s.Figures.Of("jobs_dead", "")),
 	}
-	span, err := spanOf(r, time.Now())
+	now := time.Now()
+	year, month, day := now.Date()
+	v.Midnight = fieldOf(time.Date(year, month, day, 0, 0, 0, 0, time.Local))
+	if noon := time.Date(year, month, day, 12, 0, 0, 0, time.Local); now.After(noon) {
+		v.Noon = fieldOf(noon)
+	}
+	span, err := spanOf(r, now)
 	if err != nil {
 		v.Wrong = err.Error()
 		return "Dead jobs", v, nil
@@ -156,7 +163,7 @@ func (v dead) fields(group string) url.Values {
 func deadTable(now time.Time) listing[inspect.DeadJob] {
 	id := func(j inspect.DeadJob) string { return j.ID }
 	return listing[inspect.DeadJob]{
-		name: "jobs", label: "Dead jobs of a group", path: "/dead", key: id, columns: []column[inspect.DeadJob]{
+		name: "dead", label: "Dead jobs of a group", path: "/dead", key: id, columns: []column[inspect.DeadJob]{
 			{
 				key: "id", title: "Job", order: byID(id),
 				cell: func(j inspect.DeadJob) cell { return jobLink(j.ID) },
@@ -238,7 +245,7 @@ func (d *deadPages) sweep(
 	if err != nil {
 		return outcome{}, err
 	}
-	one := sweep{What: what, DryRun: r.PostFormValue("dry") != ""}
+	one := sweep{What: what, Noun: "job", Page: "/dead", DryRun: r.PostFormValue("dry") != ""}
 	if err := confirmed(r); err != nil && !one.DryRun {
 		return outcome{}, err
 	}
@@ -272,9 +279,10 @@ func (d *deadPages) sweep(
 		d.sampler.wakeUp()
 	})
 	if one.DryRun {
-		return outcome{what + ", dry run: nothing is changed. The list below says what would be.", "/dead"}, err
+		what += ", dry run: nothing is changed. The list below says what would be."
+		return outcome{message: what, page: "/dead"}, err
 	}
-	return outcome{what + ": started.", "/dead"}, err
+	return outcome{message: what + ": started.", page: "/dead"}, err
 }
 
 // deadGroup reports whether a job failed in a span and is in the group with a key.

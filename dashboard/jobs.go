@@ -118,7 +118,7 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 // running is the table of running jobs.
 func (p *jobPages) running() listing[*row] {
 	id := func(r *row) string { return r.ID }
-	all := listing[*row]{name: "rows", label: "Running jobs", path: "/jobs", key: id, prepare: p.explain}
+	all := listing[*row]{name: "running", label: "Running jobs", path: "/jobs", key: id, prepare: p.explain}
 	all.columns = []column[*row]{
 		{key: "id", title: "Job", order: byID(id), cell: func(r *row) cell {
 			c := jobLink(r.ID)

@@ -110,7 +110,7 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 
 // recordTable is the table of records.
 var recordTable = listing[inspect.Job]{
-	name: "rows", label: "Records", path: "/records", key: idOfRecord, columns: []column[inspect.Job]{
+	name: "records", label: "Records", path: "/records", key: idOfRecord, columns: []column[inspect.Job]{
 		{
 			key: "id", title: "Record", order: byID(idOfRecord),
 			cell: func(r inspect.Job) cell { return jobLink(r.ID) },

@@ -36,7 +36,7 @@ func (l listPages) reports(_ context.Context, r *http.Request, s *sample) (strin
 
 // reportTable is the table of reports.
 var reportTable = listing[definition]{
-	name: "table", label: "Reports", path: "/reports", key: nameOfReport, columns: []column[definition]{
+	name: "reports", label: "Reports", path: "/reports", key: nameOfReport, columns: []column[definition]{
 		{
 			key: "name", title: "Report", class: "name", order: by(nameOfReport),
 			cell: func(d definition) cell {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -60,10 +61,13 @@ type table struct {
 	Name, Label     string
 	Heads           []head
 	Rows            []tableRow
-	Only            string // the key of the only row that it shows; empty: it shows all
-	All             string // path of the page with all rows
-	From, To, Total int    // the first and the last row that it shows, and how many it has
-	Previous, Next  string // paths of the neighbouring pages; empty: none
+	Here            string       // path of the page
+	Changes         []bulkChange // of selected rows
+	keys            []string     // of all rows, also of those on other pages
+	Only            string       // the key of the only row that it shows; empty: it shows all
+	All             string       // path of the page with all rows
+	From, To, Total int          // the first and the last row that it shows, and how many it has
+	Previous, Next  string       // paths of the neighbouring pages; empty: none
 }
 
 // head is the head of a column.
@@ -89,7 +93,7 @@ func (l listing[R]) of(r *http.Request, rows []R) table {
 	if t.Only != "" {
 		rows = slices.DeleteFunc(rows, func(one R) bool { return l.key(one) != t.Only })
 	}
-	t.Total = len(rows)
+	t.Total, t.Here = len(rows), l.path+"?"+without(q, "message").Encode()
 	columns := l.chosen(r)
 	by, down := strings.CutPrefix(get("sort"), "-")
 	for _, c := range columns {
@@ -129,6 +133,12 @@ func (l listing[R]) of(r *http.Request, rows []R) table {
 		t.Next = l.link(q, "page", strconv.Itoa(page+1))
 	}
 	t.From, t.To = first+1, end
+	if access.Of(r.Context()).Operator() {
+		t.Changes = bulkChanges[l.name]
+		for _, one := range rows {
+			t.keys = append(t.keys, l.key(one))
+		}
+	}
 	shown := rows[first:end]
 	if l.prepare != nil {
 		l.prepare(shown)
@@ -155,14 +165,16 @@ func (l listing[R]) chosen(r *http.Request) []column[R] {
 // link returns the path of the same view with another value of a parameter of the table. Only that of another page
 // keeps the number of the page.
 func (l listing[R]) link(q url.Values, name, value string) string {
-	to := url.Values{}
-	for key, values := range q {
-		if key != "message" && key != l.prefix+"page" {
-			to[key] = values
-		}
-	}
+	to := without(q, "message", l.prefix+"page")
 	to.Set(l.prefix+name, value)
 	return l.path + "?" + to.Encode()
+}
+
+// without returns parameters without some of them.
+func without(q url.Values, names ...string) url.Values {
+	left := maps.Clone(q)
+	maps.DeleteFunc(left, func(name string, _ []string) bool { return slices.Contains(names, name) })
+	return left
 }
 
 // by orders rows by a value.

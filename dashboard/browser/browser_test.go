@@ -414,10 +414,19 @@ func TestDashboard(t *testing.T) {
 	if at := eval[string](watching, "getComputedStyle(document.querySelector('thead th')).position"); at != "sticky" {
 		t.Errorf("the head is %s", at)
 	}
-	watching.do(chromedp.KeyEvent("/"), chromedp.KeyEvent("tagged\r"))
+	search := func(text string) {
+		t.Helper()
+		const press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))"
+		if at := eval[string](watching, press+", document.activeElement.id"); at != "search" {
+			t.Errorf("/ moves the focus to %q", at)
+		}
+		watching.do(chromedp.KeyEvent(text + "\r"))
+	}
+	search("tagged")
 	watching.sees("What was found")
 	watching.check("search")
-	watching.do(chromedp.KeyEvent("/"), chromedp.KeyEvent("plt_user.tags\r"))
+	eval[bool](watching, "document.activeElement.blur(), document.getElementById('search').value = '', true")
+	search("plt_user.tags")
 	watching.sees("Only plt_user.tags")
 	watching.goTo("/jobs")
 	watching.sees("It waits for plt_fund.vs_withdraw: its query has been running for")
@@ -460,6 +469,18 @@ func TestDashboard(t *testing.T) {
 	if eval[bool](oncall, "!document.getElementById('held').hidden") {
 		t.Error("it still says that it is paused")
 	}
+	// Selected rows hold their table. Paused listeners are resumed by Undo.
+	oncall.goTo("/listeners")
+	oncall.click("input[name=row][value='plt_pay.payments']")
+	oncall.sees("a form on it has changed fields")
+	oncall.click("button[value='listeners/pause']")
+	oncall.sees("Pause: 1 listener?")
+	oncall.check("select")
+	oncall.click("button[value='yes']")
+	oncall.sees("1 listener done")
+	oncall.check("changed")
+	oncall.click("main .notice button")
+	oncall.sees("Resume 1 listener: started.")
 	open()
 
 	// An update does not replace a form while it is filled in.
