@@ -124,7 +124,7 @@ func (d *deadPages) groups(v dead, s *sample) listing[group] {
 				cell: text(func(g group) string { return g.Reason }),
 			},
 			whenColumn("newest", "The newest", s.At, func(g group) *time.Time { return &g.Last }),
-			{title: "Change", operator: true, cell: func(g group) cell {
+			{key: "change", title: "Change", operator: true, cell: func(g group) cell {
 				return cell{Acts: v.acts(g, s.DeadCut())}
 			}},
 		},

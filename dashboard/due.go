@@ -43,7 +43,7 @@ func quarantineTable(now time.Time) listing[inspect.Quarantined] {
 				key: "fields", title: "Fields", class: "reason",
 				cell: func(e entry) cell { return cell{Text: e.Fields, Code: true} },
 			},
-			{title: "Change", operator: true, cell: func(e entry) cell {
+			{key: "change", title: "Change", operator: true, cell: func(e entry) cell {
 				this := field{"entry", e.Entry}
 				return cell{Acts: []act{
 					{Label: "Requeue", Of: e.Entry, To: "/quarantine", Fields: []field{this, {"action", "requeue"}}},
@@ -101,7 +101,7 @@ func timerTable(now time.Time) listing[inspect.Timer] {
 				key: "definition", title: "Definition", order: by(func(t timer) string { return t.Definition }),
 				cell: text(func(t timer) string { return t.Definition }),
 			},
-			{title: "Change", operator: true, cell: timerActs},
+			{key: "change", title: "Change", operator: true, cell: timerActs},
 		},
 	}
 }
@@ -141,7 +141,7 @@ func delayedTable(now time.Time) listing[inspect.Delayed] {
 			}},
 			whenColumn("due", "Due", now, func(d delayed) *time.Time { return d.Due }),
 			{key: "note", title: "Note", cell: text(func(d delayed) string { return cmp.Or(d.Bad, d.What) })},
-			{title: "Change", operator: true, cell: func(d delayed) cell {
+			{key: "change", title: "Change", operator: true, cell: func(d delayed) cell {
 				this := field{"member", d.Member}
 				return cell{Acts: []act{
 					{Label: "Run now", Of: d.Member, To: "/due/delayed", Fields: []field{this, {"action", "run"}}},

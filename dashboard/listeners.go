@@ -102,7 +102,7 @@ var listenerTable = listing[listener]{
 				return words.Short(l.Oldest)
 			}),
 		},
-		{title: "Change", operator: true, cell: func(l listener) cell {
+		{key: "change", title: "Change", operator: true, cell: func(l listener) cell {
 			if l.Kind == report.External {
 				return cell{}
 			}

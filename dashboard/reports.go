@@ -57,7 +57,7 @@ var reportTable = listing[definition]{
 			}
 			return cell{Text: strings.Join(names, ", "), Code: true}
 		}},
-		{title: "Change", operator: true, cell: func(d definition) cell {
+		{key: "change", title: "Change", operator: true, cell: func(d definition) cell {
 			return cell{Acts: []act{pauseOrResume("/reports/", d.Name, d.Paused)}}
 		}},
 	},

@@ -15,7 +15,7 @@ import (
 )
 
 // listing defines a table: its columns, and what its rows R are. The state of a table is in the address of its page:
-// sort, page, size and only, each after the prefix of the table.
+// sort, page, size, columns and only, each after the prefix of the table.
 type listing[R any] struct {
 	name    string // of its element in the page
 	label   string // says what the rows are
@@ -62,6 +62,10 @@ type table struct {
 	Heads           []head
 	Rows            []tableRow
 	Here            string       // path of the page
+	Prefix          string       // of its parameters
+	Columns         []choice     // all columns that a user may see
+	Sizes           []choice     // numbers of rows
+	Kept            []field      // the other parameters of the page
 	Changes         []bulkChange // of selected rows
 	keys            []string     // of all rows, also of those on other pages
 	Only            string       // the key of the only row that it shows; empty: it shows all
@@ -77,6 +81,12 @@ type head struct {
 	Sorted       string // ascending or descending; empty: the table is not sorted by it
 }
 
+// choice is one of several values of a parameter.
+type choice struct {
+	Value, Title string
+	Chosen       bool
+}
+
 type tableRow struct {
 	Key   string
 	Cells []cell
@@ -89,12 +99,12 @@ const defaultSize, maxSize = 100, 200
 func (l listing[R]) of(r *http.Request, rows []R) table {
 	q := r.URL.Query()
 	get := func(name string) string { return q.Get(l.prefix + name) }
-	t := table{Name: l.name, Label: l.label, Only: get("only"), All: l.path}
+	t := table{Name: l.name, Label: l.label, Prefix: l.prefix, Only: get("only"), All: l.path}
 	if t.Only != "" {
 		rows = slices.DeleteFunc(rows, func(one R) bool { return l.key(one) != t.Only })
 	}
 	t.Total, t.Here = len(rows), l.path+"?"+without(q, "message").Encode()
-	columns := l.chosen(r)
+	columns := l.chosen(r, &t)
 	by, down := strings.CutPrefix(get("sort"), "-")
 	for _, c := range columns {
 		h := head{Title: c.title, Class: c.class}
@@ -123,6 +133,16 @@ func (l listing[R]) of(r *http.Request, rows []R) table {
 	if n, err := strconv.Atoi(get("size")); err == nil && n > 0 {
 		size = min(n, maxSize)
 	}
+	for _, n := range []int{25, 50, defaultSize, maxSize} {
+		t.Sizes = append(t.Sizes, choice{Value: strconv.Itoa(n), Chosen: n == size})
+	}
+	own := []string{"message", l.prefix + "page", l.prefix + "size", l.prefix + "columns"}
+	for name, values := range without(q, own...) {
+		for _, value := range values {
+			t.Kept = append(t.Kept, field{name, value})
+		}
+	}
+	slices.SortFunc(t.Kept, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
 	page, _ := strconv.Atoi(get("page"))
 	page = min(max(page, 1), max((len(rows)+size-1)/size, 1))
 	if page > 1 {
@@ -155,11 +175,26 @@ func (l listing[R]) of(r *http.Request, rows []R) table {
 	return t
 }
 
-// chosen returns the columns that a user may see.
-func (l listing[R]) chosen(r *http.Request) []column[R] {
-	return slices.DeleteFunc(slices.Clone(l.columns), func(c column[R]) bool {
-		return c.operator && !access.Of(r.Context()).Operator()
-	})
+// chosen returns the columns that the parameter columns names, in the order of the table; without it, all that a user
+// may see. The first column names the row, and is always there.
+func (l listing[R]) chosen(r *http.Request, t *table) (shown []column[R]) {
+	wanted := r.URL.Query()[l.prefix+"columns"]
+	if len(wanted) == 1 {
+		wanted = strings.Split(wanted[0], ",")
+	}
+	for i, c := range l.columns {
+		if c.operator && !access.Of(r.Context()).Operator() {
+			continue
+		}
+		chosen := len(wanted) == 0 || slices.Contains(wanted, c.key)
+		if i > 0 {
+			t.Columns = append(t.Columns, choice{c.key, c.title, chosen})
+		}
+		if i == 0 || chosen {
+			shown = append(shown, c)
+		}
+	}
+	return shown
 }
 
 // link returns the path of the same view with another value of a parameter of the table. Only that of another page

@@ -76,6 +76,31 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// TestColumns: the address chooses columns. The first one stays, and that of operators is for operators.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"": "Id Even Note", "n.columns=note": "Id Note", "n.columns=note,even": "Id Even Note",
+		"n.columns=even&n.columns=note": "Id Even Note", "n.columns=acts": "Id", "n.columns=": "Id",
+	} {
+		got := numbersTable(t, query, 3)
+		var titles []string
+		for _, h := range got.Heads {
+			titles = append(titles, h.Title)
+		}
+		if text := strings.Join(titles, " "); text != want || len(got.Rows[0].Cells) != len(titles) || len(got.Columns) != 2 {
+			t.Errorf("%q: %s, not %s", query, text, want)
+		}
+	}
+	got := numbersTable(t, "view=late&n.sort=-id&n.size=2&n.page=2&n.columns=note&message=m", 3)
+	if kept := fmt.Sprint(got.Kept); kept != "[{n.sort -id} {view late}]" {
+		t.Error("the form of the view keeps", kept)
+	}
+	if want := "/numbers?n.columns=note&n.page=2&n.size=2&n.sort=-id&view=late"; got.Here != want {
+		t.Errorf("the link of the view is %s, not %s", got.Here, want)
+	}
+}
+
 // TestByID: ids that are numbers are in the order of numbers, of any length.
 func TestByID(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,8 @@ func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) err
 		if err != nil {
 			return err
 		}
-		if due, ok := inspect.DueTime(scores[member]); ok && scores[member] > 0 {
+		score, found := scores[member]
+		if due, ok := inspect.DueTime(score); found && ok {
 			return scripts.DelayedSets(d.in.Scripts).Move(ctx, due.Add(by), member)
 		}
 	}
