@@ -34,7 +34,7 @@ const (
 )
 
 // dashboardPages are those that the browsers look at, in turns.
-var dashboardPages = []string{"/", "/jobs", "/jobs/%d", "/listeners", "/jobs?view=stuck"}
+var dashboardPages = []string{"/", "/jobs", "/jobs/%d", "/listeners", "/jobs?view=stuck", "/jobs?sort=-data&page=5"}
 
 // dashboards measures how long a page takes while 50 browsers look at 10,000 jobs that run, and
 // what the sampler takes that reads for them. No job goes on meanwhile: all of them wait for an external listener that

@@ -21,8 +21,11 @@ import (
 // refreshTimeout is how long the answer to a change waits for a sample that shows it.
 const refreshTimeout = 3 * time.Second
 
-// outcome is the result of a change in words, and the path of the page that shows it.
-type outcome struct{ message, page string }
+// outcome is the result of a change in words, the path of the page that shows it, and what takes it back.
+type outcome struct {
+	message, page string
+	undo          []act
+}
 
 // change makes the handler of a change. It redirects to the page that shows the outcome.
 func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcome, error)) http.Handler {
@@ -38,7 +41,7 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 			v := d.view(ctx, r, "")
 			if form, ok := errors.AsType[*wrongForm](err); ok {
 				v.Page, v.Title, v.Static = "reports", "Reports", true
-				v.Content = d.lists.definitions(v.sample, form)
+				v.Content = d.lists.definitions(r, v.sample, form)
 				d.write(w, http.StatusBadRequest, d.reportsPage, v)
 				return
 			}
@@ -49,7 +52,12 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
-		http.Redirect(w, r, d.o.Path+what.page+"?message="+d.messages.keep(what.message), http.StatusSeeOther)
+		path, query, ok := strings.Cut(what.page, "?")
+		if ok {
+			query += "&"
+		}
+		query += "message=" + d.messages.keep(what.message, what.undo)
+		http.Redirect(w, r, d.o.Path+path+"?"+query, http.StatusSeeOther)
 	})
 }
 
@@ -64,15 +72,12 @@ func (c changes) cancel(ctx context.Context, r *http.Request) (outcome, error) {
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	reason := "cancelled in the dashboard"
-	if who := access.Of(ctx).Name; who != "" {
-		reason += " by " + who
-	}
+	reason := cancelReason(access.Of(ctx).Name)
 	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
 		reason += ": " + report.ShortenTo(why, 200)
 	}
 	result, err := c.operate.Jobs.Cancel(ctx, id, reason)
-	return outcome{"Job " + id + ": " + result + ".", "/jobs/" + id}, err
+	return outcome{message: "Job " + id + ": " + result + ".", page: "/jobs/" + id}, err
 }
 
 func (c changes) retry(ctx context.Context, r *http.Request) (outcome, error) {
@@ -85,7 +90,7 @@ func (c changes) retry(ctx context.Context, r *http.Request) (outcome, error) {
 	if plan != "" {
 		text = "Job " + id + " was pushed again: it " + plan + "."
 	}
-	return outcome{text, "/jobs/" + id}, err
+	return outcome{message: text, page: "/jobs/" + id}, err
 }
 
 // hurry makes the waiting steps of a job due now, or the id of a job that was pushed for later.
@@ -98,13 +103,16 @@ func (c changes) hurry(ctx context.Context, r *http.Request) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{"Job " + id + " is due now.", "/jobs/" + id}, c.operate.Delayed.Hurry(ctx, members)
+	return outcome{message: "Job " + id + " is due now.", page: "/jobs/" + id}, c.operate.Delayed.Hurry(ctx, members)
 }
 
 func (c changes) pauseListener(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	_, err := c.operate.Pauses.Listener(ctx, name)
-	return outcome{"Listener " + name + " is paused. Running tasks continue; new ones do not start.", "/listeners"}, err
+	return outcome{
+		message: "Listener " + name + " is paused. Running tasks continue; new ones do not start.",
+		page:    "/listeners", undo: []act{pauseOrResume("/listeners/", name, true)},
+	}, err
 }
 
 func (c changes) resumeListener(ctx context.Context, r *http.Request) (outcome, error) {
@@ -112,19 +120,23 @@ func (c changes) resumeListener(ctx context.Context, r *http.Request) (outcome, 
 	if _, err := c.operate.Pauses.ResumeListener(ctx, name); err != nil {
 		return outcome{}, err
 	}
-	return outcome{"Listener " + name + " is resumed.", "/listeners"}, nil
+	return outcome{message: "Listener " + name + " is resumed.", page: "/listeners"}, nil
 }
 
 func (c changes) pauseReport(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	_, err := c.operate.Pauses.Report(ctx, name)
-	return outcome{"Report " + name + " is paused. Running jobs continue; new ones do not start.", "/reports"}, err
+	return outcome{
+		message: "Report " + name + " is paused. Running jobs continue; new ones do not start.",
+		page:    "/reports", undo: []act{pauseOrResume("/reports/", name, true)},
+	}, err
 }
 
 func (c changes) resumeReport(ctx context.Context, r *http.Request) (outcome, error) {
 	name := r.PathValue("name")
 	_, n, err := c.operate.Pauses.ResumeReport(ctx, name)
-	return outcome{fmt.Sprintf("Report %s is resumed. Waiting ids that start now: %d.", name, n), "/reports"}, err
+	text := fmt.Sprintf("Report %s is resumed. Waiting ids that start now: %d.", name, n)
+	return outcome{message: text, page: "/reports"}, err
 }
 
 // run inserts and pushes a record with the parameters of a form: the fields p.NAME. A list has one value per
@@ -160,7 +172,7 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 		return outcome{}, err
 	}
 	access.Note(ctx, "id", id)
-	return outcome{"Record " + id + " was inserted and pushed.", "/jobs/" + id}, nil
+	return outcome{message: "Record " + id + " was inserted and pushed.", page: "/jobs/" + id}, nil
 }
 
 // wrongForm is the error of a form to run a report, with what a person has typed and what is wrong with it, by
@@ -184,12 +196,12 @@ func (c changes) delayed(ctx context.Context, r *http.Request) (outcome, error) 
 	}
 	switch action {
 	case "run":
-		return outcome{member + " is due now.", "/due"}, c.operate.Delayed.Hurry(ctx, members)
+		return outcome{message: member + " is due now.", page: "/due"}, c.operate.Delayed.Hurry(ctx, members)
 	case "remove":
 		if err := confirmed(r); err != nil {
 			return outcome{}, err
 		}
-		return outcome{member + " was removed.", "/due"}, c.operate.Delayed.Remove(ctx, members)
+		return outcome{message: member + " was removed.", page: "/due"}, c.operate.Delayed.Remove(ctx, members)
 	}
 	return outcome{}, fault.Input.New("no such action")
 }
@@ -204,13 +216,13 @@ func (c changes) quarantined(ctx context.Context, r *http.Request) (outcome, err
 	switch action {
 	case "requeue":
 		says, err := c.operate.Quarantine.Requeue(ctx, entries[0], time.Now())
-		return outcome{"Entry " + name + " " + says + ".", "/quarantine"}, err
+		return outcome{message: "Entry " + name + " " + says + ".", page: "/quarantine"}, err
 	case "remove":
 		if err := confirmed(r); err != nil {
 			return outcome{}, err
 		}
 		_, err := c.operate.Quarantine.Remove(ctx, []string{name})
-		return outcome{"Entry " + name + " was removed.", "/quarantine"}, err
+		return outcome{message: "Entry " + name + " was removed.", page: "/quarantine"}, err
 	}
 	return outcome{}, fault.Input.New("no such action")
 }
@@ -243,5 +255,5 @@ func (c changes) timer(ctx context.Context, r *http.Request) (outcome, error) {
 	default:
 		err = fault.Input.New("no such action")
 	}
-	return outcome{"Timer " + name + " " + past + ".", "/due"}, err
+	return outcome{message: "Timer " + name + " " + past + ".", page: "/due"}, err
 }

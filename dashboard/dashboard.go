@@ -47,6 +47,7 @@ type Dashboard struct {
 	dead        *deadPages
 	errorPage   *template.Template
 	reportsPage *template.Template
+	searchPage  *template.Template
 	handler     http.Handler
 	streams     web.Streams // of live updates
 	messages    messages
@@ -67,21 +68,24 @@ func New(o Options) *Dashboard {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams}}
-	d.errorPage, d.reportsPage = d.template("error"), d.template("reports")
+	d.errorPage, d.reportsPage, d.searchPage = d.template("error"), d.template("reports"), d.template("search")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
 	d.lists = listPages{o, d.sampler, picturesOf(o.Inspect.Config.Reports)}
 	lists, records, changes := d.lists, recordPages{o, searches}, changes{o.Operate, d.dead}
+	all := map[string]contentFunc{
+		"/jobs": d.jobs.list, "/records": records.list, "/dead": d.dead.list, "/quarantine": lists.quarantine,
+		"/listeners": lists.listeners, "/due": lists.due, "/reports": lists.reports,
+	}
+	selected := bulk{o, &d.dead.sweeps, all, d.sampler.wakeUp}
 	mux := http.NewServeMux()
+	for path, content := range all {
+		mux.Handle("GET "+path, d.page(path[1:], content))
+	}
+	mux.Handle("POST /select", d.page("confirm", selected.ask))
+	mux.Handle("POST /bulk", d.change(selected.change))
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))
-	mux.Handle("GET /jobs", d.page("jobs", d.jobs.list))
 	mux.Handle("GET /jobs/{id}", d.page("job", d.jobs.one))
-	mux.Handle("GET /records", d.page("records", records.list))
-	mux.Handle("GET /dead", d.page("dead", d.dead.list))
-	mux.Handle("GET /quarantine", d.page("quarantine", lists.quarantine))
-	mux.Handle("GET /listeners", d.page("listeners", lists.listeners))
-	mux.Handle("GET /due", d.page("due", lists.due))
-	mux.Handle("GET /reports", d.page("reports", lists.reports))
 	mux.Handle("GET /confirm", d.page("confirm", changes.confirm))
 	mux.Handle("POST /jobs/{id}/cancel", d.change(changes.cancel))
 	mux.Handle("POST /jobs/{id}/retry", d.change(changes.retry))
@@ -96,6 +100,7 @@ func New(o Options) *Dashboard {
 	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
 	mux.Handle("POST /due/delayed", d.change(changes.delayed))
 	mux.Handle("POST /due/timers", d.change(changes.timer))
+	mux.HandleFunc("GET /search", d.search)
 	mux.HandleFunc("GET /live", d.live)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, d.view(r.Context(), r, ""), "Not found", errNotFound)

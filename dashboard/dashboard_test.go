@@ -292,8 +292,8 @@ func TestViews(t *testing.T) {
 	} {
 		_, content, err := d.jobs.list(t.Context(), httptest.NewRequestWithContext(t.Context(), "GET", "/jobs?view="+view, nil), s)
 		var ids []string
-		for _, r := range content.(jobs).Rows {
-			ids = append(ids, r.ID)
+		for _, r := range content.(jobs).Table.Rows {
+			ids = append(ids, r.Key)
 		}
 		if got := strings.Join(ids, " "); got != want || err != nil {
 			t.Errorf("%s: %s, not %s; %v", view, got, want, err)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -28,17 +29,20 @@ type deadPages struct {
 // dead is the content of the page of dead jobs.
 type dead struct {
 	Since, Until string // the filter, by the time of failure
+	Midnight     string // the start of today
+	Noon         string // of today; empty: it is not noon yet
 	Wrong        string // what is wrong with it; empty: nothing
-	Groups       []group
+	Key          string // of the group whose jobs are shown; empty: the groups are
+	What         string // the report and the reason of the group
+	Table        table
 	Total        int // length of the list in Redis
-	Sweeps       []sweep
 }
 
 // group has the dead jobs of a report whose reasons differ only in numbers.
 type group struct {
 	Report, Reason string // the reason of the newest job
 	Key            string
-	Jobs           []inspect.DeadJob
+	Jobs           int
 	Last           time.Time
 }
 
@@ -54,31 +58,124 @@ func (v dead) refused() bool { return v.Wrong != "" }
 
 func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string, any, error) {
 	v := dead{
-		Since: r.FormValue("since"), Until: r.FormValue("until"),
-		Total: int(s.Figures.Of("jobs_dead", "")), Sweeps: d.sweeps.list(),
+		Since: r.FormValue("since"), Until: r.FormValue("until"), Key: r.FormValue("group"),
+		Total: int(s.Figures.Of("jobs_dead", "")),
 	}
-	span, err := spanOf(r, time.Now())
+	now := time.Now()
+	year, month, day := now.Date()
+	v.Midnight = fieldOf(time.Date(year, month, day, 0, 0, 0, 0, time.Local))
+	if noon := time.Date(year, month, day, 12, 0, 0, 0, time.Local); now.After(noon) {
+		v.Noon = fieldOf(noon)
+	}
+	span, err := spanOf(r, now)
 	if err != nil {
 		v.Wrong = err.Error()
 		return "Dead jobs", v, nil
 	}
-	at := map[string]int{}
-	for _, j := range s.Dead { // newest first
-		if !span.Has(j.When) {
-			continue
+	jobs := slices.DeleteFunc(slices.Clone(s.Dead), func(j inspect.DeadJob) bool { return !span.Has(j.When) })
+	if v.Key != "" {
+		jobs = slices.DeleteFunc(jobs, func(j inspect.DeadJob) bool { return keyOf(j) != v.Key })
+		if len(jobs) > 0 {
+			v.What = describe(jobs[0])
 		}
+		v.Table = deadTable(s.At).of(r, jobs)
+		return "Dead jobs", v, nil
+	}
+	groups := groupsOf(jobs)
+	v.Table = d.groups(v, s).of(r, groups)
+	return "Dead jobs", v, nil
+}
+
+// groupsOf returns the groups of dead jobs, the largest one first.
+func groupsOf(jobs []inspect.DeadJob) (groups []group) {
+	at := map[string]int{}
+	for _, j := range jobs { // newest first
 		key := keyOf(j)
 		i, ok := at[key]
 		if !ok {
-			i = len(v.Groups)
+			i = len(groups)
 			at[key] = i
-			one := group{Key: key, Report: j.Report, Reason: cmp.Or(j.Error, j.Note), Last: j.When}
-			v.Groups = append(v.Groups, one)
+			groups = append(groups, group{Key: key, Report: j.Report, Reason: cmp.Or(j.Error, j.Note), Last: j.When})
 		}
-		v.Groups[i].Jobs = append(v.Groups[i].Jobs, j)
+		groups[i].Jobs++
 	}
-	slices.SortStableFunc(v.Groups, func(a, b group) int { return cmp.Compare(len(b.Jobs), len(a.Jobs)) })
-	return "Dead jobs", v, nil
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	return groups
+}
+
+// groups is the table of groups.
+func (d *deadPages) groups(v dead, s *sample) listing[group] {
+	return listing[group]{
+		name: "groups", label: "Groups of dead jobs", path: "/dead", key: func(g group) string { return g.Key },
+		columns: []column[group]{
+			{
+				key: "jobs", title: "Jobs", class: "number", order: by(func(g group) int { return g.Jobs }),
+				cell: func(g group) cell {
+					c := cell{Text: count(g.Jobs) + " ×", To: "/dead?" + v.fields(g.Key).Encode()}
+					if s.DeadCut() {
+						c.Text = "at least " + c.Text
+					}
+					return c
+				},
+			},
+			reportColumn(func(g group) string { return g.Report }),
+			{
+				key: "reason", title: "Reason", class: "reason", order: by(func(g group) string { return g.Reason }),
+				cell: text(func(g group) string { return g.Reason }),
+			},
+			whenColumn("newest", "The newest", s.At, func(g group) *time.Time { return &g.Last }),
+			{key: "change", title: "Change", operator: true, cell: func(g group) cell {
+				return cell{Acts: v.acts(g, s.DeadCut())}
+			}},
+		},
+	}
+}
+
+// acts are the changes of a group. If the sample does not have all its jobs, their number is not known.
+func (v dead) acts(g group, cut bool) []act {
+	again, discard := "Run all "+count(g.Jobs)+" again …", "Discard all "+count(g.Jobs)+" …"
+	switch {
+	case cut:
+		again, discard = "Run all again …", "Discard all …"
+	case g.Jobs == 1:
+		again, discard = "Run it again …", "Discard it …"
+	}
+	fields := []field{{"group", g.Key}, {"since", v.Since}, {"until", v.Until}}
+	of := g.Report + ": " + g.Reason
+	return []act{
+		{Label: again, Of: of, To: "/dead/retry", Asks: true, Fields: fields},
+		{Label: discard, Of: of, To: "/dead/discard", Asks: true, Fields: fields},
+	}
+}
+
+// fields are the parameters of the page of a group.
+func (v dead) fields(group string) url.Values {
+	q := url.Values{"group": {group}}
+	for name, value := range map[string]string{"since": v.Since, "until": v.Until} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// deadTable is the table of the jobs of a group.
+func deadTable(now time.Time) listing[inspect.DeadJob] {
+	id := func(j inspect.DeadJob) string { return j.ID }
+	return listing[inspect.DeadJob]{
+		name: "dead", label: "Dead jobs of a group", path: "/dead", key: id, columns: []column[inspect.DeadJob]{
+			{
+				key: "id", title: "Job", order: byID(id),
+				cell: func(j inspect.DeadJob) cell { return jobLink(j.ID) },
+			},
+			whenColumn("failed", "Failed", now, func(j inspect.DeadJob) *time.Time { return &j.When }),
+			counted("attempt", "Attempt", func(j inspect.DeadJob) int64 { return j.Attempt }),
+			{
+				key: "reason", title: "Reason", class: "reason",
+				cell: text(func(j inspect.DeadJob) string { return cmp.Or(j.Error, j.Note) }),
+			},
+		},
+	}
 }
 
 // confirm asks before a change of a group of dead jobs. Jobs that fail after the question are not in it.
@@ -148,7 +245,7 @@ func (d *deadPages) sweep(
 	if err != nil {
 		return outcome{}, err
 	}
-	one := sweep{What: what, DryRun: r.PostFormValue("dry") != ""}
+	one := sweep{What: what, Noun: "job", Page: "/dead", DryRun: r.PostFormValue("dry") != ""}
 	if err := confirmed(r); err != nil && !one.DryRun {
 		return outcome{}, err
 	}
@@ -182,9 +279,10 @@ func (d *deadPages) sweep(
 		d.sampler.wakeUp()
 	})
 	if one.DryRun {
-		return outcome{what + ", dry run: nothing is changed. The list below says what would be.", "/dead"}, err
+		what += ", dry run: nothing is changed. The list below says what would be."
+		return outcome{message: what, page: "/dead"}, err
 	}
-	return outcome{what + ": started.", "/dead"}, err
+	return outcome{message: what + ": started.", page: "/dead"}, err
 }
 
 // deadGroup reports whether a job failed in a span and is in the group with a key.

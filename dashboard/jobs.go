@@ -3,16 +3,16 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/why"
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -20,10 +20,8 @@ import (
 type jobs struct {
 	View, Query string
 	Views       []countedView
-	Rows        []row
-	More        int      // jobs that match and are not shown
-	Other       *jobPage // the job with the id that was asked for, which does not run; nil: none
-	Param, Cut  bool     // it is filtered by a parameter; only the records changed last were searched
+	Table       table
+	Param, Cut  bool // it is filtered by a parameter; only the records changed last were searched
 }
 
 type countedView struct {
@@ -46,26 +44,23 @@ type chip struct {
 	Text        string
 }
 
-// maxRows is the maximum number of jobs or entries that a page shows.
-const maxRows = 200
-
 // views are the predefined filters of running jobs.
 var views = []struct {
 	name, help string
-	has        func(s *sample, r row) bool
+	has        func(s *sample, r *row) bool
 }{
-	{"all", "every running job", func(*sample, row) bool { return true }},
-	{"retrying", "a step failed and waits for its next try", func(s *sample, r row) bool {
+	{"all", "every running job", func(*sample, *row) bool { return true }},
+	{"retrying", "a step failed and waits for its next try", func(s *sample, r *row) bool {
 		return slices.ContainsFunc(s.Later[r.ID], func(l inspect.Delayed) bool { return s.Failed[l.Member] })
 	}},
-	{"late", "more than half of the time to the deadline has passed", func(_ *sample, r row) bool {
+	{"late", "more than half of the time to the deadline has passed", func(_ *sample, r *row) bool {
 		return !r.Started.IsZero() && r.Left < r.Deadline.Sub(r.Started)/2
 	}},
 	{"stuck", "the job waits for a paused listener or one without workers, or has no state in Redis", isStuck},
 }
 
 // isStuck reports whether a job waits for a paused listener or one without workers, or has no state in Redis.
-func isStuck(s *sample, r row) bool {
+func isStuck(s *sample, r *row) bool {
 	workless := func(name string) bool {
 		return s.Figures.Known("tasks_workers", name) && s.Figures.Of("tasks_workers", name) == 0
 	}
@@ -99,48 +94,83 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 		v.Param, v.Cut = true, len(found.ids) == maxMatches
 		matches = func(j inspect.Running) bool { return found.ids[j.ID] }
 	}
+	var rows []*row
 	for _, running := range s.Jobs {
 		if !matches(running) {
 			continue
 		}
-		one := row{Running: running, Left: running.Deadline.Sub(s.At)}
+		one := &row{Running: running, Left: running.Deadline.Sub(s.At)}
 		one.Chips = p.chips(s, running, paused)
 		for i, w := range views {
 			if !w.has(s, one) {
 				continue
 			}
 			v.Views[i].Count++
-			switch {
-			case w.name != v.View:
-			case len(v.Rows) < maxRows:
-				v.Rows = append(v.Rows, one)
-			default:
-				v.More++
+			if w.name == v.View {
+				rows = append(rows, one)
 			}
 		}
 	}
-	runs := slices.ContainsFunc(s.Jobs, func(j inspect.Running) bool { return j.ID == v.Query })
-	if report.ValidID(v.Query) && p.o.Inspect.Config.Reports[v.Query] == nil && !runs {
-		// It is queued, delayed or has ended.
-		switch other, err := p.contents.Get(ctx, v.Query); {
-		case err == nil:
-			v.Other = &other
-		case !errors.Is(err, engine.ErrNoRecord):
-			return "Jobs", nil, err
-		}
+	v.Table = p.running().of(r, rows)
+	return "Jobs", v, nil
+}
+
+// running is the table of running jobs.
+func (p *jobPages) running() listing[*row] {
+	id := func(r *row) string { return r.ID }
+	all := listing[*row]{name: "running", label: "Running jobs", path: "/jobs", key: id, prepare: p.explain}
+	all.columns = []column[*row]{
+		{key: "id", title: "Job", order: byID(id), cell: func(r *row) cell {
+			c := jobLink(r.ID)
+			if r.Attempt > 1 {
+				c.Soft = "attempt " + strconv.FormatInt(r.Attempt, 10)
+			}
+			return c
+		}},
+		reportColumn(func(r *row) string { return r.Report }),
+		{key: "listeners", title: "Listeners", cell: func(r *row) cell { return cell{Chips: r.Chips} }},
+		{
+			key: "done", title: "Done", class: "number", order: by(func(r *row) int64 { return r.Done - r.Target }),
+			cell: text(func(r *row) string { return fmt.Sprintf("%d of %d", r.Done, r.Target) }),
+		},
+		{
+			key: "data", title: "Data", class: "number", order: by(func(r *row) int64 { return r.Bytes + r.Spooled }),
+			cell: text(func(r *row) string { return r.Where() }),
+		},
+		{
+			key: "deadline", title: "Deadline in", class: "number",
+			order: by(func(r *row) time.Duration { return r.Left }),
+			cell:  text(func(r *row) string { return words.Countdown(r.Left) }),
+		},
+		{key: "why", title: "Why it is not done", class: "reason", cell: func(r *row) cell {
+			c := cell{Kind: string(r.Why.Kind), Text: r.Why.Summary}
+			if r.Age > 0 {
+				c.Soft = words.Short(r.Age) + " ago"
+			}
+			return c
+		}},
 	}
-	ids := make([]string, len(v.Rows))
-	for i, one := range v.Rows {
+	return all
+}
+
+// reportColumn is the column with the name of a report.
+func reportColumn[R any](of func(R) string) column[R] {
+	return column[R]{key: "report", title: "Report", class: "name", order: by(of), cell: text(of)}
+}
+
+// explain adds the reasons why jobs are not done.
+func (p *jobPages) explain(rows []*row) {
+	ids := make([]string, len(rows))
+	for i, one := range rows {
 		ids[i] = one.ID
 	}
 	ask := func(ctx context.Context, ids []string) ([]why.Verdict, error) { return why.All(ctx, p.o.Inspect, ids) }
 	reasons := p.reasons.of(ids, ask)
 	for i, id := range ids {
 		if found, ok := reasons[id]; ok {
-			v.Rows[i].explain(found)
+			rows[i].explain(found)
 		}
 	}
-	return "Jobs", v, nil
 }
 
 // oldAfter is from which age on a page shows how old a reason is.

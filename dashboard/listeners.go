@@ -1,18 +1,21 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
 // listenerRows is the content of the page of listeners.
 type listenerRows struct {
-	Listeners []listener
-	Sources   []sourceRow
+	Listeners table
+	Sources   table
 	Seen      time.Time // start of the count of tries, at most an hour ago
 }
 
@@ -25,7 +28,7 @@ type listener struct {
 	Slotless     float64 // tasks that a worker has read and that wait for a slot of its source
 }
 
-func (l listPages) listeners(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
+func (l listPages) listeners(_ context.Context, r *http.Request, s *sample) (string, any, error) {
 	open := map[string]int{}
 	for _, j := range s.Jobs {
 		for _, name := range j.Open {
@@ -40,16 +43,88 @@ func (l listPages) listeners(_ context.Context, _ *http.Request, s *sample) (str
 			Jobs:     open[load.Name],
 			Slotless: load.Pending - load.Running,
 		}
-		for _, r := range l.o.Inspect.Config.Reports {
-			if of, _, ok := r.Listener(load.Name); ok {
+		for _, rep := range l.o.Inspect.Config.Reports {
+			if of, _, ok := rep.Listener(load.Name); ok {
 				one.Source, one.Kind = of.Source, string(of.Kind)
 			}
 		}
 		all = append(all, one)
 	}
 	tried := l.sampler.tries()
-	v := listenerRows{Listeners: all, Sources: l.sourceRows(s, all, tried), Seen: tried.since}
-	return "Listeners", v, nil
+	sources := sourceTable(s.At).of(r, l.sourceRows(s, all, tried))
+	return "Listeners", listenerRows{Listeners: listenerTable.of(r, all), Sources: sources, Seen: tried.since}, nil
+}
+
+// listenerTable is the table of listeners.
+var listenerTable = listing[listener]{
+	name: "listeners", label: "Listeners", path: "/listeners", key: func(l listener) string { return l.Name },
+	columns: []column[listener]{
+		{
+			key: "name", title: "Listener", class: "name", order: by(func(l listener) string { return l.Name }),
+			cell: func(l listener) cell { return cell{Text: l.Name, Chips: pausedChip(l.Paused)} },
+		},
+		{
+			key: "source", title: "Source", order: by(func(l listener) string { return cmp.Or(l.Source, l.Kind) }),
+			cell: text(func(l listener) string { return cmp.Or(l.Source, l.Kind) }),
+		},
+		{
+			key: "workers", title: "Workers", class: "number", order: by(func(l listener) float64 { return l.Workers }),
+			cell: func(l listener) cell {
+				switch {
+				case !l.Known:
+					return cell{Text: "unknown"}
+				case l.Workers == 0:
+					return cell{Text: "none", Chip: "failed"}
+				}
+				return cell{Text: count(l.Workers)}
+			},
+		},
+		counted("jobs", "Waiting jobs", func(l listener) int { return l.Jobs }),
+		counted("unread", "Unread tasks", func(l listener) float64 { return l.Lag }),
+		{
+			key: "running", title: "Running tasks", class: "number",
+			order: by(func(l listener) float64 { return l.Running }),
+			cell: func(l listener) cell {
+				c := cell{Text: count(l.Running)}
+				if l.Slotless != 0 {
+					c.Soft = "and " + count(l.Slotless) + " wait for a slot"
+				}
+				return c
+			},
+		},
+		{
+			key: "oldest", title: "Oldest task", class: "number",
+			order: by(func(l listener) time.Duration { return l.Oldest }),
+			cell: text(func(l listener) string {
+				if l.Oldest == 0 {
+					return ""
+				}
+				return words.Short(l.Oldest)
+			}),
+		},
+		{key: "change", title: "Change", operator: true, cell: func(l listener) cell {
+			if l.Kind == report.External {
+				return cell{}
+			}
+			return cell{Acts: []act{pauseOrResume("/listeners/", l.Name, l.Paused)}}
+		}},
+	},
+}
+
+// pausedChip marks what is paused.
+func pausedChip(paused bool) []chip {
+	if paused {
+		return []chip{{State: "paused", Text: "paused"}}
+	}
+	return nil
+}
+
+// pauseOrResume is the button that pauses or resumes a listener or a report.
+func pauseOrResume(path, name string, paused bool) act {
+	if paused {
+		return act{Label: "Resume", Of: name, To: path + name + "/resume"}
+	}
+	return act{Label: "Pause", Of: name, To: path + name + "/pause"}
 }
 
 // sourceRow is a source on the page of listeners.
@@ -83,6 +158,58 @@ func (l listPages) sourceRows(s *sample, rows []listener, tried tries) (all []so
 		row.Rate = float64(took.count()) / max(s.At.Sub(tried.since).Minutes(), 1)
 		row.P95 = took.quantile(0.95)
 		all = append(all, row)
+	}
+	return all
+}
+
+// sourceTable is the table of sources.
+func sourceTable(now time.Time) listing[sourceRow] {
+	name := func(s sourceRow) string { return s.Name }
+	all := listing[sourceRow]{name: "sources", label: "Sources", path: "/listeners", prefix: "sources.", key: name}
+	all.columns = []column[sourceRow]{
+		{key: "name", title: "Source", class: "name", order: by(name), cell: text(name)},
+		{
+			key: "state", title: "State", order: by(func(s sourceRow) string { return s.Unreachable }),
+			cell: func(s sourceRow) cell {
+				if s.Unreachable == "" {
+					return cell{Text: "reachable", Chip: "done"}
+				}
+				return cell{
+					Text: "unreachable", Chip: "failed",
+					Soft: "first failed " + words.When(s.Since, now) + ": " + s.Unreachable,
+				}
+			},
+		},
+		{
+			key: "slots", title: "Slots in use", class: "number", order: by(func(s sourceRow) int { return s.Used }),
+			cell: text(func(s sourceRow) string {
+				if s.Bound.Parallel == 0 {
+					return "no limit"
+				}
+				return fmt.Sprintf("%d of %d", s.Used, s.Bound.Parallel)
+			}),
+		},
+		{
+			key: "limit", title: "Rate limit", class: "number",
+			cell: text(func(s sourceRow) string { return cmp.Or(s.Bound.Rate.String(), "no limit") }),
+		},
+		counted("open", "Open tasks", func(s sourceRow) int { return s.Open }),
+		{
+			key: "rate", title: "Tasks done per minute", class: "number",
+			order: by(func(s sourceRow) float64 { return s.Rate }),
+			cell:  text(func(s sourceRow) string { return rate(s.Rate) }),
+		},
+		{
+			key: "p95", title: "95th percentile", class: "number",
+			order: by(func(s sourceRow) time.Duration { return s.P95 }),
+			cell: text(func(s sourceRow) string {
+				if s.P95 == 0 {
+					return ""
+				}
+				return latency(s.P95)
+			}),
+		},
+		counted("failed", "Failed tries", func(s sourceRow) int { return s.Failed }),
 	}
 	return all
 }

@@ -17,7 +17,8 @@ type messages struct {
 
 type message struct {
 	at   time.Time
-	text string
+	Text string
+	Undo []act // takes the change back; none: nothing does
 }
 
 const (
@@ -26,7 +27,7 @@ const (
 )
 
 // keep stores a text for maxMessageAge at most, and returns its word.
-func (m *messages) keep(text string) string {
+func (m *messages) keep(text string, undo []act) string {
 	word := rand.Text()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,15 +35,15 @@ func (m *messages) keep(text string) string {
 	if m.known == nil || len(m.known) >= maxMessages {
 		m.known = map[string]message{}
 	}
-	m.known[word] = message{time.Now(), text}
+	m.known[word] = message{time.Now(), text, undo}
 	return url.QueryEscape(word)
 }
 
-// take returns the text of a word, once; empty: the word is unknown. A page that is loaded again would show what
-// may no longer hold.
-func (m *messages) take(word string) string {
+// take returns the message of a word, once; without a text: the word is unknown. A page that is loaded again would
+// show what may no longer hold.
+func (m *messages) take(word string) message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer delete(m.known, word)
-	return m.known[word].text
+	return m.known[word]
 }

@@ -23,7 +23,8 @@ type view struct {
 	Title   string
 	Version string
 	Who     access.Who
-	Message string // the result of the change that led to this page; empty: none
+	Message message // the result of the change that led to this page
+	Sweeps  []sweep // of rows of this page
 	Now     time.Time
 	Static  bool // the page shows what was read once, and is not updated
 	Heals   bool // the page shows an error, and is loaded again until it can be shown
@@ -41,7 +42,7 @@ type refused interface{ refused() bool }
 func (d *Dashboard) view(ctx context.Context, r *http.Request, page string) view {
 	return view{
 		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Message: d.messages.take(r.FormValue("message")),
-		Now: time.Now(), sample: d.sampler.latest(ctx),
+		Now: time.Now(), sample: d.sampler.latest(ctx), Sweeps: d.dead.sweeps.on(r.URL.Path),
 	}
 }
 

@@ -118,7 +118,7 @@ func TestPlanOnThePage(t *testing.T) {
 	page := template.Must(d.template("reports").Clone())
 	var out bytes.Buffer
 	content := listPages{plans: picturesOf(map[string]*report.Report{"paid": r})}
-	if err := page.ExecuteTemplate(&out, "content", view{Content: []definition{{Report: r, Name: "paid", Plan: content.plans["paid"]}}}); err != nil {
+	if err := page.ExecuteTemplate(&out, "content", view{Content: reports{Reports: []definition{{Report: r, Name: "paid", Plan: content.plans["paid"]}}}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<svg width="922" height="130"`, `<title>&lt;b&gt;</title>`, `<rect x="246" y="94" width="190" height="30"`, `<text x="341" y="109">&lt;b&gt;</text>`,

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,13 +22,13 @@ type records struct {
 	ID, Status, Report, Since, Param string // the filter
 	Wrong                            string // what is wrong with it; empty: nothing
 	Statuses, Reports, Spans         []string
-	Rows                             []inspect.Job
+	Table                            table
 	Limit                            int
 }
 
 const (
-	// maxRecords is how many records the page shows.
-	maxRecords = 100
+	// maxRecords is how many records a filter finds.
+	maxRecords = 1000
 	// maxQueries is the maximum number of concurrent queries of records, because a filter can scan the table.
 	// Queries whose browsers have disconnected count too.
 	maxQueries = 2
@@ -97,12 +98,67 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 		of.Parameters[name] = value
 	}
 	var err error
+	var rows []inspect.Job
 	if v.ID != "" {
-		v.Rows, err = p.one(ctx, v.ID)
+		rows, err = p.one(ctx, v.ID)
 	} else {
-		v.Rows, err = p.some(ctx, of, maxRecords)
+		rows, err = p.some(ctx, of, maxRecords)
 	}
+	v.Table = recordTable.of(r, rows)
 	return "Records", v, err
+}
+
+// recordTable is the table of records.
+var recordTable = listing[inspect.Job]{
+	name: "records", label: "Records", path: "/records", key: idOfRecord, columns: []column[inspect.Job]{
+		{
+			key: "id", title: "Record", order: byID(idOfRecord),
+			cell: func(r inspect.Job) cell { return jobLink(r.ID) },
+		},
+		reportColumn(func(r inspect.Job) string { return r.Report }),
+		{
+			key: "status", title: "Status", order: by(func(r inspect.Job) report.Status { return r.Status }),
+			cell: func(r inspect.Job) cell { return cell{Text: string(r.Status), Chip: chipOf(r.Status)} },
+		},
+		{
+			key: "rows", title: "Rows", class: "number", order: by(func(r inspect.Job) int64 { return known(r.Rows) }),
+			cell: text(func(r inspect.Job) string { return ifKnown(r.Rows, count) }),
+		},
+		{
+			key: "changed", title: "Changed", class: "number",
+			order: byTime(func(r inspect.Job) *time.Time { return r.Changed }),
+			cell:  text(func(r inspect.Job) string { return ifKnown(r.Changed, stamp) }),
+		},
+		{
+			key: "duration", title: "Duration", class: "number",
+			order: by(func(r inspect.Job) int64 { return known(r.Duration) }),
+			cell:  text(func(r inspect.Job) string { return ifKnown(r.Duration, took) }),
+		},
+		{key: "parameters", title: "Parameters", cell: func(r inspect.Job) cell {
+			return cell{Text: string(r.Parameters), Code: true}
+		}},
+		{key: "result", title: "File or reason", cell: func(r inspect.Job) cell {
+			return cell{Text: cmp.Or(r.Error, r.File), Code: r.Error == ""}
+		}},
+	},
+}
+
+func idOfRecord(r inspect.Job) string { return r.ID }
+
+// known returns a number; -1: there is none.
+func known(n *int64) int64 {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// ifKnown writes a value; empty: there is none.
+func ifKnown[V any](of *V, write func(any) string) string {
+	if of == nil {
+		return ""
+	}
+	return write(of)
 }
 
 // one reads the record with an id; none: it does not exist.

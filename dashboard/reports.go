@@ -2,9 +2,12 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -21,12 +24,49 @@ type definition struct {
 	Typed   map[string]string // the values of its form, by parameter
 }
 
-func (l listPages) reports(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
-	return "Reports", l.definitions(s, &wrongForm{}), nil
+// reports is the content of the page of reports.
+type reports struct {
+	Table   table
+	Reports []definition
 }
 
+func (l listPages) reports(_ context.Context, r *http.Request, s *sample) (string, any, error) {
+	return "Reports", l.definitions(r, s, &wrongForm{}), nil
+}
+
+// reportTable is the table of reports.
+var reportTable = listing[definition]{
+	name: "reports", label: "Reports", path: "/reports", key: nameOfReport, columns: []column[definition]{
+		{
+			key: "name", title: "Report", class: "name", order: by(nameOfReport),
+			cell: func(d definition) cell {
+				return cell{Text: d.Name, To: "/reports#r-" + d.Name, Chips: pausedChip(d.Paused)}
+			},
+		},
+		counted("running", "Running jobs", func(d definition) int { return d.Running }),
+		{
+			key: "deadline", title: "Deadline after", class: "number",
+			order: by(func(d definition) time.Duration { return time.Duration(d.Timeout) }),
+			cell:  text(func(d definition) string { return fmt.Sprint(d.Timeout) }),
+		},
+		counted("stages", "Stages", func(d definition) int { return len(d.Stages) }),
+		{key: "parameters", title: "Parameters", cell: func(d definition) cell {
+			var names []string
+			for _, p := range d.Parameters {
+				names = append(names, p.Name)
+			}
+			return cell{Text: strings.Join(names, ", "), Code: true}
+		}},
+		{key: "change", title: "Change", operator: true, cell: func(d definition) cell {
+			return cell{Acts: []act{pauseOrResume("/reports/", d.Name, d.Paused)}}
+		}},
+	},
+}
+
+func nameOfReport(d definition) string { return d.Name }
+
 // definitions returns all reports, one of them with a form that was sent.
-func (l listPages) definitions(s *sample, form *wrongForm) []definition {
+func (l listPages) definitions(r *http.Request, s *sample, form *wrongForm) reports {
 	running := map[string]int{}
 	for _, j := range s.Jobs {
 		running[j.Report]++
@@ -42,5 +82,5 @@ func (l listPages) definitions(s *sample, form *wrongForm) []definition {
 		}
 		all = append(all, one)
 	}
-	return all
+	return reports{reportTable.of(r, slices.Clone(all)), all}
 }

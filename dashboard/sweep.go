@@ -26,6 +26,8 @@ type sweep struct {
 	Number int
 	What   string // the action, as its button names it
 	Group  string
+	Noun   string // what is changed
+	Page   string // path of the page that shows it
 	DryRun bool
 	Of     int // jobs in the group at the start; 0: unknown
 	operate.Swept
@@ -55,9 +57,9 @@ func (s sweep) left() (n int) {
 func (s sweep) Progress() string {
 	var parts []string
 	if s.DryRun {
-		parts = append(parts, words.Count(s.Would, "job")+" would be changed")
+		parts = append(parts, words.Count(s.Would, s.Noun)+" would be changed")
 	} else {
-		parts = append(parts, words.Count(s.Done, "job")+" done")
+		parts = append(parts, words.Count(s.Done, s.Noun)+" done")
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
 		parts = append(parts, fmt.Sprintf("%d unchanged: %s", s.Left[why], why))
@@ -83,10 +85,11 @@ func (s *sweeps) begin(ctx context.Context) {
 
 func (s *sweeps) wait() { s.running.Wait() }
 
-func (s *sweeps) list() []sweep {
+// on returns those that a page shows.
+func (s *sweeps) on(page string) []sweep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.all)
+	return slices.DeleteFunc(slices.Clone(s.all), func(one sweep) bool { return one.Page != page })
 }
 
 // start runs do in the background, which reports its progress. Then it calls end with the result. If too

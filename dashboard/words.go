@@ -19,12 +19,16 @@ var functions = template.FuncMap{
 	"count":     count,
 	"when":      when,
 	"nav":       func() []page { return menu },
-	"took":      func(ms *int64) string { return words.Short(time.Duration(*ms) * time.Millisecond) },
+	"took":      took,
 	"chip":      chipOf,
-	"rate":      func(n float64) string { return strconv.FormatFloat(math.Ceil(n*10)/10, 'f', -1, 64) },
-	"latency":   latency,
 	"percent":   func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
 }
+
+// took writes a duration in milliseconds. It takes an *int64.
+func took(ms any) string { return words.Short(time.Duration(number(ms)) * time.Millisecond) }
+
+// rate writes a rate, rounded up.
+func rate(n float64) string { return strconv.FormatFloat(math.Ceil(n*10)/10, 'f', -1, 64) }
 
 // latency shows an upper bound: in milliseconds below 10 seconds.
 func latency(d time.Duration) string {

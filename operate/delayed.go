@@ -45,6 +45,21 @@ func (d Delayed) Hurry(ctx context.Context, members []string) error {
 	return nil
 }
 
+// Shift moves the due time of a member. It does not add a member that a scheduler has moved meanwhile.
+func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) error {
+	for _, s := range d.in.Scripts {
+		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, []string{member})
+		if err != nil {
+			return err
+		}
+		score, found := scores[member]
+		if due, ok := inspect.DueTime(score); found && ok {
+			return scripts.DelayedSets(d.in.Scripts).Move(ctx, due.Add(by), member)
+		}
+	}
+	return fault.NotFound.New("%s is no longer delayed", member)
+}
+
 // Remove removes members. It does not change records.
 func (d Delayed) Remove(ctx context.Context, members []string) error {
 	for page := range slices.Chunk(members, pageSize) {

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -38,6 +39,13 @@ func TestDelayed(t *testing.T) {
 		}
 		b.ok(b.redis.ZAdd(ctx, s.Keys.Delayed, redis.Z{Score: float64(at.UnixMilli()), Member: "8/2/@fanin"}).Err())
 		break
+	}
+	b.ok(b.Delayed.Shift(ctx, "7", -time.Minute))
+	if want := at.Add(-time.Minute).UnixMilli(); score("7", "7") != want {
+		t.Errorf("7 is delayed until %d, not %d", score("7", "7"), want)
+	}
+	if err := b.Delayed.Shift(ctx, "9/1/@fanin", time.Minute); !errors.Is(err, fault.NotFound) || delayed() != len(ids)+1 {
+		t.Errorf("%v, %d are delayed", err, delayed())
 	}
 	found, err := b.Delayed.Find(ctx, []string{"8", "9"})
 	if err != nil || !slices.Equal(found, []string{"8", "8/2/@fanin", "9"}) {

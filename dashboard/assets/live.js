@@ -1,4 +1,4 @@
-// Keeps a page up to date: when the server sends a new sample number, this script fetches the page and
+// Moves the focus to the search with "/", and keeps a page up to date: when the server sends a new sample number, this script fetches the page and
 // replaces its parts with data-live. A part with a selection or with changed fields of a form is held: it
 // is not replaced, and the page says since when. While updates are paused, nothing is replaced.
 'use strict'
@@ -77,12 +77,12 @@ function replace (part, next) {
     const same = open.id && next.querySelector('#' + CSS.escape(open.id))
     if (same) same.open = true
   }
-  const scrolled = [...part.querySelectorAll('.scroll')].map(s => s.scrollLeft)
+  const scrolled = [...part.querySelectorAll('.scroll')].map(s => [s.scrollLeft, s.scrollTop])
   const active = part.contains(document.activeElement) ? document.activeElement : null
   const place = active ? [...part.querySelectorAll(focusable)].indexOf(active) : -1
   const name = e => e.tagName + (e.id || e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent)
   part.replaceWith(document.adoptNode(next))
-  next.querySelectorAll('.scroll').forEach((s, i) => { s.scrollLeft = scrolled[i] ?? 0 })
+  next.querySelectorAll('.scroll').forEach((s, i) => { [s.scrollLeft, s.scrollTop] = scrolled[i] ?? [0, 0] })
   if (!active) return
   const all = [...next.querySelectorAll(focusable)]
   const same = all.filter(e => name(e) === name(active))
@@ -151,6 +151,13 @@ async function heal () {
   } catch {} // the server does not answer either
   busy = false
 }
+
+document.addEventListener('keydown', event => {
+  const typing = event.target.closest('input:not([type=checkbox]), textarea, select')
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
+  event.preventDefault()
+  document.getElementById('search').focus()
+})
 
 if (!root.hasAttribute('data-static')) {
   follow(() => {

@@ -283,8 +283,10 @@ func (b tab) click(selector chromedp.CSS) {
 // sees waits for a text, without loading the page again.
 func (b tab) sees(text string) {
 	b.t.Helper()
+	has := chromedp.Evaluate[bool](fmt.Sprintf("document.body?.innerText.includes(%q) ?? false", text))
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if eval[bool](b, fmt.Sprintf("document.body?.innerText.includes(%q) ?? false", text)) {
+		// It fails while another page takes the place of this one.
+		if seen, err := chromedp.Run(b.ctx, has); err == nil && seen {
 			return
 		}
 	}
@@ -386,8 +388,11 @@ func TestDashboard(t *testing.T) {
 	}
 	oncall.goTo("/dead")
 	oncall.sees("3 ×")
-	oncall.click("summary")
 	oncall.check("dead")
+	oncall.click("#groups tbody th a")
+	oncall.sees("All groups")
+	oncall.check("dead-group")
+	oncall.goTo("/dead")
 	s.exec("CREATE TABLE company.payments (k INT)")
 	oncall.click("button[value='/dead/retry']")
 	oncall.sees("Each job starts its next attempt")
@@ -406,6 +411,37 @@ func TestDashboard(t *testing.T) {
 	watching.goTo("/jobs")
 	watching.sees("It waits for plt_fund.vs_withdraw: its query has been running for")
 	watching.check("jobs")
+
+	// The keyboard sorts a table, and searches.
+	watching.do(chromedp.Focus(chromedp.CSS("thead a[href*='-data']")), chromedp.KeyEvent("\r"))
+	watching.sees("Data")
+	if sorted := eval[string](watching, "location.search + document.querySelector('[aria-sort]').getAttribute('aria-sort')"); sorted != "?sort=-datadescending" {
+		t.Errorf("the table is sorted by %s", sorted)
+	}
+	if at := eval[string](watching, "getComputedStyle(document.querySelector('thead th')).position"); at != "sticky" {
+		t.Errorf("the head is %s", at)
+	}
+	watching.do(chromedp.Click(chromedp.CSS("#view-running summary")), chromedp.Click(chromedp.CSS("#view-running input[value='listeners']")))
+	watching.goTo("/jobs?" + eval[string](watching, "new URLSearchParams(new FormData(document.querySelector('#view-running form'))).toString()"))
+	if heads := eval[string](watching, "[...document.querySelectorAll('thead th')].map(h => h.textContent).join()"); heads != "Job,Report,Done,Data,Deadline in,Why it is not done" {
+		t.Errorf("the columns %s", heads)
+	}
+	search := func(text string) {
+		t.Helper()
+		const press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))"
+		if at := eval[string](watching, press+", document.activeElement.id"); at != "search" {
+			t.Errorf("/ moves the focus to %q", at)
+		}
+		watching.do(chromedp.KeyEvent(text + "\r"))
+	}
+	search("tagged")
+	watching.sees("Kind")
+	watching.check("search")
+	eval[bool](watching, "document.activeElement.blur(), document.getElementById('search').value = '', true")
+	search("plt_user.tags")
+	watching.sees("Only plt_user.tags")
+	watching.goTo("/jobs")
+	watching.sees("It waits for plt_fund.vs_withdraw: its query has been running for")
 	if text := oncall.text(); strings.Contains(text, "vs_withdraw") {
 		t.Errorf("a page whose updates are paused was updated: %s", text)
 	}
@@ -445,6 +481,18 @@ func TestDashboard(t *testing.T) {
 	if eval[bool](oncall, "!document.getElementById('held').hidden") {
 		t.Error("it still says that it is paused")
 	}
+	// Selected rows hold their table. Paused listeners are resumed by Undo.
+	oncall.goTo("/listeners")
+	oncall.click("input[name=row][value='plt_pay.payments']")
+	oncall.sees("a form on it has changed fields")
+	oncall.click("button[value='listeners/pause']")
+	oncall.sees("Pause: 1 listener?")
+	oncall.check("select")
+	oncall.click("button[value='yes']")
+	oncall.sees("1 listener done")
+	oncall.check("changed")
+	oncall.click("main .notice button")
+	oncall.sees("Resume 1 listener: started.")
 	open()
 
 	// An update does not replace a form while it is filled in.
@@ -480,7 +528,7 @@ func TestDashboard(t *testing.T) {
 
 	// A viewer has no buttons, and is refused without them.
 	watching.goTo("/listeners")
-	buttons := eval[int](watching, "document.querySelectorAll('main button').length")
+	buttons := eval[int](watching, "document.querySelectorAll('main form[method=post]').length")
 	code := eval[int](watching, "fetch('/listeners/plt_user.tags/pause', {method: 'POST'}).then(r => r.status)")
 	if buttons != 0 || code != http.StatusForbidden {
 		t.Errorf("%d buttons, and %d", buttons, code)

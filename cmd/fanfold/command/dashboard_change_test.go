@@ -151,6 +151,8 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%v %v", list, err)
 	}
 
+	b.selects()
+
 	// Dead jobs, as a group.
 	var dead []string
 	for range 5 {
@@ -185,6 +187,12 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	if _, text := page("/dead?since=1h"); !strings.Contains(text, "5 ×") {
 		t.Errorf("in the last hour: %s", text)
+	}
+	_, list := page("/dead")
+	_, midnight, _ := strings.Cut(list, `<a href="/dead?since=20`)
+	midnight, _, _ = strings.Cut(midnight, `"`)
+	if code, text := page("/dead?since=20" + midnight); code != 200 || !strings.Contains(text, `name="since" type="text" value="20`) {
+		t.Errorf("since midnight or noon: %d %s", code, text)
 	}
 	if code, text := page("/dead?since=noon"); code != 400 || !strings.Contains(text, "since: &#34;noon&#34; is neither") {
 		t.Errorf("%d %s", code, text)

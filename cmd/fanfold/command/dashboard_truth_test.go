@@ -27,7 +27,7 @@ limits: {shutdown_timeout: 1s}`)
 		})
 	}
 	has("/jobs", `(?s)(class="chip wait"><span class="name">one</span> <span>waits for a slot</span>.*){2}`)
-	has("/listeners", `<td class="number">1( <span class="soft">and [12] wait for a slot</span>)?</td>`)
+	has("/listeners", `"Running tasks">1( <span class="soft">and [12] wait for a slot</span>)?</td>`)
 	waits := ""
 	s.Eventually("two jobs wait", func() bool {
 		n := 0
