@@ -32,7 +32,7 @@ func newStatus(f *flags) *cobra.Command {
 				return err
 			}
 			v.Size = b.Size(c.Context(), v.ID, v.File)
-			return f.print(c, v, nil, jobRows(v))
+			return f.print(c, v, nil, jobRows(v), wrapped(2))
 		}),
 	}
 }

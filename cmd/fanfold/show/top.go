@@ -30,7 +30,7 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	}
 	lines := []string{head, second}
 	if width > 0 {
-		lines = []string{snip(head, width), snip(screen.Visible(second), width)}
+		lines = []string{screen.Snip(head, width), screen.Snip(screen.OneLine(second), width)}
 	}
 	var rows []table.Row
 	for _, l := range t.Listeners {
@@ -102,19 +102,12 @@ func tableLines(
 		}
 	}
 	t := screen.NewTable(header, rows)
-	columns := screen.Columns(header, rows, nil, width > 0, width)
-	for i := range columns {
-		columns[i].WidthMaxEnforcer = snip
-	}
-	t.SetColumnConfigs(columns)
+	t.SetColumnConfigs(screen.Columns(header, rows, nil, width > 0, width))
 	if colours {
 		t.SetRowPainter(table.RowPainter(colour))
 	}
 	return strings.Split(t.Render(), "\n")
 }
-
-// snip cuts a long text, and marks the cut with "…".
-func snip(content string, width int) string { return text.Snip(content, width, "…") }
 
 func seconds(n float64) string {
 	if n < 1 {
